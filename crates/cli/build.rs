@@ -1,4 +1,4 @@
-//! Tells the program which commit and features it is built from; without git it still builds.
+//! Passes commit, features, target and profile to the program; without git, the commit is `unknown`.
 
 use std::process::Command;
 

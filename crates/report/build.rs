@@ -1,7 +1,7 @@
-//! Deflates the charting library for reports, once, when halfpower is built.
+//! Deflates the charting library for reports once, when halfpower is built.
 //!
-//! plotly.js comes inside the `plotly` crate, which is needed here alone: the program carries a third of the
-//! library's size, and a report is written without compressing anything. The page unpacks it.
+//! plotly.js is inside the `plotly` crate, which only this script needs. The program then holds a third of the
+//! library's size and compresses nothing when it writes a report; the page unpacks the library.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// The banner that plotly.js opens with; it tells the library from the formula renderer beside it.
+/// The banner at the start of plotly.js, which distinguishes it from the formula renderer beside it.
 const BANNER: &str = "plotly.js v";
 
-/// The text of the script element that holds plotly.js, out of a run of script elements.
+/// The content of the script element with plotly.js, from a sequence of script elements.
 fn plotly_script(elements: &str) -> Option<&str> {
     elements.split("<script").skip(1).find_map(|element| {
         let start = element.find('>')? + 1;

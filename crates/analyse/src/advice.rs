@@ -6,11 +6,11 @@ use crate::path::{best, chosen as confirmed_choice};
 use crate::policy::{self, Contender};
 use crate::{Advice, CellFinding, CellSettings, FastestCell};
 
-/// The cheapest settings within 5% of the best, for each pattern and direction that has steady, usable cells.
+/// The cheapest settings within 5% of the best, for each pattern and direction with steady, usable cells.
 ///
-/// Cheapest is the least charged processor time a megabyte. Of equals (within 5%) the smallest depth is taken,
-/// then the smallest block: they ask the least of an application. A cell with errors, out of a cache, not steady
-/// or without a run that moved bytes is never advised.
+/// Cheapest means the least charged processor time a megabyte. Among equals (within 5%) the smallest depth wins, then
+/// the smallest block: they ask the least of an application. Cells with errors, cells that a cache answered, unsteady
+/// cells and cells without a run that moved bytes are never advised.
 pub fn advice(cells: &[CellFinding]) -> Vec<Advice> {
     let kinds = Pattern::ALL.iter().flat_map(|pattern| Direction::ALL.iter().map(move |rw| (*pattern, *rw)));
     kinds.filter_map(|(pattern, rw)| advise(pattern, rw, cells)).collect()
@@ -21,7 +21,7 @@ fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advi
     let confirmed = confirmed_choice(of_kind.clone());
     let peak = confirmed.or_else(|| best(of_kind.clone()))?;
     let admitted = of_kind.filter(|cell| cell.chosen_mbps.is_some() || confirmed.is_none());
-    // Where the charge of any is not known, none is the cheapest.
+    // If the charge of any cell is unknown, cost does not decide.
     let priced = admitted.clone().all(|cell| cell.charged_us.is_some());
     let contender = |cell: &CellFinding| Contender {
         log_rate: cell.mbps.value.ln(),
@@ -30,7 +30,7 @@ fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advi
     };
     let place = policy::advised(admitted.clone().map(contender), peak.mbps.value.ln())?;
     let chosen = admitted.clone().nth(place)?;
-    // By the runs that confirm both, what is advised may have turned out to be the faster one.
+    // In the confirming runs, the advised cell may be the faster one.
     let peak = if chosen.mbps.value > peak.mbps.value { chosen } else { peak };
     Some(Advice {
         rw,

@@ -1,34 +1,36 @@
-//! Attributes the processors' time of each path that nobody was charged for.
+//! Breaks down the processors' time of each path, including the time that no process was charged for.
 //!
-//! The kernel's account of the machine is in whole ticks, so a cell's own is coarse and only a path's is said. The
-//! soaker ran in a pass of its own at another rate; its time a request is brought to the rate of the plain runs.
+//! The kernel accounts for the machine in whole ticks, too coarse for one cell, so only paths are reported. The soaker
+//! ran in a separate pass at another rate; its time a request is scaled to the rate of the plain runs.
 
 use crate::Attribution;
-use crate::cells::Gathered;
+use crate::cells::CellWithRecords;
 use crate::mean::quotient;
 use crate::path::MeasuredPath;
 use crate::processor_time::Processors;
 
-/// One for each path whose plain runs have the machine's account.
-pub(crate) fn attribution(gathered: &[Gathered], paths: &[MeasuredPath<'_>]) -> Vec<Attribution> {
+/// One for each path whose plain runs include the machine's accounting.
+pub(crate) fn attribution(gathered: &[CellWithRecords], paths: &[MeasuredPath<'_>]) -> Vec<Attribution> {
     let of_path = |path: &MeasuredPath<'_>| {
-        let same = |cell: &&Gathered| cell.finding.path() == path.settings && cell.finding.usable();
-        let told: Vec<&Gathered> = gathered.iter().filter(same).filter(|cell| cell.processors.span_ns > 0.0).collect();
-        // Where the soaker had its pass, both bounds are said of the same cells.
-        let soaked: Vec<&Gathered> = told.iter().copied().filter(|cell| cell.finding.unseen_us.is_some()).collect();
-        attribute(path, if soaked.is_empty() { &told } else { &soaked })
+        let same = |cell: &&CellWithRecords| cell.finding.path() == path.settings && cell.finding.usable();
+        let reported: Vec<&CellWithRecords> =
+            gathered.iter().filter(same).filter(|cell| cell.processors.span_ns > 0.0).collect();
+        // If the soaker had a pass, both bounds use the same cells.
+        let soaked: Vec<&CellWithRecords> =
+            reported.iter().copied().filter(|cell| cell.finding.unseen_us.is_some()).collect();
+        attribute(path, if soaked.is_empty() { &reported } else { &soaked })
     };
     paths.iter().filter_map(of_path).collect()
 }
 
-fn attribute(path: &MeasuredPath<'_>, cells: &[&Gathered]) -> Option<Attribution> {
-    let sum = |of: &dyn Fn(&Gathered) -> f64| cells.iter().map(|cell| of(cell)).sum::<f64>();
+fn attribute(path: &MeasuredPath<'_>, cells: &[&CellWithRecords]) -> Option<Attribution> {
+    let sum = |of: &dyn Fn(&CellWithRecords) -> f64| cells.iter().map(|cell| of(cell)).sum::<f64>();
     let span_ns = sum(&|cell| cell.processors.span_ns);
     let cores = |of: fn(&Processors) -> f64| quotient(sum(&|cell| of(&cell.processors)), span_ns);
     let idle = quotient(sum(&|cell| cell.processors.idle_cores.unwrap_or(0.0) * cell.processors.span_ns), span_ns);
     let (charged, irq, softirq) = (cores(|p| p.charged_ns), cores(|p| p.irq_ns), cores(|p| p.softirq_ns));
     let elsewhere = (cores(|p| p.own_kinds_ns) - charged - idle).max(0.0);
-    let unseen_ns = |cell: &Gathered| {
+    let unseen_ns = |cell: &CellWithRecords| {
         let a_second = cell.finding.unseen_us.unwrap_or(0.0) * cell.finding.iops / 1e6;
         a_second * cell.processors.span_ns
     };

@@ -1,4 +1,4 @@
-//! Sums up runs that stand in no cell: those that go both ways, and single ones with settings that no cell has.
+//! Sums up runs that belong to no cell: mixed reads and writes, and single runs with settings that no cell has.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use serde::Serialize;
 use crate::Interval;
 use crate::cells::counts;
 
-/// All runs of one load that stands in no cell.
+/// All runs of one load that belongs to no cell.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BesideRow {
     /// The load.
     pub workload: Workload,
-    /// Another tool's settings that no workload has, as they were written.
+    /// Another tool's settings that a workload cannot express, as written there.
     pub settings: Vec<String>,
     /// Runs that moved bytes.
     pub runs: usize,
@@ -23,11 +23,11 @@ pub struct BesideRow {
     pub mbps: Interval,
     /// Requests a second, the mean over runs.
     pub iops: f64,
-    /// Of these reads and writes, where both are known.
+    /// The reads and the writes among these, if both are known.
     pub iops_apart: Option<[f64; 2]>,
-    /// Median latency in nanoseconds; `None` where it is not known.
+    /// Median latency in nanoseconds; `None` if not known.
     pub latency_ns_p50: Option<u64>,
-    /// 99th percentile of latency in nanoseconds; `None` where it is not known.
+    /// 99th percentile of latency in nanoseconds; `None` if not known.
     pub latency_ns_p99: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ pub fn beside(records: &[Record]) -> Vec<BesideRow> {
     groups.into_iter().map(|((workload, _, settings), runs)| row(workload, settings, &runs)).collect()
 }
 
-/// What experiments turn beside the usual settings is told in their sections.
+/// Settings that only experiments vary are reported in the sections of those experiments.
 fn stands_beside(record: &Record) -> bool {
     let both_ways = record.walks() && record.run.workload.rw.direction().is_none();
     let special = !record.walks() && (record.origin.is_some() || record.run.experiment.is_none());
@@ -51,9 +51,9 @@ fn stands_beside(record: &Record) -> bool {
 fn row(workload: Workload, settings: &[String], runs: &[&Record]) -> BesideRow {
     let mean = |of: &dyn Fn(&Record) -> f64| Interval::of_means(&runs.iter().map(|run| of(run)).collect::<Vec<_>>());
     let side = |direction| {
-        let told: Option<Vec<f64>> =
+        let reported: Option<Vec<f64>> =
             runs.iter().map(|run| run.side(direction).filter(|_| run.knows_mix()).map(|side| side.iops())).collect();
-        told.map(|told| Interval::of_means(&told).value)
+        reported.map(|reported| Interval::of_means(&reported).value)
     };
     let mut latency = Latency::default();
     runs.iter().for_each(|run| latency.merge(&run.latency));

@@ -1,8 +1,8 @@
 //! Judges what stops the path from going faster.
 //!
-//! In this order: a known limit that the best result all but reaches; a processor that is full; a ceiling
-//! that was seen and that nothing advertises; a device that does no more side by side; else the time of each
-//! request, so that more depth would still help. The sentences about it are the report's.
+//! The candidates, in this order: a known limit that the best result nearly reaches; a full processor; a ceiling seen
+//! in the results that nothing advertises; a device that serves no more requests in parallel; otherwise the time of
+//! each request, so more depth would still help. The report writes the sentences.
 
 use halfpower_record::Environment;
 use halfpower_spec::{Direction, EngineName};
@@ -22,38 +22,38 @@ use crate::{
     PathSettings,
 };
 
-/// Share of a ceiling that was seen from which on a cell stands on it.
+/// Share of a measured ceiling from which a cell counts as at the ceiling.
 const AT_CEILING: f64 = 0.95;
-/// Share of such a ceiling above which a cell is not stopped by it, whatever other cells are.
+/// Share of a measured ceiling above which it does not stop a cell.
 const ABOVE_CEILING: f64 = 1.1;
-/// Gain from more depth that is none.
+/// Gain below which more depth counts as useless.
 const NO_GAIN: f64 = 0.03;
-/// Gain from more threads that is none where the runs do not carry it.
+/// Gain below which more threads count as useless if the intervals of the runs overlap.
 const SMALL_GAIN: f64 = 0.1;
-/// Share of the time from which on a disk at the far end is busy all along.
+/// Busy share from which a disk at the far end counts as always busy.
 const BUSY_DISK: f64 = 0.95;
-/// Share of the time from which on one processor at the far end is busy all along: a server that serves a connection with a
-/// single thread has no other.
+/// Busy share from which one processor at the far end counts as always busy: a server that serves a connection with one
+/// thread cannot use another.
 const BUSY_PROCESSOR: f64 = 0.95;
-/// Share of a core from which on this end's threads may be what keeps a processor busy.
+/// Share of a core from which this end's threads may be what keeps a processor busy.
 const OURS: f64 = 0.5;
-/// Share of a core below which its saturation cannot be told from what was charged.
+/// Share of a core below which the charged time is too small to extrapolate to a full core.
 const TELLING_SHARE: f64 = 0.02;
 
-/// What the judgement looks at.
+/// Input of the judgement.
 pub(crate) struct JudgedStudy<'a> {
     pub levels: &'a [PathLevel],
     pub cells: &'a [CellFinding],
     pub paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
-    /// Processors whose time may be used at once; 0 where that is not known.
+    /// Processors whose time may be used at once; 0 if not known.
     pub cpus: f64,
-    /// Whether a hypervisor or container stands between the machine and its devices.
+    /// Whether a hypervisor or container lies between the machine and its devices.
     pub virtualised: bool,
-    /// Whether the far end, where one is known, is this machine.
+    /// Whether the far end, if known, is this machine.
     pub ends_are_one: bool,
 }
 
-/// The ladder with the narrowest level marked, and why it is that one.
+/// The ladder with the narrowest level marked, and the reason.
 pub(crate) struct Judgement {
     pub ladder: Vec<LevelFinding>,
     pub bottleneck: Bottleneck,
@@ -70,7 +70,7 @@ pub(crate) fn judge(study: &JudgedStudy<'_>) -> Judgement {
     Judgement { ladder, bottleneck }
 }
 
-/// What stops the cell that stands for one direction; `None` where none bears a conclusion.
+/// What stops the cell that represents one direction; `None` if no cell allows a conclusion.
 pub(crate) fn judge_direction(study: &JudgedStudy<'_>, rw: Direction) -> Option<Bottleneck> {
     let cell = peak(study.cells, rw)?;
     let (path, regimes) = study.paths.iter().find(|(path, _)| path.settings == cell.path())?;
@@ -93,7 +93,7 @@ fn judge_cell(
         .or_else(|| at_unnamed_ceiling(study, regimes, cell))
         .or_else(|| at_full_device(path, regimes, cell))
         .unwrap_or_else(|| at_request_time(path, regimes, cell));
-    // What the device is called where the path's parts have names of their own.
+    // If the levels of the path have names, report the device under its own.
     let level = if level == device() { medium(study.levels, path.settings.rw) } else { level };
     Bottleneck {
         next: next(study, regimes, cell, &level),
@@ -104,7 +104,7 @@ fn judge_cell(
     }
 }
 
-/// Where no cell bears a conclusion: what members side by side share, if that is known.
+/// The judgement if no cell allows a conclusion: the level that parallel members share, if known.
 fn without_a_cell(study: &JudgedStudy<'_>, mut ladder: Vec<LevelFinding>) -> Judgement {
     let is_shared = |level: &&PathLevel| level.id.kind == LevelKind::SharedPath && level.attainable.is_none();
     let (level, stopped_by, next) = match study.levels.iter().find(is_shared) {
@@ -130,7 +130,7 @@ fn nothing_to_judge(cells: &[CellFinding]) -> StoppedBy {
 }
 
 impl<'a> JudgedStudy<'a> {
-    /// What `environment` says beside the levels and cells.
+    /// Adds the facts in `environment` to the levels and cells.
     pub fn of(
         environment: &Environment,
         levels: &'a [PathLevel],
@@ -142,7 +142,7 @@ impl<'a> JudgedStudy<'a> {
         Self { levels, cells, paths, cpus, virtualised, ends_are_one }
     }
 
-    /// The best usable cell of all, with its path.
+    /// The best usable cell of all paths, with its path.
     fn best(&self) -> Option<(&MeasuredPath<'a>, &Regimes<'a>, &CellFinding)> {
         let of_path =
             |(path, regimes): &'a (MeasuredPath<'a>, Regimes<'a>)| Some((path, regimes, leading(path.usable())?));
@@ -154,7 +154,7 @@ impl<'a> JudgedStudy<'a> {
         best.map(|(path, regimes, cell)| (path, regimes, self.with_more_threads(cell)))
     }
 
-    /// The fastest of the cells that differ from this one in their threads alone.
+    /// The fastest cell that differs from this one only in its threads.
     fn with_more_threads<'b>(&'b self, cell: &'b CellFinding) -> &'b CellFinding {
         let more = self.cells.iter().filter(|other| other.usable() && is_threaded_alike(other, cell));
         leading(more.filter(|other| other.threads > cell.threads && other.mbps.value > cell.mbps.value)).unwrap_or(cell)
@@ -192,7 +192,7 @@ fn at_known_limit(
     Some((level.id.clone(), StoppedBy::KnownRequests { iops, limit_iops, share, source }))
 }
 
-/// Processors that the run's requests can be issued from.
+/// Processors that can issue the run's requests.
 fn usable_cpus(cell: &CellFinding, cpus: f64) -> f64 {
     let issuing = if cell.engine == EngineName::Pool { cell.total_depth() } else { cell.threads };
     let issuing = f64::from(issuing.max(1));
@@ -212,7 +212,7 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
     };
     let share = (busy / processors).min(1.0);
     let waited_share = (waited / processors).min(1.0 - share);
-    // What fills the threads of a share's cell is our client.
+    // On a file share, the threads are full because of our client.
     let client = at_client(cell).filter(|_| processors_of == ProcessorsOf::Threads);
     if client.is_some() {
         return client;
@@ -224,7 +224,7 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
     Some((LevelId::of(LevelKind::Processor), stopped_by))
 }
 
-/// The far end's processors, or a disk of it, have nothing left.
+/// Stops at the far end: its processors are full, or one of its disks is.
 fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let far = cell.far_end.as_ref()?;
     if let Some(limit) = far.disk_limit.as_ref().filter(|limit| limit.is_reached()) {
@@ -234,7 +234,7 @@ fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, S
     }
     let of_processors = far.processors;
     let are_full = far.busy_share + far.steal_share >= FULL_CORE;
-    // Where both ends are one machine, a busy processor may be this end's.
+    // If both ends are one machine, this end may be what fills the processor.
     let may_be_ours = study.ends_are_one && cell.core_share.is_none_or(|share| share >= OURS);
     if are_full || far.busiest_share >= BUSY_PROCESSOR && !may_be_ours {
         let (processors, share, steal_share) =
@@ -247,7 +247,7 @@ fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, S
     Some((LevelId::named("far end's disk", None), StoppedBy::FarDisk { disk, share }))
 }
 
-/// More threads bring no more: the device, however busy they are.
+/// More threads give no gain: the device is the limit, however busy the threads are.
 fn at_enough_threads(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let more = next_more_threads(study, cell)?;
     let brings_none = gain(cell, more) < NO_GAIN || more.mbps.low <= cell.mbps.high && gain(cell, more) < SMALL_GAIN;
@@ -261,12 +261,12 @@ fn next_more_threads<'a>(study: &JudgedStudy<'a>, cell: &CellFinding) -> Option<
     alike.filter(|other| other.threads > cell.threads).min_by_key(|other| other.threads)
 }
 
-/// Whether two cells differ in their threads alone.
+/// Whether two cells differ only in their threads.
 fn is_threaded_alike(one: &CellFinding, other: &CellFinding) -> bool {
     CellSettings::of(one).but_for_threads() == CellSettings::of(other).but_for_threads()
 }
 
-/// A ceiling that the cells agree on. Where the best cell lies well above it, it is not what stops that cell.
+/// A ceiling that the cells agree on. It does not stop the best cell if that cell lies well above it.
 fn at_unnamed_ceiling(
     study: &JudgedStudy<'_>,
     regimes: &Regimes<'_>,
@@ -294,17 +294,17 @@ fn at_unnamed_ceiling(
     Some((of_a_share.unwrap_or(LevelId::of(LevelKind::UnnamedCeiling)), stopped_by))
 }
 
-/// More depth brings no more, at the best cell's block size: the device, by its own number of requests side by
-/// side where the cells agree on one.
+/// More depth gives no gain at the best cell's block size, so the device is the limit; with the number of requests that
+/// it serves in parallel, if the cells agree on one.
 fn at_full_device(path: &MeasuredPath<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     if let Some(side_by_side) = regimes.parallelism.filter(|most| f64::from(cell.total_depth()) >= AT_CEILING * most) {
-        // What was seen of larger blocks counts more than what the line promises of them.
+        // Measured larger blocks count more than the extrapolation of the fit.
         let is_largest = path.usable().all(|other| other.bs_bytes <= cell.bs_bytes);
         let larger_blocks_mbps = device_mbps(regimes).filter(|mbps| is_largest && *mbps > cell.mbps.value);
         return Some((device(), StoppedBy::Parallelism { side_by_side, larger_blocks_mbps }));
     }
     let (fewer, more) = match around(path, cell) {
-        // A cell that was confirmed can be slower than a deeper one that was not.
+        // A confirmed cell can be slower than a deeper one that was not confirmed.
         [_, Some(deeper)] if gain(cell, deeper) < NO_GAIN || deeper.mbps.low <= cell.mbps.high => (cell, deeper),
         [Some(shallower), None] if gain(shallower, cell) < NO_GAIN => (shallower, cell),
         _ => return None,
@@ -320,7 +320,7 @@ fn at_request_time(path: &MeasuredPath<'_>, regimes: &Regimes<'_>, cell: &CellFi
         us_per_kib: line.slope * 1024.0,
     });
     let [before, _] = around(path, cell);
-    // A confirmed cell can be slower than a shallower one that was not confirmed: that is no gain.
+    // A confirmed cell can be slower than a shallower one that was not confirmed; that is no gain.
     let gained = before.filter(|before| gain(before, cell) > 0.0);
     let deeper = gained.map(|before| DepthGain { from_iodepth: before.iodepth, gain: gain(before, cell) });
     (device(), StoppedBy::RequestTime { parts, deeper })
@@ -339,7 +339,7 @@ fn gain(before: &CellFinding, after: &CellFinding) -> f64 {
     after.mbps.value / before.mbps.value - 1.0
 }
 
-/// Throughput of very large blocks with as many requests side by side as there can be, in MB/s.
+/// Throughput of very large blocks with the most requests in parallel, in MB/s.
 fn device_mbps(regimes: &Regimes<'_>) -> Option<f64> {
     let line = regimes.line.filter(|line| line.slope > 0.0)?;
     let side_by_side = regimes.parallelism? / f64::from(regimes.base_depth.max(1));
@@ -368,11 +368,11 @@ fn next(study: &JudgedStudy<'_>, regimes: &Regimes<'_>, cell: &CellFinding, narr
     Some(NextLimit::Level { level, mbps, by })
 }
 
-/// The lowest limit on requests a second of any path that counts.
+/// The lowest limit on requests a second of all paths that `counts` selects.
 fn request_ceiling(study: &JudgedStudy<'_>, counts: impl Fn(&PathSettings) -> bool) -> Option<RequestCeiling> {
     let of_path = |(path, regimes): &(MeasuredPath<'_>, Regimes<'_>)| {
         let iops = regimes.ceiling_iops?.value;
-        // What more threads go beyond was no ceiling but a full core.
+        // If more threads exceed it, the limit was a full core, not a ceiling.
         let is_beyond = |cell: &CellFinding| cell.usable() && cell.iops > ABOVE_CEILING * iops;
         let beyond = study.cells.iter().any(|cell| cell.path() == path.settings && is_beyond(cell));
         (!beyond).then_some(RequestCeiling { path: path.settings, iops })
@@ -381,7 +381,7 @@ fn request_ceiling(study: &JudgedStudy<'_>, counts: impl Fn(&PathSettings) -> bo
     ceilings.reduce(|low, next| if next.iops < low.iops { next } else { low })
 }
 
-/// Marks the level, adding it at its place where the environment has none of that name.
+/// Marks the narrowest level; inserts it at its place if the ladder lacks it.
 fn mark(ladder: &mut Vec<LevelFinding>, narrowest: &LevelId, stopped_by: &StoppedBy, best: &CellFinding) {
     let place = ladder.iter().position(|level| level.id == *narrowest).unwrap_or_else(|| {
         let device = || ladder.iter().position(|level| level.id == device());

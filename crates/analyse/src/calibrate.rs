@@ -1,4 +1,4 @@
-//! Fits a small model of a device to what a study measured, and tells how well it predicts.
+//! Fits a small model of a device to a study, and measures how well it predicts.
 
 mod bill;
 mod calibration;

@@ -1,8 +1,8 @@
 //! Groups records into cells and sums up each: one finding for each combination of settings.
 //!
-//! Throughput, latency, depth and the charged cost come from the plain runs, the upper bound of cost from the
-//! soaker's. A run that moved nothing counts as a run and brings its errors, but no throughput. A cell whose
-//! plain runs are all missing is left out, and so are runs that both read and write: they fit no curve.
+//! Throughput, latency, depth and the charged cost come from the plain runs, the upper bound of cost from the soaker's.
+//! A run that moved nothing counts as a run and adds its errors, but no throughput. Cells without a plain run are left
+//! out, and so are runs that both read and write: they fit no curve.
 
 use std::collections::BTreeMap;
 
@@ -18,39 +18,40 @@ use crate::paced::{Paced, keep_whole_waves, paced};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_memory};
 use crate::processor_time::Processors;
 use crate::{
-    CellFinding, CellSettings, FarCell, Interval, LatencySummary, Objection, PathLevel, PathSettings, TcpCell, Unsteady,
+    CellFinding, CellSettings, FarCell, Interval, LatencySummary, PathLevel, PathSettings, TcpCell, Unsteady,
+    UnsteadyReason,
 };
 
-/// What makes two runs the same cell, in the order in which cells are listed.
+/// The settings that make two runs the same cell, in listing order.
 type Key = (Pattern, Direction, Cache, u32, u64, u32, EngineName);
 
-/// How far above a peak advertised performance a result may be before it is a cache's.
+/// Ratio to a peak advertised performance above which a result counts as a cache's.
 pub(crate) const ABOVE_PAP: f64 = 1.05;
 
-/// Half width of an interval, as a share of its mean, within which a cell's throughput is known well enough.
+/// Half width of an interval, as a share of its mean, up to which a cell's throughput is known well enough.
 pub(crate) const WITHIN: f64 = 0.05;
-/// Confirming runs from which on a cell is reported by them alone.
+/// Confirming runs from which a cell is reported by them only.
 const CONFIRMING_RUNS: usize = 3;
 
-/// A cell, and what its records say beyond the finding.
+/// A cell, with facts from its records that the finding lacks.
 #[derive(Debug, Clone)]
-pub(crate) struct Gathered {
+pub(crate) struct CellWithRecords {
     pub finding: CellFinding,
     pub source: ByteSource,
     pub processors: Processors,
 }
 
-/// Where the bytes of a cell's runs came from, as far as its records tell.
+/// Where the bytes of a cell's runs came from, if its records show it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ByteSource {
-    /// Largest share of the span that was in the page cache when a run opened; `None` where no run could tell.
+    /// Largest share of the span that was in the page cache when a run opened; `None` if no run could tell.
     pub opened_cached: Option<f64>,
-    /// Whether the device moved the bytes of each run, as its counter says.
+    /// Whether the device moved the bytes of each run, by its own counter.
     pub from_device: bool,
 }
 
 impl ByteSource {
-    /// That of all runs of a cell, of which those reported are `valid`.
+    /// The source of all runs of a cell; the reported ones are `valid`.
     fn of(runs: &[&Record], valid: &[&Record]) -> Self {
         let share = |r: &&Record| Some(quotient(r.cached_bytes? as f64, r.span_bytes as f64));
         Self {
@@ -62,17 +63,17 @@ impl ByteSource {
 
 /// All cells of these records, by pattern, direction, cache setting, depth, block size, threads and engine.
 ///
-/// `cached` rests on what the records alone can tell; [`cells_within`] also knows the advertised peaks.
+/// `cached` rests on the records only; [`cells_within`] also knows the advertised peaks.
 pub fn cells(records: &[Record]) -> Vec<CellFinding> {
     cells_within(&[], records)
 }
 
-/// The same, with `cached` set also where a result is above the peak that a level of the path advertises.
+/// The same; `cached` is also set if a result exceeds the peak that a level of the path advertises.
 pub fn cells_within(levels: &[PathLevel], records: &[Record]) -> Vec<CellFinding> {
     gather(levels, records).into_iter().map(|cell| cell.finding).collect()
 }
 
-pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<Gathered> {
+pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<CellWithRecords> {
     let mut groups: BTreeMap<Key, Vec<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.walks()) {
         let workload = &record.run.workload;
@@ -82,7 +83,7 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<Gathered> 
             groups.entry(key).or_default().push(record);
         }
     }
-    // Sums of floating numbers depend on their order; the findings must not depend on the records'.
+    // Floating-point sums depend on their order, but the findings must not depend on the order of records.
     groups.values_mut().for_each(|runs| {
         runs.sort_by_key(|record| (record.run.repeat, record.run.seed, record.elapsed_ns, record.bytes, record.ios));
     });
@@ -91,32 +92,32 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<Gathered> 
         let cut = keep_whole_waves(&limits, &mut runs);
         cell(&key, &runs).map(|cell| without_waves(cell, cut))
     };
-    let mut cells: Vec<Gathered> = groups.into_iter().filter_map(of_group).collect();
+    let mut cells: Vec<CellWithRecords> = groups.into_iter().filter_map(of_group).collect();
     mark_cached(levels, &mut cells);
     cells
 }
 
-/// The cell, marked where the windows of all its runs cut the waves that its direction comes in.
-fn without_waves(cell: Gathered, cut: Option<Paced>) -> Gathered {
+/// The cell, marked unsteady if the windows of all its runs cut the waves of its direction.
+fn without_waves(cell: CellWithRecords, cut: Option<Paced>) -> CellWithRecords {
     let Some(paced) = cut else { return cell };
-    let objection = Objection::CutsWaves { period_s: paced.period_ns as f64 / 1e9 };
+    let objection = UnsteadyReason::CutsWaves { period_s: paced.period_ns as f64 / 1e9 };
     let runs = cell.finding.run_mbps.len();
     let unsteady = Some(Unsteady { objection, unsteady_runs: runs, runs });
-    Gathered { finding: CellFinding { steady: false, unsteady, ..cell.finding }, ..cell }
+    CellWithRecords { finding: CellFinding { steady: false, unsteady, ..cell.finding }, ..cell }
 }
 
-/// The runs of one workload as a cell, also where they are of an experiment that turns more than the usual axes.
+/// The runs of one workload as a cell; also for experiments that vary more than the usual axes.
 pub(crate) fn cell_of(workload: &Workload, engine: EngineName, records: &[&Record]) -> Option<CellFinding> {
     let Workload { rw, cache, iodepth, bs, threads, .. } = *workload;
-    // What goes both ways stands with the reads.
+    // A mixed workload is listed with the reads.
     let direction = rw.direction().unwrap_or(Direction::Read);
     let key = (rw.pattern(), direction, cache, iodepth, bs.0, threads, engine);
     cell(&key, records).map(|gathered| gathered.finding)
 }
 
-/// The runs that a cell is reported by, and where others chose it, the rate of those in MB/s.
+/// The runs that a cell is reported by, and the rate in MB/s of the runs that chose it, if it was confirmed.
 ///
-/// What chose a cell is too high for a report; runs that had no part in the choice are not.
+/// Rates that chose a cell are too high to report; runs without a part in the choice are not.
 pub(crate) fn reported<'a>(plain: &[&'a Record], confirming: &[&'a Record]) -> (Vec<&'a Record>, Option<f64>) {
     let moved = |runs: &[&'a Record]| -> Vec<&'a Record> { runs.iter().copied().filter(|r| counts(r)).collect() };
     let (plain, confirmed) = (moved(plain), moved(confirming));
@@ -127,7 +128,10 @@ pub(crate) fn reported<'a>(plain: &[&'a Record], confirming: &[&'a Record]) -> (
     (confirmed, Some(chosen_mbps))
 }
 
-fn cell(&(pattern, rw, cache, iodepth, bs_bytes, threads, engine): &Key, records: &[&Record]) -> Option<Gathered> {
+fn cell(
+    &(pattern, rw, cache, iodepth, bs_bytes, threads, engine): &Key,
+    records: &[&Record],
+) -> Option<CellWithRecords> {
     let of_pass = |pass| records.iter().copied().filter(move |record| record.run.pass == pass);
     let [plain, confirming] = [Pass::Plain, Pass::Confirm].map(|pass| of_pass(pass).collect::<Vec<&Record>>());
     let first = *plain.first()?;
@@ -185,14 +189,14 @@ fn cell(&(pattern, rw, cache, iodepth, bs_bytes, threads, engine): &Key, records
         series_mbps: series_mbps(first),
         series_step_ns: first.series.step_ns,
     };
-    Some(Gathered { finding, source: ByteSource::of(&plain, &valid), processors: Processors::of(records) })
+    Some(CellWithRecords { finding, source: ByteSource::of(&plain, &valid), processors: Processors::of(records) })
 }
 
 fn mean_depth(of_runs: &[f64]) -> f64 {
     Interval::of_means(of_runs).value
 }
 
-/// Whether a run moved anything, so that it has a rate.
+/// Whether a run moved anything and so has a rate.
 pub(crate) fn counts(record: &Record) -> bool {
     record.elapsed_ns > 0 && record.bytes > 0 && record.ios > 0
 }
@@ -250,13 +254,13 @@ fn series_mbps(record: &Record) -> Vec<f64> {
     }
 }
 
-/// Share of the windows that closing flushes took; `None` where nothing was flushed.
+/// Share of the windows spent in closing flushes; `None` if nothing was flushed.
 fn flush_share(records: &[&Record]) -> Option<f64> {
     let flushed: Vec<&&Record> = records.iter().filter(|r| r.memory_mbps().is_some()).collect();
     some_mean(flushed.iter().map(|r| quotient(r.flush_ns as f64, r.elapsed_ns as f64)))
 }
 
-fn mark_cached(levels: &[PathLevel], cells: &mut [Gathered]) {
+fn mark_cached(levels: &[PathLevel], cells: &mut [CellWithRecords]) {
     let above_pap = |cell: &CellFinding| {
         known_limit(levels, cell.rw, cell.bs_bytes, &(0..0)).is_some_and(|limit| cell.mbps.value > ABOVE_PAP * limit)
     };
@@ -268,13 +272,13 @@ fn mark_cached(levels: &[PathLevel], cells: &mut [Gathered]) {
         return;
     }
     for pattern in Pattern::ALL {
-        let direct = |cell: &&Gathered| cell.finding.cache.direct() && cell.finding.rw == Direction::Read;
+        let direct = |cell: &&CellWithRecords| cell.finding.cache.direct() && cell.finding.rw == Direction::Read;
         let same = cells.iter().filter(|cell| cell.finding.pattern == *pattern);
         let Some(best) = same.filter(direct).map(|cell| cell.finding.mbps.value).reduce(f64::max) else {
             continue;
         };
-        let open = |cell: &&mut Gathered| cell.finding.pattern == *pattern && !cell.source.from_device;
-        for Gathered { finding, .. } in cells.iter_mut().filter(open) {
+        let open = |cell: &&mut CellWithRecords| cell.finding.pattern == *pattern && !cell.source.from_device;
+        for CellWithRecords { finding, .. } in cells.iter_mut().filter(open) {
             finding.cached |=
                 is_buffered_read(finding.cache, finding.rw) && best > 0.0 && finding.mbps.value > ABOVE_DIRECT * best;
         }
@@ -286,7 +290,7 @@ fn finite(value: f64) -> f64 {
 }
 
 impl CellSettings {
-    /// Those of a cell that was measured.
+    /// The settings of a measured cell.
     pub fn of(cell: &CellFinding) -> Self {
         let CellFinding { pattern, rw, cache, iodepth, bs_bytes, threads, .. } = *cell;
         Self { pattern, rw, cache, iodepth, bs_bytes, threads }
@@ -294,7 +298,7 @@ impl CellSettings {
 }
 
 impl CellFinding {
-    /// Processors that its threads were charged or waited for; 0 where that is not known.
+    /// Processors that its threads were charged for or waited for; 0 if not known.
     pub(crate) fn wanted_processors(&self) -> f64 {
         self.core_share.map_or(0.0, |charged| charged + self.waited_share)
     }
@@ -309,7 +313,7 @@ impl CellFinding {
         self.mbps.value > 0.0 && self.bs_bytes > 0 && self.errors == 0 && !self.cached
     }
 
-    /// Whether advice may rest on it too: it was steady within its runs.
+    /// Whether advice may also rest on it: it was steady within its runs.
     pub fn trusted(&self) -> bool {
         self.usable() && self.steady
     }
@@ -319,13 +323,13 @@ impl CellFinding {
         self.iodepth.saturating_mul(self.threads)
     }
 
-    /// Time between two completions in microseconds, of requests of the full block size; infinite where
-    /// nothing moved. A byte a microsecond is a decimal MB/s.
+    /// Time between two completions in microseconds, for requests of the full block size; infinite if nothing moved. A
+    /// byte a microsecond is a decimal MB/s.
     pub fn time_per_request_us(&self) -> f64 {
         self.bs_bytes as f64 / self.mbps.value
     }
 
-    /// Charged processor time a decimal megabyte, in milliseconds; `None` where it is not known.
+    /// Charged processor time a decimal megabyte, in milliseconds; `None` if not known.
     pub fn charged_ms_per_mb(&self) -> Option<f64> {
         self.charged_us.map(|us| quotient(us * 1e3, self.bs_bytes as f64))
     }

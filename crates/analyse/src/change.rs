@@ -1,18 +1,18 @@
 //! Finds the step at which the level of a series changed.
 //!
-//! The self-normalised change-point test of X. Shao and X. Zhang, Testing for change points in time series, 2010:
-//! the CUSUM at each place against the partial sums on both sides of it, so that neither the scatter nor its
-//! correlation has to be known. Where nothing changes it alarms in one of a thousand series of independent steps, and
-//! in more where steps are alike: the test below counts them.
+//! The self-normalised change-point test of X. Shao and X. Zhang, Testing for change points in time series, 2010: it
+//! compares the CUSUM at each place with the partial sums on both sides, so it needs neither the scatter nor the
+//! correlation of the steps. Without a change it alarms in one of a thousand series of independent steps, and more
+//! often if neighbouring steps are correlated: the test below counts the alarms.
 
-/// Value of the statistic that one in a thousand series without a change exceed (Shao and Zhang, table 1).
+/// Value of the statistic that one in a thousand series without a change exceeds (Shao and Zhang, table 1).
 const ALARM: f64 = 121.9;
-/// Share of the sum of a series that rounding may be.
+/// Share of the sum of a series that may be rounding error.
 const ROUNDING: f64 = 1e-9;
 /// Fewest steps on either side of a change.
 const SIDE: usize = 5;
 
-/// The step at which the level changed; `None` where the series is one level, as far as can be told.
+/// The step at which the level changed; `None` if no change is detected.
 pub(crate) fn change_point(rates: &[f64]) -> Option<usize> {
     let sums = partial_sums(rates);
     let total = *sums.last()?;
@@ -20,12 +20,12 @@ pub(crate) fn change_point(rates: &[f64]) -> Option<usize> {
     let mut most: Option<(f64, usize)> = None;
     for at in SIDE..=rates.len().saturating_sub(SIDE) {
         let distance = sums[at] - at as f64 / count * total;
-        // Rounding alone is no distance; and two exact levels leave nothing to normalise by, but the rounding.
+        // A rounding error is not a distance. Two exact levels leave only rounding errors to normalise by.
         let rounding = ROUNDING * total.abs();
         if distance.abs() <= rounding {
             continue;
         }
-        // Most places raise no alarm, and part of the normaliser is enough to say so.
+        // Most places raise no alarm, and part of the normaliser is enough to show it.
         let enough = distance * distance * count / ALARM * (1.0 + ROUNDING);
         let Some(before) = bridge_squares(&sums[..=at], enough) else { continue };
         let Some(after) = bridge_squares(&sums[at..], enough) else { continue };
@@ -49,11 +49,11 @@ fn partial_sums(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Sums that are squared between two looks at whether there is enough.
+/// Sums to square between two checks against `enough`.
 const LOOK: usize = 8;
 
-/// Squares of what the partial sums of a side are off the straight line between its ends; `None` as soon as they are
-/// `enough`.
+/// Sum of squared distances of a side's partial sums from the straight line between its ends; `None` as soon as it
+/// reaches `enough`.
 fn bridge_squares(sums: &[f64], enough: f64) -> Option<f64> {
     let (first, last, steps) = (sums[0], sums[sums.len() - 1], (sums.len() - 1) as f64);
     let mut squares = 0.0;

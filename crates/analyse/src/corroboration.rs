@@ -1,11 +1,11 @@
-//! Sums up what a cell's records say of others at work while it was measured.
+//! Sums up the records' evidence of other activity while a cell was measured.
 
 use halfpower_record::{CpuTimes, Record};
 
 use crate::NoiseFinding;
 use crate::mean::{quotient, some_mean};
 
-/// What the records of a cell's runs tell, each share over those runs that tell it.
+/// Noise of a cell from the records of its runs; each share covers the runs that report it.
 pub(crate) fn noise(records: &[&Record]) -> NoiseFinding {
     NoiseFinding {
         steal_share: share(records, |r| Some((steal_ns(r)?, machine_ns(r)))),
@@ -16,10 +16,10 @@ pub(crate) fn noise(records: &[&Record]) -> NoiseFinding {
     }
 }
 
-/// Sums of a part over sums of the whole; `None` where no record tells the part or there is no whole.
+/// Sum of the part over sum of the whole; `None` if no record has the part, or if the whole is 0.
 fn share(records: &[&Record], of: impl Fn(&Record) -> Option<(f64, f64)>) -> Option<f64> {
-    let told: Vec<(f64, f64)> = records.iter().filter_map(|record| of(record)).collect();
-    let (part, whole) = told.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let reported: Vec<(f64, f64)> = records.iter().filter_map(|record| of(record)).collect();
+    let (part, whole) = reported.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     (whole > 0.0).then(|| quotient(part, whole)).filter(|share| share.is_finite())
 }
 
@@ -29,6 +29,6 @@ fn machine_ns(record: &Record) -> f64 {
 
 fn steal_ns(record: &Record) -> Option<f64> {
     let of = |times: &CpuTimes| times.steal_ns as f64;
-    // Other tools' systems do not tell it.
+    // Results of other tools do not have it.
     (!record.cpu.machine.is_empty() && record.origin.is_none()).then(|| record.cpu.machine.iter().map(of).sum())
 }

@@ -1,22 +1,22 @@
 //! Fits what a request costs the processor: fixed + marginal x KiB, for each path and bound.
 //!
-//! The two bounds are those of Chung, Gray, Worthington, Horst (2000), section 4.2: from below what the process
-//! was charged, from above what the soaker lost. The soaker has its pass at few cells, the charge is known at all:
-//! so its line is the charged one plus a line through what it lost beyond the charge of the same pass. The two are
-//! comparable then, whichever cells either rests on.
+//! The two bounds are those of Chung, Gray, Worthington, Horst (2000), section 4.2: the lower bound is what the process
+//! was charged, the upper bound what the soaker lost. Every cell has a charge but only a few have a soaker pass, so the
+//! soaker's line is the charged line plus a line through the loss beyond the charge in the same pass. This makes the
+//! two comparable, whichever cells each uses.
 
 use crate::fit::{LineFit, fit_line, fit_line_to_scale};
 use crate::path::{MeasuredPath, paths};
 use crate::resample;
 use crate::{Bound, CellFinding, Cost, Interval, PathSettings};
 
-/// Scatter above which the line over all depths is looked at again, depth by depth.
+/// Scatter above which the line over all depths is checked depth by depth.
 const SCATTERED: f64 = 0.1;
 
-/// The processor time of a request on each path, from below and from above, where two block sizes allow a fit.
+/// Processor time of a request on each path, lower and upper bound, for paths with at least two block sizes.
 ///
-/// All depths enter one fit, unless the depth matters: where the line over all of them misses by more than
-/// 10% and lines of their own would miss by less than half of that, one depth stands for the path.
+/// All depths enter one fit unless depth matters: if the line over all of them misses by more than 10% and a line for
+/// each depth would miss by less than half of that, one depth represents the path.
 pub fn costs(cells: &[CellFinding]) -> Vec<Cost> {
     let paths = paths(cells);
     let mut bills: Vec<Bill<'_>> = paths.iter().filter_map(Bill::of).collect();
@@ -27,11 +27,11 @@ pub fn costs(cells: &[CellFinding]) -> Vec<Cost> {
 /// A path's two fits.
 struct Bill<'a> {
     path: &'a MeasuredPath<'a>,
-    /// The depth that stands for the path, where depth matters.
+    /// The depth that represents the path, if depth matters.
     depth: Option<u32>,
     cells: Vec<&'a CellFinding>,
     charged: LineFit,
-    /// What the soaker lost beyond the charge, and the cells it is known at.
+    /// What the soaker lost beyond the charge, and the number of cells behind it.
     unseen: Option<(LineFit, usize)>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Bill<'a> {
         std::iter::once(charged).chain(soaker).collect()
     }
 
-    /// By resampling runs where every cell has enough of them, else by the regression.
+    /// By resampling runs if every cell has enough of them, otherwise by regression.
     fn charged_intervals(&self) -> [Interval; 2] {
         let (fixed, marginal) = (self.charged.intercept_interval(), self.charged.slope_interval());
         let runs: Vec<&[f64]> = self.cells.iter().map(|cell| cell.run_charged_us.as_slice()).collect();
@@ -104,8 +104,8 @@ fn line<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Option<LineFit> {
     fit_line(&points)
 }
 
-/// What the soaker lost beyond the charge, against size: each cell is known to a share of the time between two of
-/// its requests, since what disturbs the soaker goes on in time.
+/// Loss of the soaker beyond the charge, against size. The error of each cell is a share of the time between two of its
+/// requests, because what disturbs the soaker depends on time.
 fn unseen(cells: &[&CellFinding]) -> Option<(LineFit, usize)> {
     let soaked: Vec<(f64, f64, f64)> = cells
         .iter()
@@ -117,8 +117,8 @@ fn unseen(cells: &[&CellFinding]) -> Option<(LineFit, usize)> {
     Some((fit_line_to_scale(&points, &scale)?, points.len()))
 }
 
-/// The soaker errs by the same share of time on every path, so all paths together tell its error: three sizes of
-/// one path leave a single degree of freedom.
+/// The soaker's error is the same share of time on every path, so all paths together estimate it: three sizes on one
+/// path leave a single degree of freedom.
 fn share_soaker_error(bills: &mut [Bill<'_>]) {
     let fits = bills.iter().filter_map(|bill| bill.unseen.as_ref());
     let (squares, freedom) = fits.fold((0.0, 0), |(squares, freedom), (fit, _)| {
@@ -138,8 +138,8 @@ fn kib(bytes: u64) -> f64 {
     bytes as f64 / 1024.0
 }
 
-/// The depth that stands for the path where depth matters: of those with a fit the one with most sizes in the
-/// soaker's pass, then most sizes, then the deepest.
+/// The depth that represents the path if depth matters: among those with a fit, the one with most sizes in the soaker's
+/// pass, then most sizes, then the deepest.
 fn telling_depth(path: &MeasuredPath<'_>) -> Option<u32> {
     let all = line(path.usable())?;
     if all.scatter <= SCATTERED {

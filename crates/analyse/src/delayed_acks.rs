@@ -1,21 +1,21 @@
-//! Finds requests that waited for a delayed acknowledgement: a mode of its own near 40 ms.
+//! Finds requests that waited for a delayed acknowledgement: a separate mode near 40 ms.
 //!
-//! Linux and others delay an acknowledgement by 40 ms (RFC 1122 section 4.2.3.2 admits 500 ms); a sender that holds back a
-//! short segment until then (RFC 896) makes requests take as long.
+//! Linux and others delay an acknowledgement by 40 ms (RFC 1122 section 4.2.3.2 allows 500 ms). A sender that holds
+//! back a short segment until then (RFC 896) makes requests take that long.
 
 use halfpower_record::{Latency, Record};
 
-/// Where the mode lies, in nanoseconds: the delay, and some milliseconds of the request's own.
+/// Range of the mode in nanoseconds: the delay plus some milliseconds for the request.
 const MODE_NS: (u64, u64) = (38_000_000, 48_000_000);
-/// Where there is next to nothing if it is a mode of its own.
+/// Ranges beside the mode, which are nearly empty if the mode is separate.
 const BESIDE_NS: [(u64, u64); 2] = [(20_000_000, 38_000_000), (48_000_000, 80_000_000)];
-/// So many times as many latencies lie in the mode as beside it, at least.
+/// Minimum ratio of latencies in the mode to those in each range beside it.
 const TIMES: u64 = 4;
-/// Latencies that make a mode, at least, and their share of all.
+/// Minimum number of latencies in the mode, and their minimum share of all.
 const LEAST: u64 = 5;
 const LEAST_SHARE: f64 = 0.005;
 
-/// Share of the requests of these runs in such a mode, 0 to 1; `None` where there is none.
+/// Share of the requests of these runs in such a mode, 0 to 1; `None` if there is no such mode.
 pub(crate) fn delayed_share(records: &[&Record]) -> Option<f64> {
     let mut all = Latency::default();
     records.iter().filter(|record| record.engine.is_of_a_share()).for_each(|record| all.merge(&record.latency));

@@ -1,4 +1,4 @@
-//! Says what stops reads and what stops writes, each apart, and which test would tell where that is not known.
+//! Says what stops reads and what stops writes, and which test would tell if that is not known.
 
 use halfpower_record::{Environment, TargetKind};
 use halfpower_spec::Direction;
@@ -9,7 +9,7 @@ use crate::bottleneck::{JudgedStudy, judge_direction};
 use crate::in_memory::is_in_memory;
 use crate::{Bottleneck, Headline, HeadlineDoubt, InFlight, LevelId, LevelKind, StoppedBy, Sureness};
 
-/// How many times as much of the target as was used makes a host's cache tell itself.
+/// Multiple of the tested span that is expected to exceed a host's cache.
 const LARGER: u64 = 16;
 
 /// What stops one direction.
@@ -19,17 +19,17 @@ pub struct DirectionStop {
     pub rw: Direction,
     /// What its fastest cell shows.
     pub bottleneck: Bottleneck,
-    /// Why that is not believed; `None` where it is.
+    /// Why this is not believed; `None` if it is.
     pub doubt: Option<StopDoubt>,
-    /// What would tell more; `None` where nothing is open.
+    /// A test that would tell more; `None` if nothing is open.
     pub test: Option<StopTest>,
 }
 
-/// Why what a cell shows does not say what stops its direction.
+/// Why a cell's evidence does not show what stops its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum StopDoubt {
-    /// Writes are faster than reads: somebody's memory took them.
+    /// Writes are faster than reads: some memory absorbed them.
     FasterThanReads,
     /// The device's own counter moved far fewer bytes than the requests did.
     Contradicted {
@@ -38,25 +38,25 @@ pub enum StopDoubt {
     },
     /// The runs differ too much for any judgement.
     RateUnknown {
-        /// Further seconds of measuring that would make the rate known, where that can be told.
+        /// Further seconds of measuring that would make the rate known; `None` if that cannot be estimated.
         more_seconds: Option<f64>,
     },
-    /// No other depth was measured at this block size, or none that was slower: nothing tells what more would bring.
+    /// No other depth was measured at this block size, or none that was slower: the effect of more depth is unknown.
     OneDepth,
 }
 
-/// What to measure to know.
+/// What to measure to find out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum StopTest {
-    /// More of the target, so that no cache holds it.
+    /// More of the target, so that no cache can hold it.
     LargerSpan {
         /// Bytes to use.
         size_bytes: u64,
     },
     /// More requests outstanding.
     Deeper {
-        /// How many.
+        /// The depth to use.
         iodepth: u32,
     },
 }
@@ -79,7 +79,7 @@ pub(crate) fn direction_stops(
     headlines.iter().filter_map(stop).collect()
 }
 
-/// What stands against a judgement. A limit that is known by other means than the cells stands.
+/// What contradicts a judgement. Limits known by other means than the cells need no check.
 fn doubt(headline: &Headline, bottleneck: &Bottleneck) -> Option<StopDoubt> {
     use StoppedBy::{
         FarDisk, FarDiskLimit, FarProcessors, FullProcessor, KnownRate, KnownRequests, OwnClient, SharedPath, Window,
@@ -119,7 +119,7 @@ fn test(environment: &Environment, bottleneck: &Bottleneck, doubt: Option<&StopD
     }
 }
 
-/// A span of a folder's file that is as much larger as a cache may be, where the device has room for it twice.
+/// A span of a folder's file that is `LARGER` times the tested one, if the device has room for it twice.
 fn larger_span(environment: &Environment) -> Option<u64> {
     let span = environment.capabilities.span.0;
     let size_bytes = span.checked_mul(LARGER).filter(|size| *size > 0)?;

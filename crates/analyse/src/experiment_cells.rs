@@ -10,41 +10,41 @@ use crate::ladder::{known_limit, medium};
 use crate::paced::{keep_whole_waves, paced};
 use crate::{CellFinding, LevelKind, PathLevel};
 
-/// How far above a known limit the cell of an experiment has to be to be marked. Windows of experiments hold nine slices
-/// of a limit, and may catch one more than passes in their time.
+/// Ratio to a known limit above which an experiment's cell is marked. Windows of experiments last nine slices of a
+/// limit and may catch one slice too many.
 const ABOVE_LIMIT: f64 = 1.0 + 1.0 / 9.0;
 
 /// All runs of one workload of an experiment.
 pub struct ExperimentCell<'a> {
     /// What was asked for.
     pub workload: Workload,
-    /// What its runs say together.
+    /// Findings of its runs together.
     pub finding: CellFinding,
     /// The runs, by pass and repeat.
     pub records: Vec<&'a Record>,
-    /// The most that the path is known to let through in MB/s; `None` where nothing is known, or where the experiment
-    /// itself asks for more. A finding above it is `cached`: it is not the path's.
+    /// The known limit of the path in MB/s; `None` if nothing is known, or if the experiment intentionally exceeds the
+    /// path. A finding above it is `cached`: the rate is not the path's.
     pub known_mbps: Option<f64>,
 }
 
 impl ExperimentCell<'_> {
-    /// Its plain runs that moved anything: the round and the logarithm of the rate of each.
+    /// Round and logarithm of the rate of each plain run that moved anything.
     pub fn log_rates_by_round(&self) -> Vec<(u32, f64)> {
         let counted = self.records.iter().filter(|record| record.run.pass == Pass::Plain && counts(record));
         counted.zip(&self.finding.run_mbps).map(|(record, mbps)| (record.run.repeat, mbps.ln())).collect()
     }
 }
 
-/// The most in MB/s that a path of these levels is known to let through of a workload of an experiment.
+/// The known limit in MB/s of a path of these levels, for a workload of an experiment.
 ///
-/// Some experiments ask for more than the path gives: `memory` has no path, `buffered` measures the page cache, `burst`
-/// what passes the medium, and `credit` a limit's credit, which tells what goes on by itself.
+/// Some experiments exceed the path by design: `memory` uses no path, `buffered` measures the page cache, `burst` what
+/// is faster than the medium, and `credit` the credit of a limit, whose sustained rate it finds itself.
 pub fn experiment_limit(levels: &[PathLevel], experiment: Experiment, workload: &Workload) -> Option<f64> {
     let medium = medium(levels, Direction::Read);
     let is_medium = |level: &PathLevel| level.id == medium || level.id.kind == LevelKind::DataSheet;
     let levels: Vec<PathLevel> = match experiment {
         Experiment::Memory | Experiment::Credit => return None,
-        // It is this machine's path, and the run was made at the far end.
+        // The levels describe this machine's path, but the run was made at the far end.
         _ if workload.options.way != Way::Wire => return None,
         Experiment::Buffered if !workload.cache.direct() => return None,
         Experiment::Burst => levels.iter().filter(|level| !is_medium(level)).cloned().collect(),
@@ -54,7 +54,7 @@ pub fn experiment_limit(levels: &[PathLevel], experiment: Experiment, workload: 
     let limit = |rw| known_limit(&levels, rw, workload.bs.0, &members);
     match workload.rw.direction() {
         Some(rw) => limit(rw),
-        // Both ways at once at most what each lets through.
+        // A mixed workload can use the limits of both directions at once.
         None => Some(limit(Direction::Read)? + limit(Direction::Write)?),
     }
 }
@@ -66,7 +66,7 @@ pub fn experiment_cells<'a>(
     records: &'a [Record],
 ) -> Vec<ExperimentCell<'a>> {
     let mut groups: BTreeMap<(Workload, EngineName), Vec<&Record>> = BTreeMap::new();
-    // A trace tells the experiment and not the settings that make its cells.
+    // A SQLIO trace names the experiment but not the settings that make its cells.
     let belongs = |record: &&Record| record.run.experiment == Some(experiment) && record.knows(Unknown::Settings);
     for record in records.iter().filter(belongs) {
         groups.entry((record.run.workload, record.engine)).or_default().push(record);

@@ -7,35 +7,35 @@ use serde::Serialize;
 
 use crate::mean::quotient;
 
-/// What the far end did while a cell was measured: of its plain runs, but for the soaker's figure.
+/// What the far end did while a cell was measured: from its plain runs, except the soaker's figure.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FarCell {
     /// Its processors.
     pub processors: usize,
-    /// Share of their time that was busy, whoever it was.
+    /// Share of their time that they were busy, for any process.
     pub busy_share: f64,
-    /// Share of its time that the busiest of them was busy, or taken by a hypervisor.
+    /// Share of its time that the busiest one was busy or taken by a hypervisor.
     pub busiest_share: f64,
     /// Share of their time that a hypervisor took.
     pub steal_share: f64,
-    /// Microseconds of processor time a request, whoever spent them.
+    /// Microseconds of processor time a request, for all processes.
     pub machine_us: f64,
-    /// The same at this end; `None` where the kernel does not tell.
+    /// The same at this end; `None` if the kernel does not report it.
     pub near_machine_us: Option<f64>,
-    /// Microseconds a request that the named processes were charged; `None` where none were named.
+    /// Microseconds a request that the named processes were charged; `None` if none were named.
     pub processes_us: Option<f64>,
-    /// Microseconds a request that the soaker lost there; `None` without a pass beside it.
+    /// Microseconds a request that the soaker lost there; `None` without a soaker pass.
     pub soaker_us: Option<f64>,
-    /// Length of the account for each request, in microseconds.
+    /// Accounted time for each request, in microseconds.
     pub span_us: f64,
-    /// The disk there that had requests in flight for the longest.
+    /// The disk there that had requests in flight for the largest share of time.
     pub disk: Option<FarDisk>,
-    /// The disk there that is nearest to what a control group lets through; `None` where none is limited.
+    /// The disk there that is nearest to its control group limit; `None` if none is limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_limit: Option<FarDiskLimit>,
 }
 
-/// A disk at the far end, and what a control group lets its processes move there.
+/// A disk at the far end, and the control group limit for it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FarDiskLimit {
     /// Its kernel name.
@@ -46,15 +46,15 @@ pub struct FarDiskLimit {
     pub limit_mbps: f64,
     /// Share of it that was reached.
     pub share: f64,
-    /// Which file of which group says so.
+    /// File and group that set the limit.
     pub group: String,
 }
 
-/// Share of a limit from which on a disk stands on it, and above which the limit is not what holds for its bytes.
+/// Share of a limit at which a disk counts as limited; above the range, the limit does not apply to its bytes.
 const AT_LIMIT: std::ops::RangeInclusive<f64> = 0.9..=1.15;
 
 impl FarDiskLimit {
-    /// Whether the disk stands on it.
+    /// Whether the disk has reached its limit.
     pub fn is_reached(&self) -> bool {
         AT_LIMIT.contains(&self.share)
     }
@@ -70,7 +70,7 @@ pub struct FarDisk {
 }
 
 impl FarCell {
-    /// Of the records of one cell; `None` where no plain run has the far end's account.
+    /// Sums up the records of one cell; `None` if no plain run has the far end's account.
     pub(crate) fn of(records: &[&Record]) -> Option<Self> {
         let is_plain = |record: &Record| matches!(record.run.pass, Pass::Plain | Pass::Confirm);
         let with_account = |record: &'_ &&Record| record.far_end.is_some() && record.cpu.ios > 0;
@@ -106,7 +106,7 @@ impl FarCell {
     }
 }
 
-/// The share of the runs' accounts that one processor was not to be had.
+/// Share of the runs' accounts that one processor was busy or taken by a hypervisor.
 fn processor_share(plain: &[&Record], at: usize) -> f64 {
     let (mut busy_ns, mut span_ns) = (0.0, 0.0);
     for bill in plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill)) {
@@ -116,7 +116,7 @@ fn processor_share(plain: &[&Record], at: usize) -> f64 {
     quotient(busy_ns, span_ns).min(1.0)
 }
 
-/// Bytes that a disk moved one way.
+/// Bytes that a disk moved in one direction.
 type Moved = fn(&DiskUse) -> u64;
 
 /// The disk that is nearest to its limit, over all accounts together.

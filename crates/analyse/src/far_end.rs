@@ -1,8 +1,8 @@
-//! Fits both ends' bills, fixed + marginal x KiB a request, where a witness tells of the far end.
+//! Fits the processor cost at both ends, fixed + marginal x KiB a request, if a witness reports the far end.
 //!
-//! Table 11 and Figure 37 of Chung, Gray, Worthington, Horst (2000) have the two bills of a file server beside each other.
-//! Each way of accounting is compared with itself: what processes were charged, what the machine's ticks show beyond what
-//! it spends at rest, and what the soaker lost.
+//! Table 11 and Figure 37 of Chung, Gray, Worthington, Horst (2000) show the two costs of a file server side by side.
+//! Each kind of accounting is compared with itself: the charge of processes, the machine's ticks beyond its idle load,
+//! and the loss of the soaker.
 
 use halfpower_record::{Environment, FarEndMachine, Record};
 use halfpower_spec::{Cache, Direction, Pattern};
@@ -13,14 +13,14 @@ use crate::fit::{LineFit, fit_line, fit_line_to_scale};
 use crate::path::{MeasuredPath, paths};
 use crate::{Bound, CellFinding, Cost, FarCell, Interval};
 
-/// What is found of the far end.
+/// The far end's findings.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FarEndFinding {
     /// The machine there.
     pub machine: FarEndMachine,
-    /// Runs whose far end is known.
+    /// Runs with a report from the far end.
     pub runs: usize,
-    /// Both ends' bills, of each path by each way of accounting.
+    /// Cost at both ends, for each path and kind of accounting.
     pub cost: Vec<EndsCost>,
 }
 
@@ -28,15 +28,15 @@ pub struct FarEndFinding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Accounting {
-    /// Charged to processes: here to halfpower, there to those that the witness was told to name.
+    /// Charged to processes: here to halfpower, at the far end to those named to the witness.
     Charged,
-    /// All that the machine's ticks show, less what it spends at rest.
+    /// All that the machine's ticks show, less its idle load.
     Machine,
     /// All that the soaker lost.
     Soaker,
 }
 
-/// A path's bill at both ends, by one way of accounting.
+/// Cost of a path at both ends, by one kind of accounting.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EndsCost {
     /// Which way the bytes go.
@@ -47,26 +47,26 @@ pub struct EndsCost {
     pub cache: Cache,
     /// How it is accounted for.
     pub by: Accounting,
-    /// This end's; `None` where it is not known.
+    /// This end's; `None` if not known.
     pub near: Option<CostLine>,
-    /// The far end's; `None` where it is not known.
+    /// The far end's; `None` if not known.
     pub far: Option<CostLine>,
 }
 
 /// Processor time a request = fixed + marginal x KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CostLine {
-    /// Microseconds a request whatever its size.
+    /// Microseconds a request, independent of its size.
     pub fixed_us: Interval,
     /// Microseconds each KiB adds.
     pub marginal_us_per_kib: Interval,
-    /// Milliseconds of processor time a decimal megabyte, at the smallest and the largest block size measured.
+    /// Milliseconds of processor time a decimal megabyte, at the smallest and the largest measured block size.
     pub ms_per_mb: [f64; 2],
     /// Cells that the fit rests on.
     pub cells: usize,
 }
 
-/// What is found of the far end; `None` where no witness told of it.
+/// The far end's findings; `None` if no witness reported.
 pub(crate) fn far_end(
     environment: &Environment,
     cells: &[CellFinding],
@@ -80,7 +80,7 @@ pub(crate) fn far_end(
     Some(FarEndFinding { machine, runs, cost })
 }
 
-/// The bills of one path, by each way of accounting that the far end has.
+/// The costs of one path, for each kind of accounting that the far end has.
 fn costs_of(path: &MeasuredPath<'_>, costs: &[Cost], machine: &FarEndMachine) -> Vec<EndsCost> {
     let of = |figure: &dyn Fn(&CellFinding, &FarCell) -> Option<f64>| -> Vec<(f64, f64, f64)> {
         let point = |cell: &CellFinding| {
@@ -100,21 +100,21 @@ fn costs_of(path: &MeasuredPath<'_>, costs: &[Cost], machine: &FarEndMachine) ->
     ];
     let (rw, pattern, cache) = (path.settings.rw, path.settings.pattern, path.settings.cache);
     let has_far = rows.iter().any(|(_, _, far)| far.is_some());
-    let told = rows.into_iter().filter(|(_, near, far)| has_far && (near.is_some() || far.is_some()));
-    told.map(|(by, near, far)| EndsCost { rw, pattern, cache, by, near, far }).collect()
+    let reported = rows.into_iter().filter(|(_, near, far)| has_far && (near.is_some() || far.is_some()));
+    reported.map(|(by, near, far)| EndsCost { rw, pattern, cache, by, near, far }).collect()
 }
 
 fn cost_is_of(cost: &Cost, path: &MeasuredPath<'_>) -> bool {
     (cost.rw, cost.pattern, cost.cache) == (path.settings.rw, path.settings.pattern, path.settings.cache)
 }
 
-/// The line through (KiB, microseconds, time between requests) of figures that err by a share of their own.
+/// The line through (KiB, microseconds, time between requests) for figures with a relative error.
 fn exact(points: &[(f64, f64, f64)]) -> Option<CostLine> {
     let line: Vec<(f64, f64)> = points.iter().map(|(kib, us, _)| (*kib, *us)).collect();
     fit_line(&line).map(|fit| CostLine::fitted(&fit, points))
 }
 
-/// The same of figures that err by a share of the time that goes by, as ticks and the soaker do.
+/// The same for figures whose error is a share of elapsed time, as with ticks and the soaker.
 fn by_time(points: &[(f64, f64, f64)]) -> Option<CostLine> {
     let line: Vec<(f64, f64)> = points.iter().map(|(kib, us, _)| (*kib, *us)).collect();
     let scale: Vec<f64> = points.iter().map(|(_, _, time_us)| *time_us).collect();

@@ -7,11 +7,11 @@ use halfpower_spec::Experiment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What kind of fault it is.
+/// The kind of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// A read brought bytes that should not be there.
+    /// A read returned unexpected bytes.
     WrongData,
     /// A request failed.
     Failed,
@@ -24,21 +24,21 @@ pub enum FaultKind {
 pub struct FaultFinding {
     /// What kind it is.
     pub kind: FaultKind,
-    /// The name of the error, such as `EIO`; `short` of short transfers.
+    /// The name of the error, such as `EIO`; `short` for short transfers.
     pub error: String,
-    /// Where it was seen; `null` of runs that belong to no experiment.
+    /// The experiment; `null` for runs that belong to none.
     pub experiment: Option<Experiment>,
-    /// Requests that it befell.
+    /// Affected requests.
     pub requests: u64,
-    /// Runs in which it was seen.
+    /// Affected runs.
     pub runs: usize,
     /// Runs of the experiment.
     pub of_runs: usize,
-    /// The first workload that it was seen in.
+    /// The first affected workload.
     pub workload: String,
 }
 
-/// All faults in `records`: wrong data first, then what befell most requests.
+/// All faults in `records`: wrong data first, then by the number of requests.
 pub fn faults(records: &[Record]) -> Vec<FaultFinding> {
     let mut found: BTreeMap<(Option<&str>, FaultKind, &str), FaultFinding> = BTreeMap::new();
     let of =

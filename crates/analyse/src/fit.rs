@@ -1,14 +1,13 @@
 //! Fits a line with non-negative coefficients to pairs, with its errors.
 //!
-//! Weighted least squares in relative error: each point counts by how far it is off in percent, so that a
-//! request of 4 KiB weighs as much as one of 1 MiB. Both coefficients are times, so neither is below zero.
-//! Source: ordinary normal equations of weighted linear regression; E. C. Fieller, Some problems in interval
-//! estimation, 1954, for the interval of a ratio.
+//! Weighted least squares in relative error: each point counts by its error in percent, so a request of 4 KiB weighs as
+//! much as one of 1 MiB. Both coefficients are times, so neither is below zero. Source: ordinary normal equations of
+//! weighted linear regression; E. C. Fieller, Some problems in interval estimation, 1954, for the interval of a ratio.
 
 use crate::Interval;
 use crate::interval::t95;
 
-/// Rounds of weighting by the line of the round before; the weights settle in two.
+/// Rounds of reweighting by the previous line; the weights settle in two.
 const ROUNDS: usize = 3;
 
 /// A line `intercept + slope x`, fitted in relative error.
@@ -18,9 +17,9 @@ pub struct LineFit {
     pub intercept: f64,
     /// Gain for each unit of x, not below 0.
     pub slope: f64,
-    /// Points that it rests on.
+    /// Points behind it.
     pub points: usize,
-    /// Root mean square of the relative residuals, over the degrees of freedom; 0 where there are none.
+    /// Root mean square of the relative residuals, over the degrees of freedom; 0 without degrees of freedom.
     pub scatter: f64,
     /// The estimate before either coefficient was held at 0; intervals are drawn around it.
     free: Free,
@@ -31,7 +30,7 @@ pub struct LineFit {
 struct Free {
     intercept: f64,
     slope: f64,
-    /// Squared relative error of a point: that of the residuals, or one that is known from elsewhere too.
+    /// Squared relative error of a point: from the residuals, or a value that other data support too.
     variance: f64,
     intercept_variance: f64,
     slope_variance: f64,
@@ -41,7 +40,7 @@ struct Free {
 
 /// Fits `y = intercept + slope x` over `(x, y)`, weighing every point by `1 / y²` of the line itself.
 ///
-/// `None` unless two points with different x and y above 0 remain after all that is not finite is left out.
+/// `None` unless two points with different x and y above 0 remain after dropping those that are not finite.
 pub fn fit_line(points: &[(f64, f64)]) -> Option<LineFit> {
     let sound = |(x, y): &&(f64, f64)| x.is_finite() && *x >= 0.0 && y.is_finite() && *y > 0.0;
     let points: Vec<(f64, f64)> = points.iter().filter(sound).copied().collect();
@@ -53,7 +52,7 @@ pub fn fit_line(points: &[(f64, f64)]) -> Option<LineFit> {
     let mut fit = weighted(&points, &expected);
     for _ in 1..ROUNDS {
         expected = points.iter().map(|(x, _)| fit.at(*x)).collect();
-        // A line through the origin has no weight to give to a point that stands there.
+        // A line through the origin gives a point at the origin no weight.
         if expected.iter().any(|y| *y <= 0.0) {
             break;
         }
@@ -62,7 +61,7 @@ pub fn fit_line(points: &[(f64, f64)]) -> Option<LineFit> {
     Some(fit)
 }
 
-/// Fits a line through points that may lie below 0, each known to an error in proportion to its `scale`, above 0.
+/// Fits a line through points that may lie below 0, each with an error in proportion to its `scale`, above 0.
 ///
 /// `None` unless two points differ in x.
 pub(crate) fn fit_line_to_scale(points: &[(f64, f64)], scale: &[f64]) -> Option<LineFit> {
@@ -113,7 +112,7 @@ impl LineFit {
         self.intercept + self.slope * x
     }
 
-    /// Whether more points than coefficients were there, so that intervals have a width.
+    /// Whether there were more points than coefficients, so that intervals have a width.
     pub fn has_error(&self) -> bool {
         self.free.freedom > 0
     }
@@ -143,13 +142,13 @@ impl LineFit {
         (self.free.variance * self.free.freedom as f64, self.free.freedom)
     }
 
-    /// The same line, with a point's squared relative error that more than its own points tell.
+    /// The same line, with a point's squared relative error estimated from more than its own points.
     pub(crate) fn with_error(self, variance: f64, freedom: usize) -> Self {
         Self { free: Free { variance, freedom, ..self.free }, ..self }
     }
 
-    /// The sum of two lines that were fitted to independent points: its intercept and its slope, with intervals by
-    /// Welch's degrees of freedom.
+    /// The sum of two lines fitted to independent points: its intercept and its slope, with intervals by Welch's
+    /// degrees of freedom.
     pub(crate) fn sum(&self, other: &Self) -> [Interval; 2] {
         let with = |value: f64, of: fn(&Free) -> (f64, f64)| {
             let ((one, one_variance), (two, two_variance)) = (of(&self.free), of(&other.free));
@@ -168,14 +167,14 @@ impl LineFit {
         ]
     }
 
-    /// `intercept / slope`, the x at which both parts are equal; `None` where the slope is 0.
+    /// `intercept / slope`, the x at which both parts are equal; `None` if the slope is 0.
     pub fn ratio(&self) -> Option<f64> {
         Some(self.intercept / self.slope).filter(|ratio| self.slope > 0.0 && ratio.is_finite())
     }
 
     /// The 95% interval of [`Self::ratio`] by Fieller's theorem, cut at 0.
     ///
-    /// `None` where the slope may be 0, so that the ratio has no upper end, or where there is no telling.
+    /// `None` if the slope may be 0, so that the ratio has no upper end, or if there is no error estimate.
     pub fn ratio_interval(&self) -> Option<(f64, f64)> {
         let ratio = self.ratio()?;
         if !self.has_error() {

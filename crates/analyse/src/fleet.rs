@@ -1,9 +1,9 @@
-//! Compares the hosts that measured together, and finds those that are slower than their peers by more than chance.
+//! Compares the hosts that measured together, and finds those slower than their peers by more than chance.
 //!
-//! Within a run, each host is compared with the median of the others, so that what the runs have in common (block size,
-//! depth, a shared path) drops out. A host is a straggler where it comes last too often to be chance ([`rank_sum`]), and
-//! is slower by enough to matter. The level is shared out over all hosts and directions (Bonferroni), so that a study in
-//! which all are alike names nobody in 95 of 100 cases at least, however many hosts there are.
+//! Within a run, each host is compared with the median of the others, so what the runs share (block size, depth, a
+//! shared path) drops out. A host is a straggler if it comes last too often to be chance ([`rank_sum`]) and is slower
+//! by enough to matter. The error level is divided over all hosts and directions (Bonferroni), so a study of equal
+//! hosts names none of them in at least 95 of 100 cases, however many hosts there are.
 
 mod evidence;
 mod rank_sum;
@@ -24,24 +24,24 @@ use crate::Warning;
 use crate::mean::median;
 use together::Together;
 
-/// Most runs that the map of hosts and runs shows, and most hosts times runs: the map of a thousand has 40 runs.
+/// Most runs on the map of hosts and runs, and most hosts times runs: the map of a thousand hosts has 40 runs.
 const MAPPED_RUNS: usize = 128;
 const MAPPED: usize = 40_000;
 
-/// What is found of hosts that measured together.
+/// Findings on hosts that measured together.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FleetFinding {
-    /// Each of them, in the order of their ranks.
+    /// The hosts, in the order of their ranks.
     pub hosts: Vec<FleetHost>,
-    /// Computers that they are on; processes without a name count as one each.
+    /// Their computers; each process without a name counts as one.
     pub computers: usize,
     /// Runs that several of them made together.
     pub runs: usize,
-    /// Those of them that the map shows: all, or every so many, at most 128 and at most 40,000 / hosts.
+    /// Runs on the map: all, or every n-th of them, at most 128 and at most 40,000 / hosts.
     pub map: Vec<FleetRun>,
-    /// Those that are slower than their peers by more than chance, the slowest first.
+    /// Hosts slower than their peers by more than chance, the slowest first.
     pub stragglers: Vec<Straggler>,
-    /// Whether there were enough runs to name anybody.
+    /// Whether there were enough runs to name any host.
     pub can_tell: bool,
 }
 
@@ -50,10 +50,10 @@ pub struct FleetFinding {
 pub struct FleetHost {
     /// Its rank.
     pub rank: u32,
-    /// Its name, with its rank where several processes are on one computer.
+    /// Its name, with its rank if several processes are on one computer.
     pub name: String,
-    /// Its rate as a share of the median of the others in the same run: the median over its runs; `None` where it was
-    /// never measured with others.
+    /// Its rate as a share of the median of the others in the same run: the median over its runs; `None` if it never
+    /// measured with others.
     pub of_peers: Option<f64>,
 }
 
@@ -62,9 +62,9 @@ pub struct FleetHost {
 pub struct FleetRun {
     /// The plan that it belongs to.
     pub experiment: Option<Experiment>,
-    /// What was asked, as flags.
+    /// The workload asked for, as flags.
     pub workload: String,
-    /// Each host's rate in percent of the median of the others, by rank; null where it took no part.
+    /// Each host's rate in percent of the median of the others, by rank; null if it took no part.
     pub percent_of_peers: Vec<Option<u32>>,
 }
 
@@ -74,7 +74,7 @@ impl FleetFinding {
         self.stragglers.iter().map(|straggler| straggler.rank).collect::<BTreeSet<_>>().len()
     }
 
-    /// What a reader should know before believing a rate of all; `None` where nobody is slow.
+    /// The warning about slow hosts; `None` if no host is slow.
     pub(crate) fn warning(&self) -> Option<Warning> {
         let slowest = self.stragglers.first()?;
         let (worst, of_peers) = (slowest.name.clone(), slowest.of_peers);
@@ -82,7 +82,7 @@ impl FleetFinding {
     }
 }
 
-/// What is found of the hosts; `None` where one process measured.
+/// Findings on the hosts; `None` if one process measured.
 pub(crate) fn fleet(environment: &Environment, records: &[Record]) -> Option<FleetFinding> {
     let places = &environment.hosts;
     if places.len() < 2 {
@@ -115,7 +115,7 @@ fn computers(places: &[HostPlace]) -> usize {
     places.iter().map(name).collect::<BTreeSet<_>>().len()
 }
 
-/// Such as `node7`, or `node7 (rank 3)` where several are there; `rank 3` without a name.
+/// Such as `node7`, or `node7 (rank 3)` if several processes run there; `rank 3` without a name.
 fn names(places: &[HostPlace]) -> Vec<String> {
     let mut processes = BTreeMap::new();
     for name in places.iter().filter_map(|place| place.machine.hostname.as_deref()) {

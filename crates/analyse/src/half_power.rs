@@ -1,8 +1,8 @@
-//! Finds the block size from which on a path gives half of its best, for each depth.
+//! Finds the block size from which a path gives half of its best throughput, for each depth.
 //!
-//! Half power is RAP >= PAP/2 (Riedel, van Ingen, Gray, 1998). It is said twice: as the smallest size measured
-//! that reaches half of the curve's own peak, and as n1/2 = a/b of the fit time = a + b x size (R. Hockney,
-//! The n1/2 method, 1982), which no choice of sizes moves.
+//! Half power is RAP >= PAP/2 (Riedel, van Ingen, Gray, 1998). It is reported twice: as the smallest measured size that
+//! reaches half of the curve's own peak, and as n1/2 = a/b of the fit time = a + b x size (R. Hockney, The n1/2 method,
+//! 1982), which does not depend on the choice of sizes.
 
 use halfpower_spec::Question;
 
@@ -13,13 +13,13 @@ use crate::regime::{Regimes, regimes};
 use crate::resample;
 use crate::{CellFinding, Curve, PathLevel, PathSettings};
 
-/// Rounding that half of a peak may lose.
+/// Rounding error allowed in half of a peak.
 const ROUNDING: f64 = 1e-9;
 
 /// Throughput against block size, a curve for each pattern, direction, cache setting and depth of `cells`.
 ///
-/// Cells that a cache answered stay off a curve, unless they are all it has. A depth at which nothing was
-/// moved without errors has no curve. `levels` are what [`crate::levels`] gives.
+/// Cells that a cache answered are not on a curve, unless it has no others. A depth at which nothing was moved without
+/// errors has no curve. `levels` are those of [`crate::levels`].
 pub fn curves(question: &Question, levels: &[PathLevel], cells: &[CellFinding]) -> Vec<Curve> {
     let of_path = |path: MeasuredPath<'_>| {
         let regimes = regimes(path.usable());
@@ -81,21 +81,21 @@ fn curve(
     })
 }
 
-/// Time between completions against size at one depth, in microseconds and bytes, over the cells that no
-/// ceiling bounds: under a ceiling the time says nothing of the request.
+/// Time between completions against size at one depth, in microseconds and bytes, over the cells that no ceiling
+/// limits: under a ceiling, the time does not describe the request.
 pub(crate) fn depth_line(regimes: &Regimes<'_>, iodepth: u32) -> Option<LineFit> {
     let points: Vec<(f64, f64)> =
         own(regimes, iodepth).map(|cell| (cell.bs_bytes as f64, cell.time_per_request_us())).collect();
     fit_line(&points)
 }
 
-/// The cells of one depth that no ceiling bounds.
+/// The cells of one depth that no ceiling limits.
 fn own<'a>(regimes: &'a Regimes<'_>, iodepth: u32) -> impl Iterator<Item = &'a CellFinding> {
     let own = regimes.cells.iter().filter(move |(cell, regime)| cell.iodepth == iodepth && regime.is_own());
     own.map(|(cell, _)| *cell)
 }
 
-/// The interval of n1/2 by resampling runs, where every cell that it rests on has enough of them.
+/// The interval of n1/2 by resampling runs, if every cell behind it has enough of them.
 fn resampled_n_half(regimes: &Regimes<'_>, iodepth: u32) -> Option<(f64, f64)> {
     let (sizes, runs): (Vec<f64>, Vec<&[f64]>) =
         own(regimes, iodepth).map(|cell| (cell.bs_bytes as f64, cell.run_mbps.as_slice())).unzip();

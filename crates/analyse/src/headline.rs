@@ -11,12 +11,12 @@ use crate::{CellFinding, CellSettings, Headline, HeadlineDoubt, Interval};
 
 /// Share of our own bytes below which the device's counters contradict a direct result.
 const CONTRADICTED_BELOW: f64 = 0.5;
-/// How the probe calls the machine of a guest.
+/// The probe's word for a virtual machine.
 const VIRTUAL_MACHINE: &str = "virtual machine";
-/// Most runs that are worth promising.
+/// Most further runs that are worth proposing.
 const MOST_RUNS: usize = 2000;
 
-/// The headline of each direction that has a usable cell; `seconds_a_run` is what a run took on the average.
+/// The headline of each direction with a usable cell; `seconds_a_run` is the mean time of a run.
 pub fn headlines(environment: &Environment, cells: &[CellFinding], seconds_a_run: f64) -> Vec<Headline> {
     let best = |rw| peak(cells, rw);
     let headline = |rw: &Direction| {
@@ -43,14 +43,14 @@ pub fn headlines(environment: &Environment, cells: &[CellFinding], seconds_a_run
     Direction::ALL.iter().filter_map(headline).collect()
 }
 
-/// What the device's counters say of a cell of a real target.
+/// What the device's counters say about a cell of a real target.
 fn witness(environment: &Environment, cell: &CellFinding) -> Option<HeadlineDoubt> {
     let kind = environment.capabilities.kind;
     if !kind.is_hardware() {
         return None;
     }
-    // Of buffered requests the page cache keeps some from the device, so that its count says little; where no device is
-    // known, what is beneath may keep all of them. Of what lies in memory nobody thinks otherwise.
+    // The page cache keeps some buffered requests from the device, so its counter says little; without a known device,
+    // what lies below may keep all of them. A target in memory needs no doubt.
     if !cell.cache.direct() {
         let is_unknown = environment.device.is_none() && !is_in_memory(environment);
         return is_unknown.then_some(HeadlineDoubt::NoWitness);
@@ -64,10 +64,10 @@ fn witness(environment: &Environment, cell: &CellFinding) -> Option<HeadlineDoub
     }
 }
 
-/// Whether a hypervisor's host stands between this machine and the medium.
+/// Whether this machine is a guest, so that a host lies between it and the medium.
 fn is_guest(environment: &Environment) -> bool {
-    let told = environment.machine.virtualised.as_deref().unwrap_or("");
-    environment.capabilities.kind.is_hardware() && told.contains(VIRTUAL_MACHINE)
+    let reported = environment.machine.virtualised.as_deref().unwrap_or("");
+    environment.capabilities.kind.is_hardware() && reported.contains(VIRTUAL_MACHINE)
 }
 
 /// The cell of the same writes with `--cache none`.
@@ -78,13 +78,13 @@ pub(crate) fn durable_cell<'a>(cell: &CellFinding, cells: &'a [CellFinding]) -> 
     cells.iter().filter(|_| asks).find(same)
 }
 
-/// Further seconds until the cell's rate is known within 5%, where a run takes so long and runs go on to differ as they
-/// did; `None` where it is known, or nobody can tell.
+/// Further seconds until the cell's rate is known within 5%, if runs take `seconds_a_run` and keep their spread; `None`
+/// if it is known, or if the runs cannot tell.
 pub(crate) fn more_seconds(cell: &CellFinding, seconds_a_run: f64) -> Option<f64> {
     more_runs(&cell.run_mbps).map(|runs| runs as f64 * seconds_a_run).filter(|seconds| seconds.is_finite())
 }
 
-/// Runs beyond those made until the t interval is within 5% of the mean, if runs go on to differ as they did.
+/// Further runs until the t interval is within 5% of the mean, if the runs keep their spread.
 fn more_runs(run_mbps: &[f64]) -> Option<usize> {
     let made = run_mbps.len();
     let mean = Interval::of_means(run_mbps).value;

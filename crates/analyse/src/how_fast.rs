@@ -1,4 +1,4 @@
-//! Chooses the few cells that tell how fast a target is: small requests and the best of all, reads and writes apart.
+//! Chooses the few cells that show how fast a target is: small requests and the best cell, for reads and for writes.
 
 use halfpower_spec::{Direction, Pattern};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use crate::headline::{durable_cell, more_seconds};
 use crate::path::peak;
 use crate::{CellFinding, CellSettings, Interval, Sureness};
 
-/// What a row of the answer stands for.
+/// What a row of the answer represents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateRole {
@@ -20,18 +20,18 @@ pub enum RateRole {
     Best,
 }
 
-/// One row of the answer to how fast.
+/// One row of the answer to "how fast".
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RateRow {
-    /// What it stands for.
+    /// What it represents.
     pub role: RateRole,
     /// The cell.
     #[serde(flatten)]
     pub cell: CellSettings,
-    /// What the cell gave. Of writes: what was accepted.
+    /// Rate of the cell. For writes: the accepted rate.
     #[serde(flatten)]
     pub rate: CellRate,
-    /// Of direct writes: the same writes when each is durable before it completes, where that was measured.
+    /// Direct writes only: the same writes if each is durable before it completes, if that was measured.
     pub durable: Option<CellRate>,
 }
 
@@ -44,20 +44,20 @@ pub struct CellRate {
     pub iops: Interval,
     /// How well both are known.
     pub sureness: Sureness,
-    /// Median latency in nanoseconds; `None` where it is not known.
+    /// Median latency in nanoseconds; `None` if not known.
     pub latency_ns_p50: Option<u64>,
-    /// 99th percentile of latency in nanoseconds; `None` where it is not known.
+    /// 99th percentile of latency in nanoseconds; `None` if not known.
     pub latency_ns_p99: Option<u64>,
-    /// Runs that it rests on.
+    /// Runs behind it.
     pub runs: usize,
     /// Whether it was steady within its runs.
     pub steady: bool,
 }
 
-/// The rows for `cells`, reads first; `seconds_a_run` is what a run took on the average.
+/// The rows for `cells`, reads first; `seconds_a_run` is the mean time of a run.
 ///
-/// A row is there where its cell was measured and bears a conclusion. Small requests are those of the smallest block
-/// size, random and direct where there are such cells. No cell has two rows.
+/// A row exists if its cell was measured and allows a conclusion. Small requests are those of the smallest block size,
+/// random and direct if there are such cells. No cell has two rows.
 pub fn how_fast(cells: &[CellFinding], seconds_a_run: f64) -> Vec<RateRow> {
     let mut rows: Vec<RateRow> = Vec::new();
     for rw in Direction::ALL {
@@ -77,7 +77,7 @@ pub fn how_fast(cells: &[CellFinding], seconds_a_run: f64) -> Vec<RateRow> {
     rows
 }
 
-/// The cells of the smallest block size of the path that small requests are told of: direct before buffered, random
+/// The cells of the smallest block size on the path that represents small requests: direct before buffered, random
 /// before sequential.
 fn smallest(cells: &[CellFinding], rw: Direction) -> Vec<&CellFinding> {
     let rank = |cell: &CellFinding| (!cell.cache.direct(), cell.pattern != Pattern::Random, cell.cache);
@@ -91,7 +91,7 @@ fn smallest(cells: &[CellFinding], rw: Direction) -> Vec<&CellFinding> {
 impl CellRate {
     fn of(cell: &CellFinding, seconds_a_run: f64) -> Self {
         let runs = cell.run_mbps.len();
-        // Both count the same requests, so that they are off by the same share.
+        // Both count the same requests, so both have the same relative error.
         let scale = if cell.mbps.value > 0.0 { cell.iops / cell.mbps.value } else { 0.0 };
         let Interval { low, high, .. } = cell.mbps;
         Self {

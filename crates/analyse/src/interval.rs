@@ -11,18 +11,18 @@ use crate::Interval;
 /// Source: W. S. Gosset ("Student"), The probable error of a mean, 1908; the quantile by `statrs`.
 ///
 /// # Panics
-/// With no degree of freedom: there is no interval then, and the caller has to say so.
+/// With no degree of freedom: there is no interval then, and the caller must report that.
 pub fn t95(freedom: usize) -> f64 {
     assert!(freedom > 0, "an interval needs at least one degree of freedom");
     match freedom {
-        // The two that most cells have; the general way is an iteration.
+        // Most cells have one of these two; the general computation iterates.
         1 => 12.706_204_736_432_1,
         2 => 4.302_652_729_911_28,
         _ => KEPT.get(freedom).map_or_else(|| quantile(freedom), |kept| *kept.get_or_init(|| quantile(freedom))),
     }
 }
 
-/// Quantiles by their degrees of freedom, once they were asked for: a study asks for the same few thousands of times.
+/// Quantiles by degrees of freedom, cached: a study asks for the same few thousands of times.
 static KEPT: [OnceLock<f64>; 128] = [const { OnceLock::new() }; 128];
 
 fn quantile(freedom: usize) -> f64 {
@@ -30,14 +30,14 @@ fn quantile(freedom: usize) -> f64 {
 }
 
 impl Interval {
-    /// A value of which nothing more is known.
+    /// A value without an interval.
     pub fn exact(value: f64) -> Self {
         Self { value, low: value, high: value }
     }
 
     /// The mean of run means with its t interval: mean ± t(n-1) s / sqrt(n).
     ///
-    /// One run is its own mean and has no width; no run at all is 0.
+    /// One run is its own mean with no width; no run at all gives 0.
     pub fn of_means(means: &[f64]) -> Self {
         let count = means.len();
         if count == 0 {
@@ -53,14 +53,14 @@ impl Interval {
         Self { value: mean, low: mean - reach, high: mean + reach }
     }
 
-    /// Whether the value is higher than another one by more than both intervals leave open, as independent errors add
-    /// up: the difference is then above 0 at 95%.
+    /// Whether the value exceeds another one by more than both intervals combined as independent errors: the difference
+    /// is then above 0 at 95%.
     pub fn is_above(&self, other: &Self) -> bool {
         let reach = |one: &Self| (one.high - one.low) / 2.0;
         self.value - other.value > reach(self).hypot(reach(other))
     }
 
-    /// Half its width as a share of the value; 0 where the value is 0.
+    /// Half its width as a share of the value; 0 if the value is 0.
     pub fn relative_reach(&self) -> f64 {
         if self.value == 0.0 { 0.0 } else { (self.high - self.low) / 2.0 / self.value.abs() }
     }
@@ -103,7 +103,7 @@ pub(crate) mod tests {
         assert!((0.94..=0.96).contains(&share), "{share}");
     }
 
-    /// Twelve uniform draws make a normal one, nearly (Irwin-Hall).
+    /// The sum of twelve uniform draws is nearly normal (Irwin-Hall).
     pub(crate) fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
         (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0
     }

@@ -1,7 +1,7 @@
-//! Judges whether a cell was steady from all its runs together.
+//! Judges whether a cell was steady from all its runs.
 //!
-//! A cell is called not steady where most of its runs are, so that one disturbed run, which the interval over
-//! runs already shows, does not condemn it.
+//! A cell is not steady if most of its runs are not. One disturbed run does not condemn it, since the interval over
+//! runs already shows that run.
 
 use halfpower_record::Record;
 
@@ -10,13 +10,12 @@ use crate::mean::some_mean;
 use crate::steady::{Burst, Steadiness, judge};
 use crate::waves::waves_after;
 
-/// Effect on a run's rate below which nothing is trimmed: it would not be seen.
+/// Relative change of a run's rate below which nothing is trimmed: it would not be visible.
 const WORTH_TRIMMING: f64 = 0.01;
-/// Waves of requests that a start has to lack to be a warm-up: the first wave of a deep queue is always late.
+/// Waves of requests that a start must lack to be a warm-up: the first wave of a deep queue is always late.
 const WAVES: f64 = 2.0;
 
-/// Throughput of one run in MB/s as its cell counts it: without a start that was none of the steady state, and 0 where
-/// nothing moved.
+/// Throughput of one run in MB/s as its cell counts it: without an unsteady start; 0 if nothing moved.
 pub fn run_mbps(record: &Record) -> f64 {
     if record.elapsed_ns == 0 || record.bytes == 0 {
         return 0.0;
@@ -27,7 +26,7 @@ pub fn run_mbps(record: &Record) -> f64 {
 /// The runs of one cell, judged.
 pub(crate) struct Judged {
     runs: Vec<Steadiness>,
-    /// Share of each run's time that is left out of its rate.
+    /// Share of each run's time that its rate leaves out.
     trimmed: Vec<f64>,
     mbps: Vec<f64>,
 }
@@ -40,7 +39,7 @@ impl Judged {
         Self { runs, trimmed, mbps }
     }
 
-    /// Throughput of each run: the whole window's, but where a start was trimmed that of the rest.
+    /// Throughput of each run: over the whole window, or over the rest if a start was trimmed.
     pub fn run_mbps(&self) -> Vec<f64> {
         self.mbps.clone()
     }
@@ -49,7 +48,7 @@ impl Judged {
         !most(self.unsteady_runs().count(), self.runs.len())
     }
 
-    /// What the first run that is not steady shows, where most are not.
+    /// The objection to the first unsteady run, if most are unsteady.
     pub fn unsteady(&self) -> Option<Unsteady> {
         let objection = self.unsteady_runs().find_map(|run| run.objection).filter(|_| !self.is_steady())?;
         Some(Unsteady { objection, unsteady_runs: self.unsteady_runs().count(), runs: self.runs.len() })
@@ -59,7 +58,7 @@ impl Judged {
         some_mean(self.trimmed.iter().copied()).unwrap_or(0.0)
     }
 
-    /// Mean rates before and after the burst that most runs began with.
+    /// Mean rates before and after the burst, if most runs began with one.
     pub fn burst(&self) -> Option<(f64, f64)> {
         let bursts: Vec<Burst> = self.runs.iter().filter_map(|run| run.burst).collect();
         if !most(bursts.len(), self.runs.len()) {
@@ -69,10 +68,10 @@ impl Judged {
         Some((mean(|burst| burst.burst_mbps)?, mean(|burst| burst.sustained_mbps)?))
     }
 
-    /// The median over runs of what five parts of a run leave open.
+    /// The median over runs of the relative half width from five parts of a run.
     pub fn within_reach(&self) -> Option<f64> {
         let mut all: Vec<f64> =
-            self.runs.iter().filter(|run| run.told).map(|run| run.within.relative_reach()).collect();
+            self.runs.iter().filter(|run| run.conclusive).map(|run| run.within.relative_reach()).collect();
         all.sort_by(f64::total_cmp);
         all.get(all.len() / 2).copied()
     }
@@ -86,12 +85,12 @@ fn most(count: usize, of: usize) -> bool {
     count * 2 > of
 }
 
-/// A run's throughput in MB/s, and the share of its time that was left out of it.
+/// A run's throughput in MB/s, and the share of its time that the rate leaves out.
 ///
-/// Where requests complete in waves, it is the rate between them, if that makes a difference.
+/// If requests complete in waves, it is the rate between waves, if that makes a difference.
 ///
-/// Trimmed is a start of a run that was steady after it and had no closing flush: what waits for the flush came in
-/// over the whole window, so the whole window pays for it.
+/// A start is trimmed only if the run was steady after it and had no closing flush: the data to flush arrived over the
+/// whole window, so the flush counts for all of it.
 fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
     let whole = (record.mbps(), 0.0);
     let cut = run.trimmed_steps.min(record.series.bytes.len());

@@ -1,7 +1,7 @@
-//! Builds the levels that a byte passes, with what each promises and what was got through it.
+//! Builds the levels that a byte passes, with what each advertises and what got through it.
 //!
-//! The environment, the user's data sheet and what experiments measured enter; the ladder of Figure 1 of Riedel, van
-//! Ingen and Gray (1998) leaves.
+//! Input: the environment, the user's data sheet and what experiments measured. Output: the ladder of Figure 1 of
+//! Riedel, van Ingen and Gray (1998).
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ use crate::{
     CellFinding, LevelFinding, LevelId, LevelKind, LevelSource, LinkCeiling, MeasuredCeilings, PathLevel, SharedCeiling,
 };
 
-/// Share of an advertised peak from which on the level that advertises it is the limit.
+/// Share of an advertised peak from which its level counts as the limit.
 pub(crate) const AT_PEAK: f64 = 0.9;
 
-/// How far a limit that was measured may be from the advertised one that it is.
+/// Relative distance up to which a measured limit counts as the advertised one.
 const ABOVE_KNOWN: f64 = 0.1;
 
-/// The path's levels, with the data sheet's figure (`--peak`) at the device, where one was given.
+/// The path's levels, with the data sheet's figure (`--peak`) at the device, if given.
 pub fn levels(question: &Question, environment: &Environment) -> Vec<PathLevel> {
     let mut levels: Vec<PathLevel> = environment.levels.iter().map(PathLevel::of).collect();
     let Some(peak) = question.peak.filter(|peak| peak.0.is_finite() && peak.0 > 0.0) else {
@@ -39,7 +39,7 @@ pub fn levels(question: &Question, environment: &Environment) -> Vec<PathLevel> 
     levels
 }
 
-/// The levels with those that experiments have shown: controller and link before the medium, and what members share.
+/// The levels with those that experiments found: controller and link before the medium, and what members share.
 pub(crate) fn with_measured(levels: &[PathLevel], measured: &MeasuredCeilings) -> Vec<PathLevel> {
     let mut known = levels.to_vec();
     if let Some(link) = measured.link {
@@ -51,7 +51,7 @@ pub(crate) fn with_measured(levels: &[PathLevel], measured: &MeasuredCeilings) -
     known
 }
 
-/// The levels with the limits that experiments measured of memory and of what goes on when a credit is spent.
+/// The levels with the limits that experiments measured: memory, and the sustained rate once a credit is spent.
 pub(crate) fn with_experiments(levels: &[PathLevel], measured: &MeasuredCeilings) -> Vec<PathLevel> {
     let mut levels = levels.to_vec();
     with_measured_memory(&mut levels, measured);
@@ -59,7 +59,7 @@ pub(crate) fn with_experiments(levels: &[PathLevel], measured: &MeasuredCeilings
     levels
 }
 
-/// Gives a level of memory that advertises nothing what was measured: the fastest copy by the most threads.
+/// Gives a memory level without an advertised peak the measured one: the fastest copy by the most threads.
 fn with_measured_memory(levels: &mut [PathLevel], measured: &MeasuredCeilings) {
     let Some(copy) = measured.memory else { return };
     for level in levels.iter_mut().filter(|level| level.id.kind == LevelKind::Memory && level.pap.is_none()) {
@@ -68,7 +68,7 @@ fn with_measured_memory(levels: &mut [PathLevel], measured: &MeasuredCeilings) {
     }
 }
 
-/// Adds the limits whose credit was spent before the medium, but for those that a level already advertises.
+/// Adds the limits whose credit was spent before the medium, except those that a level already advertises.
 fn with_sustained_limits(levels: &mut Vec<PathLevel>, measured: &MeasuredCeilings) {
     for limit in &measured.sustained {
         let is_known = |level: &PathLevel| {
@@ -89,7 +89,7 @@ fn with_sustained_limits(levels: &mut Vec<PathLevel>, measured: &MeasuredCeiling
     }
 }
 
-/// Gives the ladder's step of controller and link what the same few blocks came at, where that is more.
+/// Gives controller and link on the ladder the rate of the repeated reads, if that is higher.
 pub(crate) fn with_measured_rate(ladder: &mut [LevelFinding], measured: &MeasuredCeilings) {
     let Some(link) = &measured.link else { return };
     for level in ladder.iter_mut().filter(|level| level.id.kind == LevelKind::ControllerAndLink) {
@@ -97,8 +97,8 @@ pub(crate) fn with_measured_rate(ladder: &mut [LevelFinding], measured: &Measure
     }
 }
 
-/// The level that the same few blocks have shown. What came through is its limit only where the blocks came faster than
-/// the medium gives new ones, and where no other level is known to let no more through.
+/// The level that repeated reads of the same few blocks show. Their rate is its limit only if they were faster than new
+/// blocks from the medium and no other level is known to limit them.
 fn link_level(link: LinkCeiling, levels: &[PathLevel]) -> PathLevel {
     let rate = link.answered.then_some(Rate(link.mbps * 1e6));
     let limited_by = rate.and_then(|rate| limited_by(rate.mbps(), levels));
@@ -107,7 +107,7 @@ fn link_level(link: LinkCeiling, levels: &[PathLevel]) -> PathLevel {
     PathLevel { attainable, ..PathLevel::unlimited(id, LevelSource::SameBlocks { link, limited_by }) }
 }
 
-/// The narrowest level between host and medium, where `mbps` all but reaches its limit, and the share of that limit.
+/// The narrowest level between host and medium, if `mbps` nearly reaches its limit, and the share of that limit.
 fn limited_by(mbps: f64, levels: &[PathLevel]) -> Option<(LevelId, f64)> {
     let medium = medium(levels, Direction::Read);
     let of_path = levels.iter().filter(|level| !level.id.kind.is_of_the_host() && level.id != medium);
@@ -116,14 +116,14 @@ fn limited_by(mbps: f64, levels: &[PathLevel]) -> Option<(LevelId, f64)> {
     (mbps >= AT_PEAK * limit).then(|| (id, mbps / limit))
 }
 
-/// The level that members side by side have shown: the most that came through what they share.
+/// The level that parallel members show: the most that got through what they share.
 fn shared_level(shared: &SharedCeiling) -> PathLevel {
     let id = LevelId { direction: Some(shared.rw), ..LevelId::of(LevelKind::SharedPath) };
     let source = LevelSource::Members(*shared);
     PathLevel { pap: Some(Rate(shared.mbps * 1e6)), ..PathLevel::unlimited(id, source) }
 }
 
-/// The level of the medium: the device, or the last level of a path that has none.
+/// The level of the medium: the device, or the last level of a path without one.
 pub(crate) fn medium(levels: &[PathLevel], rw: Direction) -> LevelId {
     let of_path = || levels.iter().filter(|level| level.id.holds_for(rw));
     let device = of_path().find(|level| level.id.kind == LevelKind::Device);
@@ -139,15 +139,15 @@ pub(crate) fn narrowest_pap(levels: &[PathLevel], rw: Direction) -> Option<f64> 
     of_path.filter_map(|level| level.pap_mbps(rw)).reduce(f64::min)
 }
 
-/// The most that requests of `bs_bytes` can move in MB/s, by any level between the host and the medium, where only the
-/// `members`, or hosts, are at work; an empty range is all.
+/// The most that requests of `bs_bytes` can move in MB/s, by any level between the host and the medium, if only the
+/// `members`, or hosts, are active; an empty range means all.
 pub(crate) fn known_limit(levels: &[PathLevel], rw: Direction, bs_bytes: u64, members: &Range<u32>) -> Option<f64> {
     let of_path = levels.iter().filter(|level| !level.id.kind.is_of_the_host());
     of_path.filter_map(|level| level.most_mbps(rw, bs_bytes, members)).reduce(f64::min)
 }
 
-/// The ladder, none marked yet: what was got through a level is the best of its direction, and through the
-/// memory also what a cache answered.
+/// The ladder, with no level marked yet. What got through a level is the best of its direction; for memory, results of
+/// a cache count too.
 pub(crate) fn ladder(levels: &[PathLevel], cells: &[CellFinding]) -> Vec<LevelFinding> {
     let finding = |level: &PathLevel| {
         let counts = |cell: &&CellFinding| {

@@ -1,4 +1,4 @@
-//! Holds what is known of the levels of a path: which they are, their peaks, and what was got through them.
+//! Describes the levels of a path: their kinds, their peaks, and what got through them.
 
 use std::ops::Range;
 
@@ -19,19 +19,19 @@ pub enum LevelKind {
     Processor,
     /// The kernel's page cache.
     PageCache,
-    /// The block device, or the medium where the path has no block device.
+    /// The block device, or the medium if the path has no block device.
     Device,
-    /// The figure that the user gave, where no level could take it.
+    /// The figure that the user gave, if no level could take it.
     DataSheet,
-    /// Controller and link, known by how fast the same few blocks come again.
+    /// Controller and link, known from the rate of repeated reads of the same few blocks.
     ControllerAndLink,
-    /// What members side by side share.
+    /// What parallel members share.
     SharedPath,
-    /// A limit whose credit was spent.
+    /// A limit that holds once its credit is spent.
     SustainedLimit,
-    /// A limit that shows in the results alone.
+    /// A limit that appears only in the results.
     UnnamedCeiling,
-    /// Any other part of the path; the environment has its name.
+    /// Any other part of the path, named by the environment.
     Part,
 }
 
@@ -40,50 +40,51 @@ pub enum LevelKind {
 pub struct LevelId {
     /// Which.
     pub kind: LevelKind,
-    /// The environment's name of it, where it is a [`LevelKind::Part`].
+    /// The environment's name for a [`LevelKind::Part`].
     pub name: Option<String>,
-    /// The only direction that it holds for; `None` is both.
+    /// The only direction that it holds for; `None` means both.
     pub direction: Option<Direction>,
 }
 
 /// Where a level's advertised figure comes from, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LevelSource {
-    /// The environment's own words.
+    /// The environment; its words.
     Environment(String),
     /// The user gave it.
     DataSheet,
     /// No figure is known.
     Unadvertised,
-    /// It shows in the results alone.
+    /// It appears only in the results.
     SeenInResults,
     /// The experiment `memory` measured it.
     MemoryCopy(MemoryCopy),
-    /// The experiment `burst` measured it: the same few blocks again.
+    /// The experiment `burst` measured it, with repeated reads of the same few blocks.
     SameBlocks {
         /// What was measured.
         link: LinkCeiling,
-        /// The level whose known limit was all but reached, and the share of that limit in 0 to 1.
+        /// The level whose known limit was nearly reached, and the share of that limit in 0 to 1.
         limited_by: Option<(LevelId, f64)>,
     },
-    /// The experiment `scaling` measured it: members together.
+    /// The experiment `scaling` measured it, with members together.
     Members(SharedCeiling),
-    /// The experiment `credit` measured it: what went on.
+    /// The experiment `credit` measured it: the sustained rate.
     Sustained(SustainedLimit),
 }
 
-/// A level and the limits that are known of it.
+/// A level and its known limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathLevel {
     /// Which.
     pub id: LevelId,
     /// Peak advertised performance.
     pub pap: Option<Rate>,
-    /// What gets through it at best, where that is known: no more than `pap`, and the limit that results are held against.
+    /// Best throughput that gets through it, if known: no more than `pap`, and the limit that results are compared
+    /// with.
     pub attainable: Option<Rate>,
-    /// Requests a second that it admits.
+    /// Requests a second that it allows.
     pub pap_iops: Option<f64>,
-    /// Of members side by side: the peak of each, whose sum `pap` is.
+    /// For parallel members: the peak of each; `pap` is their sum.
     pub member_paps: Vec<Rate>,
     /// The same in requests a second.
     pub member_pap_iops: Vec<f64>,
@@ -91,14 +92,14 @@ pub struct PathLevel {
     pub source: LevelSource,
 }
 
-/// One level: what it promises and what was got through it.
+/// One level: what it advertises and what got through it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelFinding {
     /// Which.
     pub id: LevelId,
     /// Peak advertised performance in MB/s.
     pub pap_mbps: Option<f64>,
-    /// Real application performance in MB/s: the best that was measured through it.
+    /// Real application performance in MB/s: the best measured through it.
     pub rap_mbps: Option<f64>,
     /// Where the advertised figure comes from, or why there is none.
     pub source: LevelSource,
@@ -106,7 +107,7 @@ pub struct LevelFinding {
     pub narrowest: bool,
 }
 
-/// The environment's names of the levels that the analysis treats in a way of their own.
+/// The environment's names of the levels that the analysis treats specially.
 const NAMES: [(&str, LevelKind); 7] = [
     ("memory", LevelKind::Memory),
     ("processor", LevelKind::Processor),
@@ -118,14 +119,14 @@ const NAMES: [(&str, LevelKind); 7] = [
 ];
 
 impl LevelId {
-    /// Whether it is the far end of a share that is spoken to without a mount, or the way to it.
+    /// Whether it is the far end of a file share accessed without a mount, or the way to it.
     pub fn is_of_a_share(&self) -> bool {
         self.kind == LevelKind::Part && self.name.as_ref().is_some_and(|name| name.ends_with("file server"))
     }
 }
 
 impl LevelKind {
-    /// Whether the level is the host's own, so that its peak bounds no device and direct transfers do not pass it.
+    /// Whether the level belongs to the host, so that its peak limits no device and direct transfers do not pass it.
     pub fn is_of_the_host(self) -> bool {
         matches!(self, Self::Memory | Self::Processor | Self::PageCache)
     }
@@ -137,7 +138,7 @@ impl LevelId {
         Self { kind, name: None, direction: None }
     }
 
-    /// The level that the environment names so.
+    /// The level that the environment gives this name.
     pub fn named(name: &str, direction: Option<Direction>) -> Self {
         match NAMES.iter().find(|(known, _)| *known == name) {
             Some((_, kind)) => Self { kind: *kind, name: None, direction },
@@ -145,7 +146,7 @@ impl LevelId {
         }
     }
 
-    /// Whether it stands in the way of requests of this direction.
+    /// Whether it limits requests of this direction.
     pub fn holds_for(&self, rw: Direction) -> bool {
         self.direction.is_none_or(|direction| direction == rw)
     }
@@ -165,25 +166,25 @@ impl PathLevel {
         }
     }
 
-    /// A level that no limit is known of.
+    /// A level without a known limit.
     pub fn unlimited(id: LevelId, source: LevelSource) -> Self {
         let (member_paps, member_pap_iops) = (Vec::new(), Vec::new());
         Self { id, pap: None, attainable: None, pap_iops: None, member_paps, member_pap_iops, source }
     }
 
-    /// Peak advertised performance in MB/s, where it holds for `rw` and is a number.
+    /// Peak advertised performance in MB/s, if it holds for `rw` and is a number.
     pub fn pap_mbps(&self, rw: Direction) -> Option<f64> {
         let holds = self.id.holds_for(rw);
         self.pap.map(|pap| pap.mbps()).filter(|pap| holds && pap.is_finite() && *pap > 0.0)
     }
 
-    /// The most that requests of `bs_bytes` can move through it in MB/s, by its bytes and by its requests a second, where
-    /// only these `members`, or hosts, are at work; an empty range is all.
+    /// The most that requests of `bs_bytes` can move through it in MB/s, by bytes and by requests a second, if only
+    /// these `members`, or hosts, are active; an empty range means all.
     pub fn most_mbps(&self, rw: Direction, bs_bytes: u64, members: &Range<u32>) -> Option<f64> {
         let of_members = |peaks: &mut dyn Iterator<Item = f64>, all: Option<f64>| {
             let peaks = peaks.skip(members.start as usize).take(members.len());
             let some = Some(peaks.sum::<f64>()).filter(|sum| *sum > 0.0);
-            // Members may share what counts once in all of it.
+            // Members may share a limit that counts once for all of them.
             some.map(|some| all.map_or(some, |all| some.min(all))).or(all)
         };
         let bytes = of_members(&mut self.member_paps.iter().map(|pap| pap.mbps()), self.pap_mbps(rw));
@@ -193,7 +194,8 @@ impl PathLevel {
         limits.into_iter().flatten().filter(is_limit).reduce(f64::min)
     }
 
-    /// What a result of `rw` is held against, in MB/s: what gets through the level, else what it advertises.
+    /// The limit in MB/s that a result of `rw` is compared with: what gets through the level, otherwise what it
+    /// advertises.
     pub fn limit_mbps(&self, rw: Direction) -> Option<f64> {
         let attainable = self.attainable.map(|rate| rate.mbps()).filter(|mbps| mbps.is_finite() && *mbps > 0.0);
         if self.id.holds_for(rw) { attainable.or_else(|| self.pap_mbps(rw)) } else { None }

@@ -1,8 +1,8 @@
 //! Turns records into findings: numbers and enums with the evidence for them, and no prose.
 //!
-//! Pure: the same records always give the same findings. [`analyse`] finds everything at once. The pieces are there for
-//! whoever plans the next run: [`cells`] groups, [`curves`] finds half power, [`limits`] and [`costs`] fit, [`advice`]
-//! recommends. Every number's definition stands in `docs/method`; every sentence is made in `crates/report`.
+//! Pure: the same records always give the same findings. [`analyse`] computes all of them. The planner of the next run
+//! uses the pieces: [`cells`] groups records, [`curves`] finds half power, [`limits`] and [`costs`] fit, [`advice`]
+//! recommends. `docs/method` defines every number; `crates/report` writes every sentence.
 
 mod advice;
 mod attribution;
@@ -113,7 +113,7 @@ pub use summary::Summary;
 pub use sureness::Sureness;
 pub use tcp_cell::TcpCell;
 pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
-pub use unsteady::{Objection, Unsteady};
+pub use unsteady::{Unsteady, UnsteadyReason};
 pub use warning::{Harm, Warning};
 pub use waves::{Waves, waves};
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
@@ -122,12 +122,13 @@ use bottleneck::{JudgedStudy, Judgement};
 use path::{MeasuredPath, paths};
 use regime::{Regimes, regimes};
 use summary::summary;
-use warnings::{Grounds, warnings};
+use warnings::{WarningInputs, warnings};
 
-/// Everything that `records`, taken in `environment` to answer `question`, have to say.
+/// All findings from `records`, which were taken in `environment` to answer `question`.
 ///
-/// Any records will do, in any order: of an interrupted study, of runs that failed, of none at all. What they
-/// do not tell is `None` or left out, and a warning says so. `measured` is what experiments know of the path.
+/// The records may be in any order; the study may be interrupted, its runs may have failed, and there may be no record
+/// at all. What the records do not show is `None` or left out, and a warning says so. `measured` holds the ceilings of
+/// the path that experiments measured.
 pub fn analyse(
     question: &Question,
     environment: &Environment,
@@ -145,7 +146,7 @@ pub fn analyse(
     let judged = JudgedStudy::of(environment, &known, &cells, &fitted);
     let (judgement, fleet) = (judgement(&judged, measured), fleet::fleet(environment, records));
     let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
-    let warnings = warnings(&Grounds {
+    let warnings = warnings(&WarningInputs {
         question,
         environment,
         levels: &levels,
@@ -189,14 +190,14 @@ pub fn analyse(
     }
 }
 
-/// What stops the path, with the rates that experiments saw on its levels.
+/// What stops the path, and the ladder with the rates that experiments measured on its levels.
 fn judgement(judged: &JudgedStudy<'_>, measured: &MeasuredCeilings) -> Judgement {
     let mut judgement = bottleneck::judge(judged);
     ladder::with_measured_rate(&mut judgement.ladder, measured);
     judgement
 }
 
-/// Each path with what bounds its cells.
+/// Pairs each path with what bounds its cells.
 fn fitted<'a>(paths: &'a [MeasuredPath<'a>]) -> Vec<(MeasuredPath<'a>, Regimes<'a>)> {
     paths.iter().map(|path| (path.clone(), regimes(path.usable()))).collect()
 }
@@ -206,15 +207,15 @@ fn curves_of(question: &Question, levels: &[PathLevel], fitted: &[(MeasuredPath<
     fitted.iter().flat_map(|(path, regimes)| half_power::curves_of(question, levels, path, regimes)).collect()
 }
 
-/// Time that all runs took with their preparation, and what a further run would take, in seconds; without end of what
-/// another tool measured, which nobody here goes on with.
+/// Time of all runs with their preparation, and mean time of one run, in seconds. The mean is infinite for results of
+/// another tool, because nobody adds runs to them here.
 fn seconds_of(environment: &Environment, records: &[Record]) -> (f64, f64) {
     let seconds = records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9;
     let goes_on = environment.imported.is_empty();
     (seconds, if goes_on { seconds / records.len().max(1) as f64 } else { f64::INFINITY })
 }
 
-/// The cells but for those that another one with fewer threads stands for: curves and lines are of one number of them.
+/// The cells without those that repeat another cell with more threads: curves and fits use the fewest threads only.
 fn with_fewest_threads(cells: &[CellFinding]) -> Vec<CellFinding> {
     let alone = |cell: &CellFinding| CellSettings::of(cell).but_for_threads();
     let fewer =
@@ -222,9 +223,9 @@ fn with_fewest_threads(cells: &[CellFinding]) -> Vec<CellFinding> {
     cells.iter().filter(fewer).cloned().collect()
 }
 
-/// The median of what the records say, so that one disturbed calibration does not matter; `None` where none does.
+/// Median of the records' harness time, so that one disturbed calibration has no effect; `None` if no record has it.
 fn harness_ns_per_io(records: &[Record]) -> Option<f64> {
-    // What was measured at the far end has that machine's.
+    // Runs measured at the far end carry the harness time of that machine.
     let is_ours = |record: &&Record| record.origin.is_none() && record.run.workload.options.way == Way::Wire;
     let mut all: Vec<f64> = records.iter().filter(is_ours).map(|record| record.harness_ns_per_io).collect();
     all.retain(|ns| ns.is_finite() && *ns >= 0.0);

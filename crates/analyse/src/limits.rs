@@ -1,10 +1,10 @@
-//! Finds the physical limits of each path from the regimes of its cells.
+//! Computes the physical limits of each path from the regimes of its cells.
 
 use crate::path::{MeasuredPath, paths};
 use crate::regime::{Regimes, regimes};
 use crate::{CellFinding, Interval, Limits, PathSettings};
 
-/// The limits of each path of `cells`: time and rate of a lone request, how many go side by side, ceilings.
+/// The limits of each path of `cells`: time and rate of a single request, requests in parallel, ceilings.
 pub fn limits(cells: &[CellFinding]) -> Vec<Limits> {
     paths(cells).iter().map(|path| limits_of(path, &regimes(path.usable()))).collect()
 }
@@ -24,7 +24,7 @@ pub(crate) fn limits_of(path: &MeasuredPath<'_>, regimes: &Regimes<'_>) -> Limit
     }
 }
 
-/// Bytes a microsecond from microseconds a byte; `None` where the time of a byte may be nothing.
+/// Bytes a microsecond from microseconds a byte; `None` if the time of a byte may be 0.
 fn reciprocal(interval: Interval) -> Option<Interval> {
     (interval.low > 0.0).then(|| Interval {
         value: 1.0 / interval.value,

@@ -1,28 +1,28 @@
-//! Holds the ceilings of a path that experiments measured: what the analysis takes from them, as numbers.
+//! Holds the ceilings of a path that experiments measured, as numbers for the analysis.
 
 use halfpower_spec::{Direction, Kernel, Pattern};
 
-/// What experiments have measured of the path's ceilings; all empty where none was run.
+/// Ceilings of the path that experiments measured; all empty if no experiment was run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MeasuredCeilings {
     /// How fast memory is copied.
     pub memory: Option<MemoryCopy>,
-    /// How fast the same few blocks come again.
+    /// How fast repeated reads of the same few blocks are.
     pub link: Option<LinkCeiling>,
-    /// What members side by side share; one for each direction in which they were seen to.
+    /// What parallel members share; one for each direction in which they were seen to share it.
     pub shared: Vec<SharedCeiling>,
-    /// What limits sustain; one for each direction in which one was seen.
+    /// Sustained rates of limits; one for each direction in which one was seen.
     pub sustained: Vec<SustainedLimit>,
 }
 
-/// What a limit sustains once its credit is spent.
+/// Sustained rate of a limit once its credit is spent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SustainedLimit {
     /// Which way the bytes go.
     pub rw: Direction,
-    /// Throughput in MB/s, where bytes are limited.
+    /// Throughput in MB/s, if bytes are limited.
     pub mbps: Option<f64>,
-    /// Requests a second, where they are limited.
+    /// Requests a second, if they are limited.
     pub iops: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ pub struct MemoryCopy {
     pub kernel: Kernel,
     /// Threads that ran it at once.
     pub threads: u32,
-    /// All of them together.
+    /// Throughput of all of them together.
     pub mbps: f64,
 }
 
@@ -46,13 +46,13 @@ pub struct LinkCeiling {
     pub bs_bytes: u64,
     /// Requests kept outstanding by each member.
     pub iodepth: u32,
-    /// All of them together.
+    /// Throughput of all of them together.
     pub mbps: f64,
     /// Whether something before the medium answered, so that this is the limit of controller and link.
     pub answered: bool,
 }
 
-/// What comes together on a shared path.
+/// The parties that share a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SharedBy {
     /// Members of a target, as `scaling` measures them.
@@ -61,19 +61,19 @@ pub enum SharedBy {
     Hosts,
 }
 
-/// The most that came through a path that members of a target share, or hosts.
+/// The most that got through a path that members of a target, or hosts, share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SharedCeiling {
-    /// What shares it.
+    /// Who shares it.
     pub by: SharedBy,
     /// Which way the bytes went.
     pub rw: Direction,
     /// Order of offsets.
     pub pattern: Pattern,
-    /// Members at work together.
+    /// Members active together.
     pub members: u32,
-    /// All of them together.
+    /// Throughput of all of them together.
     pub mbps: f64,
-    /// A single one alone.
+    /// Throughput of a single one alone.
     pub alone_mbps: f64,
 }

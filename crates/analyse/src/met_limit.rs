@@ -1,4 +1,4 @@
-//! Finds the known limit that a single run all but reached.
+//! Finds the known limit that a single run nearly reached.
 
 use halfpower_record::{Level, Record};
 use halfpower_spec::Direction;
@@ -6,23 +6,23 @@ use halfpower_spec::Direction;
 use crate::PathLevel;
 use crate::ladder::AT_PEAK;
 
-/// Above this share of a limit it was not the limit: a cache answered, or it held on another path.
+/// Share above which the limit did not apply: a cache answered, or the limit belongs to another path.
 const BEYOND: f64 = 1.1;
 
-/// A limit of the path that a run met.
+/// A limit of the path that a run reached.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetLimit {
-    /// The level, as the environment names it.
+    /// The level, by the environment's name.
     pub level: String,
-    /// What it lets through.
+    /// The limit.
     pub most: Most,
-    /// How much of that the run had.
+    /// Share of the limit that the run reached.
     pub share: f64,
     /// Where the figure comes from.
     pub source: String,
 }
 
-/// What a level lets through.
+/// What a level limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Most {
     /// MB/s.
@@ -31,12 +31,13 @@ pub enum Most {
     Iops(f64),
 }
 
-/// The limit of which `record` had the largest share, from 90% on; of runs that move nothing of a device there is none.
+/// The limit of which `record` reached the largest share, if at least 90%; `None` for runs that move nothing on a
+/// device.
 pub fn met_limit(levels: &[Level], record: &Record) -> Option<MetLimit> {
     let of_level = |level: &Level| {
         let known = PathLevel::of(level);
         let sides = [Direction::Read, Direction::Write].into_iter().filter(|rw| known.id.holds_for(*rw));
-        // A level for both directions holds for all that the run moved.
+        // A level for both directions limits everything that the run moved.
         let sides: Vec<_> = sides.filter_map(|rw| Some((rw, record.side(rw)?))).collect();
         let (mbps, iops) =
             (sides.iter().map(|(_, side)| side.mbps()).sum(), sides.iter().map(|(_, side)| side.iops()).sum());

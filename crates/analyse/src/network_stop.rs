@@ -1,20 +1,20 @@
-//! Judges whether our own client stops a cell on a share, or what may be in flight over the round trip.
+//! Judges whether our own client limits a cell on a file share, or the bytes in flight over the round trip.
 
 use halfpower_spec::EngineName;
 
 use crate::stopped_by::{InFlight, StoppedBy};
 use crate::{CellFinding, LevelId};
 
-/// How far a rate may lie from the client's own ceiling to stand on it, as a share of that.
+/// Relative distance from the client's own ceiling within which a rate counts as at that ceiling.
 const NEAR_CLIENT: f64 = 0.2;
-/// How far a rate may lie from what is in flight over the round trip to be explained by that.
+/// Relative distance from bytes in flight over round trip within which a rate counts as explained by them.
 const NEAR_WINDOW: f64 = 0.1;
-/// How far below TCP's window over the round trip it may be: the window is a mean of looks, and with busy processors the ways
-/// take longer than the shortest.
+/// Relative distance below TCP's window over the round trip within which a rate counts as explained: the window is a
+/// mean of samples, and busy processors make round trips longer than the shortest.
 const BELOW_TCP_WINDOW: f64 = 0.15;
 
-/// The cell gives about what our client gives against a server in memory, over loopback: server and network could bring
-/// little more.
+/// Whether the cell reaches about our client's rate against a server in memory, over loopback: server and network could
+/// then add little.
 pub(crate) fn at_client(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let limit_mbps = cell.client_mbps.filter(|mbps| *mbps > 0.0)?;
     let share = cell.mbps.value / limit_mbps;
@@ -29,9 +29,9 @@ pub(crate) fn at_client(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     ((1.0 - NEAR_CLIENT..=1.0 + NEAR_CLIENT).contains(&share)).then_some((level, stopped_by))
 }
 
-/// What may be in flight (the requests, or the part of them that TCP lets go) over the shortest round trip is the rate:
-/// each byte waits for the network's way there and back, and for nothing else. A queue before a full wire makes the mean
-/// round trip longer and not the shortest, so a wire is never taken for a window.
+/// Whether the rate equals the bytes in flight (the requests, or the part that TCP admits) over the shortest round
+/// trip: each byte then waits for the network's round trip only. A queue before a full wire lengthens the mean round
+/// trip but not the shortest, so a full wire never looks like a window.
 pub(crate) fn at_window(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let tcp = cell.tcp.as_ref()?;
     let round_trip_us = tcp.least_round_trip_us?;

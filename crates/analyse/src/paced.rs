@@ -1,7 +1,7 @@
-//! Finds whether a direction is limited in slices of time, and which runs were too short to tell what it gives.
+//! Finds whether a direction is limited in slices of time, and which runs were too short for their rate to be valid.
 //!
-//! A limit that hands out slices shows as waves of completions that come in time. A window that holds only a few of them
-//! is wrong by up to a whole one, so a cell rests on longer windows alone where it has any.
+//! A limit that hands out slices makes completions come in regular waves. A window with only a few waves is wrong by up
+//! to one of them, so a cell uses only longer windows if it has any.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,29 +11,29 @@ use halfpower_spec::{Direction, Pass};
 use crate::mean::median;
 use crate::waves::{Waves, waves};
 
-/// Periods that a window has to hold, so that a rate can be told from whole waves.
+/// Periods that a window must contain for a rate from whole waves.
 const PERIODS: f64 = 5.5;
-/// Times that it has to turn the queue over, which may all come at once behind such a limit.
+/// Turnovers of the queue that a window must contain: behind such a limit the whole queue may complete at once.
 const TURNOVERS: f64 = 3.0;
-/// Share of the slowest rate seen in waves above which a run is taken to be limited too.
+/// Share of the slowest rate seen in waves above which a run counts as limited too.
 const NEAR: f64 = 0.5;
-/// How far times between waves of different sizes may be from the usual one.
+/// Relative distance of wave periods from the median within which they count as equal.
 const ALIKE: f64 = 0.15;
-/// Share of runs in waves, of those that are near the limit, from which on the limit is taken for one.
+/// Share of runs in waves, among those near the limit, from which the limit counts as real.
 const SEEN_IN: f64 = 0.25;
 
 /// A limit that hands out slices of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Paced {
-    /// From one slice to the next, in nanoseconds.
+    /// Time from one slice to the next, in nanoseconds.
     pub period_ns: u64,
-    /// The slowest rate that was seen in waves, in MB/s: slower runs are limited by something else.
+    /// The slowest rate seen in waves, in MB/s; something else limits slower runs.
     least_mbps: f64,
 }
 
 impl Paced {
-    /// The limit on these runs; `None` where too few of them come in waves, or where only requests of one size do:
-    /// disks that work in step complete together too, but in a time that hangs on the size.
+    /// The limit on these runs; `None` if too few of them complete in waves, or if only requests of one size do: disks
+    /// in lockstep complete together too, but their period depends on the size.
     fn of(records: &[&Record]) -> Option<Self> {
         let regular = |record: &Record| waves(record).filter(|waves| waves.regular);
         let seen: Vec<(Waves, &Record)> =
@@ -58,13 +58,13 @@ impl Paced {
         (record.elapsed_ns as f64) < (PERIODS * self.period_ns as f64).max(TURNOVERS * turnover_ns)
     }
 
-    /// Whether the run's window cuts waves, so that its rate is none.
+    /// Whether the run's window cuts waves, so that its rate is not valid.
     pub fn cuts(&self, record: &Record) -> bool {
         self.is_short(record) && self.is_near(record)
     }
 }
 
-/// The limits in slices of each direction.
+/// The slice limit of each direction that has one.
 pub(crate) fn paced<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeMap<Direction, Paced> {
     let mut directions: BTreeMap<Direction, Vec<&Record>> = BTreeMap::new();
     for record in records.filter(|record| record.run.workload.cache.direct()) {
@@ -75,7 +75,7 @@ pub(crate) fn paced<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeMap<D
     directions.into_iter().filter_map(|(direction, of)| Some((direction, Paced::of(&of)?))).collect()
 }
 
-/// Leaves the runs of a cell out whose windows cut waves, where others remain; whether all of them do.
+/// Removes the runs of a cell whose windows cut waves, if others remain; returns the limit if all of them do.
 pub(crate) fn keep_whole_waves(paced: &BTreeMap<Direction, Paced>, runs: &mut Vec<&Record>) -> Option<Paced> {
     let direction = runs.first().and_then(|record| record.run.workload.rw.direction())?;
     let paced = *paced.get(&direction)?;

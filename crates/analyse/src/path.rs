@@ -30,19 +30,19 @@ impl MeasuredPath<'_> {
     }
 }
 
-/// The cell with the highest throughput; of equals the first.
+/// The cell with the highest throughput; the first among equals.
 pub(crate) fn best<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Option<&'a CellFinding> {
     cells.reduce(|best, cell| if cell.mbps.value > best.mbps.value { cell } else { best })
 }
 
-/// The cell that stands for how fast a direction is, over all paths; `None` where none of it is usable.
+/// The cell that represents how fast a direction is, over all paths; `None` if no cell of it is usable.
 pub fn peak(cells: &[CellFinding], rw: Direction) -> Option<&CellFinding> {
     let usable = cells.iter().filter(|cell| cell.rw == rw && cell.usable());
     chosen(usable.clone()).or_else(|| leading(usable))
 }
 
-/// The confirmed cell that plain runs chose: its own value had no part in the choice. Where confirming runs show that
-/// another confirmed cell is faster, by more than 95% intervals leave open, that one.
+/// The confirmed cell that plain runs chose, because its own value had no part in the choice; or another confirmed cell
+/// that the confirming runs show to be faster by more than the 95% intervals.
 pub(crate) fn chosen<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<&'a CellFinding> {
     let by_plain_runs = cells.clone().filter_map(|cell| Some((cell.chosen_mbps?, cell)));
     let (_, chosen) = by_plain_runs.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
@@ -50,7 +50,7 @@ pub(crate) fn chosen<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -
     best(faster).or(Some(chosen))
 }
 
-/// The cell that stands for the best: of those that were steady, or where none was, of all.
+/// The cell that represents the best: among the steady ones, or among all if none was steady.
 pub(crate) fn leading<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<&'a CellFinding> {
     best(cells.clone().filter(|cell| cell.steady)).or_else(|| best(cells))
 }

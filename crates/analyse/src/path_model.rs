@@ -1,22 +1,22 @@
-//! Models how depth and size make the time of a request, and how far observations are off.
+//! Models how depth and size determine the time of a request, and estimates the error of observations.
 //!
-//! The time between two completions at depth d and size s is `max((a + b s) / min(d, p), s / C, 1 / I)`: a
-//! request's own latency over as many requests as are side by side (p of them at most), a ceiling of C bytes a
-//! microsecond, a ceiling of I requests a microsecond. p, C and I are each there or not.
+//! The time between two completions at depth d and size s is `max((a + b s) / min(d, p), s / C, 1 / I)`: a request's
+//! own latency over the number of requests in parallel (at most p), a ceiling of C bytes a microsecond, a ceiling of I
+//! requests a microsecond. Each of p, C and I is optional.
 
 use crate::fit::fit_line;
 
-/// Misfit that any cell may have before it speaks for one more term of the model.
+/// Misfit that any cell may have before it supports one more term of the model.
 const FLOOR: f64 = 0.01;
-/// Flatness that a ceiling needs, where noise does not ask for more.
+/// Relative flatness that a ceiling needs, unless noise requires more.
 const FLAT: f64 = 0.03;
-/// The same for the number of requests side by side: devices reach it more gently.
+/// The same for the number of requests in parallel: devices approach it more gradually.
 const FLAT_PARALLELISM: f64 = 0.1;
-/// One cell in so many may stray from a plateau that the others agree on.
+/// One cell in this many may stray from a plateau that the others agree on.
 const STRAY: usize = 10;
-/// A cell whose own time is a smaller share of a ceiling's stands deep on the ceiling, past any rounded knee.
+/// A cell whose own time is below this share of a ceiling's time lies deep under the ceiling, past any rounded knee.
 const DEEP: f64 = 0.25;
-/// Turns of assigning and averaging; the cells settle in a handful.
+/// Most rounds of assigning and averaging; the cells settle in a few.
 const TURNS: usize = 20;
 
 /// Which term of the model is the largest for a cell.
@@ -24,11 +24,11 @@ const TURNS: usize = 20;
 pub(crate) enum Regime {
     /// A request's own latency: more depth still helps.
     Latency,
-    /// As many requests are side by side as can be: more depth only waits.
+    /// The most requests run in parallel: further requests only wait.
     Parallelism,
-    /// A throughput that neither larger blocks nor more depth get past.
+    /// A throughput that neither larger blocks nor more depth exceed.
     Bandwidth,
-    /// A rate of requests that neither smaller blocks nor more depth get past.
+    /// A rate of requests that neither smaller blocks nor more depth exceed.
     Requests,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Observation {
     pub depth: f64,
     pub bytes: f64,
     pub time_us: f64,
-    /// Relative standard error of its mean by its own runs; 0 of a single run.
+    /// Relative standard error of its mean by its own runs; 0 for a single run.
     pub error: f64,
 }
 
@@ -59,7 +59,7 @@ impl Observation {
     }
 }
 
-/// The cells of a path, and how far their means stray by noise alone (a relative standard error).
+/// The cells of a path, and the noise of their means (a relative standard error).
 #[derive(Debug, Clone)]
 pub(crate) struct Observations {
     pub seen: Vec<Observation>,
@@ -77,7 +77,7 @@ pub(crate) struct PathModel {
 }
 
 impl PathModel {
-    /// The model's time between completions in microseconds, and the term that sets it.
+    /// The model's time between completions in microseconds, and the term that determines it.
     pub fn time(&self, seen: &Observation) -> (f64, Regime) {
         let own = self.own_time(seen).map(|time| {
             let waits = self.parallelism.is_some_and(|most| seen.depth > most);
@@ -95,7 +95,7 @@ impl PathModel {
         self.line.map(|(fixed, per_byte)| (fixed + per_byte * seen.bytes) * self.base_depth / side_by_side)
     }
 
-    /// The cells at the base depth that no ceiling bounds, as the points of its line.
+    /// The cells at the base depth that no ceiling limits, as the points of its line.
     pub fn line_points(&self, seen: &[Observation]) -> Vec<(f64, f64)> {
         let own = |seen: &&Observation| seen.depth == self.base_depth && self.time(seen).1.is_own();
         seen.iter().filter(own).map(|seen| (seen.bytes, seen.time_us)).collect()
@@ -103,8 +103,8 @@ impl PathModel {
 }
 
 impl Observations {
-    /// The constants by turns: each cell goes to the term that is largest for it, each constant becomes the
-    /// mean over its cells.
+    /// Settles the constants iteratively: each cell goes to the term that is largest for it, and each constant becomes
+    /// the mean over its cells.
     pub fn settle(&self, mut model: PathModel) -> PathModel {
         for _ in 0..TURNS {
             let next = self.averaged(&model);
@@ -140,18 +140,18 @@ impl Observations {
         }
     }
 
-    /// How far a rate may be from a plateau and still stand on it.
+    /// Relative distance from a plateau within which a rate counts as on it.
     fn reach(&self) -> f64 {
         FLAT.max(3.0 * self.noise)
     }
 
-    /// Whether a cell that is `off` (a share) from where the model has it speaks against the model: one whose own runs
-    /// disagree as far does not.
+    /// Whether a cell that is `off` (a share) from the model's prediction contradicts the model: not if its own runs
+    /// disagree as much.
     fn objects(&self, seen: &Observation, off: f64, flat: f64) -> bool {
         off > flat.max(3.0 * self.noise.max(seen.error))
     }
 
-    /// Where the highest of `rates` agree: the mean of those within reach of it, starting from the top.
+    /// The plateau of the highest `rates` that agree: the mean of those within reach of it, starting from the top.
     fn plateau(&self, rates: &[f64]) -> Option<f64> {
         let mut sorted = rates.to_vec();
         sorted.sort_by(|one, other| other.total_cmp(one));
@@ -167,20 +167,20 @@ impl Observations {
         Some(level)
     }
 
-    /// Whether a rate is as high as a ceiling, but for noise.
+    /// Whether a rate is as high as a ceiling, within noise.
     pub fn stands_on(&self, rate: f64, ceiling: f64) -> bool {
         (rate / ceiling - 1.0).abs() <= self.reach()
     }
 
-    /// Whether each plateau of the model is one in the cells.
+    /// Whether the cells support each plateau of the model.
     pub fn believes(&self, model: &PathModel) -> bool {
         self.believes_parallelism(model)
             && self.believes_ceiling(model, model.bandwidth, Regime::Bandwidth, &Observation::bytes_per_us)
             && self.believes_ceiling(model, model.requests, Regime::Requests, &Observation::requests_per_us)
     }
 
-    /// A ceiling has two cells or more on it and few above. Its cells are all flat, but for a few; or where they turn
-    /// into it gently, those deep on it are, at more than one depth.
+    /// A ceiling needs at least two cells on it and few above. Its cells are all flat, except a few; or, if they
+    /// approach it gradually, those deep under it are flat, at more than one depth.
     fn believes_ceiling(
         &self,
         model: &PathModel,
@@ -213,7 +213,7 @@ impl Observations {
         strays <= waiting.len() / STRAY
     }
 
-    /// Schwarz's criterion: misfit and a price for each constant; lower is better.
+    /// Schwarz's criterion: misfit plus a penalty for each constant; lower is better.
     pub fn score(&self, model: &PathModel) -> f64 {
         let count = self.seen.len() as f64;
         let squares: f64 = self.seen.iter().map(|seen| (model.time(seen).0 / seen.time_us).ln().powi(2)).sum();
@@ -224,7 +224,7 @@ impl Observations {
     }
 }
 
-/// How many requests at the base depth's time would have to be side by side to give what was seen.
+/// Number of requests at the base depth's time that would have to run in parallel to give the observed rate.
 fn speedup(base_depth: f64, (fixed, per_byte): (f64, f64), seen: &Observation) -> f64 {
     (fixed + per_byte * seen.bytes) * base_depth / seen.time_us
 }

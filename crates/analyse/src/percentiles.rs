@@ -1,4 +1,4 @@
-//! Gives the percentiles of latency of a cell, as far as it has requests enough for them.
+//! Computes the percentiles of a cell's latency, as far as it has enough requests.
 
 use halfpower_record::{Latency, Record};
 use halfpower_spec::{Pass, Workload};
@@ -7,29 +7,29 @@ use crate::CellSettings;
 use crate::cells::reported;
 use crate::paced::{keep_whole_waves, paced};
 
-/// The shares of requests that a curve goes through.
+/// The shares of requests at which a curve has points.
 const SHARES: [f64; 14] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999];
-/// Requests that have to lie beyond a percentile for it to be one.
+/// Requests that must lie beyond a percentile for it to be reported.
 const FEWEST_BEYOND: f64 = 5.0;
 
 /// Percentiles of the latency of a cell.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Percentiles {
-    /// Requests that they rest on.
+    /// Requests behind them.
     pub requests: u64,
-    /// Share of the requests, in 0 to 1, and the latency in nanoseconds that they stay at or below; shares rise. The last
-    /// is the highest that has at least five requests beyond it.
+    /// Share of the requests, in 0 to 1, and the latency in nanoseconds that they do not exceed; shares rise. The last
+    /// is the highest with at least five requests beyond it.
     pub points: Vec<(f64, u64)>,
 }
 
-/// The percentiles of all runs that `cell` is reported by, up to that of 99.99%; empty where it has no run.
+/// The percentiles of all runs that `cell` is reported by, up to 99.99%; empty if it has no run.
 pub fn percentiles(records: &[Record], cell: &CellSettings) -> Percentiles {
     let mut latency = Latency::default();
     let runs = reported_runs(records, cell);
     runs.iter().for_each(|record| latency.merge(&record.latency));
     let requests = latency.count();
     let is_borne = |share: &&f64| requests as f64 * (1.0 - **share) >= FEWEST_BEYOND * (1.0 - f64::EPSILON * 1e4);
-    // Another tool may have listed some of them alone.
+    // Another tool may have reported only some of them.
     let is_known = |share: &&f64| runs.iter().all(|record| record.knows_latency_at(**share));
     let shares = SHARES.iter().filter(is_borne).filter(is_known);
     Percentiles { requests, points: shares.map(|share| (*share, latency.quantile_ns(*share))).collect() }

@@ -1,36 +1,36 @@
-//! Holds what makes settings advice: the one definition that the advice of a report and the planner of a study share.
+//! Defines when settings count as advice, for both the report's advice and the study's planner.
 //!
-//! Rates and costs are compared by their natural logarithms, so that what is known and what is only estimated go by the
-//! same rules.
+//! Rates and costs are compared by their natural logarithms, so the same rules apply to known and estimated values.
 
 use halfpower_spec::{Bytes, Cache, Direction};
 
-/// Share of the best throughput that advised settings reach.
+/// Share of the best throughput that advised settings must reach.
 pub const NEAR_BEST: f64 = 0.95;
-/// Factor up to which two costs are equal: accounting knows them no better.
+/// Factor up to which two costs count as equal: accounting is no more precise.
 pub const SAME_COST: f64 = 1.05;
-/// Share of the processors that a run can use from which on they are full.
+/// Share of the processors that a run can use from which they count as full.
 pub const FULL_CORE: f64 = 0.9;
-/// Factor that more threads have to bring for still more to be tried.
+/// Factor that more threads must gain before still more are tried.
 pub const MORE_THREADS_GAIN: f64 = 1.05;
-/// How many times as fast as the best direct read a buffered one may be before it is a cache's, unless the device's own
-/// counter says that the device moved the bytes.
+/// Ratio of a buffered read to the best direct read above which it counts as a cache's, unless the device's own counter
+/// shows that the device moved the bytes.
 pub const ABOVE_DIRECT: f64 = 1.5;
-/// Share of a run's bytes that the device has to have moved for them to be its own.
+/// Share of a run's bytes that the device must have moved for it to count as the source.
 const DEVICE_MOVED: f64 = 0.9;
-/// Share of its span in the page cache above which a buffered read has measured memory.
+/// Share of its span in the page cache above which a buffered read measured memory.
 const CACHED_SHARE: f64 = 0.1;
 
 /// Block size of the pages of most databases.
 const DATABASE_BS: Bytes = Bytes(8192);
 
-/// The block size that stands for a database's pages: the one next to 8 KiB by its logarithm, the first of two as near.
+/// The block size that represents a database's pages: the nearest to 8 KiB by its logarithm, the first of two equally
+/// near.
 pub fn database_bs(sizes: impl Iterator<Item = Bytes>) -> Option<Bytes> {
     let far = |bs: &Bytes| (bs.0 as f64 / DATABASE_BS.0 as f64).ln().abs();
     sizes.min_by(|one, other| far(one).total_cmp(&far(other)))
 }
 
-/// What settings ask of an application, the least first: requests outstanding, block size, cache setting.
+/// What settings ask of an application, ordered from least to most: depth, block size, cache setting.
 pub type Ease = (u32, Bytes, Cache);
 
 /// Settings that may be advised.
@@ -38,32 +38,32 @@ pub type Ease = (u32, Bytes, Cache);
 pub struct Contender {
     /// Logarithm of the throughput.
     pub log_rate: f64,
-    /// Logarithm of the processor time a byte, in whatever unit.
+    /// Logarithm of the processor time a byte, in any unit.
     pub log_cost: f64,
     /// What the settings ask of an application.
     pub ease: Ease,
 }
 
 impl Contender {
-    /// Whether this one would stand before `other`, were both fast enough: it is cheaper by more than costs are known
-    /// to, or asks less.
+    /// Whether this one would rank before `other` if both were fast enough: it is cheaper beyond the accuracy of costs,
+    /// or asks less.
     pub fn may_displace(&self, other: &Self) -> bool {
         self.ease < other.ease || self.log_cost < other.log_cost - SAME_COST.ln()
     }
 }
 
-/// The lowest logarithm of a rate that is near the best one.
+/// The lowest logarithm of a rate that counts as near the best one.
 pub fn near_best(log_best: f64) -> f64 {
     log_best + NEAR_BEST.ln()
 }
 
-/// The highest logarithm of a cost that is as good as this one.
+/// The highest logarithm of a cost that counts as equal to this one.
 pub fn same_cost(log_cost: f64) -> f64 {
     log_cost + SAME_COST.ln()
 }
 
-/// The place of the advised settings among `contenders`, for a best rate that was measured: of those near the best the
-/// ones about as cheap as the cheapest, and of these the one that asks least of an application.
+/// Index of the advised settings among `contenders`, for a measured best rate: those near the best, of these the ones
+/// about as cheap as the cheapest, and of these the one that asks least of an application.
 pub fn advised(contenders: impl Iterator<Item = Contender>, log_best: f64) -> Option<usize> {
     let is_near = |(_, contender): &(usize, Contender)| contender.log_rate >= near_best(log_best);
     let near: Vec<(usize, Contender)> = contenders.enumerate().filter(is_near).collect();
@@ -77,12 +77,12 @@ pub fn is_buffered_read(cache: Cache, rw: Direction) -> bool {
     rw == Direction::Read && !cache.direct()
 }
 
-/// Whether a run that found this share of its span in the page cache has measured memory.
+/// Whether a run with this share of its span in the page cache measured memory.
 pub fn measured_memory(cache: Cache, rw: Direction, cached_share: Option<f64>) -> bool {
     is_buffered_read(cache, rw) && cached_share.is_some_and(|share| share > CACHED_SHARE)
 }
 
-/// Whether the device moved what a run read, as its own counter says: `device_share` is [`Record::device_share`].
+/// Whether the device moved what a run read, by its own counter: `device_share` is [`Record::device_share`].
 ///
 /// [`Record::device_share`]: halfpower_record::Record::device_share
 pub fn is_from_device(device_share: Option<f64>) -> bool {
@@ -102,7 +102,7 @@ mod tests {
         let contenders =
             [contender(100.0, 2.0, 32), contender(96.0, 1.04, 8), contender(97.0, 1.0, 16), contender(94.0, 0.5, 1)];
         assert_eq!(advised(contenders.into_iter(), 100f64.ln()), Some(1));
-        // What is too dear, or too slow, is not taken for being easy.
+        // Simplicity never outweighs cost or speed.
         let dear = [contender(100.0, 1.06, 1), contender(100.0, 1.0, 16), contender(94.9, 1.0, 1)];
         assert_eq!(advised(dear.into_iter(), 100f64.ln()), Some(1));
         assert_eq!(advised([contender(50.0, 1.0, 1)].into_iter(), 100f64.ln()), None);

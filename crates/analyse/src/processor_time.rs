@@ -3,7 +3,7 @@
 use halfpower_record::{CpuTimes, Record, Unknown};
 use halfpower_spec::Pass;
 
-/// The processors' time of a cell's plain runs, summed, in nanoseconds; and what the idle machine spends.
+/// The processors' time of a cell's plain runs, summed, in nanoseconds; and the load of the idle machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Processors {
     pub span_ns: f64,

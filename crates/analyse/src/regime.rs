@@ -1,8 +1,7 @@
-//! Finds what bounds each cell of a path, and the constants behind it.
+//! Finds what limits each cell of a path, and the constants behind it.
 //!
-//! The model of `path_model.rs` is tried with every set of its terms from a few places to start; of those whose
-//! plateaus are plateaus in the cells the best by BIC is taken (G. Schwarz, Estimating the dimension of a model,
-//! 1978).
+//! Every set of terms of the model in `path_model.rs` is fitted from a few starting points; among the results whose
+//! plateaus the cells support, the best by BIC is used (G. Schwarz, Estimating the dimension of a model, 1978).
 
 use crate::fit::{LineFit, fit_line};
 use crate::interval::t95;
@@ -10,22 +9,22 @@ pub(crate) use crate::path_model::Regime;
 use crate::path_model::{Observation, Observations, PathModel};
 use crate::{CellFinding, Interval};
 
-/// A path's constants, and which of them bounds each of its usable cells.
+/// A path's constants, and which of them limits each of its usable cells.
 #[derive(Debug, Clone)]
 pub(crate) struct Regimes<'a> {
     pub cells: Vec<(&'a CellFinding, Regime)>,
-    /// Total depth that `line` was fitted at: the smallest with more than one size, 1 in most studies.
+    /// Total depth of the fit `line`: the smallest with more than one size, 1 in most studies.
     pub base_depth: u32,
     /// Time between completions against bytes at `base_depth`, in microseconds, over the cells below any ceiling.
     pub line: Option<LineFit>,
     pub parallelism: Option<f64>,
-    /// MB/s, over the cells that stand on the ceiling.
+    /// MB/s, over the cells at the ceiling.
     pub ceiling_mbps: Option<Interval>,
-    /// Requests a second, over the cells that stand on the ceiling.
+    /// Requests a second, over the cells at the ceiling.
     pub ceiling_iops: Option<Interval>,
 }
 
-/// Fits the model to the usable ones of `cells`, all of one path.
+/// Fits the model to the usable cells among `cells`, all of one path.
 pub(crate) fn regimes<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Regimes<'a> {
     let cells: Vec<&CellFinding> = cells.filter(|cell| cell.usable()).collect();
     let observations = Observations { seen: cells.iter().map(|cell| seen(cell)).collect(), noise: noise(&cells) };
@@ -42,7 +41,8 @@ pub(crate) fn regimes<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Regim
     }
 }
 
-/// The cells as the model sees them, and every settled model whose line is known, told of requests alone (base depth 1).
+/// The cells as the model sees them, and every settled model with a known line, expressed for single requests (base
+/// depth 1).
 pub(crate) fn starts(cells: &[&CellFinding]) -> (Vec<Observation>, Vec<PathModel>) {
     let observations = Observations { seen: cells.iter().map(|cell| seen(cell)).collect(), noise: noise(cells) };
     let base_depth = base_depth(&observations.seen);
@@ -106,7 +106,7 @@ fn noise(cells: &[&CellFinding]) -> f64 {
     if squares.is_empty() { 0.0 } else { (squares.iter().sum::<f64>() / squares.len() as f64).sqrt() }
 }
 
-/// Relative standard error of a cell's mean; `None` of a single run.
+/// Relative standard error of a cell's mean; `None` for a single run.
 fn error(cell: &CellFinding) -> Option<f64> {
     (cell.runs > 1).then(|| cell.mbps.relative_reach() / t95(cell.runs - 1))
 }
@@ -121,7 +121,7 @@ fn base_depth(seen: &[Observation]) -> f64 {
     depths.iter().copied().find(sizes_differ).or(depths.first().copied()).unwrap_or(1.0)
 }
 
-/// The depths that occur, rising.
+/// The depths that occur, in rising order.
 fn depths(seen: &[Observation]) -> Vec<f64> {
     let mut depths: Vec<f64> = seen.iter().map(|seen| seen.depth).collect();
     depths.sort_by(f64::total_cmp);
@@ -129,16 +129,16 @@ fn depths(seen: &[Observation]) -> Vec<f64> {
     depths
 }
 
-/// Every set of terms with a few places to start from.
+/// Every set of terms, with a few starting points.
 fn candidates(seen: &[Observation], base_depth: f64) -> Vec<PathModel> {
     let depths: Vec<f64> = depths(seen).into_iter().filter(|depth| *depth >= base_depth).collect();
-    // The deepest is no limit that anything was seen to wait at.
+    // The deepest depth is not a limit: nothing deeper was seen to wait.
     let parallel: Vec<Option<f64>> =
         std::iter::once(None).chain(depths.iter().rev().skip(1).copied().map(Some)).collect();
     let highest = |of: &dyn Fn(&Observation) -> f64| seen.iter().map(of).reduce(f64::max);
     let bandwidth = highest(&Observation::bytes_per_us);
     let requests = highest(&Observation::requests_per_us);
-    // At one depth alone a ceiling cannot be told from a line, so there is always a line.
+    // At a single depth, a ceiling looks like a line, so there is always a line.
     let no_line = (depths.len() > 1).then_some(None);
     let mut models = Vec::new();
     for line in starting_lines(seen, base_depth).into_iter().map(Some).chain(no_line) {
@@ -154,7 +154,7 @@ fn candidates(seen: &[Observation], base_depth: f64) -> Vec<PathModel> {
     models
 }
 
-/// Lines to begin with: over all sizes at the base depth, over the smaller and over the larger half of them.
+/// Starting lines: over all sizes at the base depth, and over the smaller and the larger half of them.
 fn starting_lines(seen: &[Observation], base_depth: f64) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> =
         seen.iter().filter(|seen| seen.depth == base_depth).map(|seen| (seen.bytes, seen.time_us)).collect();
@@ -164,7 +164,7 @@ fn starting_lines(seen: &[Observation], base_depth: f64) -> Vec<(f64, f64)> {
     let fits = parts.into_iter().filter_map(fit_line);
     let lines: Vec<(f64, f64)> = fits.map(|fit| (fit.intercept, fit.slope)).collect();
     match (lines.is_empty(), points.first()) {
-        // One size alone: its time stands for the fixed part.
+        // With one size, its time becomes the fixed part.
         (true, Some((_, time_us))) => vec![(*time_us, 0.0)],
         _ => lines,
     }

@@ -1,9 +1,9 @@
-//! Gives the 95% interval of a value that was worked out from the runs of many cells.
+//! Computes the 95% interval of a value derived from the runs of many cells.
 //!
-//! A bootstrap over runs (B. Efron, Bootstrap methods: another look at the jackknife, 1979). Runs are few, so each
-//! cell draws one run fewer than it has, which gives its mean the right variance (J. N. K. Rao, C. F. J. Wu,
-//! Resampling inference with complex survey data, 1988), and the interval takes the quantiles that Student's t has
-//! in a normal distribution (T. Hesterberg, What teachers should know about the bootstrap, 2015).
+//! A bootstrap over runs (B. Efron, Bootstrap methods: another look at the jackknife, 1979). Cells have few runs, so
+//! each cell draws one run fewer than it has, which gives its mean the right variance (J. N. K. Rao, C. F. J. Wu,
+//! Resampling inference with complex survey data, 1988); the interval uses the quantiles of the normal distribution
+//! that correspond to Student's t (T. Hesterberg, What teachers should know about the bootstrap, 2015).
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,16 +11,16 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::interval::t95;
 
-/// Fewest runs of each cell: fewer are too alike to draw from.
+/// Fewest runs of each cell: fewer give too few different draws.
 pub(crate) const FEWEST_RUNS: usize = 5;
-/// Times that the runs are drawn.
+/// Number of draws.
 const DRAWS: usize = 2000;
 /// Seed of the draws: the same records always give the same interval.
 const SEED: u64 = 1998;
 
-/// The 95% interval of `value(means)`, the means being those of `cells`, each with its runs.
+/// The 95% interval of `value(means)`, where `means` are the means of `cells`, given by their runs.
 ///
-/// `None` where a cell has fewer than five runs, or a draw in twenty gives no value.
+/// `None` if a cell has fewer than five runs, or if more than one draw in twenty gives no value.
 pub(crate) fn interval(cells: &[&[f64]], value: impl Fn(&[f64]) -> Option<f64>) -> Option<(f64, f64)> {
     let fewest = cells.iter().map(|runs| runs.len()).min().filter(|fewest| *fewest >= FEWEST_RUNS)?;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
@@ -37,7 +37,8 @@ pub(crate) fn interval(cells: &[&[f64]], value: impl Fn(&[f64]) -> Option<f64>) 
         return None;
     }
     values.sort_by(f64::total_cmp);
-    // A value leans on some cells more than on others: half of their degrees of freedom, but those of one at least.
+    // The value depends on some cells more than on others: use half of all degrees of freedom, but at least those of
+    // one cell.
     let freedom = (fewest - 1).max((fewest - 1) * cells.len() / 2);
     let tail = Normal::standard().cdf(-t95(freedom));
     let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];

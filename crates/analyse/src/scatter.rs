@@ -1,14 +1,14 @@
-//! Estimates how much a rate strays from step to step: the long-run variance of a series.
+//! Estimates how much a rate varies from step to step: the long-run variance of a series.
 //!
-//! The variance of a mean of L correlated steps is noise / L, with noise = variance x (1 + r) / (1 - r) for steps
-//! of lag-1 correlation r (an AR(1) series). Both are taken within fifths of the window, around the mean of each,
-//! so that a change of level or a slope is not taken for scatter; the fifth that strays most is left out.
+//! The variance of a mean of L correlated steps is noise / L, with noise = variance x (1 + r) / (1 - r) for steps of
+//! lag-1 correlation r (an AR(1) series). Both are computed within fifths of the window, around the mean of each, so
+//! that a change of level or a slope does not count as scatter; the fifth that varies most is left out.
 
 use crate::mean::mean;
 
-/// Parts that the series is looked at in.
+/// Parts into which the series is divided.
 const PARTS: usize = 5;
-/// Largest correlation that is believed: above it too few steps stand behind it.
+/// Largest correlation that is accepted: beyond it, too few independent steps remain.
 const MOST_CORRELATED: f64 = 0.9;
 
 /// The scatter of a series.
@@ -16,7 +16,7 @@ const MOST_CORRELATED: f64 = 0.9;
 pub(crate) struct Scatter {
     /// Long-run variance: that of a mean over L steps, times L.
     pub noise: f64,
-    /// Largest rate that all steps are multiples of: one request in a step, or a wave of them.
+    /// Largest rate of which all steps are multiples: one request in a step, or a wave of them.
     grain: f64,
 }
 
@@ -34,19 +34,19 @@ impl Scatter {
         Self { noise: all.noise(parts.len() as f64, length as f64), grain: grain(rates) }
     }
 
-    /// Standard error of the difference of two means over so many steps.
+    /// Standard error of the difference of two means over this many steps.
     pub fn error_of_difference(&self, one: usize, other: usize) -> f64 {
         (self.noise / one.max(1) as f64 + self.noise / other.max(1) as f64).sqrt()
     }
 
-    /// What the difference of two means over so many steps may be off by because requests complete whole: one
+    /// Possible error of the difference of two means over this many steps because requests complete whole: one request
     /// at either end of each.
     pub fn margin(&self, steps: usize) -> f64 {
         2.0 * self.grain / steps.max(1) as f64
     }
 }
 
-/// The greatest common divisor, to a millionth of the largest rate; 0 where all are 0.
+/// The greatest common divisor, to a millionth of the largest rate; 0 if all are 0.
 fn grain(rates: &[f64]) -> f64 {
     let rounding = rates.iter().copied().fold(0.0, f64::max) * 1e-6;
     let divisor = |mut one: f64, mut other: f64| {
@@ -81,13 +81,13 @@ impl Part {
         part
     }
 
-    /// The long-run variance behind the sums over so many parts of so many steps.
+    /// The long-run variance from the sums over `parts` parts of `length` steps.
     ///
-    /// The partial sums of L steps around their mean have squares of noise x L / 6 on average, whatever the
-    /// correlation, but hide one that reaches over much of the part. So where neighbours are alike the AR(1) form
-    /// counts too, with what L steps around their own mean hide of it put back: the correlation seems (1 + 4 r) / L
-    /// too small (M. G. Kendall, Note on bias in the estimation of autocorrelation, 1954), the variance by the
-    /// mean's own; and with the correlation a standard error larger than it seems.
+    /// The squared partial sums of L steps around their mean average noise x L / 6, whatever the correlation, but they
+    /// miss a correlation that reaches over much of the part. If neighbours are correlated, the AR(1) form is used too,
+    /// corrected for what L steps around their own mean hide: the correlation appears (1 + 4 r) / L too small (M. G.
+    /// Kendall, Note on bias in the estimation of autocorrelation, 1954), the variance too small by that of the mean.
+    /// The correlation is also raised by one standard error.
     fn noise(&self, parts: f64, length: f64) -> f64 {
         if self.squares <= 0.0 {
             return 0.0;

@@ -4,7 +4,7 @@ use halfpower_spec::{Cache, Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A path: one pattern, direction and cache setting, whatever the depth and block size.
+/// A path: one pattern, direction and cache setting, with any depth and block size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct PathSettings {
     /// Order of offsets.
@@ -15,7 +15,7 @@ pub struct PathSettings {
     pub cache: Cache,
 }
 
-/// The settings of a cell; the engine that carried it is not one of them.
+/// The settings of a cell; the engine is not one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct CellSettings {
     /// Order of offsets.
@@ -38,7 +38,7 @@ impl CellSettings {
         PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
     }
 
-    /// What cells have in common that differ in their threads alone.
+    /// The settings without the threads, equal for cells that differ only in their threads.
     pub(crate) fn but_for_threads(self) -> Self {
         Self { threads: 0, ..self }
     }

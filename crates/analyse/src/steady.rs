@@ -1,9 +1,9 @@
 //! Judges whether a run was steady from its time series.
 //!
-//! The start is trimmed by MSER-5 where it is slower than the rest, or where a short burst came before it. What
-//! remains passes four guards, and each asks two things of a difference: whether it is large enough to matter,
-//! and whether it is more than the run's own scatter explains, so that few requests in a step are not taken for
-//! unsteadiness. How often the guards are wrong stands in `docs/method/validation.md`, and `tests/steadiness.rs` measures it.
+//! The start is trimmed by MSER-5 if it is slower than the rest, or if it was a short burst. The remainder passes four
+//! guards. Each guard objects to a difference only if it is large enough to matter and exceeds what the run's own
+//! scatter explains, so that few requests in a step do not look like unsteadiness. `docs/method/validation.md` says how
+//! often the guards are wrong, and `tests/steadiness.rs` measures it.
 
 use halfpower_record::Series;
 
@@ -11,54 +11,54 @@ use crate::change::change_point;
 use crate::mean::mean;
 use crate::scatter::Scatter;
 use crate::warm_up::settled_at;
-use crate::{Interval, Objection};
+use crate::{Interval, UnsteadyReason};
 
-/// Fewest steps that anything is told from.
+/// Fewest steps for any judgement.
 const FEWEST_STEPS: usize = 25;
 /// A step with a larger share of all bytes makes the series too coarse: it shows single waves of requests.
 const COARSEST_STEP: f64 = 0.1;
-/// Steps that a long series is brought down to, at least.
+/// Fewest steps that a long series is grouped into.
 const STEPS: usize = 100;
-/// Difference of a start from the rest from which on it is none of the rest.
+/// Relative difference from which the start does not belong to the rest.
 const START_DIFFERS: f64 = 0.2;
-/// Longest burst that is trimmed from a run as its start; a longer one is what a run of this length is made of.
+/// Longest burst, as a share of the run, that is trimmed as a start; a longer one is part of the result.
 const LONGEST_BURST: f64 = 0.25;
-/// Share of a run that a rate has to last to be called sustained.
+/// Share of a run that a rate must last to count as sustained.
 const SUSTAINED: f64 = 0.25;
-/// Slope over the window from which on a run is not steady: SNIA's 10% (Solid State Storage Performance Test
+/// Slope over the window from which a run is not steady: SNIA's 10% (Solid State Storage Performance Test
 /// Specification, steady state).
 const SLOPE: f64 = 0.1;
-/// Difference of the last third from the middle third, likewise.
+/// The same limit for the last third against the middle third.
 const THIRDS: f64 = 0.1;
-/// Spread of five parts, SNIA's excursion of 20%.
+/// The same for the spread of five parts: SNIA's excursion of 20%.
 const EXCURSION: f64 = 0.2;
-/// Difference of two levels at a change point, likewise.
+/// The same limit for two levels at a change point.
 const STEP: f64 = 0.1;
-/// Standard errors that a difference has to pass, and spreads of five parts.
+/// Standard errors that a difference must exceed; and the same for the spread of five parts.
 const ERRORS: f64 = 4.0;
 const SPREAD_ERRORS: f64 = 7.0;
 
-/// What a run's series says of the run.
+/// What a run's time series says about the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steadiness {
-    /// Whether nothing speaks against it; also where the series is too short or too coarse to tell.
+    /// Whether nothing speaks against it; true also if the series is too short or too coarse to tell.
     pub steady: bool,
     /// Whether the series was long and fine enough to tell.
-    pub told: bool,
-    /// What speaks against it; `None` where it is steady.
-    pub objection: Option<Objection>,
-    /// Steps at the start that are none of the steady state: a warm-up, or a burst.
+    pub conclusive: bool,
+    /// What speaks against it; `None` if it is steady.
+    pub objection: Option<UnsteadyReason>,
+    /// Steps at the start that are not part of the steady state: a warm-up, or a burst.
     pub trimmed_steps: usize,
     /// The same as a share of the series.
     pub trimmed_share: f64,
-    /// Rate at the start and rate sustained after it in MB/s, where the start was a burst.
+    /// Rate at the start and rate sustained after it in MB/s, if the start was a burst.
     pub burst: Option<Burst>,
-    /// Mean rate of five equal parts of what was not trimmed, in MB/s, with its t interval. Parts of one run
-    /// share what is peculiar to it, so the interval warns and never stands for that of a cell.
+    /// Mean rate of five equal parts of the remainder, in MB/s, with its t interval. The parts share the peculiarities
+    /// of one run, so the interval only warns and never replaces that of a cell.
     pub within: Interval,
 }
 
-/// A run that began faster than it went on.
+/// A run that began faster than it continued.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Burst {
     /// Rate before it ended, in MB/s.
@@ -69,15 +69,15 @@ pub struct Burst {
     pub lasted_ns: u64,
 }
 
-/// What speaks against a run's steadiness, and the place of a change of level in steps.
+/// What speaks against a run's steadiness, and the step at which the level changed.
 struct Found {
-    objection: Objection,
+    objection: UnsteadyReason,
     changed_at: Option<usize>,
 }
 
-/// Judges a run by its series.
+/// Judges a run by its time series.
 ///
-/// A run that is called not steady may be a run that was too short: measured again for longer, it may settle.
+/// A run judged not steady may only be too short: a longer run may settle.
 pub fn judge(series: &Series) -> Steadiness {
     let grouped = series.bytes.len() / STEPS;
     let group = grouped.max(1);
@@ -89,9 +89,9 @@ pub fn judge(series: &Series) -> Steadiness {
         .collect();
     let total: f64 = rates.iter().sum();
     let largest = rates.iter().copied().fold(0.0, f64::max);
-    let told = rates.len() >= FEWEST_STEPS && total > 0.0 && largest <= COARSEST_STEP * total;
-    if !told {
-        return Steadiness { told, ..steady(&rates, 0, None) };
+    let conclusive = rates.len() >= FEWEST_STEPS && total > 0.0 && largest <= COARSEST_STEP * total;
+    if !conclusive {
+        return Steadiness { conclusive, ..steady(&rates, 0, None) };
     }
     let mut found = judge_rates(&rates, step_ns);
     found.trimmed_share = found.trimmed_steps as f64 / rates.len() as f64;
@@ -101,7 +101,7 @@ pub fn judge(series: &Series) -> Steadiness {
 
 fn steady(rates: &[f64], trimmed_steps: usize, burst: Option<Burst>) -> Steadiness {
     let within = Interval::of_means(&parts(&rates[trimmed_steps..]));
-    Steadiness { steady: true, told: true, objection: None, trimmed_steps, trimmed_share: 0.0, burst, within }
+    Steadiness { steady: true, conclusive: true, objection: None, trimmed_steps, trimmed_share: 0.0, burst, within }
 }
 
 fn judge_rates(rates: &[f64], step_ns: u64) -> Steadiness {
@@ -117,7 +117,7 @@ fn judge_rates(rates: &[f64], step_ns: u64) -> Steadiness {
     Steadiness { steady: false, objection: Some(objection), burst, ..found }
 }
 
-/// Steps at the start that do not belong to the rest, with the burst that they were where they were faster.
+/// Steps at the start that do not belong to the rest, with the burst if they were faster.
 fn start(rates: &[f64], step_ns: u64) -> Option<(usize, Option<Burst>)> {
     let settled = settled_at(rates).filter(|steps| *steps > 0)?;
     let (before, after) = rates.split_at(settled);
@@ -131,15 +131,15 @@ fn start(rates: &[f64], step_ns: u64) -> Option<(usize, Option<Burst>)> {
     Some((settled, (early > late).then(|| burst(before, after, step_ns))))
 }
 
-/// The burst within what was faster than the rest: up to where the two levels fit best, by least squares with the level
-/// of the rest given. A start is trimmed in whole batches, and so holds steps that are none of the burst.
+/// The burst at the start: up to where two levels fit best, by least squares with the later level given. A start is
+/// trimmed in whole batches, so it may hold steps after the burst.
 fn burst(before: &[f64], after: &[f64], step_ns: u64) -> Burst {
     let sustained_mbps = mean(after);
     let mut sum = 0.0;
     let fits = before.iter().zip(1_u32..).map(|(rate, steps)| {
         sum += rate;
         let burst_mbps = sum / f64::from(steps);
-        // What the squared error falls by, where these steps have their mean instead of the rest's.
+        // Reduction of the squared error if these steps have their own mean instead of the later level.
         let gain = f64::from(steps) * (burst_mbps - sustained_mbps).max(0.0).powi(2);
         (gain, burst_mbps, u64::from(steps))
     });
@@ -148,14 +148,14 @@ fn burst(before: &[f64], after: &[f64], step_ns: u64) -> Burst {
     Burst { burst_mbps, sustained_mbps, lasted_ns: steps * step_ns }
 }
 
-/// A change of level downwards is a burst's end, if what follows is long enough to be called sustained.
+/// A drop of level is the end of a burst, if what follows is long enough to count as sustained.
 fn late_burst(rates: &[f64], changed_at: usize, step_ns: u64) -> Option<Burst> {
     let (before, after) = rates.split_at(changed_at);
     let lasts = after.len() as f64 >= SUSTAINED * rates.len() as f64;
     (lasts && mean(before) > mean(after)).then(|| burst(before, after, step_ns))
 }
 
-/// The first of the guards that objects: a change of level, a slope, the last third, a spread of five parts.
+/// The first guard that objects: a change of level, a slope, the last third, a spread of five parts.
 fn objection(rates: &[f64], step_ns: u64, trimmed: usize) -> Option<Found> {
     let scatter = Scatter::of(rates);
     change(rates, &scatter, step_ns, trimmed)
@@ -173,7 +173,7 @@ fn change(rates: &[f64], scatter: &Scatter, step_ns: u64, trimmed: usize) -> Opt
         return None;
     }
     let after_s = (trimmed + at) as f64 * step_ns as f64 / 1e9;
-    let objection = Objection::LevelChanged { from_mbps: from, to_mbps: to, after_s };
+    let objection = UnsteadyReason::LevelChanged { from_mbps: from, to_mbps: to, after_s };
     Some(Found { objection, changed_at: Some(at) })
 }
 
@@ -190,7 +190,7 @@ fn slope(rates: &[f64], scatter: &Scatter) -> Option<Found> {
     // The slope's variance is noise / (n^3 / 12), so that of the gain over n steps is 12 noise / n.
     let error = (12.0 * scatter.noise / count).sqrt();
     let over = gain.abs() > (SLOPE * level).max(ERRORS * error) + scatter.margin(rates.len() / 2);
-    over.then(|| Found { objection: Objection::Slope { gain: gain / level }, changed_at: None })
+    over.then(|| Found { objection: UnsteadyReason::Slope { gain: gain / level }, changed_at: None })
 }
 
 fn last_third(rates: &[f64], scatter: &Scatter) -> Option<Found> {
@@ -199,7 +199,7 @@ fn last_third(rates: &[f64], scatter: &Scatter) -> Option<Found> {
     let last = mean(&rates[rates.len() - third..]);
     let allowed = (THIRDS * mean(rates)).max(ERRORS * scatter.error_of_difference(third, third));
     let over = (last - middle).abs() > allowed + scatter.margin(third) && middle > 0.0;
-    over.then(|| Found { objection: Objection::LastThird { gain: last / middle - 1.0 }, changed_at: None })
+    over.then(|| Found { objection: UnsteadyReason::LastThird { gain: last / middle - 1.0 }, changed_at: None })
 }
 
 fn spread(rates: &[f64], scatter: &Scatter) -> Option<Found> {
@@ -209,10 +209,10 @@ fn spread(rates: &[f64], scatter: &Scatter) -> Option<Found> {
     let length = rates.len() / parts.len();
     let allowed = (EXCURSION * mean(rates)).max(SPREAD_ERRORS * (scatter.noise / length as f64).sqrt());
     let over = high - low > allowed + scatter.margin(length);
-    over.then_some(Found { objection: Objection::Spread { low_mbps: low, high_mbps: high }, changed_at: None })
+    over.then_some(Found { objection: UnsteadyReason::Spread { low_mbps: low, high_mbps: high }, changed_at: None })
 }
 
-/// Mean rates of five equal parts; of all steps where there are fewer than five.
+/// Mean rates of five equal parts, or of single steps if there are fewer than five.
 fn parts(rates: &[f64]) -> Vec<f64> {
     rates.chunks_exact((rates.len() / 5).max(1)).take(5).map(mean).collect()
 }

@@ -1,4 +1,4 @@
-//! Holds what stops a path, with the measurements that show it.
+//! Defines what stops a path, with the measurements that show it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,19 +8,19 @@ use crate::{CellSettings, LevelId, LevelSource, PathSettings};
 /// What stops the path from going faster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bottleneck {
-    /// The narrowest level; `None` where it is not known.
+    /// The narrowest level; `None` if not known.
     pub level: Option<LevelId>,
-    /// The fastest cell, which the judgement rests on; `None` where no cell bears a conclusion.
+    /// The fastest cell, which the judgement rests on; `None` if no cell allows a conclusion.
     pub fastest: Option<FastestCell>,
-    /// What stops that cell, and how that is known.
+    /// What stops that cell, with the evidence.
     pub stopped_by: StoppedBy,
-    /// What would stop it next, were this lifted; `None` where no other limit is known.
+    /// What would stop it next if this limit were lifted; `None` if no other limit is known.
     pub next: Option<NextLimit>,
     /// The lowest limit on requests a second that any path meets.
     pub request_ceiling: Option<RequestCeiling>,
 }
 
-/// The cell that stands for how fast the target is.
+/// The cell that represents the target's speed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FastestCell {
     /// Its settings.
@@ -36,19 +36,19 @@ pub struct FastestCell {
 pub enum StoppedBy {
     /// Not known: no cell has a run yet.
     NothingMeasured,
-    /// Not known: every result came out of a cache or with errors.
+    /// Not known: a cache gave every result, or requests failed.
     OnlyCached,
     /// Not known: no run moved bytes without errors.
     NothingMoved,
-    /// Members side by side do not add up any more, and nothing else was measured.
+    /// The throughput of parallel members no longer adds up, and nothing else was measured.
     SharedPath {
         /// How that was measured.
         #[serde(skip)]
         source: LevelSource,
     },
-    /// A rate that a level is known to have is all but reached.
+    /// The result is close to a known rate of a level.
     KnownRate {
-        /// How it is known.
+        /// How the rate is known.
         limit: KnownLimit,
         /// The rate in MB/s.
         limit_mbps: f64,
@@ -58,11 +58,11 @@ pub enum StoppedBy {
         #[serde(skip)]
         source: LevelSource,
     },
-    /// A number of requests a second that a level admits is all but reached.
+    /// The result is close to a known limit on requests a second of a level.
     KnownRequests {
         /// Requests a second that were reached.
         iops: f64,
-        /// Requests a second that are admitted.
+        /// Requests a second that the level allows.
         limit_iops: f64,
         /// Share of them that was reached.
         share: f64,
@@ -74,114 +74,114 @@ pub enum StoppedBy {
     FullProcessor {
         /// Whose processors are full.
         processors_of: ProcessorsOf,
-        /// How many they are.
+        /// Number of these processors.
         processors: f64,
         /// Share of their time that is busy.
         share: f64,
-        /// Share of their time that the threads waited for them, while others had them.
+        /// Share of their time that ready threads waited because others used them.
         waited_share: f64,
-        /// The next larger number of threads that the same cell was measured with, and is faster with as far as its runs
-        /// tell; `null` where there is none.
+        /// The next larger number of threads at which the same cell was measured and is faster beyond the noise of its
+        /// runs; `null` if there is none.
         more_threads: Option<u32>,
-        /// What it gave, in MB/s.
+        /// Its throughput, in MB/s.
         more_mbps: Option<f64>,
     },
-    /// The far end's processors have no time left, or one of them has none.
+    /// The far end's processors are full, or one of them is.
     FarProcessors {
-        /// How many of them.
+        /// Number of full processors.
         processors: usize,
-        /// How many it has.
+        /// Number of its processors.
         of_processors: usize,
         /// Share of their time that is busy.
         share: f64,
         /// Share of their time that a hypervisor takes.
         steal_share: f64,
     },
-    /// A disk at the far end has requests in flight all the time.
+    /// A disk at the far end always has requests in flight.
     FarDisk {
         /// Its kernel name.
         disk: String,
         /// Share of the time that it is busy.
         share: f64,
     },
-    /// A control group at the far end lets no more through to a disk.
+    /// A control group at the far end limits a disk.
     FarDiskLimit {
         /// Its kernel name.
         disk: String,
         /// Its rate meanwhile, in MB/s.
         mbps: f64,
-        /// What is let through, in MB/s.
+        /// The limit, in MB/s.
         limit_mbps: f64,
-        /// Share of that which was reached.
+        /// Share of the limit that was reached.
         share: f64,
-        /// Which file of which group says so.
+        /// File and group that set the limit.
         group: String,
     },
-    /// Our own client of file servers does little more against a server in memory.
+    /// Our own file server client is hardly faster against a server in memory.
     OwnClient {
-        /// What it does there, in MB/s.
+        /// Its throughput there, in MB/s.
         limit_mbps: f64,
-        /// Share of that which was reached.
+        /// Share of that throughput that was reached.
         share: f64,
     },
-    /// What is in flight over the network's round trip is the rate.
+    /// The rate equals the bytes in flight divided by the network's round trip.
     Window {
         /// What bounds the bytes in flight.
         in_flight: InFlight,
-        /// How many they are.
+        /// Bytes in flight.
         bytes: f64,
         /// The shortest round trip in microseconds.
         round_trip_us: f64,
-        /// What comes of both, in MB/s.
+        /// The resulting limit, in MB/s.
         limit_mbps: f64,
-        /// Share of that which was reached.
+        /// Share of the limit that was reached.
         share: f64,
     },
-    /// Cells stand on a rate that nothing advertises.
+    /// Cells share a ceiling that nothing advertises.
     Ceiling {
         /// What the ceiling limits.
         ceiling: Ceiling,
-        /// Its height, in MB/s or in requests a second.
+        /// The ceiling, in MB/s or in requests a second.
         rate: f64,
-        /// Cells that stand on it.
+        /// Cells at the ceiling.
         cells: usize,
-        /// Smallest block size of these at the smallest depth.
+        /// Smallest block size of these cells at their smallest depth.
         from_bs_bytes: u64,
-        /// Smallest depth of these.
+        /// Smallest depth of these cells.
         from_iodepth: u32,
-        /// Whether a hypervisor or container stands before the device.
+        /// Whether a hypervisor or container lies between the machine and the device.
         virtualised: bool,
     },
-    /// The device serves so many requests side by side, and more only wait.
+    /// The device serves a limited number of requests in parallel; further requests wait.
     Parallelism {
-        /// How many.
+        /// Requests that it serves in parallel.
         side_by_side: f64,
-        /// Throughput that larger blocks alone could bring, in MB/s, where they were not measured.
+        /// Throughput that larger blocks alone could bring, in MB/s, if they were not measured.
         larger_blocks_mbps: Option<f64>,
     },
-    /// More depth brought no more.
+    /// More depth gave no gain.
     NoGainFromDepth {
-        /// The depth from which on it brought no more.
+        /// The depth beyond which there was no gain.
         iodepth: u32,
         /// The larger depth that was measured.
         deeper_iodepth: u32,
         /// Throughput there in MB/s.
         deeper_mbps: f64,
     },
-    /// More threads brought no more, so that it is not their processors.
+    /// More threads gave no gain, so the processors are not the limit.
     NoGainFromThreads {
-        /// The threads from which on it brought no more.
+        /// The number of threads beyond which there was no gain.
         threads: u32,
         /// The larger number that was measured.
         more_threads: u32,
         /// Throughput there in MB/s.
         more_mbps: f64,
     },
-    /// The time that each request takes; more depth may help.
+    /// The time of each request; more depth may help.
     RequestTime {
-        /// What that time is made of, where it is known.
+        /// Parts of that time, if known.
         parts: Option<RequestTime>,
-        /// What the last step in depth brought, where it was measured.
+        /// Gain of the last step in depth, if it was measured.
         deeper: Option<DepthGain>,
     },
 }
@@ -200,11 +200,11 @@ pub enum InFlight {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnownLimit {
-    /// So much gets through it at best.
+    /// The level gets this much through at best.
     Attainable,
-    /// So much it advertises.
+    /// The level advertises this much.
     Advertised,
-    /// So much members side by side have been seen to get through it.
+    /// Parallel members were seen to get this much through it.
     SeenOnSharedPath,
 }
 
@@ -212,9 +212,9 @@ pub enum KnownLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessorsOf {
-    /// Those that the run's threads can use, by what they were charged.
+    /// The processors that the run's threads can use, by charged time.
     Threads,
-    /// All of the machine, by what the soaker lost.
+    /// All processors of the machine, by what the soaker lost.
     Machine,
 }
 
@@ -222,29 +222,29 @@ pub enum ProcessorsOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ceiling {
-    /// Bytes a second: neither larger blocks nor more depth get past it.
+    /// Bytes a second: neither larger blocks nor more depth exceed it.
     Bytes,
-    /// Requests a second: neither smaller blocks nor more depth get past it.
+    /// Requests a second: neither smaller blocks nor more depth exceed it.
     Requests,
 }
 
-/// Time between completions at one depth: a fixed part, and one for each KiB.
+/// Time between completions at one depth: a fixed part and a part for each KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RequestTime {
     /// Depth that it was fitted at, over all threads.
     pub iodepth: u32,
-    /// Microseconds whatever the size.
+    /// Fixed microseconds, independent of size.
     pub fixed_us: f64,
     /// Microseconds for each KiB.
     pub us_per_kib: f64,
 }
 
-/// What more depth brought.
+/// Gain from more depth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DepthGain {
-    /// The depth before.
+    /// The smaller depth.
     pub from_iodepth: u32,
-    /// Gain in throughput from there to the fastest cell, as a share.
+    /// Gain in throughput from that depth to the fastest cell, as a share.
     pub gain: f64,
 }
 
@@ -260,7 +260,7 @@ pub enum NextLimit {
         /// How that is known.
         by: NextLimitBy,
     },
-    /// The members of the target, each at what it gives alone.
+    /// The members of the target, each at its rate alone.
     Members,
 }
 
@@ -268,7 +268,7 @@ pub enum NextLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NextLimitBy {
-    /// By what gets through the level at best.
+    /// By what the level gets through at best.
     Attainable,
     /// By its advertised peak.
     Advertised,

@@ -7,7 +7,7 @@ use crate::{
     LevelFinding, Limits, Summary, ThreadScaling, Warning,
 };
 
-/// Everything that the analysis has to say about one study.
+/// Everything that the analysis says about one study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Findings {
     /// What was measured, in its canonical text.
@@ -20,9 +20,9 @@ pub struct Findings {
     pub device: Option<Device>,
     /// When the first run began, in milliseconds of Unix time; 0 in virtual time.
     pub started_unix_ms: u64,
-    /// Runs that the findings rest on.
+    /// Runs behind the findings.
     pub runs: usize,
-    /// Time they took with their preparation, in seconds.
+    /// Their time with preparation, in seconds.
     pub seconds: f64,
     /// The answer in a few rows.
     pub summary: Summary,
@@ -30,32 +30,32 @@ pub struct Findings {
     pub headline: Vec<Headline>,
     /// The path from the application to the medium.
     pub levels: Vec<LevelFinding>,
-    /// The narrowest of them.
+    /// The narrowest of the levels, and what stops the path.
     pub bottleneck: Bottleneck,
-    /// Throughput against block size, one for each pattern, direction, cache setting and depth measured.
+    /// Throughput against block size, one for each measured pattern, direction, cache setting and depth.
     pub curves: Vec<Curve>,
-    /// What the device does to a request, one for each pattern, direction and cache setting.
+    /// Physical limits, one for each pattern, direction and cache setting.
     pub limits: Vec<Limits>,
     /// What a request costs the processor.
     pub cost: Vec<Cost>,
     /// What the far end spent; `None` without a witness there.
     pub far_end: Option<FarEndFinding>,
-    /// Hosts that measured together; `None` where one process measured.
+    /// Hosts that measured together; `None` if one process measured.
     pub fleet: Option<FleetFinding>,
-    /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
+    /// Where the processors' time went, one for each pattern, direction and cache setting with such records.
     pub attribution: Vec<Attribution>,
-    /// How many threads it takes, for cells that went on with more of them.
+    /// How many threads are enough, for cells that were measured with several.
     pub threads: Vec<ThreadScaling>,
     /// What to set.
     pub advice: Vec<Advice>,
     /// What a reader should know before believing a number, the most harmful first.
     pub warnings: Vec<Warning>,
-    /// Every cell that was measured, by pattern, direction, cache setting, depth and block size.
+    /// Every measured cell, by pattern, direction, cache setting, depth and block size.
     pub cells: Vec<CellFinding>,
-    /// What the null engine takes a request: the harness's own share; `None` where another tool measured.
+    /// Time of a request on the null engine: the harness's own share; `None` if another tool measured.
     pub harness_ns_per_io: Option<f64>,
-    /// Files of other tools that the runs come from; none where halfpower measured them.
+    /// Files of other tools that the runs come from; empty if halfpower measured them.
     pub imported: Vec<ImportedFile>,
-    /// Runs that stand in no cell: those that go both ways, and another tool's with settings that no cell has.
+    /// Runs that belong to no cell: mixed runs, and another tool's runs with settings that no cell has.
     pub beside: Vec<BesideRow>,
 }

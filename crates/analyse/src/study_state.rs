@@ -1,4 +1,4 @@
-//! Says in one word how far a study can be believed.
+//! Summarises in one word how far a study can be believed.
 
 use halfpower_record::{Environment, TargetKind};
 use schemars::JsonSchema;
@@ -7,14 +7,14 @@ use serde::Serialize;
 use crate::in_memory::is_in_memory;
 use crate::{CellFinding, Headline, HeadlineDoubt, RateRow, Sureness, Warning};
 
-/// Share of the cells that others have disturbed, or that were not steady, from which on the study is noisy.
+/// Share of disturbed or unsteady cells from which the study counts as noisy.
 const MANY: f64 = 0.25;
-/// Share of the processors' time that the hypervisor may take before the study is noisy.
+/// Share of the processors' time taken by the hypervisor from which the study counts as noisy.
 const MUCH_STEAL: f64 = 0.05;
-/// Half of an interval, as a share, from which on a rate of the answer makes the study noisy.
+/// Relative half width of an interval above which a rate of the answer makes the study noisy.
 const WIDE: f64 = 0.15;
 
-/// The state of a study: the first of these that holds, what harms belief most first.
+/// The state of a study: the first of these that applies, the most harmful first.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum StudyState {
@@ -25,22 +25,22 @@ pub enum StudyState {
     },
     /// No run moved bytes without errors.
     Failed,
-    /// Another tool measured it: who else was at work is not known.
+    /// Another tool measured it; other activity is unknown.
     Imported,
-    /// Time was virtual: it tells of a model.
+    /// Time was virtual: the result describes a model.
     Simulated,
     /// The file system lies in main memory.
     Memory,
     /// A cache answered what was asked of the device.
     Cached,
-    /// Others or the target itself made it uncertain.
+    /// Other activity, or the target itself, made it uncertain.
     Noisy {
-        /// The sign of it.
+        /// The sign that shows it.
         by: NoisySign,
     },
     /// Every request went through the page cache.
     Buffered,
-    /// Nothing stands against it.
+    /// Nothing speaks against it.
     #[default]
     Quiet,
 }
@@ -59,8 +59,8 @@ pub enum NoisySign {
     RunsDiffer,
 }
 
-/// What a state is judged by.
-pub(crate) struct StateGrounds<'a> {
+/// Input of the state.
+pub(crate) struct StateInputs<'a> {
     pub environment: &'a Environment,
     pub cells: &'a [CellFinding],
     pub headline: &'a [Headline],
@@ -69,9 +69,9 @@ pub(crate) struct StateGrounds<'a> {
     pub runs: usize,
 }
 
-/// The state of a study as far as its records tell; whether it was finished they do not.
-pub(crate) fn study_state(grounds: &StateGrounds<'_>) -> StudyState {
-    let StateGrounds { environment, cells, .. } = grounds;
+/// The state of a study from its records; they do not show whether it was finished.
+pub(crate) fn study_state(grounds: &StateInputs<'_>) -> StudyState {
+    let StateInputs { environment, cells, .. } = grounds;
     if grounds.runs == 0 {
         StudyState::Unfinished { share: 0.0 }
     } else if !cells.is_empty() && cells.iter().all(|cell| cell.errors > 0 || cell.mbps.value <= 0.0) {
@@ -93,14 +93,14 @@ pub(crate) fn study_state(grounds: &StateGrounds<'_>) -> StudyState {
     }
 }
 
-/// A cache answered everything, or by the device's own counter what stands for a direction.
-fn is_cached(grounds: &StateGrounds<'_>) -> bool {
+/// Whether a cache answered everything or, by the device's own counter, the cell that represents a direction.
+fn is_cached(grounds: &StateInputs<'_>) -> bool {
     let contradicted = |doubt: &HeadlineDoubt| matches!(doubt, HeadlineDoubt::Contradicted { .. });
     let doubted = grounds.headline.iter().any(|headline| headline.doubts.iter().any(contradicted));
     doubted || (grounds.headline.is_empty() && grounds.cells.iter().any(|cell| cell.cached))
 }
 
-fn noisy_sign(grounds: &StateGrounds<'_>) -> Option<NoisySign> {
+fn noisy_sign(grounds: &StateInputs<'_>) -> Option<NoisySign> {
     let many = |cells: usize| cells as f64 >= MANY * grounds.cells.len() as f64;
     let of_warning = |warning: &Warning| match warning {
         Warning::OthersUsedTheDisk { cells, .. } if many(*cells) => Some(NoisySign::OthersUsedTheDisk),

@@ -1,4 +1,4 @@
-//! Sums a study up for a reader with half a minute: its state, how fast, what stops it, what to set.
+//! Sums up a study for a reader with half a minute: its state, how fast, what stops it, what to set.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::bottleneck::JudgedStudy;
 use crate::direction_stop::direction_stops;
 use crate::how_fast::how_fast;
-use crate::study_state::{StateGrounds, study_state};
+use crate::study_state::{StateInputs, study_state};
 use crate::what_to_set::what_to_set;
 use crate::{
     Advice, CellFinding, CellSettings, Curve, DirectionStop, Headline, RateRow, StudyState, UseAdvice, Warning,
@@ -28,7 +28,8 @@ pub struct Summary {
     pub what_to_set: WhatToSet,
 }
 
-/// The summary of a judged study with its findings; the last are its runs, and what each took on the average in seconds.
+/// The summary of a judged study with its findings; the last argument is the number of runs and their mean time in
+/// seconds.
 pub(crate) fn summary(
     environment: &Environment,
     study: &JudgedStudy<'_>,
@@ -39,7 +40,7 @@ pub(crate) fn summary(
     (runs, seconds_a_run): (usize, f64),
 ) -> Summary {
     let rows = how_fast(study.cells, seconds_a_run);
-    let state = StateGrounds { environment, cells: study.cells, headline, rows: &rows, warnings, runs };
+    let state = StateInputs { environment, cells: study.cells, headline, rows: &rows, warnings, runs };
     let state = study_state(&state);
     let mut what_to_set = what_to_set(study, headline, curves, advice);
     if matches!(state, StudyState::Noisy { .. }) {
@@ -48,8 +49,7 @@ pub(crate) fn summary(
     Summary { state, stops: direction_stops(environment, study, headline), what_to_set, how_fast: rows }
 }
 
-/// Whether a piece of advice rests on more than one run, or on no single cell at all: in a noisy study a lone run is as
-/// likely luck as not.
+/// Whether advice rests on more than one run, or on no single cell: in a noisy study, one fast run is probably luck.
 fn is_repeated(cells: &[CellFinding], advice: &UseAdvice) -> bool {
     let its = cells.iter().find(|cell| CellSettings::of(cell) == advice.cell).filter(|_| advice.measured.is_some());
     its.is_none_or(|cell| cell.run_mbps.len() > 1)

@@ -1,11 +1,11 @@
-//! Says how well a rate is known, so that no reader is shown an interval that means nothing.
+//! Says how well a rate is known, so that reports never show a meaningless interval.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Interval;
 
-/// Half of a 95% interval, as a share of its value, from which on the value is as good as not known.
+/// Half of a 95% interval, as a share of its value, from which the value counts as not known.
 const MOST_REACH: f64 = 0.5;
 
 /// How well a rate is known.
@@ -17,17 +17,17 @@ pub enum Sureness {
         /// From 0 to a half.
         share: f64,
     },
-    /// A single run gave it, so that nothing tells how far it may be off.
+    /// A single run gave it, so its error is unknown.
     SingleRun,
     /// Its runs differ so much that the figure means nothing.
     Unknown {
-        /// Further seconds of measuring that would make it known within 5%, where that can be told.
+        /// Further seconds of measuring that would make it known within 5%; `None` if that cannot be estimated.
         more_seconds: Option<f64>,
     },
 }
 
 impl Sureness {
-    /// How well the mean of so many runs is known.
+    /// How well the mean of `runs` runs is known.
     pub fn of(mean: &Interval, runs: usize, more_seconds: Option<f64>) -> Self {
         let share = mean.relative_reach();
         match runs {

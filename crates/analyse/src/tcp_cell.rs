@@ -11,23 +11,23 @@ use crate::mean::{quotient, some_mean};
 pub struct TcpCell {
     /// Connections of a run.
     pub connections: u64,
-    /// Time until what was sent is acknowledged, as the kernel smooths it, in microseconds; the mean over runs.
+    /// Smoothed round trip time of the kernel in microseconds; the mean over runs.
     pub round_trip_us: f64,
-    /// The shortest that the kernel remembers, in microseconds; `None` where it has none.
+    /// The shortest round trip that the kernel remembers, in microseconds; `None` if it has none.
     pub least_round_trip_us: Option<f64>,
-    /// Bytes that TCP lets be in flight the way that the data go, over all connections, as far as this end knows; the mean
-    /// over runs.
+    /// Bytes that TCP allows in flight in the direction of the data, over all connections, as far as this end knows;
+    /// the mean over runs.
     pub window_bytes: f64,
     /// Share of the segments that were sent again, 0 to 1.
     pub retransmitted_share: f64,
-    /// Rate at which what was sent last came through, in MB/s; of writes alone it is that of the data.
+    /// Delivery rate of what was sent last, in MB/s; only for writes is it the rate of the data.
     pub delivery_mbps: f64,
     /// Share of the time that sending waited for the server's window, 0 to 1.
     pub window_limited_share: f64,
 }
 
 impl TcpCell {
-    /// Of the runs of one cell; `None` where none of them has connections of ours.
+    /// Sums up the runs of one cell; `None` if none of them has connections of ours.
     pub(crate) fn of(records: &[&Record]) -> Option<Self> {
         let known: Vec<(&Record, &Tcp)> =
             records.iter().filter_map(|record| Some((*record, record.tcp.as_deref()?))).collect();

@@ -1,4 +1,4 @@
-//! Says how many threads it takes until the device, and not the processor time of those who issue, is the limit.
+//! Finds how many threads are needed before the device is the limit, not the threads' processor time.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,28 @@ use serde::Serialize;
 use crate::policy::{FULL_CORE, MORE_THREADS_GAIN, NEAR_BEST};
 use crate::{CellFinding, CellSettings, Interval};
 
-/// One cell with more and more threads.
+/// One cell with a growing number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadScaling {
-    /// The cell with the fewest that are enough.
+    /// The cell with the fewest threads that are enough.
     #[serde(flatten)]
     pub cell: CellSettings,
-    /// What each number of threads gave, the fewest first.
+    /// The results for each number of threads, the fewest first.
     pub steps: Vec<ThreadStep>,
     /// What stops these threads.
     pub limit: ThreadLimit,
 }
 
-/// So many threads.
+/// The result for one number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadStep {
-    /// How many.
+    /// Number of threads.
     pub threads: u32,
     /// Throughput in MB/s.
     pub mbps: Interval,
     /// Requests a second.
     pub iops: f64,
-    /// Share of the processors that they can use that they were charged, in 0 to 1.
+    /// Share of the processors they can use that they were charged for, in 0 to 1.
     pub busy_share: f64,
 }
 
@@ -37,15 +37,15 @@ pub struct ThreadStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThreadLimit {
-    /// The device: more threads bring no more, or their processors have time left.
+    /// The device: more threads give no gain, or their processors have time left.
     Device,
     /// All processors are full.
     Processors,
-    /// No more threads were measured.
+    /// No larger number of threads was measured.
     Unknown,
 }
 
-/// One for each cell that was measured with several numbers of threads, on a machine of so many processors.
+/// One for each cell measured with several numbers of threads, on a machine with `cpus` processors.
 pub(crate) fn thread_scaling(cells: &[CellFinding], cpus: f64) -> Vec<ThreadScaling> {
     let mut groups: BTreeMap<CellSettings, Vec<&CellFinding>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.usable()) {

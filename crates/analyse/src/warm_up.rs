@@ -1,17 +1,17 @@
-//! Finds the step of a series from which on a run had settled.
+//! Finds the step from which a run had settled.
 //!
-//! MSER-5: of all starts that could be cut off, the one that leaves the mean of the rest best known (K. P. White,
-//! An effective truncation heuristic for bias reduction in simulation output, 1997; in batches of five, K. P. White,
-//! M. J. Cobb, S. C. Spratt, A comparison of five steady-state truncation heuristics for simulation, 2000). At most
-//! half of the run is cut off: what has not settled by then has not settled.
+//! MSER-5: of all starts that could be cut off, it chooses the one that leaves the mean of the rest best known (K. P.
+//! White, An effective truncation heuristic for bias reduction in simulation output, 1997; in batches of five, K. P.
+//! White, M. J. Cobb, S. C. Spratt, A comparison of five steady-state truncation heuristics for simulation, 2000). At
+//! most half of the run is cut off: a run that has not settled by then counts as not settled.
 
 use crate::mean::mean;
 
 /// Steps in a batch.
 const BATCH: usize = 5;
 
-/// The step at which the series had settled: 0 where its start is like the rest, `None` where by half of it, it
-/// had not.
+/// The step at which the series had settled: 0 if its start is like the rest, `None` if it had not settled by half of
+/// its length.
 pub(crate) fn settled_at(rates: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = rates.chunks_exact(BATCH).map(mean).collect();
     let last = batches.len() / 2;

@@ -1,6 +1,6 @@
-//! Holds what a reader should know before believing a number: one variant a kind of doubt, with its evidence.
+//! Defines the warnings of a study: one variant for each kind of doubt, with its evidence.
 //!
-//! Shares are 0 to 1; `worst` and `fastest` are the cell that shows it most.
+//! Shares are 0 to 1; `worst` and `fastest` name the most affected cell.
 
 use halfpower_spec::Experiment;
 use schemars::JsonSchema;
@@ -12,15 +12,15 @@ use crate::{CellSettings, PathSettings, Unsteady};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Harm {
-    /// Figures are not of what they stand for: requests failed, a cache answered.
+    /// The figures measure something else: requests failed, or a cache answered.
     Wrong,
-    /// Figures are of a target that others, or its own state, had changed meanwhile.
+    /// Other activity, or the state of the target itself, changed the figures.
     Disturbed,
-    /// Figures are right, but known badly.
+    /// The figures are right but uncertain.
     Unsure,
     /// Something was not measured as asked.
     Changed,
-    /// Only what is said of the processor's cost, or of a few runs, is touched.
+    /// The doubt affects only the processor cost, or only a few runs.
     Slight,
 }
 
@@ -28,18 +28,18 @@ pub enum Harm {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Warning {
-    /// The environment could not be had as asked, in its own words.
+    /// Something in the environment was not as asked; the note says what.
     Environment {
-        /// What, in a sentence.
+        /// The note, one sentence.
         note: String,
     },
-    /// Requests failed; they are not counted, and their cells bear no conclusion.
+    /// Requests failed; they are not counted, and their cells allow no conclusion.
     RequestsFailed {
         /// Cells in which any failed.
         cells: usize,
         /// Errors by name.
         errors: Vec<String>,
-        /// The cell with most.
+        /// The cell with most failures.
         worst: CellSettings,
         /// Requests that failed there.
         failed_ios: u64,
@@ -53,16 +53,16 @@ pub enum Warning {
         /// Such requests there.
         short_transfers: u64,
     },
-    /// Runs of buffered cells opened with bytes of the target in the page cache.
+    /// Runs of buffered cells began with bytes of the target in the page cache.
     OpenedCached {
-        /// Cells whose runs did.
+        /// Cells with such runs.
         cells: usize,
         /// The cell with most.
         worst: CellSettings,
         /// Share of its span that was cached.
         share: f64,
     },
-    /// Cells are faster than the path advertises: a cache answered, or the figure is another path's.
+    /// Cells are faster than the path advertises: a cache answered, or the figure belongs to another path.
     AboveAdvertised {
         /// Such cells.
         cells: usize,
@@ -73,7 +73,7 @@ pub enum Warning {
         /// What the path advertises for its direction, in MB/s.
         advertised_mbps: f64,
     },
-    /// Cells of an experiment are faster than the path is known to let through: they take no part in its answer.
+    /// Cells of an experiment are faster than the known limit of the path; the experiment's answer ignores them.
     ExperimentAboveKnown {
         /// Which.
         experiment: Experiment,
@@ -81,20 +81,20 @@ pub enum Warning {
         cells: usize,
         /// All its cells.
         of_cells: usize,
-        /// The one that is most above its limit.
+        /// The cell farthest above its limit.
         worst: CellSettings,
         /// Its throughput in MB/s.
         mbps: f64,
-        /// What the path lets through of it, in MB/s.
+        /// The known limit for it, in MB/s.
         known_mbps: f64,
     },
-    /// A small share of the device was used: heads move little, or its own cache holds much of it.
+    /// Only a small share of the device was used: heads move little, or the device's cache holds much of it.
     SmallSpan {
         /// Bytes that were used.
         span_bytes: u64,
         /// Bytes of the device.
         device_bytes: u64,
-        /// Whether the device turns.
+        /// Whether the device is a rotating disk.
         rotational: bool,
     },
     /// The page cache answered buffered reads.
@@ -112,7 +112,7 @@ pub enum Warning {
         path: PathSettings,
         /// Such cells.
         cells: usize,
-        /// Cells of the path that are deeper than 1.
+        /// Cells of the path with a depth above 1.
         of_cells: usize,
         /// Share of the depth below which a cell counts.
         below_share: f64,
@@ -132,7 +132,7 @@ pub enum Warning {
         /// What its runs show.
         unsteady: Option<Unsteady>,
     },
-    /// Cells began faster than they went on.
+    /// Cells began faster than they continued.
     BeganFaster {
         /// Such cells.
         cells: usize,
@@ -152,9 +152,9 @@ pub enum Warning {
         /// Share there.
         worst_share: f64,
     },
-    /// The device moved more bytes than were asked of it.
+    /// The device moved more bytes than the runs asked for.
     OthersUsedTheDisk {
-        /// Cells while it did.
+        /// Affected cells.
         cells: usize,
         /// All cells.
         of_cells: usize,
@@ -167,7 +167,7 @@ pub enum Warning {
     },
     /// The device moved fewer bytes than direct requests asked for.
     NeverReachedTheDisk {
-        /// Cells while it did.
+        /// Affected cells.
         cells: usize,
         /// All cells.
         of_cells: usize,
@@ -187,11 +187,11 @@ pub enum Warning {
         /// Runs a cell that were asked for.
         wanted_runs: usize,
     },
-    /// The interval of cells that decide is wide.
+    /// The intervals of cells that decide the result are wide.
     WideInterval {
         /// Such cells.
         cells: usize,
-        /// Cells that decide: the best of each path and the advised ones.
+        /// Cells that decide the result: the best of each path and the advised ones.
         of_cells: usize,
         /// Half width, as a share of the mean, above which a cell counts.
         above_share: f64,
@@ -202,11 +202,11 @@ pub enum Warning {
         /// Half the width of its interval, as a share of that.
         share: f64,
     },
-    /// Single runs of cells that decide leave much open.
+    /// Single runs of cells that decide the result vary widely.
     RestlessRuns {
         /// Such cells.
         cells: usize,
-        /// Cells that decide.
+        /// Cells that decide the result.
         of_cells: usize,
         /// Half width within a run, as a share of its mean, above which a cell counts.
         above_share: f64,
@@ -215,40 +215,40 @@ pub enum Warning {
         /// Half that width, as a share of the mean.
         share: f64,
     },
-    /// halfpower's own time is a part of the latency.
+    /// halfpower's own time is a large part of the latency.
     HarnessShare {
         /// Its own time a request in nanoseconds.
         harness_ns_per_io: f64,
-        /// Cells of which it is much.
+        /// Affected cells.
         cells: usize,
         /// Share of the mean latency above which a cell counts.
         above_share: f64,
-        /// The cell of which it is most.
+        /// The cell with the largest share.
         worst: CellSettings,
         /// Share there.
         share: f64,
     },
     /// Hosts are slower than their peers by more than chance.
     SlowHosts {
-        /// How many.
+        /// Number of slow hosts.
         hosts: usize,
-        /// Of so many.
+        /// Number of all hosts.
         of_hosts: usize,
         /// The slowest.
         worst: String,
-        /// Its rate as a share of its peers'.
+        /// Its rate as a share of its peers' rate.
         of_peers: f64,
     },
     /// Requests to a share waited for delayed acknowledgements.
     DelayedAcks {
-        /// Cells in which a mode of about 40 ms stands apart.
+        /// Cells with a separate mode of about 40 ms.
         cells: usize,
         /// The cell with most.
         worst: CellSettings,
         /// Share of its requests in that mode.
         share: f64,
     },
-    /// No run was beside the soaker.
+    /// No run was made beside the soaker.
     NoSoaker,
     /// The soaker lost less than the process was charged.
     SoakerBelowCharged {
@@ -295,7 +295,7 @@ impl Warning {
         }
     }
 
-    /// Cells that show it, where it is of cells.
+    /// Number of affected cells, for warnings that concern cells.
     pub fn cells(&self) -> Option<usize> {
         match self {
             Self::RequestsFailed { cells, .. }

@@ -1,43 +1,43 @@
-//! Finds what a reader should know before believing a number.
+//! Finds the warnings of a study.
 //!
 //! Findings of one kind are one warning, so that a bad study does not drown its report.
 
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Experiment, Pass, Question};
 
-use crate::cells::{Gathered, WITHIN};
+use crate::cells::{CellWithRecords, WITHIN};
 use crate::corroboration::noise;
 use crate::experiment_cells::experiment_cells;
 use crate::ladder::known_limit;
 use crate::path::{MeasuredPath, best, leading};
 use crate::{Advice, CellFinding, CellSettings, FleetFinding, Harm, PathLevel, PathSettings, Warning};
 
-/// Share of the depth asked for below which the depth axis says less than it seems.
+/// Achieved share of the depth below which the queue counts as shallow.
 const SHALLOW: f64 = 0.8;
-/// Half width of the interval within one run, as a share of its mean, above which its cells are restless.
+/// Half width of the interval within one run, as a share of its mean, above which its cell counts as restless.
 const RESTLESS: f64 = 0.2;
-/// Share of a latency that the harness may be before it is said.
+/// Share of a latency above which the harness's own time is reported.
 const HARNESS: f64 = 0.05;
-/// How far below the charge of its own pass the soaker's loss may be before it is said.
+/// Loss of the soaker, as a share of the charge in the same pass, below which it is reported.
 const BELOW_CHARGED: f64 = 0.98;
-/// Share of a device below which what is used of it is small.
+/// Share of a device below which the used span counts as small.
 const SMALL_SPAN: f64 = 0.1;
-/// Share of the span in the page cache above which it is said.
+/// Share of the span in the page cache above which it is reported.
 const OPENED_CACHED: f64 = 0.01;
-/// Share of the processors' time, or of the bytes moved, above which others are said to have been at work.
+/// Share of the processors' time, or of the moved bytes, above which other activity is reported.
 pub(crate) const OTHERS: f64 = 0.01;
-/// Time of all that is in flight, and of a round trip, up to which 40 ms are no part of either, in microseconds.
+/// Time of all data in flight, and of a round trip, below which neither explains 40 ms; in microseconds.
 const BRIEF_US: f64 = 10_000.0;
 
-/// What the warnings are drawn from.
-pub(crate) struct Grounds<'a> {
+/// Input of the warnings.
+pub(crate) struct WarningInputs<'a> {
     pub question: &'a Question,
     pub environment: &'a Environment,
     pub levels: &'a [PathLevel],
-    /// The levels as far as the environment and the user know them, without what experiments measured.
+    /// The levels as the environment and the user describe them, without what experiments measured.
     pub advertised: &'a [PathLevel],
     pub records: &'a [Record],
-    pub gathered: &'a [Gathered],
+    pub gathered: &'a [CellWithRecords],
     pub cells: &'a [CellFinding],
     pub paths: &'a [MeasuredPath<'a>],
     pub advice: &'a [Advice],
@@ -45,9 +45,8 @@ pub(crate) struct Grounds<'a> {
     pub fleet: Option<&'a FleetFinding>,
 }
 
-/// All warnings, the most harmful first: what makes figures wrong, and then by what they do to the figures times the
-/// share of the cells that show it.
-pub(crate) fn warnings(grounds: &Grounds<'_>) -> Vec<Warning> {
+/// All warnings, the most harmful first: those that make figures wrong, then by harm times the share of affected cells.
+pub(crate) fn warnings(grounds: &WarningInputs<'_>) -> Vec<Warning> {
     let notes = grounds.environment.notes.iter();
     let mut all: Vec<Warning> = notes.map(|note| Warning::Environment { note: note.clone() }).collect();
     all.extend(errors(grounds));
@@ -80,7 +79,7 @@ pub(crate) fn warnings(grounds: &Grounds<'_>) -> Vec<Warning> {
     all
 }
 
-/// How much a warning touches what a reader takes away.
+/// How much a warning affects the reader's conclusions.
 fn weight(warning: &Warning, cells: usize) -> f64 {
     let of_harm = match warning.harm() {
         Harm::Wrong => 8.0,
@@ -99,7 +98,7 @@ fn weight(warning: &Warning, cells: usize) -> f64 {
     of_harm * share
 }
 
-fn errors(grounds: &Grounds<'_>) -> Option<Warning> {
+fn errors(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let failed: Vec<&CellFinding> = grounds.cells.iter().filter(|cell| cell.errors > 0).collect();
     let worst = failed.iter().max_by_key(|cell| cell.errors)?;
     let mut errors: Vec<String> = grounds.records.iter().flat_map(|record| record.errors.keys()).cloned().collect();
@@ -109,23 +108,23 @@ fn errors(grounds: &Grounds<'_>) -> Option<Warning> {
     Some(Warning::RequestsFailed { cells: failed.len(), errors, worst: worst_cell, failed_ios: worst.errors })
 }
 
-fn short_transfers(grounds: &Grounds<'_>) -> Option<Warning> {
+fn short_transfers(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let short: Vec<&CellFinding> = grounds.cells.iter().filter(|cell| cell.short_transfers > 0).collect();
     let worst = short.iter().max_by_key(|cell| cell.short_transfers)?;
     let short_transfers = worst.short_transfers;
     Some(Warning::ShortTransfers { cells: short.len(), worst: CellSettings::of(worst), short_transfers })
 }
 
-fn opened_cached(grounds: &Grounds<'_>) -> Option<Warning> {
+fn opened_cached(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let buffered = grounds.gathered.iter().filter(|cell| !cell.finding.cache.direct());
     let opened = buffered.filter_map(|cell| Some((cell.source.opened_cached?, cell)));
-    let opened: Vec<(f64, &Gathered)> = opened.filter(|(share, _)| *share > OPENED_CACHED).collect();
+    let opened: Vec<(f64, &CellWithRecords)> = opened.filter(|(share, _)| *share > OPENED_CACHED).collect();
     let (share, worst) = opened.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
     let worst = CellSettings::of(&worst.finding);
     Some(Warning::OpenedCached { cells: opened.len(), worst, share: share.min(1.0) })
 }
 
-fn above_advertised(grounds: &Grounds<'_>) -> Option<Warning> {
+fn above_advertised(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let pap = |cell: &CellFinding| known_limit(grounds.levels, cell.rw, cell.bs_bytes, &(0..0));
     let above = grounds.cells.iter().filter(|cell| pap(cell).is_some_and(|pap| cell.cached && cell.mbps.value > pap));
     let above: Vec<&CellFinding> = above.collect();
@@ -135,8 +134,8 @@ fn above_advertised(grounds: &Grounds<'_>) -> Option<Warning> {
     Some(Warning::AboveAdvertised { cells: above.len(), fastest, mbps, advertised_mbps })
 }
 
-fn above_known(grounds: &Grounds<'_>, experiment: Experiment) -> Option<Warning> {
-    // The walks have cells of their own.
+fn above_known(grounds: &WarningInputs<'_>, experiment: Experiment) -> Option<Warning> {
+    // The block size and depth walks have their own cells.
     if experiment.pattern().is_some() {
         return None;
     }
@@ -149,11 +148,11 @@ fn above_known(grounds: &Grounds<'_>, experiment: Experiment) -> Option<Warning>
     Some(Warning::ExperimentAboveKnown { experiment, cells: above.len(), of_cells, worst: settings, mbps, known_mbps })
 }
 
-/// Of a device that turns, or that has a cache of its own, what is known to be used is a small share.
-fn small_span(grounds: &Grounds<'_>) -> Option<Warning> {
+/// Reports a small span on a device that rotates or has its own cache.
+fn small_span(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let Environment { capabilities, device, .. } = grounds.environment;
     let device = device.as_ref().filter(|_| capabilities.kind.is_hardware() && capabilities.members <= 1)?;
-    // What lies in pieces over all of it has the strokes and the tracks of all of it; a cache holds it as easily.
+    // A spread file has the seeks and tracks of the whole device, but a cache holds it just as easily.
     let rotational = device.rotational == Some(true) && capabilities.spread.is_none();
     let is_cached = device.write_cache.as_deref() == Some("write back");
     let (span_bytes, device_bytes) = (capabilities.span.0, device.size.0);
@@ -161,7 +160,7 @@ fn small_span(grounds: &Grounds<'_>) -> Option<Warning> {
     (is_small && (rotational || is_cached)).then_some(Warning::SmallSpan { span_bytes, device_bytes, rotational })
 }
 
-fn page_cache_answered(grounds: &Grounds<'_>) -> Option<Warning> {
+fn page_cache_answered(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let answered = |cell: &&CellFinding| cell.cached && !cell.cache.direct();
     let limit = |cell: &CellFinding| known_limit(grounds.levels, cell.rw, cell.bs_bytes, &(0..0));
     let unexplained = |cell: &&CellFinding| limit(cell).is_none_or(|limit| cell.mbps.value <= limit);
@@ -172,7 +171,7 @@ fn page_cache_answered(grounds: &Grounds<'_>) -> Option<Warning> {
 }
 
 fn shallow(path: &MeasuredPath<'_>) -> Option<Warning> {
-    // What has no known depth is not shallow.
+    // A cell without a known depth does not count as shallow.
     let share =
         |cell: &CellFinding| cell.achieved_depth.map_or(1.0, |depth| depth / f64::from(cell.total_depth().max(1)));
     let deep: Vec<&CellFinding> = path.usable().filter(|cell| cell.total_depth() > 1).collect();
@@ -188,7 +187,7 @@ fn shallow(path: &MeasuredPath<'_>) -> Option<Warning> {
     })
 }
 
-fn not_steady(grounds: &Grounds<'_>) -> Option<Warning> {
+fn not_steady(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let unsteady: Vec<&CellFinding> = grounds.cells.iter().filter(|cell| cell.usable() && !cell.steady).collect();
     let fastest = best(unsteady.iter().copied())?;
     Some(Warning::NotSteady {
@@ -199,7 +198,7 @@ fn not_steady(grounds: &Grounds<'_>) -> Option<Warning> {
     })
 }
 
-fn began_faster(grounds: &Grounds<'_>) -> Option<Warning> {
+fn began_faster(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let fall = |cell: &CellFinding| cell.burst_mbps.unwrap_or(0.0) / cell.sustained_mbps.unwrap_or(f64::MAX);
     let cells: Vec<&CellFinding> = grounds.cells.iter().filter(|c| c.usable() && c.burst_mbps.is_some()).collect();
     let worst = cells.iter().copied().max_by(|one, other| fall(one).total_cmp(&fall(other)))?;
@@ -207,8 +206,8 @@ fn began_faster(grounds: &Grounds<'_>) -> Option<Warning> {
     Some(Warning::BeganFaster { cells: cells.len(), worst: CellSettings::of(worst), burst_mbps, sustained_mbps })
 }
 
-/// Ticks are too coarse for a cell, so the study's share decides, and the cell is named that suffered most.
-fn hypervisor(grounds: &Grounds<'_>) -> Option<Warning> {
+/// Ticks are too coarse for one cell: the study's share decides, and the warning names the most affected cell.
+fn hypervisor(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let all: Vec<&Record> = grounds.records.iter().collect();
     let share = noise(&all).steal_share.filter(|steal| *steal > OTHERS)?;
     let of_cell = |cell: &CellFinding| cell.noise.steal_share.unwrap_or(0.0);
@@ -216,21 +215,21 @@ fn hypervisor(grounds: &Grounds<'_>) -> Option<Warning> {
     Some(Warning::HypervisorTookTime { share, worst: CellSettings::of(worst), worst_share: of_cell(worst) })
 }
 
-fn others_used_the_disk(grounds: &Grounds<'_>) -> Option<Warning> {
+fn others_used_the_disk(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let of_cell = |cell: &CellFinding| cell.noise.foreign_share.unwrap_or(0.0);
     let (cells, worst) = beyond(grounds.cells, OTHERS, of_cell)?;
     let (share, worst) = (of_cell(worst), CellSettings::of(worst));
     Some(Warning::OthersUsedTheDisk { cells, of_cells: grounds.cells.len(), above_share: OTHERS, worst, share })
 }
 
-fn never_reached_the_disk(grounds: &Grounds<'_>) -> Option<Warning> {
+fn never_reached_the_disk(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let of_cell = |cell: &CellFinding| -cell.noise.foreign_share.unwrap_or(0.0);
     let (cells, worst) = beyond(grounds.cells, OTHERS, of_cell)?;
     let (share, worst) = (of_cell(worst), CellSettings::of(worst));
     Some(Warning::NeverReachedTheDisk { cells, of_cells: grounds.cells.len(), above_share: OTHERS, worst, share })
 }
 
-/// How many cells have a share above `least`, and the one that has most.
+/// Number of cells whose share is above `least`, and the cell with the largest share.
 fn beyond<'a>(
     cells: impl IntoIterator<Item = &'a CellFinding>,
     least: f64,
@@ -241,10 +240,10 @@ fn beyond<'a>(
     Some((over.len(), worst))
 }
 
-fn few_runs(grounds: &Grounds<'_>) -> Option<Warning> {
+fn few_runs(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let wanted_runs = grounds.question.repeats as usize;
     let cells = grounds.cells.iter().filter(|cell| cell.runs < wanted_runs).count();
-    // Another tool's runs were not planned here.
+    // The runs of another tool were not planned here.
     (cells > 0 && grounds.environment.imported.is_empty()).then_some(Warning::FewRuns {
         cells,
         of_cells: grounds.cells.len(),
@@ -253,7 +252,7 @@ fn few_runs(grounds: &Grounds<'_>) -> Option<Warning> {
 }
 
 /// The best cell of each path and the advised ones.
-fn deciding<'a>(grounds: &Grounds<'a>) -> Vec<&'a CellFinding> {
+fn deciding<'a>(grounds: &WarningInputs<'a>) -> Vec<&'a CellFinding> {
     let advised = |cell: &CellFinding| {
         grounds.advice.iter().any(|advice| {
             let set = &advice.settings;
@@ -261,7 +260,7 @@ fn deciding<'a>(grounds: &Grounds<'a>) -> Vec<&'a CellFinding> {
                 == (cell.pattern, cell.rw, cell.cache, cell.iodepth, cell.threads, cell.bs_bytes, cell.engine)
         })
     };
-    // Paths have cells of their own, without those that differ in their threads alone.
+    // A path may hold its own copies of cells, reduced to the fewest threads.
     let same = |one: &CellFinding, other: &CellFinding| {
         CellSettings::of(one) == CellSettings::of(other) && one.engine == other.engine
     };
@@ -271,7 +270,7 @@ fn deciding<'a>(grounds: &Grounds<'a>) -> Vec<&'a CellFinding> {
     grounds.cells.iter().filter(|cell| cell.usable() && (is_best(cell) || advised(cell))).collect()
 }
 
-fn wide(grounds: &Grounds<'_>) -> Option<Warning> {
+fn wide(grounds: &WarningInputs<'_>) -> Option<Warning> {
     if !grounds.environment.imported.is_empty() {
         return None;
     }
@@ -288,7 +287,7 @@ fn wide(grounds: &Grounds<'_>) -> Option<Warning> {
     })
 }
 
-fn restless(grounds: &Grounds<'_>) -> Option<Warning> {
+fn restless(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let deciding = deciding(grounds);
     let of_cell = |cell: &CellFinding| cell.within_run_reach.unwrap_or(0.0);
     let (cells, worst) = beyond(deciding.iter().copied(), RESTLESS, of_cell)?;
@@ -296,7 +295,7 @@ fn restless(grounds: &Grounds<'_>) -> Option<Warning> {
     Some(Warning::RestlessRuns { cells, of_cells, above_share: RESTLESS, worst, share })
 }
 
-fn harness(grounds: &Grounds<'_>) -> Option<Warning> {
+fn harness(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let harness_ns_per_io = grounds.harness_ns_per_io?;
     let of_cell = |cell: &CellFinding| {
         let latency_ns = cell.latency_ns.mean.filter(|ns| *ns > 0.0);
@@ -307,8 +306,8 @@ fn harness(grounds: &Grounds<'_>) -> Option<Warning> {
     Some(Warning::HarnessShare { harness_ns_per_io, cells, above_share: HARNESS, worst, share })
 }
 
-/// What waits for the bytes before it in a slow path takes as long without any acknowledgement's delay.
-fn delayed_acks(grounds: &Grounds<'_>) -> Option<Warning> {
+/// On a slow path, queueing alone can take 40 ms, without any delayed acknowledgement.
+fn delayed_acks(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let best_mbps = grounds.cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
     let is_delayed = |cell: &&CellFinding| {
         let moves_us = f64::from(cell.total_depth()) * cell.bs_bytes as f64 / best_mbps;
@@ -320,13 +319,13 @@ fn delayed_acks(grounds: &Grounds<'_>) -> Option<Warning> {
     Some(Warning::DelayedAcks { cells, worst: CellSettings::of(worst), share: of_cell(worst) })
 }
 
-fn no_soaker(grounds: &Grounds<'_>) -> Option<Warning> {
+fn no_soaker(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let soaked = grounds.records.iter().any(|r| r.run.pass == Pass::Soaker && r.cpu.soaker.is_some());
     let imported = !grounds.environment.imported.is_empty();
     (!grounds.cells.is_empty() && !soaked && !imported).then_some(Warning::NoSoaker)
 }
 
-fn soaker_below(grounds: &Grounds<'_>) -> Option<Warning> {
+fn soaker_below(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let is_below = |cell: &&CellFinding| {
         let charged_us = cell.soaker_us.zip(cell.unseen_us).map(|(soaker, unseen)| (soaker, soaker - unseen));
         charged_us.is_some_and(|(soaker, charged)| soaker < BELOW_CHARGED * charged)
@@ -339,7 +338,7 @@ fn soaker_below(grounds: &Grounds<'_>) -> Option<Warning> {
     (cells > 0).then_some(Warning::SoakerBelowCharged { cells, of_cells, paths })
 }
 
-fn mixed(grounds: &Grounds<'_>) -> Option<Warning> {
+fn mixed(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let runs = grounds.records.iter().filter(|r| r.run.workload.rw.direction().is_none()).count();
     (runs > 0).then_some(Warning::MixedRuns { runs })
 }

@@ -1,63 +1,62 @@
 //! Finds whether requests complete in waves, and their rate between waves.
 //!
-//! A throttle that hands out slices of time (the kernel's control groups do, ten a second), or a drive that empties its
-//! queue at once, completes many requests together and then none. A window that opens and closes at any time cuts such
-//! waves: it is wrong by up to a wave at either end, and by what had been saved up for the first of them while nobody
-//! asked. So the rate is counted from one wave to another, between which each wave has its whole time.
+//! A throttle that hands out slices of time (the kernel's control groups do so, ten a second), or a drive that empties
+//! its queue at once, completes many requests together and then none. A window that opens and closes at arbitrary times
+//! cuts such waves: its rate is wrong by up to a wave at either end, and by the credit saved before the first wave. The
+//! rate is therefore counted from one wave to another, so that each wave has its full period.
 
 use halfpower_record::{Record, Series};
 
 use crate::mean::{mean, some_mean};
 
-/// Share of the steps that are empty, at least, where requests complete in waves.
+/// Minimum share of empty steps if requests complete in waves.
 const EMPTY: f64 = 1.0 / 3.0;
-/// Requests that come together in one, at least, where waves come at any time, and where they come in time; fewer are
-/// but a slow device.
+/// Minimum requests in a wave, for irregular and for regular waves; fewer only mean a slow device.
 const REQUESTS: f64 = 4.0;
 const REQUESTS_REGULAR: f64 = 1.5;
-/// Fewest whole waves that a rate is told from: so many where they come at any time, and where they come in time.
+/// Fewest whole waves: to detect irregular waves, and to compute a rate from regular ones.
 const FEWEST: usize = 9;
 const FEWEST_REGULAR: usize = 4;
-/// Fewest requests in them that a rate is told from: the whole window is known to one.
+/// Fewest requests in the waves for a rate: the whole window is accurate to one request.
 const FEWEST_REQUESTS: f64 = 24.0;
-/// Fewest whole waves that are known to be some.
+/// Fewest whole waves to detect regular waves.
 const FEWEST_SEEN: usize = 3;
-/// Relative deviation of the time between waves up to which they come in time.
+/// Relative deviation of the time between waves up to which they count as regular.
 const REGULAR: f64 = 0.2;
-/// Share of the window in which what was saved up before it may show.
+/// Share of the window in which credit saved before it may show.
 const SAVED_UP: f64 = 0.1;
-/// The gap that tells waves apart: half of the longest gaps, but for two of them, which may be stalls.
+/// Longest gaps that are ignored as possible stalls; half of the next longest gap separates waves.
 const STALLS: usize = 2;
-/// Steps of the longest gaps, at least, from which on none is missed: one of less than two steps may hold no empty one,
-/// so that waves run into each other.
+/// Minimum steps of the longest gaps for detecting all waves: a gap of less than two steps may contain no empty step,
+/// so waves would run into each other.
 const APART: usize = 2;
-/// Longest step that a rate is told with, as a share of the time between the first and the last wave.
+/// Longest step for a rate, as a share of the time between the first and the last wave.
 const COARSEST: f64 = 0.02;
-/// Variance of a time that is known to a step, in steps squared: any part of it is as likely.
+/// Variance of a time known to one step, in steps squared: uniform within the step.
 const STEP_VARIANCE: f64 = 1.0 / 12.0;
 
-/// Requests that complete together, again and again.
+/// Requests that complete together in repeated waves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waves {
-    /// Time from one to the next, in nanoseconds.
+    /// Time from one wave to the next, in nanoseconds.
     pub period_ns: u64,
-    /// Bytes of one, on the average.
+    /// Mean bytes of a wave.
     pub bytes: f64,
-    /// Whether they come in time, as where a limit hands out slices.
+    /// Whether they are regular, as with a limit that hands out slices.
     pub regular: bool,
-    /// The rate between the first and the last of them in MB/s; `None` where they are too few, or the steps too long.
+    /// The rate between the first and the last wave in MB/s; `None` with too few waves or too long steps.
     pub mbps: Option<f64>,
-    /// The time between these two, in nanoseconds.
+    /// Time from the first to the last wave, in nanoseconds.
     pub lasts_ns: u64,
 }
 
-/// The waves that the requests of a run complete in; `None` where they come evenly, or where too few waves are there, or
-/// too long steps, to tell.
+/// The waves in which a run's requests complete; `None` if they complete evenly, or if too few waves or too long steps
+/// do not allow a judgement.
 pub fn waves(record: &Record) -> Option<Waves> {
     waves_after(&record.series, 0, record.run.workload.bs.0)
 }
 
-/// Bytes of all steps; as a float, since what a file says may add up to more than an integer holds.
+/// Bytes of all steps; as a float, because numbers in a file may add up to more than an integer holds.
 fn sum(steps: &[u64]) -> f64 {
     steps.iter().map(|bytes| *bytes as f64).sum()
 }
@@ -66,7 +65,7 @@ fn sum(steps: &[u64]) -> f64 {
 struct Wave {
     /// Its first step.
     from: usize,
-    /// Its middle, in steps: where half of its bytes have come.
+    /// Its middle, in steps: the mean position of its bytes.
     at: f64,
     /// Bytes up to its end.
     moved: f64,
@@ -86,7 +85,7 @@ pub(crate) fn waves_after(series: &Series, cut: usize, block_bytes: u64) -> Opti
     let all = apart(steps, &filled, gap.div_ceil(2));
     let together = sum(steps) / all.len().max(1) as f64 / block_bytes.max(1) as f64;
     let opens = ((SAVED_UP * steps.len() as f64) as usize).max(cut);
-    // The last wave may be one that the window's end has cut: nothing says that it was over.
+    // The end of the window may have cut the last wave.
     let (_, all_but_last) = all.split_last()?;
     let whole: Vec<&Wave> = all_but_last.iter().filter(|wave| wave.from >= opens).collect();
     let (first, last) = (whole.first()?.at, whole.last()?.at);
@@ -105,14 +104,14 @@ pub(crate) fn waves_after(series: &Series, cut: usize, block_bytes: u64) -> Opti
     Some(Waves { period_ns, bytes, regular, mbps, lasts_ns })
 }
 
-/// Steps of the gaps between waves: of the longest, but for what may be stalls.
+/// Steps of the usual gap between waves: the longest ones, without possible stalls.
 fn usual_gap(filled: &[usize]) -> usize {
     let mut gaps: Vec<usize> = filled.windows(2).map(|pair| pair[1] - pair[0] - 1).filter(|gap| *gap > 0).collect();
     gaps.sort_unstable_by(|one, other| other.cmp(one));
     gaps.get(STALLS).or(gaps.last()).copied().unwrap_or(1)
 }
 
-/// The waves that gaps of so many steps or more set apart: what is shorter is a hole within one.
+/// The waves separated by gaps of at least `gap` steps: shorter gaps are holes within a wave.
 fn apart(steps: &[u64], filled: &[usize], gap: usize) -> Vec<Wave> {
     let mut moved = 0.0;
     let wave = |of: &[usize]| {
@@ -124,7 +123,7 @@ fn apart(steps: &[u64], filled: &[usize], gap: usize) -> Vec<Wave> {
     filled.chunk_by(|one, next| next - one <= gap).map(wave).collect()
 }
 
-/// Whether waves come as if by a clock. That each is known to a step alone is none of their doing.
+/// Whether the waves come at regular intervals, apart from the error of timing by steps.
 fn is_regular(waves: &[&Wave]) -> bool {
     let times: Vec<f64> = waves.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
     let Some(usual) = some_mean(times.iter().copied()) else { return false };
@@ -132,9 +131,9 @@ fn is_regular(waves: &[&Wave]) -> bool {
     (square - 2.0 * STEP_VARIANCE).max(0.0).sqrt() <= REGULAR * usual
 }
 
-/// The slope of the line of least squares through points; `None` where they do not span any.
+/// The slope of the least-squares line through the points; `None` if it is not defined.
 ///
-/// All waves count, not the first and last alone: each is known to a step, and so many are off by less.
+/// All waves count, not just the first and the last: each time is known to one step, and many of them reduce the error.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let (x_mean, y_mean) =
         (some_mean(points.iter().map(|point| point.0))?, some_mean(points.iter().map(|point| point.1))?);
@@ -150,8 +149,8 @@ mod tests {
     const STEP_NS: u64 = 30_000_000;
     const WAVE: u64 = 4_194_304;
 
-    /// Three seconds of waves, a tenth of a second apart, the first of them after `phase` seconds and with so many
-    /// saved up.
+    /// Three seconds of waves, a tenth of a second apart, the first of them after `phase` seconds and with the bytes of
+    /// `saved_up` more waves.
     fn waves_of(phase: f64, saved_up: u64) -> Series {
         let mut bytes = vec![0; 100];
         for wave in 0..30 {
@@ -184,7 +183,7 @@ mod tests {
         assert_eq!(waves_after(&Series::default(), 0, 4096), None);
     }
 
-    /// A window of so many nanoseconds in a hundred steps.
+    /// A window of `window_ns` nanoseconds in a hundred steps.
     fn short(window_ns: u64, phase_ns: u64, saved_up: u64) -> Series {
         let mut series = Series { step_ns: window_ns / 100, bytes: vec![0; 100] };
         for (number, at_ns) in (phase_ns..window_ns).step_by(100_000_000).enumerate() {
@@ -217,8 +216,8 @@ mod tests {
         assert!(found.regular && found.period_ns.abs_diff(100_000_000) < 2_000_000, "{found:?}");
     }
 
-    /// Steps of so many milliseconds of waves that last so long and come every 100 ms from `phase_ms` on. Those of 5 ms
-    /// and more have a hole.
+    /// Steps of `step_ms` ms of waves that last `lasts_ms` ms and come every 100 ms from `phase_ms` on. Waves of 5 ms
+    /// or more have a hole.
     fn lasting(steps: usize, step_ms: f64, lasts_ms: f64, phase_ms: f64) -> Series {
         const PIECES: u32 = 64;
         let mut series = Series { step_ns: (step_ms * 1e6) as u64, bytes: vec![0; steps] };
@@ -238,12 +237,12 @@ mod tests {
     #[test]
     fn whatever_the_step_a_rate_is_right_or_not_told_and_no_period_is_that_of_others() {
         let truth = WAVE as f64 * 10.0 / 1e6;
-        let mut told = 0;
+        let mut reported = 0;
         for (window_ms, step_ms) in
             [500.0, 700.0, 3000.0, 12_000.0].iter().flat_map(|of| (1..=60).map(move |step| (*of, f64::from(step))))
         {
             for lasts_ms in [1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0] {
-                // The golden section spreads phases evenly, whatever their number.
+                // The golden section spreads the phases evenly for any number of them.
                 for phase_ms in (0..20).map(|number| f64::from(number) * 61.803_398_9 % 100.0) {
                     let series = lasting((window_ms / step_ms) as usize, step_ms, lasts_ms, phase_ms);
                     let Some(found) = waves_after(&series, 0, 65_536) else { continue };
@@ -251,16 +250,16 @@ mod tests {
                     let off = found.mbps.map_or(0.0, |mbps| mbps / truth - 1.0);
                     assert!(off.abs() < 0.02, "{case}");
                     assert!(!found.regular || found.period_ns.abs_diff(100_000_000) < 20_000_000, "{case}");
-                    told += u32::from(found.mbps.is_some() && step_ms <= 10.0);
+                    reported += u32::from(found.mbps.is_some() && step_ms <= 10.0);
                 }
             }
         }
-        assert!(told > 4_300, "{told} of 5,600 with steps of up to 10 ms");
+        assert!(reported > 4_300, "{reported} of 5,600 with steps of up to 10 ms");
     }
 
     #[test]
     fn that_waves_are_known_to_a_step_alone_makes_them_no_less_regular() {
-        // The next wave is two or three steps later: a fifth of the time between them, as if that varied.
+        // The next wave is two or three steps later: this looks like a variation of a fifth of the period.
         for step_ms in [40.0, 41.0, 42.0, 43.0, 44.0] {
             for phase_ms in (0..50).map(|number| f64::from(number) * 2.0) {
                 let found = waves_after(&lasting(80, step_ms, 1.0, phase_ms), 0, 65_536).unwrap();
@@ -271,7 +270,7 @@ mod tests {
 
     #[test]
     fn steps_that_are_too_long_for_the_gaps_tell_no_waves() {
-        // Each second gap holds no empty step, so that two waves are one: as if they came every 200 ms.
+        // Every second gap contains no empty step, so two waves look like one: as if they came every 200 ms.
         assert_eq!(waves_after(&lasting(100, 66.0, 1.0, 10.0), 0, 65_536), None);
     }
 }

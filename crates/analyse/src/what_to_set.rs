@@ -1,7 +1,7 @@
-//! Says what to set for a few uses, where enough was measured to say so.
+//! Recommends settings for a few uses, if enough was measured.
 //!
-//! Where fewer than three depths were measured there is no advice, unless the fitted path says how many requests go side
-//! by side: then it stands at the first depth that keeps so many going.
+//! With fewer than three measured depths there is no advice, unless the fitted path gives the number of requests that
+//! run in parallel: the advice is then the first depth that keeps them all busy.
 
 use halfpower_spec::{Bytes, Direction, Pattern};
 use schemars::JsonSchema;
@@ -11,23 +11,24 @@ use crate::bottleneck::JudgedStudy;
 use crate::policy::{NEAR_BEST, database_bs};
 use crate::{Advice, CellFinding, CellSettings, Curve, Headline, PathSettings, Sureness};
 
-/// Smaller blocks are nobody's who moves much.
+/// Smallest block size for bulk transfers.
 const LEAST_BULK_BS_BYTES: u64 = 64 << 10;
-/// Depths from which on they tell which of them is enough.
+/// Depths needed to judge which depth is enough.
 const FEWEST_DEPTHS: usize = 3;
-/// Block sizes from which on they tell where half power lies.
+/// Block sizes needed to judge where half power lies.
 const FEWEST_SIZES: usize = 3;
-/// Share of the requests that go side by side from which on a depth keeps them going.
+/// Share of the parallel requests from which a depth keeps them busy.
 const AT_KNEE: f64 = 0.95;
-/// How many times that many requests only wait.
+/// Multiple of the parallel requests beyond which further requests only wait.
 const FAR_BEYOND: f64 = 2.0;
 
 /// What to set, by use.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct WhatToSet {
-    /// Settings for each use that enough was measured for.
+    /// Settings for each use for which enough was measured.
     pub uses: Vec<UseAdvice>,
-    /// From which block size on half of the peak is had: at the depth of the fastest reads (or writes), and at 1.
+    /// Block sizes from which half of the peak is reached: at the depth of the fastest reads (or writes), and at depth
+    /// 1.
     pub half_power: Vec<HalfPowerSize>,
 }
 
@@ -37,9 +38,9 @@ pub struct WhatToSet {
 pub enum Use {
     /// Small random reads.
     Database,
-    /// Reading much in order, as a copy or a backup does.
+    /// Reading much data in order, as a copy or a backup does.
     BulkRead,
-    /// Writing much in order.
+    /// Writing much data in order.
     BulkWrite,
 }
 
@@ -52,9 +53,9 @@ pub struct UseAdvice {
     /// What to set.
     #[serde(flatten)]
     pub cell: CellSettings,
-    /// What these settings gave; `None` where they were not measured, or their runs differ too much to say it.
+    /// What these settings gave; `None` if they were not measured, or if their runs differ too much.
     pub measured: Option<UseRate>,
-    /// Requests that go side by side, where that is what the depth rests on.
+    /// Requests that run in parallel, if the recommended depth rests on that.
     pub side_by_side: Option<f64>,
 }
 
@@ -65,11 +66,11 @@ pub struct UseRate {
     pub mbps: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Share of the best of its block size.
+    /// Share of the best rate at this block size.
     pub share_of_best: f64,
-    /// 99th percentile of latency in nanoseconds; `None` where it is not known.
+    /// 99th percentile of latency in nanoseconds; `None` if not known.
     pub latency_ns_p99: Option<u64>,
-    /// Charged processor time a decimal gigabyte, in seconds; `None` where it is not known.
+    /// Charged processor time a decimal gigabyte, in seconds; `None` if not known.
     pub cpu_s_per_gb: Option<f64>,
 }
 
@@ -82,7 +83,7 @@ pub struct HalfPowerSize {
     pub iodepth: u32,
     /// Smallest block size measured that reaches half of the peak of this depth.
     pub bs_bytes: u64,
-    /// Whether the next smaller one was measured and does not.
+    /// Whether the next smaller size was measured and stays below half.
     pub bracketed: bool,
 }
 
@@ -104,7 +105,7 @@ pub(crate) fn what_to_set(
     WhatToSet { uses: uses.into_iter().flatten().collect(), half_power: half_power(study.cells, headlines, curves) }
 }
 
-/// Random direct reads of the block size next to that of databases.
+/// Random direct reads of the block size nearest to a database page.
 fn database(study: &JudgedStudy<'_>) -> Option<UseAdvice> {
     let direct = |cell: &CellFinding| cell.cache.direct();
     let reads = |cell: &&CellFinding| {
@@ -117,7 +118,7 @@ fn database(study: &JudgedStudy<'_>) -> Option<UseAdvice> {
     settled(study, Use::Database, &cells, near.min_by_key(|cell| cell.total_depth())?)
 }
 
-/// The cells of one pattern, direction and block size that may be advised.
+/// The cells of one pattern, direction and block size that advice may use.
 fn of_block(
     cells: &[CellFinding],
     pattern: Pattern,
@@ -129,7 +130,7 @@ fn of_block(
     cells.iter().filter(of_block).filter(|cell| cell.trusted() && also(cell)).collect()
 }
 
-/// The chosen one of `cells`, which differ in depth, if they are enough to choose by; or the depth at the knee.
+/// The chosen one of `cells`, which differ in depth, if they are enough to choose by; otherwise the depth at the knee.
 fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &CellFinding) -> Option<UseAdvice> {
     let mut depths: Vec<u32> = cells.iter().map(|cell| cell.total_depth()).collect();
     depths.sort_unstable();
@@ -138,7 +139,7 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
     let side_by_side = path.and_then(|(_, regimes)| regimes.parallelism);
     let is_enough = |depth: u32, most: f64| f64::from(depth) >= AT_KNEE * most;
     let beyond = |most: &f64| f64::from(chosen.total_depth()) > FAR_BEYOND * most;
-    // Of fewer threads it was their processor time that let no more go side by side.
+    // With fewer threads, their processor time limited the parallel requests.
     let has_more_threads = cells.iter().any(|cell| cell.threads < chosen.threads);
     let is_beyond = side_by_side.is_some_and(|most| beyond(&most)) && !has_more_threads;
     if depths.len() >= FEWEST_DEPTHS && !is_beyond {
@@ -159,7 +160,7 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
     Some(UseAdvice { of, cell, measured: measured.and_then(|cell| rate(cell, cells)), side_by_side })
 }
 
-/// What a cell gave; `None` where its runs differ so much that the figure means nothing.
+/// What a cell gave; `None` if its runs differ so much that the figure means nothing.
 fn rate(cell: &CellFinding, cells: &[&CellFinding]) -> Option<UseRate> {
     if !Sureness::of(&cell.mbps, cell.run_mbps.len(), None).is_known() {
         return None;
@@ -174,8 +175,8 @@ fn rate(cell: &CellFinding, cells: &[&CellFinding]) -> Option<UseRate> {
     })
 }
 
-/// Half power of the fastest reads' path (of the writes' where nothing was read), at their depth and at the least; not of a
-/// depth whose larger blocks give less than half again.
+/// Half power on the path of the fastest reads (of the writes if nothing was read), at their depth and at the least;
+/// without depths whose larger blocks give less than half again.
 fn half_power(cells: &[CellFinding], headlines: &[Headline], curves: &[Curve]) -> Vec<HalfPowerSize> {
     let Some(cell) = headlines.first().map(|headline| headline.cell) else { return Vec::new() };
     let on_path = |curve: &&Curve| (curve.pattern, curve.rw, curve.cache) == (cell.pattern, cell.rw, cell.cache);
@@ -183,10 +184,10 @@ fn half_power(cells: &[CellFinding], headlines: &[Headline], curves: &[Curve]) -
         let at_depth = cells.iter().filter(|one| one.path() == cell.path() && one.iodepth == depth && one.usable());
         at_depth.count()
     };
-    let told = curves.iter().filter(on_path).filter(|curve| sizes(curve.iodepth) >= FEWEST_SIZES);
-    let least = told.clone().map(|curve| curve.iodepth).min();
-    let shown =
-        told.filter(|curve| curve.half_power_holds && (curve.iodepth == cell.iodepth || Some(curve.iodepth) == least));
+    let reported = curves.iter().filter(on_path).filter(|curve| sizes(curve.iodepth) >= FEWEST_SIZES);
+    let least = reported.clone().map(|curve| curve.iodepth).min();
+    let shown = reported
+        .filter(|curve| curve.half_power_holds && (curve.iodepth == cell.iodepth || Some(curve.iodepth) == least));
     let mut sizes: Vec<HalfPowerSize> = shown
         .map(|curve| HalfPowerSize {
             path: cell.path(),

@@ -1,4 +1,4 @@
-//! Checks what is said of threads whose processor others have.
+//! Checks the findings for threads whose processors are used by others.
 
 use crate::built::{disk, question, study};
 use halfpower_analyse::{MeasuredCeilings, ProcessorsOf, StoppedBy, analyse};

@@ -1,4 +1,4 @@
-//! Holds a calibration to give back the constants of what it was fitted to, and to predict what it was not.
+//! Checks that a calibration returns the constants behind the records, and predicts cells that it was not fitted to.
 
 use crate::built::{disk, question, study};
 use halfpower_analyse::{
@@ -25,7 +25,7 @@ fn near(what: &str, found: f64, truth: f64, share: f64) {
     assert!((found / truth - 1.0).abs() <= share, "{what}: {found} instead of {truth}");
 }
 
-/// Constants of paths: whose number side by side, ceiling in bytes and in requests the cells show.
+/// Constants of paths, and whether the cells show the number in parallel, the ceiling in bytes and the one in requests.
 const SYSTEMS: [(&str, bool, bool, bool); 7] = [
     ("fixed=80us,rate=500MB/s", true, false, false),
     ("fixed=80us,rate=500MB/s,disks=4", true, false, false),
@@ -36,7 +36,7 @@ const SYSTEMS: [(&str, bool, bool, bool); 7] = [
     ("fixed=300us,rate=400MB/s,disks=8,shared=600MB/s,iops=8000", false, true, true),
 ];
 
-/// Every other cell, as `check` halves them.
+/// Every other cell, with the halves of `check`.
 fn half(findings: &Findings, question: &Question, colour: usize) -> Findings {
     let mut half = findings.clone();
     let rank = |cell: &halfpower_analyse::CellFinding| {
@@ -82,7 +82,7 @@ fn half_of_the_cells_give_the_constants_and_predict_the_others() {
 fn noise_and_a_few_spoilt_cells_bend_little() {
     let question = question();
     let mut all = findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=8%", &question);
-    // Every seventh cell ran while somebody else used the disk, all its runs.
+    // Others used the disk during all runs of every seventh cell.
     all.cells.iter_mut().step_by(7).for_each(|cell| spoil(cell, usize::MAX, 2.0));
     let found = passage(&calibrate(&all, &MeasuredCeilings::default(), SPAN, Ceilings::Device).unwrap());
     near("fixed", found.fixed_us, 80.0, 0.1);
@@ -114,7 +114,7 @@ fn a_run_that_stalled_in_every_cell_bends_nothing() {
 
 #[test]
 fn one_device_predicts_four_behind_what_they_share() {
-    // One device reaches what all share with its largest requests alone; four reach it with most.
+    // One device reaches the shared limit only with its largest requests; four devices reach it with most sizes.
     let (one, four) = ("fixed=200us,rate=400MB/s,shared=300MB/s", "fixed=200us,rate=400MB/s,shared=300MB/s,disks=4");
     let question = Question { iodepth: vec![1, 2, 4], ..question() };
     let calibration =
@@ -127,7 +127,7 @@ fn one_device_predicts_four_behind_what_they_share() {
         let found = calibration.fitted.throughput(SEQUENTIAL_READS, *bs, 1, 4).unwrap().mbps();
         near(&format!("four at {bs}"), found, expected, 0.02);
     }
-    // Taken for the device's own, the same ceiling grows with the devices.
+    // Taken as the device's own, the same ceiling grows with the devices.
     let own = calibrate(&findings(one, &question), &MeasuredCeilings::default(), SPAN, Ceilings::Device).unwrap();
     assert_eq!(own.fitted.shared.read_mbps, None);
     let found = own.fitted.throughput(SEQUENTIAL_READS, Bytes(1 << 20), 1, 4).unwrap().mbps();
@@ -139,7 +139,7 @@ fn what_cannot_be_fitted_is_said() {
     let question = question();
     let all = findings("fixed=80us,rate=500MB/s,disks=64", &question);
     let calibration = calibrate(&all, &MeasuredCeilings::default(), SPAN, Ceilings::Device).unwrap();
-    // 32 deep never filled 64: no more than the deepest that was measured is promised.
+    // A depth of 32 never filled 64: only the deepest measured depth is promised.
     assert_eq!(passage(&calibration).side_by_side, Some(32.0));
     let is_depth = |one: &NotFitted| matches!(one, NotFitted::SideBySide { paths } if paths.len() == 1);
     assert!(calibration.not_fitted.iter().any(is_depth), "{:?}", calibration.not_fitted);

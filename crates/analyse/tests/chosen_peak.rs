@@ -1,4 +1,4 @@
-//! Checks which of the confirmed cells stands for the peak, what is advised beside it, and how well that is known.
+//! Checks which confirmed cell represents the peak, what is advised with it, and how well it is known.
 
 use halfpower_analyse::{CellFinding, MeasuredCeilings, Warning, advice, analyse, cells, peak};
 use halfpower_record::{Environment, Record};
@@ -6,7 +6,7 @@ use halfpower_spec::{Bytes, Cache, Direction, Pass, Rw, Workload};
 
 use crate::built::{disk, question, record_at, study, workload};
 
-/// Runs of two cells of sequential reads: one lucky plain run of each, and what three confirming runs gave, in MB/s.
+/// Runs of two cells of sequential reads: one lucky plain run of each, and three confirming runs, in MB/s.
 fn measured(lucky: [f64; 2], confirmed: [[f64; 3]; 2]) -> Vec<CellFinding> {
     let disk = disk("fixed=80us,rate=2000MB/s");
     let mut records: Vec<Record> = Vec::new();
@@ -68,7 +68,7 @@ fn an_advised_cell_that_is_badly_known_is_warned_of() {
     assert!(after.warnings.iter().any(is_it), "{:?}", after.warnings);
 }
 
-/// The mean of one lucky run and two others may be far above all that was confirmed.
+/// The mean of one lucky run and two others may be far above all confirmed rates.
 #[test]
 fn a_rate_whose_runs_differ_too_much_is_not_told_with_its_settings() {
     let question = question();

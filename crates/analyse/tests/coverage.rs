@@ -1,5 +1,6 @@
-//! Checks that 95% intervals hold the truth 95 times in 100: runs of simulated disks whose requests are correlated and
-//! whose speed differs from run to run; the intervals of their cells, and of what is worked out from many cells.
+//! Checks that 95% intervals contain the truth 95 times in 100. The runs are from simulated disks with correlated
+//! requests and a speed that differs from run to run; the intervals are those of their cells, and of values derived
+//! from many cells.
 
 use crate::built::{disk, normal, question, record_at, run, workload, workloads};
 use halfpower_analyse::{CellFinding, Findings, MeasuredCeilings, analyse, cells};
@@ -23,13 +24,13 @@ fn cell(correlation: &str, runs: u32, trial: u64) -> CellFinding {
     cells(&records).remove(0)
 }
 
-/// Mean throughput in MB/s over all runs that the disk could have: bytes over the mean time of a request, its speed
+/// Mean throughput in MB/s over all possible runs of the disk: bytes over the mean time of a request, with its speed
 /// drawn for each run with mean 1.
 fn truth(disk: &SimulatedDisk, bs: f64) -> f64 {
     bs / (disk.fixed.0 as f64 / 1e3 + bs / disk.rate.mbps())
 }
 
-/// Share of trials whose interval holds the truth, and the mean half width in percent.
+/// Share of trials with the truth in the interval, and the mean half width in percent.
 fn covered(correlation: &str, runs: u32, trials: u64) -> (f64, f64) {
     let truth = truth(&disk("fixed=80us,rate=500MB/s"), 262_144.0);
     let (mut inside, mut reach) = (0, 0.0);
@@ -46,7 +47,7 @@ fn margin(trials: u64) -> f64 {
     196.0 * (0.95 * 0.05 / trials as f64).sqrt()
 }
 
-/// 400 trials each: the binomial margin at 95% is ±2.1%, so that 92% to 98% is what a right interval keeps to.
+/// 400 trials each: the binomial margin at 95% is ±2.1%, so a correct interval covers 92% to 98%.
 #[test]
 fn intervals_of_cells_cover_the_truth() {
     for correlation in CORRELATIONS {
@@ -57,7 +58,7 @@ fn intervals_of_cells_cover_the_truth() {
     }
 }
 
-/// A study by the closed form, five runs a cell with 3% between runs of speed and of cost.
+/// A study from the closed form, five runs a cell with 3% between runs, of speed and of cost.
 fn derived(seed: u64, repeats: u32) -> Findings {
     let question = Question {
         repeats,
@@ -83,7 +84,7 @@ fn derived(seed: u64, repeats: u32) -> Findings {
     analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default())
 }
 
-/// Shares of trials in which the intervals hold the truth: n1/2, RAP/PAP, fixed and marginal charged cost.
+/// Shares of trials with the truth in the interval: n1/2, RAP/PAP, fixed and marginal charged cost.
 fn derived_covered(repeats: u32, trials: u64) -> [f64; 4] {
     let truths = [40_000.0, truth(&disk("fixed=80us,rate=500MB/s"), 1_048_576.0) / 600.0, 3.75, 0.0375];
     let mut inside = [0u64; 4];

@@ -1,4 +1,4 @@
-//! Gives records a far end of known constants, and holds the analysis to them.
+//! Gives records a far end with known constants, and checks that the analysis finds them.
 
 use crate::built::{disk, question, study};
 use halfpower_analyse::{Accounting, CostLine, EndsCost, Findings, LevelId, MeasuredCeilings, StoppedBy, analyse};
@@ -6,10 +6,10 @@ use halfpower_record::{CpuTimes, DiskUse, Environment, FarBill, FarEnd, FarEndMa
 use halfpower_spec::{Direction, Pass, Pattern};
 
 const PROCESSORS: u64 = 4;
-/// Cores that the far end spends at rest.
+/// Cores that the far end uses when idle.
 const AT_REST: f64 = 0.25;
 
-/// Microseconds of a request at the far end: fixed and a KiB, of the named process, the machine and the soaker.
+/// Microseconds of a request at the far end, fixed and for each KiB: of the named process, the machine and the soaker.
 const PROCESS: (f64, f64) = (8.0, 0.05);
 const MACHINE: (f64, f64) = (20.0, 0.10);
 const SOAKER: (f64, f64) = (24.0, 0.12);

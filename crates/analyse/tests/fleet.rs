@@ -1,4 +1,4 @@
-//! Checks that slow hosts are found, that alike ones are left in peace, and how often chance names one.
+//! Checks that slow hosts are found, that equal hosts are not named, and how often one is named by chance.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use halfpower_spec::{Cache, Direction, Hosts, Pass, Rw, WorkloadOptions};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// How a host's rate differs from run to run, as a factor.
+/// Factor by which a host's rate differs from run to run.
 type Noise = fn(&mut Xoshiro256PlusPlus) -> f64;
 
 const NOISES: [(&str, Noise); 3] = [
@@ -26,7 +26,7 @@ fn places(hosts: u32) -> Vec<HostPlace> {
     (0..hosts).map(|rank| HostPlace { rank, machine: machine(rank), ..HostPlace::default() }).collect()
 }
 
-/// Runs in which host `rank` has `factors[rank]` times the rate of the others (1 where there is none), half of them reads.
+/// Runs in which host `rank` has `factors[rank]` times the rate of the others (1 if absent); half of them are reads.
 fn records(hosts: u32, runs: u32, factors: &BTreeMap<u32, f64>, noise: Noise, seed: u64) -> Vec<Record> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let disk = disk("");
@@ -75,14 +75,14 @@ fn a_host_at_half_its_rate_is_named_in_every_trial() {
     }
 }
 
-/// Studies of alike hosts that name any of them, of `trials`.
+/// Studies of equal hosts, among `trials`, that name any of them.
 fn false_alarms(hosts: u32, runs: u32, noise: Noise, trials: u64) -> usize {
     let names_any =
         |seed: &u64| !named(&fleet(places(hosts), &records(hosts, runs, &BTreeMap::new(), noise, *seed))).is_empty();
     (0..trials).filter(names_any).count()
 }
 
-/// At most the chance, and three standard errors of so many trials.
+/// Upper bound for false alarms: the nominal probability plus three standard errors of this many trials.
 fn most(trials: u64) -> usize {
     let trials = trials as f64;
     (0.05 * trials + 3.0 * (0.05 * 0.95 * trials).sqrt()) as usize

@@ -1,4 +1,4 @@
-//! Holds the analysis to the right judgement: which level stops the path, what is a cache's, what to set, what to doubt.
+//! Checks the judgement of the analysis: which level stops the path, what a cache answered, what to set, what to doubt.
 
 use crate::built::{disk, question, record, record_at, study, workload};
 use halfpower_analyse::{
@@ -73,7 +73,7 @@ fn a_ceiling_that_nothing_advertises_is_called_so() {
 
 #[test]
 fn a_full_processor_stops_the_path() {
-    // 1 MiB costs 1 ms of which 90% are charged, as long as it takes.
+    // A request costs 1 ms of processor time, 98% of it charged: about as long as 1 MiB takes at 1,050 MB/s.
     let findings = findings("fixed=80us,rate=1GB/s,disks=8,shared=1050MB/s,cpu_fixed=1ms,unseen=2%", vec![]);
     assert_eq!(narrowest(&findings), LevelId::of(LevelKind::Processor));
     let full = &findings.bottleneck.stopped_by;
@@ -101,7 +101,7 @@ fn larger_blocks_that_were_seen_to_be_slower_are_not_promised_to_help() {
     assert!(side_by_side < 1.1 && larger.is_none(), "{:?}", findings.bottleneck);
 }
 
-/// Requests side by side that stop the path, and what larger blocks could bring.
+/// Requests in parallel that stop the path, and what larger blocks could bring.
 #[track_caller]
 fn parallelism(findings: &Findings) -> (f64, Option<f64>) {
     match findings.bottleneck.stopped_by {
@@ -120,7 +120,7 @@ fn without_any_limit_the_time_of_a_request_is_what_stops_it() {
     assert!((parts.fixed_us - 80.0).abs() < 1.0, "{parts:?}");
 }
 
-/// What the last step in depth brought in percent, where the time of a request is what stops the path; and from where.
+/// Gain of the last step in depth in percent, if the time of a request stops the path; and the depth before it.
 #[track_caller]
 fn gain(findings: &Findings) -> (f64, u32) {
     match findings.bottleneck.stopped_by {
@@ -131,7 +131,7 @@ fn gain(findings: &Findings) -> (f64, u32) {
     }
 }
 
-/// A study of a path whose rate at (bytes, depth) is any function.
+/// A study of a path with a given rate at (bytes, depth).
 fn findings_of(rate: impl Fn(f64, f64) -> f64) -> Findings {
     let question = question();
     let mut records = Vec::new();
@@ -234,7 +234,7 @@ fn what_a_cache_answered_is_labelled_and_never_advised() {
         warned(&findings, |warning| {
             matches!(warning, Warning::AboveAdvertised { .. } | Warning::PageCacheAnswered { .. })
         });
-        // Its curve is drawn nonetheless: it is all that was measured there.
+        // Its curve exists nevertheless: nothing else was measured there.
         assert!(findings.curves.iter().any(|curve| curve.cache == Cache::Both && curve.rap_over_pap.is_none()));
     }
     let honest = analyse(&question(), &environment(vec![]), &buffered_at(1.2, 0), &MeasuredCeilings::default());
@@ -243,10 +243,10 @@ fn what_a_cache_answered_is_labelled_and_never_advised() {
 
 #[test]
 fn what_the_device_moved_by_its_own_counter_is_no_caches_however_slow_direct_reads_are() {
-    let moved = |share: f64, untold: usize| {
+    let moved = |share: f64, unreported: usize| {
         let mut records = buffered_at(4.0, 0);
-        let told = records.len() - untold;
-        for record in &mut records[..told] {
+        let reported = records.len() - unreported;
+        for record in &mut records[..reported] {
             record.noise.device_bytes = Some((record.submitted_bytes() * share) as u64);
         }
         analyse(&question(), &environment(vec![]), &records, &MeasuredCeilings::default())
@@ -274,11 +274,11 @@ fn requests_above_a_known_limit_on_them_are_not_the_paths() {
 fn advice_is_the_cheapest_near_the_best_and_the_smallest_of_equals() {
     let findings = findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s", vec![]);
     let advice = &findings.advice[0];
-    // From 64 KiB at 4 deep on all cells are within 5%; larger blocks cost less a megabyte: 1 MiB least.
+    // From 64 KiB at 4 deep, all cells are within 5%; larger blocks cost less a megabyte, 1 MiB the least.
     assert_eq!((advice.settings.bs, advice.settings.iodepth), (Bytes(1 << 20), 4));
     assert_eq!((advice.pattern, advice.rw, advice.mbps.round()), (Pattern::Sequential, Direction::Read, 1200.0));
     assert!(advice.cpu_ms_per_mb > Some(0.0) && advice.latency_ns_p99 > Some(0), "{advice:?}");
-    // Where a byte costs all there is, 64 KiB costs no more than 1 MiB.
+    // If all the cost is per byte, 64 KiB costs no more than 1 MiB.
     let flat = self::findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,cpu_fixed=0us", vec![]);
     assert_eq!((flat.advice[0].settings.bs, flat.advice[0].settings.iodepth), (Bytes(64 << 10), 4));
 }
@@ -384,7 +384,7 @@ fn the_processors_time_is_attributed() {
     let mut records = study(&disk("fixed=80us,rate=500MB/s,cpu_fixed=20us,unseen=50%"), &question);
     for record in &mut records {
         let (span_ns, charged_ns) = (record.cpu.span_ns, record.cpu.charged_ns());
-        // Of what nobody is charged for a tenth is interrupts and two tenths are soft ones; 1% of a core is elsewhere.
+        // A tenth of the uncharged time is interrupts and two tenths are soft ones; 1% of a core is elsewhere.
         let each = CpuTimes {
             system_ns: charged_ns / 2 + span_ns / 200,
             irq_ns: charged_ns / 20,

@@ -1,4 +1,4 @@
-//! Tests the crate as its users see it, in one program, which links once.
+//! Tests the crate through its public interface, in one program, which links once.
 
 mod built;
 mod busy_machine;

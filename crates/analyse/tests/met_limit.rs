@@ -1,4 +1,4 @@
-//! Checks that a single run names the known limit that it met.
+//! Checks that a single run names the known limit that it reached.
 
 use crate::built::{record_at, workload};
 use halfpower_analyse::{Most, met_limit};

@@ -1,11 +1,11 @@
-//! Gives records a client's ceiling, windows of TCP and limits of a far disk, and holds the analysis to them.
+//! Checks the analysis of records with a client's ceiling, TCP windows and limits of a far disk.
 
 use crate::built::{disk, question, study};
 use halfpower_analyse::{Findings, InFlight, LevelId, MeasuredCeilings, StopTest, StoppedBy, Warning, analyse};
 use halfpower_record::{DiskLimit, DiskUse, Environment, FarBill, FarEnd, Latency, Record, Tcp};
 use halfpower_spec::EngineName;
 
-/// A share whose best cell gives about 400 MB/s.
+/// A file share with about 400 MB/s in its best cell.
 const SHARE: &str = "fixed=200us,rate=100MB/s,disks=4,cpu_fixed=1us,cpu_per_kib=0us,noise=1%";
 
 fn findings_of(constants: &str, change: impl Fn(&mut Record)) -> Findings {
@@ -18,7 +18,7 @@ fn findings_of(constants: &str, change: impl Fn(&mut Record)) -> Findings {
     analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default())
 }
 
-/// A client that does so many MB/s at any size.
+/// A client that reaches this rate at any size.
 fn with_client(mbps: f64) -> impl Fn(&mut Record) {
     move |record| record.client_ns_per_io = Some(record.run.workload.bs.0 as f64 * 1e3 / mbps)
 }
@@ -65,7 +65,7 @@ fn our_client_is_named_at_the_head_of_the_path() {
 
 #[test]
 fn what_is_in_flight_over_the_round_trip_is_named_where_it_is_the_rate() {
-    // Each request takes 10 ms, whatever its size; 32 of 1 MiB go side by side.
+    // Each request takes 10 ms, independent of its size; 32 of 1 MiB run in parallel.
     let slow = "fixed=10000us,rate=100GB/s,disks=64,cpu_fixed=1us,cpu_per_kib=0us,noise=1%";
     let findings = findings_of(slow, with_tcp(9_800_000, 1 << 30));
     let StoppedBy::Window { in_flight, bytes, round_trip_us, share, .. } = findings.bottleneck.stopped_by else {
@@ -83,7 +83,7 @@ fn what_is_in_flight_over_the_round_trip_is_named_where_it_is_the_rate() {
 
 #[test]
 fn a_window_of_tcp_below_the_requests_is_named_as_such() {
-    // 400 MB/s over 10 ms are 4 MB in flight, of 32 MiB that were asked for.
+    // 400 MB/s over 10 ms are 4 MB in flight, of the 32 MiB asked for.
     let findings = findings_of(SHARE, with_tcp(10_000_000, 4_000_000));
     let StoppedBy::Window { in_flight: InFlight::TcpWindow, bytes, limit_mbps, .. } = findings.bottleneck.stopped_by
     else {
@@ -139,7 +139,7 @@ fn a_mode_of_forty_milliseconds_is_called_what_it_is() {
     assert!(cells == 1 && (share - 0.05).abs() < 1e-9, "{cells} {share}");
     assert_eq!(delayed(&findings_of(SHARE, with_mode(9_000_000))), None);
     assert_eq!(delayed(&findings_of(SHARE, with_mode(30_000_000))), None);
-    // All of it in flight takes longer than that anyway, or the network does.
+    // All data in flight take longer than that anyway, or the network does.
     assert_eq!(delayed(&findings_of("fixed=1us,rate=0.1MB/s,disks=1,noise=0%", with_mode(40_100_000))), None);
     let far = |record: &mut Record| {
         with_mode(40_100_000)(record);

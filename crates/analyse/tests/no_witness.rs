@@ -1,11 +1,11 @@
-//! Checks which headlines may be a cache's: those whose bytes no device's counter tells of.
+//! Checks which headlines may come from a cache: those without a device counter for their bytes.
 
 use crate::built::{disk, question, study};
 use halfpower_analyse::{HeadlineDoubt, MeasuredCeilings, analyse, headlines};
 use halfpower_record::{Capabilities, Device, Environment, TargetKind};
 use halfpower_spec::{Cache, Question};
 
-/// Whether the reads of a study in a folder, through these caches, have no witness; on a device that is known or not.
+/// Whether the reads of a study in a folder, with this cache setting and device, have no witness.
 fn is_unwitnessed(cache: Cache, device: Option<Device>) -> bool {
     let question = Question { cache: vec![cache], ..question() };
     let capabilities = Capabilities { kind: TargetKind::Folder, members: 1, ..Capabilities::default() };

@@ -1,4 +1,4 @@
-//! Holds the analysis to stand whatever the records hold: cut short, failed, empty, odd; no panic, no NaN.
+//! Checks that the analysis handles any records: interrupted, failed, empty or odd, without panic or NaN.
 
 use crate::built::{disk, question, record, study, workload};
 use halfpower_analyse::{Findings, MeasuredCeilings, StoppedBy, analyse};
@@ -6,7 +6,7 @@ use halfpower_record::{Environment, Level, Noise, Record, Soaker};
 use halfpower_spec::{Bytes, Cache, EngineName, Pass, Question, Rate, Rw};
 use proptest::prelude::*;
 
-/// Findings as JSON, in which no number that must be there is null (serde_json's word for NaN and infinity).
+/// Findings as JSON, in which no required number is null (serde_json writes NaN and infinity as null).
 #[track_caller]
 fn sound(findings: &Findings) -> serde_json::Value {
     let Findings { cells, curves, limits, cost, attribution, advice, warnings, .. } = findings;
@@ -128,7 +128,7 @@ fn the_order_of_the_records_does_not_matter() {
 }
 
 prop_compose! {
-    /// A record in which every number may be nothing, ordinary or huge.
+    /// A record in which every number may be zero, ordinary or huge.
     fn odd_record()(
         rw in prop::sample::select(Rw::ALL),
         cache in prop::sample::select(Cache::ALL),

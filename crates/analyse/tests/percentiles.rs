@@ -1,4 +1,4 @@
-//! Checks where a curve of percentiles ends, and which runs it tells of.
+//! Checks where a curve of percentiles ends, and which runs it covers.
 
 use halfpower_analyse::{CellSettings, cells, percentiles};
 use halfpower_record::{Latency, Record};

@@ -1,4 +1,4 @@
-//! Holds the analysis to give back the constants of a system that made the records.
+//! Checks that the analysis returns the constants of the system behind the records.
 
 use crate::built::{disk, normal, question, study};
 use halfpower_analyse::{Bound, Findings, Interval, Limits, MeasuredCeilings, analyse};
@@ -25,7 +25,7 @@ fn found(what: &str, interval: Option<Interval>, truth: f64, share: f64) {
     near(what, interval.value, truth, share);
 }
 
-/// Disks alone and behind limits: constants, and whether a ceiling in bytes and one in requests must be seen.
+/// Disks alone and behind limits: constants, and whether a ceiling in bytes and one in requests must be found.
 const SYSTEMS: [(&str, bool, bool); 9] = [
     ("fixed=80us,rate=500MB/s", false, false),
     ("fixed=80us,rate=500MB/s,disks=4", false, false),
@@ -73,7 +73,7 @@ fn half_power_sizes_are_exactly_those_computed() {
             assert_eq!(Bytes(curve.half_power_bs_bytes), half, "{constants}, {} deep", curve.iodepth);
             assert_eq!(curve.half_power_bracketed, half > question.bs[0]);
             assert!(curve.half_power_holds, "{constants}, {} deep", curve.iodepth);
-            // Where a ceiling leaves fewer than two sizes, nothing tells n1/2.
+            // If a ceiling leaves fewer than two sizes, n1/2 cannot be determined.
             if let Some(n_half) = curve.n_half_bytes {
                 near("n half", n_half, halfpower_model::n_half_bytes(&disk), 0.005);
             }
@@ -83,14 +83,14 @@ fn half_power_sizes_are_exactly_those_computed() {
     }
 }
 
-/// One slow run of large blocks does not make a path that gives half from a size on.
+/// One slow run of large blocks: half power no longer holds for all larger sizes.
 #[test]
 fn half_power_holds_where_no_larger_block_gives_less() {
     let question = question();
     let mut records = study(&disk("fixed=80us,rate=500MB/s"), &question);
     let analysed =
         |records: &[Record]| analyse(&question, &Environment::default(), records, &MeasuredCeilings::default());
-    let told = |found: &Findings| found.summary.what_to_set.half_power.len();
+    let reported = |found: &Findings| found.summary.what_to_set.half_power.len();
     let before = analysed(&records);
     let largest = question.bs.iter().max().unwrap().0;
     let slow = |record: &&mut Record| record.run.workload.bs.0 == largest / 2 && record.run.workload.iodepth == 1;
@@ -99,12 +99,16 @@ fn half_power_holds_where_no_larger_block_gives_less() {
     for curve in &after.curves {
         assert_eq!(curve.half_power_holds, curve.iodepth != 1, "{curve:?}");
     }
-    assert_eq!((told(&before), told(&after)), (1, 0), "the first screen tells it of depth 1 alone, then of none");
+    assert_eq!(
+        (reported(&before), reported(&after)),
+        (1, 0),
+        "the first screen tells it of depth 1 alone, then of none"
+    );
 }
 
 #[test]
 fn both_limits_alone_leave_their_crossing() {
-    // A throttled volume: every depth stands on one of the two limits.
+    // A throttled volume: every depth is at one of the two limits.
     let (disk, findings) = findings("fixed=1us,rate=100GB/s,disks=64,shared=120MB/s,iops=3000", &question());
     let limits = &findings.limits[0];
     found("ceiling", limits.ceiling_mbps, 120.0, 0.002);
@@ -115,7 +119,7 @@ fn both_limits_alone_leave_their_crossing() {
     assert!(findings.curves.iter().all(|curve| curve.n_half_bytes.is_none()));
 }
 
-/// The same, where one cell was measured twice only and a stall fell into one of the two.
+/// The same, with one cell measured only twice and a stall in one of the runs.
 #[test]
 fn a_cell_whose_own_runs_disagree_hides_no_limit() {
     let disk = disk("fixed=1us,rate=100GB/s,disks=64,shared=42MB/s,iops=1000");
@@ -154,8 +158,8 @@ fn both_bounds_of_cost_come_back() {
     assert_eq!((charged.iodepth, charged.cells), (None, 54));
 }
 
-/// Random reads as a study makes them: every cell with requests that were in flight when the window closed, the
-/// soaker beside three sizes at 32 deep; `charge` and `soaker` disturb each run, the soaker by a share of its time.
+/// Random reads as a study measures them: every cell with requests in flight when the window closed, the soaker beside
+/// three sizes at 32 deep; `charge` and `soaker` disturb each run, the soaker by a share of its time.
 fn billed(charge: &mut dyn FnMut() -> f64, soaker: &mut dyn FnMut() -> f64) -> Findings {
     let question = Question { experiments: vec![Experiment::Random], ..question() };
     let disk = disk("fixed=80us,rate=500MB/s,noise=3%,cpu_fixed=5us,cpu_per_kib=50ns,unseen=25%");
@@ -189,7 +193,7 @@ fn both_bounds_come_back_from_all_cells_and_from_three() {
     }
 }
 
-/// 3% in the charge of each run, 0.5% of the time in what the soaker lost: 40 studies.
+/// 3% of noise in the charge of each run, 0.5% of the time in what the soaker lost: 40 studies.
 #[test]
 fn noise_leaves_the_bounds_where_they_are_and_in_order() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
@@ -214,7 +218,7 @@ fn where_depth_changes_the_cost_one_depth_stands_for_the_path() {
     let question = question();
     let mut records = study(&disk("cpu_fixed=12us"), &question);
     for record in &mut records {
-        // Batches: the cost of a submission is shared by the depth.
+        // Batches: the requests of a depth share the cost of a submission.
         let depth = u64::from(record.run.workload.iodepth);
         record.cpu.user_ns /= depth;
         record.cpu.system_ns /= depth;
@@ -225,7 +229,7 @@ fn where_depth_changes_the_cost_one_depth_stands_for_the_path() {
     near("fixed", findings.cost[0].fixed_us.value, 12.0 * 0.75 / 32.0, 0.01);
 }
 
-/// 3% between runs, three runs a cell, 40 seeds: constants stay near and intervals mean what they say.
+/// 3% between runs, three runs a cell, 40 seeds: the constants stay close and the intervals cover the truth.
 #[test]
 fn noise_from_run_to_run_does_not_bend_the_constants() {
     let question = question();
@@ -267,7 +271,7 @@ fn a_coarse_grid_is_enough() {
     }
 }
 
-/// The same noise on systems without a ceiling: none is invented, nor a second one where there is one.
+/// The same noise on systems with at most one ceiling: no further one is found.
 #[test]
 fn noise_from_run_to_run_invents_no_ceiling() {
     let question = question();

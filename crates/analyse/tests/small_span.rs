@@ -1,4 +1,4 @@
-//! Checks that a small share of a device is said to be one, where that changes what is measured.
+//! Checks that a small used share of a device is reported, if it changes what is measured.
 
 use crate::built::question;
 use halfpower_analyse::{Harm, MeasuredCeilings, Warning, analyse};

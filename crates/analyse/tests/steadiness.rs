@@ -1,14 +1,14 @@
-//! Holds steady disks to be called steady, and unsteady ones not: runs as short as a study makes them.
+//! Checks that steady disks are judged steady, and unsteady ones not, with runs as short as in a study.
 
 use crate::built::{disk, run, workload};
-use halfpower_analyse::{MeasuredCeilings, Objection, Steadiness, Warning, analyse, judge};
+use halfpower_analyse::{MeasuredCeilings, Steadiness, UnsteadyReason, Warning, analyse, judge};
 use halfpower_record::{Environment, Record, Series};
 use halfpower_spec::{Bytes, Cache, Question, Rw};
 
 /// Settings of a run: constants of the disk, block size in KiB, depth, window in milliseconds.
 type Setting = (&'static str, u64, u32, u64);
 
-/// From a request a millisecond to hundreds a step, from one to 32 in flight.
+/// From one request in a millisecond to hundreds in a step, from 1 to 32 in flight.
 const SETTINGS: [Setting; 7] = [
     ("fixed=80us,rate=1GB/s", 1024, 1, 150),
     ("fixed=80us,rate=1GB/s", 1024, 1, 500),
@@ -30,15 +30,15 @@ fn share(runs: u64, mut is: impl FnMut(u64) -> bool) -> f64 {
     (1..=runs).filter(|seed| is(*seed)).count() as f64 / runs as f64
 }
 
-/// Called not steady, of so many runs of each setting at this jitter.
+/// Share of `runs` runs of each setting, at this jitter, that are judged not steady.
 fn alarms(noise: &str, runs: u64) -> Vec<f64> {
     SETTINGS.iter().map(|setting| share(runs, |seed| !judged(*setting, noise, seed, &|_| 1.0).steady)).collect()
 }
 
-/// Called not steady, or begun with a burst, of so many runs of each setting whose speed changes so.
+/// Share of `runs` runs of each setting, with this change of speed, that are judged not steady or begin with a burst.
 fn caught(noise: &str, runs: u64, speed: &dyn Fn(f64) -> f64) -> Vec<f64> {
-    let told = |found: Steadiness| !found.steady || found.burst.is_some();
-    SETTINGS.iter().map(|setting| share(runs, |seed| told(judged(*setting, noise, seed, speed)))).collect()
+    let reported = |found: Steadiness| !found.steady || found.burst.is_some();
+    SETTINGS.iter().map(|setting| share(runs, |seed| reported(judged(*setting, noise, seed, speed)))).collect()
 }
 
 fn halves(at: f64) -> f64 {
@@ -53,7 +53,8 @@ fn burst(at: f64) -> f64 {
     if at < 0.3 { 2.0 } else { 1.0 }
 }
 
-/// 60 runs each of seven settings: 5% of the 420 of a jitter, and no setting above 9 (what 6% gives once in a hundred).
+/// 60 runs for each of seven settings: at most 5% of the 420 for each jitter, and no setting above 9 (which 6% exceeds
+/// once in a hundred).
 #[test]
 fn steady_disks_are_called_steady() {
     for jitter in ["jitter=0", "jitter=10%", "jitter=30%"] {
@@ -73,7 +74,7 @@ fn a_rate_that_halves_a_ramp_and_a_burst_are_caught() {
         let caught = caught("jitter=0", 1, speed);
         assert!(caught.iter().all(|share| *share == 1.0), "{name} without jitter: {caught:?}");
         let caught = self::caught("jitter=10%,correlation=0", 20, speed);
-        // The first setting has 130 requests a run: too few for a slope.
+        // The first setting has 130 requests a run: too few to detect a slope.
         assert!(caught[1..].iter().all(|share| *share >= 0.9), "{name}: {caught:?}");
         assert!(caught[0] >= 0.4, "{name}: {caught:?}");
     }
@@ -83,26 +84,28 @@ fn a_rate_that_halves_a_ramp_and_a_burst_are_caught() {
 fn the_reason_says_what_happened_and_when() {
     let setting = ("fixed=80us,rate=1GB/s", 64, 4, 500);
     let found = judged(setting, "jitter=5%", 1, &halves);
-    let Some(Objection::LevelChanged { from_mbps, to_mbps, after_s }) = found.objection else { panic!("{found:?}") };
+    let Some(UnsteadyReason::LevelChanged { from_mbps, to_mbps, after_s }) = found.objection else {
+        panic!("{found:?}")
+    };
     assert!(from_mbps > to_mbps && (after_s - 0.25).abs() < 0.005, "{found:?}");
     let burst_seen = found.burst.unwrap();
     assert!((burst_seen.burst_mbps / burst_seen.sustained_mbps - 2.0).abs() < 0.05, "{burst_seen:?}");
     let slope = judged(setting, "jitter=5%", 1, &ramp).objection.unwrap();
-    assert!(matches!(slope, Objection::Slope { gain } if (0.25..0.4).contains(&gain)), "{slope:?}");
+    assert!(matches!(slope, UnsteadyReason::Slope { gain } if (0.25..0.4).contains(&gain)), "{slope:?}");
     let dip = judged(setting, "jitter=5%", 1, &|at| if (0.45..0.6).contains(&at) { 0.2 } else { 1.0 });
     assert!(!dip.steady && dip.burst.is_none(), "{dip:?}");
 }
 
 #[test]
 fn what_cannot_be_told_is_not_held_against_a_run() {
-    // Two waves of 32 requests in all; and a run of ten steps.
+    // Only two waves of 32 requests; and a run of ten steps.
     let coarse = judged(("fixed=80us,rate=500MB/s,disks=32", 8192, 32, 60), "jitter=0", 1, &|_| 1.0);
     let short = judge(&Series { step_ns: 1_000_000, bytes: (0..10).collect() });
-    assert!(!coarse.told && coarse.steady && !short.told && short.steady);
+    assert!(!coarse.conclusive && coarse.steady && !short.conclusive && short.steady);
     assert!(judge(&Series::default()).steady);
 }
 
-/// Slow for the first fifth: the start is trimmed where nothing waits for a flush, and the rest is the run.
+/// Slow for the first fifth: the start is trimmed if nothing waits for a flush, and the rest counts as the run.
 #[test]
 fn a_slow_start_is_trimmed_where_trimming_is_right() {
     let start = |at: f64| if at < 0.2 { 0.3 } else { 1.0 };
@@ -128,7 +131,7 @@ fn a_slow_start_is_trimmed_where_trimming_is_right() {
     assert!((buffered.flush_share.unwrap() - 1.0 / 6.0).abs() < 0.01);
 }
 
-/// One disturbed run of three does not condemn a cell; two do, and it is never advised.
+/// One disturbed run of three does not make a cell unsteady; two do, and the cell is never advised.
 #[test]
 fn a_cell_is_what_most_of_its_runs_are() {
     let question = Question { bs: vec![Bytes(64 << 10), Bytes(1 << 20)], iodepth: vec![1], ..crate::built::question() };
@@ -152,7 +155,9 @@ fn a_cell_is_what_most_of_its_runs_are() {
     assert!(!two.cells[1].steady && two.cells[1].burst_mbps > two.cells[1].sustained_mbps);
     let unsteady = two.cells[1].unsteady.unwrap();
     assert_eq!((unsteady.unsteady_runs, unsteady.runs), (2, 3));
-    assert!(matches!(unsteady.objection, Objection::LevelChanged { from_mbps, to_mbps, .. } if from_mbps > to_mbps));
+    assert!(
+        matches!(unsteady.objection, UnsteadyReason::LevelChanged { from_mbps, to_mbps, .. } if from_mbps > to_mbps)
+    );
     assert_eq!(two.advice[0].settings.bs, Bytes(64 << 10));
     let is_one = |warning: &Warning| matches!(warning, Warning::NotSteady { cells: 1, of_cells: 2, .. });
     assert!(two.warnings.iter().any(is_one), "{:?}", two.warnings);

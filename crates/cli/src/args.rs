@@ -15,18 +15,18 @@ use crate::measuring_args::CommonArgs;
 use crate::run_args::RunArgs;
 use crate::values::{experiments, listed, one_target, parse, price, reached, settled, share, target_words};
 
-/// What values look like, for the end of a help text.
+/// The formats of values, for the end of a help text.
 pub const VALUES: &str = "Values:
   size   512, 4k, 4kb, 4KiB, 1m, 1MiB (binary); 4kB, 1MB (decimal)
   time   80us, 5ms, 2s, 2m, 2min; a bare number is seconds
   rate   500MB/s, 3.5GB/s (decimal); 500MiB/s, 500m (binary)
   range  4k-1m or 4KiB..1MiB: powers of two from the first to the last value
-  list   4k,64k,1m; ranges may stand in it
+  list   4k,64k,1m; may contain ranges
 
 Flags with fio's name and meaning: --rw, --rwmixread, --bs, --blocksize,
 --iodepth, --iodepth-batch, --numjobs, --ioengine, --direct, --sync, --rate,
 --rate-iops, --runtime, --size, --randseed, --fdatasync, --thinktime.
---iomem has fio's name and words of its own. All other flags are halfpower's.";
+--iomem has fio's name but its own values. All other flags are halfpower's.";
 
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HALFPOWER_COMMIT"), ")");
 
@@ -42,19 +42,19 @@ const LONG_VERSION: &str = concat!(
     env!("HALFPOWER_PROFILE")
 );
 
-/// What a line looks like, for the end of the whole help.
+/// Examples and exit codes, for the end of `halfpower --help`.
 const EXAMPLES: &str = "Examples:
   halfpower study /srv/data                      the main job, two minutes
   halfpower run /srv/data --rw randread --bs 4k --iodepth 32
-  halfpower run job.fio                          a job file of fio
+  halfpower run job.fio                          a fio job file
   halfpower sqlio -kR -s10 -frandom -b8 -o8 -t2 -LS /srv/data/file
   halfpower diskspd -b4K -d10 -o32 -t2 -r -w30 -L -Sh /srv/data/file
   halfpower study sim:win2k-atlas10k             a machine of the 2000 study, in seconds
   halfpower compare before.halfpower after.halfpower --fail-if 'read peak < -5%'
 
-Exit codes: 0 done, 1 a threshold that you set was crossed, 2 an error.";
+Exit codes: 0 done, 1 a --fail-if condition held or wrong data read, 2 an error.";
 
-const MORE: &str = "--help has all flags, values and examples.";
+const MORE: &str = "--help shows all flags, values and examples.";
 
 const STUDY_EXAMPLES: &str = "Examples:
   halfpower study                                this folder, two minutes
@@ -64,10 +64,10 @@ const STUDY_EXAMPLES: &str = "Examples:
 
 ";
 
-const WITNESS_EXAMPLES: &str =
-    "It answers requests, a line each, until its input ends. It opens no port, writes no file and measures nothing unasked; with --local and --share it also
-measures runs at its own end, on a file of its own there.
-docs/witness.md describes what it tells.
+const WITNESS_EXAMPLES: &str = "The witness answers requests, one per line, until its input ends. It acts
+only on request and opens no port. With --local or --share it also measures
+runs at its own end, on a file that it lays out there; without them it writes
+no file. docs/witness.md describes what it reports.
 
 Examples:
   halfpower study /mnt/share --far-end 'ssh server halfpower witness'
@@ -75,9 +75,8 @@ Examples:
   halfpower study smb://server/share --experiments network --far-end \\
     'ssh server halfpower witness --local /srv/share --share smb://localhost/share'";
 
-const IMPORT_EXAMPLES: &str =
-    "What a result does not tell is unknown in the study, and a result that no record can hold is named. Nothing is
-written where a file is broken.
+const IMPORT_EXAMPLES: &str = "A value that a result lacks stays unknown in the study. Results that do not
+fit a record are listed. If a file is broken, nothing is written.
 
 Examples:
   halfpower import fio-*.json -o before.halfpower
@@ -89,7 +88,7 @@ const RUN_EXAMPLES: &str = "Examples:
   halfpower run /srv/data --rw randread --bs 4k --iodepth 32
   halfpower run /srv/data --rw randrw --rwmixread 70 --bs 8k --threads 4 --percentiles 99.9,99.99
   halfpower run --filename data --rw randread --bs 4k --size 1G --runtime 5 --time_based
-  halfpower run job.fio                          docs/habits.md has all options of fio
+  halfpower run job.fio                          docs/habits.md lists all fio options
 
 ";
 
@@ -111,10 +110,10 @@ pub enum Command {
     /// Measure one workload once
     #[command(after_help = MORE, after_long_help = [RUN_EXAMPLES, VALUES].concat())]
     Run(RunArgs),
-    /// Read SQLIO's command line, and print in its layout
+    /// Run an SQLIO command line and print the result in SQLIO's layout
     #[command(disable_help_flag = true)]
     Sqlio(DialectArgs),
-    /// Read diskspd's command line, and print in its layout
+    /// Run a diskspd command line and print the result in diskspd's layout
     #[command(disable_help_flag = true)]
     Diskspd(DialectArgs),
     /// Print the runs of a study as commands, without measuring
@@ -136,7 +135,7 @@ pub enum Command {
     Import(ImportArgs),
     /// Fit a model to a study file; `study sim:FILE.toml` predicts with it
     Calibrate(CalibrateArgs),
-    /// Account for this machine on behalf of another halfpower (--far-end), over standard input and output
+    /// Report this machine's resource use to another halfpower (--far-end), over standard input and output
     #[command(after_help = WITNESS_EXAMPLES)]
     Witness(WitnessArgs),
     /// Write completions for shells, or man pages, into a folder
@@ -156,7 +155,7 @@ pub struct StudyArgs {
     /// Print the findings as JSON only
     #[arg(long)]
     pub json: bool,
-    /// Measure again although there is a study already, into a new file beside it
+    /// Measure again even if the study file exists, into a new file beside it
     #[arg(long)]
     pub again: bool,
     /// Replace the report even if halfpower did not make it; a study is never replaced
@@ -166,15 +165,15 @@ pub struct StudyArgs {
 
 #[derive(Debug, Args)]
 pub struct WitnessArgs {
-    /// Tell what processes of these names are charged, such as smbd or nfsd
+    /// Report the processor time of processes with these names, such as smbd or nfsd
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub processes: Vec<String>,
-    /// Measure in this folder where the other end asks for it: the folder that the share serves, past the share
+    /// Measure in this folder on request, bypassing the share; name the folder that the share serves
     ///
-    /// A file of the study's size is laid out there. It has no name, so nothing is left behind.
+    /// halfpower lays out a file of the study's size there. It has no name, so nothing is left behind.
     #[arg(long, value_name = "FOLDER")]
     pub local: Option<PathBuf>,
-    /// Measure through this share of this machine where the other end asks for it, such as smb://localhost/share
+    /// Measure through this share of this machine on request, such as smb://localhost/share
     #[arg(long, value_name = "ADDRESS", value_parser = share)]
     pub share: Option<ShareAddress>,
     /// Read user, password and domain of that share from this file; see `halfpower run --help`
@@ -184,10 +183,11 @@ pub struct WitnessArgs {
 
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
-    /// What to write: completions (bash, zsh, fish), man (a page for each command) or schema (of what --json prints)
+    /// What to write: completions (bash, zsh, fish), man (a page for each command) or schema (JSON schemas of --json
+    /// output)
     #[arg(value_enum)]
     pub what: Generated,
-    /// The folder, which is created where it is not there
+    /// Folder to write to; created if missing
     pub folder: PathBuf,
 }
 
@@ -200,7 +200,7 @@ pub enum Generated {
 
 #[derive(Debug, Args)]
 pub struct DialectArgs {
-    /// The words of that tool, as they stand after its name; none lists them
+    /// The tool's own arguments, as typed after its name; without any, list its options
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<OsString>,
 }
@@ -218,11 +218,12 @@ pub struct PlanArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Question")]
 pub struct QuestionArgs {
-    /// Folder, file, block device, share (smb://..., nfs://... or s3://...) or simulated target (sim:...); several paths are measured at once [default: .]
+    /// Folder, file, block device, share (smb://..., nfs://... or s3://...) or simulated target (sim:...); several
+    /// paths are measured at once [default: .]
     #[arg(value_name = "TARGET", help_heading = "Arguments", num_args = 0.., value_parser = target_words())]
     pub targets: Vec<Target>,
     #[arg(long, value_parser = experiments)]
-    #[arg(help = listed("Run these experiments, or all", Experiment::ALL) + " [default: sequential,random, and under mpirun hosts]")]
+    #[arg(help = listed("Run these experiments, or all", Experiment::ALL) + " [default: sequential,random; under mpirun also hosts]")]
     pub experiments: Option<std::vec::Vec<Experiment>>,
     /// Measure these directions
     #[arg(long, value_delimiter = ',', value_parser = parse::<Direction>, default_value = "read,write")]
@@ -230,15 +231,15 @@ pub struct QuestionArgs {
     /// Measure these block sizes, a range or a list [default: 4k-1m; 2k-1m for a simulated machine]
     #[arg(short, long, visible_alias = "blocksize", value_parser = halfpower_spec::bytes_axis)]
     pub bs: Option<std::vec::Vec<Bytes>>,
-    /// Measure these numbers of outstanding requests a thread, a range or a list
+    /// Measure these depths (outstanding requests per thread), a range or a list
     #[arg(short = 'o', long, value_parser = halfpower_spec::count_axis, default_value = "1..32")]
     pub iodepth: std::vec::Vec<u32>,
     /// Measure with these caches in use (SQLIO's Y, S, H and N)
     ///
-    /// device: O_DIRECT, only the device's cache takes part (direct is another word for it).
-    /// both: plain buffered I/O (or buffered). os: buffered and O_DSYNC. none: O_DIRECT and O_DSYNC, so that every
-    /// write is durable; this is SQLIO's N, while QEMU's cache=none is `device` here.
-    /// [default: device,both; device where the target has no page cache]
+    /// device (or direct): O_DIRECT, uses only the device's cache. both (or buffered): plain buffered I/O.
+    /// os: buffered with O_DSYNC. none: O_DIRECT with O_DSYNC, so every write is durable; this is SQLIO's N, while
+    /// QEMU's cache=none is `device` here.
+    /// [default: device,both; device if the target has no page cache]
     #[arg(long, value_delimiter = ',', value_parser = cache, conflicts_with_all = ["direct", "sync"])]
     pub cache: Vec<Cache>,
     #[command(flatten)]
@@ -255,7 +256,7 @@ pub struct QuestionArgs {
     /// Set the device's peak advertised performance, from its data sheet, such as 3.5GB/s
     #[arg(long, value_parser = parse::<Rate>)]
     pub peak: Option<Rate>,
-    /// Set the price of the target (of each member), in any currency, for the experiment price
+    /// Set the price of the target (or of each of its members) in any currency, for the experiment `price`
     #[arg(long, value_parser = price)]
     pub price: Option<f64>,
     /// Switch the device's write cache on or off for the study, and restore it afterwards
@@ -272,7 +273,7 @@ pub struct MemoryArgs {
     /// Run the threaded kernels with this many threads [default: one for each processor]
     #[arg(short, long, visible_alias = "numjobs", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Repeat each kernel this often [default: at least 3 times, and for up to 15 seconds]
+    /// Repeat each kernel this often [default: 3 to 7 times, as fits into about 15 seconds]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
     /// Seed the order of runs
@@ -285,16 +286,17 @@ pub struct MemoryArgs {
 
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// Folder, file, block device, several of them, share (smb://..., nfs://... or s3://...) or simulated target (sim:...)
+    /// Folder, file, block device, several of them, share (smb://..., nfs://... or s3://...) or simulated target
+    /// (sim:...)
     #[arg(default_value = ".", value_parser = target_words())]
     pub target: Target,
     /// Set the device's peak advertised performance, from its data sheet
     #[arg(long, value_parser = parse::<Rate>)]
     pub peak: Option<Rate>,
-    /// Read user, password and domain of an SMB server, or the keys of S3, from this file, whose mode must be 0600
+    /// Read user, password and domain for SMB, or keys for S3, from this file; its mode must be 0600
     #[arg(long, value_name = "FILE")]
     pub credentials: Option<PathBuf>,
-    /// Ask this server for the bucket of s3://BUCKET/PREFIX, such as http://server:9000
+    /// Use this server for s3://BUCKET/PREFIX, such as http://server:9000
     #[arg(long, value_name = "URL", value_parser = parse::<Endpoint>)]
     pub endpoint: Option<Endpoint>,
     /// Print JSON only
@@ -345,10 +347,10 @@ pub struct CalibrateArgs {
 pub struct ExportArgs {
     /// The study file
     pub study: PathBuf,
-    /// Choose the format: sqlio (SQLIO's trace), csv (one row a record), json (everything), fio (fio's json+)
+    /// Choose the format: sqlio (SQLIO's trace), csv (one row per record), json (everything), fio (fio's json+)
     #[arg(long, value_enum)]
     pub format: Format,
-    /// Write to this file instead of standard output (-); for fio, to a folder with one file a cell, as fio-plot reads it
+    /// Write to this file instead of standard output (-); for fio, to a folder with one file per cell, for fio-plot
     #[arg(short, long)]
     pub output: Option<PathBuf>,
     /// Replace a file that halfpower did not make; a study is never replaced
@@ -358,13 +360,13 @@ pub struct ExportArgs {
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// SQLIO's traces, fio's JSON (json or json+), diskspd's XML (-Rxml); which one it is is seen in the file
+    /// Result files: SQLIO traces, fio JSON (json or json+), diskspd XML (-Rxml); the format is detected
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Write the study to this file; a study is never replaced
     #[arg(short, long, value_name = "STUDY")]
     pub output: PathBuf,
-    /// Say what was measured, for all results [default: what the results name]
+    /// Name the target of all results [default: the target that the results name]
     #[arg(long, value_name = "NAME")]
     pub target: Option<String>,
 }
@@ -373,7 +375,7 @@ pub struct ImportArgs {
 pub struct SystemsArgs {
     /// Print this machine as TOML; edit a copy and study it with sim:FILE.toml
     pub name: Option<String>,
-    /// Simulate what was measured on the real machines and print each figure beside the published one
+    /// Simulate the papers' measurements and print each figure beside the published one
     #[arg(long, conflicts_with = "name")]
     pub reproduce: bool,
 }
@@ -387,12 +389,12 @@ pub enum Format {
 }
 
 impl CommandLine {
-    /// The command line in these words; a wrong one ends the process with what would do.
+    /// Parses these words. If they are invalid, prints the error with a tip and ends the process.
     pub fn read(words: &[OsString]) -> Self {
         Self::try_parse_from(words).unwrap_or_else(|error| crate::misread::taught(error, words).exit())
     }
 
-    /// The flags of `halfpower run` in words that another tool's line became; wrong ones end the process.
+    /// Parses the `halfpower run` words that another tool's line was translated to; invalid ones end the process.
     pub fn of_run(words: &[OsString]) -> RunArgs {
         let front: [OsString; 2] = ["halfpower".into(), "run".into()];
         let words: Vec<OsString> = front.iter().chain(words).cloned().collect();
@@ -404,7 +406,7 @@ impl CommandLine {
 }
 
 impl CommonArgs {
-    /// How requests to `target` are handed to the kernel: where there is one, or where the flags say.
+    /// How requests to `target` are handed to the kernel; `None` if no kernel is involved and no flag asks.
     pub fn issuing(&self, target: &Target) -> Option<Issuing> {
         let has_kernel = match target {
             Target::Path(_) | Target::Several(_) => self.engine != EngineName::Memory,
@@ -424,7 +426,7 @@ impl QuestionArgs {
     /// The target, with `--set` applied.
     ///
     /// # Errors
-    /// Where a setting cannot be, or several targets do not go together.
+    /// If a setting or the endpoint does not fit the target, or several targets cannot be combined.
     pub fn target(&self) -> Result<Target, ParseError> {
         reached(settled(one_target(&self.targets)?, &self.common.set)?, self.common.endpoint.as_ref())
     }

@@ -1,4 +1,4 @@
-//! Keeps studies under names, to compare later ones with: copies in the user's data folder.
+//! Keeps copies of studies under names in the user's data folder, as baselines for later comparisons.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use halfpower_record::StudyFile;
 
-/// Ends the name of each file.
+/// Extension of each file.
 const ENDING: &str = ".halfpower";
 
-/// Where a baseline lies, which has to be there.
+/// Path of the baseline `name`.
+///
+/// # Errors
+/// If there is no such baseline; the message lists those that exist.
 pub fn find(name: &str) -> Result<PathBuf> {
     let path = path(name)?;
     if path.exists() {
@@ -22,7 +25,10 @@ pub fn find(name: &str) -> Result<PathBuf> {
     bail!("there is no baseline `{name}`; there are: {}", known.join(", "))
 }
 
-/// Copies a study there as it is now, under a name that is not taken.
+/// Copies a study as it is now to a new baseline and returns its path.
+///
+/// # Errors
+/// If the name is invalid or taken, or the copy fails.
 pub fn save(study: &mut StudyFile, name: &str) -> Result<PathBuf> {
     let path = path(name)?;
     if path.exists() {
@@ -50,7 +56,7 @@ fn names() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The user's folder for data of programs (XDG Base Directory Specification), and in it ours.
+/// halfpower's baseline folder in the user's data folder (XDG Base Directory Specification).
 fn folder() -> Result<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use halfpower_spec::{Cache, ParseError};
 
-/// fio's way of saying which caches take part.
+/// fio's flags for the caches to use.
 #[derive(Debug, Args)]
 pub struct FioCacheArgs {
     /// Set --cache as fio does: 1 for O_DIRECT, 0 for buffered I/O
@@ -32,8 +32,8 @@ impl FioCacheArgs {
         self.direct.is_some() || self.sync.is_some()
     }
 
-    /// The setting that both flags mean together; `None` where neither is given. fio's defaults stand for one that is
-    /// missing: `--direct 0`, `--sync none`.
+    /// The setting that both flags mean together; `None` if neither is given. A missing flag has fio's default:
+    /// `--direct 0`, `--sync none`.
     ///
     /// # Errors
     /// For O_SYNC, which halfpower does not measure.

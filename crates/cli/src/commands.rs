@@ -1,4 +1,4 @@
-//! Holds one module for each command, and what they share: opening targets and writing output.
+//! Holds one module per command, and the code that they share: opening targets and writing output.
 
 pub mod calibrate;
 pub mod compare;
@@ -35,36 +35,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::measuring_args::CommonArgs;
 
-/// How long laying out a file may take for a single run.
+/// Longest time for laying out the file of a single run.
 const LAYOUT_OF_A_RUN: Nanos = Nanos(60_000_000_000);
 
-/// How long a file server may be silent where nothing else is said.
+/// Default for the longest silence of a file server.
 pub const SILENCE_OF_A_SERVER: Nanos = Nanos(30_000_000_000);
 
-/// What a command needs of a target.
+/// What a command needs from a target.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Purpose {
     /// Whether anything will be written to it.
     pub writes: bool,
     /// Bytes to use; `None` takes the default.
     pub size: Option<Bytes>,
-    /// Whether these lie in pieces over all of it.
+    /// Whether these bytes are spread in pieces over the whole target.
     pub spread: bool,
-    /// How long laying out its file may take.
+    /// Longest time for laying out its file.
     pub layout_limit: Nanos,
-    /// How the device's write cache is set for the whole command; `None` leaves it.
+    /// Setting of the device's write cache for the whole command; `None` leaves it unchanged.
     pub write_cache: Option<Switch>,
 }
 
 impl Purpose {
-    /// A single run, with the write cache as its study sets it.
+    /// The purpose of a single run; `write_cache` is its study's setting.
     pub fn of_run(common: &CommonArgs, writes: bool, write_cache: Option<Switch>) -> Self {
         Self { writes, size: common.size, spread: common.spread, layout_limit: LAYOUT_OF_A_RUN, write_cache }
     }
 }
 
-/// Makes the backend of a target; of one that several processes measure, this one's part, and whether another process of
-/// this computer has opened it before.
+/// Opens the backend of a target. If several processes measure it, `part` holds this process's part and whether another
+/// process on this machine has opened the target before.
 pub fn backend(
     target: &Target,
     common: &CommonArgs,
@@ -82,7 +82,7 @@ pub fn backend(
         host_part,
         drop_caches: common.drop_caches,
         engine: common.engine,
-        // No host writes what another one writes.
+        // Each host writes different data.
         seed: common.seed.wrapping_add(rank.wrapping_mul(0xD1B5_4A32_D192_ED03)),
         layout_limit: purpose.layout_limit,
         silence: common.timeout.unwrap_or(usual_silence(target)),
@@ -106,13 +106,13 @@ fn usual_silence(target: &Target) -> Nanos {
     if matches!(target, Target::Share(_)) { SILENCE_OF_A_SERVER } else { USUAL_SILENCE }
 }
 
-/// How a share is entered.
+/// Credentials and timeout for a share.
 pub fn access(address: &ShareAddress, credentials: Option<&Path>, silence: Nanos) -> Result<Access> {
     let credentials = Credentials::find(address, credentials)?;
     Ok(Access { credentials, timeout: Duration::from_nanos(silence.0) })
 }
 
-/// The target with the witness at its far end that the flags ask for.
+/// Adds the witness that `--far-end` asks for to the target.
 pub fn with_far_end(target: Box<dyn TargetBackend>, common: &CommonArgs) -> Result<Box<dyn TargetBackend>> {
     let Some(command) = &common.far_end else { return Ok(target) };
     if target.environment().capabilities.kind == TargetKind::Simulated {
@@ -126,12 +126,12 @@ fn spread(target: SimulatedTarget, purpose: &Purpose) -> Result<SimulatedTarget>
     Ok(if purpose.spread { target.spread()? } else { target })
 }
 
-/// Switches the device's write cache where that was asked, until the value is dropped.
+/// Switches the device's write cache if asked to; dropping the returned value restores it.
 pub fn switched_write_cache(backend: &mut dyn TargetBackend, position: Option<Switch>) -> Result<Option<WriteCache>> {
     let Some(switch) = position else { return Ok(None) };
     let simulated = backend.environment().capabilities.kind == TargetKind::Simulated;
     if simulated && backend.environment().device.is_some() {
-        // The machine was made with it.
+        // The simulated machine was created with this setting.
         return Ok(None);
     }
     let Some(device) = &mut backend.environment_mut().device else {
@@ -142,14 +142,14 @@ pub fn switched_write_cache(backend: &mut dyn TargetBackend, position: Option<Sw
     Ok(Some(held))
 }
 
-/// Calls `write` on standard output.
+/// Calls `write` with standard output, and flushes it.
 pub fn to_output(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     write(&mut out)?;
     Ok(out.flush()?)
 }
 
-/// The place for a file, looked at before any work is done for it. What a kill left unfinished beside it is removed.
+/// Checks the destination of a file before any work is done. Removes unfinished files of killed processes beside it.
 pub fn destination(path: &Path, form: Form, force: bool) -> Result<Destination, OutputError> {
     for removed in halfpower_output::sweep(path) {
         crate::tell::tell!("halfpower: removed {}, which a killed halfpower left unfinished", removed.display());
@@ -157,7 +157,7 @@ pub fn destination(path: &Path, form: Form, force: bool) -> Result<Destination, 
     Destination::new(path, form, force)
 }
 
-/// Whether the reader of our output has gone, as `head` does: that is no error.
+/// Whether the reader of our output closed the pipe, as `head` does; this is not an error.
 pub fn output_was_closed(error: &anyhow::Error) -> bool {
     let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| {

@@ -19,7 +19,7 @@ pub struct CompareArgs {
     /// The baseline, then the studies to compare with it; NAME= gives a file a shorter name
     #[arg(required = true, value_name = "[NAME=]STUDY", value_parser = named_study())]
     pub studies: Vec<NamedStudy>,
-    /// Compare with the baseline of this name, which --save has kept
+    /// Compare with the baseline that --save kept under this name
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
     /// Keep a copy of the study as a baseline of this name, in ~/.local/share/halfpower/baselines
@@ -39,19 +39,19 @@ pub struct CompareArgs {
     /// A condition is [sequential|random] [read|write|all] [both|os|device|none] [bs=SIZE] [iodepth=N] QUANTITY
     /// <|<=|>|>= LIMIT.
     ///
-    /// LIMIT is a change from A to B in percent of A (-5%), a difference B minus A with its sign (+200us, -100MB/s), or a
-    /// figure of B without one (50k, 2GB/s, 1.5ms).
+    /// LIMIT is a change from A to B in percent of A (-5%), a signed difference B minus A (+200us, -100MB/s), or an
+    /// unsigned figure of B itself (50k, 2GB/s, 1.5ms).
     ///
-    /// QUANTITY is one of: peak (throughput of the best common cell of a path); throughput, cost (charged processor
-    /// time a request) and p99 (of latency), each the mean over a path's common cells; iops (of the cell that has most in
-    /// A); half_power (n1/2, the block size at which half of a request's time is overhead, at each depth). With bs= or
-    /// iodepth= it is that of each cell they name; p50, and limits of throughput, cost and p99 that are no percentages,
-    /// need one of them.
+    /// QUANTITY is one of: peak (throughput of a path's best common cell); throughput, cost (charged processor time per
+    /// request) and p99 (99th percentile of latency), each the mean over a path's common cells; iops (of the cell with
+    /// the most in A); half_power (n1/2, the block size at which half of a request's time is overhead, at each depth).
+    /// With bs= or iodepth=, QUANTITY is that of each cell they name. p50 needs bs= or iodepth=; so do throughput, cost
+    /// and p99 if LIMIT is not in percent.
     ///
-    /// The condition is checked on every path (pattern, direction and cache setting), or cell, that it names. It holds if
-    /// it holds on one of them. The estimate must satisfy it. The 95% interval of a change must exclude zero, unless zero
-    /// satisfies the condition too; the 95% interval of a figure must satisfy it whole. Cells with a single run have no
-    /// confidence interval and never trigger the condition.
+    /// The condition is checked on every path (pattern, direction and cache setting), or cell, that it names, and holds
+    /// if one of them meets it: its estimate satisfies the condition; the 95% interval of a change excludes zero,
+    /// unless zero satisfies the condition too; all of the 95% interval of a figure satisfies the condition. Cells with
+    /// a single run have no confidence interval and never meet it.
     #[arg(long, value_name = "CONDITION", value_parser = parse::<Condition>, allow_hyphen_values = true)]
     pub fail_if: Vec<Condition>,
     /// Set the price of each study's system, to compare GB/$, KAPS/$ (random 8 KiB reads/s) and MAPS/$ (1 MiB reads/s)

@@ -1,4 +1,4 @@
-//! Finds out whether this process is alone, leads others on many hosts, or serves the one that leads.
+//! Determines whether this process measures alone, leads processes on many hosts, or serves the leading one.
 
 use std::net::ToSocketAddrs;
 use std::sync::atomic::AtomicBool;
@@ -14,61 +14,61 @@ use serde::{Deserialize, Serialize};
 use crate::commands::{Purpose, backend};
 use crate::measuring_args::CommonArgs;
 
-/// What processes have to have in common.
+/// Program and version, which all processes must have in common.
 const PROGRAM: &str = concat!("halfpower ", env!("CARGO_PKG_VERSION"), " (", env!("HALFPOWER_COMMIT"), ")");
 
-/// Who measures.
-pub enum Company {
-    /// This process.
+/// The processes that measure.
+pub enum Processes {
+    /// Only this process.
     Alone,
-    /// This process, and those that it leads.
+    /// This process and those that it leads.
     Leads(Lead),
 }
 
-/// A target that a command measures, by the flags that every process has.
-pub struct Asked<'a> {
-    /// Which.
+/// A target that a command measures, with the flags that all processes were started with.
+pub struct TargetRequest<'a> {
+    /// The target.
     pub target: Target,
-    /// How.
+    /// The flags about target and engine.
     pub common: &'a CommonArgs,
 }
 
-/// What process 0 tells the others of a target.
+/// Message in which process 0 tells the others about a target.
 #[derive(Serialize, Deserialize)]
-struct Told {
-    /// Which of the command's targets.
+struct TargetMessage {
+    /// Index of the target among the command's targets.
     nth: usize,
     purpose: Purpose,
-    /// What files are called that several of them open.
+    /// Part of the name of files that several processes open; unique to the study.
     word: String,
 }
 
-/// Who measures what the command asks for; `None` where this process served another one, and nothing is left to be done.
+/// The processes that carry out the command; `None` if this process served process 0 and is now done.
 ///
 /// # Errors
-/// Where a launcher started several processes that cannot speak to each other, or process 0 is gone.
-pub fn company(asked: &[Asked<'_>], stop: &AtomicBool) -> Result<Option<Company>> {
-    let Some(ranks) = halfpower_hosts::join()? else { return Ok(Some(Company::Alone)) };
+/// If a launcher started several processes that cannot communicate, or process 0 is gone.
+pub fn join_processes(asked: &[TargetRequest<'_>], stop: &AtomicBool) -> Result<Option<Processes>> {
+    let Some(ranks) = halfpower_hosts::join()? else { return Ok(Some(Processes::Alone)) };
     if ranks.rank() == 0 {
-        return Ok(Some(Company::Leads(Lead::new(ranks))));
+        return Ok(Some(Processes::Leads(Lead::new(ranks))));
     }
-    let mut open = |told: &serde_json::Value, turn: Turn| {
-        let told: Told = serde_json::from_value(told.clone()).map_err(|error| error.to_string())?;
-        let asked = asked.get(told.nth).ok_or_else(|| "was started with other flags than rank 0".to_string())?;
-        asked.open(&told, turn).map_err(|error| format!("{error:#}"))
+    let mut open = |reported: &serde_json::Value, turn: Turn| {
+        let reported: TargetMessage = serde_json::from_value(reported.clone()).map_err(|error| error.to_string())?;
+        let asked = asked.get(reported.nth).ok_or_else(|| "was started with other flags than rank 0".to_string())?;
+        asked.open(&reported, turn).map_err(|error| format!("{error:#}"))
     };
     halfpower_hosts::serve(ranks, PROGRAM, &mut open, stop)?;
     Ok(None)
 }
 
-impl Company {
-    /// Opens the `nth` target that the command was asked for, wherever it is measured from.
+impl Processes {
+    /// Opens the command's `nth` target on all hosts that measure it.
     ///
     /// # Errors
-    /// Where it cannot be opened, on any host; or layouts of hosts were asked for where there is one.
-    pub fn open(&self, nth: usize, asked: &Asked<'_>, purpose: Purpose) -> Result<Box<dyn TargetBackend>> {
+    /// If any host cannot open it, or flags for many hosts were given to a process that is alone.
+    pub fn open(&self, nth: usize, asked: &TargetRequest<'_>, purpose: Purpose) -> Result<Box<dyn TargetBackend>> {
         let Self::Leads(lead) = self else {
-            // Of a single process that a launcher started, all of the target is its part.
+            // A launcher may start a single process; its part is then the whole target, so the flags are valid.
             let flag = asked.common.of_hosts().filter(|_| !Launched::is_there(|name| std::env::var(name).ok()));
             if let Some(flag) = flag {
                 bail!(
@@ -81,10 +81,10 @@ impl Company {
             bail!("--write-cache {switch} switches a device of one host: leave it out of a study of many");
         }
         let word = format!("{:016x}", word_of_its_own());
-        let told = Told { nth, purpose, word };
-        let value = serde_json::to_value(&told)?;
+        let reported = TargetMessage { nth, purpose, word };
+        let value = serde_json::to_value(&reported)?;
         let mut open =
-            |_: &serde_json::Value, turn: Turn| asked.open(&told, turn).map_err(|error| format!("{error:#}"));
+            |_: &serde_json::Value, turn: Turn| asked.open(&reported, turn).map_err(|error| format!("{error:#}"));
         let mut target = HostsTarget::meet(lead, PROGRAM, &value, &mut open)?;
         if let Some(note) = asked.common.note_of_layout(lead.ranks().size()) {
             target.note(&note);
@@ -96,7 +96,7 @@ impl Company {
     }
 }
 
-/// That a launcher keeps processes to a part of the processors; `None` where they may use all.
+/// A note that the launcher binds processes to some of the processors; `None` if they may use all.
 fn note_of_binding(cpus: u32) -> Option<String> {
     let all = halfpower_os::processor::machine().len();
     (cpus > 0 && (cpus as usize) < all)
@@ -107,14 +107,14 @@ fn is_simulated(target: &Target) -> bool {
     matches!(target, Target::Simulated(_) | Target::System(_))
 }
 
-/// A number that no other study has.
+/// A random number, different for each study.
 fn word_of_its_own() -> u64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     RandomState::new().build_hasher().finish()
 }
 
-impl Asked<'_> {
-    fn open(&self, told: &Told, turn: Turn) -> Result<Opened> {
+impl TargetRequest<'_> {
+    fn open(&self, reported: &TargetMessage, turn: Turn) -> Result<Opened> {
         let Self { target, common } = self;
         let part = HostPart {
             rank: turn.rank,
@@ -122,7 +122,7 @@ impl Asked<'_> {
             layout: common.host_layout,
             interleave: common.interleave,
             reorder: common.reorder,
-            word: told.word.clone(),
+            word: reported.word.clone(),
         };
         if part.layout == HostLayout::Shared && !matches!(target, Target::Path(_)) {
             bail!("--host-layout shared takes one folder, file or device that all hosts see, and {target} is none");
@@ -130,11 +130,11 @@ impl Asked<'_> {
         if part.reorder && !matches!(target, Target::Path(_)) {
             bail!("--reorder takes one folder, file or device that all hosts see, and {target} is none");
         }
-        let target = backend(target, common, &told.purpose, Some((part, turn.is_beside_another)))?;
+        let target = backend(target, common, &reported.purpose, Some((part, turn.is_beside_another)))?;
         Ok(Opened { target, link: self.link() })
     }
 
-    /// The interface on the way to a file server.
+    /// The network interface that leads to the file server; `None` if there is none.
     fn link(&self) -> Option<HostLink> {
         let root = Root::live();
         match &self.target {

@@ -1,6 +1,6 @@
 //! Runs the command that a command line names and turns its outcome into an exit code.
 //!
-//! The program is `main.rs` and nothing else; this library is there so that fuzzers can feed it lines.
+//! `main.rs` only calls this library, so that fuzzers can call it too.
 
 mod args;
 mod baselines;
@@ -10,6 +10,7 @@ mod compare_args;
 mod hosts;
 mod measuring_args;
 mod misread;
+mod option_args;
 mod progress;
 mod run_args;
 mod run_progress;
@@ -26,15 +27,15 @@ use commands::outcome::WrongData;
 
 pub use understanding::understand;
 
-/// A finding crosses a threshold that the user set, or data were wrong.
+/// Exit code if a `--fail-if` condition holds or wrong data was read.
 const EXIT_CONDITION: u8 = 1;
-/// An error: bad input, or something that the system refused.
+/// Exit code for errors: bad input, or a refusal by the system.
 const EXIT_ERROR: u8 = 2;
 
-/// Carries out the line of these words, the program's own name first; the code to end with.
+/// Runs the command line `words`, which begins with the program's name, and returns the exit code.
 pub fn carry_out(words: &[OsString]) -> ExitCode {
-    // Whatever the command is: what a killed process left switched stays so no longer than to the next start.
-    // But for a witness: it is there to look.
+    // Every command first restores settings that a killed process left changed. A witness does not: it must change
+    // nothing on its machine.
     let mends = words.get(1).is_none_or(|command| command != "witness");
     mends
         .then(halfpower_os::mend_switched)
@@ -57,7 +58,7 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
 
 fn outcome(words: &[OsString]) -> anyhow::Result<()> {
     halfpower_os::interrupt::refuse_large_files_by_error()?;
-    // Before anybody prints a word that holds one.
+    // This check comes first, because later errors print the words.
     if let Some(shown) = words.iter().filter_map(|word| halfpower_spec::without_password(word.to_str()?)).next() {
         anyhow::bail!(
             "{shown}: an address must not hold a password, which others could see; put it into HALFPOWER_SMB_PASSWORD, or \

@@ -1,4 +1,4 @@
-//! Runs the library's one function on the words of the command line.
+//! Runs the library on the words of the command line.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,14 +1,14 @@
-//! Mends what clap says of a flag that it does not know: a suggestion that is far off is dropped, and a flag of fio named.
+//! Improves clap's error for an unknown flag: drops far-off suggestions and recognises flags of other tools.
 
 use std::ffi::OsString;
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Letters that may differ between a flag and what is suggested for it.
+/// Most letters that may differ between a flag and clap's suggestion for it.
 const MOST_EDITS: usize = 2;
 
-/// Flags of elbencho, hyperfine and others, several between spaces, and what does the same here.
+/// Flags of elbencho, hyperfine and others (separated by spaces), and what does the same here.
 const OF_OTHERS: &[(&str, &str)] = &[
     (
         "--read --write --randread --randwrite",
@@ -16,7 +16,7 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ),
     (
         "--rand --random --sequential",
-        "the order is part of --rw: `halfpower run --rw randread`; of a study --pattern random",
+        "the order is part of --rw: `halfpower run --rw randread`; a study has --experiments random or sequential",
     ),
     ("--warmup --warm-up", "a study finds and leaves out the warm-up by itself; `halfpower run` has --ramp-time 2s"),
     (
@@ -29,10 +29,10 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ("--block --block-size --blocks", "the block size is --bs 4k"),
     ("--timelimit --duration --time", "the time is --runtime 10s of run, --budget 2min of study"),
     ("--dry --dry-run", "`halfpower plan` prints the runs of a study without measuring"),
-    ("--hosts", "halfpower measures on this machine; start it on each, and compare the studies"),
+    ("--hosts", "to measure from many hosts, start halfpower with mpirun (docs/many-hosts.md)"),
 ];
 
-/// The error with what helps.
+/// Returns the error with a more helpful tip.
 pub fn taught(mut error: Error, words: &[OsString]) -> Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
@@ -43,7 +43,7 @@ pub fn taught(mut error: Error, words: &[OsString]) -> Error {
     {
         error.remove(ContextKind::SuggestedArg);
     }
-    // To be told of `--` helps nobody who misspelt a flag.
+    // clap's tip about `--` does not help with a misspelt flag.
     let trailing = |tips: &ContextValue| matches!(tips, ContextValue::StyledStrs(tips) if tips.iter().any(|tip| tip.to_string().contains("as a value")));
     if error.get(ContextKind::Suggested).is_some_and(trailing) {
         error.remove(ContextKind::Suggested);
@@ -64,7 +64,7 @@ pub fn taught(mut error: Error, words: &[OsString]) -> Error {
     error
 }
 
-/// Letters to put in, take out or change to make one word of the other.
+/// Levenshtein distance: letters to insert, delete or change to turn one word into the other.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,6 +1,6 @@
-//! Shows the progress of a study in three lines on the terminal; it shows nothing without a terminal.
+//! Shows the progress of a study in three lines on the terminal, or nothing without a terminal.
 //!
-//! Runs enter as they begin and end; the lines are drawn between runs alone, never inside the measured window.
+//! The lines are drawn only between runs, never inside the measured window.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,22 +12,22 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// The bar counts in thousandths of the study.
 const WHOLE: u64 = 1000;
-/// Columns of a line at most, and where the terminal does not say; what is longer is cut.
+/// Most columns of a line, also used if the terminal's width is unknown; longer lines are cut.
 const WIDTH: usize = 96;
 
 /// The lines of a running study.
 pub struct Progress {
     bar: ProgressBar,
-    story: Story,
+    story: StudyProgress,
 }
 
 impl Progress {
-    /// Lines for this question, beginning where the study file ends; `quiet` shows none.
+    /// Starts the lines for this question after the records already in `file`; `quiet` shows none.
     pub fn new(question: &Question, file: &StudyFile, quiet: bool) -> Result<Self> {
         let bar = ProgressBar::with_draw_target(Some(WHOLE), draw_target(quiet));
         let style = ProgressStyle::with_template("{bar:24} {prefix}\n{msg}").expect("the template is a constant");
         bar.set_style(style.progress_chars("━╸─"));
-        let mut story = Story::about(question);
+        let mut story = StudyProgress::about(question);
         let earlier = file.records()?;
         if !quiet && !earlier.is_empty() {
             crate::tell::tell!("Continuing after {} runs in {}.", earlier.len(), file.path().display());
@@ -38,7 +38,7 @@ impl Progress {
         Ok(Self { bar, story })
     }
 
-    /// Takes the lines away.
+    /// Removes the lines from the terminal.
     pub fn close(&self) {
         self.bar.finish_and_clear();
     }
@@ -54,7 +54,7 @@ impl Observer for Progress {
     fn ended(&mut self, record: &Record) {
         self.story.add(&record.run, record.mbps());
         if record.error_count() > 0 {
-            // It must not scroll by unseen.
+            // An error must stay visible above the lines.
             let kinds: Vec<&str> = record.errors.keys().map(String::as_str).collect();
             let kinds = kinds.join(", ");
             self.bar.println(format!("{} requests failed ({kinds}): {}", record.error_count(), record.run.workload));
@@ -62,17 +62,17 @@ impl Observer for Progress {
     }
 }
 
-/// What was found so far, as far as the lines tell it.
-struct Story {
+/// The results so far that the lines show.
+struct StudyProgress {
     sizes: Vec<Bytes>,
     cells: BTreeSet<Workload>,
     /// Sum and number of the throughputs of each cell's plain runs.
     mbps: BTreeMap<Workload, (f64, u32)>,
-    /// The fastest run of each direction that bypassed the page cache, or else of those that did not.
+    /// The fastest run of each direction, preferring runs that bypassed the page cache.
     best: BTreeMap<Direction, (bool, f64, Workload)>,
 }
 
-impl Story {
+impl StudyProgress {
     fn about(question: &Question) -> Self {
         Self { sizes: question.bs.clone(), cells: BTreeSet::new(), mbps: BTreeMap::new(), best: BTreeMap::new() }
     }
@@ -103,7 +103,7 @@ impl Story {
         format!("{percent:.0}%, run {run}, {cells} cell{plural} so far, {left}")
     }
 
-    /// The cell that is measured now, what it gave so far, and throughput over block size of its path and depth.
+    /// The cell being measured, its throughput so far, and a sparkline of throughput over block size.
     fn current(&self, run: &Run) -> String {
         let workload = run.workload;
         let pass = match run.pass {
@@ -119,7 +119,7 @@ impl Story {
         format!("{}  now {}{pass}{}", self.sparkline(&workload), words(&workload), self.rate(&workload))
     }
 
-    /// What the cell gave so far.
+    /// The cell's mean throughput so far; empty if it has none.
     fn rate(&self, workload: &Workload) -> String {
         self.mean(workload).map_or(String::new(), |mbps| format!(", {mbps:.0} MB/s so far"))
     }
@@ -128,7 +128,7 @@ impl Story {
         self.mbps.get(workload).map(|(sum, runs)| sum / f64::from(*runs))
     }
 
-    /// A bar for each block size of the study, on a scale from nothing to the largest; a dot where none was measured.
+    /// A bar for each block size of the study, on a scale from 0 to the largest; a dot for an unmeasured size.
     fn sparkline(&self, workload: &Workload) -> String {
         let means: Vec<Option<f64>> =
             self.sizes.iter().map(|bs| self.mean(&Workload { bs: *bs, ..*workload })).collect();
@@ -143,8 +143,8 @@ impl Story {
         if self.best.is_empty() {
             return String::new();
         }
-        let told = |(_, mbps, workload): &(bool, f64, Workload)| format!("{mbps:.0} MB/s ({})", words(workload));
-        format!("best {}", self.best.values().map(told).collect::<Vec<_>>().join("; "))
+        let reported = |(_, mbps, workload): &(bool, f64, Workload)| format!("{mbps:.0} MB/s ({})", words(workload));
+        format!("best {}", self.best.values().map(reported).collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -163,12 +163,12 @@ fn cut(line: &str) -> String {
     line.chars().take(line_width()).collect()
 }
 
-/// The share of its time that a study has spent; what is left only falls, so that it only rises.
+/// The share of its time that a study has spent. It only rises, because the time left only falls.
 fn spent_share(so_far: &SoFar) -> f64 {
     so_far.spent.0 as f64 / (so_far.spent.0 + so_far.left.0).max(1) as f64
 }
 
-/// Where lines of progress go: to the terminal, or nowhere, as where it cannot move its cursor.
+/// Where progress lines go: to the terminal, or nowhere if `quiet` or if the terminal cannot move its cursor.
 pub fn draw_target(quiet: bool) -> ProgressDrawTarget {
     let is_dumb = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
     if quiet || is_dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() }
@@ -190,9 +190,11 @@ mod tests {
         Run { experiment: None, workload, repeat: 0, pass, runtime: Nanos(1), seed: 1 }
     }
 
-    fn story() -> Story {
-        let mut story =
-            Story::about(&Question { bs: [4, 16, 64].map(|kib| Bytes(kib << 10)).into(), ..Question::about("/") });
+    fn story() -> StudyProgress {
+        let mut story = StudyProgress::about(&Question {
+            bs: [4, 16, 64].map(|kib| Bytes(kib << 10)).into(),
+            ..Question::about("/")
+        });
         story.add(&run(4, Cache::Device, Pass::Plain), 100.0);
         story.add(&run(64, Cache::Device, Pass::Plain), 700.0);
         story.add(&run(64, Cache::Device, Pass::Plain), 900.0);
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn the_best_is_the_disk_s_where_it_was_measured() {
         assert_eq!(story().best(), "best 900 MB/s (randread 64KiB, 8 deep, direct)");
-        assert_eq!(Story::about(&Question::about("/")).best(), "");
+        assert_eq!(StudyProgress::about(&Question::about("/")).best(), "");
     }
 
     #[test]
@@ -218,7 +220,7 @@ mod tests {
         let so_far = |runs, spent_ns, left_ns| SoFar { runs, spent: Nanos(spent_ns), left: Nanos(left_ns) };
         let text = story().counts(&so_far(143, 44_700_000_000, 75_300_000_000));
         assert_eq!(text, "37%, run 144, 3 cells so far, 1:16 left at most");
-        let last = Story::about(&Question::about("/")).counts(&so_far(0, 0, 0));
+        let last = StudyProgress::about(&Question::about("/")).counts(&so_far(0, 0, 0));
         assert_eq!(last, "0%, run 1, 0 cells so far, 0:00 left at most");
     }
 }

@@ -1,7 +1,7 @@
-//! Shows how far a single run is, in one line on the terminal; it shows nothing without a terminal.
+//! Shows the progress of a single run in one line on the terminal, or nothing without a terminal.
 //!
-//! A thread of its own draws the line twice a second. It asks the kernel what this process has moved, so that the
-//! measured window counts nothing for it.
+//! A separate thread draws the line twice a second. It takes the bytes from the kernel's account of this process, so
+//! that the measured window need not count for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,21 +13,21 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::progress::{draw_target, line_width};
 
-/// How often the line is drawn.
+/// Time between two drawings of the line.
 const TICK: Duration = Duration::from_millis(500);
-/// A run that is shorter is over before its line is read.
+/// Shortest run with a line; shorter ones end before anyone reads it.
 const SHORTEST: Nanos = Nanos(2_000_000_000);
-/// Where the kernel tells what this process has moved.
+/// The kernel's account of the bytes that this process moved.
 const OWN_IO: &str = "/proc/self/io";
 
-/// The line of a run, which goes away when this is dropped.
+/// The line of a run; dropping this removes it.
 pub struct RunProgress {
     over: Arc<AtomicBool>,
     drawing: Option<JoinHandle<()>>,
 }
 
 impl RunProgress {
-    /// A line for `workload` over `runtime`; none where `quiet`, or where the run is short.
+    /// Starts a line for `workload` over `runtime`; none if `quiet` or if the run is short.
     pub fn of(workload: &Workload, runtime: Nanos, quiet: bool) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let target = draw_target(quiet || runtime < SHORTEST);
@@ -39,7 +39,7 @@ impl RunProgress {
         bar.set_style(style.progress_chars("━╸─"));
         let (cell, seen) = (workload.to_string(), Arc::clone(&over));
         let work = move || draw(&bar, &cell, runtime, &seen);
-        // Without a thread there is no line, and the run goes on.
+        // If the thread cannot start, the run goes on without a line.
         let drawing = std::thread::Builder::new().name("progress".to_string()).spawn(work).ok();
         Self { over, drawing }
     }
@@ -50,7 +50,7 @@ impl Drop for RunProgress {
         self.over.store(true, Ordering::Relaxed);
         if let Some(drawing) = self.drawing.take() {
             drawing.thread().unpark();
-            // A panic there was told by itself.
+            // A panic in the thread has already printed its message.
             drawing.join().ok();
         }
     }
@@ -80,7 +80,7 @@ fn line(share: f64, runtime: Nanos, cell: &str, mbps: Option<f64>) -> String {
     format!("{:3.0}% of {:.0} s  {rate}{cell}", 100.0 * share, runtime.seconds())
 }
 
-/// Bytes that this process has had read from and written to storage; `None` where the kernel does not say.
+/// Bytes that this process has read from and written to storage; `None` if the kernel does not say.
 fn moved_bytes() -> Option<u64> {
     let text = std::fs::read_to_string(OWN_IO).ok()?;
     let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());

@@ -1,6 +1,6 @@
-//! Says a sentence to whoever started the program.
+//! Prints a message to standard error.
 
-/// As `eprintln!`, but where nobody listens any more (a closed pipe) the sentence is lost and the program goes on.
+/// Like `eprintln!`, but if standard error is closed, the message is lost and the program goes on.
 macro_rules! tell {
     ($($words:tt)*) => {{
         use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Understands a command line as far as that goes without measuring: each is read, or refused in a sentence.
+//! Parses a command line as far as possible without measuring, for fuzzers.
 
 use std::ffi::OsString;
 
@@ -7,11 +7,11 @@ use clap::Parser;
 use crate::args::{Command, CommandLine};
 use crate::commands::question::{command_of, question};
 
-/// Asks of these words, without the program's name, all that can be asked without measuring or writing: as a line of
-/// ours, and as a line of each tool whose lines we read.
+/// Parses these words (without the program's name) as a halfpower line and as a line of each supported tool, without
+/// measuring or writing.
 ///
 /// # Panics
-/// Where a line of another tool is refused without a sentence; fuzzers look for that and for any other panic.
+/// If a line of another tool is refused without a message. Fuzzers look for this and any other panic.
 pub fn understand(words: &[OsString]) {
     ask(words);
     for translated in [

@@ -1,24 +1,23 @@
-//! Parses the values of flags that need more than a type's own parser, and words their help.
+//! Parses flag values that need more than their type's own parser, and builds help texts that list choices.
 
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use halfpower_spec::{
-    Bytes, Endpoint, EngineName, Experiment, Nanos, ParseError, Several, ShareAddress, ShareProtocol, Target,
-    VolumeLayout,
+    Bytes, Endpoint, EngineName, Experiment, ParseError, Several, ShareAddress, ShareProtocol, Target, VolumeLayout,
 };
 
 pub fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {
     text.parse()
 }
 
-/// A help text that ends with the words to choose from.
+/// A help text that ends with the list of choices.
 pub fn listed(what: &str, words: &[impl std::fmt::Display]) -> String {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     format!("{what}: {}", words.join(", "))
 }
 
-/// The engines that can be chosen; the others come with their targets.
+/// The engines that a user can choose; the others follow from the target.
 pub fn engines_of_storage() -> Vec<EngineName> {
     let comes_with_its_target = [EngineName::Null, EngineName::Simulated, EngineName::Memory];
     let others = |engine: &EngineName| !comes_with_its_target.contains(engine) && !engine.is_of_a_share();
@@ -29,7 +28,7 @@ fn target(text: &str) -> Result<Target, ParseError> {
     Target::parse(text, system_text)
 }
 
-/// Reads a target; a path need not be UTF-8.
+/// Parses a target; a path need not be UTF-8.
 pub fn target_words() -> impl TypedValueParser<Value = Target> {
     OsStringValueParser::new().try_map(|word| match word.to_str() {
         Some(text) => target(text),
@@ -37,7 +36,7 @@ pub fn target_words() -> impl TypedValueParser<Value = Target> {
     })
 }
 
-/// Whether a word is a unit that was parted from its number.
+/// Whether a word is a unit, separated by mistake from its number.
 fn is_unit(word: &Path) -> bool {
     const UNITS: [&str; 20] = [
         "us", "ms", "s", "sec", "seconds", "m", "min", "minutes", "h", "hours", "k", "kb", "kib", "mb", "mib", "g",
@@ -46,7 +45,7 @@ fn is_unit(word: &Path) -> bool {
     word.to_str().is_some_and(|word| UNITS.contains(&word.to_lowercase().as_str()))
 }
 
-/// Several paths as one target, each for itself; a single target as it is.
+/// Combines several paths into one target with the layout `each`; returns a single target as it is.
 pub fn one_target(targets: &[Target]) -> Result<Target, ParseError> {
     let [first, rest @ ..] = targets else { return Ok(Target::Path(PathBuf::from("."))) };
     if rest.is_empty() {
@@ -72,15 +71,15 @@ pub fn one_target(targets: &[Target]) -> Result<Target, ParseError> {
     Ok(Target::Several(Several { volume_layout: VolumeLayout::Each, members, chunk: Several::USUAL_CHUNK }))
 }
 
-/// A target with settings of `--set`.
+/// Applies the settings of `--set` to a target.
 pub fn settled(target: Target, settings: &[String]) -> Result<Target, ParseError> {
     settings.iter().try_fold(target, |target, setting| target.with(setting))
 }
 
-/// The target with the server that `--endpoint` names, or else the environment, where it is a bucket that names none.
+/// Fills in the S3 server of a bucket: from `--endpoint`, or from the environment if the address names none.
 ///
 /// # Errors
-/// Where `--endpoint` is given and the target is no bucket, or the environment names what is no server.
+/// If `--endpoint` is given but the target is not a bucket, or the environment holds an invalid server.
 pub fn reached(target: Target, endpoint: Option<&Endpoint>) -> Result<Target, ParseError> {
     match (target, endpoint) {
         (Target::Share(address), Some(endpoint)) if address.protocol == ShareProtocol::S3 => {
@@ -96,10 +95,10 @@ pub fn reached(target: Target, endpoint: Option<&Endpoint>) -> Result<Target, Pa
     }
 }
 
-/// A share with the server that the environment names, where it is a bucket that names none.
+/// Fills in the S3 server from the environment if the share is a bucket whose address names none.
 ///
 /// # Errors
-/// Where the environment names what is no server.
+/// If the environment holds an invalid server.
 pub fn served(address: ShareAddress) -> Result<ShareAddress, ParseError> {
     if address.protocol != ShareProtocol::S3 || address.endpoint.is_some() {
         return Ok(address);
@@ -107,15 +106,7 @@ pub fn served(address: ShareAddress) -> Result<ShareAddress, ParseError> {
     Ok(ShareAddress { endpoint: halfpower_share::endpoint_of_environment()?, ..address })
 }
 
-/// A time that is microseconds where it has no unit.
-pub fn microseconds(text: &str) -> Result<Nanos, ParseError> {
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return text.parse();
-    }
-    format!("{text}us").parse().map_err(|error: ParseError| ParseError { text: text.to_string(), ..error })
-}
-
-/// A command that is not empty.
+/// Accepts any command that is not empty.
 pub fn far_end(text: &str) -> Result<String, ParseError> {
     if text.trim().is_empty() {
         return Err(ParseError::new(
@@ -127,7 +118,7 @@ pub fn far_end(text: &str) -> Result<String, ParseError> {
     Ok(text.to_string())
 }
 
-/// A share on a file server.
+/// Parses the address of a share on a file server.
 pub fn share(text: &str) -> Result<ShareAddress, ParseError> {
     match Target::parse(text, system_text)? {
         Target::Share(address) => Ok(address),
@@ -135,7 +126,7 @@ pub fn share(text: &str) -> Result<ShareAddress, ParseError> {
     }
 }
 
-/// A percentile, above 0 and below 100.
+/// Parses a percentile, above 0 and below 100.
 pub fn percentile(text: &str) -> Result<f64, ParseError> {
     match text.trim().trim_start_matches('p').parse::<f64>() {
         Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent),
@@ -143,7 +134,7 @@ pub fn percentile(text: &str) -> Result<f64, ParseError> {
     }
 }
 
-/// The TOML of a simulated machine: a shipped one's by its name, else a file's.
+/// Returns the TOML of a simulated machine: of a shipped one by its name, or else of a file.
 fn system_text(path: &Path) -> std::io::Result<String> {
     let shipped = halfpower_model::systems().iter().find(|system| Path::new(system.name) == path);
     match shipped {
@@ -155,7 +146,7 @@ fn system_text(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// A single size: several are for a study, or are drawn.
+/// Parses a single size; a list or range gets an error that points to `study` or `--bssplit`.
 pub fn one_size(text: &str) -> Result<Bytes, ParseError> {
     let between = text.find(['-', ',', ':', '/']).filter(|at| *at > 0);
     if let Some(at) = between.filter(|at| text[..*at].parse::<Bytes>().is_ok()) {
@@ -169,7 +160,7 @@ pub fn one_size(text: &str) -> Result<Bytes, ParseError> {
     }
 }
 
-/// Experiments by name; `all` is every one of them.
+/// Parses a list of experiments; `all` names every one.
 pub fn experiments(text: &str) -> Result<Vec<Experiment>, ParseError> {
     let mut experiments = halfpower_spec::list(text, |item| match item {
         "all" => Ok(Experiment::ALL.to_vec()),
@@ -197,7 +188,7 @@ pub fn price(text: &str) -> Result<f64, ParseError> {
     }
 }
 
-/// What each study's system costs.
+/// The price of each study's system, in the order of the studies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices(pub Vec<f64>);
 
@@ -205,7 +196,7 @@ pub fn prices(text: &str) -> Result<Prices, ParseError> {
     halfpower_spec::list(text, |item| price(item).map(|price| vec![price])).map(Prices)
 }
 
-/// A study that is named on the command line: `[NAME=]FILE`.
+/// A study on the command line: `[NAME=]FILE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedStudy {
     name: Option<String>,
@@ -214,13 +205,13 @@ pub struct NamedStudy {
 }
 
 impl NamedStudy {
-    /// As the user calls it: the name that was given, or the file.
+    /// The name that the user gave, or else the path.
     pub fn name(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.path.display().to_string())
     }
 }
 
-/// Reads `[NAME=]FILE`; a path need not be UTF-8, and a file that is there needs no name to have a `=` in its own.
+/// Parses `[NAME=]FILE`. A path need not be UTF-8; if a file exists under the whole word, its `=` separates no name.
 pub fn named_study() -> impl TypedValueParser<Value = NamedStudy> {
     OsStringValueParser::new().map(|word| {
         let named = word.to_str().and_then(|text| text.split_once('=')).filter(|_| !Path::new(&word).exists());

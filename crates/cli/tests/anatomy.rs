@@ -1,4 +1,4 @@
-//! Checks the section of `anatomy` against a golden one, from records with known phases.
+//! Checks the report section of `anatomy` against a golden file, from records with known phases.
 
 use std::collections::BTreeMap;
 use std::process::Command;

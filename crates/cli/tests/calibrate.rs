@@ -31,7 +31,7 @@ fn close(what: &str, found: f64, truth: f64) {
     assert!((found / truth - 1.0).abs() < 0.02, "{what}: {found}, the truth is {truth}");
 }
 
-/// Behind a shared limit that a single device reaches with large requests alone.
+/// A shared limit that a single device reaches only with large requests.
 const ONE: &str = "sim:fixed=200us,rate=400MB/s,shared=300MB/s";
 const FOUR: &str = "sim:fixed=200us,rate=400MB/s,shared=300MB/s,disks=4";
 
@@ -40,20 +40,23 @@ fn a_study_of_one_device_predicts_four_that_share_a_limit() {
     let folder = folder();
     let here = folder.path();
     said(&run(here, &["study", ONE, "--output", "one.halfpower", "--iodepth", "1,4", "--budget", "60s"]));
-    let told = said(&run(here, &["calibrate", "one.halfpower", "--shared", "-o", "mine.toml"]));
-    let next = told.lines().last().unwrap();
-    // 300 MB/s, to within what a run's last requests make of it.
-    assert!(["300", "301"].iter().any(|mbps| told.contains(&format!("devices share: {mbps} MB/s in reads"))), "{told}");
+    let reported = said(&run(here, &["calibrate", "one.halfpower", "--shared", "-o", "mine.toml"]));
+    let next = reported.lines().last().unwrap();
+    // 300 MB/s, up to the effect of a run's last requests.
+    assert!(
+        ["300", "301"].iter().any(|mbps| reported.contains(&format!("devices share: {mbps} MB/s in reads"))),
+        "{reported}"
+    );
     assert!(
         next.ends_with("halfpower study sim:mine.toml --set disks=4 --cache device --output mine-predicted.halfpower"),
-        "{told}"
+        "{reported}"
     );
     let text = std::fs::read_to_string(here.join("mine.toml")).unwrap();
     let fitted = halfpower_model::Fitted::with_constants(&text, &BTreeMap::new()).unwrap();
     close("shared", fitted.shared.read_mbps.unwrap(), 300.0);
     close("fixed", fitted.path["random-direct-read"].fixed_us, 200.0);
     assert!(text.lines().any(|line| line.starts_with("fixed_us = ") && line.contains("# fitted; ")), "{text}");
-    // The next command as it was told, and a run of each of four beside the truth.
+    // The command that was printed, and a run of four devices against the truth.
     let words: Vec<&str> = next.split("halfpower ").nth(1).unwrap().split(' ').collect();
     let predicted = json(here, &[&words[..], &["--budget", "60s", "--json"]].concat());
     assert_eq!(predicted["device"]["name"], "4 x device");
@@ -65,7 +68,7 @@ fn a_study_of_one_device_predicts_four_that_share_a_limit() {
     let names: Vec<&str> =
         predicted["levels"].as_array().unwrap().iter().map(|level| level["level"].as_str().unwrap()).collect();
     assert_eq!(names, ["shared path (read)", "shared path (write)", "device"]);
-    // Windows as of a study of the device itself, and not as long as the papers' disks need.
+    // Windows as in a study of the device itself, shorter than for the papers' disks.
     assert!(predicted["runs"].as_u64().unwrap() > 100, "{}", predicted["runs"]);
     for (bs, depth) in [("4KiB", "1"), ("64KiB", "1"), ("1MiB", "1")] {
         let rate = |target: &str, depth: &str, more: &[&str]| {
@@ -78,7 +81,7 @@ fn a_study_of_one_device_predicts_four_that_share_a_limit() {
     }
 }
 
-/// A ceiling in requests, and ways that were not measured alike: what is told of both can be used.
+/// With a ceiling in requests, and paths that were not all measured, the printed command still works.
 #[test]
 fn the_ceilings_that_were_seen_are_told_and_the_next_command_asks_for_what_is_known() {
     let folder = folder();
@@ -86,12 +89,12 @@ fn the_ceilings_that_were_seen_are_told_and_the_next_command_asks_for_what_is_kn
     let target = "sim:fixed=200us,rate=400MB/s,disks=16,iops=20000";
     let question = ["--rw", "read", "--experiments", "random,memory", "--budget", "60s"];
     said(&run(here, &[&["study", target], &question[..]].concat()));
-    let told = said(&run(here, &["calibrate", "study.halfpower", "-o", "mine.toml"]));
-    assert!(told.contains(" IOPS") && !told.contains("none seen"), "{told}");
-    let next = told.lines().last().unwrap().split("halfpower ").nth(1).unwrap();
+    let reported = said(&run(here, &["calibrate", "study.halfpower", "-o", "mine.toml"]));
+    assert!(reported.contains(" IOPS") && !reported.contains("none seen"), "{reported}");
+    let next = reported.lines().last().unwrap().split("halfpower ").nth(1).unwrap();
     let asks = "study sim:mine.toml --set disks=4 --experiments random --rw read --cache device";
     assert_eq!(next, format!("{asks} --output mine-predicted.halfpower"));
-    // As it stands, beside the study that it comes from.
+    // Unchanged, in the folder of the study that it comes from.
     said(&run(here, &[&next.split(' ').collect::<Vec<_>>()[..], &["--budget", "20s"]].concat()));
 }
 
@@ -100,14 +103,14 @@ fn half_of_a_study_predicts_the_other_half() {
     let folder = folder();
     let target = "sim:fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=3%,jitter=10%";
     said(&run(folder.path(), &["study", target, "--budget", "2m", "--rw", "read"]));
-    let told = said(&run(folder.path(), &["calibrate", "study.halfpower", "--check"]));
-    let median = told.lines().find_map(|line| line.split_once("the median error is ")).unwrap().1;
+    let reported = said(&run(folder.path(), &["calibrate", "study.halfpower", "--check"]));
+    let median = reported.lines().find_map(|line| line.split_once("the median error is ")).unwrap().1;
     let median: f64 = median.trim_end_matches(['%', '.']).parse().unwrap();
-    assert!(median < 10.0, "{told}");
-    assert!(told.contains("random direct read") && told.contains("Two runs of the same cell"), "{told}");
+    assert!(median < 10.0, "{reported}");
+    assert!(reported.contains("random direct read") && reported.contains("Two runs of the same cell"), "{reported}");
 }
 
-/// What was not fitted cannot be told: experiments about it say so, and a stripe's chunks are known.
+/// Experiments about values that were not fitted say so; a stripe's chunks are known.
 #[test]
 fn a_calibrated_device_leaves_out_what_its_study_cannot_tell() {
     let folder = folder();
@@ -116,7 +119,7 @@ fn a_calibrated_device_leaves_out_what_its_study_cannot_tell() {
     said(&run(here, &["calibrate", "s.halfpower", "-o", "mine.toml"]));
     let asked = |more: &[&str]| json(here, &[&["study", "sim:mine.toml", "--json"], more].concat());
     let all = asked(&["--experiments", "all", "--budget", "20m", "--price", "534", "--output", "one.halfpower"]);
-    let told = |findings: &Value, name: &str| -> (bool, String) {
+    let reported = |findings: &Value, name: &str| -> (bool, String) {
         let sections = findings["experiments"].as_array().unwrap();
         let section = sections.iter().find(|section| section["experiment"] == name).unwrap();
         (section["ran"].as_bool().unwrap(), section["notes"].to_string())
@@ -133,20 +136,20 @@ fn a_calibrated_device_leaves_out_what_its_study_cannot_tell() {
         ("allocation", "no file system"),
     ];
     for (name, reason) in reasons {
-        let (ran, notes) = told(&all, name);
+        let (ran, notes) = reported(&all, name);
         assert!(!ran && notes.contains(reason), "{name}: {ran} {notes}");
     }
-    assert!(told(&all, "price").0, "accesses at random are fitted");
+    assert!(reported(&all, "price").0, "accesses at random are fitted");
     let more =
         ["--set", "disks=2", "--experiments", "alignment,burst,mirror", "--budget", "20m", "--output", "two.halfpower"];
     let two = asked(&more);
-    let (ran, notes) = told(&two, "alignment");
+    let (ran, notes) = reported(&two, "alignment");
     assert!(ran && notes.contains("Only requests over the ends of chunks"), "{notes}");
     for row in two["alignment"].as_array().unwrap() {
         assert_eq!((row["bs_bytes"].as_u64(), row["pattern"].as_str()), (Some(65536), Some("sequential")), "{row}");
     }
     for (name, reason) in [("burst", "blocks that it gave before"), ("mirror", "nothing of copies")] {
-        let (ran, notes) = told(&two, name);
+        let (ran, notes) = reported(&two, name);
         assert!(!ran && notes.contains(reason), "{name}: {notes}");
     }
     for flags in [["--misalign", "512"], ["--streams", "2"]] {

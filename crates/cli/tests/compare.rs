@@ -1,4 +1,4 @@
-//! Checks that a comparison calls equal systems equal and unequal ones unequal.
+//! Checks that a comparison recognises equal and different systems.
 
 use std::path::Path;
 use std::process::Output;
@@ -58,7 +58,7 @@ fn compare(a: &Measured, b: &Measured) -> Comparison {
     halfpower_analyse::compare(&a.called("a"), &b.called("b")).unwrap()
 }
 
-/// A disk that varies by 3% from run to run; other seeds are other days of the same disk.
+/// A disk that varies by 3% from run to run; different seeds stand for different days.
 fn same_disk(seed: usize) -> String {
     format!("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=3%,seed={seed}")
 }
@@ -68,7 +68,7 @@ fn slower_disk(seed: usize) -> String {
     format!("fixed=88.889us,rate=450MB/s,disks=4,shared=1080MB/s,noise=3%,seed={seed}")
 }
 
-/// Of `pairs` pairs: how many of one system are called different, and of how many is a slower one called slower.
+/// Among `pairs` pairs: how many of the same system are called different, and how many slower ones are called slower.
 fn rates(pairs: usize) -> (usize, usize) {
     let (mut mistaken, mut found) = (0, 0);
     for pair in 0..pairs {
@@ -104,7 +104,7 @@ fn said(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// Study files in a folder: `a`, `b` (another day of the same disk), `slow` and `other` (of other settings).
+/// Study files in a folder: `a`, `b` (another day of the same disk), `slow` and `other` (different settings).
 fn files(names: &[&str]) -> TempDir {
     const GRID: [&str; 4] = ["--bs", "4KiB,32KiB,1MiB", "--iodepth", "1,4,16"];
     const OTHER_GRID: [&str; 4] = ["--bs", "8KiB", "--iodepth", "3"];
@@ -151,28 +151,28 @@ fn the_json_has_the_keys_that_the_method_page_documents() {
     let words = ["compare", "a", "slow", "--json", "--html", "page.html", "--price", "534,209", "--fail-if", "peak<0%"];
     let output = run(folder.path(), &words);
     assert_eq!(output.status.code(), Some(1));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((told["different"].as_bool(), told["a"]["name"].as_str()), (Some(true), Some("a")));
-    let cell = told["cells"].as_array().unwrap().iter().find(|cell| cell["mbps"]["p"].is_number()).unwrap();
+    let reported: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((reported["different"].as_bool(), reported["a"]["name"].as_str()), (Some(true), Some("a")));
+    let cell = reported["cells"].as_array().unwrap().iter().find(|cell| cell["mbps"]["p"].is_number()).unwrap();
     for key in ["a", "b", "percent", "low_percent", "high_percent", "p"] {
         assert!(cell["mbps"][key].is_number(), "{key}: {cell}");
     }
-    assert!(told["price"]["a"]["one_deep"]["maps"].is_number(), "{}", told["price"]);
+    assert!(reported["price"]["a"]["one_deep"]["maps"].is_number(), "{}", reported["price"]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let method = std::fs::read_to_string(root.join("docs/method/compare.md")).unwrap();
     let mut keys = Vec::new();
     for list in ["practical", "paths", "half_power", "cost", "price", "cells", "fail_if"] {
         keys.push(list.to_string());
-        collect(&told[list], &mut keys);
+        collect(&reported[list], &mut keys);
     }
-    keys.extend(told.as_object().unwrap().keys().cloned());
+    keys.extend(reported.as_object().unwrap().keys().cloned());
     let missing: Vec<&String> = keys.iter().filter(|key| !method.contains(&format!("`{key}`"))).collect();
     assert!(missing.is_empty(), "docs/method/compare.md does not explain {missing:?}");
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(page.len() < 2_500_000 && page.contains("B is slower"), "{} bytes", page.len());
 }
 
-/// The keys of all objects inside.
+/// Collects the keys of all nested objects.
 fn collect(value: &Value, keys: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().take(1).for_each(|item| collect(item, keys)),
@@ -195,8 +195,8 @@ fn more_studies_stand_beside_one_baseline() {
     assert!(rows("B again") >= 2 && rows("B again") == rows("C old"), "a row a path and study:\n{out}");
     assert!(out.lines().filter(|line| line.starts_with("  ")).all(|line| !line.ends_with("...")), "{out}");
 
-    let told: Value = serde_json::from_slice(&compare(&["--json"]).stdout).unwrap();
-    let comparisons = told["comparisons"].as_array().unwrap();
+    let reported: Value = serde_json::from_slice(&compare(&["--json"]).stdout).unwrap();
+    let comparisons = reported["comparisons"].as_array().unwrap();
     let letters: Vec<_> = comparisons.iter().map(|one| (&one["a"]["letter"], &one["b"]["letter"])).collect();
     assert_eq!(letters, [(&Value::from("A"), &Value::from("B")), (&Value::from("A"), &Value::from("C"))]);
     assert_eq!((&comparisons[0]["different"], &comparisons[1]["different"]), (&Value::from(false), &Value::from(true)));
@@ -212,7 +212,7 @@ fn more_studies_stand_beside_one_baseline() {
     }
 }
 
-/// Each table has as many cells in every row, and says its alignment below its heading.
+/// Each table has the same number of cells in every row, and an alignment row below its heading.
 #[test]
 fn markdown_has_whole_tables() {
     let folder = files(&["a", "slow"]);
@@ -270,9 +270,9 @@ fn a_difference_that_may_be_others_use_is_not_claimed() {
         !beside.cells.iter().any(|cell| cell.mbps.different || cell.latency_ns_p99.is_some_and(|p99| p99.different))
     );
     assert!(beside.paths.iter().all(|path| !path.throughput_mbps.different && !path.peak_mbps.different));
-    let told = beside.notes.iter().any(|note| matches!(note, Note::OthersUsedTheDisk { cells } if *cells > 0));
-    assert!(told, "{:?}", beside.notes);
-    // The slow one is slower than it seems beside a baseline that others slowed.
+    let reported = beside.notes.iter().any(|note| matches!(note, Note::OthersUsedTheDisk { cells } if *cells > 0));
+    assert!(reported, "{:?}", beside.notes);
+    // Other load slowed the baseline, so the slow study seems less slow than it is.
     let mut quick = quick;
     slow.findings.cells.iter_mut().for_each(|cell| cell.noise.foreign_share = None);
     others(&mut quick);
@@ -287,11 +287,11 @@ fn conditions_bound_figures_of_cells_too() {
         (output.status.code(), said(&output).1)
     };
     let text = run(folder.path(), &["compare", "a", "slow", "--json"]).stdout;
-    let told: Value = serde_json::from_slice(&text).unwrap();
+    let reported: Value = serde_json::from_slice(&text).unwrap();
     let is = |cell: &&Value| {
         cell["bs_bytes"] == 4096 && cell["iodepth"] == 16 && cell["pattern"] == "random" && cell["rw"] == "read"
     };
-    let cell = told["cells"].as_array().unwrap().iter().find(is).unwrap();
+    let cell = reported["cells"].as_array().unwrap().iter().find(is).unwrap();
     let iops = cell["mbps"]["b"].as_f64().unwrap() * 1e6 / 4096.0;
     let (above, below) = ((iops * 1.3).round(), (iops * 0.7).round());
     let (code, err) = holds(&format!("random read bs=4k iodepth=16 iops < {above}"));
@@ -312,12 +312,12 @@ fn two_studies_of_price_are_compared_by_price() {
         assert!(run(here, &words).status.success());
     }
     let words = ["compare", "win2k-atlas10k", "win2k-fireball", "--price", "534,209"];
-    let told: Value =
+    let reported: Value =
         serde_json::from_slice(&run(here, &[&words[..], &["--json", "--html", "page.html"]].concat()).stdout).unwrap();
-    assert_eq!((told["different"].as_bool(), told["cells"].as_array().map(Vec::len)), (Some(false), Some(0)));
-    let one_deep = |study: &str| told["price"][study]["one_deep"]["kaps_per_price"].as_f64().unwrap();
-    assert!((one_deep("a") / 0.197 - 1.0).abs() < 0.05 && (one_deep("b") / 0.316 - 1.0).abs() < 0.05, "{told}");
-    assert_eq!(told["price"]["missing"].as_array().map(Vec::len), Some(0), "{}", told["price"]);
+    assert_eq!((reported["different"].as_bool(), reported["cells"].as_array().map(Vec::len)), (Some(false), Some(0)));
+    let one_deep = |study: &str| reported["price"][study]["one_deep"]["kaps_per_price"].as_f64().unwrap();
+    assert!((one_deep("a") / 0.197 - 1.0).abs() < 0.05 && (one_deep("b") / 0.316 - 1.0).abs() < 0.05, "{reported}");
+    assert_eq!(reported["price"]["missing"].as_array().map(Vec::len), Some(0), "{}", reported["price"]);
     let text = said(&run(here, &words)).0.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("have no cell in common. Prices are.") && text.contains("KAPS"), "{text}");
     assert!(std::fs::read_to_string(here.join("page.html")).unwrap().contains("KAPS"));
@@ -357,7 +357,7 @@ fn bad_input_gets_one_clear_sentence() {
     assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), before);
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use super::*;
 

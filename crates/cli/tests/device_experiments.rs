@@ -1,4 +1,4 @@
-//! Checks the experiments on a single device whose truth is known.
+//! Checks the experiments on a single device with known behaviour.
 
 use crate::page::golden;
 use crate::studied::study;
@@ -30,7 +30,7 @@ fn the_caches_of_four_disks_show_the_ceiling_of_their_bus() {
     let link = levels.iter().find(|level| level["level"] == "controller and link (read)").expect("a measured level");
     close(figure(link, "rap_mbps"), 98.5, 0.03);
     assert!(link["source"].as_str().unwrap().contains("of what the PCI lets through"), "{link}");
-    // A request at random moves the arm; one that was read before or ahead waits for the bus alone.
+    // A random request moves the arm; a request already in the disk's cache only waits for the bus.
     let us = |hit: &str| {
         let small = findings["hits"].as_array().unwrap().iter().filter(|row| row["bs_bytes"] == 8192);
         figure(small.clone().find(|row| row["hit"] == hit).unwrap(), "latency_ns_p50") / 1e3
@@ -49,7 +49,7 @@ fn the_fixed_time_of_a_disk_of_constants_is_found_by_subtraction() {
     assert!(answer.contains("nothing before the medium is known to answer"), "{answer}");
 }
 
-/// Files lay 12 KiB off the chunks of the stripes of 1998; here the requests do, in files that begin with a chunk.
+/// In 1998, files were 12 KiB off the stripe's chunks; here the requests are, in files that begin with a chunk.
 #[test]
 fn requests_over_the_ends_of_chunks_are_two_and_slower() {
     let machine = "sim:nt4-ultrawide,disks=4";
@@ -67,19 +67,19 @@ fn requests_over_the_ends_of_chunks_are_two_and_slower() {
     };
     let (habit, _) = rows_of(machine);
     for iodepth in [1, 8] {
-        // As the machine's habit was, and that habit undone.
+        // The machine's default placement, and the corrected one.
         close(figure(&reads(&rows, 12 << 10, iodepth), "mbps"), figure(&reads(&habit, 0, iodepth), "mbps"), 0.02);
         let half = figure(&reads(&rows, 32 << 10, iodepth), "mbps") / figure(&reads(&rows, 0, iodepth), "mbps");
         close(figure(&reads(&rows, 32 << 10, iodepth)["of_aligned"], "value"), half, 0.001);
     }
-    // The paper has 15 to 20%; deep ones fill the bus in both ways.
+    // The paper has 15 to 20%; deep requests fill the bus either way.
     let of_aligned = |iodepth| figure(&reads(&rows, 12 << 10, iodepth)["of_aligned"], "high");
     assert!(of_aligned(1) < 1.0 / 1.15 && of_aligned(8) < 0.98, "{} {}", of_aligned(1), of_aligned(8));
     golden(&page, "alignment", "alignment");
 }
 
-/// Tables 9 and 10 of the study of 2000: random reads of 8 KB a second, the price of each, and MB for a dollar. (Its MAPS
-/// are of 1,000,000 bytes at the outer edge's rate; here whole MiB are read anywhere.)
+/// Tables 9 and 10 of the study of 2000: random reads of 8 KB a second, the price of each, and MB for a dollar. (Its
+/// MAPS are of 1,000,000 bytes at the outer edge's rate; here whole MiB are read anywhere.)
 #[test]
 fn the_papers_disks_buy_what_they_bought() {
     for (name, price, kaps, each, mb_per_price) in
@@ -125,7 +125,7 @@ fn four_bands_are_found_where_they_are() {
     let span = figure(&zones[3], "to_bytes");
     let mut begins = 0.0;
     for (zone, rate) in zones.iter().zip(rates) {
-        // The places that are looked at are a 32nd of the disk apart.
+        // The measured places are 1/32 of the disk apart.
         assert!((figure(zone, "from_bytes") - begins).abs() <= span / 32.0, "{zone}, {begins}");
         close(figure(zone, "mbps"), rate, 0.03);
         begins += span * rate / rates.iter().sum::<f64>();

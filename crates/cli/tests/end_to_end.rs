@@ -1,4 +1,4 @@
-//! Checks the program end to end, on simulated and on real targets.
+//! Checks the program end to end, on simulated and real targets.
 
 use std::fs;
 use std::path::Path;
@@ -136,10 +136,10 @@ fn exports_are_whole() {
 }
 
 /// Findings and page.
-type Told = (Vec<u8>, Vec<u8>);
+type TargetMessage = (Vec<u8>, Vec<u8>);
 
 /// The report's data must not depend on when or in how many parts a study was made.
-fn told(folder: &Path) -> Told {
+fn reported(folder: &Path) -> TargetMessage {
     let findings = run(folder, &["report", "study.halfpower", "--json"]).stdout;
     (findings, fs::read(folder.join("study.html")).unwrap())
 }
@@ -152,14 +152,14 @@ fn kept(folder: &Path) -> usize {
     file.records().unwrap().len()
 }
 
-/// What the long study tells where nothing breaks it off, and its runs.
-static WHOLE: LazyLock<(Told, usize)> = LazyLock::new(|| {
+/// Report of the uninterrupted long study, and its number of runs.
+static WHOLE: LazyLock<(TargetMessage, usize)> = LazyLock::new(|| {
     let folder = folder();
     assert!(run(folder.path(), &LONG).status.success());
-    (told(folder.path()), kept(folder.path()))
+    (reported(folder.path()), kept(folder.path()))
 });
 
-/// Ends the long study by `signal` when it has kept some records, and takes it up again.
+/// Ends the long study by `signal` after some records, and resumes it.
 fn broken_off(signal: &str) {
     let (whole, all) = &*WHOLE;
     let broken = folder();
@@ -175,7 +175,7 @@ fn broken_off(signal: &str) {
     let kept = kept(broken.path());
     assert!(kept > 0 && kept < *all, "{kept} of {all} runs were kept");
     assert!(run(broken.path(), &LONG).status.success());
-    assert!(*whole == told(broken.path()), "the report depends on the interruption");
+    assert!(*whole == reported(broken.path()), "the report depends on the interruption");
     assert_eq!(names(broken.path()), ["study.halfpower", "study.html"]);
 }
 
@@ -262,7 +262,7 @@ fn bad_input_gets_one_clear_sentence_and_leaves_nothing() {
 
 #[test]
 fn a_folder_that_may_not_be_written_is_refused() {
-    // Root writes everywhere but here.
+    // Even root cannot write here.
     let output = run(folder().path(), &["study", "/proc"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));

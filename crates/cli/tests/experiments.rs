@@ -1,4 +1,4 @@
-//! Checks what the report says of each experiment on simulated targets, whose truth is known.
+//! Checks the report of each experiment on simulated targets with known behaviour.
 
 use crate::page::golden;
 use crate::studied::study;
@@ -12,7 +12,7 @@ fn a_disk_without_tracks_is_one_zone() {
         (zones.len(), zones[0]["from_bytes"].as_u64(), zones[0]["to_bytes"].as_u64()),
         (1, Some(0), Some(1 << 30))
     );
-    // One at a time, a request of 1 MiB takes 80 us and 1 MiB at 500 MB/s.
+    // A single request of 1 MiB takes 80 us plus the transfer at 500 MB/s.
     let truth = 1_048_576.0 / (80.0 + 1_048_576.0 / 500.0);
     assert!((zones[0]["mbps"].as_f64().unwrap() / truth - 1.0).abs() < 0.02, "{zones:?}, {truth}");
     golden(&page, "zones", "zones");
@@ -43,7 +43,7 @@ fn engines_on_a_disk_differ_by_the_depth_they_can_keep() {
     golden(&page, "engines", "engines");
 }
 
-/// One disk that serves in order of submission: streams share it without loss, and random readers take their turns.
+/// A disk that serves in order of submission: streams share it without loss, and random readers get their turns.
 #[test]
 fn streams_of_a_disk_without_places_share_it_and_readers_take_their_turns() {
     let (findings, page) = study("sim:fixed=80us,rate=500MB/s,noise=1%", "streams", &[]);

@@ -11,7 +11,7 @@ fn study(target: &str, experiment: &str, more: &[&str]) -> (Value, String) {
     study_for("2s", target, experiment, more)
 }
 
-/// The same in runs of this length.
+/// Like [`study`], with runs of this length.
 fn study_for(runtime: &str, target: &str, experiment: &str, more: &[&str]) -> (Value, String) {
     let folder = TempDir::new().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_halfpower"))
@@ -42,8 +42,8 @@ fn near(found: f64, truth: f64, within: f64) {
     assert!((found / truth - 1.0).abs() <= within, "{found}, and {truth} is true");
 }
 
-/// Of the machine of 2000 the parts are known: 12 us a call, 4.7 and 5.7 us a KiB copied, and a transfer of 64 KiB for
-/// all that is read ahead or written behind (50 us and 0.48 or 0.5 us a KiB), which a direct request pays as well.
+/// The costs of the 2000 machine are known: 12 us per call, 4.7 and 5.7 us per KiB copied, and transfers of 64 KiB for
+/// read-ahead and writeback (50 us plus 0.48 or 0.5 us per KiB), which also apply to direct requests.
 #[test]
 fn the_page_cache_of_the_machine_of_2000_is_taken_apart() {
     let (findings, page) = study("sim:win2k-atlas10k", "buffered", &[]);
@@ -56,7 +56,7 @@ fn the_page_cache_of_the_machine_of_2000_is_taken_apart() {
         let kib = (50.0 - 12.0) / (copy_us + transfer_us / 64.0 - direct_us);
         near(figure(terms, "break_even_bytes"), kib * 1024.0, 0.02);
     }
-    // Writes of half a page read it first; whole pages run at the disk's speed.
+    // Writes of half a page first read the page; whole pages run at the disk's speed.
     let written = |bs: u64| {
         figure(
             rows(&findings, "buffered", &[("rw", "write".into()), ("buffered", true.into()), ("bs_bytes", bs.into())])
@@ -88,9 +88,9 @@ fn a_disk_without_a_page_cache_says_so() {
     assert_eq!(findings["experiments"][0]["notes"][0], "A simulated disk has no page cache.");
 }
 
-/// The disk of the machine of 2000 turns in 6 ms; a durable write has missed its place by the time the next one comes,
-/// and waits for it to come round. By its study it stays at 10 MB/s without the write cache (Fig 13), and writes 22.5 with
-/// it; the machine made of parts gives these to 12%.
+/// The disk of the 2000 machine rotates in 6 ms. After a durable write, the next one has missed its place and waits for
+/// a rotation. In the paper it reaches 10 MB/s without the write cache (Fig 13) and 22.5 MB/s with it; the simulated
+/// machine agrees within 12%.
 #[test]
 fn durable_writes_wait_for_the_platter_and_share_the_wait() {
     let (findings, page) = study("sim:win2k-atlas10k", "durability", &[]);
@@ -113,7 +113,7 @@ fn durable_writes_wait_for_the_platter_and_share_the_wait() {
     }
     let shares = [1, 4, 16, 64, 256].map(|writes| figure(&row("device", 4096, writes, None)["of_plain"], "value"));
     assert!(shares.is_sorted() && shares[0] < 0.1 && shares[4] > 0.6, "{shares:?}");
-    // So many writes share a flush that takes so long: the figures must add up to the rate.
+    // Writes that share a flush: the number and the flush time must give the rate.
     for writes in [1, 16, 256] {
         let row = row("device", 4096, writes, None);
         let each_ns = figure(&row, "latency_ns_p50") + figure(&row, "sync_ns_p50") / f64::from(writes);
@@ -122,7 +122,7 @@ fn durable_writes_wait_for_the_platter_and_share_the_wait() {
     golden(&page, "durability", "durability");
 }
 
-/// The machine of 2000 has two processors and a disk that keeps neither busy: one does as well, as the study saw.
+/// The 2000 machine has two processors, and its disk keeps neither busy: one is enough, as in the paper.
 #[test]
 fn a_second_processor_brings_a_single_disk_nothing() {
     let (findings, page) = study("sim:win2k-atlas10k", "processors", &[]);
@@ -138,7 +138,7 @@ fn a_second_processor_brings_a_single_disk_nothing() {
     golden(&page, "processors", "processors");
 }
 
-/// Processors that take 20 ms to find the place of a request are the limit: each brings 50 requests a second.
+/// Processors that need 20 ms per request are the limit: each gives 50 requests a second.
 #[test]
 fn a_second_processor_doubles_what_processors_limit() {
     let slow = ["--set", "host.lookup_us=20000"];
@@ -147,7 +147,7 @@ fn a_second_processor_doubles_what_processors_limit() {
     for (affinity, truth) in [("all", 100.0), ("one", 50.0)] {
         for row in rows(&findings, "processors", &[("affinity", affinity.into()), ("cache", "device".into())]) {
             near(figure(row, "iops"), truth, 0.05);
-            // A share of 0.7 of it is charged.
+            // 70% of it is charged.
             near(figure(row, "charged_us"), 14_000.0, 0.05);
         }
     }
@@ -155,7 +155,7 @@ fn a_second_processor_doubles_what_processors_limit() {
     assert!(answer.contains("random direct reads of 4 KiB by one thread get 50%"), "{answer}");
 }
 
-/// All three on a real folder: the rows hold what was moved, whatever the machine's speed.
+/// All three on a real folder: the rows hold the bytes moved, whatever the machine's speed.
 #[test]
 fn they_run_on_a_real_folder() {
     run_on_a_real_folder("20ms", &["--size", "64MiB", "--repeats", "2", "--budget", "20s"]);
@@ -168,7 +168,7 @@ fn run_on_a_real_folder(runtime: &str, more: &[&str]) {
     for (at, list) in ["buffered", "durability", "processors"].into_iter().enumerate() {
         let section = &findings["experiments"][at];
         if section["ran"] == false {
-            // Of a machine with one processor, say.
+            // For example on a machine with one processor.
             println!("{list} was skipped: {}", section["notes"]);
             continue;
         }
@@ -187,7 +187,7 @@ fn run_on_a_real_folder(runtime: &str, more: &[&str]) {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "what was laid out is removed");
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use super::*;
 

@@ -1,10 +1,10 @@
-//! Checks what the experiments say of the papers' machines, whose mechanisms are known.
+//! Checks the experiments on the papers' machines, whose mechanisms are known.
 
 use crate::page::golden;
 use crate::studied::study;
 
-/// Chung Fig. 18: three Atlas 10K disks scale, and the path that they share stops the fourth; random requests of 8 KiB
-/// never fill it.
+/// Chung Fig. 18: three Atlas 10K disks scale, and the shared path limits the fourth; random requests of 8 KiB never
+/// fill it.
 #[test]
 fn the_bus_that_four_disks_share_stops_the_fourth() {
     let (findings, page) =
@@ -16,7 +16,7 @@ fn the_bus_that_four_disks_share_stops_the_fourth() {
     golden(&page, "scaling", "scaling");
 }
 
-/// Chung Fig. 33: two deep, each arm of a mirror serves a request, and half of the pairs meet on one disk of a stripe.
+/// Chung Fig. 33: at depth 2, each arm of a mirror serves one request; on a stripe, half of the pairs fall on one disk.
 #[test]
 fn a_mirror_reads_with_both_arms() {
     let (findings, page) = study("sim:win2k-3ware6800", "mirror", &["--budget", "20m", "--set", "disks=2"]);
@@ -35,7 +35,7 @@ fn a_mirror_reads_with_both_arms() {
     golden(&page, "mirror", "mirror");
 }
 
-/// A file system that zeroes what a buffered file grows by: growing costs there, and nothing where the blocks are there.
+/// A file system that zeroes the extension of a buffered file: extending costs, and writing existing blocks does not.
 #[test]
 fn a_file_system_that_zeroes_on_extension_shows() {
     let (findings, page) = study("sim:nt4-ultrawide", "allocation", &["--budget", "20m", "--set", "disks=4"]);

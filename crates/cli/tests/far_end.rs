@@ -1,4 +1,4 @@
-//! Tests both ends' bill: a witness on this machine stands for the server's.
+//! Tests the account of both ends, with a witness on this machine in place of the server's.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -38,17 +38,17 @@ fn notes(run: &Value) -> Vec<String> {
 #[test]
 fn a_run_tells_what_the_far_end_spent() {
     let folder = with_data();
-    let told = measured(folder.path(), WITNESS, &[]);
-    let end = &told["far_end"];
-    assert!(end["span_ns"].as_u64() >= told["elapsed_ns"].as_u64(), "it holds the window: {end}");
+    let reported = measured(folder.path(), WITNESS, &[]);
+    let end = &reported["far_end"];
+    assert!(end["span_ns"].as_u64() >= reported["elapsed_ns"].as_u64(), "it holds the window: {end}");
     let busy = end["machine_ns"]["user"].as_u64().unwrap() + end["machine_ns"]["idle"].as_u64().unwrap();
     assert!(busy > 0 && end["processors"].as_u64() > Some(0), "{end}");
-    // On one machine the witness sees the very process that measures.
+    // On one machine, the witness sees the measuring process itself.
     let process = &end["processes"][0];
     assert!(process["name"] == "halfpower" && process["charged_ns"].as_u64() > Some(0), "{end}");
-    let at = &told["environment"]["far_end"];
+    let at = &reported["environment"]["far_end"];
     assert!(at["is_this_machine"] == true && at["idle_cores"].as_f64() >= Some(0.0), "{at}");
-    assert_eq!(at["machine"]["kernel"], told["environment"]["machine"]["kernel"]);
+    assert_eq!(at["machine"]["kernel"], reported["environment"]["machine"]["kernel"]);
     let text = run(folder.path(), &small(WITNESS));
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.contains("\n  far end     busy ") && text.contains("; halfpower charged "), "{text}");
@@ -57,10 +57,10 @@ fn a_run_tells_what_the_far_end_spent() {
 #[test]
 fn a_far_end_that_is_lost_ends_nothing() {
     let folder = with_data();
-    // The greeting, five times and a window at rest are eight answers.
-    let told = measured(folder.path(), &format!("{WITNESS} | sed -u 8q"), &[]);
-    assert!(told["far_end"].is_null() && told["ios"].as_u64() > Some(0));
-    let notes = notes(&told);
+    // The greeting, five clock readings and the idle window are eight replies.
+    let reported = measured(folder.path(), &format!("{WITNESS} | sed -u 8q"), &[]);
+    assert!(reported["far_end"].is_null() && reported["ios"].as_u64() > Some(0));
+    let notes = notes(&reported);
     let lost = notes.iter().filter(|note| note.contains("the far end is not asked again")).count();
     assert_eq!(lost, 1, "{notes:?}");
 }
@@ -82,7 +82,7 @@ fn a_far_end_that_is_none_is_refused_before_anything_is_measured() {
     assert!(planned.contains(" --far-end 'ssh a b'"), "a plan starts nothing: {planned}");
 }
 
-/// A study whose far end is lost in the middle: what it told until then is kept.
+/// If a study loses its far end, it keeps what the far end had reported.
 #[test]
 fn a_study_keeps_what_the_far_end_told() {
     let folder = with_data();
@@ -106,7 +106,7 @@ fn a_study_keeps_what_the_far_end_told() {
     assert_eq!(report.matches("is not asked again").count(), 1, "{report}");
 }
 
-/// A child that is ended with the test.
+/// A child process that ends with the test.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -116,10 +116,10 @@ impl Drop for Ended {
     }
 }
 
-/// A process of a name of its own that takes a part of a processor.
+/// A process with a unique name that uses part of a processor.
 fn burner(folder: &Path) -> Ended {
     let shell = folder.join("hp-burner");
-    // A copy could not be run while another test forks with it open for writing.
+    // A link instead of a copy: a copy cannot be executed while another test's fork holds it open for writing.
     std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
     let work = "while :; do i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; sleep 0.03; done";
     Ended(Command::new(shell).args(["-c", work]).spawn().unwrap())
@@ -130,7 +130,7 @@ fn schedstat_ns(process: u32) -> u64 {
     text.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use halfpower_lab::{Figure, judge};
 
@@ -143,7 +143,7 @@ mod lab {
         judge("processors", vec![figure], || Some(vec![bill_over_account()]));
     }
 
-    /// What a witness told of a burner's processor time, over what the scheduler says.
+    /// A burner's processor time by the witness, divided by the scheduler's figure.
     fn bill_over_account() -> f64 {
         let folder = folder();
         let burner = burner(folder.path());

@@ -1,4 +1,4 @@
-//! Checks what a user sees of faults: exit codes, the section on faults, and runs that end whatever happens.
+//! Checks what a user sees of faults: exit codes, the report's section on faults, and runs that always end.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -68,7 +68,7 @@ fn readers_without_room_are_refused() {
     assert!(stderr(&output).contains("--random-readers"), "{}", stderr(&output));
 }
 
-/// Threads that cannot get their stacks: a sentence, and never a hang.
+/// Threads that cannot get their stacks give an error, never a hang.
 #[test]
 fn little_address_space_ends_the_run() {
     let folder = folder();

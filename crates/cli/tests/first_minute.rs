@@ -1,4 +1,4 @@
-//! Types what a newcomer types: clumsy lines get a sentence that helps, and terminals of every kind are respected.
+//! Tests a newcomer's first commands: wrong lines get helpful errors, and output fits every kind of terminal.
 
 use std::process::{Command, Output, Stdio};
 
@@ -61,7 +61,7 @@ fn an_error_that_nobody_reads_is_still_an_error() {
     assert_eq!(child.wait().unwrap().code(), Some(2));
 }
 
-/// What the program prints on a terminal with so many columns.
+/// Output of the program on a terminal with `columns` columns.
 fn on_terminal(here: &TempDir, columns: u32, variables: &str) -> Option<String> {
     let program = env!("CARGO_BIN_EXE_halfpower");
     let line = format!("stty cols {columns} rows 50; {variables} '{program}' report s.halfpower");
@@ -98,7 +98,7 @@ fn a_run_that_is_interrupted_prints_what_there_is() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Its lanes are threads of their own: when they are there, the window is about to open.
+    // Lanes are separate threads; once they exist, the window is about to open.
     let tasks = format!("/proc/{}/task", child.id());
     while std::fs::read_dir(&tasks).is_ok_and(|tasks| {
         let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Checks that flags mean what their names mean in fio, and that both spellings of a setting make the same run.
+//! Checks that flags with fio's names mean the same as in fio, and that both spellings of a setting give the same run.
 
 use std::process::{Command, Stdio};
 

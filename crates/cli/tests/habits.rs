@@ -1,11 +1,11 @@
-//! Runs lines of fio, SQLIO and diskspd as they are written, and checks what they print and what the page says of them.
+//! Runs original lines of fio, SQLIO and diskspd, and checks their output and `docs/habits.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Runs a line in `folder`; its words stand between spaces.
+/// Runs a line in `folder`; spaces separate its words.
 fn output(folder: &Path, line: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_halfpower"))
         .args(line.split_whitespace())
@@ -22,7 +22,7 @@ fn printed(folder: &Path, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A folder on the disk that holds the build, which takes direct I/O where tmpfs does not.
+/// A folder on the build's disk, which supports direct I/O; tmpfs may not.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -240,7 +240,7 @@ fn sizes_are_drawn_and_bytes_and_requests_are_counted_as_they_were() {
     let figure = |record: &Value, key: &str| record[key].as_f64().unwrap();
     let mean = figure(&drawn, "bytes") / figure(&drawn, "ios");
     assert!((mean / 19456.0 - 1.0).abs() < 0.1, "{mean} bytes a request");
-    // Each request takes the time of its own size: the mean lies between those of the two sizes, in their shares.
+    // Each request takes the time of its size, so the mean is the weighted mean of both sizes.
     let small = record(here.path(), &format!("{line} --bs 4k"));
     let large = record(here.path(), &format!("{line} --bs 64k"));
     let ns = |record: &Value| 2e9 / figure(record, "ios");
@@ -248,7 +248,7 @@ fn sizes_are_drawn_and_bytes_and_requests_are_counted_as_they_were() {
     let longest = |record: &Value| figure(&record["latency_ns"], "max");
     assert!((longest(&drawn) / longest(&large) - 1.0).abs() < 0.01 && longest(&small) < longest(&large));
 
-    // On a file the bytes are those that were moved, through every engine.
+    // On a file, the record has the bytes moved, with every engine.
     for engine in ["sync", "io_uring", "libaio", "mmap"] {
         let cache = if engine == "mmap" { "both" } else { "device" };
         let line = format!(
@@ -262,7 +262,7 @@ fn sizes_are_drawn_and_bytes_and_requests_are_counted_as_they_were() {
         assert!(bytes % 4096.0 == 0.0 && bytes > 4096.0 * ios && bytes < 32768.0 * ios, "{engine}: {reads}");
         assert_eq!(figure(&moved, "bytes"), bytes + figure(writes, "bytes"), "{engine}");
     }
-    // In a study it stands beside the cells, under its name.
+    // In a study, such a run is listed separately from the cells, under its name.
     printed(here.path(), "plan sim:fixed=1ms --output s.halfpower");
     output(here.path(), "run sim:fixed=1ms --rw randread --bssplit 4k:64k --runtime 1s --output s.halfpower");
     let report = printed(here.path(), "report s.halfpower");
@@ -335,9 +335,9 @@ fn a_folder_in_memory_is_studied_buffered_and_its_reads_count() {
     let line =
         format!("study {} --size 64MiB --bs 4k,64k --iodepth 1 --budget 2s --output s --json", memory.path().display());
     let output = output(here.path(), &line);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
-    if !told.contains("takes no direct I/O") {
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{reported}");
+    if !reported.contains("takes no direct I/O") {
         return crate::program::skip("/dev/shm takes direct I/O, so it is no tmpfs");
     }
     let study: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -114,7 +114,7 @@ fn sizes_that_were_drawn_are_no_single_size() {
     text(&["plan", "sim:fixed=1ms", "--output", &study]);
     let sizes = "4k/60:64k/40,8k";
     run(&["run", "sim:fixed=1ms", "--rw", "randrw", "--bssplit", sizes, "--runtime", "1s", "--output", &study]);
-    let told = "--bssplit 4KiB/60:64KiB/40,8KiB/100";
+    let reported = "--bssplit 4KiB/60:64KiB/40,8KiB/100";
     for (format, name) in [("sqlio", &trace), ("fio", &path("fio.json"))] {
         fs::write(name, text(&["export", &study, "--format", format])).unwrap();
         let back = path(&format!("{format}.halfpower"));
@@ -124,7 +124,7 @@ fn sizes_that_were_drawn_are_no_single_size() {
         assert_eq!(workload["options"]["bssplit"], "4KiB/60:64KiB/40,8KiB/100", "{format}: {workload}");
         assert_eq!(workload["bs"], 65536);
         let report = text(&["report", &back]);
-        assert!(report.contains(told), "{format}: {report}");
+        assert!(report.contains(reported), "{format}: {report}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tries to overwrite files and devices that somebody else relies on.
+//! Tries to overwrite files and devices in use.
 
 use std::fs;
 use std::io::Read;
@@ -13,7 +13,7 @@ use crate::program::skip;
 
 const BYTES: u64 = 16 << 20;
 
-/// A folder with a file `img` of bytes that are not halfpower's.
+/// A folder with a foreign file `img`.
 fn image() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let image = folder.path().join("img");
@@ -58,8 +58,8 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         let _ = done(Command::new("losetup").args(["--detach", &self.0]));
-        // The kernel lets go when the last one closes it: another test's mount namespace may hold a copy of a mount
-        // for as long as it lasts.
+        // The kernel detaches the device after the last close; another test's mount namespace may hold a copy of the
+        // mount until then.
         let attached = Path::new("/sys/block").join(self.0.trim_start_matches("/dev/")).join("loop");
         let given_up = Instant::now() + Duration::from_secs(60);
         while attached.exists() && Instant::now() < given_up {
@@ -90,7 +90,7 @@ fn the_file_of_a_mounted_loop_device_is_refused_until_it_is_let_go() {
     };
     fs::create_dir(here.join("mounted")).unwrap();
     let before = fs::read(&image).unwrap();
-    // Attached alone is a use too: what is mounted elsewhere cannot be seen.
+    // An attached device counts as in use, because mounts in other namespaces are invisible.
     refused(here, &writes("img", &[]), &format!("holds the data of the loop device {}", device.0));
     assert!(fs::read(&image).unwrap() == before);
     if let Err(why) = done(Command::new("mount").arg(&device.0).arg(here.join("mounted"))) {
@@ -103,12 +103,12 @@ fn the_file_of_a_mounted_loop_device_is_refused_until_it_is_let_go() {
         refused(here, &writes(name, &[]), "is mounted at");
         refused(here, &["study", name, "--overwrite", "--budget", "5s"], "is mounted at");
     }
-    // Another loop device on the same file is no way around it.
+    // A second loop device on the same file is refused too.
     let second = Loop::over(&image).unwrap();
     refused(here, &writes(&second.0, &[]), "is mounted at");
     drop(second);
     assert_eq!(fs::read_to_string(here.join("mounted/letter")).unwrap(), "dear");
-    // It may be read.
+    // Reading is allowed.
     let read = output(here, &["run", "img", "--rw", "read", "-d", "100ms", "--engine", "sync"]);
     let said = String::from_utf8_lossy(&read.stderr);
     assert!(read.status.success() || said.contains("never written"), "{said}");

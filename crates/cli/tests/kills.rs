@@ -1,6 +1,6 @@
-//! Kills studies, runs and reports at random moments, and looks for what was lost and what is left behind.
+//! Kills studies, runs and reports at random moments, and checks for lost records and leftovers.
 //!
-//! `HALFPOWER_KILLS=1000` makes as many kills as that; `HALFPOWER_KILL_SEED` begins with another seed.
+//! `HALFPOWER_KILLS=1000` sets the number of kills; `HALFPOWER_KILL_SEED` sets the seed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,11 +12,11 @@ use halfpower_record::{Record, StudyFile};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Kills where nobody asks for another number.
+/// Default number of kills.
 const KILLS: u32 = 60;
-/// Where notes of what is switched lie.
+/// Folder of the notes about changed settings.
 const NOTES: &str = "/var/lib/halfpower";
-/// What a study of a real folder is asked: all that lays out files, switches something or starts threads.
+/// Experiments of a study of a real folder: all that lay out files, change settings or start threads.
 const EXPERIMENTS: [&str; 8] = [
     "sequential,random",
     "buffered,allocation",
@@ -28,7 +28,7 @@ const EXPERIMENTS: [&str; 8] = [
     "all",
 ];
 
-/// What was killed, and how often.
+/// Counts of kills by kind.
 #[derive(Default)]
 struct Tally {
     kills: BTreeMap<&'static str, u32>,
@@ -47,7 +47,7 @@ fn begin(folder: &Path, words: &[&str]) -> Child {
 }
 
 fn records(path: &Path) -> Vec<Record> {
-    // A reader waits for the record that is being committed; a killed writer's journal is rolled back.
+    // A reader waits for a commit in progress; a killed writer's journal is rolled back.
     StudyFile::open(path).unwrap_or_else(|error| panic!("{error}")).records().unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -58,20 +58,20 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Notes that the process left of what it switched.
+/// Notes that the process left about settings that it changed.
 fn notes_of(process: u32) -> Vec<String> {
     let Ok(folder) = fs::read_dir(NOTES) else { return Vec::new() };
     let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     names.filter(|name| name.contains(&format!("-{process}-"))).collect()
 }
 
-/// Ends the process after a random time: whether it was still at work, and its records shortly before.
+/// Kills the process after a random time; returns whether it was still running, and its records shortly before.
 fn kill(mut child: Child, longest_ms: u64, study: &Path, dice: &mut Xoshiro256PlusPlus) -> (bool, Vec<Record>) {
     std::thread::sleep(Duration::from_millis(dice.random_range(0..longest_ms)));
     let acknowledged = if study.exists() { records(study) } else { Vec::new() };
     std::thread::sleep(Duration::from_micros(dice.random_range(0..20_000)));
     let ended = child.try_wait().unwrap();
-    // Whoever was not killed had nothing to complain of, but that an experiment cannot be made on its target.
+    // A process that ended by itself must have succeeded, or refused an experiment on its target.
     if ended.is_some_and(|status| !matches!(status.code(), Some(0 | 1))) {
         let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
         assert!(said.contains("nothing was measured"), "{ended:?}: {said}");
@@ -81,7 +81,7 @@ fn kill(mut child: Child, longest_ms: u64, study: &Path, dice: &mut Xoshiro256Pl
     (ended.is_none(), acknowledged)
 }
 
-/// Kills studies of one question, each going on with the last one's file, then looks for what the next start leaves.
+/// Kills studies of one question, each resuming the last one's file, then checks that the next start cleans up.
 fn kill_one_study(kills: u32, tally: &mut Tally, dice: &mut Xoshiro256PlusPlus) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (here, study) = (folder.path(), folder.path().join("study.halfpower"));
@@ -127,7 +127,7 @@ fn kill_reports(here: &Path, study: &Path, tally: &mut Tally, dice: &mut Xoshiro
     assert!(fs::read(study).unwrap() == before, "a reader changed the study");
 }
 
-/// The next start of any command mends what was left. Here it is a report, or a list where there is no study yet.
+/// Checks that the next start of any command cleans up: here a report, or a list if there is no study yet.
 fn look_for_what_is_left(here: &Path, processes: &[u32]) {
     let words: &[&str] = if here.join("study.halfpower").exists() {
         &["report", "study.halfpower", "--html", "study.html"]
@@ -146,7 +146,7 @@ fn look_for_what_is_left(here: &Path, processes: &[u32]) {
     }
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use super::*;
 

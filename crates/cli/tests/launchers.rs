@@ -1,10 +1,10 @@
-//! Tests that a program without MPI, started many times over by a launcher, says how to get it.
+//! Tests that a program without MPI, started several times by a launcher, says how to get MPI.
 
 use std::path::Path;
 
 use crate::program;
 
-/// What one of several processes says, and how many files it wrote.
+/// Exit code and error output of one of several processes, and the number of files it wrote.
 fn started_by(program: &Path, variables: &[(&str, &str)], words: &[&str]) -> (Option<i32>, String, usize) {
     let folder = program::folder();
     let output = program::of(program, folder.path(), words).envs(variables.iter().copied()).output().unwrap();

@@ -1,7 +1,7 @@
-//! Checks that study files of earlier releases open, report the figures of their day and resume.
+//! Checks that study files of earlier releases open, give the same figures as then, and resume.
 //!
 //! `fixtures/layout-N.halfpower` was written by the release that introduced layout N, and `layout-N.figures` holds the
-//! numbers of its `report --json`, one a line. `layout-N-interrupted.halfpower` is a study that SIGINT stopped, and
+//! numbers of its `report --json`, one per line. `layout-N-interrupted.halfpower` is a study that SIGINT stopped, and
 //! `layout-N-resumed.figures` holds the numbers after the same release had resumed it.
 
 use std::fs;
@@ -65,7 +65,7 @@ fn numbers(value: &Value, found: &mut Vec<f64>) {
     }
 }
 
-/// Every figure of that release is among the figures of this one, under whatever key; microseconds may be nanoseconds.
+/// Asserts that every figure of that release is among this one's, under any key; microseconds may be nanoseconds.
 fn assert_same_figures(study: &Path, figures: &str) {
     let mut ours = Vec::new();
     let report = halfpower(&["report", study.to_str().unwrap(), "--json"]);

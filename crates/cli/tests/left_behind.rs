@@ -1,4 +1,4 @@
-//! Ends halfpower in every way, and looks for what it leaves switched.
+//! Ends halfpower in every way, and checks that no setting stays changed.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::program::{folder, skip};
 
-/// Where notes of what is switched lie.
+/// Folder of the notes about changed settings.
 const NOTES: &str = "/var/lib/halfpower";
 
 fn begin(folder: &Path, words: &[&str]) -> Child {
@@ -16,7 +16,7 @@ fn begin(folder: &Path, words: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-/// The note that a process keeps of its trace instance.
+/// The note that a process keeps about its trace instance.
 fn note_of(process: u32) -> Option<String> {
     let names = fs::read_dir(NOTES).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     names.into_iter().find(|name| name.starts_with(&format!("tracing-halfpower-{process}-")))
@@ -37,14 +37,14 @@ fn a_trace_instance_of_a_killed_run_is_removed_by_the_next_start_of_any_command(
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    // Another start does not touch what a living one holds.
+    // Another start does not touch the settings of a running process.
     let other = begin(folder.path(), &["systems"]).wait_with_output().unwrap();
     let instance = note.strip_prefix("tracing-").unwrap();
     assert!(!String::from_utf8_lossy(&other.stderr).contains(instance));
     std::thread::sleep(Duration::from_millis(300));
     run.kill().unwrap();
     run.wait().unwrap();
-    // Other tests start commands too, and any of these mends what it finds first.
+    // Other tests also start commands, and any of them may clean up first.
     for _ in 0..100 {
         let next = begin(folder.path(), &["systems"]).wait_with_output().unwrap();
         assert!(next.status.success());

@@ -1,4 +1,4 @@
-//! Tests the crate as its users see it, in one program, which links once.
+//! Tests the program from outside, as one test binary, so that it links once.
 
 mod anatomy;
 mod calibrate;

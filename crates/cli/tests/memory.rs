@@ -31,7 +31,7 @@ fn the_commands_of_its_plan_are_runs_of_the_kernels() {
     );
     let line = plan.lines().find(|line| line.contains("--kernel memcpy")).expect("memcpy is planned");
     let words: Vec<&str> = line.split_whitespace().skip(1).chain(["--json"]).collect();
-    // The target is quoted where a shell would need it; a temporary folder is not.
+    // Targets are quoted only if a shell needs it; a temporary folder is not.
     let run: Value = serde_json::from_str(&halfpower(folder.path(), &words)).unwrap();
     assert_eq!((run["engine"].as_str(), run["errors"].as_u64()), (Some("memory"), Some(0)));
     assert_eq!(run["bytes"].as_u64().unwrap() % (8 << 20), 0);
@@ -50,7 +50,7 @@ fn a_simulated_system_has_none_and_says_so() {
     assert!(section["notes"][0].as_str().unwrap().contains("no memory that could be measured"), "{section}");
 }
 
-/// MB/s of each kernel by one thread, and of two.
+/// MB/s of each kernel with one thread, and with two.
 const TRUTH: [(Kernel, f64, f64); 10] = [
     (Kernel::Read, 975.0, 1500.0),
     (Kernel::Write, 550.0, 800.0),
@@ -63,7 +63,7 @@ const TRUTH: [(Kernel, f64, f64); 10] = [
     (Kernel::FileRead, 300.0, 520.0),
     (Kernel::FileWrite, 250.0, 400.0),
 ];
-/// What the loop alone takes a block, in nanoseconds: much, so that it shows where it is not taken off.
+/// Time of the empty loop per block, in nanoseconds; large, so that a missing subtraction shows.
 const LOOP_NS: f64 = 400_000.0;
 
 fn truth(kernel: Kernel, threads: u32) -> f64 {
@@ -71,7 +71,7 @@ fn truth(kernel: Kernel, threads: u32) -> f64 {
     if threads == 1 { *one } else { *two }
 }
 
-/// A run as this memory would give it; repeats differ by a percent to either side.
+/// The record of a run on this memory; repeats differ by 1% to either side.
 fn record(run: &Run) -> Record {
     let (threads, block) = (f64::from(run.workload.threads), run.workload.bs.0 as f64);
     let kernel = run.workload.options.kernel.unwrap();
@@ -123,7 +123,7 @@ fn record(run: &Run) -> Record {
     }
 }
 
-/// A study of that memory, as it would stand in its file.
+/// Writes a study of this memory to a file.
 fn known_study(folder: &Path) {
     let question = Question {
         experiments: vec![Experiment::Memory],
@@ -172,7 +172,7 @@ fn known_memory_is_found_again_and_told() {
     crate::page::golden(&page, "memory", "memory");
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Checks that a stop of the process shows as latency where requests come at a rate.
+//! Checks that stopping the process shows as latency in an open loop.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn a_stop_of_two_seconds_is_two_seconds_of_latency() {
     let record = stopped_run(&["--rate-iops", "1000"]);
     let latency_s = |key: &str| record["latency_ns"][key].as_f64().unwrap() / 1e9;
     assert!(latency_s("max") >= STOP.as_secs_f64() * 0.95, "{record}");
-    // Two in five requests should have come while it stood still, and waited up to two seconds, evenly.
+    // Two in five requests were due while it was stopped, and waited evenly up to two seconds.
     assert!(latency_s("p90") >= STOP.as_secs_f64() * 0.6, "{record}");
     assert!(record["ios"].as_u64().unwrap() >= 4_900, "each of them is accounted for: {record}");
 }

@@ -1,6 +1,6 @@
-//! Checks that the queries and scripts of `examples/` and fio-plot read what a study leaves.
+//! Checks that the queries and scripts of `examples/` and fio-plot read a study's files.
 //!
-//! Python with DuckDB, pandas, matplotlib and fio-plot is named by `HALFPOWER_PYTHON` (its interpreter).
+//! `HALFPOWER_PYTHON` names a Python interpreter with DuckDB, pandas, matplotlib and fio-plot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const DISK: &str = "sim:fixed=80us,rate=500MB/s,disks=4,noise=3%,seed=5";
 
-/// The python that has what `module` is, or the reason to skip, said aloud.
+/// The Python interpreter with `module`; `None` after printing why the test is skipped.
 fn python(module: &str) -> Option<PathBuf> {
     let python = PathBuf::from(std::env::var_os("HALFPOWER_PYTHON").unwrap_or_else(|| "python3".into()));
     let mut import = Command::new(&python);
@@ -32,7 +32,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
 
-/// What a program printed; it must succeed.
+/// Output of a program, which must succeed.
 fn said(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -110,7 +110,7 @@ fn fio_plot_draws_every_kind_of_chart_from_our_json() {
     let Some(python) = python("fio_plot") else { return };
     let (folder, _) = studied();
     halfpower(folder.path(), &["export", "study.halfpower", "--format", "fio", "--output", "fio"]);
-    // Which cells there are is the planner's choice; the two of greatest depth will do.
+    // The planner chooses the cells; the two of greatest depth are enough.
     let mut cells = exported(&folder.path().join("fio/device"), "randread");
     cells.sort_by_key(|(depth, _)| *depth);
     let [.., (other_depth, other), (depth, size)] = cells.as_slice() else { panic!("{cells:?}") };

@@ -1,4 +1,4 @@
-//! Tries to lose files of others, studies, pipes and devices to the outputs of every command.
+//! Tries to overwrite foreign files, studies, pipes and devices with the outputs of every command.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
@@ -19,7 +19,7 @@ fn done(folder: &Path, words: &[&str]) -> Output {
     output
 }
 
-/// What it says where it refuses.
+/// The error of a command, which must refuse.
 fn refused(folder: &Path, words: &[&str]) -> String {
     let output = run(folder, words);
     let said = String::from_utf8(output.stderr).unwrap();
@@ -82,7 +82,7 @@ fn a_study_does_not_replace_a_foreign_report_and_says_so_before_it_measures() {
     assert_eq!(names(here), ["notes.html"], "nothing was measured");
     assert_eq!(fs::read_to_string(here.join("notes.html")).unwrap(), FOREIGN);
     done(here, &[&words[..], &["--force"]].concat());
-    // Its own it replaces without being forced.
+    // It replaces its own file without --force.
     done(here, &words);
     assert_eq!(names(here), ["notes.halfpower", "notes.html"]);
     assert!(fs::read_to_string(here.join("notes.html")).unwrap().starts_with("<!DOCTYPE html>"));
@@ -124,7 +124,7 @@ fn only_a_file_of_the_same_form_that_halfpower_made_is_replaced() {
         assert!(fs::read(here.join(name)).unwrap() == made, "{words:?}");
         assert_eq!(fs::read_to_string(here.join(format!("{name}.part"))).unwrap(), FOREIGN, "{words:?}");
     }
-    // What halfpower made in another form is somebody's too.
+    // A file that halfpower made in another form is protected too.
     let table = fs::read(here.join("out.csv")).unwrap();
     assert!(refused(here, &export("json", "out.csv")).contains("not a JSON file"));
     assert!(fs::read(here.join("out.csv")).unwrap() == table);
@@ -165,7 +165,7 @@ fn pipes_and_devices_are_written_to_and_stay_what_they_are() {
     for words in [["report", "s.halfpower", "--html", "-"], ["calibrate", "s.halfpower", "-o", "-"]] {
         assert!(done(here, &words).stdout.len() > 100, "{words:?}");
     }
-    // Standard output may be a file, which then is the shell's.
+    // Standard output may be a file that the shell opened.
     let mut to_file = command(here, &["export", "s.halfpower", "--format", "csv", "-o", "/dev/stdout"]);
     assert!(to_file.stdout(fs::File::create(here.join("shell")).unwrap()).status().unwrap().success());
     assert!(fs::read(here.join("shell")).unwrap() == table);

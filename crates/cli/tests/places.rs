@@ -1,4 +1,4 @@
-//! Resumes studies at the place where they began, and nowhere else; tells a finished one again without measuring.
+//! Checks that studies resume only where they began, and that a finished study is reported without measuring.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Begins a study and kills it when it has kept some records.
+/// Begins a study and kills it after some records.
 fn begin(folder: &Path, words: &[&str], records: usize) -> PathBuf {
     let mut child = command(folder, words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let file = folder.join("study.halfpower");
     loop {
-        // Its page of records shows in the length, which can be read without opening the study.
+        // The file's length shows its records without opening the study.
         let long = fs::metadata(&file).map_or(0, |metadata| metadata.len());
         if long > 20_000 + 20_000 * records as u64 {
             break;
@@ -44,8 +44,11 @@ fn a_finished_study_is_told_again_with_its_date_and_nothing_is_measured() {
     assert!(run(here, &words).status.success());
     let before = fs::read(here.join("study.halfpower")).unwrap();
     let again = run(here, &words);
-    let told = said(&again);
-    assert!(again.status.success() && told.contains("was finished on 20") && told.contains("--again"), "{told}");
+    let reported = said(&again);
+    assert!(
+        again.status.success() && reported.contains("was finished on 20") && reported.contains("--again"),
+        "{reported}"
+    );
     let json = run(here, &[&words[..], &["--json"]].concat());
     let findings: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert!(findings["repeated"]["finished_unix_ms"].as_u64().unwrap() > 1_600_000_000_000, "{findings}");
@@ -82,10 +85,13 @@ fn another_machine_kernel_or_disk_is_refused_and_named() {
         (disk, place.members[0].device.is_some(), "is other there"),
     ];
     for (number, (place, known, expected)) in elsewhere.into_iter().enumerate() {
-        let (code, told) = at(&format!("other-{number}.halfpower"), place);
-        assert!(!known || code == Some(2) && told.contains(expected) && told.contains("--output"), "{told}");
+        let (code, reported) = at(&format!("other-{number}.halfpower"), place);
+        assert!(
+            !known || code == Some(2) && reported.contains(expected) && reported.contains("--output"),
+            "{reported}"
+        );
     }
-    // A file of before does not know its place, and goes on as it did; so does one at its own.
+    // An early file without a place identity still resumes; so does a file at its own place.
     assert_eq!(at("old.halfpower", PlaceIdentity::default()).0, Some(0));
     assert!(run(here, &words).status.success());
 }
@@ -98,7 +104,7 @@ fn the_span_is_the_studys_and_not_that_of_its_first_record() {
     let words = [&["study", "data"][..], &SMALL].concat();
     let begun = StudyFile::open(&begin(here, &words, 1)).unwrap();
     let mut records = begun.records().unwrap();
-    // The memory experiment's record, which comes first in a study of its own, says how much memory it used.
+    // In a study of the memory experiment, the first record's span is the memory that it used.
     records[0].span_bytes = 80 << 20;
     let mut copy = StudyFile::create(&here.join("copy.halfpower"), begun.question(), begun.environment()).unwrap();
     copy.append_all(&records).unwrap();
@@ -110,7 +116,7 @@ fn the_span_is_the_studys_and_not_that_of_its_first_record() {
     assert!(resumed.environments().iter().all(|environment| environment.capabilities.span.0 == 64 << 20));
 }
 
-/// A file system of its own, mounted.
+/// A separate mounted file system.
 struct Mounted {
     point: PathBuf,
 }
@@ -134,7 +140,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // What a killed process had in flight is let go of a moment after it.
+        // The kernel releases a killed process's requests a moment later.
         for _ in 0..100 {
             if Command::new("umount").arg(&self.point).output().is_ok_and(|output| output.status.success()) {
                 return;
@@ -160,10 +166,10 @@ fn another_disk_on_the_same_path_is_refused() {
     let second = Mounted::new(&here.join("second"), &point).unwrap();
     let before = fs::read(&file).unwrap();
     let output = run(here, &words);
-    let told = said(&output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("was measured elsewhere") && told.contains("the file system of"), "{told}");
-    assert!(told.contains("--output"), "{told}");
+    let reported = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{reported}");
+    assert!(reported.contains("was measured elsewhere") && reported.contains("the file system of"), "{reported}");
+    assert!(reported.contains("--output"), "{reported}");
     assert!(fs::read(&file).unwrap() == before);
     drop(second);
     let _first = Mounted::new(&here.join("first"), &point).unwrap();

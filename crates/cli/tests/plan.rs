@@ -34,7 +34,7 @@ fn the_commands_of_a_plan_make_the_records_of_the_study() {
     }
     let [whole, parts] = ["whole.halfpower", "parts.halfpower"].map(|name| records(&folder.path().join(name)));
     assert_eq!(whole, parts);
-    // With nothing left to measure the study is its report.
+    // With nothing left to measure, the study only reports.
     let again = halfpower(folder.path(), &with("study", "parts.halfpower"));
     assert!(again.contains("zones"), "{again}");
     assert_eq!(records(&folder.path().join("parts.halfpower")).len(), whole.len());

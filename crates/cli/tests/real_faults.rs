@@ -1,7 +1,7 @@
-//! Brings faults about on real paths and keeps what a user sees of each: the code and the sentences.
+//! Causes faults on real paths, and compares what the user sees with a golden file: exit code and messages.
 //!
-//! Each case is a script in a mount namespace and a folder of its own. `$HP` is the program. What it printed as errors,
-//! and the lines of its output that carry one of the case's words, are a golden, with every number written as `N`.
+//! Each case is a script in its own mount namespace and folder. `$HP` is the program. The golden file holds its error
+//! output and the output lines with one of the case's words, with every number written as `N`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,18 +10,19 @@ use std::process::{Command, Stdio};
 /// One fault.
 struct Case {
     name: &'static str,
-    /// Programs that it needs beside those of every Linux.
+    /// Programs that it needs beyond those of every Linux.
     needs: &'static [&'static str],
     script: &'static str,
     /// Lines of standard output with one of these words are kept.
     shows: &'static [&'static str],
 }
 
-/// A loop device on a file of 64 MiB in a memory file system that holds 20.
+/// A loop device on a file of 64 MiB in a tmpfs of 20 MiB.
 const FAILING_DEVICE: &str = "mkdir t; mount -t tmpfs -o size=20m none t; truncate -s 64M t/img; \
     dev=$(losetup -f --show t/img); trap 'losetup -d $dev' EXIT\n";
 
-/// `nobody COMMANDS` runs them without any right; `group BYTES COMMANDS` in a control group that allows so much memory.
+/// `nobody COMMANDS` runs commands without privileges; `group BYTES COMMANDS` runs them in a control group with that
+/// memory limit.
 const WORDS: &str = r#"
 nobody() { chmod 777 .; setpriv --reuid 54321 --regid 54321 --clear-groups bash -c "$1"; }
 group() {
@@ -89,7 +90,7 @@ const CASES: &[Case] = &[
         needs: &[],
         script: "dd if=/dev/urandom of=f bs=1M count=64 status=none; (sleep 0.4; truncate -s 1M f) & \
                  $HP run f --rw randread -d 2s; wait",
-        shows: &["fewer bytes", "short"],
+        shows: &["EOF"],
     },
     Case {
         name: "a file system whose server ends",
@@ -172,12 +173,12 @@ fn is_had(program: &str) -> bool {
     found.is_ok_and(|status| status.success())
 }
 
-/// Python, which has the library of `fixtures/quota.py`.
+/// The Python interpreter for `fixtures/quota.py`.
 fn python() -> String {
     std::env::var("HALFPOWER_PYTHON").unwrap_or_else(|_| "python3".to_string())
 }
 
-/// What classic BPF says of a profile that forbids io_uring, tracing and mounting, as those of containers do.
+/// A seccomp profile in classic BPF that forbids io_uring, tracing and mounting, like those of containers.
 fn profile() -> Vec<u8> {
     const FORBIDDEN: [libc::c_long; 5] = [
         libc::SYS_io_uring_setup,
@@ -201,14 +202,14 @@ fn profile() -> Vec<u8> {
     program.concat()
 }
 
-/// Numbers become `N`.
+/// Replaces numbers by `N`.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
         let after_number = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
         if after_number.len() < rest.len() {
-            // What follows a comma or a point within a number belongs to it.
+            // Digits after a comma or point within a number belong to it.
             let joined =
                 after_number.strip_prefix([',', '.']).filter(|more| more.starts_with(|c: char| c.is_ascii_digit()));
             if joined.is_none() {
@@ -223,11 +224,11 @@ fn plain(text: &str) -> String {
     plain
 }
 
-fn told(case: &Case) -> String {
+fn reported(case: &Case) -> String {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     fs::write(folder.path().join("profile"), profile()).unwrap();
     let before = if case.script.contains("$dev --overwrite") { FAILING_DEVICE } else { "" };
-    // The folder has one path on every machine: where lines are folded depends on it.
+    // Use the same path on every machine, because line breaks depend on it.
     let script = format!("{WORDS}mount --bind . /mnt; cd /mnt; {before}{}", case.script);
     let output = Command::new("unshare")
         .args(["-m", "bash", "-c", &script])
@@ -266,10 +267,10 @@ fn what_a_user_sees_of_each_fault_is_known() {
         eprintln!("skipped: {what}");
         return;
     }
-    let told: String = CASES.iter().map(told).collect();
+    let reported: String = CASES.iter().map(reported).collect();
     let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/real_faults.txt");
     if std::env::var_os("HALFPOWER_BLESS").is_some() {
-        fs::write(&golden, &told).unwrap();
+        fs::write(&golden, &reported).unwrap();
     }
-    assert_eq!(told, fs::read_to_string(golden).unwrap());
+    assert_eq!(reported, fs::read_to_string(golden).unwrap());
 }

@@ -1,7 +1,7 @@
-//! Checks runs and studies of a bucket against a server of S3 that somebody else wrote, over HTTP and over TLS.
+//! Checks runs and studies of a bucket on a third-party S3 server, over HTTP and over TLS.
 //!
-//! `HALFPOWER_S3RVER` names s3rver's program (npm); it looks at who signs, and not at signatures of Version 4, which the
-//! tests of `share` do. TLS takes the feature `s3`.
+//! `HALFPOWER_S3RVER` names s3rver's program (npm). It checks the access key, but not Version 4 signatures, which the
+//! tests of `share` check. TLS needs the feature `s3`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -26,7 +26,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// A server with the bucket `lab`; over TLS it shows a certificate that lies in its folder.
+    /// Starts a server with the bucket `lab`; over TLS it uses a certificate in its folder.
     fn start(is_tls: bool) -> Option<Self> {
         let program = named("HALFPOWER_S3RVER", "s3rver's program (npm install s3rver)")?;
         let folder = tempfile::tempdir().unwrap();
@@ -44,7 +44,7 @@ impl Server {
             let number = line.trim_end().rsplit(':').next()?.trim_end_matches('/').parse::<u16>().ok()?;
             line.contains("listening").then_some(number)
         });
-        // Who does not read what it logs would let it wait.
+        // The server blocks unless its log is read.
         std::thread::spawn(move || lines.for_each(drop));
         let scheme = if is_tls { "https" } else { "http" };
         let endpoint = format!("{scheme}://127.0.0.1:{}", port.expect("it says where it listens"));
@@ -62,7 +62,7 @@ impl Server {
         command.output().unwrap()
     }
 
-    /// Objects in the bucket.
+    /// Number of objects in the bucket.
     fn objects(&self) -> usize {
         let mut folders = vec![self.folder.path().join("data/lab")];
         let mut count = 0;
@@ -89,7 +89,7 @@ fn named(variable: &str, what: &str) -> Option<PathBuf> {
     path
 }
 
-/// A certificate for this machine's own address, signed by itself.
+/// Creates a self-signed certificate for this machine's address.
 fn certificate(folder: &Path) {
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=lab"]);

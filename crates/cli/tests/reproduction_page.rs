@@ -1,4 +1,4 @@
-//! Checks that `docs/reproduction.md` quotes what the program says.
+//! Checks that `docs/reproduction.md` quotes the program's output.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn commands(page: &str) -> BTreeMap<String, Vec<String>> {
     lines.map(command).collect()
 }
 
-/// The rows that quote the program, of all tables that say what reports say.
+/// The rows that quote the program, from all tables of reports.
 fn rows(page: &str) -> Vec<Row> {
     let lines = page.lines().filter(|line| line.starts_with("| ")).map(columns);
     let rows = lines.filter(|columns| columns.len() == 5).map(|columns| Row {
@@ -44,7 +44,7 @@ fn rows(page: &str) -> Vec<Row> {
     rows.filter(|row| !row.quotes.is_empty()).collect()
 }
 
-/// All strings inside, one after the other.
+/// Collects all nested strings.
 fn strings(value: &Value, text: &mut String) {
     match value {
         Value::String(string) => *text += &format!("{string}\n"),
@@ -54,7 +54,7 @@ fn strings(value: &Value, text: &mut String) {
     }
 }
 
-/// What a command prints and what its findings say.
+/// Output of a command, and the text of its findings.
 fn said(words: &[String]) -> String {
     let folder = TempDir::new().unwrap();
     let run = |words: &[&str]| {

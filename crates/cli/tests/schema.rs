@@ -1,7 +1,7 @@
-//! Keeps `docs/schema` in step with the types that `--json` prints, and what is printed with the schemas.
+//! Checks that `docs/schema` matches the types that `--json` prints, and that printed documents match the schemas.
 //!
-//! With `HALFPOWER_BLESS=1` the schemas are written again. What is printed is judged by Python's jsonschema
-//! (`HALFPOWER_PYTHON` names the interpreter that has it).
+//! `HALFPOWER_BLESS=1` writes the schemas anew. Python's jsonschema validates printed documents (`HALFPOWER_PYTHON`
+//! names the interpreter).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn the_schemas_are_those_of_what_is_printed() {
     }
 }
 
-/// Keys of which the schema does not say what they mean; a lone one has its words in the object around it.
+/// Collects keys without description; the only key of an object is described by the object.
 fn undescribed(schema: &Value, place: &str, silent: &mut Vec<String>) {
     let properties = schema["properties"].as_object().filter(|properties| properties.len() > 1);
     for (key, property) in properties.into_iter().flatten() {
@@ -59,7 +59,7 @@ fn undescribed(schema: &Value, place: &str, silent: &mut Vec<String>) {
     }
 }
 
-/// What these commands print, one after the other, in files of this folder.
+/// Writes the output of each command to a file in this folder.
 fn print(folder: &Path, name: &str, lines: &[&str]) {
     for (number, line) in lines.iter().enumerate() {
         let output = run(folder, &line.split(' ').collect::<Vec<_>>());
@@ -69,7 +69,7 @@ fn print(folder: &Path, name: &str, lines: &[&str]) {
     }
 }
 
-/// Every document of the folder against the schema of its name.
+/// Validates every document of the folder against the schema of its name.
 const JUDGE: &str = "
 import glob, json, sys, jsonschema
 seen = 0

@@ -1,4 +1,4 @@
-//! Measures a share of a server in memory, and looks for the password in everything that is printed and written.
+//! Measures a share of an in-memory server, and checks that the password is in nothing printed or written.
 
 use std::fs;
 use std::net::TcpListener;
@@ -97,7 +97,7 @@ fn a_share_that_fails_ends_the_run_with_a_sentence_and_a_study_goes_on_later() {
 #[test]
 fn a_password_is_shown_nowhere() {
     let folder = tempfile::tempdir().unwrap();
-    // Takes connections, and ends them.
+    // Accepts connections and closes them.
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || listener.incoming().for_each(drop));
@@ -156,7 +156,7 @@ fn runs_of_a_bucket_read_write_and_verify() {
     assert!(store.objects.is_empty() && store.uploads.is_empty(), "nothing is left");
 }
 
-/// A witness has an environment of its own, and no `--endpoint`.
+/// A witness has its own environment, and no `--endpoint`.
 #[test]
 fn a_witness_finds_the_server_of_a_bucket_where_its_own_environment_names_it() {
     let (server, far) = (MemoryS3::start(), MemoryS3::start());
@@ -177,7 +177,7 @@ fn a_bucket_that_refuses_requests_is_data_and_one_that_is_lost_a_sentence() {
     let server = MemoryS3::start();
     let folder = tempfile::tempdir().unwrap();
     let run = |words: &[&str]| {
-        let usual = ["run", "s3://bucket", "--size", "16MiB", "--runtime", "100ms", "--timeout", "700ms"];
+        let usual = ["run", "s3://bucket", "--size", "16MiB", "--runtime", "100ms"];
         s3(folder.path(), &server, &[&usual[..], words].concat())
     };
     server.be(MoodOfS3::SlowDown);
@@ -191,7 +191,8 @@ fn a_bucket_that_refuses_requests_is_data_and_one_that_is_lost_a_sentence() {
         (MoodOfS3::Busy(u64::MAX), "the server has too much to do"),
     ] {
         server.be(mood);
-        let output = run(&[]);
+        // Only silence takes as long as a timeout: a busy machine is slow to give the other answers.
+        let output = run(if words == "has not answered" { &["--timeout", "700ms"] } else { &[] });
         assert!(output.status.code() == Some(2) && said(&output).contains(words), "{mood:?}: {}", said(&output));
         assert!(!said(&output).contains(SECRET), "{}", said(&output));
     }

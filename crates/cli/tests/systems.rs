@@ -30,7 +30,7 @@ fn every_shipped_system_is_listed_with_what_it_is_and_can_be_printed() {
     assert!(unknown.contains("win95") && unknown.contains("halfpower systems"), "{unknown}");
 }
 
-/// The numbers that the program computes are checked in the crate of the reproduction; here, how they are told.
+/// The crate `reproduction` checks the numbers; this test checks how they are printed.
 #[test]
 fn the_reproduction_is_printed_row_by_row_with_its_counts() {
     let table = said(&run(folder().path(), &["systems", "--reproduce"]));
@@ -81,7 +81,7 @@ fn a_study_of_a_papers_machine_gives_the_papers_answer() {
     let folder = folder();
     let findings = study(folder.path(), "sim:win2k-atlas10k", &["--experiments", "sequential"]);
     assert_eq!(findings["target"], "sim:win2k-atlas10k");
-    // "Almost 24" reading, 22.5 writing, and the file system's cache as fast at every size.
+    // The paper: "almost 24" MB/s reading, 22.5 writing, and the file system's cache equally fast at every size.
     close(peak(&findings, "read", "device"), 23.7, 0.02);
     close(peak(&findings, "write", "device"), 22.5, 0.02);
     close(peak(&findings, "read", "both"), 23.7, 0.02);
@@ -90,7 +90,7 @@ fn a_study_of_a_papers_machine_gives_the_papers_answer() {
     let named = |name: &str| levels.iter().find(|level| level["level"] == name).unwrap_or_else(|| panic!("no {name}"));
     assert_eq!(named("PCI")["pap_mbps"], 133.0);
     assert_eq!(named("Ultra160 SCSI")["pap_mbps"], 160.0);
-    // 50 us a request and half a microsecond a KiB, of which 70% are charged.
+    // 50 us per request and 0.5 us per KiB, of which 70% is charged.
     let of_reads = |cost: &&Value| cost["rw"] == "read" && cost["cache"] == "device" && cost["bound"] == "soaker";
     let cost = findings["cost"].as_array().unwrap().iter().find(of_reads).expect("a cost of reads");
     close(cost["fixed_us"]["value"].as_f64().unwrap(), 50.0, 0.03);
@@ -112,7 +112,7 @@ fn what_several_disks_share_is_named_and_settings_predict_what_was_never_measure
     let (name, mbps) = level("sim:nt4-ultrawide", &["disks=9", "buses=3"]);
     assert_eq!(name, "PCI");
     close(mbps, 72.0, 0.02);
-    // Another bus on the same machine: now the disks are the limit.
+    // With a faster bus on the same machine, the disks are the limit.
     let (name, _) = level("sim:nt4-ultrawide", &["disks=5", "bus.mbps=160"]);
     assert_eq!(name, "5 x Barracuda 4LP");
     let (name, _) = level("sim:win2k-gigabit", &["disks=3"]);
@@ -130,7 +130,7 @@ fn a_study_of_a_system_goes_on_only_with_the_same_system() {
     let before = std::fs::read(here.join("study.html")).unwrap();
     assert!(run(here, &words).status.success());
     assert!(before == std::fs::read(here.join("study.html")).unwrap(), "told again, the report is another");
-    // The canonical target asks the same question.
+    // The canonical target gives the same question.
     let target = json(here, &["report", "study.halfpower", "--json"])["target"].as_str().unwrap().to_string();
     assert!(target.starts_with("sim:mine.toml,text=") && target.ends_with(",disks=2"), "{target}");
     assert!(run(here, &["study", &target, "--budget", "5m", "--experiments", "random"]).status.success());

@@ -1,4 +1,4 @@
-//! Checks that a study goes on with more threads where one thread's core is full, and stops where the device is the limit.
+//! Checks that a study adds threads if one thread fills its core, and stops when the device is the limit.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ fn study(target: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A tenth of a device of four million, so that the test is short: at 7 us a request a core issues 142,857 a second.
+/// A device of 400,000 requests a second; at 7 us per request, a core issues 142,857 a second.
 const DEVICE: &str =
     "sim:fixed=200us,rate=20GB/s,disks=1000,iops=400000,cpu_fixed=10us,cpu_per_kib=0ns,unseen=30%,cpus=16";
 
@@ -21,7 +21,7 @@ const DEVICE: &str =
 fn a_device_that_one_core_cannot_fill_gets_its_own_figure() {
     let found = study(&format!("{DEVICE},core_bound=on"));
     let small = &found["threads"][0];
-    // Two cores are not enough for 400,000, four are.
+    // Two cores are not enough for 400,000 requests a second; four are.
     assert_eq!((&small["bs_bytes"], &small["threads"], &small["limit"]), (&4096.into(), &4.into(), &"device".into()));
     let row = &found["how_fast"][0];
     let iops = row["iops"]["value"].as_f64().unwrap();

@@ -1,4 +1,4 @@
-//! Gives blocks of files and devices back, and checks what is counted, what is left, and who may do it.
+//! Trims blocks of files and devices, and checks the counts, the result and the permissions.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -29,7 +29,7 @@ fn json(folder: &Path, line: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A folder on the disk that holds the build.
+/// A folder on the build's disk.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -94,7 +94,7 @@ fn a_file_of_others_is_trimmed_only_where_it_may_be_written_to() {
     let job: Value = serde_json::from_slice(&given.stdout).unwrap();
     assert_eq!(job["jobs"][0]["trim"]["io_bytes"], 4 * MIB);
     assert_eq!((blocks_bytes(&file), file.metadata().unwrap().len()), (0, 4 * MIB), "all is a hole, as long as before");
-    // Holes read as zeros without a disk: they are refused, or filled.
+    // Reading holes needs no disk, so files with holes are refused or filled.
     let said = refused(here.path(), "run F --rw read --runtime 20ms");
     assert!(said.contains("were never written"), "{said}");
     json(here.path(), "run F --rw read --runtime 20ms --overwrite --json");

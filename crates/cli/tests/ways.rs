@@ -1,4 +1,4 @@
-//! Tests runs that a witness measures at the far end; it stands on this machine, and a server in memory for its share.
+//! Tests runs that a witness measures at the far end, with the witness on this machine and an in-memory server.
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -33,15 +33,15 @@ fn a_run_by_another_way_is_measured_at_the_far_end() {
             ["run", &address].into_iter().chain(words.split(' ')).chain([way, "--far-end", &far_end]).collect();
         let output = run(here.path(), &words);
         assert!(output.status.success(), "{way}: {}", text(&output.stderr));
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert!(told["ios"].as_u64() > Some(0) && told["span_bytes"] == 16 << 20, "{way}: {told}");
-        assert!(engine.is_empty() || told["engine"] == engine, "{way}: {told}");
-        assert_eq!(told["engine"] == "nfs", way != "local", "{told}");
-        assert_eq!(told["tcp"].is_null(), way == "local", "{told}");
+        let reported: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(reported["ios"].as_u64() > Some(0) && reported["span_bytes"] == 16 << 20, "{way}: {reported}");
+        assert!(engine.is_empty() || reported["engine"] == engine, "{way}: {reported}");
+        assert_eq!(reported["engine"] == "nfs", way != "local", "{reported}");
+        assert_eq!(reported["tcp"].is_null(), way == "local", "{reported}");
     }
     let words = ["run", &address, "--size", "16MiB", "--runtime", "50ms", "--way", "local", "--far-end", &far_end];
-    let told = text(&run(here.path(), &words).stdout);
-    assert!(told.contains("way         past the share at the far end"), "{told}");
+    let reported = text(&run(here.path(), &words).stdout);
+    assert!(reported.contains("way         past the share at the far end"), "{reported}");
     assert_eq!(std::fs::read_dir(there.path()).unwrap().count(), 0, "nothing is left");
     assert!(server.files.lock().unwrap().is_empty(), "nothing is left");
 }
@@ -56,7 +56,7 @@ fn a_way_that_nobody_offers_is_refused_in_a_sentence() {
     let server = MemoryNfs::start();
     let address = server.address();
     for (far_end, way, why) in [
-        (None, "local", "--way local is measured by a witness at the far end: add --far-end"),
+        (None, "local", "--way local: a witness at the far end measures it: add --far-end"),
         (Some(witness("")), "local", "does not measure so; start it with --local FOLDER"),
         (Some(local), "same-machine", "does not measure so; start it with --share ADDRESS"),
         (Some(no_folder), "local", "--local takes the folder that the share serves"),
@@ -70,7 +70,7 @@ fn a_way_that_nobody_offers_is_refused_in_a_sentence() {
     assert!(text(&no_share.stderr).contains("name a share, such as smb://localhost/share"));
 }
 
-/// The report of a study of a share, and the workload of each of its runs.
+/// The report of a study of a share, and the workloads of its runs.
 fn studied(far_end: &str, budget: &str) -> (String, Vec<String>) {
     let here = folder();
     let server = MemoryNfs::start();
@@ -87,7 +87,7 @@ fn studied(far_end: &str, budget: &str) -> (String, Vec<String>) {
     (text(&report.stdout).split_whitespace().collect::<Vec<_>>().join(" "), runs)
 }
 
-/// Runs by each way: local, on the same machine, over the wire.
+/// Number of runs by way: local, same machine, wire.
 fn by_way(runs: &[String]) -> [usize; 3] {
     let of = |way: &str| runs.iter().filter(|run| run.contains(way)).count();
     let (local, same) = (of(" --way local"), of(" --way same-machine"));
@@ -110,7 +110,7 @@ fn a_study_tells_the_three_ways() {
 fn a_witness_that_dies_leaves_the_wire_and_says_why_the_ways_are_missing() {
     let there = folder();
     let offers = witness(&format!("--local '{}' --share ADDRESS", there.path().display()));
-    // It ends where the first run is asked of it.
+    // The witness ends when the first run is requested.
     let (report, runs) = studied(&format!("sed -u '/\"measure\"/Q' | {offers}"), "30s");
     let [local, same, wire] = by_way(&runs);
     assert!(local + same == 0 && wire >= 34, "{wire} {local} {same}: {report}");

@@ -1,14 +1,14 @@
-//! Reads the lines of tools whose values are attached to the option's name, as in `-b8`: SQLIO and diskspd.
+//! Parses command lines of tools that attach a value to the option's name, as in `-b8`: SQLIO and diskspd.
 
 use std::ffi::{OsStr, OsString};
 
 use crate::{OptionRow, Refusal, Translation};
 
-/// What a line of such a tool is collected in.
+/// Collects the options of such a line.
 pub(crate) trait AttachedLine: Sized + 'static {
     /// The tool's name.
     const TOOL: &'static str;
-    /// Its command here.
+    /// The halfpower command for it.
     const COMMAND: &'static str;
     /// Its options.
     const OPTIONS: &'static [OptionRow<Self>];
@@ -16,20 +16,20 @@ pub(crate) trait AttachedLine: Sized + 'static {
     /// Takes a word that names a target.
     fn take_file(&mut self, word: &OsStr);
 
-    /// Takes a word of ours: they begin with two dashes.
+    /// Takes a halfpower flag, which begins with two dashes.
     fn take_own(&mut self, word: &OsStr);
 
-    /// The run, with the tool's defaults for what was left out.
+    /// Returns the run, with the tool's defaults for missing options.
     ///
     /// # Errors
-    /// What does not go together, in a sentence.
+    /// A sentence about options that cannot be combined.
     fn finished(self) -> Result<Translation, String>;
 }
 
 /// Translates the words of a line into `line`.
 ///
 /// # Errors
-/// Every option that is not taken.
+/// Every option that is refused.
 pub(crate) fn translate<L: AttachedLine>(mut line: L, words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     let mut refusals = Vec::new();
     for word in words {
@@ -56,7 +56,7 @@ pub(crate) fn translate<L: AttachedLine>(mut line: L, words: &[OsString]) -> Res
     }
 }
 
-/// The row whose name begins `word`, the longest of them, and what follows the name: `-b4K` is `-b` and `4K`.
+/// The row with the longest name that begins `word`, and the rest of the word: `-b4K` is `-b` and `4K`.
 fn named<'a, A>(options: &'static [OptionRow<A>], word: &'a str) -> Option<(&'static OptionRow<A>, &'a str)> {
     let row = options.iter().filter(|row| word.starts_with(row.name)).max_by_key(|row| row.name.len())?;
     Some((row, &word[row.name.len()..]))

@@ -1,6 +1,6 @@
 //! Translates diskspd's command lines, and prints records in diskspd's text and XML.
 //!
-//! The options are those of diskspd 2.0 to 2.2; the layouts are made again from their public descriptions and examples.
+//! The options are those of diskspd 2.0 to 2.2; the layouts follow public descriptions and examples.
 
 mod layout;
 mod options;
@@ -12,8 +12,8 @@ mod xml;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
-pub use options::Asked;
 pub(crate) use options::OPTIONS;
+pub use options::ParsedOptions;
 use shown::Shown;
 
 use crate::attached::{self, AttachedLine};
@@ -22,15 +22,15 @@ use crate::{Layout, Measured, OptionRow, Refusal, RunWords, Translation};
 /// Translates the words after `halfpower diskspd`.
 ///
 /// # Errors
-/// Every option that is not taken.
+/// Every option that is refused.
 pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
-    let mut asked = Asked::new();
+    let mut asked = ParsedOptions::new();
     let typed: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     asked.shown.line = typed.join(" ");
     attached::translate(asked, words)
 }
 
-impl AttachedLine for Asked {
+impl AttachedLine for ParsedOptions {
     const TOOL: &'static str = "diskspd";
     const COMMAND: &'static str = "diskspd";
     const OPTIONS: &'static [OptionRow<Self>] = OPTIONS;
@@ -49,8 +49,8 @@ impl AttachedLine for Asked {
     }
 }
 
-impl Asked {
-    /// The run, with diskspd's defaults for what was left out.
+impl ParsedOptions {
+    /// The run, with diskspd's defaults for missing options.
     fn run(self) -> Result<RunWords, String> {
         let Self { mut run, shown, writes_percent, random, random_align, stride, block_bytes, total_threads, .. } =
             self;

@@ -1,8 +1,7 @@
 //! Translates fio's command lines and job files.
 //!
-//! Words enter and a `Translation` leaves. A line is fio's where it has an option that only fio has, or names a job file.
-//! Where it names its target as fio does, too (`--filename`, `--directory`, `--name`, a job file), what it leaves out has
-//! fio's default.
+//! A line is fio's if it has an option that only fio has, or names a job file. If it also names its target as fio does
+//! (`--filename`, `--directory`, `--name`, a job file), missing options get fio's defaults.
 
 mod issuing_options;
 mod job;

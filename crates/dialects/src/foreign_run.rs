@@ -1,14 +1,14 @@
-//! Makes a record of what another tool measured.
+//! Builds a record from another tool's result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{ByDirection, Cpu, CpuTimes, Latency, Noise, Origin, Record, Series, Unknown};
 use halfpower_spec::{Direction, Experiment, Nanos, Pass, Run, Workload};
 
-/// Bytes, requests and nanoseconds beyond which a figure is no measurement: sums of any number of them still have room.
+/// Largest plausible figure of bytes, requests or nanoseconds; sums of such figures do not overflow.
 const MOST: f64 = 1e15;
 
-/// A result of another tool; what it does not tell has its default, and is named in the origin.
+/// A result of another tool; missing values have defaults and are listed in the origin.
 pub struct ForeignRun {
     pub workload: Workload,
     pub experiment: Option<Experiment>,
@@ -30,7 +30,7 @@ pub struct ForeignRun {
     pub origin: Origin,
 }
 
-/// What went one way.
+/// The requests of one direction.
 #[derive(Debug, Clone, Default)]
 pub struct Moved {
     pub bytes: u64,
@@ -39,7 +39,7 @@ pub struct Moved {
 }
 
 impl ForeignRun {
-    /// What nothing is known of yet but its workload and where it comes from.
+    /// A result of which only workload and origin are known so far.
     pub fn new(workload: Workload, origin: Origin) -> Self {
         Self {
             workload,
@@ -120,12 +120,12 @@ impl ForeignRun {
         }
     }
 
-    /// Mean number of requests in flight; 0 of a run of no length.
+    /// Mean number of requests in flight; 0 for a run of zero length.
     fn depth(&self) -> f64 {
         if self.elapsed_ns == 0 { 0.0 } else { self.latency.sum_ns() as f64 / self.elapsed_ns as f64 }
     }
 
-    /// Takes what moved one way.
+    /// Adds the requests of one direction.
     pub fn moved(&mut self, direction: Direction, moved: Moved) {
         match direction {
             Direction::Read => self.read = moved,
@@ -134,7 +134,7 @@ impl ForeignRun {
     }
 }
 
-/// A figure of a file as a whole number; `None` where it is negative, no number, or beyond all measuring.
+/// A figure as a whole number; `None` if it is negative, not a number, or implausibly large.
 pub fn whole(value: f64) -> Option<u64> {
     (value.is_finite() && (0.0..=MOST).contains(&value)).then(|| value.round() as u64)
 }

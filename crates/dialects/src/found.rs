@@ -1,14 +1,14 @@
-//! Holds what a reader of another tool's results hands over, or what is wrong in the file.
+//! Defines the result of reading another tool's file: records, or what is wrong.
 
 use halfpower_record::Record;
 
-/// What is wrong in a file, and in which line where that is known.
-pub(crate) struct Trouble {
+/// What is wrong in a file, with the line if known.
+pub(crate) struct FileError {
     pub line: Option<usize>,
     pub message: String,
 }
 
-impl Trouble {
+impl FileError {
     pub fn at(line: usize, message: impl Into<String>) -> Self {
         Self { line: Some(line), message: message.into() }
     }
@@ -18,7 +18,7 @@ impl Trouble {
     }
 }
 
-/// What a reader of one format found.
+/// The contents of a file that a reader of one format found.
 pub(crate) struct Found {
     pub version: Option<String>,
     pub date: Option<String>,

@@ -1,10 +1,10 @@
-//! Lists the options of all dialects in words, for the documentation and for help.
+//! Lists the options of all dialects, for the documentation and for help.
 
 use std::fmt::Write;
 
 use crate::{OptionRow, diskspd, fio, sqlio};
 
-/// A tool whose words are understood.
+/// A tool whose command lines halfpower reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// fio, in `halfpower run`.
@@ -15,9 +15,9 @@ pub enum Dialect {
     Diskspd,
 }
 
-/// One option in words.
+/// One option, for people.
 #[derive(Debug, Clone)]
-pub struct Habit {
+pub struct OptionDoc {
     /// Its name and its other spellings.
     pub names: Vec<&'static str>,
     /// `taken`, `no effect` or `refused`.
@@ -26,7 +26,7 @@ pub struct Habit {
     pub says: &'static str,
 }
 
-impl Habit {
+impl OptionDoc {
     fn of<A>(row: &'static OptionRow<A>) -> Self {
         let names = std::iter::once(row.name).chain(row.aliases.iter().copied()).collect();
         Self { names, became: row.became(), says: row.says }
@@ -34,7 +34,7 @@ impl Habit {
 }
 
 impl Dialect {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [Self; 3] = [Self::Fio, Self::Sqlio, Self::Diskspd];
 
     /// The tool's name.
@@ -47,22 +47,22 @@ impl Dialect {
     }
 
     /// Its options.
-    pub fn habits(self) -> Vec<Habit> {
+    pub fn habits(self) -> Vec<OptionDoc> {
         match self {
-            Self::Fio => fio::options().map(Habit::of).collect(),
-            Self::Sqlio => sqlio::OPTIONS.iter().map(Habit::of).collect(),
-            Self::Diskspd => diskspd::OPTIONS.iter().map(Habit::of).collect(),
+            Self::Fio => fio::options().map(OptionDoc::of).collect(),
+            Self::Sqlio => sqlio::OPTIONS.iter().map(OptionDoc::of).collect(),
+            Self::Diskspd => diskspd::OPTIONS.iter().map(OptionDoc::of).collect(),
         }
     }
 }
 
-/// All options of all dialects, a table each.
+/// All options of all dialects, as one Markdown table per dialect.
 pub fn habits_as_markdown() -> String {
     let mut page = String::new();
     for dialect in Dialect::ALL {
         let _ = writeln!(page, "## {}\n", dialect.name());
         let _ = writeln!(page, "| option | became | what that is, or what to do instead |\n|---|---|---|");
-        for Habit { names, became, says } in dialect.habits() {
+        for OptionDoc { names, became, says } in dialect.habits() {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let _ = writeln!(page, "| {} | {became} | {} |", names.join(", "), says.replace('|', "\\|"));
         }

@@ -1,62 +1,62 @@
-//! Collects what another tool's options mean, and gives it as words of `halfpower run`.
+//! Collects the meaning of another tool's options, and writes it as words of `halfpower run`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use halfpower_spec::Bytes;
 
-/// Words that begin a target that is no path.
+/// Prefixes of targets that are not paths.
 const SCHEMES: [&str; 5] = ["sim:", "null:", "each:", "stripe:", "mirror:"];
 
-/// A file that is laid out in a folder is a multiple of this; any other size is a part of the next larger one.
+/// Size unit of files laid out in a folder; for other sizes, a part of the next larger file is used.
 const LAID_OUT_BYTES: u64 = 1 << 20;
 
 /// One run in the words of `halfpower run`.
 #[derive(Debug, Clone, Default)]
 pub struct RunWords {
-    /// The other tool's name of it; may be empty.
+    /// The other tool's name for the run; may be empty.
     pub name: String,
     /// The files as they were named.
     pub files: Vec<OsString>,
-    /// Flags with their values, each once; an empty value is a flag without one.
+    /// Flags with their values, each once; an empty value marks a flag without value.
     flags: Vec<(&'static str, String)>,
     /// Bytes of the target from `offset` on.
     pub size: Option<Bytes>,
-    /// The first byte that is used.
+    /// The first byte in use.
     pub offset: Option<Bytes>,
-    /// What is otherwise than in the other tool.
+    /// Differences from the other tool, a sentence each.
     pub notes: Vec<String>,
-    /// Words of our own in the line, handed on as they are.
+    /// halfpower's own flags in the line, passed on unchanged.
     pub own: Vec<OsString>,
-    /// The words after `halfpower run`, once it is finished.
+    /// The words after `halfpower run`, set by [`Self::finish`].
     pub words: Vec<OsString>,
 }
 
 impl RunWords {
-    /// Sets a flag of `halfpower run`; what it was set to before is forgotten.
+    /// Sets a flag of `halfpower run`, replacing an earlier value.
     pub fn set(&mut self, flag: &'static str, value: impl ToString) {
         self.flags.retain(|(known, _)| *known != flag);
         self.flags.push((flag, value.to_string()));
     }
 
-    /// Takes a flag back.
+    /// Removes a flag.
     pub fn unset(&mut self, flag: &'static str) {
         self.flags.retain(|(known, _)| *known != flag);
     }
 
-    /// Sets a flag that is not set yet.
+    /// Sets a flag unless it is already set.
     pub fn unless_set(&mut self, flag: &'static str, value: impl ToString) {
         if self.get(flag).is_none() {
             self.set(flag, value);
         }
     }
 
-    /// What a flag was set to.
+    /// The value of a flag.
     pub fn get(&self, flag: &str) -> Option<&str> {
         self.flags.iter().find(|(known, _)| *known == flag).map(|(_, value)| value.as_str())
     }
 
-    /// Adds a sentence once.
+    /// Adds a note unless it is already there.
     pub fn note(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
         if !self.notes.contains(&sentence) {
@@ -64,17 +64,17 @@ impl RunWords {
         }
     }
 
-    /// Whether a word names a target that is no path.
+    /// Whether a word names a target that is not a path.
     pub fn is_scheme(word: &OsStr) -> bool {
         word.to_str().is_some_and(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)))
     }
 
     /// Writes the words after `halfpower run`.
     ///
-    /// A file that does not exist yet, or is empty, becomes its folder, where a file of our own is laid out.
+    /// A file that does not exist or is empty is replaced by its folder, in which halfpower lays out its own file.
     ///
     /// # Errors
-    /// Where a folder does not exist either, or an offset has no length.
+    /// If the folder does not exist either, or an offset leaves no bytes.
     pub fn finish(&mut self) -> Result<(), String> {
         let mut words = Vec::new();
         let mut is_laid_out = false;
@@ -128,13 +128,13 @@ impl RunWords {
         Ok(())
     }
 
-    /// Bytes of a file that lie behind the offset.
+    /// Bytes of a file after the offset.
     fn rest(&self, offset: Option<Bytes>) -> Option<Bytes> {
         let length = std::fs::metadata(self.files.first()?).ok().filter(|data| data.is_file())?.len();
         Some(Bytes(length.checked_sub(offset?.0)?)).filter(|rest| rest.0 > 0)
     }
 
-    /// The target that stands for a file, and whether a file is laid out for it.
+    /// The target for a file, and whether halfpower lays out a file there.
     fn placed(&mut self, file: &OsStr) -> Result<(OsString, bool), String> {
         let path = Path::new(file);
         let is_there = path.metadata().is_ok_and(|data| !data.is_file() || data.len() > 0);

@@ -1,6 +1,6 @@
 //! Translates SQLIO's command lines and parameter files, and prints records in SQLIO's layout.
 //!
-//! The options are those of SQLIO 1.5; the layout of its text is made again from printed examples of it.
+//! The options are those of SQLIO 1.5; the layout follows printed examples.
 
 mod asked;
 mod layout;
@@ -11,7 +11,7 @@ mod shown;
 
 use std::ffi::{OsStr, OsString};
 
-pub use asked::Asked;
+pub use asked::ParsedOptions;
 pub(crate) use options::OPTIONS;
 
 use crate::attached::{self, AttachedLine};
@@ -20,15 +20,15 @@ use crate::{OptionRow, Refusal, RunWords, Translation};
 /// Translates the words after `halfpower sqlio`.
 ///
 /// # Errors
-/// Every option that is not taken.
+/// Every option that is refused.
 pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
-    attached::translate(Asked::default(), words)
+    attached::translate(ParsedOptions::default(), words)
 }
 
-/// The file that SQLIO works on where none is named.
+/// SQLIO's default file.
 const USUAL_FILE: &str = "testfile.dat";
 
-impl AttachedLine for Asked {
+impl AttachedLine for ParsedOptions {
     const TOOL: &'static str = "SQLIO";
     const COMMAND: &'static str = "sqlio";
     const OPTIONS: &'static [OptionRow<Self>] = OPTIONS;
@@ -47,8 +47,8 @@ impl AttachedLine for Asked {
     }
 }
 
-impl Asked {
-    /// The run, with SQLIO's defaults for what was left out.
+impl ParsedOptions {
+    /// The run, with SQLIO's defaults for missing options.
     fn run(self) -> Result<RunWords, String> {
         let Self { mut run, writes, random, synchronous, .. } = self;
         if run.files.is_empty() {

@@ -1,42 +1,42 @@
-//! Describes the options of a dialect as rows of a table: the name, whether a value follows, and what becomes of it.
+//! Describes the options of a dialect as rows of a table: name, value, and what happens with the option.
 
 use std::ffi::OsStr;
 
-/// One option of another tool; `A` is what a line of that tool is collected in.
+/// One option of another tool; `A` is the type that collects a line of that tool.
 pub struct OptionRow<A: 'static> {
-    /// Its name as that tool's documentation has it, without dashes for fio.
+    /// Its name in that tool's documentation; without dashes for fio.
     pub name: &'static str,
     /// Other spellings of the same.
     pub aliases: &'static [&'static str],
     /// Whether a value follows.
     pub value: Value,
-    /// What is done with it.
-    pub fate: Fate<A>,
-    /// What became of it, or why it is refused and what to do instead: the end of a sentence that begins with its name.
+    /// What happens with it.
+    pub fate: Handling<A>,
+    /// What it becomes, or why it is refused and what to do instead: the rest of a sentence that begins with its name.
     pub says: &'static str,
 }
 
 /// Whether an option has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// It may have one, attached to it.
+    /// An optional value, attached to the name.
     Optional,
-    /// It always has one.
+    /// A required value.
     Needed,
 }
 
-/// Changes what was collected so far, or says why the value cannot be taken.
+/// Applies a value to the collected options, or returns why it is refused.
 pub type Take<A> = fn(&mut A, &str) -> Result<(), String>;
-/// The same for a value that names files.
+/// Like [`Take`], for a value that names files.
 pub type TakePath<A> = fn(&mut A, &OsStr) -> Result<(), String>;
 
-/// What is done with an option.
-pub enum Fate<A: 'static> {
+/// What happens with an option.
+pub enum Handling<A: 'static> {
     /// It becomes part of the run.
     Taken(Take<A>),
-    /// The same; its value is a path, which need not be UTF-8.
+    /// It becomes part of the run; its value is a path, which need not be UTF-8.
     TakenPath(TakePath<A>),
-    /// It is accepted and changes nothing, since it is always so here or has no meaning here.
+    /// It is accepted without effect, because halfpower always behaves so or it has no meaning here.
     WithoutEffect,
     /// It is refused.
     Refused,
@@ -45,56 +45,56 @@ pub enum Fate<A: 'static> {
 impl<A> OptionRow<A> {
     /// An option that is taken.
     pub const fn taken(name: &'static str, says: &'static str, take: Take<A>) -> Self {
-        Self { name, aliases: &[], value: Value::Needed, fate: Fate::Taken(take), says }
+        Self { name, aliases: &[], value: Value::Needed, fate: Handling::Taken(take), says }
     }
 
     /// An option whose value names files.
     pub const fn path(name: &'static str, says: &'static str, take: TakePath<A>) -> Self {
-        Self { name, aliases: &[], value: Value::Needed, fate: Fate::TakenPath(take), says }
+        Self { name, aliases: &[], value: Value::Needed, fate: Handling::TakenPath(take), says }
     }
 
-    /// An option that is accepted and changes nothing.
+    /// An option that is accepted without effect.
     pub const fn without_effect(name: &'static str, says: &'static str) -> Self {
-        Self { name, aliases: &[], value: Value::Needed, fate: Fate::WithoutEffect, says }
+        Self { name, aliases: &[], value: Value::Needed, fate: Handling::WithoutEffect, says }
     }
 
     /// An option that is refused.
     pub const fn refused(name: &'static str, says: &'static str) -> Self {
-        Self { name, aliases: &[], value: Value::Needed, fate: Fate::Refused, says }
+        Self { name, aliases: &[], value: Value::Needed, fate: Handling::Refused, says }
     }
 
-    /// The same with other spellings.
+    /// Adds other spellings.
     pub const fn or(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
-    /// The same where the value may be left out.
+    /// Makes the value optional.
     pub const fn optional(self) -> Self {
         Self { value: Value::Optional, ..self }
     }
 
-    /// Carries the option out on `asked`.
+    /// Applies the option to `asked`.
     ///
     /// # Errors
     /// Why it is refused, or what is wrong with `value`.
     pub fn apply(&self, asked: &mut A, value: &OsStr) -> Result<(), String> {
         match &self.fate {
-            Fate::Taken(take) => match value.to_str() {
+            Handling::Taken(take) => match value.to_str() {
                 Some(text) => take(asked, text),
                 None => Err(format!("`{}` is not readable text", value.display())),
             },
-            Fate::TakenPath(take) => take(asked, value),
-            Fate::WithoutEffect => Ok(()),
-            Fate::Refused => Err(self.says.to_string()),
+            Handling::TakenPath(take) => take(asked, value),
+            Handling::WithoutEffect => Ok(()),
+            Handling::Refused => Err(self.says.to_string()),
         }
     }
 
-    /// What became of it, in a word.
+    /// What happens with it, in a word.
     pub fn became(&self) -> &'static str {
         match self.fate {
-            Fate::Taken(_) | Fate::TakenPath(_) => "taken",
-            Fate::WithoutEffect => "no effect",
-            Fate::Refused => "refused",
+            Handling::Taken(_) | Handling::TakenPath(_) => "taken",
+            Handling::WithoutEffect => "no effect",
+            Handling::Refused => "refused",
         }
     }
 }

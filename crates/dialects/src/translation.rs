@@ -1,4 +1,4 @@
-//! Holds what a line of another tool became: runs in our words, notes, and the layout to print records in.
+//! Holds the translation of another tool's line: runs as halfpower words, notes, and the layout for printing.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -7,12 +7,12 @@ use halfpower_record::{Environment, Record};
 
 use crate::RunWords;
 
-/// What a line of another tool asks.
+/// The translation of another tool's line.
 #[derive(Debug)]
 pub struct Translation {
     /// The runs, one after the other.
     pub runs: Vec<RunWords>,
-    /// How results are printed; `None` is as `halfpower run` does.
+    /// How results are printed; `None` prints as `halfpower run` does.
     pub layout: Option<Box<dyn Layout>>,
 }
 
@@ -21,25 +21,25 @@ pub trait Layout: fmt::Debug {
     /// Prints all runs of a line.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// One run that was measured.
 #[derive(Debug)]
 pub struct Measured<'a> {
-    /// What was asked.
+    /// The run.
     pub run: &'a RunWords,
-    /// What it gave.
+    /// Its record.
     pub record: Record,
-    /// Where.
+    /// Its environment.
     pub environment: Environment,
 }
 
-/// An option that was not taken.
+/// An option that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Where it stands, such as `job.fio, line 7`; empty on the command line.
+    /// Its place, such as `job.fio, line 7`; empty on the command line.
     pub place: String,
     /// The option as it is written.
     pub option: String,
@@ -65,7 +65,7 @@ impl Refusal {
 }
 
 impl Translation {
-    /// What is otherwise than in the other tool, in sentences, each once.
+    /// Differences from the other tool, each sentence once.
     pub fn notes(&self) -> Vec<&str> {
         let mut notes: Vec<&str> = Vec::new();
         for note in self.runs.iter().flat_map(|run| &run.notes) {
@@ -81,10 +81,10 @@ impl Translation {
         self.layout.is_none()
     }
 
-    /// Prints the results in the other tool's layout; nothing where it is ours.
+    /// Prints the results in the other tool's layout; prints nothing if the layout is halfpower's.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()> {
         self.layout.as_ref().map_or(Ok(()), |layout| layout.print(measured, out))
     }

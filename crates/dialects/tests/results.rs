@@ -1,6 +1,6 @@
 //! Tests what is read of the results of SQLIO, fio and diskspd.
 
-use halfpower_dialects::{Gathered, Results, ResultsError, gathered, read_results};
+use halfpower_dialects::{ImportedStudy, Results, ResultsError, gathered, read_results};
 use halfpower_record::{Record, TargetKind, TraceLine, Unknown};
 use halfpower_spec::{Cache, Direction, EngineName, Pattern, Rw};
 
@@ -12,7 +12,7 @@ fn read(text: &str) -> Results {
     read_results("results", text.as_bytes()).unwrap()
 }
 
-fn one(text: &str) -> Gathered {
+fn one(text: &str) -> ImportedStudy {
     gathered(vec![read(text)], None).unwrap()
 }
 
@@ -118,7 +118,7 @@ fn utf16_as_powershell_writes_it_is_read() {
 #[test]
 fn a_trace_is_read_and_what_it_does_not_tell_is_unknown() {
     let text = "9.9,158.4,read,64,0,H,1,10,1024,10,,,then,old\n9.9,158.4,read,64,2,H,1,10,1024,10,1,2,then,random\n";
-    let Gathered { question, environment, records } = one(text);
+    let ImportedStudy { question, environment, records } = one(text);
     assert_eq!(environment.capabilities.kind, TargetKind::Imported);
     assert_eq!(records[0].run.workload.rw.pattern(), Pattern::Unknown);
     assert_eq!(records[1].run.workload.rw.pattern(), Pattern::Random);

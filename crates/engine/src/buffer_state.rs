@@ -1,16 +1,16 @@
-//! Says how the buffers of an engine lie in memory.
+//! Describes how the buffers of an engine lie in memory.
 
 /// How the buffers of a lane lie.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct BufferState {
-    /// Whether they were to be registered with the kernel and could not, so that each request costs more.
+    /// Whether the buffers should be registered with the kernel but could not be, which makes each request cost more.
     pub unregistered: bool,
-    /// In how many segments of the machine's memory each lies, on the average; `None` where that cannot be told.
+    /// Number of physically contiguous segments that a buffer lies in, on average; `None` if it is unknown.
     pub segments: Option<f64>,
 }
 
 impl BufferState {
-    /// That of two lanes together: of the one whose buffers lie worse.
+    /// The state of two lanes together: that of the lane with the worse buffers.
     #[must_use]
     pub fn joined(self, other: Self) -> Self {
         let segments = self.segments.zip(other.segments).map(|(own, other)| own.max(other));

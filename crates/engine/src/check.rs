@@ -1,8 +1,8 @@
-//! Checks the bytes of each request, between whoever issues it and the engine that moves its bytes.
+//! Connects the code that issues requests with the engine that moves their bytes, so that every byte is checked.
 //!
-//! The issuer (`verified.rs`) enters which part of the target a slot carries and what may be there; a volume in between
-//! enters which part of that each of its pieces is. The engine at the bottom, which has the buffers, writes what goes out
-//! and verifies what has come in.
+//! The issuer (`verified.rs`) records which part of the target a slot carries and what a read may find there. A volume
+//! in between records which part of the request each of its pieces is. The bottom engine, which owns the buffers, fills
+//! the data of writes and verifies the data of reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -12,34 +12,34 @@ use crate::ledger::{Judgement, Ledger, ObservedState};
 use crate::unit::{self, BlockHeader, UNIT_BYTES, UnitState};
 use crate::{Operation, Request};
 
-/// The agreement of one lane. Submitting orders what is entered here before what is read from it, so that nothing else
-/// has to.
+/// The state shared by issuer and bottom engine of one lane. Submitting a request orders the stores here before the
+/// loads, so relaxed atomics suffice.
 pub(crate) struct Check {
     ledger: Arc<Ledger>,
-    /// One for each request's slot.
+    /// One entry for each slot of requests.
     requests: Vec<CheckedRequest>,
-    /// One for each slot of the engine at the bottom.
+    /// One entry for each slot of the bottom engine.
     pieces: Vec<SlotPiece>,
 }
 
-/// What a slot carries.
+/// What a request slot carries.
 struct CheckedRequest {
     first_unit: AtomicU64,
     units: AtomicU32,
     is_read: AtomicBool,
-    /// For each unit of a write its generation; of a read how it stood when it began.
+    /// For each unit: the generation of a write, or the observed state when a read began.
     expected: Vec<AtomicU64>,
 }
 
-/// Which part of a request a slot at the bottom carries.
+/// The part of a request that a slot of the bottom engine carries.
 struct SlotPiece {
     request: u32,
     units_before: AtomicU32,
 }
 
 impl Check {
-    /// For requests of at most `bs` bytes in `depth` slots; `request_of_slot` tells for each slot at the bottom whose
-    /// pieces it carries.
+    /// Makes the check for requests of at most `bs` bytes in `depth` slots. `request_of_slot` gives the request slot of
+    /// each slot of the bottom engine.
     pub fn new(ledger: Arc<Ledger>, depth: u32, bs: u64, request_of_slot: impl Iterator<Item = u32>) -> Self {
         let units = bs as usize / UNIT_BYTES;
         let issued = || CheckedRequest {
@@ -52,7 +52,7 @@ impl Check {
         Self { ledger, requests: (0..depth).map(|_| issued()).collect(), pieces: request_of_slot.map(piece).collect() }
     }
 
-    /// A request goes out.
+    /// Records a request that is about to be submitted.
     pub fn begin(&self, request: &Request) {
         let issued = &self.requests[request.slot as usize];
         let units = match request.operation {
@@ -70,7 +70,7 @@ impl Check {
         }
     }
 
-    /// It has come back; `succeeded` says that all of it was done.
+    /// Records that the request has completed; `succeeded` means that it moved all its bytes.
     pub fn end(&self, slot: u32, succeeded: bool) {
         let issued = &self.requests[slot as usize];
         if !issued.is_read.load(Relaxed) {
@@ -81,12 +81,12 @@ impl Check {
         }
     }
 
-    /// A slot at the bottom carries what comes `bytes_before` bytes into its request.
+    /// Records that a slot of the bottom engine carries the bytes from `bytes_before` of its request on.
     pub fn cut(&self, slot: u32, bytes_before: u32) {
         self.pieces[slot as usize].units_before.store(bytes_before / UNIT_BYTES as u32, Relaxed);
     }
 
-    /// Fills what a slot at the bottom is about to write.
+    /// Fills the data that a slot of the bottom engine is about to write.
     pub fn write_headers(&self, slot: u32, bytes: &mut [u8]) {
         let (first, expected, _) = self.piece(slot);
         for ((number, generation), bytes) in (first..).zip(expected).zip(bytes.chunks_exact_mut(UNIT_BYTES)) {
@@ -94,8 +94,8 @@ impl Check {
         }
     }
 
-    /// Looks at the `moved` bytes that came into a slot at the bottom, where it was a read; gives them back if they are
-    /// what may be there.
+    /// Checks the `moved` bytes that a read brought into a slot of the bottom engine; returns `moved` if they are
+    /// valid.
     ///
     /// # Errors
     /// What is wrong with them: [`Errno::CORRUPT`], [`Errno::MISDIRECTED`], [`Errno::TORN`] or [`Errno::LOST`].
@@ -104,7 +104,7 @@ impl Check {
         self.judge(slot, moved, units.map(|bytes| move |header| unit::verify(bytes, header)))
     }
 
-    /// The same of units that tell what they are when they are held against the header that they should carry.
+    /// As [`Self::verify`], over units that report their state when given the header that they should carry.
     ///
     /// # Errors
     /// As [`Self::verify`].
@@ -132,20 +132,21 @@ impl Check {
         match () {
             () if damaged => Err(Errno::CORRUPT),
             () if misdirected => Err(Errno::MISDIRECTED),
-            // One part of a request is there and another is not.
+            // Some units of the request are up to date and others are not.
             () if torn || (fresh && stale) => Err(Errno::TORN),
             () if stale => Err(Errno::LOST),
             () => Ok(moved),
         }
     }
 
-    /// The headers that the units of a write at the bottom carry.
+    /// The headers of the units that a write in a slot of the bottom engine carries.
     pub fn headers(&self, slot: u32) -> impl Iterator<Item = BlockHeader> {
         let (first, expected, _) = self.piece(slot);
         (first..).zip(expected).map(|(unit, generation)| self.ledger.header(unit, generation.load(Relaxed) as u32))
     }
 
-    /// The first unit of the piece in a slot at the bottom, what is expected from there on, and whether it is a read.
+    /// The first unit of the piece in a slot of the bottom engine, what is expected from that unit on, and whether it
+    /// is a read.
     fn piece(&self, slot: u32) -> (u64, &[AtomicU64], bool) {
         let piece = &self.pieces[slot as usize];
         let issued = &self.requests[piece.request as usize];

@@ -1,4 +1,4 @@
-//! Holds what every engine is given: files, buffers, and what these have to contain.
+//! Holds what every engine is given: files, buffer sizes, and the data that writes carry.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use crate::check::Check;
 
 /// What an engine works with.
 pub(crate) struct EngineConfig {
-    /// One file, several with an equal part of the slots each, or none.
+    /// No file, one file, or several files that each get an equal part of the slots.
     pub files: Vec<RunFile>,
     /// Whether anything is written.
     pub writes: bool,
-    /// Slots over all files.
+    /// Number of slots over all files.
     pub slots: u32,
     /// Bytes of each slot.
     pub slot_bytes: usize,
     /// Seed of the payload.
     pub seed: u64,
-    /// How they are handed to the kernel; `None` is as the first releases did.
+    /// How requests are handed to the kernel; `None` is the default of the first releases.
     pub issuing: Option<Issuing>,
-    /// Memory that it may take beside its slots.
+    /// Memory that the engine may take besides its slots.
     pub lane_memory: LaneMemory,
-    /// Whether a write carries what its slot holds, and no payload.
+    /// Whether a write carries the current bytes of its slot instead of payload.
     pub echoes: bool,
-    /// Whether a ring hands requests to workers of the kernel.
+    /// Whether a ring hands requests to the kernel's worker threads.
     pub by_workers: bool,
-    /// What written blocks carry and read ones are held against; `None` where nobody checks.
+    /// Fills written blocks and verifies read ones; `None` if the run does not verify.
     pub check: Option<Arc<Check>>,
 }
 
 impl EngineConfig {
-    /// A buffer for each slot.
+    /// Allocates a buffer for each slot.
     ///
     /// # Errors
-    /// Where the memory does not suffice.
+    /// If there is not enough memory.
     pub fn buffers(&self) -> Result<Buffers, OsError> {
         let buffers = Buffers::in_memory(self.memory(), self.slots, self.slot_bytes, self.seed)?;
         Ok(match self.payload()? {
@@ -46,10 +46,10 @@ impl EngineConfig {
         })
     }
 
-    /// What writes carry, where there are any that nobody checks.
+    /// The payload of writes; `None` for runs that verify, echo, or do not write.
     ///
     /// # Errors
-    /// Where the memory does not suffice.
+    /// If there is not enough memory.
     pub fn payload(&self) -> Result<Option<Arc<Payload>>, OsError> {
         let writes = self.check.is_none() && !self.echoes && self.writes;
         let usual = self.lane_memory.payload_bytes;
@@ -57,7 +57,7 @@ impl EngineConfig {
         writes.then(payload).transpose()
     }
 
-    /// What the buffers lie in.
+    /// The kind of memory that the buffers lie in.
     pub fn memory(&self) -> BufferMemory {
         match self.issuing.map(|issuing| issuing.iomem) {
             None => BufferMemory::HugeFromFar,
@@ -66,12 +66,12 @@ impl EngineConfig {
         }
     }
 
-    /// Most requests that one call submits; `None` is all that can go out.
+    /// Most requests that one call submits; `None` means no limit.
     pub fn batch(&self) -> Option<NonZeroU32> {
         self.issuing.and_then(|issuing| NonZeroU32::new(issuing.iodepth_batch))
     }
 
-    /// Which of the files each slot reaches.
+    /// The index of the file that each slot reaches.
     pub fn file_of_slot(&self) -> Vec<u32> {
         halfpower_os::file_of_slot(self.slots, self.files.len()).collect()
     }

@@ -1,37 +1,40 @@
-//! Names error numbers as <errno.h> does, and gives words for bytes that are wrong.
+//! Names error numbers as <errno.h> does, and adds names for bytes that are wrong.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// An error number of the operating system, as a request's outcome: data, not a failure of the engine.
+/// An error number of the operating system as the result of a request. It is data, not a failure of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Errno(pub i32);
 
 impl Errno {
-    /// Somebody else has it; a server: it has too much to do.
+    /// The device or file is in use elsewhere; a server has too much to do.
     pub const BUSY: Self = Self(16);
     /// A file would grow beyond the limit on file sizes, or beyond what its file system can hold.
     pub const TOO_LARGE: Self = Self(27);
-    /// The kernel gave a request up before it began, as where it can start no worker for it.
+    /// The kernel cancelled a request before it began, for example because it could not start a worker for it.
     pub const CANCELED: Self = Self(125);
-    /// A read brought bytes that nobody wrote. This and the next three are no numbers of the system, whose end at 4095.
+    /// A read returned bytes that nobody wrote. This and the following codes are our own; the system's numbers end at
+    /// 4095.
     pub const CORRUPT: Self = Self(5001);
-    /// A read brought a part of one write and a part of another.
+    /// A read returned a part of one write and a part of another.
     pub const TORN: Self = Self(5002);
-    /// A read brought what was there before the last write, which was lost.
+    /// A read returned what was there before the last write, which was lost.
     pub const LOST: Self = Self(5003);
-    /// A read brought bytes that were written to another place.
+    /// A read returned bytes that were written to another place.
     pub const MISDIRECTED: Self = Self(5004);
 
-    /// Nothing came back until the run was given up.
+    /// No reply came before the run was given up.
     pub const UNANSWERED: Self = Self(5005);
+    /// A request moved nothing, without an error of the system: the target ends before it.
+    pub const END_OF_FILE: Self = Self(5006);
 
-    /// The number of an error of the system; `EOPNOTSUPP` for one that carries none, which no request gives.
+    /// The system's number of an error; `EOPNOTSUPP` for an error without a number, which no request returns.
     pub(crate) fn of(error: &std::io::Error) -> Self {
         Self(error.raw_os_error().unwrap_or(95))
     }
 
-    /// Its name, such as `EIO`; `errno 123` for one that storage does not usually give.
+    /// The name, such as `EIO`; `errno 123` for a number that storage does not usually return.
     pub fn name(self) -> Cow<'static, str> {
         Cow::Borrowed(match self.0 {
             1 => "EPERM",
@@ -77,6 +80,7 @@ impl Errno {
             5003 => "lost",
             5004 => "misdirected",
             5005 => "unanswered",
+            5006 => "EOF",
             other => return Cow::Owned(format!("errno {other}")),
         })
     }

@@ -1,21 +1,21 @@
-//! Counts the faults that a simulated disk has injected, and how many of them verification has found.
+//! Counts the faults that a simulated disk has injected, and how many of them verification found.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A kind of fault, as the keys of a simulated disk call it.
+/// A kind of fault, named as in the options of a simulated disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
     /// A request that failed.
     Errors,
     /// A request that moved fewer bytes than asked.
     Short,
-    /// A completion that came late.
+    /// A completion that came too late.
     Stall,
-    /// A read that brought a flipped bit.
+    /// A read that returned a flipped bit.
     Flip,
-    /// A write of which the beginning alone reached the medium.
+    /// A write of which only the beginning reached the medium.
     Torn,
     /// A write that never reached the medium.
     Lost,
@@ -40,22 +40,22 @@ impl fmt::Display for FaultKind {
 /// Faults of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FaultCount {
-    /// That were injected.
+    /// Faults injected.
     pub injected: u64,
-    /// Of these, those in data that a read has come upon. What was overwritten before it was read is not among them.
+    /// Faults injected in data that was read later. Data overwritten before it was read does not count.
     pub met: u64,
-    /// Of the met, those on which such a read was judged wrong.
+    /// Faults met by a read that verification judged wrong.
     pub found: u64,
 }
 
-/// The faults of one target so far; the clones of one log all show the same.
+/// The faults of one target so far; clones share the same log.
 #[derive(Debug, Clone, Default)]
 pub struct FaultLog(Arc<Mutex<Entries>>);
 
 #[derive(Debug, Default)]
 struct Entries {
     counts: BTreeMap<FaultKind, FaultCount>,
-    /// Faults in data, by their number.
+    /// Faults in data, by their index.
     data: Vec<DataFault>,
     wrong_reads: u64,
     false_alarms: u64,
@@ -69,27 +69,27 @@ struct DataFault {
 }
 
 impl FaultLog {
-    /// What was injected, by kind; kinds that never came are left out.
+    /// The counts by kind; kinds that never occurred are left out.
     pub fn counts(&self) -> BTreeMap<FaultKind, FaultCount> {
         self.entries().counts.clone()
     }
 
-    /// Reads that verification has judged wrong.
+    /// Reads that verification judged wrong.
     pub fn wrong_reads(&self) -> u64 {
         self.entries().wrong_reads
     }
 
-    /// Of these, those that had come upon no fault.
+    /// Wrong reads that met no injected fault.
     pub fn false_alarms(&self) -> u64 {
         self.entries().false_alarms
     }
 
-    /// A fault that the completion shows by itself.
+    /// Counts a fault that the completion itself shows.
     pub(crate) fn add(&self, kind: FaultKind) {
         self.entries().counts.entry(kind).or_default().injected += 1;
     }
 
-    /// A fault in data; gives its number.
+    /// Counts a fault in data and returns its index.
     pub(crate) fn add_in_data(&self, kind: FaultKind) -> usize {
         let mut entries = self.entries();
         entries.counts.entry(kind).or_default().injected += 1;
@@ -97,7 +97,7 @@ impl FaultLog {
         entries.data.len() - 1
     }
 
-    /// A read has come upon these faults, if any, and was judged wrong or right.
+    /// Records a read: the faults that it met, if any, and whether it was judged wrong.
     pub(crate) fn read(&self, faults: &[usize], judged_wrong: bool) {
         let mut entries = self.entries();
         let Entries { counts, data, wrong_reads, false_alarms } = &mut *entries;

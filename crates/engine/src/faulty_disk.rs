@@ -1,13 +1,13 @@
-//! Runs requests on a simulated disk whose requests go wrong as its constants say, and whose contents can be verified.
+//! Runs requests on a simulated disk that injects faults, and verifies its contents.
 //!
-//! Under all of it is [`Simulated`], which knows of no faults: what a fault changes is the result of a request, when it
-//! comes back, and what the medium holds afterwards.
+//! The underlying [`Simulated`] engine knows no faults. A fault changes a request's result, its completion time, or
+//! what the medium holds afterwards.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use halfpower_model::{Fate, Fates};
+use halfpower_model::{FaultSequence, RequestFault};
 use halfpower_spec::{Nanos, SimulatedDisk};
 
 use crate::check::Check;
@@ -19,30 +19,30 @@ use crate::unit::UNIT_BYTES;
 use crate::verified::Verified;
 use crate::{Completion, Engine, EngineError, Operation, Request};
 
-/// A completion that comes late: when, in which order it was due, its slot, and what it says.
+/// A late completion: its time, its order among late completions, its slot and its result.
 type Late = (Nanos, u64, u32, Result<u32, Errno>);
 
 /// A simulated disk with faults, for one run.
 pub struct FaultyDisk {
     engine: Simulated,
-    fates: Fates,
+    fates: FaultSequence,
     log: FaultLog,
     contents: Option<(SimulatedContents, Arc<Check>)>,
-    /// What each slot carries, and what becomes of it.
-    issued: Vec<Option<(Request, Fate)>>,
-    /// Completions that come late: when, in which order they were due, and in which slot how many bytes have moved.
+    /// The request in each slot, and what will happen to it.
+    issued: Vec<Option<(Request, RequestFault)>>,
+    /// Late completions, the earliest on top.
     late: BinaryHeap<Reverse<Late>>,
     due: u64,
     came: Vec<Completion>,
 }
 
 impl FaultyDisk {
-    /// The disk at rest, for at most `slots` requests in flight; its clock begins at `start`. What it injects is counted
-    /// in `log`; what it holds is not known.
+    /// The idle disk, for at most `slots` requests in flight; its clock begins at `start`. Faults are counted in `log`.
+    /// The contents are not verified.
     pub fn new(disk: &SimulatedDisk, slots: u32, run_seed: u64, start: Nanos, log: FaultLog) -> Self {
         Self {
             engine: Simulated::new(disk, slots, run_seed, start),
-            fates: Fates::new(disk.faults, disk.seed, run_seed),
+            fates: FaultSequence::new(disk.faults, disk.seed, run_seed),
             log,
             contents: None,
             issued: vec![None; slots as usize],
@@ -52,12 +52,12 @@ impl FaultyDisk {
         }
     }
 
-    /// Where the processor time can be read, also while the engine is out of reach.
+    /// A handle that reads the processor time, even while the engine is owned elsewhere.
     pub fn processor_time(&self) -> ProcessorAccount {
         self.engine.processor_time()
     }
 
-    /// The same over `contents`, with every request of at most `most_bytes` verified.
+    /// The same disk over `contents`, with every request of at most `most_bytes` verified.
     pub fn verified(self, contents: &SimulatedContents, most_bytes: u64) -> Box<dyn Engine> {
         let slots = self.issued.len() as u32;
         let check = Arc::new(Check::new(Arc::clone(contents.ledger()), slots, most_bytes, 0..slots));
@@ -65,13 +65,15 @@ impl FaultyDisk {
         Box::new(Verified::new(Box::new(disk), check, slots))
     }
 
-    /// Takes what the disk has done: what is late waits, the rest is done.
+    /// Takes the disk's completions: hands out those on time and keeps back the late ones.
     fn take(&mut self, done: &mut Vec<Completion>) {
         let mut came = std::mem::take(&mut self.came);
         for Completion { slot, result } in came.drain(..) {
             let issued = self.issued[slot as usize].take();
             let (result, late_by) = match (issued, result) {
-                (Some((request, fate)), Ok(bytes)) => (self.end(&request, fate, bytes), delay(fate)),
+                (Some((request, request_fault)), Ok(bytes)) => {
+                    (self.end(&request, request_fault, bytes), delay(request_fault))
+                }
                 (_, result) => (result, Nanos(0)),
             };
             if late_by > Nanos(0) {
@@ -84,7 +86,7 @@ impl FaultyDisk {
         self.came = came;
     }
 
-    /// Hands out what was late and has its time now.
+    /// Hands out late completions whose time has come.
     fn take_late(&mut self, done: &mut Vec<Completion>) {
         while let Some(Reverse((at, _, slot, result))) = self.late.peek().copied()
             && at <= self.engine.now()
@@ -94,18 +96,18 @@ impl FaultyDisk {
         }
     }
 
-    /// What becomes of a request for which the disk has moved `bytes`.
-    fn end(&mut self, request: &Request, fate: Fate, bytes: u32) -> Result<u32, Errno> {
-        match fate {
-            Fate::Whole => self.transfer(request, bytes),
-            Fate::Failed { written } => {
+    /// Applies the fate of a request for which the disk has moved `bytes`.
+    fn end(&mut self, request: &Request, request_fault: RequestFault, bytes: u32) -> Result<u32, Errno> {
+        match request_fault {
+            RequestFault::Whole => self.transfer(request, bytes),
+            RequestFault::Failed { written } => {
                 self.log.add(FaultKind::Errors);
                 if written {
                     self.write(request, bytes);
                 }
                 Err(EIO)
             }
-            Fate::Short(moved) => {
+            RequestFault::Short(moved) => {
                 let result = self.transfer(request, moved.min(bytes));
                 // A short read of bad data shows as bad data.
                 if result.is_ok() {
@@ -113,13 +115,13 @@ impl FaultyDisk {
                 }
                 result
             }
-            Fate::Stalled(_) => {
+            RequestFault::Stalled(_) => {
                 self.log.add(FaultKind::Stall);
                 self.transfer(request, bytes)
             }
-            Fate::Flipped { bit } => self.read(request, bytes, Some(bit)),
-            Fate::Torn(_) | Fate::Lost | Fate::Misdirected(_) => {
-                self.miswrite(request, fate);
+            RequestFault::Flipped { bit } => self.read(request, bytes, Some(bit)),
+            RequestFault::Torn(_) | RequestFault::Lost | RequestFault::Misdirected(_) => {
+                self.miswrite(request, request_fault);
                 Ok(bytes)
             }
         }
@@ -140,18 +142,20 @@ impl FaultyDisk {
         }
     }
 
-    /// A write that says it went well.
-    fn miswrite(&self, request: &Request, fate: Fate) {
+    /// Carries out a write that reports success but goes wrong.
+    fn miswrite(&self, request: &Request, request_fault: RequestFault) {
         let Some((contents, check)) = &self.contents else { return };
         let (mut medium, headers) = (contents.medium(), check.headers(request.slot));
-        match fate {
-            Fate::Torn(bytes) => medium.tear(headers, bytes, self.log.add_in_data(FaultKind::Torn)),
-            Fate::Misdirected(lot) => medium.misdirect(headers, lot, self.log.add_in_data(FaultKind::Misdirect)),
+        match request_fault {
+            RequestFault::Torn(bytes) => medium.tear(headers, bytes, self.log.add_in_data(FaultKind::Torn)),
+            RequestFault::Misdirected(lot) => {
+                medium.misdirect(headers, lot, self.log.add_in_data(FaultKind::Misdirect))
+            }
             _ => medium.tear(headers, 0, self.log.add_in_data(FaultKind::Lost)),
         }
     }
 
-    /// Whether what a read brings is what should be there, with a bit flipped on the way if one is.
+    /// Verifies what a read returns, with `flipped_bit` flipped on the way if it is given.
     fn read(&self, request: &Request, bytes: u32, flipped_bit: Option<u64>) -> Result<u32, Errno> {
         let Some((contents, check)) = &self.contents else { return Ok(bytes) };
         let unit_bits = UNIT_BYTES as u64 * 8;
@@ -177,12 +181,12 @@ impl FaultyDisk {
     }
 }
 
-/// What a request that fails says.
+/// The result of a failed request.
 const EIO: Errno = Errno(5);
 
-fn delay(fate: Fate) -> Nanos {
-    match fate {
-        Fate::Stalled(time) => time,
+fn delay(request_fault: RequestFault) -> Nanos {
+    match request_fault {
+        RequestFault::Stalled(time) => time,
         _ => Nanos(0),
     }
 }
@@ -194,8 +198,8 @@ impl Engine for FaultyDisk {
 
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
         for request in batch {
-            let fate = self.fates.draw(operation(request.operation), request.length);
-            self.issued[request.slot as usize] = Some((*request, fate));
+            let request_fault = self.fates.draw(operation(request.operation), request.length);
+            self.issued[request.slot as usize] = Some((*request, request_fault));
         }
         self.engine.submit(batch)
     }

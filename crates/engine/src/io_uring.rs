@@ -1,4 +1,4 @@
-//! Carries requests through an io_uring: one call sends them and waits.
+//! Carries requests through an io_uring: one call submits requests and waits for completions.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::pause::{rest, wait_until};
 use crate::unavailable::unavailable;
 use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
 
-/// For each so many requests in flight one outcome more is waited for than asked: at a depth of 32 two at a time go out
-/// and come back, at 128 five. It spares calls and wake-ups, and on average one slot in 64 waits for its turn, so that
-/// neither depth nor latency changes by more than that.
+/// A wait asks for one more completion for each of this many requests in flight: two at depth 32, five at depth 128.
+/// That saves calls and wake-ups. On average one slot in 64 stays idle for it, so depth and latency change by no more
+/// than that.
 const IN_FLIGHT_FOR_ONE_MORE: usize = 32;
 
-/// Requests over an io_uring in one of its forms; without a file each is the kernel's no-op.
-// Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
+/// An io_uring in one of its forms; without a file each request is a kernel no-op.
+// Aligned to two cache lines, which processors fetch together, so that lanes do not slow each other.
 #[repr(align(128))]
 pub(crate) struct IoUring {
     clock: Clock,
@@ -26,13 +26,13 @@ pub(crate) struct IoUring {
     batch: usize,
     /// Whether there is a file that may be written to.
     writes: bool,
-    /// Whether buffers are to be registered: there is a file, and the ring's form does.
+    /// Whether buffers should be registered: there is a file, and this form of ring registers them.
     registers: bool,
     check: Option<Arc<Check>>,
     serial: u64,
-    /// Whether a flush is a call of its own, since the ring takes none.
+    /// Whether a flush needs a separate call because this form of ring takes none.
     flushes_itself: bool,
-    /// Outcomes of such calls.
+    /// Completions of such flushes.
     flushed: Vec<Completion>,
 }
 
@@ -75,7 +75,7 @@ impl IoUring {
         }
     }
 
-    /// Carries out flushes at once, what else there is goes its way.
+    /// Carries out flushes at once and pushes all other requests to the ring.
     fn push_all_but_flushes(&mut self, batch: &[Request]) {
         let is_flush = |request: &&Request| request.operation == Operation::Flush;
         for flush in batch.iter().filter(is_flush) {
@@ -130,7 +130,7 @@ impl Engine for IoUring {
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let least = least.saturating_sub(self.flushed.len());
         done.append(&mut self.flushed);
-        // What comes back together goes out together, and no more than that goes out with one call.
+        // Completions that arrive together are resubmitted together, at most one call's batch.
         let more = (self.ring.in_flight() / IN_FLIGHT_FOR_ONE_MORE).min(self.batch - 1);
         let more = if least > 0 { more } else { 0 };
         let (before, least) = (done.len(), least.min(self.ring.in_flight()));
@@ -138,7 +138,7 @@ impl Engine for IoUring {
             let resubmitted = self.ring.resubmitted();
             self.ring.submit_and_wait((least + more).saturating_sub(done.len() - before)).map_err(refused)?;
             self.take(done);
-            // What was sent again is still awaited.
+            // Requests sent again are still awaited.
             if done.len() - before >= least || self.ring.resubmitted() == resubmitted {
                 return Ok(());
             }

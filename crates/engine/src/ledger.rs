@@ -1,16 +1,16 @@
-//! Counts how often each unit of a target was written, and judges from that what a read has found.
+//! Records how often each unit of a target was written, and judges the result of a read from that.
 //!
-//! Shared by all lanes of a run and kept from run to run. Each unit has the *generation* that is certainly there, the
-//! latest that was begun, and how many writes to it are under way. Writes that overlap in time may land in any order:
-//! after them any of the generations begun since the last certain one may be found, or a mixture of them, until one
-//! comes alone.
+//! All lanes of a run share the ledger, and it is kept from run to run. For each unit it holds the *generation* that is
+//! certainly on the target, the latest generation begun, and the number of writes in flight. Overlapping writes may
+//! land in any order. After them a read may find any generation begun since the last certain one, or a mixture, until a
+//! write that overlaps no other succeeds.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::unit::{BlockHeader, UNIT_BYTES, UnitState};
 
-/// What the units of a target hold by now.
+/// The state of every unit of a target.
 #[derive(Debug)]
 pub struct Ledger {
     units: Vec<AtomicU64>,
@@ -18,35 +18,35 @@ pub struct Ledger {
     epoch: u64,
 }
 
-/// The state of a unit: fields of one word, so that it changes at once.
+/// The state of a unit: all fields in one word, so that it changes atomically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct State(u64);
 
-/// How it stood with a unit when a read began; it fits into one word.
+/// The state of a unit when a read began; one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ObservedState(pub u64);
 
 impl ObservedState {
-    /// The oldest generation that may be found.
+    /// The oldest generation that the read may find.
     pub fn oldest(self) -> u32 {
         State(self.0).settled()
     }
 }
 
-/// What a reader thinks of a unit.
+/// The verdict on a unit that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Judgement {
-    /// Nothing is known of it, or it was being written.
+    /// Nothing is known of the unit, or it was being written.
     Unknown,
-    /// One of the writes that may be found.
+    /// A generation that the read may find.
     Fresh,
-    /// An older write, or none at all: a write was lost.
+    /// An older generation or nothing: a write was lost.
     Stale,
     /// Parts of two writes.
     Torn,
-    /// Another unit's bytes.
+    /// The bytes of another unit.
     Misdirected,
-    /// No unit.
+    /// Not a valid unit.
     Damaged,
 }
 
@@ -54,11 +54,11 @@ pub(crate) enum Judgement {
 const GENERATIONS: u32 = 1 << 24;
 /// The generation of a unit that was written once.
 pub(crate) const LAID_OUT: u32 = 1;
-/// Most writes under way to one unit.
+/// Most writes in flight to one unit.
 pub const MOST_UNDER_WAY: u32 = (1 << 13) - 1;
-/// Some write has succeeded.
+/// At least one write has succeeded.
 const KNOWN: u64 = 1 << 61;
-/// Writes under way have overlapped.
+/// Writes in flight have overlapped.
 const OVERLAPPED: u64 = 1 << 62;
 /// Written since it was last read back.
 const UNREAD: u64 = 1 << 63;
@@ -107,19 +107,19 @@ impl State {
 }
 
 impl Ledger {
-    /// Nothing is known of a target of `bytes` yet; what is written to it will carry `epoch`.
+    /// A ledger for a target of `bytes` bytes with unknown contents; writes to it will carry `epoch`.
     pub fn new(bytes: u64, epoch: u64) -> Self {
         let count = bytes.div_ceil(UNIT_BYTES as u64);
         Self { units: (0..count).map(|_| AtomicU64::new(0)).collect(), epoch }
     }
 
-    /// Each whole unit of a target of `bytes` was written once, carrying `epoch`, and has been read back.
+    /// A ledger for a target of `bytes` bytes on which each unit was written once with `epoch` and has been read back.
     pub fn laid_out(bytes: u64, epoch: u64) -> Self {
         let once = State(KNOWN).with(LAID_OUT, LAID_OUT, 0);
         Self { units: (0..bytes.div_ceil(UNIT_BYTES as u64)).map(|_| AtomicU64::new(once.0)).collect(), epoch }
     }
 
-    /// Bytes of memory that a ledger of a target of `bytes` takes.
+    /// Bytes of memory that the ledger of a target of `bytes` bytes takes.
     pub fn memory_bytes(bytes: u64) -> u64 {
         bytes.div_ceil(UNIT_BYTES as u64) * 8
     }
@@ -134,22 +134,22 @@ impl Ledger {
         State(cell.fetch_update(Ordering::AcqRel, Ordering::Acquire, update).unwrap_or_else(|state| state))
     }
 
-    /// A write to a unit begins; gives its generation.
+    /// Begins a write to a unit and returns its generation.
     pub(crate) fn begin_write(&self, unit: u64) -> u32 {
         self.change(unit, State::write_begun).write_begun().begun()
     }
 
-    /// That write has ended.
+    /// Ends that write.
     pub(crate) fn end_write(&self, unit: u64, generation: u32, succeeded: bool) {
         self.change(unit, |state| state.write_ended(generation, succeeded));
     }
 
-    /// How it stands with a unit now, for a read that begins.
+    /// The state of a unit now, for a read that begins.
     pub(crate) fn observe(&self, unit: u64) -> ObservedState {
         ObservedState(self.units[unit as usize].load(Ordering::Acquire))
     }
 
-    /// What to think of what a read has found that began at `then`.
+    /// Judges what a read that began in state `then` has found.
     pub(crate) fn judge(&self, unit: u64, then: ObservedState, found: UnitState) -> Judgement {
         let (then, now) = (State(then.0), self.state(unit));
         if !then.has(KNOWN) {
@@ -157,8 +157,8 @@ impl Ledger {
         }
         let after = |later: u32| later.wrapping_sub(then.settled()) % GENERATIONS;
         let admits = |generation: u32| generation < GENERATIONS && after(generation) <= after(now.begun());
-        // What is being written may be found half done; and what was written by several at once, through a mapping
-        // word by word, may be of all of them, until a write comes alone.
+        // A write in flight may be found half done. Writes that overlapped may leave a mixture (a mapping stores word
+        // by word) until a write that overlaps no other succeeds.
         let in_motion = then.under_way() > 0 || then.begun() != now.begun() || then.settled() != then.begun();
         match found {
             UnitState::Whole(header) if header.epoch != self.epoch => Judgement::Stale,
@@ -171,24 +171,24 @@ impl Ledger {
         }
     }
 
-    /// The header of a unit in a certain generation.
+    /// The header of a unit in the given generation.
     pub(crate) fn header(&self, unit: u64, generation: u32) -> BlockHeader {
         BlockHeader { number: unit, epoch: self.epoch, generation }
     }
 
-    /// Whether any unit of these bytes was written since it was last [`Ledger::was_read_back`].
+    /// Whether any unit in these bytes was written since it was last passed to [`Ledger::was_read_back`].
     pub fn is_unread(&self, bytes: Range<u64>) -> bool {
         self.units_of(bytes).any(|unit| self.state(unit).has(UNREAD))
     }
 
-    /// Takes these bytes as read back.
+    /// Marks these bytes as read back.
     pub fn was_read_back(&self, bytes: Range<u64>) {
         for unit in self.units_of(bytes) {
             self.change(unit, |state| state.flagged(UNREAD, false));
         }
     }
 
-    /// The units that lie in these bytes, as far as there are any.
+    /// The units in these bytes, up to the end of the target.
     fn units_of(&self, bytes: Range<u64>) -> Range<u64> {
         let unit = UNIT_BYTES as u64;
         bytes.start / unit..bytes.end.div_ceil(unit).min(self.units.len() as u64)

@@ -1,8 +1,8 @@
-//! Carries requests to a target: one contract, one file for each engine.
+//! Carries requests to a target: one trait, one file for each engine.
 //!
-//! Requests enter in batches, completions leave in batches. A request names a *slot*; each slot owns a buffer
-//! inside the engine, so that no memory crosses the boundary and an engine over io_uring is sound behind safe
-//! code. The clock belongs to the engine, so that a simulated target runs the same window in virtual time.
+//! Requests enter in batches and completions leave in batches. A request names a *slot*, and the engine owns each
+//! slot's buffer. No memory crosses the boundary, so an engine over io_uring is sound behind safe code. The clock
+//! belongs to the engine, so a simulated target runs the same window in virtual time.
 
 mod simulated;
 
@@ -61,19 +61,19 @@ pub use volume::{AddressMap, Volume};
 pub enum Operation {
     /// Fill the slot's buffer from the target.
     Read,
-    /// Write the slot's buffer to the target, stamped so that no two blocks are alike.
+    /// Write the slot's buffer to the target, stamped so that no two blocks are equal.
     Write,
-    /// Give the range back: discard it on a device, punch it out of a file. The slot's buffer takes no part, and all of
-    /// the range counts as moved. Only engines that make a call for each request carry it out.
+    /// Discard the range on a device, or punch it out of a file. The slot's buffer is not used, and the whole range
+    /// counts as moved. Only engines that make one call for each request support it.
     Trim,
-    /// Make everything that was written durable; offset and length are without meaning.
+    /// Make everything written durable; offset and length are ignored.
     Flush,
 }
 
-/// One request: an operation on a range of the target, by way of a slot that is not in flight.
+/// One request: an operation on a range of the target, through a slot that is not in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Which of the engine's slots carries it, below the depth that the engine was opened with.
+    /// The slot that carries it; less than the depth that the engine was opened with.
     pub slot: u32,
     /// What it does.
     pub operation: Operation,
@@ -83,19 +83,19 @@ pub struct Request {
     pub length: u32,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// The slot that is free again.
     pub slot: u32,
-    /// Bytes moved (fewer than asked: a short transfer), or the error number of a request that failed.
+    /// Bytes moved (fewer than requested in a short transfer), or the error number of a failed request.
     pub result: Result<u32, Errno>,
 }
 
-/// The engine itself cannot go on; the run is lost, the study is not.
+/// The engine cannot go on. The run is lost, but the study continues.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The kernel refused a call that carries no single request.
+    /// The kernel refused a call that does not belong to a single request.
     #[error("{call} failed: {error}")]
     Call {
         /// The call that was refused.
@@ -103,10 +103,10 @@ pub enum EngineError {
         /// Why.
         error: std::io::Error,
     },
-    /// The file server, or the way to it, cannot go on.
+    /// The file server, or the connection to it, cannot go on.
     #[error(transparent)]
     Share(#[from] halfpower_share::ShareError),
-    /// This way of issuing requests is not to be had here.
+    /// This way of issuing requests is not available here.
     #[error("the engine {engine} cannot be used here: {why}")]
     Unavailable {
         /// The engine's name.
@@ -118,53 +118,54 @@ pub enum EngineError {
 
 /// A way for requests to reach a target.
 ///
-/// Whoever drives it keeps at most one request in each slot, and reaps everything before letting go.
+/// The caller keeps at most one request in each slot, and reaps every request before it drops the engine.
 pub trait Engine: Send {
-    /// The engine's clock; it never goes back.
+    /// The engine's clock, which never goes back.
     fn now(&self) -> Nanos;
 
-    /// Called once by the thread that will drive it, before its window opens: what is better done there (memory lies
-    /// near the processor that touches it first) and shall not be measured. Most engines have nothing to do.
+    /// Prepares the engine on the thread that will drive it, before the window opens. The caller calls it once. Use it
+    /// for work that must happen on that thread but not be measured: memory is allocated near the processor that
+    /// touches it first. Most engines do nothing.
     ///
     /// # Errors
-    /// Where the engine cannot be used after all.
+    /// If the engine cannot be used after all.
     fn settle(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
 
-    /// How its buffers lie.
+    /// How the engine's buffers lie in memory.
     fn buffers(&self) -> BufferState {
         BufferState::default()
     }
 
-    /// Requests that the kernel gave back unserved (EAGAIN) and that the engine sent again; each is one request with one
-    /// completion all the same.
+    /// Number of requests that the kernel returned with EAGAIN and that the engine sent again; each still counts as one
+    /// request with one completion.
     fn resubmitted_ios(&self) -> u64 {
         0
     }
 
-    /// Takes requests; they may already be under way when this returns, and are at the latest in `reap`.
+    /// Takes requests. They may be in flight when this returns; the next `reap` sends the rest.
     ///
     /// # Errors
-    /// Only what concerns the engine as a whole; a request that fails is a completion.
+    /// If the engine as a whole fails; a failed request is a completion.
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError>;
 
-    /// Waits until at least `least` requests have completed (none: does not wait) and appends all that have.
+    /// Waits until at least `least` requests have completed (0: does not wait) and appends all completed requests.
     ///
-    /// `done` is never asked to grow beyond the depth that the engine was opened with. A signal may end the
-    /// wait early, with fewer.
+    /// `done` never grows beyond the depth that the engine was opened with. A signal may end the wait early, with fewer
+    /// completions.
     ///
     /// # Errors
-    /// Only what concerns the engine as a whole.
+    /// If the engine as a whole fails.
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError>;
 
-    /// Waits until a request has completed or the clock has come to `until`, whichever is first, and appends all
-    /// that have completed. With nothing in flight it only lets the time pass: an open loop waits so for its next
-    /// request. This asks again and again, which keeps a processor busy; an engine that can sleep with a time limit does,
-    /// but for the last stretch, so that it is exact to some microseconds.
+    /// Waits until a request completes or the clock reaches `until`, whichever comes first, and appends all completed
+    /// requests. With nothing in flight it only lets time pass; open loops wait this way for their next request. This
+    /// default polls and keeps a processor busy. An engine that can wait with a time limit sleeps instead and polls
+    /// only at the end, so that it is exact to some microseconds.
     ///
     /// # Errors
-    /// Only what concerns the engine as a whole.
+    /// If the engine as a whole fails.
     fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         loop {
             self.reap(0, done)?;

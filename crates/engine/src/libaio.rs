@@ -1,7 +1,7 @@
 //! Carries requests through the kernel's older asynchronous interface.
 //!
-//! With direct I/O they are under way together. Through the page cache `io_submit` carries out each before the next,
-//! so that the depth is 1 there whatever was asked for.
+//! Direct requests are in flight together. For requests through the page cache `io_submit` completes each before the
+//! next, so the depth is 1 whatever was requested.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::pause::{rest, wait_until};
 use crate::unavailable::unavailable;
 use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
 
-/// Requests by `io_submit` and `io_getevents`, as programs of the libaio library issue them.
-// Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
+/// Requests through `io_submit` and `io_getevents`, issued as programs with the libaio library do.
+// Aligned to two cache lines, which processors fetch together, so that lanes do not slow each other.
 #[repr(align(128))]
 pub(crate) struct Libaio {
     clock: Clock,

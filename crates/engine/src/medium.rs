@@ -1,4 +1,4 @@
-//! Keeps what a simulated disk holds: the header of each unit, and bytes where a fault has made it something else.
+//! Stores the contents of a simulated disk: the header of each unit, or its bytes if a fault mixed two writes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::ledger::{LAID_OUT, Ledger};
 use crate::unit::{self, BlockHeader, UNIT_BYTES, UnitState};
 
-/// The contents of a simulated disk and the ledger of what they should be; clones are of the same disk.
+/// The contents of a simulated disk and the ledger of what they should be; clones share one disk.
 #[derive(Clone)]
 pub struct SimulatedContents {
     ledger: Arc<Ledger>,
@@ -14,14 +14,14 @@ pub struct SimulatedContents {
 }
 
 impl SimulatedContents {
-    /// A disk of `bytes` of which each unit was written once, with `epoch`.
+    /// A disk of `bytes` bytes on which each unit was written once, with `epoch`.
     pub fn laid_out(bytes: u64, epoch: u64) -> Self {
         let units = bytes / UNIT_BYTES as u64;
         let medium = Medium { epoch, units, changed: HashMap::new(), wrong: HashMap::new() };
         Self { ledger: Arc::new(Ledger::laid_out(bytes, epoch)), medium: Arc::new(Mutex::new(medium)) }
     }
 
-    /// What each unit should be.
+    /// The ledger of what each unit should hold.
     pub fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
     }
@@ -31,22 +31,22 @@ impl SimulatedContents {
     }
 }
 
-/// What the units are.
+/// The state of the units.
 pub(crate) struct Medium {
     epoch: u64,
     units: u64,
-    /// Units that are no longer what the layout wrote.
+    /// Units that no longer hold what the layout wrote.
     changed: HashMap<u64, Content>,
-    /// Units that are not what was written last, and the number of the fault which that is owed to.
+    /// Units that do not hold their last write, with the index of the fault that caused it.
     wrong: HashMap<u64, usize>,
 }
 
 /// What a unit holds.
 #[derive(Clone)]
 enum Content {
-    /// What one write left there.
+    /// The unit of one write.
     Sealed(BlockHeader),
-    /// Parts of two.
+    /// Parts of two writes.
     Bytes(Box<[u8; UNIT_BYTES]>),
 }
 
@@ -76,19 +76,19 @@ impl Medium {
         self.changed.get(&unit).cloned().unwrap_or_else(laid_out)
     }
 
-    /// What a reader finds in a unit that should carry `expected`.
+    /// The state that a reader finds in a unit that should carry `expected`.
     pub fn found(&self, unit: u64, expected: BlockHeader) -> UnitState {
         self.content(unit).found(expected)
     }
 
-    /// The same where bit `bit` of the unit is flipped on the way.
+    /// As `found`, with bit `bit` of the unit flipped on the way.
     pub fn found_flipped(&self, unit: u64, bit: usize, expected: BlockHeader) -> UnitState {
         let mut bytes = self.content(unit).bytes();
         bytes[bit / 8] ^= 1 << (bit % 8);
         unit::verify(&bytes, expected)
     }
 
-    /// The faults that a reader of these units comes upon, each once.
+    /// The faults in these units, each once.
     pub fn faults(&self, units: std::ops::Range<u64>) -> Vec<usize> {
         if self.wrong.is_empty() {
             return Vec::new();
@@ -99,7 +99,7 @@ impl Medium {
         faults
     }
 
-    /// The first `bytes` of a write reach their place; what a part of a unit reaches is as it was.
+    /// Stores the first `bytes` of a write; a partly covered unit stays unchanged.
     pub fn write(&mut self, headers: impl Iterator<Item = BlockHeader>, bytes: u32) {
         for header in headers.take(bytes as usize / UNIT_BYTES) {
             self.changed.insert(header.number, Content::Sealed(header));
@@ -107,8 +107,7 @@ impl Medium {
         }
     }
 
-    /// The first `bytes` of a write reach their place, a part of a unit too, and the fault `number` is why the rest
-    /// does not.
+    /// Stores the first `bytes` of a write, including part of a unit; fault `number` stopped the rest.
     pub fn tear(&mut self, headers: impl Iterator<Item = BlockHeader>, bytes: u32, number: usize) {
         let (whole, part) = (bytes as usize / UNIT_BYTES, bytes as usize % UNIT_BYTES);
         for (index, header) in headers.enumerate() {
@@ -125,8 +124,8 @@ impl Medium {
         }
     }
 
-    /// A write reaches the units from another one on: a multiple of its own length, which `lot` chooses. Where there is
-    /// no other place it is lost.
+    /// Stores a write at a wrong place, a multiple of its own length that `lot` chooses. If there is no other place,
+    /// the write is lost.
     pub fn misdirect(&mut self, headers: impl Iterator<Item = BlockHeader>, lot: u64, number: usize) {
         let headers: Vec<BlockHeader> = headers.collect();
         let (own, length) = (headers.first().map_or(0, |header| header.number), headers.len().max(1) as u64);

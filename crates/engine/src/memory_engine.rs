@@ -1,7 +1,8 @@
-//! Runs kernels (loops over memory) over an arena that the processors' caches cannot hold.
+//! Runs kernels (loops over memory) over an arena larger than the processor caches.
 //!
-//! The kernels are memspeed's eight tests (Chung, Gray, Worthington and Horst, 2000), and the vectors and non-temporal
-//! stores that have come since. A request moves megabytes, so that what the harness takes for it does not show.
+//! The kernels are memspeed's eight tests (Chung, Gray, Worthington and Horst, 2000), plus the vector instructions and
+//! non-temporal stores that processors have gained since. A request moves megabytes, so the harness's own cost does not
+//! show.
 
 use std::io;
 use std::path::Path;
@@ -14,20 +15,20 @@ use crate::open::Opened;
 use crate::unavailable::{refusal, unavailable};
 use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
 
-/// An arena has this many times what the last-level caches hold, as STREAM asks of its arrays.
+/// Size of an arena as a multiple of the last-level caches, as STREAM requires of its arrays.
 const TIMES_CACHE: u64 = 4;
-/// All arenas of a run together take at most one part in this many of the machine's memory.
+/// All arenas of a run together take at most the machine's memory divided by this.
 const PART_OF_MEMORY: u64 = 8;
-/// What file-read and file-write move in one call, as memspeed did.
+/// Bytes that file-read and file-write move in one call, as in memspeed.
 const CALL_BYTES: usize = 64 << 10;
-/// For an error that carries no number; none of the calls gives one.
+/// Reported for an error without a number; none of the calls returns one.
 const EIO: i32 = 5;
 
-/// The engine `memory` for one of `threads` threads that run at once, and the bytes that its offsets may be drawn from.
-/// The file that file-read and file-write move lies in `folder`, without a name.
+/// Opens the engine `memory` for one of `threads` concurrent threads; also returns the bytes that its offsets may
+/// cover. The kernels file-read and file-write use an unnamed file in `folder`.
 ///
 /// # Errors
-/// [`EngineError::Unavailable`] where the kernel cannot be had here, or cannot run over such blocks.
+/// [`EngineError::Unavailable`] if the kernel is not available here, or cannot use blocks of this size.
 pub fn open_memory(kernel: Kernel, bs: Bytes, threads: u32, folder: &Path) -> Result<(Opened, u64), EngineError> {
     let span_bytes = span_bytes(bs, threads, kernel)?;
     let work = Work::new(kernel, span_bytes, folder)?;
@@ -41,7 +42,7 @@ pub fn open_memory(kernel: Kernel, bs: Bytes, threads: u32, folder: &Path) -> Re
     Ok((opened, span_bytes))
 }
 
-/// Bytes of one thread's arena: its part of what the caches cannot hold, in whole blocks.
+/// Bytes of one thread's arena in whole blocks, so that all arenas together exceed the caches.
 fn span_bytes(bs: Bytes, threads: u32, kernel: Kernel) -> Result<u64, EngineError> {
     let unit = if is_file(kernel) { CALL_BYTES } else { loops::TURN_BYTES } as u64;
     if bs.0 == 0 || !bs.0.is_multiple_of(unit) || bs.0 > u64::from(u32::MAX / 2) {
@@ -68,8 +69,8 @@ fn refused(why: String) -> EngineError {
     refusal(EngineName::Memory, why)
 }
 
-/// Runs its kernel over the block of each request, at once.
-// Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
+/// Runs its kernel over the block of each request at once.
+// Aligned to two cache lines, which processors fetch together, so that lanes do not slow each other.
 #[repr(align(128))]
 struct Memory {
     clock: Clock,
@@ -77,7 +78,7 @@ struct Memory {
     complete: Vec<Completion>,
 }
 
-/// A kernel and the memory that it runs over.
+/// A kernel and the memory that it uses.
 enum Work {
     Read(Arena, Reading),
     Write(Arena, Writing),
@@ -126,7 +127,7 @@ impl Work {
         })
     }
 
-    /// Gives the memory its place, on the processor that will use it.
+    /// Touches all memory, so that its pages lie near the processor that will use it.
     fn fill(&mut self) -> Result<(), EngineError> {
         match self {
             Self::Read(_, Reading::Nothing) => {}
@@ -184,7 +185,7 @@ impl Copying {
     }
 }
 
-/// A file that lives in the page cache alone: it has no name, and is gone before the kernel writes it back.
+/// A file that lives only in the page cache: it has no name, and is gone before the kernel writes it back.
 struct Cached {
     file: RunFile,
     data: DataFile,
@@ -210,7 +211,7 @@ impl Cached {
         Ok(())
     }
 
-    /// Moves the block of a request, a call after the other; what a call does not move ends it.
+    /// Moves the block of a request, one call after the other; an error ends it.
     fn run(&mut self, request: &Request) -> Result<u32, Errno> {
         let end = request.offset + u64::from(request.length);
         let mut moved = 0;
@@ -267,7 +268,7 @@ mod tests {
     fn every_kernel_moves_the_first_block_and_the_last() {
         for kernel in Kernel::ALL.iter().copied() {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-            // So many threads that each has little: the test is of what happens, not of how fast.
+            // Use many threads so that each has a small arena: the test checks behaviour, not speed.
             let (mut opened, span_bytes) = match open_memory(kernel, BS, 64, folder) {
                 Err(EngineError::Unavailable { why, .. }) if why.contains("past the caches") => continue,
                 other => other.unwrap(),

@@ -1,8 +1,9 @@
-//! Joins two members to a mirror: writes go to both, reads to one of them or, in parts, to both.
+//! Joins two members to a mirror: writes go to both members, reads to one of them or, split, to both.
 //!
-//! Who reads where follows TwinStor's rule (Horst 1999, as Chung et al. 2000, section 8.4, tell it). Sequential reads
-//! are split by position once 256 KiB are outstanding: each member reads every other unit of that size. What is less
-//! than that is treated as random: it goes to the member with fewer requests to do, so that two requests have two arms.
+//! The choice of member follows TwinStor's rule (Horst 1999, described in Chung et al. 2000, section 8.4). A read of
+//! 256 KiB or more, or a sequential read with 256 KiB outstanding, is split by position: the members read alternate
+//! units. Any other sequential read goes to the member of the read before it. All others go to the member with fewer
+//! requests in flight, so that two requests use two disk arms.
 
 use std::sync::Arc;
 
@@ -12,26 +13,27 @@ use crate::check::Check;
 use crate::pieces::{MemberPiece, Pieces, SlotLayout};
 use crate::{Completion, Engine, EngineError, Operation, Request};
 
-/// Bytes outstanding from which on sequential reads are split by position.
+/// Bytes in one read, or outstanding in sequential reads, from which reads are split by position.
 const TURNS_FROM: u64 = 256 << 10;
-/// How many members there are.
+/// Number of members.
 const COPIES: u32 = 2;
 
-/// Requests to two members with the same bytes (RAID 1).
+/// Sends the same bytes to two members (RAID 1).
 pub(crate) struct Mirror {
     pieces: Pieces,
-    /// The only member that is read from; `None` is by the rule.
+    /// The only member to read from; `None` applies TwinStor's rule.
     only: Option<u32>,
-    /// Bytes that one member reads before the other has its turn.
+    /// Bytes that one member reads before the other takes over.
     turn: u64,
-    /// Where the last read ended, and who read it.
+    /// Where the last read ended, and which member read it.
     last: (u64, u32),
 }
 
 impl Mirror {
-    /// Slots for `depth` requests of `bs` bytes, wherever they begin.
+    /// The slot layout for `depth` requests of `bs` bytes at any offset.
     pub(crate) fn slot_layout(depth: u32, bs: Bytes) -> SlotLayout {
-        // A turn is at least half of such a request, which so has three parts at most, and two of them on one member.
+        // A turn is at least half of such a request. So a request has at most three parts, and at most two on one
+        // member.
         let each = if bs.0 > TURNS_FROM { 2 } else { 1 };
         SlotLayout { depth, members: COPIES, each }
     }
@@ -77,7 +79,7 @@ impl Mirror {
         }
     }
 
-    /// The member with fewer requests under way; of two that have equally many, the one that did not read last.
+    /// The member with fewer requests in flight; with equal counts the one that did not read last.
     fn less_busy(&self) -> u32 {
         match self.pieces.under_way[0].cmp(&self.pieces.under_way[1]) {
             std::cmp::Ordering::Less => 0,

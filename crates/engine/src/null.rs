@@ -1,4 +1,4 @@
-//! Completes every request at once and touches nothing, to show what the harness itself costs.
+//! Completes every request at once and touches nothing, to measure the cost of the harness itself.
 
 use halfpower_os::Clock;
 use halfpower_spec::Nanos;
@@ -7,7 +7,7 @@ use crate::pause::{rest, wait_until};
 use crate::{Completion, Engine, EngineError, Operation, Request};
 
 /// Completes each request at once, as if it had moved all its bytes.
-// Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
+// Aligned to two cache lines, which processors fetch together, so that lanes do not slow each other.
 #[repr(align(128))]
 pub(crate) struct Null {
     clock: Clock,

@@ -1,4 +1,4 @@
-//! Opens the engine that carries the requests, over a file or a volume of several.
+//! Opens the requested engine over a file or a volume of several files.
 
 use halfpower_os::{RingForm, RunFile};
 use halfpower_spec::{Bytes, EngineName};
@@ -13,9 +13,9 @@ use crate::unavailable::{reason, refusal};
 use crate::volume::Volume;
 use crate::{BufferState, Engine, EngineError, mmap, sync};
 
-/// Most bytes in one request: what io_uring registers as one buffer, and half of what Linux moves in one call.
+/// Most bytes in one request: the limit of a registered io_uring buffer, and half of what Linux moves in one call.
 const MOST_BYTES: Bytes = Bytes(1 << 30);
-/// Bytes of all slots together that no machine has.
+/// Refuse a total of all slots from this many bytes on: no machine has so much memory.
 const BEYOND_MEMORY: u64 = 1 << 48;
 
 /// An engine, ready for requests.
@@ -24,31 +24,31 @@ pub struct Opened {
     pub engine: Box<dyn Engine>,
     /// Which engine it is: never [`EngineName::Auto`].
     pub name: EngineName,
-    /// Requests that can really be under way at once: the depth, but 1 where they are carried out in turn.
+    /// Requests that can really be in flight at once: the depth, or 1 if the engine carries them out one at a time.
     pub most_in_flight: u32,
-    /// How its buffers lie.
+    /// How its buffers lie in memory.
     pub buffers: BufferState,
 }
 
-/// Why the engine of imported records cannot be had.
+/// Why the engine name of imported records cannot be used.
 const ANOTHER_TOOL_S: &str = "it is another tool's: name one of halfpower's";
 
-/// Why the engines of shares cannot be had for files.
+/// Why the engines of shares cannot be used for files.
 const OF_A_SHARE: &str = "it belongs to a share, smb://server/share, nfs://server/export or s3://bucket";
 
-/// Whether io_uring can be used here; if not, why, and what would help.
+/// Checks whether io_uring can be used here.
 ///
 /// # Errors
-/// A sentence.
+/// A sentence that says why not and what would help.
 pub fn io_uring_available() -> Result<(), String> {
     available(EngineName::IoUring, None)
 }
 
-/// Whether the engine called `name` can be used here, over `file` in its mode where one is given; if not, why, and what
-/// would help. Without a file only the kernel is asked.
+/// Checks whether the engine `name` can be used here, over `file` in its mode if one is given. Without a file only the
+/// kernel is checked.
 ///
 /// # Errors
-/// A sentence.
+/// A sentence that says why not and what would help.
 pub fn available(name: EngineName, file: Option<&RunFile>) -> Result<(), String> {
     let asked = match (name, file) {
         (EngineName::IoUring, _) => halfpower_os::io_uring_available(RingForm::Registered),
@@ -67,18 +67,18 @@ pub fn available(name: EngineName, file: Option<&RunFile>) -> Result<(), String>
     asked.map_err(reason)
 }
 
-/// The engine called `name` over `file`, with `depth` slots of `bs` bytes filled from `seed`. No file stands for the
-/// target that is nothing: requests complete at once, or are the kernel's no-ops.
+/// Opens the engine `name` over `file`, with `depth` slots of `bs` bytes filled from `seed`. Without a file (target
+/// `null:`) requests complete at once or are kernel no-ops.
 ///
-/// `auto` is io_uring where it can be had, else a pool of threads, or sync at depth 1; without a file it is null.
+/// `auto` selects io_uring if it is available, else a thread pool, or sync at depth 1; without a file it selects null.
 ///
 /// # Errors
-/// [`EngineError::Unavailable`] where that engine cannot be had here, or cannot carry such requests.
+/// [`EngineError::Unavailable`] if that engine is not available here, or cannot carry such requests.
 pub fn open(file: Option<RunFile>, name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Result<Opened, EngineError> {
     open_volume(Volume::of(file), EngineSettings::new(name, depth, bs, seed))
 }
 
-/// The same over a volume, whose requests may be cut into pieces for its members.
+/// As [`open`], over a volume, which may cut requests into pieces for its members.
 ///
 /// # Errors
 /// As [`open`].
@@ -87,7 +87,7 @@ pub fn open_volume(volume: Volume, settings: EngineSettings) -> Result<Opened, E
     let name = settle(settings.name, !volume.files.is_empty(), depth, || io_uring_available().is_ok());
     refuse_impossible(name, depth, bs)?;
     if name == EngineName::Iopoll {
-        // Elsewhere what is missing shows as the engine is opened; here it would show in every request.
+        // Other engines report what is missing when they are opened; this one would fail in every request.
         volume.files.iter().try_for_each(|file| available(name, Some(file))).map_err(|why| refusal(name, why))?;
     }
     let most_in_flight = if carries_in_turn(name, &volume.files) { 1 } else { depth };
@@ -100,7 +100,7 @@ pub fn open_volume(volume: Volume, settings: EngineSettings) -> Result<Opened, E
     Ok(Opened { engine, name, most_in_flight, buffers })
 }
 
-/// The engine of that name, as it stands under all others.
+/// The bottom engine of that name, without a volume or verification on top.
 fn bare(name: EngineName, config: EngineConfig) -> Result<Box<dyn Engine>, EngineError> {
     let has_file = !config.files.is_empty();
     Ok(match name {
@@ -127,13 +127,13 @@ fn bare(name: EngineName, config: EngineConfig) -> Result<Box<dyn Engine>, Engin
     })
 }
 
-/// Whether requests are carried out one after the other, whatever the depth: slots that only wait would show as depth.
+/// Whether requests are carried out one at a time whatever the depth; slots that only wait must not count as depth.
 fn carries_in_turn(name: EngineName, files: &[RunFile]) -> bool {
     let is_buffered = files.iter().any(|file| !file.mode().direct);
     name.is_in_turn() || name == EngineName::Libaio && is_buffered
 }
 
-/// What `auto` means here.
+/// Resolves `auto`.
 fn settle(name: EngineName, has_file: bool, depth: u32, has_io_uring: impl Fn() -> bool) -> EngineName {
     match name {
         EngineName::Auto if !has_file => EngineName::Null,

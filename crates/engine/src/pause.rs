@@ -1,4 +1,4 @@
-//! Waits for the next request of an open loop: sleeps for most of the time and looks at the clock for the rest.
+//! Waits for the next request of an open loop: sleeps for most of the time and polls the clock for the rest.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use halfpower_spec::Nanos;
 
 use crate::{Completion, Engine, EngineError};
 
-/// The last stretch before a moment is spent looking: a thread that sleeps is woken later than it asked, on a virtual
-/// machine by 10 to 40 microseconds where [`halfpower_os::clock::wake_promptly`] was called and by 60 to 90 where it was not, and
-/// a request must not come late because nobody was awake.
+/// Length of the final stretch before a deadline that is spent polling. A sleeping thread wakes late: on a virtual
+/// machine by 10 to 40 microseconds after [`halfpower_os::clock::wake_promptly`], by 60 to 90 without it. Polling keeps
+/// a request from being issued late.
 const AWAKE_NS: u64 = 50_000;
 
-/// What [`Engine::reap_until`] promises, for an engine that can `wait` for a time: given one it sleeps until a request
-/// has completed or the time is over, given none it only looks; either way it appends what has completed.
+/// Implements [`Engine::reap_until`] with `wait`. Given a time, `wait` sleeps until a request completes or the time is
+/// over; given `None`, it only polls. In both cases it appends what has completed.
 pub(crate) fn wait_until<E: Engine>(
     engine: &mut E,
     until: Nanos,
@@ -28,14 +28,14 @@ pub(crate) fn wait_until<E: Engine>(
     }
 }
 
-/// Lets so much time pass; without a time, next to none.
+/// Sleeps for `time`; returns at once without one.
 pub(crate) fn rest(time: Option<Duration>) {
     if let Some(time) = time {
         std::thread::sleep(time);
     }
 }
 
-/// How long one may sleep now who wants to be awake at `until`; `None` where the time left is spent looking.
+/// Sleep time left before `until`; `None` means poll.
 fn may_sleep(now: Nanos, until: Nanos) -> Option<Duration> {
     until.0.checked_sub(now.0 + AWAKE_NS).filter(|ns| *ns > 0).map(Duration::from_nanos)
 }

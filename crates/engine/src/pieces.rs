@@ -1,4 +1,4 @@
-//! Cuts requests into pieces for the members of a volume, and completes a request when all its pieces have.
+//! Cuts requests into pieces for the members of a volume, and completes a request when all its pieces are complete.
 
 use std::sync::Arc;
 
@@ -7,29 +7,29 @@ use halfpower_spec::Nanos;
 use crate::check::Check;
 use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
 
-/// One engine under all members: a single wait serves them all, as no number of engines waited for in turn could.
+/// Pieces of requests to all members over one engine, so that a single wait serves every member.
 pub(crate) struct Pieces {
     engine: Box<dyn Engine>,
     check: Option<Arc<Check>>,
     slot_layout: SlotLayout,
-    /// One for each slot.
+    /// The state of the request in each slot.
     whole: Vec<Whole>,
-    /// Requests that are not whole.
+    /// Requests that are not complete.
     in_flight: usize,
-    /// Pieces under way to each member.
+    /// Pieces in flight to each member.
     pub under_way: Vec<u32>,
-    /// Bytes of the pieces under way, over all members.
+    /// Bytes of the pieces in flight, over all members.
     pub bytes_under_way: u64,
     batch: Vec<Request>,
     done: Vec<Completion>,
-    /// Which request and member each slot of the engine belongs to.
+    /// The request and the member that each slot of the engine belongs to.
     owner: Vec<SlotOwner>,
 }
 
-/// How the slots of the engine are given to requests and members.
+/// How the engine's slots are divided among requests and members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SlotLayout {
-    /// Slots of requests.
+    /// Number of request slots.
     pub depth: u32,
     pub members: u32,
     /// Most pieces of one request on one member.
@@ -40,18 +40,18 @@ pub(crate) struct SlotLayout {
 struct SlotOwner {
     slot: u32,
     member: u32,
-    /// Bytes of the piece that it carries.
+    /// Bytes of the piece in this slot.
     bytes: u32,
 }
 
-/// What has become of a request so far.
+/// The progress of a request.
 #[derive(Debug, Clone, Copy, Default)]
 struct Whole {
-    /// Pieces under way.
+    /// Pieces in flight.
     left: u32,
-    /// Bytes that were asked for.
+    /// Bytes requested.
     length: u32,
-    /// Bytes that pieces did not move.
+    /// Bytes that the pieces did not move.
     lacking: u32,
     error: Option<Errno>,
 }
@@ -60,22 +60,22 @@ struct Whole {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemberPiece {
     pub member: u32,
-    /// Which of the request's pieces on this member it is.
+    /// Index of the piece among the request's pieces on this member.
     pub nth: u32,
-    /// Where on the member it begins.
+    /// Where it begins on the member.
     pub offset: u64,
     pub length: u32,
-    /// Bytes of the request before it.
+    /// Bytes of the request before this piece.
     pub before: u32,
 }
 
 impl SlotLayout {
-    /// Slots of the engine in all.
+    /// Number of slots of the engine.
     pub fn count(self) -> u32 {
         self.members.saturating_mul(self.depth).saturating_mul(self.each)
     }
 
-    /// The request of each slot of the engine, in their order.
+    /// The request slot of each slot of the engine, in order.
     pub fn owners(self) -> impl Iterator<Item = u32> {
         let pieces = move |slot| std::iter::repeat_n(slot, self.each as usize);
         (0..self.members).flat_map(move |_| (0..self.depth).flat_map(pieces))
@@ -109,19 +109,19 @@ impl Pieces {
         self.engine.now()
     }
 
-    /// As [`Engine::resubmitted_ios`], of pieces.
+    /// As [`Engine::resubmitted_ios`], counted in pieces.
     pub fn resubmitted_ios(&self) -> u64 {
         self.engine.resubmitted_ios()
     }
 
-    /// A request begins; its pieces follow.
+    /// Begins a request; its pieces follow.
     #[inline]
     pub fn begin(&mut self, request: &Request) {
         self.whole[request.slot as usize] = Whole { length: bytes_of(request, request.length), ..Whole::default() };
         self.in_flight += 1;
     }
 
-    /// Adds a piece of a request to what goes out with the next [`Pieces::send`].
+    /// Adds a piece of a request to the batch of the next [`Pieces::send`].
     #[inline]
     pub fn add(&mut self, request: &Request, piece: &MemberPiece) {
         let slot = self.slot_layout.slot(request.slot, piece);
@@ -137,7 +137,7 @@ impl Pieces {
         }
     }
 
-    /// The same request for every member, such as a flush.
+    /// Adds the same request for every member, for example a flush.
     pub fn add_for_all(&mut self, request: &Request) {
         for member in 0..self.slot_layout.members {
             self.add(
@@ -147,7 +147,7 @@ impl Pieces {
         }
     }
 
-    /// Sends out what was added.
+    /// Submits the batch.
     ///
     /// # Errors
     /// As [`Engine::submit`].
@@ -190,7 +190,7 @@ impl Pieces {
         }
     }
 
-    /// Takes what has come of pieces; gives how many came.
+    /// Takes the completions of pieces and returns their number.
     fn take_all(&mut self, done: &mut Vec<Completion>) -> usize {
         let came = self.done.len();
         for at in 0..came {
@@ -200,7 +200,7 @@ impl Pieces {
         came
     }
 
-    /// Pieces that at least have to come before any request is whole.
+    /// Least number of pieces that must complete before any request is complete.
     fn fewest_left(&self) -> usize {
         let left = self.whole.iter().map(|whole| whole.left).filter(|left| *left > 0);
         left.min().unwrap_or(0) as usize
@@ -225,7 +225,7 @@ impl Pieces {
     }
 }
 
-/// Bytes that a request means to move: a flush moves none, whatever its length says.
+/// Bytes that a request is meant to move: none for a flush, whatever its length.
 fn bytes_of(request: &Request, length: u32) -> u32 {
     if request.operation == Operation::Flush { 0 } else { length }
 }

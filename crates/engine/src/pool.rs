@@ -14,20 +14,20 @@ use crate::synchronous::carry_out;
 use crate::unavailable::unavailable;
 use crate::{BufferState, Completion, Engine, EngineError, Request};
 
-/// A worker needs little more than the call itself.
+/// Stack of a worker, which needs little more than the system call itself.
 const STACK_BYTES: usize = 128 << 10;
-/// Slots whose buffers stand for all where it is told how these lie.
+/// Number of slots that are examined to see how the buffers lie.
 const LOOKED_AT: u32 = 16;
 
 /// Threads that wait for requests, one for each slot.
 pub(crate) struct Pool {
     clock: Clock,
-    /// One for each slot; dropping them is how workers are told to end.
+    /// One sender for each slot; dropping them ends the workers.
     requests: Vec<SyncSender<Request>>,
     completions: Receiver<Completion>,
     in_flight: usize,
     workers: Vec<JoinHandle<()>>,
-    /// In how many segments of memory its buffers lie, on the average.
+    /// Number of segments of memory that a buffer lies in, on average.
     segments: Option<f64>,
 }
 

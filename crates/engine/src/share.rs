@@ -1,7 +1,7 @@
-//! Issues requests to a file on a server, many in flight on each connection.
+//! Issues requests to a file on a server, with many in flight on each connection.
 //!
-//! Everything happens in the thread that drives the engine: it sends what was submitted, takes what has come, and sleeps
-//! in poll(2) where neither can go on.
+//! All work happens in the thread that drives the engine: it sends submitted requests, takes replies, and sleeps in
+//! poll(2) when it can do neither.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,31 +18,31 @@ use crate::unavailable::{refusal, unavailable};
 use crate::volume::Volume;
 use crate::{BufferState, Completion, Engine, EngineError, EngineSettings, Errno, Ledger, Operation, Request};
 
-/// What requests to a share are issued over.
+/// What requests to a share need besides the engine's settings.
 #[derive(Clone, Copy)]
 pub struct ShareLane<'a> {
-    /// The share, with the file that they go to.
+    /// The share, with the file that requests go to.
     pub share: &'a dyn PipelineSource,
-    /// The protocol that it speaks.
+    /// The protocol of the share.
     pub protocol: ShareProtocol,
-    /// Connections that the slots are shared out to; where a connection carries one request at a time, each slot has one.
+    /// Number of connections that share the slots; if a connection carries one request at a time, each slot gets one.
     pub connections: u32,
     /// Whether messages are signed or encrypted.
     pub sealing: Sealing,
     /// Whether anything is written.
     pub writes: bool,
-    /// Whether each write is on the server's disk before it is done.
+    /// Whether each write is on the server's disk before it completes.
     pub durable: bool,
     /// What the requests are for.
     pub purpose: Purpose,
-    /// Who remembers what was written; `None` where nobody verifies.
+    /// The ledger of what was written; `None` if the run does not verify.
     pub ledger: Option<&'a Arc<Ledger>>,
 }
 
-/// The engine over the file of a share.
+/// Opens the engine over the file of a share.
 ///
 /// # Errors
-/// [`EngineError::Share`] where the server takes no further connection, [`EngineError::Unavailable`] where such requests
+/// [`EngineError::Share`] if the server takes no further connection, [`EngineError::Unavailable`] if such requests
 /// cannot be carried.
 pub fn open_share(lane: ShareLane<'_>, settings: EngineSettings) -> Result<Opened, EngineError> {
     let EngineSettings { depth, bs, .. } = settings;
@@ -64,7 +64,7 @@ pub fn open_share(lane: ShareLane<'_>, settings: EngineSettings) -> Result<Opene
 struct ShareEngine {
     clock: Clock,
     pipelines: Pipelines,
-    /// Whether there is a request that makes writes durable.
+    /// Whether the protocol has a request that makes writes durable.
     has_flush: bool,
     slots: Slots,
     check: Option<Arc<Check>>,
@@ -73,7 +73,7 @@ struct ShareEngine {
     in_flight: usize,
 }
 
-/// The buffers as a connection sees them.
+/// The buffers, accessed by connections.
 struct Slots(Buffers);
 
 impl SlotBytes for Slots {
@@ -106,7 +106,7 @@ impl ShareEngine {
         })
     }
 
-    /// Sends and takes what can be, without waiting.
+    /// Sends requests and takes replies, without waiting.
     fn advance(&mut self, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         self.pipelines.advance(&mut self.slots, &mut self.ended)?;
         for Done { slot, result } in self.ended.drain(..) {
@@ -120,7 +120,7 @@ impl ShareEngine {
         Ok(())
     }
 
-    /// Waits until something can go on.
+    /// Waits until it can send or receive.
     fn wait(&mut self, time: Option<Duration>) -> Result<(), EngineError> {
         self.pipelines.wait(time).map_err(|error| EngineError::Call { call: "poll", error })?;
         Ok(self.pipelines.check_silence()?)
@@ -151,7 +151,7 @@ impl Engine for ShareEngine {
             }
             self.in_flight += 1;
             if op == Op::Flush && !self.has_flush {
-                // Each write was durable when it was answered.
+                // Each write was durable when the server answered it.
                 self.ended.push(Done { slot, result: Ok(0) });
                 continue;
             }

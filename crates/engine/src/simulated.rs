@@ -1,8 +1,8 @@
 //! Carries requests through a simulated storage path, with a clock of virtual time.
 //!
-//! Requests enter the path at the clock's moment; waiting moves the clock to the completion waited for, and time
-//! passes in no other way. What the processors spend in virtual time is read through a handle of its own, since the
-//! process that simulates spends something else.
+//! Requests enter the path at the clock's current time. Waiting moves the clock to the awaited completion; time passes
+//! in no other way. A separate handle reads the processor time spent in virtual time, because the simulating process
+//! itself spends a different amount.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,8 +21,7 @@ pub struct Simulated {
     account: ProcessorAccount,
 }
 
-/// The processor time that a simulated path has cost so far, and its clock; the clones of one account all show
-/// the same.
+/// The processor time that a simulated path has cost so far, and its clock; clones share one account.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessorAccount(Arc<Spent>);
 
@@ -34,7 +33,7 @@ struct Spent {
 }
 
 impl ProcessorAccount {
-    /// What the requests reaped so far have cost, since the engine was made.
+    /// Cost of the requests reaped since the engine was made.
     pub fn read(&self) -> ProcessorTime {
         ProcessorTime {
             charged_ns: self.0.charged_ns.load(Ordering::Relaxed),
@@ -42,7 +41,7 @@ impl ProcessorAccount {
         }
     }
 
-    /// The engine's clock when it last reaped.
+    /// The engine's clock at its last reap.
     pub fn now(&self) -> Nanos {
         Nanos(self.0.clock_ns.load(Ordering::Relaxed))
     }
@@ -55,9 +54,9 @@ impl ProcessorAccount {
 }
 
 impl Simulated {
-    /// The engine over `disk`, at rest, for at most `depth` requests in flight; its clock begins at `start`.
+    /// The engine over the idle `disk`, for at most `depth` requests in flight; its clock begins at `start`.
     ///
-    /// `run_seed` and the disk's own seed decide all that is random.
+    /// `run_seed` and the disk's own seed determine everything random.
     pub fn new(disk: &SimulatedDisk, depth: u32, run_seed: u64, start: Nanos) -> Self {
         Self::over(Box::new(DiskPath::new(disk, run_seed)), depth, start)
     }
@@ -69,7 +68,7 @@ impl Simulated {
         Self { path, depth: depth as usize, in_flight: 0, clock: start.into(), account }
     }
 
-    /// Where the processor time can be read, also while the engine is out of reach.
+    /// A handle that reads the processor time, even while the engine is owned elsewhere.
     pub fn processor_time(&self) -> ProcessorAccount {
         self.account.clone()
     }
@@ -117,11 +116,11 @@ fn submission(request: &Request) -> Submission {
     Submission { token: request.slot, operation, offset: request.offset, length: request.length }
 }
 
-/// What the model calls an operation.
+/// Converts an operation to the model's type.
 pub(crate) fn operation(operation: Operation) -> halfpower_model::Operation {
     match operation {
         Operation::Read => halfpower_model::Operation::Read,
-        // A simulated disk knows no trims, and is asked for none.
+        // A simulated disk has no trims, and nobody requests one.
         Operation::Write | Operation::Trim => halfpower_model::Operation::Write,
         Operation::Flush => halfpower_model::Operation::Flush,
     }

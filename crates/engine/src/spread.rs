@@ -1,10 +1,10 @@
-//! Sends requests for a span to where its pieces lie.
+//! Maps the offsets of a span to the places of its pieces on the target.
 
 use halfpower_spec::{Nanos, Spread};
 
 use crate::{BufferState, Completion, Engine, EngineError, Request};
 
-/// An engine whose offsets are those of a span that lies in pieces over the target.
+/// An engine that addresses a span whose pieces are spread over the target.
 pub struct SpreadOver {
     engine: Box<dyn Engine>,
     spread: Spread,
@@ -12,7 +12,7 @@ pub struct SpreadOver {
 }
 
 impl SpreadOver {
-    /// The same engine with `depth` slots, for a span that lies so.
+    /// Wraps `engine` with `depth` slots for a span spread by `spread`.
     pub fn new(engine: Box<dyn Engine>, spread: Spread, depth: u32) -> Self {
         Self { engine, spread, batch: Vec::with_capacity(depth as usize) }
     }

@@ -1,4 +1,4 @@
-//! Joins members to a stripe: chunks of the target lie on them in turn.
+//! Joins members to a stripe: the members hold the target's chunks in turn.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::check::Check;
 use crate::pieces::{MemberPiece, Pieces, SlotLayout};
 use crate::{Completion, Engine, EngineError, Operation, Request};
 
-/// Requests spread over members, chunk by chunk (RAID 0).
+/// Spreads requests over members, chunk by chunk (RAID 0).
 pub(crate) struct Stripe {
     pieces: Pieces,
     chunk: u64,
@@ -16,9 +16,9 @@ pub(crate) struct Stripe {
 }
 
 impl Stripe {
-    /// Slots for `depth` requests of `bs` bytes over `members`, wherever they begin; and the bytes of a slot.
+    /// The slot layout for `depth` requests of `bs` bytes at any offset over `members`, and the bytes of a slot.
     pub(crate) fn slot_layout(depth: u32, bs: Bytes, chunk: Bytes, members: u32) -> (SlotLayout, Bytes) {
-        // A request may begin with the last byte of a chunk.
+        // A request may begin at the last byte of a chunk.
         let most = (bs.0 - 1).div_ceil(chunk.0) + 1;
         let each = most.div_ceil(u64::from(members)) as u32;
         (SlotLayout { depth, members, each }, bs.min(chunk))

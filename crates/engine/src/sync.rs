@@ -4,7 +4,7 @@ use crate::config::EngineConfig;
 use crate::synchronous::InTurn;
 use crate::{Engine, EngineError};
 
-/// Each request is one call, which returns when it is done.
+/// Opens the engine: each request is one blocking call.
 pub(crate) fn open(config: EngineConfig) -> Result<Box<dyn Engine>, EngineError> {
     Ok(Box::new(InTurn::new("sync", config, Ok)?))
 }

@@ -1,4 +1,4 @@
-//! Carries out one request at a time, for the engines that finish each before they begin the next.
+//! Carries out one request at a time, for engines that finish each request before the next begins.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,15 +13,15 @@ use crate::pause::{rest, wait_until};
 use crate::unavailable::unavailable;
 use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
 
-/// What moves the bytes of a request, there and then.
+/// Moves the bytes of a request with blocking calls.
 pub(crate) trait SynchronousIo: Send {
-    /// Bytes that came from `offset` on.
+    /// Reads from `offset` on; returns the bytes read.
     fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
-    /// Bytes that went from `offset` on.
+    /// Writes from `offset` on; returns the bytes written.
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
-    /// Gives the range back.
+    /// Discards the range.
     fn trim(&self, offset: u64, length: u32) -> io::Result<()>;
-    /// Makes durable what was written.
+    /// Makes everything written durable.
     fn flush(&self) -> io::Result<()>;
 }
 
@@ -60,13 +60,13 @@ impl SynchronousIo for Mapping {
         self.file().discard(offset, length.into())
     }
 
-    /// Pages that were stored to are written back with all others of the file.
+    /// Writes back the stored pages along with all others of the file.
     fn flush(&self) -> io::Result<()> {
         self.file().sync_data()
     }
 }
 
-/// Carries out `request` with the bytes of `buffer`, again where a signal got in between.
+/// Carries out `request` with a buffer of `buffers`; repeats a call that a signal interrupted.
 #[inline]
 pub(crate) fn carry_out(
     carrier: &impl SynchronousIo,
@@ -102,13 +102,13 @@ pub(crate) fn carry_out(
     }
 }
 
-/// Carries out requests on the calling thread, the oldest first, one at a time whatever the depth.
-// Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
+/// Carries out requests on the calling thread, oldest first, one at a time whatever the depth.
+// Aligned to two cache lines, which processors fetch together, so that lanes do not slow each other.
 #[repr(align(128))]
 pub(crate) struct InTurn<C> {
     clock: Clock,
     carriers: Vec<C>,
-    /// Which of them each slot reaches.
+    /// The index of the carrier that each slot reaches.
     carrier_of_slot: Vec<u32>,
     buffers: Buffers,
     check: Option<Arc<Check>>,
@@ -117,7 +117,7 @@ pub(crate) struct InTurn<C> {
 }
 
 impl<C: SynchronousIo> InTurn<C> {
-    /// Over the outfit's files, each made a carrier.
+    /// Opens the engine over the files of `config`; `carrier` turns each file into a carrier.
     pub(crate) fn new(
         name: &'static str,
         config: EngineConfig,
@@ -148,7 +148,7 @@ impl<C: SynchronousIo> Engine for InTurn<C> {
         Ok(())
     }
 
-    /// Carries out one request even where none is wanted: they make no progress otherwise.
+    /// Carries out one request even if none is waited for, because requests make no progress otherwise.
     #[inline]
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         for _ in 0..least.max(1) {

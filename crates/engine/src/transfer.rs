@@ -1,4 +1,4 @@
-//! Translates requests into the words of the kernel's asynchronous interfaces.
+//! Converts requests to transfers of the kernel's asynchronous interfaces.
 
 use halfpower_os::{Action, Transfer};
 
@@ -11,7 +11,7 @@ impl From<&Request> for Transfer {
             Operation::Read => (Action::Read, request.length),
             Operation::Write => (Action::Write, request.length),
             Operation::Flush => (Action::Flush, 0),
-            // Whoever asks for trims gives them to an engine that makes a call for each (see `Operation::Trim`).
+            // Callers send trims only to engines that make a call for each (see `Operation::Trim`).
             Operation::Trim => unreachable!("the kernel's asynchronous interfaces get no trims"),
         };
         Self { slot: request.slot, action, offset: request.offset, length }

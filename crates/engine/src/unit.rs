@@ -1,34 +1,34 @@
-//! Writes and verifies blocks of 512 bytes: header, bytes that follow from the header, and a checksum.
+//! Writes and verifies units of 512 bytes: a header, bytes derived from the header, and a checksum.
 //!
-//! A unit is 512 bytes, the least that storage addresses: 64 words, of which the first three are the header and the last
-//! is the checksum.
+//! A unit has 512 bytes, the smallest size that storage addresses. It has 64 words: the first three are the header, the
+//! last is the checksum.
 
-/// Bytes that a part of a torn unit has at least: the header and some of what follows from it.
+/// Least bytes of each part of a torn unit: the header and some of the bytes derived from it.
 const LEAST_PART: usize = 32;
 
 /// Bytes of a unit.
 pub const UNIT_BYTES: usize = 512;
 const WORDS: usize = UNIT_BYTES / 8;
-/// Words that the checksum covers: all but itself.
+/// Words that the checksum covers: all but the checksum itself.
 const COVERED: usize = WORDS - 1;
 
-/// What a unit says of itself.
+/// The identity of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockHeader {
-    /// Its number in the target.
+    /// Index of the unit in the target.
     pub number: u64,
-    /// Of the layout that it belongs to: no two layouts have the same.
+    /// Epoch of its layout; no two layouts have the same.
     pub epoch: u64,
-    /// Which of the writes to this unit it is from.
+    /// Which write to this unit it comes from.
     pub generation: u32,
 }
 
-/// What was found in the place of a unit.
+/// What a reader found in place of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnitState {
-    /// A unit with its checksum right.
+    /// A unit with a correct checksum.
     Whole(BlockHeader),
-    /// Nothing but zeros, as what was never written reads.
+    /// Only zeros, as in a unit that was never written.
     Zeros,
     /// The beginning of one write to this unit and the end of another.
     Torn,
@@ -46,7 +46,7 @@ pub(crate) fn write(unit: &mut [u8], header: BlockHeader) {
     unit[COVERED * 8..].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// What is in the place of the unit that should carry `header`, or one of the generations beside it.
+/// The state of the unit that should carry `header` or a generation next to it.
 pub(crate) fn verify(unit: &[u8], header: BlockHeader) -> UnitState {
     let sum = read_words(unit).take(COVERED).fold(START, add);
     let mut first = read_words(unit);
@@ -65,7 +65,7 @@ pub(crate) fn verify(unit: &[u8], header: BlockHeader) -> UnitState {
     }
 }
 
-/// Whether the unit begins as one write of `header`'s neighbourhood left it and ends as another did.
+/// Whether the unit begins as one generation near `header` wrote it and ends as another did.
 fn is_torn(unit: &[u8], header: BlockHeader) -> bool {
     let near = [0, 1, 2].map(|back| BlockHeader { generation: (header.generation + 1).wrapping_sub(back), ..header });
     let alike = |header: BlockHeader| {
@@ -76,12 +76,12 @@ fn is_torn(unit: &[u8], header: BlockHeader) -> bool {
         (front, back)
     };
     let alike = near.map(alike);
-    // Both parts are longer than what a flipped bit of the header or of the checksum leaves of another generation.
+    // Both parts must be longer than what a single flipped bit in the header or checksum could imitate.
     let parts = |front: usize, back: usize| front >= LEAST_PART && back >= LEAST_PART && front + back >= UNIT_BYTES;
     alike.iter().any(|(front, _)| alike.iter().any(|(_, back)| parts(*front, *back)))
 }
 
-/// The covered words of a unit: its header, and what follows from that.
+/// The covered words of a unit: its header and the words derived from it.
 fn words(header: BlockHeader) -> impl Iterator<Item = u64> {
     let BlockHeader { number, epoch, generation } = header;
     let mut state = mixed(mixed(epoch).wrapping_add(number)).wrapping_add(u64::from(generation));
@@ -96,12 +96,12 @@ fn read_words(unit: &[u8]) -> impl Iterator<Item = u64> {
     unit.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()))
 }
 
-/// The checksum of no words; not 0, so that zeros are no unit.
+/// Start value of the checksum; not 0, so that zeros are not a valid unit.
 const START: u64 = 0x6861_6c66_706f_7765;
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A checksum with one word more. Each step is a bijection of the sum and of the word, so that no single changed word
-/// goes unnoticed; of any other change one in 2^64 does.
+/// Adds a word to a checksum. Each step is a bijection of the sum and of the word, so any single changed word is
+/// detected; any other change goes undetected with probability 2^-64.
 fn add(sum: u64, word: u64) -> u64 {
     (sum ^ word).wrapping_mul(STEP).rotate_left(29)
 }

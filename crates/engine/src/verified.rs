@@ -1,4 +1,4 @@
-//! Enters each request in the ledger of its target, so that what is read can be told right from wrong.
+//! Records each request in the target's ledger, so that reads can be judged right or wrong.
 
 use std::sync::Arc;
 

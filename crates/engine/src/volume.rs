@@ -13,40 +13,40 @@ use crate::stripe::Stripe;
 use crate::verified::Verified;
 use crate::{Engine, EngineError, EngineSettings, Ledger};
 
-/// What requests reach: the files of the members, how they make one range of bytes, and who remembers what was written.
+/// The target of requests: the members' files, how they form one range of bytes, and the ledger of what was written.
 pub struct Volume {
-    /// The members' files; none for the target that is nothing.
+    /// The members' files; empty for the target `null:`.
     pub files: Vec<RunFile>,
     /// How they are joined.
     pub address_map: AddressMap,
-    /// What the units of the target hold, where that is to be verified.
+    /// The ledger of the target's units; `None` if the run does not verify.
     pub ledger: Option<Arc<Ledger>>,
 }
 
-/// How files make one range of bytes.
+/// How files form one range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressMap {
-    /// There is at most one.
+    /// At most one file.
     Single,
-    /// Chunks lie on them in turn.
+    /// The files hold chunks in turn.
     Stripe {
         /// Bytes of a chunk.
         chunk: Bytes,
     },
-    /// Both of two hold everything.
+    /// Each of two files holds everything.
     Mirror {
-        /// The only one that reads go to; `None` leaves it to the mirror.
+        /// The only member to read from; `None` lets the mirror choose.
         only: Option<u32>,
     },
 }
 
 impl Volume {
-    /// One file, or nothing.
+    /// A volume of one file or none.
     pub fn of(file: Option<RunFile>) -> Self {
         Self { files: file.into_iter().collect(), address_map: AddressMap::Single, ledger: None }
     }
 
-    /// The engine with these settings, over the one that `bare` makes of its configuration.
+    /// Opens the engine with these settings; `bare` makes the bottom engine from its configuration.
     pub(crate) fn open(
         self,
         settings: EngineSettings,

@@ -12,7 +12,7 @@ use halfpower_spec::{Bytes, EngineName, IoMem, Issuing};
 
 const EBADF: Errno = Errno(9);
 const EINVAL: Errno = Errno(22);
-/// A written block of this size begins with a mark of `MARK` bytes.
+/// Each written block of this size begins with a mark of `MARK` bytes.
 const BLOCK: usize = 4096;
 const MARK: usize = 16;
 
@@ -24,7 +24,7 @@ struct Case {
     issuing: Option<Issuing>,
 }
 
-/// Requests handed to the kernel as the first releases did, one a call, and some.
+/// Requests handed to the kernel by default, one in a call, and several in a call.
 const ISSUINGS: [Option<Issuing>; 3] = [
     None,
     Some(Issuing { iomem: IoMem::Pages, iodepth_batch: 1 }),
@@ -36,7 +36,7 @@ impl Case {
         self.open_as(file, EngineSettings::new(self.name, depth, Bytes(bs), 42))
     }
 
-    /// Writes send what reads brought: the only way to look into a slot.
+    /// Opens the engine so that writes send what reads brought: the only way to see a slot's bytes.
     fn open_echoing(self, file: &DataFile, depth: u32, bs: u64) -> Box<dyn Engine> {
         self.open_as(file, EngineSettings { echoes: true, ..EngineSettings::new(self.name, depth, Bytes(bs), 42) })
     }
@@ -50,7 +50,7 @@ impl Case {
         opened.engine
     }
 
-    /// Whether it carries out one request after the other whatever the depth.
+    /// Whether it carries out requests one at a time whatever the depth.
     fn in_turn(self) -> bool {
         match self.name {
             EngineName::Sync | EngineName::Mmap => true,
@@ -60,7 +60,7 @@ impl Case {
     }
 }
 
-/// Says what is left out and why; a failure where nothing may be left out.
+/// Reports what is left out and why; fails if nothing may be left out.
 fn skip(what: &str) {
     assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
     eprintln!("skipped: {what}");
@@ -78,8 +78,8 @@ const NAMES: [EngineName; 8] = [
     EngineName::Mmap,
 ];
 
-/// Runs a check over every engine that moves bytes, buffered, durable and direct, with a file of its own. What `NAMES`
-/// leaves to the kernel may be missing there; a device that cannot be polled is said, and fails nothing.
+/// Runs a check over every engine that moves bytes, buffered, durable and direct, each with its own file. The kernel
+/// may lack some engines of `NAMES`; a device that cannot be polled is reported and fails nothing.
 fn over_all(check: impl Fn(Case, &DataFile)) {
     for name in NAMES {
         if let Err(why) = available(name, None) {
@@ -112,7 +112,7 @@ fn requests(operation: Operation, length: u32, offsets: impl IntoIterator<Item =
     (0..).zip(offsets).map(|(slot, offset)| Request { slot, operation, offset, length }).collect()
 }
 
-/// Submits `batch` and reaps until all of it is back: each slot exactly once, and `done` never grown.
+/// Submits `batch` and reaps all of it: each slot exactly once, and `done` does not reallocate.
 fn carry(engine: &mut dyn Engine, batch: &[Request]) -> Vec<Completion> {
     engine.submit(batch).unwrap();
     let mut done = Vec::with_capacity(batch.len());
@@ -135,12 +135,12 @@ fn all_moved(done: &[Completion], bytes: u32) -> bool {
     done.iter().all(|completion| completion.result == Ok(bytes))
 }
 
-/// Bytes that tell where in the file they are.
+/// Bytes that encode their position in the file.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length as u64 / 8).flat_map(|index| index.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect()
 }
 
-/// Fills `file` by plain means and makes sure that direct reads find it on the disk.
+/// Fills `file` with plain writes and makes sure that direct reads find the bytes on the disk.
 fn fill(file: &DataFile, length: usize) -> Vec<u8> {
     let bytes = pattern(length);
     file.write_all_at(&bytes, 0).unwrap();
@@ -185,7 +185,7 @@ fn no_two_written_blocks_are_alike() {
         let mut seen = HashSet::new();
         for round in 0..3 {
             for batch in 0..4 {
-                // Every other request's place stays free.
+                // Leave a hole after every request.
                 let offsets = (0..8).map(|slot| (batch * 8 + slot) * 2 * u64::from(LENGTH));
                 assert!(all_moved(&carry(&mut *engine, &requests(Operation::Write, LENGTH, offsets)), LENGTH));
             }
@@ -369,7 +369,7 @@ fn letting_go_with_requests_in_flight_is_clean() {
                 engine.reap(0, &mut Vec::with_capacity(16)).unwrap();
             }
             drop(engine);
-            // Nobody writes any more: what is there now stays.
+            // Nothing writes any more, so the contents must stay the same.
             let now = contents(file, 0, 16 << 20);
             assert!(now == contents(file, 0, 16 << 20), "{case:?}");
         }

@@ -1,4 +1,4 @@
-//! Tests the crate as its users see it, in one program, which links once.
+//! Tests the crate's public interface in one program, which links only once.
 
 mod conformance;
 mod open_loop;

@@ -1,4 +1,4 @@
-//! Checks that an engine waits for a moment asleep, never too short, and no longer than for a completion.
+//! Checks that engines sleep while they wait for a deadline, never return early, and wake for a completion.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use halfpower_spec::{Bytes, EngineName, Nanos};
 
 const DEPTH: u32 = 4;
 
-/// Every engine that can be had here, over a file of 1 MiB that is direct where the engine wants it.
+/// Runs a check over every available engine, over a file of 1 MiB, opened for direct I/O if the engine needs it.
 fn over_all(check: impl Fn(EngineName, &mut dyn Engine)) {
     let file = DataFile::unnamed_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     file.write_all_at(&[1; 1 << 20], 0).unwrap();

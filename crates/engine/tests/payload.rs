@@ -1,5 +1,5 @@
-//! Checks that what was written can be neither compressed nor deduplicated, over the engines, one request at a time and
-//! several.
+//! Checks that written data can be neither compressed nor deduplicated, over the engines, with one request in flight
+//! and with several.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -9,17 +9,17 @@ use halfpower_os::{DataFile, Mode};
 use halfpower_spec::{Bytes, EngineName};
 
 const BLOCK: usize = 4096;
-/// More than a payload has, so that it comes round.
+/// More blocks than the payload has, so that it repeats.
 const BLOCKS: u64 = 5120;
-/// How far back a compressor of usual settings looks for bytes that it has seen.
+/// How far back a compressor with usual settings looks for bytes that it has seen.
 const LOOKS_BACK: usize = 2 << 20;
 const NAMES: [EngineName; 5] =
     [EngineName::Sync, EngineName::Pool, EngineName::IoUring, EngineName::Plain, EngineName::Libaio];
 
-/// Writes every block of the file once, in no order, with as many requests under way as there are slots.
+/// Writes every block of the file once, out of order, with every slot in flight.
 fn write_all(engine: &mut dyn Engine, depth: u32) {
     let (mut free, mut done): (Vec<u32>, _) = ((0..depth).collect(), Vec::with_capacity(depth as usize));
-    // A step that has no factor with the number of blocks visits each.
+    // A step coprime to the number of blocks visits each block.
     let mut blocks = (0..BLOCKS).map(|index| index * 1663 % BLOCKS);
     loop {
         let write = |slot, block| {
@@ -40,7 +40,7 @@ fn write_all(engine: &mut dyn Engine, depth: u32) {
     }
 }
 
-/// Bytes that a compressor could save, in the least: those of 64 around words that it has seen within its window.
+/// Least bytes that a compressor could save: the 64-byte lines whose last word it has seen within its window.
 fn repeated_bytes(contents: &[u8]) -> usize {
     let mut last_at: HashMap<&[u8], usize> = HashMap::new();
     let words = contents.chunks_exact(64).map(|line| &line[56..]).enumerate();

@@ -1,4 +1,4 @@
-//! Checks that buffers which the kernel does not hold mapped are told.
+//! Checks that an engine reports buffers that the kernel could not register.
 
 use std::path::Path;
 
@@ -17,11 +17,11 @@ fn buffers_that_are_not_registered_are_told() {
     }
     let data = DataFile::unnamed_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     data.write_all_at(&[1; 4096], 0).unwrap();
-    let told = |name, depth| {
+    let reported = |name, depth| {
         let mode = Mode { direct: false, durable: false, write: false };
         open(Some(data.reopen(mode).unwrap()), name, depth, Bytes(512), 1).unwrap().buffers.unregistered
     };
-    assert!(told(EngineName::IoUring, MOST_REGISTERED + 1), "more than the kernel takes");
-    assert!(!told(EngineName::Plain, MOST_REGISTERED + 1), "it registers none by itself");
-    assert!(!told(EngineName::Sync, 1));
+    assert!(reported(EngineName::IoUring, MOST_REGISTERED + 1), "more than the kernel takes");
+    assert!(!reported(EngineName::Plain, MOST_REGISTERED + 1), "it registers none by itself");
+    assert!(!reported(EngineName::Sync, 1));
 }

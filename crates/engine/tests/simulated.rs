@@ -1,4 +1,4 @@
-//! Checks that the simulated engine keeps the contract, and time, as an engine over a real target would.
+//! Checks that the simulated engine keeps the engine contract and tells time as an engine over a real target would.
 
 use halfpower_engine::{Completion, Engine, Operation, Request, Simulated};
 use halfpower_model::{processor_time, throughput};
@@ -16,7 +16,7 @@ fn read(slot: u32, length: u32) -> Request {
     Request { slot, operation: Operation::Read, offset: 0, length }
 }
 
-/// Slots that are reaped when `least` are waited for, and the microseconds since `START` at which they are.
+/// Slots reaped while waiting for `least`, and the microseconds since `START` at that moment.
 fn reap(engine: &mut dyn Engine, least: usize) -> (Vec<u32>, u64) {
     let mut done = Vec::new();
     engine.reap(least, &mut done).unwrap();

@@ -1,5 +1,5 @@
-//! Checks that verification finds every fault and raises no false alarm: a thousand faults in what lies on a file, a
-//! stripe and a mirror, over every engine; and many requests side by side without any.
+//! Checks that verification finds every fault and raises no false alarm: a thousand faults in a file, a stripe and a
+//! mirror, over every engine, and many concurrent requests without faults.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use halfpower_spec::{Bytes, EngineName};
 const BS: u64 = 4096;
 const BLOCKS: u64 = 180;
 const CHUNK: u64 = 8192;
-/// Per case: with every engine and volume layout there are more than a thousand.
+/// Faults in each case: over all engines and volume layouts there are more than a thousand.
 const FAULTS: usize = 100;
 const DEPTH: u32 = 8;
 
@@ -24,7 +24,7 @@ fn file() -> DataFile {
     file
 }
 
-/// The engines that carry requests to files here, each in the modes it can.
+/// The available engines that carry requests to files, each in the modes that it supports.
 fn cases() -> Vec<(EngineName, Mode)> {
     let not_for_files = [
         EngineName::Auto,
@@ -64,7 +64,7 @@ fn carry(engine: &mut dyn Engine, batch: &[Request]) -> Vec<Completion> {
     done
 }
 
-/// A target of several files, or one.
+/// A target of one file or several.
 struct Target {
     name: EngineName,
     mode: Mode,
@@ -86,7 +86,7 @@ impl Target {
         open_volume(volume, EngineSettings::new(self.name, DEPTH, Bytes(BS), 1)).unwrap().engine
     }
 
-    /// The outcome of one operation on every block.
+    /// The result of one operation on every block.
     fn every_block(&self, engine: &mut dyn Engine, operation: Operation) -> Vec<Result<u32, Errno>> {
         let blocks: Vec<u64> = (0..BLOCKS).collect();
         let batch = |blocks: &[u64]| -> Vec<Request> {
@@ -96,14 +96,14 @@ impl Target {
         carried.map(|completion| completion.result).collect()
     }
 
-    /// Writes every block anew.
+    /// Writes every block again.
     fn write(&self) {
         let written = self.every_block(&mut *self.open(self.address_map, self.mode), Operation::Write);
         assert!(written.iter().all(|result| *result == Ok(BS as u32)), "{} {:?}", self.name, self.address_map);
         self.files.iter().for_each(|file| file.sync().unwrap());
     }
 
-    /// What is found wrong, by block; of a mirror in either copy.
+    /// The errors found, by block; for a mirror, in both copies.
     fn wrong(&self) -> BTreeMap<u64, Vec<Errno>> {
         let joints = match self.address_map {
             AddressMap::Mirror { .. } => {
@@ -145,7 +145,7 @@ impl Target {
     }
 }
 
-/// Pseudo-random numbers; the same every time.
+/// Pseudo-random numbers from a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -155,7 +155,7 @@ impl Random {
     }
 }
 
-/// Damages one block, or two for a write that went astray; gives what has to be found.
+/// Damages one block, or two for a misdirected write; returns the errors that must be found.
 fn damage(target: &Target, old: &[Vec<u8>], block: u64, spare: u64, random: &mut Random) -> Vec<(u64, Errno)> {
     let copy = if matches!(target.address_map, AddressMap::Mirror { .. }) { random.below(2) as usize } else { 0 };
     let mut bytes = target.get(block, copy);
@@ -168,7 +168,7 @@ fn damage(target: &Target, old: &[Vec<u8>], block: u64, spare: u64, random: &mut
             vec![(block, Errno::CORRUPT)]
         }
         1 => {
-            // Between two units, or within one and past its mark.
+            // Between two units, or within one after its header.
             let at = (random.below(7) as usize + 1) * 512 - [0, 128][random.below(2) as usize];
             target.put(block, copy, &[&bytes[..at], &before[at..]].concat());
             vec![(block, Errno::TORN)]
@@ -236,7 +236,7 @@ fn requests_side_by_side_raise_no_false_alarm() {
     for (case, address_map) in cases().into_iter().flat_map(|case| joints.map(|address_map| (case, address_map))) {
         let target = Target::new(case, address_map);
         target.write();
-        // Two lanes over a few blocks, so that requests meet all the time.
+        // Two lanes over few blocks, so that requests overlap constantly.
         std::thread::scope(|scope| {
             for seed in 1..3 {
                 let target = &target;

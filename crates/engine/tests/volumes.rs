@@ -1,5 +1,5 @@
-//! Holds how stripes and mirrors cut, order and complete requests, over every engine, against the plainest description
-//! of where each byte lies.
+//! Compares how stripes and mirrors cut, order and complete requests, over every engine, with a plain description of
+//! where each byte lies.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use halfpower_spec::{Bytes, EngineName};
 
 const MODE: Mode = Mode { direct: false, durable: false, write: true };
 const CHUNK: u64 = 4096;
-/// A written piece begins with a mark of so many bytes.
+/// Each written piece begins with a mark of this many bytes.
 const MARK: u64 = 16;
 
 fn file() -> DataFile {
     DataFile::unnamed_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap()
 }
 
-/// The engines that carry requests to files here.
+/// The available engines that carry requests to files.
 fn names() -> Vec<EngineName> {
     let not_for_files = [
         EngineName::Auto,
@@ -32,7 +32,7 @@ fn names() -> Vec<EngineName> {
     probe.write_all_at(&[0; 65536], 0).unwrap();
     let opens = |name: EngineName| match open(Some(probe.reopen(MODE).unwrap()), name, 1, Bytes(4096), 1) {
         Ok(mut opened) => {
-            // One that cannot carry buffered requests has its own tests.
+            // An engine that cannot carry buffered requests has its own tests.
             let done = carry(&mut *opened.engine, &[request(0, Operation::Read, 0, 4096)]);
             done[0].result == Ok(4096)
         }
@@ -52,7 +52,7 @@ fn request(slot: u32, operation: Operation, offset: u64, length: u32) -> Request
     Request { slot, operation, offset, length }
 }
 
-/// Submits `batch` and reaps until all of it is back; each slot exactly once, and `done` never grown.
+/// Submits `batch` and reaps all of it: each slot exactly once, and `done` does not reallocate.
 fn carry(engine: &mut dyn Engine, batch: &[Request]) -> Vec<Completion> {
     engine.submit(batch).unwrap();
     let mut done = Vec::with_capacity(batch.len());
@@ -69,7 +69,7 @@ fn carry(engine: &mut dyn Engine, batch: &[Request]) -> Vec<Completion> {
     done
 }
 
-/// Bytes that tell where in the target they are.
+/// Bytes that encode their position in the target.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length as u64 / 8).flat_map(|index| index.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect()
 }
@@ -101,7 +101,7 @@ fn gathered(files: &[DataFile], length: u64) -> Vec<u8> {
 
 #[test]
 fn a_stripe_reads_and_writes_where_its_bytes_lie() {
-    // From within one chunk to many, on and off their borders.
+    // Requests within one chunk and over many, aligned and unaligned.
     let ranges = [(0, 4096), (8192, 16384), (12288, 4096), (2048, 4096), (6144, 20480), (40960, 24576), (65536, 512)];
     for (name, members) in names().into_iter().flat_map(|name| [(name, 2), (name, 3)]) {
         let length = 60 * CHUNK * members;
@@ -111,7 +111,8 @@ fn a_stripe_reads_and_writes_where_its_bytes_lie() {
         let address_map = AddressMap::Stripe { chunk: Bytes(CHUNK) };
         let settings = EngineSettings { echoes: true, ..EngineSettings::new(name, 8, Bytes(24576), 1) };
         let mut engine = open_volume(volume(&files, address_map), settings).unwrap().engine;
-        // A slot holds what it read until it writes it. Equal cuts: the places differ by whole rows of the stripe.
+        // A slot holds what it read until it writes it. Both places are cut alike because they differ by whole rows of
+        // the stripe.
         let rows = 20 * CHUNK * members;
         let batch = |operation, base: u64| -> Vec<Request> {
             (0..).zip(&ranges).map(|(slot, range)| request(slot, operation, base + range.0, range.1)).collect()

@@ -1,4 +1,4 @@
-//! Builds studies of one experiment whose truth is known, for the tests.
+//! Builds one-experiment studies with known rates, for the tests.
 
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Experiment, Pass, Question, Workload};
@@ -8,12 +8,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::built::{disk, normal, record_at};
 use crate::study_findings::{StudyFindings, analyse};
 
-/// What the findings say of one experiment whose cells run at these rates in MB/s, three runs each with `noise`.
-pub fn told(experiment: Experiment, cells: &[(Workload, f64)], noise: f64) -> StudyFindings {
+/// Analyses one experiment whose cells run at these rates in MB/s: three runs each, with relative noise `noise`.
+pub fn reported(experiment: Experiment, cells: &[(Workload, f64)], noise: f64) -> StudyFindings {
     told_in_rounds(experiment, cells, noise, [1.0; 3])
 }
 
-/// The same where all cells of a round are as many times as fast.
+/// As [`reported`], but multiplies every rate in round `i` by `rounds[i]`.
 pub fn told_in_rounds(
     experiment: Experiment,
     cells: &[(Workload, f64)],

@@ -1,19 +1,19 @@
-//! Holds what the analysis of an experiment goes by.
+//! Holds the input of an experiment's analysis.
 
 use halfpower_analyse::ExperimentCell;
 use halfpower_record::Environment;
 use halfpower_spec::Question;
 
-/// What the analysis of an experiment goes by.
+/// The input of an experiment's analysis.
 pub(crate) struct ExperimentData<'a> {
     pub question: &'a Question,
     pub environment: &'a Environment,
-    /// The experiment's cells, by workload.
+    /// The experiment's cells, sorted by workload.
     pub cells: Vec<ExperimentCell<'a>>,
 }
 
 impl ExperimentData<'_> {
-    /// The cells that moved bytes without errors, and no faster than the path is known to let through.
+    /// The usable cells: they moved bytes without errors and did not exceed a known limit of the path.
     pub fn sound(&self) -> impl Iterator<Item = &ExperimentCell<'_>> + Clone {
         self.cells.iter().filter(|cell| cell.finding.usable())
     }

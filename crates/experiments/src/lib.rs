@@ -1,9 +1,9 @@
-//! Holds the experiments: each one's question, plan, analysis and words, in a folder of its own.
+//! Holds the experiments: the question, plan, analysis and words of each, in one folder each.
 //!
-//! An experiment is a folder and a line in `table.rs`, which says what a folder has. Its plan makes the cells to
-//! measure from a question and what the target offers; its analysis makes rows and an answer of numbers and codes from
-//! the records; its words are the sentences; its pictures are data. The walks of `sequential` and `random` have no
-//! folder: their planner decides from run to run, and the findings tell of them.
+//! An experiment is a folder and a line in `table.rs`, which lists what the folder must contain. The plan turns a
+//! question and the target's capabilities into cells to measure. The analysis turns records into rows and an answer
+//! (numbers and codes). The words turn the answer into sentences. The pictures are data. The walks `sequential` and
+//! `random` have no folder: the planner chooses their runs one by one, and the findings report them.
 
 mod alignment;
 mod allocation;

@@ -1,4 +1,4 @@
-//! Makes of the experiments' rows what the analysis of the path takes from them: the ceilings that they measured.
+//! Collects the ceilings that experiments measured, for the analysis of the path.
 
 use halfpower_analyse::{MeasuredCeilings, SharedCeiling};
 use halfpower_spec::Direction;
@@ -6,7 +6,7 @@ use halfpower_spec::Direction;
 use crate::table::ExperimentRows;
 use crate::{burst, credit, hosts, memory, scaling};
 
-/// What the experiments have measured of the path's ceilings.
+/// The path's ceilings that the experiments measured.
 pub(crate) fn measured_ceilings(rows: &ExperimentRows) -> MeasuredCeilings {
     let shared = |rw: &Direction| -> Option<SharedCeiling> {
         let of_hosts = || hosts::shared_ceiling(&rows.hosts.hosts, *rw);

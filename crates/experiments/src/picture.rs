@@ -1,21 +1,21 @@
-//! Defines a picture as data; terminal and page draw all of them with the same few lines.
+//! Defines a picture as data, so that the terminal and the page draw every picture with the same code.
 
 use halfpower_analyse::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A chart and, by the same numbers, a table.
+/// A chart, and a table with the same numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Picture {
-    /// What it shows.
+    /// The picture's title.
     pub title: String,
     /// How it is drawn.
     pub kind: PictureKind,
-    /// Across.
+    /// Horizontal axis.
     pub x: Axis,
-    /// Up.
+    /// Vertical axis.
     pub y: Axis,
-    /// What is compared.
+    /// The series that are compared.
     pub lines: Vec<Line>,
 }
 
@@ -23,49 +23,49 @@ pub struct Picture {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PictureKind {
-    /// A line each, over numbers.
+    /// One line per series, over a numeric axis.
     Lines,
-    /// Bars side by side, one group a label.
+    /// Bars side by side, one group per label.
     Bars,
-    /// Bars on top of each other, one column a label: parts of a whole.
+    /// Stacked bars, one column per label: parts of a whole.
     Stack,
 }
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Axis {
-    /// Its quantity and unit.
+    /// Quantity and unit.
     pub title: String,
     /// Whether it is logarithmic.
     pub log: bool,
 }
 
-/// A named row of points.
+/// A named series of points.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
-    /// What it is.
+    /// Name of the series.
     pub name: String,
-    /// Its points, from left to right.
+    /// Points, from left to right.
     pub points: Vec<Point>,
 }
 
-/// One value.
+/// One point.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
-    /// Its place as text: the label of its bar, and of its row in the table.
+    /// Position as text: the label of the bar and of the table row.
     pub label: String,
-    /// Its place as a number, where the axis has numbers.
+    /// Position as a number, if the axis is numeric.
     pub x: f64,
     /// The value.
     pub y: f64,
-    /// Lower end of its 95% interval; the value itself where there is no telling.
+    /// Lower end of the value's 95% interval; the value itself if no interval is known.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of that interval.
     pub high: f64,
 }
 
 impl Axis {
-    /// An even axis.
+    /// A linear axis.
     pub fn even(title: impl Into<String>) -> Self {
         Self { title: title.into(), log: false }
     }
@@ -77,12 +77,12 @@ impl Axis {
 }
 
 impl Point {
-    /// A value with its interval at a place that is a number.
+    /// A value with its interval, at a numeric position.
     pub fn at(x: f64, label: impl Into<String>, y: Interval) -> Self {
         Self { label: label.into(), x, y: y.value, low: y.low, high: y.high }
     }
 
-    /// A value with its interval at a place that is a word.
+    /// A value with its interval, at a named position.
     pub fn named(label: impl Into<String>, y: Interval) -> Self {
         Self::at(0.0, label, y)
     }

@@ -1,15 +1,15 @@
-//! Estimates how many times as fast some cells are as others, and whether the runs carry the difference.
+//! Estimates how many times as fast some cells are as others, and whether the runs support the difference.
 //!
-//! Cells enter; the ratio of their geometric means leaves, with a 95% interval from the scatter of the logarithms of
-//! run means. What a round was faster or slower by in all cells is no scatter (`rounds.rs`). What all cells of an
-//! experiment know of the rest is shared, as in a comparison of two studies.
+//! The estimate is the ratio of the cells' geometric means. Its 95% interval comes from the scatter of the logarithms
+//! of run means. A change of speed that a round has in all cells does not count as scatter (`rounds.rs`). The remaining
+//! scatter is pooled over all cells of the experiment, as in a comparison of two studies.
 
 use halfpower_analyse::{Estimate, ExperimentCell, Interval, Prior, mean};
 
 use crate::ratio_finding::RatioFinding;
 use crate::rounds::{Rounds, Run};
 
-/// What the cells of one experiment know of how runs scatter.
+/// How runs scatter, estimated from all cells of one experiment.
 pub(crate) struct Scale {
     rounds: Rounds,
     prior: Option<Prior>,
@@ -19,12 +19,12 @@ pub(crate) struct Scale {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ratio {
     estimate: Estimate,
-    /// Whether any cell was measured more than once, so that chance can be told from effect.
+    /// Whether any cell was measured more than once, so that chance and effect can be told apart.
     known: bool,
 }
 
 impl Scale {
-    /// The scatter that these cells have in common.
+    /// Estimates the scatter that these cells have in common.
     pub fn of<'a>(cells: impl Iterator<Item = &'a ExperimentCell<'a>>) -> Self {
         Self::of_runs(&cells.map(ExperimentCell::log_rates_by_round).collect::<Vec<_>>())
     }
@@ -39,35 +39,35 @@ impl Scale {
         Self { rounds, prior }
     }
 
-    /// The same of any figure that each run has one of: a slice for each cell, whatever the rounds.
+    /// As [`Self::of`], for any figure that each run has once: one slice per cell, without rounds.
     pub fn of_means<'a>(cells: impl Iterator<Item = &'a [f64]>) -> Self {
         let alone = |means: &[f64]| logs(means).into_iter().map(|log| (0, log)).collect();
         Self::of_runs(&cells.map(alone).collect::<Vec<_>>())
     }
 
-    /// How many times the figure of one cell is that of another, by those of their runs.
+    /// Ratio of one cell's figure to another's, from the figures of their runs.
     pub fn times_means(&self, over: &[f64], under: &[f64]) -> Option<RatioFinding> {
         self.ratio(self.of_logs(&logs(over)), self.of_logs(&logs(under))).map(|ratio| ratio.finding())
     }
 
-    /// How many times as fast `over` are as `under`; `None` where there are none of either.
+    /// How many times as fast `over` is as `under`; `None` if either is empty.
     pub fn times(&self, over: &[&ExperimentCell], under: &[&ExperimentCell]) -> Option<RatioFinding> {
         self.ratio_of(over, under).map(|ratio| ratio.finding())
     }
 
-    /// The same to be compared with other ratios.
+    /// As [`Self::times`], in a form that can be compared with other ratios.
     pub fn ratio_of(&self, over: &[&ExperimentCell], under: &[&ExperimentCell]) -> Option<Ratio> {
         let [over, under] =
             [over, under].map(|cells| cells.iter().map(|cell| cell.log_rates_by_round()).collect::<Vec<_>>());
         self.ratio(self.level(&over), self.level(&under))
     }
 
-    /// A cell's rate in MB/s, the geometric mean of its runs without what their rounds had in common.
+    /// A cell's rate in MB/s: the geometric mean of its runs, after removing what each round has in common.
     pub fn mbps(&self, cell: &ExperimentCell) -> f64 {
         mean(&self.rounds.without(&cell.log_rates_by_round())).exp()
     }
 
-    /// The standard deviation of a run as a share of its rate, by all cells together; `None` where none was repeated.
+    /// Standard deviation of a run as a share of its rate, pooled over all cells; `None` if no cell was repeated.
     pub fn deviation(&self) -> Option<f64> {
         self.prior.map(|prior| prior.pooled().0.sqrt())
     }
@@ -77,7 +77,7 @@ impl Scale {
         Some(Ratio { estimate: over?, known }.over(&Ratio { estimate: under?, known }))
     }
 
-    /// The mean logarithm of the rates of some cells.
+    /// The mean logarithm of these cells' rates.
     fn level(&self, cells: &[Vec<Run>]) -> Option<Estimate> {
         let levels: Vec<Estimate> = cells.iter().filter_map(|runs| self.of_logs(&self.rounds.without(runs))).collect();
         (!levels.is_empty()).then(|| Estimate::mean(&levels, &[]))
@@ -88,7 +88,7 @@ impl Scale {
         let (variance, freedom) = spread(logs);
         let (variance, freedom) = match &self.prior {
             None => (0.0, f64::INFINITY),
-            // Of a single run nothing is known but that it is one of many.
+            // A single run has no scatter, so it takes the pooled one.
             Some(prior) if freedom == 0 => prior.pooled(),
             Some(prior) => prior.moderated(variance * self.rounds.cost, freedom),
         };
@@ -98,7 +98,7 @@ impl Scale {
 }
 
 impl Ratio {
-    /// This ratio over another one that rests on other runs.
+    /// This ratio divided by another one that rests on other runs.
     pub fn over(&self, other: &Self) -> Self {
         let inverse = Estimate { log_ratio: -other.estimate.log_ratio, ..other.estimate };
         let mean = Estimate::mean(&[self.estimate, inverse], &[]);
@@ -106,7 +106,7 @@ impl Ratio {
         Self { estimate, known: self.known && other.known }
     }
 
-    /// The ratio as the findings give it.
+    /// The ratio in the form that the findings use.
     pub fn finding(&self) -> RatioFinding {
         let Estimate { log_ratio, .. } = self.estimate;
         let reach = if self.known { self.estimate.reach() } else { 0.0 };
@@ -120,7 +120,7 @@ fn logs(means: &[f64]) -> Vec<f64> {
     means.iter().filter(|mean| **mean > 0.0).map(|mean| mean.ln()).collect()
 }
 
-/// Variance, and the degrees of freedom that it rests on.
+/// The variance, and its degrees of freedom.
 fn spread(values: &[f64]) -> (f64, usize) {
     let freedom = values.len().saturating_sub(1);
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -138,7 +138,8 @@ mod tests {
     use crate::ratio_finding::RatioVerdict;
     use crate::words::times;
 
-    /// The log rates of twelve cells in three rounds of these levels; a quarter of them miss the last, or none does.
+    /// Log rates of twelve cells in rounds of these levels; with `some_miss`, a quarter of the cells lack the last
+    /// round.
     fn runs(levels: [f64; 3], some_miss: bool, random: &mut Xoshiro256PlusPlus) -> Vec<Vec<Run>> {
         let mut cell = |reached: usize| -> Vec<Run> {
             (0..).zip(&levels[..reached]).map(|(round, level)| (round, level + 0.05 * normal(random))).collect()
@@ -146,14 +147,14 @@ mod tests {
         (0..12).map(|number| cell(if some_miss && number % 4 == 0 { 2 } else { 3 })).collect()
     }
 
-    /// The ratio of the first cell's level to the mean of the next four.
+    /// Ratio of the first cell's level to the mean level of the next four.
     fn ratio(cells: &[Vec<Run>]) -> Ratio {
         let scale = Scale::of_runs(cells);
         scale.ratio(scale.level(&cells[..1]), scale.level(&cells[1..cells.len().min(5)])).unwrap()
     }
 
-    /// 2,000 ratios of cells that are alike: the binomial margin at 95% is ±1%, and the shared scatter is itself only
-    /// known from twelve cells.
+    /// 2,000 ratios of equal cells: the binomial margin at 95% is ±1%, and the pooled scatter is itself estimated from
+    /// only twelve cells.
     #[test]
     fn a_ratio_covers_the_truth_as_often_as_it_says() {
         for (levels, some_miss, least) in [
@@ -168,7 +169,7 @@ mod tests {
             let share = ratios.iter().filter(covers).count() as f64 / 2000.0;
             println!("rounds {levels:?}, some missing {some_miss}: {share}");
             assert!((least..=0.97).contains(&share), "{levels:?}: {share}");
-            // Rounds of half and of one and a half times the speed hide no more than even ones.
+            // Rounds at half or one and a half times the speed must not widen the interval.
             let reach = ratios.iter().map(|ratio| ratio.estimate.reach()).sum::<f64>() / 2000.0;
             assert!(reach < 0.1, "{levels:?}: {reach}");
         }

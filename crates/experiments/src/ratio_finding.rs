@@ -1,19 +1,19 @@
-//! Defines how a ratio of two measured figures is given in the findings: its interval, and what it shows as a code.
+//! Defines a ratio of two measured figures in the findings: its interval and its verdict.
 
 use halfpower_analyse::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Factor up to which two figures are as good as one.
+/// Largest factor between two figures that count as equal.
 pub(crate) const ALIKE: f64 = 1.1;
 
-/// How many times one figure is another.
+/// Ratio of one figure to another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RatioFinding {
-    /// The ratio with its 95% interval, which has no width where nothing was measured twice.
+    /// The ratio with its 95% interval; the interval has zero width if nothing was measured twice.
     #[serde(flatten)]
     pub interval: Interval,
-    /// What that shows.
+    /// What the ratio shows.
     pub verdict: RatioVerdict,
 }
 
@@ -21,20 +21,20 @@ pub struct RatioFinding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RatioVerdict {
-    /// The whole interval is within 10% of one: whatever the truth in it is, it does not matter.
+    /// The whole interval is within 10% of one: no value in it makes a practical difference.
     Alike,
     /// The whole interval is above one.
     More,
     /// The whole interval is below one.
     Less,
-    /// The interval holds one and reaches beyond 10% from it.
+    /// The interval contains one and extends more than 10% from it.
     Unclear,
-    /// Nothing was measured twice, so that chance and effect cannot be told apart.
+    /// Nothing was measured twice, so chance and effect cannot be told apart.
     SingleRuns,
 }
 
 impl RatioFinding {
-    /// Of an interval whose ends mean something if runs were repeated.
+    /// Makes a finding from an interval, which is meaningful only if runs were repeated.
     pub(crate) fn of(interval: Interval, repeated: bool) -> Self {
         let verdict = match interval {
             _ if !repeated => RatioVerdict::SingleRuns,
@@ -46,22 +46,22 @@ impl RatioFinding {
         Self { interval, verdict }
     }
 
-    /// Whether runs were repeated, so that the interval means something.
+    /// Whether runs were repeated, so that the interval is meaningful.
     pub fn is_known(&self) -> bool {
         self.verdict != RatioVerdict::SingleRuns
     }
 
-    /// Whether it is more than one, be it by little, and chance does not make it so.
+    /// Whether the ratio is above one beyond chance, however little.
     pub fn is_more(&self) -> bool {
         self.is_known() && self.interval.low > 1.0
     }
 
-    /// Whether it is less than one, likewise.
+    /// Whether the ratio is below one beyond chance, however little.
     pub fn is_less(&self) -> bool {
         self.is_known() && self.interval.high < 1.0
     }
 
-    /// Whether the whole interval lies so near to one that nobody has to care.
+    /// Whether the whole interval is so close to one that the difference does not matter.
     pub fn is_alike(&self) -> bool {
         self.verdict == RatioVerdict::Alike
     }

@@ -1,37 +1,38 @@
-//! Finds what all cells of a round have in common: logarithms of rates by cell and round enter, the rounds' own levels
-//! leave.
+//! Estimates how much faster or slower each round was in all of its cells.
 //!
-//! An experiment is measured in rounds, each cell once in each: the blocks of experimental design (R. A. Fisher, The
-//! Design of Experiments, 1935). Minutes pass between two rounds, and a disk that others use or whose credit is spent
-//! is slower in one of them, in all cells alike, which says nothing of the cells. A round's level is the median over
-//! its cells of how far each is from its own mean (after the median polish of J. W. Tukey, Exploratory Data Analysis,
-//! 1977), so that a stall in one cell is not taken for the round's.
+//! Input: logarithms of rates by cell and round. Output: one level per round.
+//!
+//! An experiment is measured in rounds, each cell once per round: the blocks of experimental design (R. A. Fisher, The
+//! Design of Experiments, 1935). Minutes pass between rounds. If others use the disk, or its credit is spent, one round
+//! is slower in all cells alike, which says nothing about the cells. A round's level is the median, over its cells, of
+//! the distance between the cell's run and the cell's own mean (after the median polish of J. W. Tukey, Exploratory
+//! Data Analysis, 1977). The median keeps a stall in one cell out of the round's level.
 
 use std::collections::BTreeMap;
 
 use halfpower_analyse::median;
 
-/// Repetitions there have to be for each round that is to have a level of its own.
+/// Minimum number of repetitions per round level that is estimated.
 const ENOUGH: usize = 4;
-/// Variance of a median over that of a mean, of many normal values: pi / 2.
+/// Variance of a median over that of a mean, for many normal values: pi / 2.
 const MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
-/// Turns of cells and rounds; they settle in a handful.
+/// Iterations between cells and rounds; they converge after a few.
 const TURNS: usize = 20;
 
 /// One run: its round, and the logarithm of its rate.
 pub(super) type Run = (u32, f64);
 
-/// How much faster each round was than the others, as logarithms; empty where the runs are too few to tell.
+/// How much faster each round was than the others, as logarithms; empty if there are too few runs to tell.
 #[derive(Debug, Clone)]
 pub(super) struct Rounds {
     levels: BTreeMap<u32, f64>,
-    /// What variances without the levels are to be multiplied by: their degrees of freedom that the levels took, and
-    /// what the levels, known from few cells, are themselves off by.
+    /// Factor for variances that are computed without the levels. It corrects for the degrees of freedom that the
+    /// levels use and for the error of the levels themselves.
     pub cost: f64,
 }
 
 impl Rounds {
-    /// Of the runs of some cells.
+    /// Estimates the rounds from the runs of these cells.
     pub fn of(cells: &[Vec<Run>]) -> Self {
         let repeated: Vec<&Vec<Run>> = cells.iter().filter(|runs| runs.len() > 1).collect();
         let mut levels: BTreeMap<u32, f64> =
@@ -55,7 +56,7 @@ impl Rounds {
         Self { levels, cost: left * (1.0 + MEDIAN / cells_a_round) }
     }
 
-    /// A cell's logarithms without what its rounds had in common.
+    /// A cell's logarithms after removing its rounds' levels.
     pub fn without(&self, runs: &[Run]) -> Vec<f64> {
         runs.iter().map(|(round, log)| log - self.levels.get(round).unwrap_or(&0.0)).collect()
     }
@@ -65,7 +66,7 @@ impl Rounds {
 mod tests {
     use super::*;
 
-    /// Cells of rates 1, 2, 3, ... in rounds of these factors.
+    /// Cells with rates 1, 2, 3, ... in rounds with these factors.
     fn cells(count: u32, factors: &[f64]) -> Vec<Vec<Run>> {
         let cell = |rate: f64| (0..).zip(factors).map(|(round, factor)| (round, (rate * factor).ln())).collect();
         (1..=count).map(|rate| cell(f64::from(rate))).collect()

@@ -1,4 +1,4 @@
-//! Makes what the report shows of an experiment: a question, an answer, pictures, and what the papers saw.
+//! Builds the report's section on an experiment: question, answer, pictures, and what the papers saw.
 
 use halfpower_analyse::{experiment_cells, levels};
 use halfpower_record::{Environment, Record};
@@ -14,17 +14,17 @@ use crate::words::{above_known, notes};
 /// One experiment as the report shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ExperimentSection {
-    /// Which.
+    /// Name of the experiment.
     pub experiment: Experiment,
-    /// The question that it answers, in a line.
+    /// The question that the experiment answers, in one line.
     pub asks: String,
     /// Whether any of its cells was measured.
     pub ran: bool,
-    /// What was found, as numbers and codes; `null` where it was not run.
+    /// The answer as numbers and codes; `null` if the experiment was not run.
     pub found: Option<ExperimentAnswer>,
-    /// The same in a sentence or two; empty where it was not run.
+    /// The answer in a sentence or two; empty if the experiment was not run.
     pub answer: String,
-    /// What the answer rests on.
+    /// The data behind the answer.
     pub pictures: Vec<Picture>,
     /// What could not be measured, and why.
     pub notes: Vec<String>,
@@ -32,7 +32,7 @@ pub struct ExperimentSection {
     pub papers: String,
 }
 
-/// A section for each experiment that was asked for beside the walks, and all their rows.
+/// Builds a section for each requested experiment except the walks, and the rows of all of them.
 pub fn sections(
     question: &Question,
     environment: &Environment,

@@ -1,4 +1,4 @@
-//! Puts the findings of a study together: the experiments' sections and rows beside what the walks say.
+//! Assembles the findings of a study: the experiments' sections and rows, and the findings of the walks.
 
 use std::ops::Deref;
 
@@ -12,28 +12,28 @@ use crate::measured::measured_ceilings;
 use crate::section::{ExperimentSection, sections};
 use crate::table::ExperimentRows;
 
-/// Everything that is found in one study.
+/// All findings of one study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyFindings {
-    /// What the walks of block size and depth say.
+    /// The findings of the walks of block size and depth.
     pub findings: Findings,
     /// Whether the question asks for walks of block size and depth.
     pub walked: bool,
-    /// The experiments beside the walks, a section each.
+    /// One section for each experiment except the walks.
     pub experiments: Vec<ExperimentSection>,
-    /// Their figures, a list each.
+    /// The rows of the experiments.
     pub rows: ExperimentRows,
-    /// What each part of issuing brings and costs, from the cells of `engines`: those that it plans, or in a study of the
-    /// walks alone, those that decide.
+    /// Effect and cost of each part of issuing. The cells are those that `engines` plans, or in a study with walks
+    /// only, those that decide.
     pub issuing: Vec<IssuingChange>,
-    /// What went wrong, in all experiments.
+    /// Faults in all experiments.
     pub faults: Vec<FaultFinding>,
-    /// The ceilings that they measured, as the findings took them in.
+    /// The ceilings that the experiments measured, as used by `findings`.
     pub measured: MeasuredCeilings,
 }
 
 impl StudyFindings {
-    /// The same findings of a study that was cut short after this share of its budget, in 0 to 1.
+    /// The same findings, marked as a study that was cut short after this share of its budget (0 to 1).
     pub fn cut_short(mut self, share: f64) -> Self {
         self.findings.summary.state = StudyState::Unfinished { share };
         self
@@ -56,8 +56,8 @@ impl From<Findings> for StudyFindings {
     }
 }
 
-/// Everything that `records`, taken in `environment` to answer `question`, have to say: first each experiment, then the
-/// whole path with the ceilings that the experiments measured.
+/// Analyses `records`, which were measured in `environment` to answer `question`: first each experiment, then the whole
+/// path with the ceilings that the experiments measured.
 pub fn analyse(question: &Question, environment: &Environment, records: &[Record]) -> StudyFindings {
     let (experiments, rows) = sections(question, environment, records);
     let measured = measured_ceilings(&rows);

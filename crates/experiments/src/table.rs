@@ -1,4 +1,4 @@
-//! Lists the experiments, and asks each for its plan, its analysis or its words.
+//! Lists the experiments and dispatches to the plan, analysis and words of each.
 
 use halfpower_record::{Environment, LeftOut};
 use halfpower_spec::{Direction, Experiment, Question};
@@ -9,37 +9,37 @@ use crate::data::ExperimentData;
 use crate::picture::Picture;
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Makes of a table of experiments what differs from one to the next. Each folder has:
+/// Generates the code that differs per experiment from a table of experiments. Each folder has:
 ///
-/// - `plan::plan`: the question and what the target offers to a [`Plan`], or the reason why it cannot be run here, in a
-///   sentence without its full stop;
-/// - `analysis::analyse`: cells to `Rows` and `Answer`, numbers and codes;
-/// - `words`: its `QUESTION` in a line, what the `PAPERS` of 1998 and 2000 saw, and the `answer` in sentences;
-/// - `pictures::pictures`: cells and rows to what is drawn.
+/// - `plan::plan`: turns the question and the target's capabilities into a [`Plan`], or returns why the experiment
+///   cannot run here, in a sentence without a full stop;
+/// - `analysis::analyse`: turns cells into `Rows` and `Answer`, numbers and codes;
+/// - `words`: its `QUESTION` in one line, what the `PAPERS` of 1998 and 2000 saw, and the `answer` in sentences;
+/// - `pictures::pictures`: turns cells and rows into pictures.
 macro_rules! experiments {
     ($($name:ident in $folder:ident),+ $(,)?) => {
-        /// The figures of all experiments: lists of rows, each list a key of the findings, empty where it was not run.
+        /// The rows of all experiments. Each list is a key of the findings, and is empty if its experiment was not run.
         #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
         pub struct ExperimentRows {
             $(
-                #[doc = concat!("Those of `", stringify!($folder), "`.")]
+                #[doc = concat!("Rows of `", stringify!($folder), "`.")]
                 #[serde(flatten)]
                 pub $folder: crate::$folder::Rows,
             )+
         }
 
-        /// What one experiment found.
+        /// The answer of one experiment.
         #[allow(clippy::large_enum_variant, reason = "a report has one of each, and moves it once")]
         #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
         #[serde(untagged)]
         pub enum ExperimentAnswer {
             $(
-                #[doc = concat!("By `", stringify!($folder), "`.")]
+                #[doc = concat!("Answer of `", stringify!($folder), "`.")]
                 $name(crate::$folder::Answer),
             )+
         }
 
-        /// Question, and what the papers saw; `None` for the walks.
+        /// The question, and what the papers saw; `None` for the walks.
         pub(crate) fn texts(experiment: Experiment) -> Option<(&'static str, &'static str)> {
             match experiment {
                 $(Experiment::$name => Some((crate::$folder::words::QUESTION, crate::$folder::words::PAPERS)),)+
@@ -47,7 +47,7 @@ macro_rules! experiments {
             }
         }
 
-        /// `None` for the walks, whose runs the planner decides one by one.
+        /// The plan of an experiment; `None` for the walks, whose runs the planner decides one by one.
         fn fixed_plan(experiment: Experiment, request: &PlanRequest) -> Option<Result<Plan, String>> {
             match experiment {
                 $(Experiment::$name => Some(crate::$folder::plan::plan(request)),)+
@@ -55,7 +55,7 @@ macro_rules! experiments {
             }
         }
 
-        /// What the cells say, the rows put to the others; `None` for the walks, of which the findings tell.
+        /// Analyses the cells and stores the rows in `rows`; `None` for the walks, which the findings report.
         pub(crate) fn found(experiment: Experiment, data: &ExperimentData, rows: &mut ExperimentRows) -> Option<Found> {
             match experiment {
                 $(Experiment::$name => {
@@ -91,17 +91,17 @@ experiments! {
     Network in network,
 }
 
-/// What an experiment found, as numbers, in words and in pictures.
+/// The answer of an experiment as numbers and in words, and its pictures.
 pub(crate) struct Found {
     pub found: ExperimentAnswer,
     pub answer: String,
     pub pictures: Vec<Picture>,
 }
 
-/// The cells of an experiment with a fixed plan; none for the walks, whose planner decides from run to run.
+/// The cells of an experiment's fixed plan; empty for the walks, whose planner decides from run to run.
 ///
 /// # Errors
-/// Why it cannot be run here, in a sentence without its full stop.
+/// Why the experiment cannot run here, in a sentence without a full stop.
 pub fn plan(experiment: Experiment, request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
     Ok(plan_of(experiment, request)?.cells)
 }
@@ -118,7 +118,7 @@ fn plan_of(experiment: Experiment, request: &PlanRequest) -> Result<Plan, String
     }
 }
 
-/// The experiments of a question, and the parts of them, that cannot be run in this environment.
+/// The experiments of a question, and parts of them, that cannot be run in this environment.
 pub fn left_out(question: &Question, environment: &Environment) -> Vec<LeftOut> {
     let request = PlanRequest { question, environment };
     let left_out = |experiment: &Experiment| {

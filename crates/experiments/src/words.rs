@@ -1,4 +1,4 @@
-//! Writes what the sentences of several experiments have in common.
+//! Holds the wording that several experiments share.
 
 use halfpower_analyse::Interval;
 use halfpower_record::LeftOut;
@@ -7,7 +7,7 @@ use halfpower_text::format;
 use crate::data::ExperimentData;
 use crate::ratio_finding::RatioFinding;
 
-/// As a factor: `1.20 times (1.10 to 1.31)`.
+/// A ratio as a factor: `1.20 times (1.10 to 1.31)`.
 pub(crate) fn times(ratio: &RatioFinding) -> String {
     match ratio.is_known() {
         true => times_of(ratio.interval),
@@ -22,7 +22,7 @@ pub(crate) fn times_of(interval: Interval) -> String {
     format!("{value} times ({low} to {high})")
 }
 
-/// As a share: `41% (34% to 49%)`.
+/// A ratio as a share: `41% (34% to 49%)`.
 pub(crate) fn share(ratio: &RatioFinding) -> String {
     let Interval { value, low, high } = ratio.interval;
     let [value, low, high] = [value, low, high].map(format::percent);
@@ -34,13 +34,13 @@ pub(crate) fn size(bytes: u64) -> String {
     format::size(bytes as f64)
 }
 
-/// Each clause as a sentence, or `otherwise` where there is none.
+/// Each clause as a sentence; `otherwise` if there are none.
 pub(crate) fn sentences(clauses: impl IntoIterator<Item = Option<String>>, otherwise: &str) -> String {
     let sentences: Vec<String> = clauses.into_iter().flatten().map(|clause| sentence(&clause)).collect();
     if sentences.is_empty() { otherwise.to_string() } else { sentences.join(" ") }
 }
 
-/// A clause as a sentence of its own.
+/// A clause as a sentence: capital letter, full stop.
 pub(crate) fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
@@ -48,7 +48,7 @@ pub(crate) fn sentence(clause: &str) -> String {
     if text.ends_with('.') { text } else { text + "." }
 }
 
-/// How many cells are faster than the path is known to be, and so stand in no answer.
+/// Counts the cells that exceed a known limit of the path and are therefore left out of the answer.
 pub(crate) fn above_known(data: &ExperimentData) -> Option<String> {
     let above = data.cells.iter().filter(|cell| cell.finding.cached).count();
     let of = data.cells.len();
@@ -61,7 +61,7 @@ pub(crate) fn above_known(data: &ExperimentData) -> Option<String> {
     })
 }
 
-/// What was left out, a sentence for each reason; settings that share one are counted, and one of them is named.
+/// One sentence per reason for leaving something out. Settings with the same reason are counted, and one is named.
 pub(crate) fn notes<'a>(left_out: impl Iterator<Item = &'a LeftOut>) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&LeftOut>)> = Vec::new();
     for left in left_out {

@@ -1,4 +1,4 @@
-//! Feeds what LLVM's fuzzer makes up to the entry that `HALFPOWER_ENTRY` names; `fuzz/run.sh` builds and runs it.
+//! Feeds inputs of LLVM's fuzzer to the entry that `HALFPOWER_ENTRY` names; `fuzz/run.sh` builds and runs it.
 #![no_main]
 
 use std::env;

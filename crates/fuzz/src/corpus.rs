@@ -1,6 +1,6 @@
-//! Writes inputs as lines of text and reads them again.
+//! Writes inputs as lines of text, and reads them back.
 
-/// An input as one line: bytes that are not printable ASCII, and the backslash, are escaped as in Rust.
+/// An input as one line; backslashes and bytes other than printable ASCII are escaped as in Rust.
 pub fn escaped(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }
@@ -8,7 +8,7 @@ pub fn escaped(bytes: &[u8]) -> String {
 /// The bytes of a line of [`escaped`].
 ///
 /// # Panics
-/// Where the line is not one.
+/// If the line is not such a line.
 pub fn unescaped(line: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(line.len());
     let mut rest = line.bytes();

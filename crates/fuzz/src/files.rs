@@ -10,10 +10,10 @@ use halfpower_record::{Environment, Record, StudyFile, read_trace};
 use halfpower_report::Style;
 use halfpower_spec::Question;
 
-/// A study file; one that opens is analysed and told.
+/// Feeds a study file; a file that opens is analysed and reported.
 ///
 /// # Panics
-/// Where there is no place for a temporary file.
+/// If a temporary file cannot be created.
 pub(crate) fn study_file(bytes: &[u8]) {
     let folder = crate::folder();
     let path = folder.path().join("fuzzed.halfpower");
@@ -23,13 +23,13 @@ pub(crate) fn study_file(bytes: &[u8]) {
     {
         tell(file.question(), file.environment(), &records);
     }
-    // A resumed study reads more of the file than one that is looked at.
+    // Resuming a study reads more of the file than reporting.
     if let Ok(file) = StudyFile::open_to_append(&path) {
         drop(file.records());
     }
 }
 
-/// The JSON of a record a line, as a study file keeps them; what can be read is analysed and told.
+/// Feeds records as JSON, one per line, as a study file keeps them; valid ones are analysed and reported.
 pub(crate) fn records(bytes: &[u8]) {
     let records: Vec<Record> =
         bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
@@ -42,30 +42,30 @@ pub(crate) fn records(bytes: &[u8]) {
 
 fn tell(question: &Question, environment: &Environment, records: &[Record]) {
     let findings = analyse(question, environment, records);
-    let told = halfpower_report::terminal(&findings, None, &Style { width: 80, colour: true }, &mut io::sink())
+    let reported = halfpower_report::terminal(&findings, None, &Style { width: 80, colour: true }, &mut io::sink())
         .and_then(|()| halfpower_report::json(&findings, &mut io::sink()));
-    told.expect("a sink takes everything");
+    reported.expect("a sink takes everything");
 }
 
-/// Results of fio.
+/// Feeds results of fio.
 pub(crate) fn fio_results(bytes: &[u8]) {
     results(bytes);
 }
 
-/// Results of diskspd.
+/// Feeds results of diskspd.
 pub(crate) fn diskspd_results(bytes: &[u8]) {
     results(bytes);
 }
 
-/// Results of SQLIO.
+/// Feeds results of SQLIO.
 pub(crate) fn sqlio_results(bytes: &[u8]) {
     results(bytes);
 }
 
-/// Results of other tools, whichever format they have; what is understood is gathered, analysed, told and exported.
+/// Feeds results of another tool in any format; valid ones are gathered, analysed, reported and exported.
 ///
 /// # Panics
-/// Where a record that was read could not be kept in a study file and read again.
+/// If a record that was read cannot be kept in a study file and read back.
 fn results(bytes: &[u8]) {
     let Ok(results) = read_results("fuzzed", bytes) else { return };
     let Ok(gathered) = gathered(vec![results.clone(), results], Some("fuzzed")) else { return };
@@ -80,10 +80,10 @@ fn results(bytes: &[u8]) {
     tell(&gathered.question, &gathered.environment, &gathered.records);
 }
 
-/// A trace; one that is understood is written and read again.
+/// Feeds an SQLIO trace; a valid one is written and read back.
 ///
 /// # Panics
-/// Where what is written of it is not read as the same.
+/// If the written form does not read back the same.
 pub(crate) fn sqlio_trace(bytes: &[u8]) {
     let Ok(lines) = read_trace(bytes) else { return };
     let mut written = String::new();
@@ -94,10 +94,10 @@ pub(crate) fn sqlio_trace(bytes: &[u8]) {
     assert_eq!(again.map(|again| again.len()).ok(), Some(lines.len()), "{written}");
 }
 
-/// The number of the disk that [`trace_page`] looks for, as the kernel's events give it.
+/// The disk that [`trace_page`] looks for, by the device number in the kernel's events.
 pub(crate) const TRACED_DISK: u64 = 254 << 20;
 
-/// The text of `header_page`, the `format` files of events, and a page, with a NUL between them.
+/// Feeds the text of `header_page`, the `format` files of events, and a page, separated by NUL bytes.
 pub(crate) fn trace_page(bytes: &[u8]) {
     let mut parts = bytes.splitn(3, |byte| *byte == 0);
     let mut text = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();

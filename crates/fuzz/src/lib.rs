@@ -1,7 +1,7 @@
-//! Feeds bytes to all that reads what others have written: each entry returns, whatever the bytes are.
+//! Feeds bytes to every reader of foreign input: each entry must return, whatever the bytes are.
 //!
-//! Fuzzers (`fuzz/`) and property tests (`tests/mangled.rs`) share these entries. What an entry understands it writes
-//! and reads again, and asserts that nothing has changed.
+//! Fuzzers (`fuzz/`) and property tests (`tests/mangled.rs`) share these entries. An entry writes valid input out,
+//! reads it back, and asserts that nothing has changed.
 
 mod corpus;
 mod files;
@@ -18,21 +18,21 @@ use lines::{command_line, job_file, witness_replies};
 use texts::{quantity, system, target};
 use tree::{NVME, sysfs};
 
-/// One kind of input.
+/// One kind of foreign input.
 pub struct Entry {
-    /// Its name, as a fuzzer's program and the corpus have it.
+    /// Its name in the fuzzer's program and in the corpus.
     pub name: &'static str,
-    /// Reads the bytes; panics where what it understood is not read back the same.
+    /// Reads the bytes; panics if valid input does not read back the same.
     pub feed: fn(&[u8]),
-    /// Sound inputs to begin with.
+    /// Valid inputs from which fuzzers and tests start.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// What fuzzers have found to reach something new, as lines of [`escaped`] bytes.
+    /// Inputs by which fuzzers reached new code, as lines of [`escaped`] bytes.
     pub corpus: &'static str,
 }
 
 macro_rules! entries {
     ($($feed:ident, $seeds:ident;)+) => {
-        /// Every kind of input that is somebody else's.
+        /// Every kind of foreign input.
         pub const ENTRIES: &[Entry] = &[$(Entry {
             name: stringify!($feed),
             feed: $feed,
@@ -59,15 +59,15 @@ entries! {
     witness_replies, replies;
 }
 
-/// The entry of that name.
+/// The entry called `name`.
 ///
 /// # Panics
-/// Where there is none.
+/// If there is none.
 pub fn entry(name: &str) -> &'static Entry {
     ENTRIES.iter().find(|entry| entry.name == name).expect("an entry of this name")
 }
 
-/// A folder for one input: in memory where there is a place for that.
+/// A folder for one input, in memory if possible.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };

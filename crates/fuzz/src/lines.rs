@@ -1,4 +1,4 @@
-//! Feeds command lines, job files and a witness's replies to all that reads them.
+//! Feeds command lines, job files and a witness's replies to their readers.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -6,16 +6,16 @@ use std::os::unix::ffi::OsStrExt;
 use halfpower_record::CpuTimes;
 use halfpower_witness::Reply;
 
-/// A command line without the program's name, one word a line.
+/// Feeds a command line without the program's name, one word per line.
 pub(crate) fn command_line(bytes: &[u8]) {
     let words: Vec<OsString> = bytes.split(|byte| *byte == b'\n').map(|word| OsStr::from_bytes(word).into()).collect();
     halfpower::understand(&words);
 }
 
-/// A job file of fio.
+/// Feeds a fio job file.
 ///
 /// # Panics
-/// Where there is no place for a temporary file.
+/// If a temporary file cannot be created.
 pub(crate) fn job_file(bytes: &[u8]) {
     let folder = crate::folder();
     let path = folder.path().join("fuzzed.fio");
@@ -23,10 +23,10 @@ pub(crate) fn job_file(bytes: &[u8]) {
     halfpower::understand(&[path.into_os_string()]);
 }
 
-/// What a witness at the far end may say, a reply a line.
+/// Feeds replies of a witness, one per line.
 ///
 /// # Panics
-/// Where what is understood of a reply is not read back the same.
+/// If a valid reply does not read back the same.
 pub(crate) fn witness_replies(bytes: &[u8]) {
     for line in bytes.split(|byte| *byte == b'\n') {
         let Some(reply) = Reply::read(line) else { continue };

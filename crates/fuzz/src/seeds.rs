@@ -1,4 +1,4 @@
-//! Gives the well-formed texts and files that fuzzers and tests begin with.
+//! Provides the valid texts and files from which fuzzers and tests start.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -7,7 +7,7 @@ use halfpower_measure::{SimulatedTarget, TargetBackend, measure};
 use halfpower_record::{Environment, Record, StudyFile, write_trace};
 use halfpower_spec::{Bytes, Nanos, Pass, Question, Run, Rw, SimulatedDisk, Workload};
 
-/// Seeds are ours: what makes them does not fail.
+/// Message for creating seeds, which never fails.
 const SOUND: &str = "a sound seed";
 
 fn bytes(texts: &[&str]) -> Vec<Vec<u8>> {
@@ -124,7 +124,7 @@ pub(crate) fn trees() -> Vec<Vec<u8>> {
     bytes(&[crate::NVME])
 }
 
-/// The kernel's own words about a page, those about an event, and a page with one event, with a NUL between them.
+/// The kernel's format of a page, that of an event, and a page with one event, separated by NUL bytes.
 pub(crate) fn trace_pages() -> Vec<Vec<u8>> {
     let mut page = 1000u64.to_ne_bytes().to_vec();
     let payload: Vec<u8> = [
@@ -165,7 +165,7 @@ pub(crate) fn job_files() -> Vec<Vec<u8>> {
     ])
 }
 
-/// The replies of a witness to all that can be asked of it.
+/// The replies of a witness to every request.
 pub(crate) fn replies() -> Vec<Vec<u8>> {
     let asked = "{\"id\":0,\"do\":\"hello\"}\n{\"id\":1,\"do\":\"time\"}\n{\"id\":2,\"do\":\"begin\",\"soaker\":false}\n\
                  {\"id\":3,\"do\":\"end\"}\n{\"id\":4,\"do\":\"end\"}\nnothing\n";

@@ -8,16 +8,16 @@ use halfpower_spec::{
     Bytes, Nanos, ParseError, Rate, Region, SimulatedDisk, SimulatedSystem, Target, bytes_axis, count_axis,
 };
 
-/// How the TOML of a machine is had.
+/// Returns the TOML of a machine.
 fn read(name: &Path) -> io::Result<String> {
     let shipped = halfpower_model::systems().iter().find(|system| Some(system.name) == name.to_str());
     shipped.map(|system| system.text.to_string()).ok_or_else(|| io::Error::other("there is no such machine"))
 }
 
-/// A target's text.
+/// Feeds the text of a target.
 ///
 /// # Panics
-/// Where what is printed of it is not read as the same.
+/// If the printed form does not parse to the same value.
 pub(crate) fn target(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match Target::parse(&text, read) {
@@ -25,55 +25,55 @@ pub(crate) fn target(bytes: &[u8]) {
             let printed = target.to_string();
             assert_eq!(Target::parse(&printed, read).as_ref(), Ok(&target), "{printed}");
             if let Target::System(system) = &target {
-                // A machine that cannot be is refused in a sentence.
+                // An impossible machine is refused with an error.
                 let _ = SimulatedTarget::system(system, None, None);
             }
         }
-        Err(error) => told(&error),
+        Err(error) => reported(&error),
     }
 }
 
-/// A size, a time, a rate, a region, or a list of values.
+/// Feeds a size, a time, a rate, a region, or a list of values.
 ///
 /// # Panics
-/// Where what is printed of it is not read as the same.
+/// If the printed form does not parse to the same value.
 pub(crate) fn quantity(bytes: &[u8]) {
     let text = &*String::from_utf8_lossy(bytes);
     match text.parse::<Bytes>() {
         Ok(bytes) => assert_eq!(bytes.to_string().parse(), Ok(bytes)),
-        Err(error) => told(&error),
+        Err(error) => reported(&error),
     }
     match text.parse::<Nanos>() {
         Ok(time) => assert_eq!(time.to_string().parse(), Ok(time)),
-        Err(error) => told(&error),
+        Err(error) => reported(&error),
     }
     match text.parse::<Rate>() {
         Ok(rate) => assert!(rate.to_string().parse::<Rate>().is_ok_and(|again| again.0.is_finite()), "{rate}"),
-        Err(error) => told(&error),
+        Err(error) => reported(&error),
     }
     match text.parse::<Region>() {
         Ok(region) => assert_eq!(region.to_string().parse(), Ok(region)),
-        Err(error) => told(&error),
+        Err(error) => reported(&error),
     }
     if let Err(error) = bytes_axis(text) {
-        told(&error);
+        reported(&error);
     }
     if let Err(error) = count_axis(text) {
-        told(&error);
+        reported(&error);
     }
 }
 
-/// The TOML of a simulated disk, machine or calibrated device.
+/// Feeds the TOML of a simulated disk, machine or calibrated device.
 pub(crate) fn system(bytes: &[u8]) {
     let text = &*String::from_utf8_lossy(bytes);
     if let Err(error) = SimulatedDisk::from_toml("fuzzed.toml", text) {
-        told(&error);
+        reported(&error);
     }
     if let Err(error) = SimulatedTarget::system(&SimulatedSystem::new("fuzzed.toml", text), None, None) {
         assert!(!error.to_string().is_empty());
     }
 }
 
-fn told(error: &ParseError) {
+fn reported(error: &ParseError) {
     assert!(!error.to_string().is_empty());
 }

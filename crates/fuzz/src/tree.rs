@@ -7,22 +7,22 @@ use std::path::{Component, Path, PathBuf};
 use halfpower_probe::{DeviceNumber, Root, TargetIdentity, interrupts, probe, probe_machine};
 use halfpower_spec::Bytes;
 
-/// Most files of a tree.
+/// Most files in a tree.
 const FILES: usize = 96;
 
-/// A machine with a partition of an NVMe disk on PCI Express and a stripe of two, one entry a line, as [`sysfs`] reads it.
+/// A machine with a partition of an NVMe disk on PCI Express and a stripe of two, one entry per line, for [`sysfs`].
 pub(crate) const NVME: &str = include_str!("nvme.tree");
 
-/// A tree laid out as the bytes say, one entry a line: `path = text` is a file, in which `\n` ends a line, and
-/// `path -> path` a link.
+/// Feeds a tree built from the bytes, one entry per line: `path = text` is a file, in which `\n` ends a line;
+/// `path -> path` is a link.
 ///
 /// # Panics
-/// Where there is no place for temporary files.
+/// If temporary files cannot be created.
 pub(crate) fn sysfs(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let folder = crate::folder();
     for line in text.lines().take(FILES) {
-        // What cannot be laid out is left out.
+        // Entries that cannot be created are skipped.
         let _ = lay_out(folder.path(), line);
     }
     let root = Root::at(folder.path());
@@ -53,7 +53,7 @@ fn place(base: &Path, path: &str) -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
-/// The path without what leads out of the tree.
+/// The path without the parts that lead out of the tree.
 fn within(path: &str) -> PathBuf {
     Path::new(path).components().filter(|part| matches!(part, Component::Normal(_))).collect()
 }

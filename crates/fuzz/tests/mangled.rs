@@ -1,6 +1,6 @@
-//! Feeds thousands of mangled texts and files to every reader: none panics, hangs or takes a GiB.
+//! Feeds thousands of mangled texts and files to every reader; none may panic, hang or use more than 1.5 GiB.
 //!
-//! `HALFPOWER_FUZZ_CASES` is how many of each the laboratory tries.
+//! `HALFPOWER_FUZZ_CASES` sets the number of cases per reader in the laboratory.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use halfpower_fuzz::{ENTRIES, Entry, entry, unescaped};
 
-/// Words that readers stumble over.
+/// Words that are hard for readers.
 const WORDS: [&str; 28] = [
     "0",
     "-1",
@@ -40,7 +40,7 @@ const WORDS: [&str; 28] = [
     " ",
 ];
 
-/// One change of a text.
+/// One change to a text.
 #[derive(Debug, Clone)]
 enum Edit {
     Cut(Index),
@@ -48,7 +48,7 @@ enum Edit {
     Byte(Index, u8),
     Flip(Index, u8),
     Word(Index, usize),
-    /// Puts a word in the place of digits.
+    /// Replaces digits by a word.
     Number(Index, usize),
     Repeat(Index, usize),
 }
@@ -97,7 +97,7 @@ fn apply(edit: &Edit, bytes: &mut Vec<u8>) {
     }
 }
 
-/// A seed with some changes; now and then bytes of no sense at all.
+/// A seed with some changes, or sometimes random bytes.
 fn mangled(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let changed = (prop::sample::select(seeds), prop::collection::vec(edit(), 0..8));
     let changed = changed.prop_map(|(mut bytes, edits)| {
@@ -107,7 +107,7 @@ fn mangled(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![19 => changed, 1 => prop::collection::vec(any::<u8>(), 0..200)]
 }
 
-/// Memory beyond what the tests themselves take: no single entry may ask for more.
+/// Memory limit in bytes, above what the tests themselves need; a reader that allocates more aborts the test.
 const MOST_BYTES: u64 = 3 << 29;
 
 fn feed(entry: &Entry, cases: u32) {
@@ -123,7 +123,7 @@ fn feed(entry: &Entry, cases: u32) {
     }
 }
 
-/// The quick lane tries the same cases every time; the laboratory others.
+/// The gate tries the same cases every time; the laboratory tries others.
 fn seeded() -> prop::test_runner::TestRng {
     let algorithm = prop::test_runner::RngAlgorithm::ChaCha;
     match std::env::var("HALFPOWER_FUZZ_CASES") {
@@ -132,7 +132,7 @@ fn seeded() -> prop::test_runner::TestRng {
     }
 }
 
-/// From `HALFPOWER_FUZZ_SEED`, or the clock; printed, so that a failure can be had again.
+/// From `HALFPOWER_FUZZ_SEED` or the clock; printed, so that a failure can be reproduced.
 fn rand_seed() -> [u8; 32] {
     let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
     let number = std::env::var("HALFPOWER_FUZZ_SEED").ok().map_or_else(clock, |text| text.parse().unwrap());
@@ -153,7 +153,7 @@ macro_rules! entries {
             feed(entry(stringify!($name)), $quick);
         })+
 
-        /// What the laboratory runs.
+        /// Tests for the laboratory.
         mod lab {
             use super::*;
 
@@ -189,7 +189,7 @@ entries! {
     witness_replies: 4000;
 }
 
-/// What fuzzers have found stays understood or refused.
+/// Inputs that fuzzers have found are still read or refused without a panic.
 #[test]
 fn the_corpus_is_read() {
     for entry in ENTRIES {

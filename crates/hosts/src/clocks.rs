@@ -1,4 +1,4 @@
-//! Compares the clocks of all processes with that of process 0, by messages there and back.
+//! Compares the clock of each process with that of process 0, by the round trips of messages.
 
 use halfpower_witness::ClockOffset;
 use std::time::Instant;
@@ -6,15 +6,16 @@ use std::time::Instant;
 use crate::tree::{above, below};
 use crate::{HostsError, Ranks};
 
-/// Round trips of which the shortest counts.
+/// Number of round trips to try; the shortest one counts.
 const ROUND_TRIPS: usize = 4;
 
 /// How far the clock of process 0 is ahead of this process's.
 ///
-/// Each process compares with the one above it in the tree, whose own offset it adds: what is known of that adds up too.
+/// Each process compares its clock with that of its parent in the tree and adds the parent's offset. The uncertainties
+/// add up too.
 ///
 /// # Errors
-/// Where a process is gone.
+/// If a process is gone.
 pub(crate) fn compare(ranks: &dyn Ranks) -> Result<ClockOffset, HostsError> {
     let own = match above(ranks.rank()) {
         Some(above) => compare_with(ranks, above)?,

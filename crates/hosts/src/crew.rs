@@ -1,4 +1,4 @@
-//! Lets processes agree on whether something went well on all of them, and open their windows together.
+//! Lets processes agree on whether a step succeeded on all of them, and open their windows together.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -9,16 +9,17 @@ use crate::failures::Failures;
 use crate::tree::{bring_together, depth, tell};
 use crate::{HostsError, Ranks, clocks};
 
-/// Time from the agreement to the opening of the windows, and what each level of the tree adds: so long may the word take.
+/// Time from the agreement to the opening of the windows, and what each level of the tree adds, so that the message
+/// with the opening time reaches all processes before it.
 const LEAD_NS: i64 = 2_000_000;
 const LEAD_NS_A_LEVEL: i64 = 500_000;
 
-/// The processes as they know each other.
+/// The processes of the study, as one of them sees them.
 pub(crate) struct Crew {
     pub ranks: Rc<dyn Ranks>,
-    /// For each process, the first one of the same computer.
+    /// For each process, the lowest rank on the same computer.
     pub computers: Vec<u32>,
-    /// What this process's computer is called.
+    /// The host name of this process's computer.
     pub host: String,
 }
 
@@ -27,28 +28,28 @@ pub(crate) struct Crew {
 pub(crate) struct Opened {
     /// On the clock of process 0, in nanoseconds of Unix time.
     pub unix_ns: i64,
-    /// That is known to this, plus or minus.
+    /// Uncertainty of that time, plus or minus, in nanoseconds.
     pub reach_ns: u64,
 }
 
 impl Crew {
-    /// Whether all went well, from whether it did here.
+    /// Succeeds if the step succeeded on all processes; `own` is the outcome here.
     ///
     /// # Errors
-    /// A sentence that names who failed and why, the same on all.
+    /// A sentence that names which processes failed and why, the same on all.
     pub fn agree(&self, own: Result<(), &MeasureError>) -> Result<(), MeasureError> {
         agree(self.ranks.as_ref(), &self.host, own)
     }
 
-    /// This process's clock against that of process 0, once all are here.
+    /// Compares this process's clock with that of process 0; waits until all processes take part.
     pub fn compare_clocks(&self) -> Result<halfpower_witness::ClockOffset, HostsError> {
         clocks::compare(self.ranks.as_ref())
     }
 
-    /// Waits until all have come here, and then for an instant that all know; gives that of this process.
+    /// Waits for all processes, then until an instant that they agreed on; returns when this process's window opened.
     ///
     /// # Errors
-    /// Where a process is gone.
+    /// If a process is gone.
     pub fn open(&self, clock: halfpower_witness::ClockOffset) -> Result<Opened, HostsError> {
         let ranks = self.ranks.as_ref();
         let lead_ns = LEAD_NS + LEAD_NS_A_LEVEL * i64::from(depth(ranks.size()));
@@ -56,12 +57,12 @@ impl Crew {
         let opening_ns: i64 = tell(ranks, all.map(|()| ranks.clock_unix_ns() + lead_ns))?;
         let here_ns = opening_ns.saturating_sub(clock.offset_ns);
         let left_ns = here_ns.saturating_sub(ranks.clock_unix_ns());
-        // A clock that was set meanwhile must not stop the run.
+        // If somebody set the clock meanwhile, the wait must still end.
         std::thread::sleep(Duration::from_nanos(left_ns.clamp(0, 2 * lead_ns) as u64));
         Ok(Opened { unix_ns: ranks.clock_unix_ns().saturating_add(clock.offset_ns), reach_ns: clock.reach_ns })
     }
 
-    /// Whether this process is the first one of its computer among these.
+    /// Whether this process has the lowest rank of its computer among these ranks.
     pub fn is_first_of_computer(&self, among: std::ops::Range<u32>) -> bool {
         let rank = self.ranks.rank();
         let own = self.computers[rank as usize];
@@ -69,7 +70,7 @@ impl Crew {
     }
 }
 
-/// As [`Crew::agree`], among processes that do not know each other yet.
+/// Like [`Crew::agree`], for processes that have not met yet.
 pub(crate) fn agree(ranks: &dyn Ranks, host: &str, own: Result<(), &MeasureError>) -> Result<(), MeasureError> {
     let own = own.err().map_or_else(Failures::default, |error| Failures::of(ranks.rank(), host, error));
     let all = bring_together(ranks, own, Failures::with)?;

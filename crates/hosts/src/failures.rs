@@ -1,19 +1,19 @@
-//! Keeps what went wrong on which host, for one sentence.
+//! Collects failures of many hosts and puts them into one sentence.
 
 use halfpower_measure::MeasureError;
 use serde::{Deserialize, Serialize};
 
-/// How many are told; the others are counted.
-const TOLD: usize = 3;
+/// Number of failures kept with their text; further ones are only counted.
+const MAX_LISTED: usize = 3;
 
-/// Processes that could not do what they should.
+/// Failures of some processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Failures {
-    /// The first of them, in the order of their ranks.
-    told: Vec<Failure>,
-    /// All of them.
+    /// Those with the lowest ranks, in the order of ranks.
+    listed: Vec<Failure>,
+    /// Number of all failures.
     count: u32,
-    /// Whether one of them was asked to end.
+    /// Whether one of the processes was interrupted.
     interrupted: bool,
 }
 
@@ -25,25 +25,25 @@ struct Failure {
 }
 
 impl Failures {
-    /// Of one process.
+    /// The failure of one process.
     pub fn of(rank: u32, host: &str, error: &MeasureError) -> Self {
         let interrupted = matches!(error, MeasureError::Interrupted);
         let failure = Failure { rank, host: host.to_string(), what: error.to_string() };
-        Self { told: vec![failure], count: 1, interrupted }
+        Self { listed: vec![failure], count: 1, interrupted }
     }
 
-    /// Both.
+    /// Merges both.
     pub fn with(mut self, other: Self) -> Self {
-        self.told.extend(other.told);
-        self.told.sort_by_key(|failure| failure.rank);
-        self.told.truncate(TOLD);
+        self.listed.extend(other.listed);
+        self.listed.sort_by_key(|failure| failure.rank);
+        self.listed.truncate(MAX_LISTED);
         Self { count: self.count + other.count, interrupted: self.interrupted || other.interrupted, ..self }
     }
 
-    /// That nobody failed, or a sentence that names who did.
+    /// Succeeds if no process failed.
     ///
     /// # Errors
-    /// [`MeasureError::Interrupted`] where one was asked to end, else the sentence.
+    /// [`MeasureError::Interrupted`] if a process was interrupted, otherwise a sentence with the failed processes.
     pub fn outcome(&self) -> Result<(), MeasureError> {
         if self.count == 0 {
             return Ok(());
@@ -52,14 +52,14 @@ impl Failures {
             return Err(MeasureError::Interrupted);
         }
         let mut phrases: Vec<String> = Vec::new();
-        for Failure { rank, host, what } in &self.told {
-            // What several hosts say alike is said once.
+        for Failure { rank, host, what } in &self.listed {
+            // The same failure on several hosts makes one phrase.
             match phrases.iter_mut().find(|phrase| phrase.ends_with(&format!(": {what}"))) {
                 Some(same) => *same = format!("rank {rank} on {host} and {same}"),
                 None => phrases.push(format!("rank {rank} on {host}: {what}")),
             }
         }
-        let others = self.count as usize - self.told.len();
+        let others = self.count as usize - self.listed.len();
         if others > 0 {
             phrases.push(format!("and {others} more processes failed"));
         }

@@ -1,4 +1,4 @@
-//! Connects threads of one process as if they were processes on many hosts, for tests.
+//! Connects threads of one process as if they were processes on many hosts; for tests.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -6,21 +6,21 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::{HostsError, Ranks};
 
-/// A thread among others that make runs together.
+/// One of several threads that make runs together.
 pub struct InProcess {
     rank: u32,
     all: Arc<Vec<Inbox>>,
-    /// How far its clock is ahead of the machine's.
+    /// How far its clock is ahead of the machine's, in nanoseconds.
     ahead_ns: Arc<AtomicI64>,
 }
 
-/// What was sent to one of them.
+/// Messages sent to one thread.
 #[derive(Default)]
 struct Inbox {
-    /// By who sent it.
+    /// By the rank of the sender.
     messages: Mutex<HashMap<u32, VecDeque<Vec<u8>>>>,
     changed: Condvar,
-    /// Whether whose it is has ended.
+    /// Whether the thread that owns it has ended.
     is_gone: AtomicBool,
     received_bytes: AtomicU64,
 }
@@ -32,18 +32,18 @@ impl Inbox {
 }
 
 impl InProcess {
-    /// So many of them, in the order of their ranks.
+    /// Makes `size` of them, in the order of their ranks.
     pub fn all(size: u32) -> Vec<Self> {
         let all: Arc<Vec<Inbox>> = Arc::new((0..size).map(|_| Inbox::default()).collect());
         (0..size).map(|rank| Self { rank, all: Arc::clone(&all), ahead_ns: Arc::default() }).collect()
     }
 
-    /// How far its clock is ahead of the machine's, in nanoseconds, to be set.
+    /// How far its clock is ahead of the machine's, in nanoseconds; tests may change it.
     pub fn ahead_ns(&self) -> Arc<AtomicI64> {
         Arc::clone(&self.ahead_ns)
     }
 
-    /// Counts the bytes of the messages that it receives.
+    /// A function that returns the bytes of the messages received so far.
     pub fn received_bytes(&self) -> impl Fn() -> u64 + Send + use<> {
         let (all, rank) = (Arc::clone(&self.all), self.rank as usize);
         move || all[rank].received_bytes.load(Ordering::Relaxed)
@@ -93,7 +93,7 @@ impl Drop for InProcess {
     fn drop(&mut self) {
         self.all[self.rank as usize].is_gone.store(true, Ordering::SeqCst);
         for inbox in self.all.iter() {
-            // Under the lock, so that nobody begins to wait between having looked and being told.
+            // Hold the lock, so that no receiver misses the notification between its check and its wait.
             let _messages = inbox.messages();
             inbox.changed.notify_all();
         }

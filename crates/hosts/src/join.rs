@@ -5,10 +5,10 @@ use std::rc::Rc;
 use crate::launcher::Launched;
 use crate::{HostsError, Ranks};
 
-/// The processes that a launcher started with this one; `None` where it is alone.
+/// The processes that a launcher started with this one; `None` if it is alone.
 ///
 /// # Errors
-/// Where there are others and this program cannot speak to them.
+/// If there are others and this program cannot exchange messages with them.
 pub fn join() -> Result<Option<Rc<dyn Ranks>>, HostsError> {
     match Launched::here() {
         None => Ok(None),
@@ -20,8 +20,8 @@ pub fn join() -> Result<Option<Rc<dyn Ranks>>, HostsError> {
 fn joined(launched: Launched) -> Result<Option<Rc<dyn Ranks>>, HostsError> {
     let ranks = crate::mpi_ranks::MpiRanks::start()?;
     match launched.size {
-        Some(told) if told != ranks.size() => {
-            Err(HostsError::OtherMpi { launcher: launched.by, told, found: ranks.size() })
+        Some(listed) if listed != ranks.size() => {
+            Err(HostsError::OtherMpi { launcher: launched.by, listed, found: ranks.size() })
         }
         _ if ranks.size() == 1 => Ok(None),
         _ => Ok(Some(Rc::new(ranks))),

@@ -1,48 +1,48 @@
-//! Tells from the environment whether a launcher such as mpirun or srun started several of this process.
+//! Finds out from the environment whether a launcher such as mpirun or srun started several of these processes.
 
-/// Variables by which launchers tell how many processes they started, and which of them this is: Open MPI's, those of PMI as
-/// MPICH's and Intel's set them, MVAPICH's, and Slurm's of a step. `SLURM_NTASKS` says nothing: a batch script has it too.
+/// Variables that launchers set to the number of processes and to the rank of this one: Open MPI, PMI (MPICH and Intel
+/// MPI), MVAPICH, and Slurm in a step. `SLURM_NTASKS` does not count: Slurm sets it in a batch script too.
 const SIZES: [(&str, &str); 4] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("PMI_SIZE", "PMI_RANK"),
     ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"),
     ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
 ];
-/// PMIx tells the rank alone.
+/// PMIx sets only the rank.
 const RANK: &str = "PMIX_RANK";
 
-/// What a launcher says of this process.
+/// What a launcher's variables say about this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launched {
-    /// The variable that tells it.
+    /// The variable that shows it.
     pub by: &'static str,
-    /// The number of this process.
+    /// The rank of this process.
     pub rank: u32,
-    /// How many there are; `None` where that is not told.
+    /// Number of processes; `None` if the launcher does not say.
     pub size: Option<u32>,
 }
 
 impl Launched {
-    /// What the variables say; `None` without a launcher, and where it started one process.
+    /// Reads the variables; `None` if there is no launcher, or it started a single process.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
-        let told = SIZES.iter().find_map(|(size, rank)| {
+        let listed = SIZES.iter().find_map(|(size, rank)| {
             let (by, size) = (*size, number(size)?);
             Some(Self { by, rank: number(rank)?, size: Some(size) })
         });
-        match (told, number(RANK)) {
-            (Some(told), _) => Some(told).filter(|told| told.size > Some(1)),
+        match (listed, number(RANK)) {
+            (Some(listed), _) => Some(listed).filter(|listed| listed.size > Some(1)),
             (None, Some(rank)) if rank > 0 => Some(Self { by: RANK, rank, size: None }),
             (None, _) => None,
         }
     }
 
-    /// Whether a launcher started this process, be it alone.
+    /// Whether a launcher started this process, even as the only one.
     pub fn is_there(variable: impl Fn(&str) -> Option<String>) -> bool {
         SIZES.iter().any(|(size, _)| variable(size).is_some()) || variable(RANK).is_some()
     }
 
-    /// As of this process.
+    /// Reads the environment of this process.
     pub fn here() -> Option<Self> {
         Self::of(|name| std::env::var(name).ok())
     }

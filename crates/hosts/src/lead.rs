@@ -1,4 +1,4 @@
-//! Sends the other processes home when process 0 has come to its end, whichever that is.
+//! Ends the other processes when process 0 ends, for whatever reason.
 
 use std::rc::Rc;
 
@@ -6,13 +6,13 @@ use crate::Ranks;
 use crate::order::Order;
 use crate::tree::tell;
 
-/// Process 0, to which the others listen as long as this lives.
+/// Process 0 as the leader; dropping it ends the other processes.
 pub struct Lead {
     ranks: Rc<dyn Ranks>,
 }
 
 impl Lead {
-    /// The lead over these, on process 0.
+    /// Leads these processes; called on process 0.
     pub fn new(ranks: Rc<dyn Ranks>) -> Self {
         assert_eq!(ranks.rank(), 0, "process 0 leads");
         Self { ranks }
@@ -26,7 +26,7 @@ impl Lead {
 
 impl Drop for Lead {
     fn drop(&mut self) {
-        // Whoever is gone needs not be told.
+        // A failed send is fine: that process has ended already.
         let _ = tell(self.ranks.as_ref(), Some(Order::End));
     }
 }

@@ -1,8 +1,9 @@
-//! Lets many processes make the runs of one study, on many hosts or on one.
+//! Lets many processes, on one host or many, make the runs of one study together.
 //!
-//! Process 0 plans, keeps the study file and reports; to it all of them are a [`halfpower_measure::TargetBackend`] like any
-//! other, a [`HostsTarget`]. The others [`serve`] it: they make ready what it asks for, open their windows with it, and
-//! give their parts of a record, which are put together on the way. What they need of each other is [`Ranks`]: messages.
+//! Process 0 plans, keeps the study file and reports. It sees all processes as one
+//! [`halfpower_measure::TargetBackend`], a [`HostsTarget`]. The others [`serve`] it: they lay out what it asks for,
+//! open their windows at the same time, and send their parts of the record, which are merged on the way to process 0.
+//! They exchange messages through [`Ranks`].
 
 mod clocks;
 mod crew;

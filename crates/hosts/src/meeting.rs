@@ -1,4 +1,4 @@
-//! Lets processes meet: they greet, find out who shares a computer, and open the target one after the other there.
+//! Lets processes meet: they compare versions, find out who shares a computer, and open the target in turn there.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -12,12 +12,12 @@ use crate::crew::{Crew, agree};
 use crate::tree::{bring_together, tell};
 use crate::{HostsError, Ranks};
 
-/// What a process opens the target as.
+/// The place of a process among those that open the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Its number.
+    /// Its rank.
     pub rank: u32,
-    /// How many there are.
+    /// Number of processes.
     pub size: u32,
     /// Whether another process of this study has opened the target on this computer before.
     pub is_beside_another: bool,
@@ -30,38 +30,38 @@ pub(crate) type PlaceOnPath = (HostPlace, Vec<Level>);
 pub struct Opened {
     /// The target.
     pub target: Box<dyn TargetBackend>,
-    /// The interface on the way to it.
+    /// The network interface on the way to it.
     pub link: Option<HostLink>,
 }
 
-/// How a target is opened, as process 0 asks for it: the sentence where it cannot be.
+/// Opens a target as process 0 asks for it; the error is a sentence.
 pub type Opening<'a> = dyn FnMut(&Value, Turn) -> Result<Opened, String> + 'a;
 
-/// What a process says of itself.
+/// What a process says about itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Greeting {
     rank: u32,
     host: String,
     /// The program and its version.
     program: String,
-    /// What its computer is known by since it was started.
+    /// Identifies its computer until the next boot.
     computer: String,
 }
 
-/// What comes of the greetings.
+/// What process 0 concludes from the greetings.
 #[derive(Serialize, Deserialize)]
 struct Known {
-    /// For each process, the first one of its computer.
+    /// For each process, the lowest rank on its computer.
     computers: Vec<u32>,
-    /// Why they cannot work together.
+    /// Why they cannot work together, if they cannot.
     refusal: Option<String>,
 }
 
-/// Meets all processes, and opens the target on each as `asked`; on process 0 the places of all are given, each with the
-/// levels of its path.
+/// Meets all processes and opens the target on each as `asked`. Process 0 also gets the places of all processes, each
+/// with the levels of its path; the others get none.
 ///
 /// # Errors
-/// Where one of them is another program, or cannot open the target: the same sentence on all.
+/// If a process runs another version or cannot open the target; the sentence is the same on all.
 pub(crate) fn meet(
     ranks: Rc<dyn Ranks>,
     program: &str,
@@ -75,7 +75,8 @@ pub(crate) fn meet(
     let computers = greet(ranks.as_ref(), greeting)?;
     let first = computers[rank as usize];
     let turn = Turn { rank, size: ranks.size(), is_beside_another: first != rank };
-    // Whoever comes second to a computer is not to take the first for a stranger; process 0 lays out what is shared.
+    // Process 0 goes first, because it lays out what is shared. Other processes of a computer wait for its first one,
+    // so that they do not take its use of the target for a stranger's.
     let own_round = if rank == 0 {
         0
     } else if first == rank {
@@ -108,13 +109,13 @@ pub(crate) fn meet(
     Ok((Crew { ranks, computers, host }, opened, places))
 }
 
-/// The first line of a file of the kernel's.
+/// The first line of a kernel file.
 fn read(path: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     text.lines().next().map(str::to_string).filter(|line| !line.is_empty())
 }
 
-/// For each process, the first one of its computer.
+/// For each process, the lowest rank on its computer.
 fn greet(ranks: &dyn Ranks, own: Greeting) -> Result<Vec<u32>, MeasureError> {
     let join = |mut all: Vec<Greeting>, others| {
         all.extend(others);

@@ -1,13 +1,13 @@
-//! Adds the records of two processes that made one run together.
+//! Merges the records of two processes that made one run together.
 //!
-//! Counts, bytes and histograms are sums. What is about a computer is told by one process of each, so that sums of it are
-//! over computers, `cpu.span_ns` too: shares of it are means over the computers.
+//! Counts, bytes and histograms are added. Only one process of each computer reports what concerns the whole computer,
+//! so those sums, `cpu.span_ns` included, are over computers, and shares of them are means over computers.
 
 use halfpower_record::{
     ByDirection, Cpu, CpuTimes, LaneRecord, LaneSide, Latency, Noise, Record, Series, Soaker, Tcp, Trims,
 };
 
-/// Both together, but for the length of the window.
+/// Merges both records; the length of the window is set later (`Part::whole`).
 pub(crate) fn records(mut own: Record, other: Record) -> Record {
     own.latency.merge(&other.latency);
     own.syncs.merge(&other.syncs);
@@ -48,7 +48,7 @@ pub(crate) fn records(mut own: Record, other: Record) -> Record {
     }
 }
 
-/// What both have, together; what one alone has, as it is.
+/// Joins two values; if only one is there, returns that one.
 fn both<T>(own: Option<T>, other: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
     match (own, other) {
         (Some(own), Some(other)) => Some(join(own, other)),
@@ -107,7 +107,7 @@ fn cpu(own: Cpu, other: Cpu) -> Cpu {
     }
 }
 
-/// The connections of both.
+/// Merges the connections of both.
 fn tcp(own: Tcp, other: Tcp) -> Tcp {
     let connections = [own.connections as f64, other.connections as f64];
     let mean = |of: fn(&Tcp) -> u64| weighted([of(&own) as f64, of(&other) as f64], connections) as u64;
@@ -128,13 +128,13 @@ fn tcp(own: Tcp, other: Tcp) -> Tcp {
     }
 }
 
-/// The mean of two values by their weights; of weights of nothing, of both alike.
+/// Weighted mean of two values; the plain mean if both weights are zero.
 fn weighted(values: [f64; 2], weights: [f64; 2]) -> f64 {
     let sum = weights[0] + weights[1];
     if sum > 0.0 { (values[0] * weights[0] + values[1] * weights[1]) / sum } else { (values[0] + values[1]) / 2.0 }
 }
 
-/// Lane by lane: the first of one with the first of the other.
+/// Merges lane by lane, the first with the first; lanes that only one record has are kept.
 fn lanes(own: Vec<LaneRecord>, other: &[LaneRecord]) -> Vec<LaneRecord> {
     let mut lanes = own;
     let more = lanes.len().min(other.len());
@@ -159,7 +159,7 @@ fn lane(own: LaneRecord, other: LaneRecord) -> LaneRecord {
 fn lane_side(own: LaneSide, other: LaneSide) -> LaneSide {
     let weights = [own.ios as f64, other.ios as f64];
     let mean = weighted([own.latency_ns_mean, other.latency_ns_mean], weights);
-    // Of all together: each one's own variance, and that of its mean.
+    // The variance of all requests: the variance within each side plus that of the sides' means.
     let variance = |side: LaneSide| side.latency_ns_deviation.powi(2) + (side.latency_ns_mean - mean).powi(2);
     LaneSide {
         ios: own.ios + other.ios,
@@ -169,7 +169,7 @@ fn lane_side(own: LaneSide, other: LaneSide) -> LaneSide {
     }
 }
 
-/// Step by step; windows that closed a step earlier than others end the series there.
+/// Adds step by step; the series ends with the shorter of the two.
 fn series(own: Series, other: &Series) -> Series {
     if own.step_ns != other.step_ns {
         return Series::default();
@@ -178,7 +178,7 @@ fn series(own: Series, other: &Series) -> Series {
     Series { bytes, ..own }
 }
 
-/// Sums where both know; the slower processors' frequency.
+/// Adds what both know, and takes the lower processor frequency.
 fn noise(own: Noise, other: Noise) -> Noise {
     let sum = |own: Option<u64>, other: Option<u64>| own.zip(other).map(|(own, other)| own + other);
     Noise {

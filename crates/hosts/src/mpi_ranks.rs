@@ -1,4 +1,4 @@
-//! Connects processes over MPI, with point-to-point messages alone.
+//! Connects processes over MPI, using only point-to-point messages.
 
 use mpi::Threading;
 use mpi::environment::Universe;
@@ -12,17 +12,17 @@ use crate::{HostsError, Ranks};
 /// This process among those that MPI's launcher started.
 pub struct MpiRanks {
     world: SimpleCommunicator,
-    /// The process that started this one.
+    /// Process ID of the launcher.
     parent: u32,
-    /// Ends MPI when it is dropped, after all else.
+    /// Ends MPI when dropped; last field, so that it is dropped last.
     _universe: Universe,
 }
 
 impl MpiRanks {
-    /// Starts MPI, for calls of this thread alone.
+    /// Starts MPI; only this thread may call it.
     ///
     /// # Errors
-    /// Where it was started before.
+    /// If it was started before in this process, or does not support processes with threads.
     pub(crate) fn start() -> Result<Self, HostsError> {
         let parent = std::os::unix::process::parent_id();
         let started = mpi::initialize_with_threading(Threading::Funneled);
@@ -34,7 +34,7 @@ impl MpiRanks {
         Ok(Self { world: universe.world(), parent, _universe: universe })
     }
 
-    /// Whoever waits for a message of a process that cannot come any more ends.
+    /// Fails if the launcher has gone: the awaited message may then never come.
     fn launcher_is_there(&self) -> Result<(), HostsError> {
         if std::os::unix::process::parent_id() == self.parent { Ok(()) } else { Err(HostsError::LauncherLost) }
     }

@@ -1,65 +1,66 @@
-//! Keeps what processes other than 0 learnt of their own places, for the notes of the report.
+//! Collects notes of processes other than 0 about their own hosts, for the notes of the report.
 
 use serde::{Deserialize, Serialize};
 
-/// How many different notes are told of one run; the others are counted.
-const TOLD: usize = 4;
-/// Characters of a note that are told.
+/// Number of different notes kept for one run; further ones are only counted.
+const MAX_LISTED: usize = 4;
+/// Length at which a note is cut, in characters.
 const LONGEST: usize = 600;
 
-/// Notes of some processes that process 0 has not heard yet.
+/// Notes of some processes that process 0 does not have yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Notes {
-    /// Different ones, in the order of the first rank that has them.
-    told: Vec<ToldNote>,
-    /// Further ones, which differ from all of these.
-    untold: u32,
+    /// Different notes, in the order of the first rank that has each.
+    listed: Vec<ListedNote>,
+    /// Number of further notes, which differ from all of these.
+    unlisted: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct ToldNote {
+struct ListedNote {
     rank: u32,
     host: String,
     note: String,
-    /// Processes with the same note, this one too.
+    /// Number of processes with the same note, this one included.
     processes: u32,
 }
 
 impl Notes {
-    /// Those of one process.
+    /// The notes of one process.
     pub fn of(rank: u32, host: &str, notes: &[String]) -> Self {
-        let told = |note: &String| {
+        let listed = |note: &String| {
             let note = note.chars().take(LONGEST).collect();
-            ToldNote { rank, host: host.to_string(), note, processes: 1 }
+            ListedNote { rank, host: host.to_string(), note, processes: 1 }
         };
-        Self::default().with(Self { told: notes.iter().map(told).collect(), untold: 0 })
+        Self::default().with(Self { listed: notes.iter().map(listed).collect(), unlisted: 0 })
     }
 
-    /// Both.
+    /// Merges both.
     pub fn with(self, other: Self) -> Self {
-        let mut both = Self { told: self.told, untold: self.untold + other.untold };
-        for new in other.told {
-            match both.told.iter_mut().find(|known| known.note == new.note) {
+        let mut both = Self { listed: self.listed, unlisted: self.unlisted + other.unlisted };
+        for new in other.listed {
+            match both.listed.iter_mut().find(|known| known.note == new.note) {
                 Some(known) if known.rank <= new.rank => known.processes += new.processes,
-                Some(known) => *known = ToldNote { processes: known.processes + new.processes, ..new },
-                None => both.told.push(new),
+                Some(known) => *known = ListedNote { processes: known.processes + new.processes, ..new },
+                None => both.listed.push(new),
             }
         }
-        both.told.sort_by_key(|told| told.rank);
-        both.untold += both.told.split_off(both.told.len().min(TOLD)).len() as u32;
+        both.listed.sort_by_key(|listed| listed.rank);
+        both.unlisted += both.listed.split_off(both.listed.len().min(MAX_LISTED)).len() as u32;
         both
     }
 
-    /// What is said of them where these notes are known.
+    /// The notes as sentences, without those that are in `known`.
     pub fn sentences(self, known: &[String]) -> Vec<String> {
-        let is_new = |told: &ToldNote| !known.iter().any(|known| known.chars().take(LONGEST).eq(told.note.chars()));
-        let said = self.told.into_iter().filter(is_new).map(|ToldNote { rank, host, note, processes }| {
+        let is_new =
+            |listed: &ListedNote| !known.iter().any(|known| known.chars().take(LONGEST).eq(listed.note.chars()));
+        let said = self.listed.into_iter().filter(is_new).map(|ListedNote { rank, host, note, processes }| {
             let others = if processes > 1 { format!(" (and {} more processes)", processes - 1) } else { String::new() };
             format!("rank {rank} on {host}{others}: {note}")
         });
         let mut said: Vec<String> = said.collect();
-        if self.untold > 0 {
-            said.push(format!("other processes have {} more notes that differ from each other", self.untold));
+        if self.unlisted > 0 {
+            said.push(format!("other processes have {} more notes that differ from each other", self.unlisted));
         }
         said
     }
@@ -90,7 +91,7 @@ mod tests {
         let bytes = serde_json::to_vec(&all).unwrap().len();
         assert!(bytes < 4096, "{bytes}");
         let said = all.sentences(&[]);
-        assert_eq!(said.len(), TOLD + 1);
-        assert!(said[TOLD].contains("996 more notes"), "{said:?}");
+        assert_eq!(said.len(), MAX_LISTED + 1);
+        assert!(said[MAX_LISTED].contains("996 more notes"), "{said:?}");
     }
 }

@@ -1,25 +1,25 @@
-//! Defines what process 0 asks of the others.
+//! Defines the orders that process 0 gives the others.
 
 use halfpower_spec::{Bytes, Run};
 use serde::{Deserialize, Serialize};
 
-/// What process 0 asks of the others; they wait for nothing else.
+/// An order of process 0 to the others, which wait for nothing else.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// Open the target, as this says; who asks knows what it means.
+    /// Meet and open the target; the value goes to the caller's `Opening` unread.
     Meet(serde_json::Value),
-    /// Lay out what has to be there before the first run.
+    /// Lay out what the first run needs.
     MakeReady {
-        /// Exactly the size of an earlier time.
+        /// The size that an earlier start used, if it must be the same.
         span: Option<Bytes>,
     },
     /// Make a run.
     Run {
-        /// Which, as the study asks for it.
+        /// The run, as the study asks for it.
         run: Box<Run>,
-        /// Whether windows open at one time on all clocks; not in virtual time.
+        /// Whether windows open at one instant everywhere; false in virtual time.
         in_step: bool,
     },
-    /// There is no more to be done.
+    /// End.
     End,
 }

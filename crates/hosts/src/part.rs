@@ -1,4 +1,4 @@
-//! Holds what some processes made of a run, and puts it together.
+//! Holds the parts of a run that processes made, and merges them into one record.
 
 use halfpower_measure::MeasureError;
 use halfpower_record::{CpuTimes, HostShare, Record};
@@ -10,27 +10,28 @@ use crate::failures::Failures;
 use crate::merge;
 use crate::notes::Notes;
 
-/// What one or several processes made of a run.
+/// The part of a run that one or several processes made.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Part {
-    /// All of them together, but for its length; `None` where none of them took part.
+    /// Their merged record, except for the length of the window; `None` if none of them took part.
     record: Option<Record>,
-    /// What each did, with the opening in Unix time.
+    /// The share of each process, with its opening in Unix time.
     hosts: Vec<HostShare>,
-    /// Bytes a nanosecond, each over its own window.
+    /// Bytes per nanosecond, each process over its own window, added.
     rate: f64,
-    /// The same before the closing flush.
+    /// The same, without the closing flush.
     rate_before_flush: f64,
-    /// Who could not go on.
+    /// Processes that could not go on.
     pub failures: Failures,
-    /// Whether one of them was asked to end.
+    /// Whether one of the processes was interrupted.
     pub interrupted: bool,
-    /// What they learnt of their own places since they told last.
+    /// Notes about their hosts that are new since the last run.
     pub notes: Notes,
 }
 
 impl Part {
-    /// Of process `rank`, whose window opened then. The account of a computer's processors is told by its first process.
+    /// The part of process `rank`. Only the first process of each computer `tells_of_computer`: it alone reports what
+    /// the whole computer spent.
     pub fn of(rank: u32, record: Record, opened: Opened, tells_of_computer: bool) -> Self {
         let share = share(rank, &record, opened);
         let before_flush = record.elapsed_ns - record.flush_ns.min(record.elapsed_ns);
@@ -40,22 +41,22 @@ impl Part {
         Self { record, hosts: vec![share], rate, rate_before_flush, ..Self::default() }
     }
 
-    /// Of a process that failed.
+    /// The part of a process that failed.
     pub fn failed(rank: u32, host: &str, error: &MeasureError) -> Self {
         Self { failures: Failures::of(rank, host, error), ..Self::default() }
     }
 
-    /// The same, of a process that was asked to end.
+    /// The same, with whether the process was interrupted.
     pub fn interrupted(self, interrupted: bool) -> Self {
         Self { interrupted, ..self }
     }
 
-    /// The same, with what was learnt since.
+    /// The same, with these notes.
     pub fn noted(self, notes: Notes) -> Self {
         Self { notes, ..self }
     }
 
-    /// Both.
+    /// Merges both.
     pub fn with(self, other: Self) -> Self {
         let record = match (self.record, other.record) {
             (Some(own), Some(other)) => Some(merge::records(own, other)),
@@ -74,10 +75,10 @@ impl Part {
         }
     }
 
-    /// The record of all, of the run that was asked for.
+    /// The record of the whole run, once all parts are merged.
     ///
     /// # Errors
-    /// Where a process could not go on.
+    /// If a process failed, or none took part.
     pub fn whole(self, run: &Run) -> Result<Record, MeasureError> {
         self.failures.outcome()?;
         let Some(mut record) = self.record else {
@@ -87,7 +88,7 @@ impl Part {
         hosts.sort_by_key(|host| host.rank);
         let opened_ns = hosts[0].opened_ns;
         hosts.iter_mut().for_each(|host| host.opened_ns -= opened_ns);
-        // Over this time all of them together move what they moved, at the sum of their rates.
+        // The window of the merged record: the time in which all bytes move at the sum of the rates.
         let longest_ns = hosts.iter().map(|host| host.elapsed_ns).max().unwrap_or(0);
         let over = |rate: f64| if rate > 0.0 { (record.bytes as f64 / rate).round() as u64 } else { longest_ns };
         let (elapsed_ns, before_flush_ns) = (over(self.rate), over(self.rate_before_flush));
@@ -97,7 +98,7 @@ impl Part {
     }
 }
 
-/// What one process did.
+/// The share of one process.
 fn share(rank: u32, record: &Record, opened: Opened) -> HostShare {
     let machine = |of: fn(&CpuTimes) -> u64| record.cpu.machine.iter().map(of).sum();
     HostShare {
@@ -119,7 +120,7 @@ fn share(rank: u32, record: &Record, opened: Opened) -> HostShare {
     }
 }
 
-/// The record of a process whose computer another one tells of: nothing of the machine is counted twice.
+/// Removes what concerns the whole computer, because another process of that computer reports it.
 fn without_computer(mut record: Record) -> Record {
     record.cpu.machine.clear();
     record.cpu.span_ns = 0;

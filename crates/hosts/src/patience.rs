@@ -2,15 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a waiting process asks again and again before it sleeps in between.
+/// How long a process polls before it begins to sleep between polls.
 const EAGER: Duration = Duration::from_micros(100);
-/// The shortest and the longest sleep between two looks.
+/// The shortest and the longest sleep between two polls.
 const SLEEPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
-/// Of what was waited already, a sleep is this part.
+/// A sleep is the time waited so far, divided by this.
 const OF_WAITED: u32 = 16;
 
-/// How a process waits without taking the processor from those that measure: eagerly at first, then with sleeps that grow
-/// with what was waited.
+/// A wait that leaves the processor to those that measure: it polls at first, then sleeps longer and longer.
 pub(crate) struct Patience(Instant);
 
 impl Patience {
@@ -18,7 +17,7 @@ impl Patience {
         Self(Instant::now())
     }
 
-    /// Lets a moment pass.
+    /// Yields or sleeps once.
     pub(crate) fn wait(&self) {
         let waited = self.0.elapsed();
         if waited < EAGER {

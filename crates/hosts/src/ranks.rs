@@ -1,4 +1,4 @@
-//! Defines what processes of one run need of each other: messages from one to another, in their order.
+//! Defines how processes of one run exchange messages: from one to another, in order.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,22 +6,21 @@ use crate::HostsError;
 
 /// The processes that make runs together, as one of them sees them.
 ///
-/// Everything else (telling all, gathering, comparing clocks) is made of these two calls, so that it is tested without a
-/// network.
+/// Everything else (telling all, gathering, comparing clocks) uses only `send` and `receive`, so tests need no network.
 pub trait Ranks {
-    /// The number of this process, from 0.
+    /// The rank of this process, from 0.
     fn rank(&self) -> u32;
-    /// How many processes there are.
+    /// Number of processes.
     fn size(&self) -> u32;
     /// Sends a message to process `to`.
     ///
     /// # Errors
-    /// Where that process is gone.
+    /// If that process is gone.
     fn send(&self, to: u32, bytes: &[u8]) -> Result<(), HostsError>;
-    /// The next message of process `from`, waited for as long as it takes; messages come in the order they were sent in.
+    /// Waits for the next message of process `from`, without a limit; messages arrive in the order they were sent.
     ///
     /// # Errors
-    /// Where that process, or who started this one, is gone.
+    /// If that process, or the launcher of this one, is gone.
     fn receive(&self, from: u32) -> Result<Vec<u8>, HostsError>;
     /// This process's clock, in nanoseconds of Unix time (CLOCK_REALTIME).
     fn clock_unix_ns(&self) -> i64 {

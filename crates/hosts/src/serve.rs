@@ -1,4 +1,4 @@
-//! Does what process 0 asks, on every other process.
+//! Carries out the orders of process 0 on every other process.
 
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -11,17 +11,18 @@ use crate::target::HostsTarget;
 use crate::tree::tell;
 use crate::{HostsError, Ranks};
 
-/// Serves process 0 until it sends this one home. What goes wrong here, process 0 tells.
+/// Carries out the orders of process 0 until it sends the last one. Failures of this process go to process 0, which
+/// reports them.
 ///
 /// # Errors
-/// Where process 0, or one on the way to it, is gone.
+/// If process 0, or a process on the way to it, is gone.
 pub fn serve(ranks: Rc<dyn Ranks>, program: &str, open: &mut Opening<'_>, stop: &AtomicBool) -> Result<(), HostsError> {
     let mut target: Option<HostsTarget> = None;
     loop {
         match tell::<Order>(ranks.as_ref(), None)? {
             Order::End => return Ok(()),
             Order::Meet(asked) => {
-                // The files of an earlier target go before there is another.
+                // Close and remove the files of an earlier target first.
                 drop(target.take());
                 let met = meet(Rc::clone(&ranks), program, &asked, open);
                 target = met.ok().map(|(crew, opened, _)| HostsTarget::of(crew, opened.target));

@@ -1,4 +1,4 @@
-//! Is the target of all processes together: a place where runs are made, like any other.
+//! Implements the target backend of all processes together.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,47 +18,47 @@ use crate::order::Order;
 use crate::part::Part;
 use crate::tree::{bring_together, tell};
 
-/// How often a run is made again whose windows were not open together.
+/// How many times a run is repeated if its windows were not open together.
 const AGAIN: usize = 2;
 
-/// The target as one of the processes sees it, with all that it shares with the others.
+/// The target as one process sees it, connected with those of the others.
 pub struct HostsTarget {
     own: Box<dyn TargetBackend>,
     crew: Rc<Crew>,
     state: Rc<RefCell<State>>,
-    /// Windows of the run in progress that were not open together, and the time they took.
+    /// Discarded windows of the run in progress, which were not open together, and the time they took.
     discarded: Vec<DiscardedWindow>,
     discarded_ns: u64,
-    /// Notes of this process that process 0 has heard.
-    told_notes: usize,
+    /// Number of this process's notes that process 0 has already.
+    reported_notes: usize,
 }
 
-/// How far the run in progress is.
+/// Progress of the current run.
 #[derive(Default)]
 struct State {
     beginning: Beginning,
-    /// Whether windows open at one time on all clocks.
+    /// Whether windows open at one instant everywhere.
     in_step: bool,
     opened: Opened,
 }
 
-/// Whether the run has begun on all.
+/// Whether the run has begun on all processes.
 #[derive(Default)]
 enum Beginning {
-    /// This process has not said yet whether it can.
+    /// This process has not said yet whether it can begin.
     #[default]
     Open,
-    /// It has, everywhere.
+    /// The run has begun everywhere.
     Together,
-    /// It could not, for this reason.
+    /// A process could not begin, for this reason.
     Failed(MeasureError),
 }
 
 impl HostsTarget {
-    /// Meets the other processes, all of which open the target as `asked`. On process 0.
+    /// Meets the other processes, and opens the target as `asked` on all. Called on process 0.
     ///
     /// # Errors
-    /// Where one of them is another program or cannot open the target, in a sentence that names it.
+    /// If a process runs another version or cannot open the target, in a sentence that names it.
     pub fn meet(lead: &Lead, program: &str, asked: &Value, open: &mut Opening<'_>) -> Result<Self, MeasureError> {
         tell(lead.ranks().as_ref(), Some(Order::Meet(asked.clone())))?;
         let (crew, opened, places) = meet(lead.ranks(), program, asked, open)?;
@@ -66,14 +66,14 @@ impl HostsTarget {
         let environment = target.own.environment_mut();
         environment.levels = halfpower_measure::levels_of_hosts(&places);
         environment.hosts = places.into_iter().map(|(place, _)| place).collect();
-        // Hosts come and go; what they share is the target.
+        // The same study may go on with other hosts: they share the target, not the machine.
         (environment.place.machine, environment.place.kernel) = (None, None);
         Ok(target)
     }
 
     pub(crate) fn of(crew: Crew, own: Box<dyn TargetBackend>) -> Self {
         let state = Rc::new(RefCell::new(State::default()));
-        Self { own, crew: Rc::new(crew), state, discarded: Vec::new(), discarded_ns: 0, told_notes: 0 }
+        Self { own, crew: Rc::new(crew), state, discarded: Vec::new(), discarded_ns: 0, reported_notes: 0 }
     }
 
     fn rank(&self) -> u32 {
@@ -84,7 +84,7 @@ impl HostsTarget {
         self.rank() == 0
     }
 
-    /// The processes that take part in what is asked.
+    /// The processes that take part in this workload.
     fn taking_part(&self, workload: &Workload) -> Result<Hosts, MeasureError> {
         let size = self.crew.ranks.size();
         let hosts = workload.options.hosts.unwrap_or(Hosts::first(size));
@@ -98,8 +98,8 @@ impl HostsTarget {
         Ok(hosts)
     }
 
-    /// This process's part of a run: offsets and payload of its own; what is looked at once a computer or once in all is
-    /// left to the first.
+    /// This process's part of a run, with its own seed. Only the first process of a computer runs the soaker, and only
+    /// the first process of the run traces.
     fn own_run(&self, run: &Run, hosts: Hosts) -> Run {
         let rank = self.rank();
         let looks = match run.pass {
@@ -113,16 +113,16 @@ impl HostsTarget {
         own
     }
 
-    /// Begins a run that process 0 has told of; `None` where this process takes no part.
+    /// Begins a run that process 0 ordered; `None` if this process takes no part.
     pub(crate) fn begin_run(&mut self, run: &Run, in_step: bool) -> Result<Option<Run>, MeasureError> {
         *self.state.borrow_mut() = State { in_step, ..State::default() };
         let hosts = self.taking_part(&run.workload)?;
         if hosts.ranks().contains(&self.rank()) {
             return Ok(Some(self.own_run(run, hosts)));
         }
-        // It goes to every gate, so that none of the others waits there.
+        // It still passes every gate, because the others wait there for all processes.
         let begun = begin_together(&self.crew, &self.state, || Ok(()));
-        // Why it did not begin is kept for later.
+        // `give_part` reports why the run did not begin.
         begun.or_else(|error| if self.has_begun_or_failed() { Ok(()) } else { Err(error) })?;
         Ok(None)
     }
@@ -131,7 +131,7 @@ impl HostsTarget {
         !matches!(self.state.borrow().beginning, Beginning::Open)
     }
 
-    /// Gives this process's part of a run to the others; what all made of it on process 0, `None` elsewhere.
+    /// Sends this process's part of a run towards process 0; returns the merged parts there, `None` elsewhere.
     pub(crate) fn give_part(
         &mut self,
         run: &Run,
@@ -142,7 +142,7 @@ impl HostsTarget {
         match (beginning, &made) {
             (Beginning::Failed(error), _) => return Err(error),
             (Beginning::Together, _) => {}
-            // The others wait for this one to begin, and hear now that it cannot.
+            // The others still wait for this one to begin: tell them that it cannot.
             (Beginning::Open, Some(Err(error))) => {
                 self.crew.agree(Err(error))?;
                 unreachable!("one that failed is no agreement");
@@ -160,24 +160,24 @@ impl HostsTarget {
         Ok(bring_together(self.crew.ranks.as_ref(), part, Part::with)?)
     }
 
-    /// What this process learnt of its place since it told last; process 0 keeps its own.
+    /// This process's notes since the last call; none on process 0, which has its own already.
     fn new_notes(&mut self) -> Notes {
         if self.leads() {
             return Notes::default();
         }
         let all = &self.own.environment().notes;
-        let new = Notes::of(self.rank(), &self.crew.host, all.get(self.told_notes..).unwrap_or_default());
-        self.told_notes = all.len();
+        let new = Notes::of(self.rank(), &self.crew.host, all.get(self.reported_notes..).unwrap_or_default());
+        self.reported_notes = all.len();
         new
     }
 
-    /// Lays out what has to be there, on all.
+    /// Lays out what runs need here; succeeds if all processes succeed.
     pub(crate) fn make_ready_here(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
         let own = self.own.make_ready(span, stop);
         self.crew.agree(own.as_ref().copied())
     }
 
-    /// The record, unless its windows were not open together and it is to be made again.
+    /// The record; `None` if its windows were not open together and the run must be repeated.
     fn judged(&mut self, record: Record) -> Option<Record> {
         let together = overlap(&record.hosts).unwrap_or(1.0);
         if together < LEAST_OVERLAP && self.discarded.len() < AGAIN {
@@ -199,7 +199,7 @@ impl HostsTarget {
     }
 }
 
-/// Says that this process can begin, and begins together with the others, or hears who cannot.
+/// Begins together with the others; fails if a process cannot.
 fn begin_together(
     crew: &Crew,
     state: &RefCell<State>,
@@ -272,7 +272,7 @@ impl TargetBackend for HostsTarget {
         let interrupted = part.interrupted;
         let record = part.whole(run)?;
         if stop.load(Ordering::Relaxed) {
-            // What there is of it is of use where the user ended it.
+            // The user stopped the run: a part of it is still of use.
             return Ok(Some(record));
         }
         if interrupted {
@@ -312,7 +312,7 @@ impl TargetBackend for HostsTarget {
     }
 }
 
-/// The account of this process, which begins when all do.
+/// The account of this process, which begins when all processes do.
 struct Together {
     near: Box<dyn Account>,
     crew: Rc<Crew>,

@@ -1,7 +1,7 @@
-//! Tells all processes something, and brings together what all have, over a tree with process 0 at its root.
+//! Sends a value from process 0 to all, and gathers values of all on process 0, over a tree with process 0 at its root.
 //!
-//! Process r has the processes 2r + 1 and 2r + 2 below it, so that nobody hears more than two others, however many there
-//! are.
+//! The children of process r are 2r + 1 and 2r + 2, so no process receives from more than two others, however many
+//! there are.
 
 use std::io::{Read, Write};
 
@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 
 use crate::{HostsError, Ranks};
 
-/// The process above `rank`; `None` for the root.
+/// The parent of `rank`; `None` for the root.
 pub(crate) fn above(rank: u32) -> Option<u32> {
     (rank > 0).then(|| (rank - 1) / 2)
 }
 
-/// The processes below `rank`.
+/// The children of `rank`.
 pub(crate) fn below(rank: u32, size: u32) -> impl Iterator<Item = u32> {
     let first = rank.saturating_mul(2).saturating_add(1);
     (first..first.saturating_add(2)).filter(move |child| *child < size)
@@ -29,7 +29,7 @@ pub(crate) fn depth(size: u32) -> u32 {
     size.max(1).ilog2()
 }
 
-/// A value as a message: JSON, deflated.
+/// Encodes a value as a message: JSON, deflated.
 pub(crate) fn message<T: Serialize>(value: &T) -> Vec<u8> {
     let mut deflater = DeflateEncoder::new(Vec::new(), Compression::fast());
     serde_json::to_writer(&mut deflater, value).expect("what is sent has a form in JSON");
@@ -37,7 +37,7 @@ pub(crate) fn message<T: Serialize>(value: &T) -> Vec<u8> {
     deflater.finish().expect("memory takes all")
 }
 
-/// The value of a message that `rank` sent.
+/// Decodes a message that `rank` sent.
 pub(crate) fn read<T: DeserializeOwned>(rank: u32, bytes: &[u8]) -> Result<T, HostsError> {
     let mut text = Vec::new();
     let inflated = DeflateDecoder::new(bytes).read_to_end(&mut text);
@@ -46,10 +46,10 @@ pub(crate) fn read<T: DeserializeOwned>(rank: u32, bytes: &[u8]) -> Result<T, Ho
     serde_json::from_slice(&text).map_err(|error| unread(error.to_string()))
 }
 
-/// What process 0 says, on all; the others give `None`.
+/// Sends a value from process 0 to all and returns it on all; the other processes pass `None`.
 ///
 /// # Errors
-/// Where a process is gone, or a message cannot be read.
+/// If a process is gone, or a message cannot be read.
 pub fn tell<T: Serialize + DeserializeOwned>(ranks: &dyn Ranks, said: Option<T>) -> Result<T, HostsError> {
     let (rank, size) = (ranks.rank(), ranks.size());
     let (bytes, said) = match (above(rank), said) {
@@ -65,11 +65,11 @@ pub fn tell<T: Serialize + DeserializeOwned>(ranks: &dyn Ranks, said: Option<T>)
     Ok(said)
 }
 
-/// Brings `own` of all processes together, two at a time by `join`; gives it on process 0 alone. The order in which they are
-/// joined depends on the number of processes and on nothing else.
+/// Joins the values of all processes, two at a time; returns the result on process 0, `None` elsewhere. The order of
+/// joining depends only on the number of processes.
 ///
 /// # Errors
-/// Where a process is gone, or a message cannot be read.
+/// If a process is gone, or a message cannot be read.
 pub fn bring_together<T: Serialize + DeserializeOwned>(
     ranks: &dyn Ranks,
     own: T,

@@ -1,4 +1,4 @@
-//! Tests that many processes make runs as one does.
+//! Tests runs of many processes.
 
 mod messages;
 mod runs;

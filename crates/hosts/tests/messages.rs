@@ -1,11 +1,11 @@
-//! Tests what processes tell each other, with threads in their place.
+//! Tests messages between processes, with threads in place of processes.
 
 use std::sync::{Arc, Mutex};
 
 use halfpower_hosts::{InProcess, Ranks, bring_together, tell};
 use halfpower_record::{Latency, LatencyCounter};
 
-/// Runs `work` as each of these processes; what each gives, in the order of their ranks.
+/// Runs `work` as each of these processes; returns the results in the order of ranks.
 pub fn as_all<T: Send>(all: Vec<InProcess>, work: impl Fn(InProcess) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let work = &work;
@@ -29,7 +29,7 @@ fn what_process_0_says_reaches_all() {
     }
 }
 
-/// Latencies of a process, of all sizes.
+/// Latencies of a process, from short to long.
 fn latencies(rank: u32) -> Latency {
     let mut counter = LatencyCounter::default();
     let mut next = u64::from(rank) * 0x9E37_79B9 + 1;
@@ -81,7 +81,7 @@ fn process_0_hears_a_histogram_twice_however_many_there_are() {
 fn who_waits_for_a_process_that_is_gone_hears_of_it() {
     let ended = Arc::new(Mutex::new(Vec::new()));
     as_all(InProcess::all(4), |ranks| {
-        // Process 1 goes without a word; 3, which hangs below it, has sent already.
+        // Process 1 ends without sending; 3, its child, has sent already.
         if ranks.rank() != 1 {
             let heard = bring_together(&ranks, (), |(), ()| ());
             ended.lock().unwrap().push((ranks.rank(), heard.map(drop).map_err(|error| error.to_string())));

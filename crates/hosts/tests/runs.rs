@@ -1,4 +1,4 @@
-//! Tests that runs of many processes are told as one, on simulated targets whose answers are known.
+//! Tests that runs of many processes become one record, on simulated targets with known results.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ fn simulated() -> SimulatedTarget {
 
 type Made = Result<Box<dyn TargetBackend>, String>;
 
-/// What `lead` does on process 0, while the others serve; `open` makes the target of each.
+/// Runs `lead` on process 0 while the others serve, and returns its result; `open` makes the target of each process.
 fn led<T: Send>(
     all: Vec<InProcess>,
     program: impl Fn(u32) -> String + Sync,
@@ -52,7 +52,7 @@ fn led<T: Send>(
     given.into_iter().flatten().next().unwrap()
 }
 
-/// The record of `run` by so many processes, each with a simulated disk of its own.
+/// The record of `run` by `size` processes, each with its own simulated disk.
 fn made(size: u32, run: &Run) -> Record {
     led(
         InProcess::all(size),
@@ -66,7 +66,7 @@ fn made(size: u32, run: &Run) -> Record {
 fn two_processes_give_twice_what_one_gives_exactly() {
     let alone = measure(&mut simulated(), &run(None), &AtomicBool::new(false)).unwrap();
     let two = made(2, &run(None));
-    // Two disks of 16 KiB in 100 us + 16 KiB / 400 MB/s each, four requests waiting.
+    // Two disks, each of which serves 16 KiB in 100 us + 16 KiB / 400 MB/s, with four requests in flight.
     let closed_form = 2.0 * 2.0 * 16_384.0 / (100_000.0 + 16_384.0 / 0.4);
     assert!((two.bytes as f64 / two.elapsed_ns as f64 / closed_form - 1.0).abs() < 0.001, "{}", two.mbps());
     assert_eq!((two.bytes, two.ios, two.elapsed_ns), (2 * alone.bytes, 2 * alone.ios, alone.elapsed_ns));
@@ -100,7 +100,7 @@ fn whoever_is_left_out_measures_nothing() {
     assert!(all.contains("there are 2 processes, 0 to 1"), "{all}");
 }
 
-/// Bytes that process 0 hears in a run of so many processes, requests of `runtime_ns` each.
+/// Bytes that process 0 receives in a run of `size` processes over `runtime_ns`.
 fn gathered_bytes(size: u32, runtime_ns: u64) -> u64 {
     let all = InProcess::all(size);
     let heard = all[0].received_bytes();
@@ -155,13 +155,13 @@ fn a_target_that_one_host_cannot_open_is_a_sentence_that_names_it() {
     assert!(refused.starts_with("rank 1 on ") && refused.ends_with(": /mnt/x is read-only"), "{refused}");
 }
 
-/// A simulated target of one process, in real time if it is said so, with faults.
+/// A simulated target of one process with faults, in real time if `is_real`.
 struct Odd {
     target: SimulatedTarget,
-    /// Preparations that fail from now on.
+    /// Number of preparations that fail from now on.
     failures: Cell<u32>,
     is_real: bool,
-    /// A clock that goes forward by a day as a window opens, and in how many windows it does.
+    /// A clock that jumps forward by a day as a window opens, and in how many windows it does.
     jumps: Option<(Arc<AtomicI64>, u32)>,
     loses_answers: bool,
 }
@@ -321,7 +321,7 @@ fn clocks_that_differ_by_hours_tell_the_same_opening() {
         open,
         |target| measure_until_stopped(&mut target.unwrap(), &run(None), &AtomicBool::new(false)).unwrap(),
     );
-    // How long a loaded machine holds up a thread is not in our hands; that hours would show is.
+    // A loaded machine may delay a thread for seconds, but an error of hours would show.
     let seconds = |ns: u64| Duration::from_nanos(ns).as_secs();
     for host in &record.hosts {
         assert!(seconds(host.opened_ns.unsigned_abs()) < 60 && seconds(host.opened_reach_ns) < 60, "{host:?}");
@@ -338,7 +338,7 @@ fn windows_that_are_not_open_together_are_measured_again_and_told() {
             let jumps = (rank == 1).then(|| (Arc::clone(&ahead_ns), late));
             Ok(Box::new(Odd { is_real: true, jumps, ..Odd::new(0) }))
         };
-        // Long windows in virtual time: no hold-up of a thread comes near a twentieth of one.
+        // Long windows in virtual time: no delay of a thread comes near a twentieth of one.
         let long = Run { runtime: Nanos(200_000_000_000), ..run(None) };
         let (record, notes) = led(
             all,

@@ -1,27 +1,26 @@
-//! Decides from observations whether a figure lies within its bound.
+//! Decides from observations whether a figure is within its bound.
 //!
-//! A number is decided by the t interval of the mean of its observations. It is looked at after each try from the third
-//! on, so that each look has its part of the 5% of error that all of them may have together (Bonferroni's inequality). A
-//! saying is decided by Wald's sequential probability ratio test (1945): right in 90% of all tries against 40%, with 10%
-//! of error either way.
+//! The t interval of the mean of its observations decides a number. It is checked after each try from the third on, and
+//! each check gets a part of the total error of 5% (Bonferroni's inequality). Wald's sequential probability ratio test
+//! (1945) decides a sentence: right in 90% of all tries against right in 40%, with 10% error either way.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::{Figure, Truth};
 
-/// Tries that are made at most, disturbed ones included.
+/// Most tries, disturbed ones included.
 pub const MOST_TRIES: usize = 8;
-/// Tries that a number takes at least.
+/// Fewest tries for a number.
 const LEAST_TRIES: usize = 3;
-/// Chance of a wrong verdict on a number, over all looks.
+/// Probability of a wrong verdict on a number, over all checks.
 const ERROR: f64 = 0.05;
-/// How often a saying is right where it holds, and where it does not.
+/// How often a sentence is right if it holds, and if it does not.
 const RIGHT: f64 = 0.9;
 const WRONG: f64 = 0.4;
-/// Ratio of both likelihoods above which a saying holds, and below whose inverse it does not.
+/// Likelihood ratio above which a sentence holds, and below the inverse of which it does not.
 const SURE: f64 = 9.0;
 
-/// What the evidence says.
+/// The verdict on a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Held,
@@ -40,7 +39,7 @@ impl Verdict {
     }
 }
 
-/// A figure and what was seen of it.
+/// A figure and its observations.
 pub(crate) struct Evidence {
     pub figure: Figure,
     pub seen: Vec<f64>,
@@ -52,7 +51,7 @@ impl Evidence {
         Self { figure, seen: Vec::new(), verdict: Verdict::NotDecided }
     }
 
-    /// Adds one observation, unless the try had none. A verdict that was found stays, with what it rests on.
+    /// Adds one observation, unless it is NaN. A verdict is final, and later observations are ignored.
     pub fn add(&mut self, found: f64) {
         if found.is_nan() || self.verdict != Verdict::NotDecided {
             return;
@@ -65,7 +64,7 @@ impl Evidence {
         self.verdict
     }
 
-    /// Mean of what was seen, and half of its interval's width; `None` where too little was seen.
+    /// Mean of the observations, and half the width of its interval; `None` with too few observations.
     pub fn mean(&self) -> Option<(f64, f64)> {
         if self.seen.len() < LEAST_TRIES {
             return None;
@@ -122,7 +121,8 @@ mod tests {
 
     use super::*;
 
-    /// How many of 400 figures are held, missed and not decided, where a try finds `mean` of the truth give or take `noise`.
+    /// How many of 400 figures are held, missed and not decided, if a try finds `mean` of the truth with an error of
+    /// `noise`.
     fn verdicts(mean: f64, noise: f64) -> [usize; 3] {
         let normal = Normal::new(mean * 100.0, noise * 100.0).unwrap();
         counted(|dice| {
@@ -134,7 +134,7 @@ mod tests {
         })
     }
 
-    /// The same for a saying that is right in so many tries.
+    /// The same for a sentence that is right in a share `right` of the tries.
     fn sayings(right: f64) -> [usize; 3] {
         counted(|dice| {
             let mut evidence = Evidence::new(Figure::saying("its name"));
@@ -162,7 +162,7 @@ mod tests {
         assert!(sayings(1.0)[0] == 400 && sayings(0.0)[1] == 400);
     }
 
-    /// At the edge of the bound either verdict is an error.
+    /// At the edge of the bound, either verdict is an error.
     #[test]
     fn wrong_verdicts_are_as_rare_as_promised() {
         let [held, missed, _] = verdicts(0.97, 0.01);

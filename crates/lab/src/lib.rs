@@ -1,9 +1,9 @@
-//! Judges what tests measure: it is measured again until the evidence decides, and what was found is kept.
+//! Judges figures that tests measure: it repeats the measurement until the evidence decides, and stores the outcome.
 //!
-//! A figure has a truth and a bound. Each try gives one observation. A try during which others had a part of the
-//! processors is no evidence. After three tries or more, the interval of the mean lies inside of the bound (*held*),
-//! outside of it (*missed*), or across its edge; then it is measured again, a few times at most. What is across the edge
-//! even then is *not decided*, which is said and is no failure. `evidence.rs` has the formulas.
+//! A figure has a truth and a bound. Each try gives one observation. Tries disturbed by other processes do not count.
+//! After at least three tries, the interval of the mean is inside the bound (*held*), outside it (*missed*), or across
+//! its edge. In the last case the measurement is repeated, up to a limit. A figure still across the edge then is *not
+//! decided*, which is reported and is not a failure. `evidence.rs` has the formulas.
 
 mod evidence;
 mod machine;
@@ -15,10 +15,10 @@ use evidence::Evidence;
 pub use evidence::{MOST_TRIES, Verdict};
 use machine::{Disturbance, Machine};
 
-/// Share of the processors' time above which others may have spoilt a try.
+/// Share of the processors' time used by others above which a try counts as disturbed.
 const QUIET: f64 = 0.05;
 
-/// What is to be judged.
+/// A figure to judge.
 #[derive(Debug, Clone)]
 pub struct Figure {
     name: String,
@@ -27,35 +27,35 @@ pub struct Figure {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Truth {
-    /// A number, and between which shares of it what is found has to be.
+    /// A number; found / truth must lie in `bound`.
     Number { truth: f64, unit: &'static str, bound: RangeInclusive<f64> },
-    /// Something that is said, and is right or wrong.
+    /// A sentence, which is right or wrong.
     Saying,
 }
 
 impl Figure {
-    /// A number that may be off by a share of `truth`.
+    /// A number that may differ from `truth` by this share of it.
     pub fn near(name: impl Into<String>, truth: f64, unit: &'static str, share: f64) -> Self {
         Self::between(name, truth, unit, 1.0 - share..=1.0 + share)
     }
 
-    /// A number that, divided by `truth`, lies in `bound`.
+    /// A number that, divided by `truth`, must lie in `bound`.
     pub fn between(name: impl Into<String>, truth: f64, unit: &'static str, bound: RangeInclusive<f64>) -> Self {
         Self { name: name.into(), truth: Truth::Number { truth, unit, bound } }
     }
 
-    /// A sentence of the program that is right or not. A try finds 1 where it was right, else 0.
+    /// A sentence of the program, right or wrong. A try finds 1 if it is right, otherwise 0.
     pub fn saying(name: impl Into<String>) -> Self {
         Self { name: name.into(), truth: Truth::Saying }
     }
 }
 
-/// Measures until each figure is decided or enough was tried; prints every try, and keeps the verdicts for the
-/// laboratory's results. `measure` finds each figure once, NaN where it could not be seen this time, or gives `None` where its
-/// parts are missing: then nothing is judged.
+/// Measures until each figure is decided or the tries are used up; prints every try, and stores the verdicts in the
+/// laboratory's results. `measure` returns one value for each figure, NaN if it could not be measured this time; or
+/// `None` if a required part is missing, and then nothing is judged.
 ///
 /// # Panics
-/// Where a figure is missed.
+/// If a figure is missed.
 pub fn judge(lab: &str, figures: Vec<Figure>, mut measure: impl FnMut() -> Option<Vec<f64>>) {
     let mut evidence: Vec<Evidence> = figures.into_iter().map(Evidence::new).collect();
     let mut worst = Disturbance::default();
@@ -101,7 +101,7 @@ fn listed(evidence: &[Evidence], found: &[f64]) -> String {
 mod tests {
     use super::*;
 
-    /// How often a figure is measured, and whether it is missed, where all observations are this.
+    /// Number of tries of a figure, and whether it is missed, if all observations are `found`.
     fn judged(figure: Figure, found: f64) -> (usize, bool) {
         let mut tries = 0;
         let measure = || {
@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn what_is_far_off_is_missed_and_what_is_near_is_not() {
         let near = || Figure::near("rate", 100.0, "MB/s", 0.03);
-        // Others may take the processors beside this test: then it may be not decided, and never the opposite.
+        // Others may use the processors during this test: the verdict may then be "not decided", but never the
+        // opposite.
         assert!(!judged(near(), 101.0).1 && !judged(Figure::saying("the limit's name"), 1.0).1);
         let (tries, missed) = judged(near(), 90.0);
         assert!(missed || tries == MOST_TRIES);

@@ -1,28 +1,28 @@
-//! Tells which part of the processors' time others took: processes that are not of this test, and the host's other guests.
+//! Measures the processor time that others took: processes outside this test, and other guests of the host.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::time::Instant;
 
-/// Linux tells times of processes in hundredths of a second.
+/// Linux reports process times in hundredths of a second.
 const NS_A_TICK: f64 = 1e7;
 
-/// What everybody spent so far.
+/// Processor time spent so far.
 pub(crate) struct Machine {
     at: Instant,
     processors: f64,
     steal_ticks: u64,
-    /// Of processes that are neither of this test nor the kernel's: name and ticks, their ended children's included.
+    /// Processes outside this test and the kernel: name and ticks, including their ended children.
     others: HashMap<u32, (String, u64)>,
 }
 
-/// What others took of the processors' time.
+/// Processor time that others took.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Disturbance {
-    /// Of all processors' time.
+    /// Share of all processors' time.
     pub share: f64,
-    /// Who took most of it.
+    /// The process that took most of it.
     pub by: String,
 }
 
@@ -35,10 +35,10 @@ impl Machine {
         Self { at: Instant::now(), processors, steal_ticks, others: others(&processes(), std::process::id()) }
     }
 
-    /// What others took since.
+    /// What others took since `earlier`.
     pub fn others_since(&self, earlier: &Self) -> Disturbance {
         let all_ns = self.at.duration_since(earlier.at).as_nanos() as f64 * self.processors;
-        // The time of a child that ended goes to its parent: the sum over all stays.
+        // The time of an ended child is added to its parent, so the sum over all processes is preserved.
         let sum = |machine: &Self| machine.others.values().map(|(_, ticks)| ticks).sum::<u64>();
         let stolen = self.steal_ticks.saturating_sub(earlier.steal_ticks);
         let ticks = sum(self).saturating_sub(sum(earlier)) + stolen;
@@ -59,7 +59,7 @@ impl fmt::Display for Disturbance {
     }
 }
 
-/// A process: its parent, name and ticks, those of its ended children included.
+/// A process: its parent, name and ticks, including its ended children.
 struct Process {
     parent: u32,
     name: String,
@@ -74,7 +74,7 @@ fn processes() -> HashMap<u32, Process> {
 
 /// Reads one line of `/proc/PID/stat`, as proc(5) has it.
 fn parsed(stat: &str) -> Option<Process> {
-    // The name may hold anything but ends with the last bracket: state, parent, ...
+    // The name may contain any character but ends with the last closing parenthesis; then follow state, parent, ...
     let (front, fields) = stat.rsplit_once(')')?;
     let name = front.split_once('(')?.1.to_string();
     let fields: Vec<&str> = fields.split_whitespace().collect();
@@ -82,12 +82,12 @@ fn parsed(stat: &str) -> Option<Process> {
     Some(Process { parent: fields.get(1)?.parse().ok()?, name, ticks })
 }
 
-/// Those that do not descend from `own`. The kernel's threads are left out: they work for whoever asks.
+/// Processes that do not descend from `own`. Kernel threads are left out: they work for every process.
 fn others(all: &HashMap<u32, Process>, own: u32) -> HashMap<u32, (String, u64)> {
     const KERNEL: u32 = 2;
     let descends = |id: u32| {
         let mut at = id;
-        // A process tree that changes meanwhile could lead in a circle.
+        // If the process tree changes meanwhile, parents may form a cycle.
         for _ in 0..64 {
             if at == own || at == KERNEL {
                 return true;
@@ -146,7 +146,7 @@ mod tests {
         assert!((took.share - 0.1).abs() < 1e-9 && took.by == "the host", "{took:?}");
     }
 
-    /// This very process is of the test.
+    /// This process belongs to the test.
     #[test]
     fn the_test_itself_is_no_other() {
         assert!(!Machine::now().others.contains_key(&std::process::id()));

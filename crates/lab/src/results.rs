@@ -1,4 +1,4 @@
-//! Keeps what was found as lines of JSON in the file that `HALFPOWER_LAB_RESULTS` names.
+//! Appends the outcomes as lines of JSON to the file that `HALFPOWER_LAB_RESULTS` names.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -14,21 +14,21 @@ use crate::machine::Disturbance;
 #[derive(Debug, Serialize)]
 pub(crate) struct Outcome {
     lab: String,
-    /// The test that judged it; its thread has its name.
+    /// The test that judged it, from the name of its thread.
     test: Option<String>,
     figure: String,
     unit: Option<&'static str>,
     truth: Option<f64>,
-    /// Mean of what was found; for a saying the share of tries in which it was right.
+    /// Mean of the observations; for a sentence, the share of tries in which it was right.
     found: Option<f64>,
-    /// `found / truth - 1`, and what it may be off by.
+    /// `found / truth - 1`, and the half width of its interval.
     deviation: Option<f64>,
     deviation_interval: Option<f64>,
-    /// Least and greatest deviation that hold.
+    /// Smallest and largest accepted deviation.
     bound: Option<[f64; 2]>,
     tries: usize,
     disturbed_tries: usize,
-    /// Share of the processors' time that others took in the worst try, and who.
+    /// Share of the processors' time that others took in the worst try, and who took it.
     noise: f64,
     noise_by: String,
     #[serde(serialize_with = "word")]
@@ -91,12 +91,12 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Adds the outcomes to the laboratory's results, where it asks for them.
+/// Adds the outcomes to the laboratory's results, if `HALFPOWER_LAB_RESULTS` is set.
 pub(crate) fn keep(outcomes: &[Outcome]) {
     let Some(path) = std::env::var_os("HALFPOWER_LAB_RESULTS") else { return };
     let lines: String =
         outcomes.iter().map(|outcome| serde_json::to_string(outcome).expect("plain data") + "\n").collect();
     let mut file = OpenOptions::new().append(true).create(true).open(&path).expect("the laboratory's results");
-    // One write, so that lines of tests side by side do not mix.
+    // A single write, so that lines of parallel tests do not mix.
     file.write_all(lines.as_bytes()).expect("the laboratory's results");
 }

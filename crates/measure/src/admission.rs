@@ -1,16 +1,16 @@
-//! Checks whether the settings of a workload go together, on every target.
+//! Checks whether the settings of a workload fit together, whatever the target is.
 
 use halfpower_spec::{
-    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw, Sealing,
-    Spread, Way, Workload, WorkloadOptions,
+    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw, Spread,
+    Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
 
-/// Refuses settings of which one would make another one meaningless.
+/// Refuses settings that contradict each other or make each other meaningless.
 ///
 /// # Errors
-/// Which they are, and what to do.
+/// Names the settings and says what to do.
 pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     let Workload { rw, cache, rate, engine, issuing, options, .. } = workload;
     let refuse = |what: String| Err(MeasureError::Unfit { what });
@@ -37,19 +37,6 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     if rw.pattern() == Pattern::Unknown {
         return refuse(format!("--rw {rw} is of another tool's results, which tell no order: take one of halfpower's"));
     }
-    let way = options.way;
-    if way != Way::Wire {
-        return refuse(format!(
-            "--way {way} is measured by a witness at the far end: add --far-end with one that has --local or --share, or \
-             leave --way out"
-        ));
-    }
-    if let Some(hosts) = options.hosts {
-        return refuse(format!(
-            "--hosts {hosts} names processes of a run on many hosts, and this is a single one: start it by mpirun, or leave \
-             --hosts out"
-        ));
-    }
     gives_back(workload)?;
     draws_at_random(workload)?;
     draws_sizes(workload)?;
@@ -72,28 +59,10 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// Refuses what is about connections to a server where there is none.
+/// Checks that requests of `workload` fit the pieces of a spread span, and that its options work on pieces.
 ///
 /// # Errors
-/// What to do.
-pub(crate) fn reaches_no_server(workload: &Workload) -> Result<(), MeasureError> {
-    let WorkloadOptions { connections, sealing, .. } = workload.options;
-    let what = match (connections, sealing) {
-        (1, Sealing::AsAsked) => return Ok(()),
-        (1, _) => {
-            format!("--sealing {sealing} is about messages to a file server, smb://, and this is none: leave it out")
-        }
-        _ => {
-            format!("--connections {connections} go to a file server, smb:// or nfs://, and this is none: leave it out")
-        }
-    };
-    Err(MeasureError::Unfit { what })
-}
-
-/// Whether requests of `workload` fit the pieces of a span that lies spread, and what is asked beside them.
-///
-/// # Errors
-/// What does not, and what to do.
+/// Says what does not fit and what to do.
 pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>, span_bytes: u64) -> Result<(), MeasureError> {
     let Some(spread) = spread else { return Ok(()) };
     let (bs, piece) = (workload.bs, Bytes(spread.piece_bytes()));
@@ -113,7 +82,7 @@ pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>, span_byte
     Err(MeasureError::Unfit { what })
 }
 
-/// Says how the bytes that are used lie.
+/// A note that says how the used bytes are spread over the target.
 pub(crate) fn note_of_spread(span_bytes: u64, whole_bytes: u64) -> String {
     let spread = Spread::over(span_bytes, whole_bytes).ok();
     let (count, piece) = spread.map_or((1, span_bytes), |spread| (spread.pieces(span_bytes), spread.piece_bytes()));
@@ -121,7 +90,7 @@ pub(crate) fn note_of_spread(span_bytes: u64, whole_bytes: u64) -> String {
     format!("{span} were used, in {count} pieces of {piece} spread over {whole}")
 }
 
-/// Refuses trims beside what they do not go together with.
+/// Refuses settings that do not work with trims.
 fn gives_back(workload: &Workload) -> Result<(), MeasureError> {
     let Workload { rw, engine, options, .. } = workload;
     let what = if !rw.trims() {
@@ -148,7 +117,7 @@ fn gives_back(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
-/// Refuses a distribution of random requests where there are none, or where no block comes twice.
+/// Refuses a random distribution if requests are not random, or if each block is used only once.
 fn draws_at_random(workload: &Workload) -> Result<(), MeasureError> {
     let (of, rw, layout) = (workload.options.random_distribution, workload.rw, workload.options.layout);
     let what = match of {
@@ -165,7 +134,7 @@ fn draws_at_random(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
-/// Refuses requests of several sizes beside what needs one size.
+/// Refuses several request sizes together with options that need one size.
 fn draws_sizes(workload: &Workload) -> Result<(), MeasureError> {
     let Workload { bs, options, .. } = workload;
     let Some(sizes) = options.bssplit else { return Ok(()) };
@@ -183,10 +152,10 @@ fn draws_sizes(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
-/// Whether direct requests of `workload` begin and end at multiples of `unit`.
+/// Checks that direct requests of `workload` begin and end at multiples of `unit`.
 ///
 /// # Errors
-/// What does not, and what to do.
+/// Says what does not and what to do.
 pub(crate) fn fits_direct(workload: &Workload, unit: Bytes) -> Result<(), MeasureError> {
     let options = &workload.options;
     if let Some(bs) = workload.sizes().find(|size| !size.0.is_multiple_of(unit.0)) {
@@ -205,10 +174,10 @@ pub(crate) fn fits_direct(workload: &Workload, unit: Bytes) -> Result<(), Measur
     Ok(())
 }
 
-/// Whether random readers beside `workload` find a block of their own size in the `reached` bytes.
+/// Checks that a block of the background readers fits in the `reached` bytes.
 ///
 /// # Errors
-/// That they do not, and what to do.
+/// Says that it does not and what to do.
 pub(crate) fn fits_readers(workload: &Workload, block: Bytes, reached: Bytes) -> Result<(), MeasureError> {
     if workload.options.random_readers > 0 && reached < block {
         let what = format!("--random-readers read {block} at a time, and {reached} are reached: choose a larger part");
@@ -269,8 +238,8 @@ mod tests {
         fits_direct(&shifted(2048), Bytes(512)).unwrap();
         let error = fits_direct(&shifted(2048), Bytes(4096)).unwrap_err().to_string();
         assert!(error.contains("--misalign begins at 2048") && error.contains("--cache both"), "{error}");
-        let odd = Workload { bs: Bytes(3000), ..Workload::default() };
-        assert!(matches!(fits_direct(&odd, Bytes(512)), Err(MeasureError::Unaligned { .. })));
+        let exceptions = Workload { bs: Bytes(3000), ..Workload::default() };
+        assert!(matches!(fits_direct(&exceptions, Bytes(512)), Err(MeasureError::Unaligned { .. })));
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! Chooses the processor that a lane stays on.
+//! Chooses the processor that lanes are pinned to.
 
 use halfpower_probe::{Interrupts, Root};
 use halfpower_spec::Affinity;
 
-/// The word that plans ask with: whether one processor can be told from all.
+/// Name of an ability, as plans ask for it: one processor can be chosen among several.
 pub(crate) const ONE: &str = "one processor";
-/// Whether the interrupts' processor can be told from another.
+/// Name of an ability: the processor that takes the device's interrupts can be told from the others.
 pub(crate) const INTERRUPT: &str = "interrupt";
 
-/// The processor for the lanes of a run on this device; `None` is any.
+/// The processor for the lanes of a run on this device; `None` means any.
 ///
 /// # Errors
-/// Why there is no such processor, in a sentence without its full stop.
+/// Why there is no such processor, as a sentence without the full stop.
 pub(crate) fn processor(affinity: Affinity, device: Option<&str>) -> Result<Option<usize>, String> {
     if affinity == Affinity::All {
         return Ok(None);
@@ -38,7 +38,7 @@ fn choose(affinity: Affinity, usable: &[usize], interrupts: Option<&Interrupts>)
     }
     let taken = |processor: &usize| interrupts.by_processor.get(processor).copied().unwrap_or(0);
     let counts = || usable.iter().map(|processor| (taken(processor), *processor));
-    // Of equals the first.
+    // On a tie, take the first processor.
     let most = counts().max_by_key(|(count, processor)| (*count, std::cmp::Reverse(*processor)));
     let (Some(most), Some(fewest)) = (most, counts().min()) else { return Ok(None) };
     if most.0 == fewest.0 {

@@ -1,9 +1,9 @@
 //! Computes from the events of a trace the mean time that requests spent in each phase.
 //!
-//! A request of a ring begins when the kernel takes it off the ring and ends with its answer. What its thread queues
-//! in the block layer in between is its part; the parts are followed by disk and sector, through cuts and merges. Of
-//! several parts the one that is done last makes the request's time. Requests that come without a ring are
-//! followed from the block layer's queue on.
+//! A request of a ring begins when the kernel takes it off the ring and ends with its completion. What its thread
+//! queues in the block layer in between are its parts. They are followed by disk and sector, through splits and merges.
+//! The part that is done last gives the request its times. Requests without a ring are followed from the block layer's
+//! queue on.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use halfpower_os::trace::{RingEntry, Step, Trace, TraceEvent, What};
 use halfpower_record::{Anatomy, Phase, PhaseTime};
 
-/// The bytes of a sector in the block layer, whatever the device's own is.
+/// Size of a sector in the block layer, whatever the device's own sector size is.
 const SECTOR_BYTES: u64 = 512;
 
 /// The anatomy of the requests that these threads submitted.
@@ -26,7 +26,7 @@ pub(crate) fn anatomy(trace: &Trace, own: &BTreeSet<u32>) -> Anatomy {
     followed.finish(trace)
 }
 
-/// For each processor the line that called last before most of the reports of finished requests there.
+/// For each processor, the interrupt line that most often precedes the completions reported there.
 fn interrupt_lines<'a>(events: impl Iterator<Item = &'a TraceEvent>) -> HashMap<u32, u32> {
     let mut last: HashMap<u32, u32> = HashMap::new();
     let mut counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
@@ -53,7 +53,7 @@ fn interrupt_lines<'a>(events: impl Iterator<Item = &'a TraceEvent>) -> HashMap<
     lines.into_iter().map(|(cpu, (line, _))| (cpu, line)).collect()
 }
 
-/// The times of a part of a request.
+/// The times of one part of a request.
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
     queued_ns: u64,
@@ -64,7 +64,7 @@ struct Times {
     completed_ns: u64,
 }
 
-/// Whose part it is.
+/// The request that a part belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PartOwner {
     /// An entry of a ring.
@@ -91,22 +91,22 @@ struct AskedRequest {
     last: Option<Times>,
 }
 
-/// Where a part lies: its disk, its first sector, and a serial number, since the same sector may be asked for twice.
+/// Key of a part: its disk, its first sector, and a serial number, since several requests may name the same sector.
 type PartKey = (usize, u64, u64);
 
-/// Everything in flight, and what was counted so far.
+/// Everything in flight, and the counts so far.
 struct Followed<'a> {
     own: &'a BTreeSet<u32>,
     by_ring: bool,
-    /// What each thread submitted last.
+    /// The last entry that each thread submitted.
     current: HashMap<u32, RingEntry>,
     asked: BTreeMap<PartOwner, AskedRequest>,
     parts: BTreeMap<PartKey, RequestPart>,
     serial: u64,
-    /// The disks' interrupt line on each processor, and when it called last.
+    /// The disks' interrupt line on each processor, and the time of its last interrupt.
     lines: HashMap<u32, u32>,
     called_ns: HashMap<u32, u64>,
-    /// Sums of nanoseconds, and requests, by phase.
+    /// Sum of nanoseconds and number of requests, by phase.
     sums: [(u64, u64); Phase::ALL.len()],
     counted: Anatomy,
 }
@@ -152,13 +152,13 @@ impl<'a> Followed<'a> {
         }
     }
 
-    /// A slot is used again: what is left of its last request is not a part of the next.
+    /// Drops the parts of a slot's last request, so that they do not count for the next request in the slot.
     fn forget_parts(&mut self, owner: PartOwner) {
         self.parts.retain(|_, part| part.owner != owner);
     }
 
-    /// A part comes to the block layer: of what its thread submitted last, or, where a worker of the kernel brings
-    /// what was held back, of the oldest request of that length that has no part yet.
+    /// Records a part that enters the block layer. It belongs to the last request of its thread. If a kernel worker
+    /// submits it later, it belongs to the oldest request of that length that has no part yet.
     fn queue(&mut self, event: &TraceEvent, disk: usize, sectors: &Range<u64>) {
         if sectors.is_empty() {
             return;
@@ -207,7 +207,7 @@ impl<'a> Followed<'a> {
         self.counted.splits += 1;
     }
 
-    /// A step of every part in `sectors` that may take it now; of two at the same place only the older.
+    /// Records a step of every part in `sectors` that can take it now; at the same place, only of the older part.
     fn step(&mut self, event: &TraceEvent, step: Step, disk: usize, sectors: &Range<u64>) {
         let mut moved: Vec<PartKey> = Vec::new();
         let there = self.parts.range((disk, sectors.start, 0)..(disk, sectors.end, 0));
@@ -230,7 +230,7 @@ impl<'a> Followed<'a> {
                     let Some(RequestPart { times, .. }) = self.parts.get_mut(&place) else { continue };
                     match step {
                         Step::Granted => times.granted_ns = Some(event.at_ns),
-                        // Requests are joined when one of them comes to the scheduler.
+                        // Block requests are joined when the scheduler has inserted one of them.
                         Step::Inserted | Step::Joined => times.inserted_ns = times.inserted_ns.or(Some(event.at_ns)),
                         Step::Requeued => times.issued_ns = None,
                         _ => times.issued_ns = Some(event.at_ns),
@@ -240,7 +240,7 @@ impl<'a> Followed<'a> {
         }
     }
 
-    /// A part rides on a neighbour; where that is with the scheduler already, so is the part.
+    /// Records that a part was merged into a neighbour; if the scheduler has that one already, it has the part too.
     fn merge(&mut self, at_ns: u64, place: PartKey) {
         let Some(end) = self.parts.get(&place).map(|part| part.end) else { return };
         let (disk, start, _) = place;
@@ -255,7 +255,7 @@ impl<'a> Followed<'a> {
         part.times.inserted_ns = inserted.then_some(at_ns);
     }
 
-    /// Sectors up to `end` of a part are done; what is left of it goes on under its own first sector.
+    /// Records that the sectors of a part up to `end` are done; the rest stays in flight under its own first sector.
     fn complete(&mut self, event: &TraceEvent, place: PartKey, end: u64) {
         let Some(mut part) = self.parts.remove(&place) else { return };
         if end < part.end {
@@ -285,7 +285,7 @@ impl<'a> Followed<'a> {
         }
     }
 
-    /// Adds a request whose whole way was seen.
+    /// Adds the phases of a finished request to the sums.
     fn count(&mut self, submitted_ns: Option<u64>, times: &Times, answered_ns: Option<u64>) {
         let Some(issued_ns) = times.issued_ns else {
             self.counted.unseen += 1;

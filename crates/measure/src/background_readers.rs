@@ -1,4 +1,4 @@
-//! Reads at random beside a workload.
+//! Issues random reads in the background of a workload.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,23 +11,23 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// What a reader asks for at a time: the random request of both studies.
+/// Request size of a background reader: that of random requests in both studies (1998 and 2000).
 pub(crate) const BLOCK: Bytes = Bytes(8192);
 
-/// What each random reader beside `workload` does: one request at a time, through the same caches.
+/// The workload of each background reader: one request at a time, through the same caches as `workload`.
 pub(crate) fn reader(workload: &Workload) -> Workload {
     let Workload { cache, engine, .. } = *workload;
     let options = WorkloadOptions { region: workload.options.region, ..WorkloadOptions::default() };
     Workload { rw: Rw::Randread, bs: BLOCK, iodepth: 1, threads: 1, cache, engine, options, ..Workload::default() }
 }
 
-/// An engine with random readers around it: they enter its path from the first submission on, each as soon as its last
-/// request is done, and whoever drives the engine sees nothing of them but the wait.
+/// Adds random readers to an engine. They start with the first submission, and each sends its next request as soon as
+/// the last one is done. The driver of the engine sees only that its own requests wait longer.
 ///
-/// For virtual time, where all lanes have to share one clock.
+/// Used in virtual time, where all lanes have to share one clock.
 pub(crate) struct BackgroundReaders {
     inner: Box<dyn Engine>,
-    /// Slots from here on are the readers'.
+    /// The first slot of the readers; those below belong to the driver.
     first_slot: u32,
     readers: u32,
     span_bytes: u64,
@@ -37,7 +37,7 @@ pub(crate) struct BackgroundReaders {
     account: ReaderAccount,
 }
 
-/// What the readers have done so far; the clones of one account all show the same.
+/// Counts of what the readers have done so far; clones share the counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReaderAccount(Arc<Done>);
 
@@ -59,12 +59,12 @@ impl ReaderAccount {
         LaneRecord { role: LaneRole::Random, cpu: None, elapsed_ns, bytes, ios, reads: None, writes: None }
     }
 
-    /// Their requests that moved fewer bytes than asked.
+    /// Number of requests that moved fewer bytes than asked.
     pub(crate) fn short_transfers(&self) -> u64 {
         self.0.short_transfers.load(Ordering::Relaxed)
     }
 
-    /// Their requests that failed.
+    /// Number of failed requests, by error.
     pub(crate) fn errors(&self) -> BTreeMap<Errno, u64> {
         self.0.errors.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -84,14 +84,14 @@ impl ReaderAccount {
 }
 
 impl BackgroundReaders {
-    /// `readers` around `inner`, which has their slots beyond the `depth` of its driver.
+    /// Adds `readers` to `inner`, which must have a slot for each of them beyond the driver's `depth`.
     pub(crate) fn new(inner: Box<dyn Engine>, depth: u32, readers: u32, span_bytes: u64, seed: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x7265_6164_6572_7300);
         let (came, account) = (Vec::with_capacity((depth + readers) as usize), ReaderAccount::default());
         Self { inner, first_slot: depth, readers, span_bytes, random, begun: None, came, account }
     }
 
-    /// Where it can be read what the readers did.
+    /// A handle to the readers' counts.
     pub(crate) fn account(&self) -> ReaderAccount {
         self.account.clone()
     }
@@ -102,7 +102,7 @@ impl BackgroundReaders {
         Request { slot, operation: Operation::Read, offset: block * BLOCK.0, length: BLOCK.0 as u32 }
     }
 
-    /// Sends the readers' requests out again and hands on what is the driver's.
+    /// Resubmits the readers' requests and passes the driver's completions on.
     fn sort_out(&mut self, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let before = done.len();
         let mut came = std::mem::take(&mut self.came);
@@ -170,8 +170,8 @@ mod tests {
     use halfpower_engine::Simulated;
     use halfpower_spec::SimulatedDisk;
 
-    /// One disk serves in order of submission: with k readers beside a driver of depth 1, each of its requests waits
-    /// for k of theirs.
+    /// One disk serves in order of submission: with k readers and a driver of depth 1, each request of the driver waits
+    /// for k requests of the readers.
     #[test]
     fn readers_take_their_turns_on_the_same_path() {
         let disk = SimulatedDisk::from_constants("fixed=100us,rate=1000GB/s").unwrap();

@@ -1,4 +1,4 @@
-//! Draws a size for each request of a workload whose requests have several.
+//! Draws a size for each request of a workload with several request sizes.
 
 use std::ops::Range;
 
@@ -6,31 +6,31 @@ use halfpower_engine::{Operation, Request};
 use halfpower_spec::{BlockSizes, Bytes, Direction, Pattern};
 use rand::Rng;
 
-/// Sizes of reads and of writes, and where a sequential lane stands.
+/// Sizes of reads and of writes, and the position of a sequential lane.
 pub(crate) struct DrawnSizes {
     reads: Vec<Share>,
     writes: Vec<Share>,
-    /// `None` leaves requests where they begin.
+    /// `None` leaves the offsets of requests as they are.
     sequence: Option<Sequence>,
 }
 
-/// A size, drawn by numbers of 32 bits that are below `below` and not below that of the size before.
+/// A size and its share: it is drawn if a random 32-bit number is less than `below`, and no earlier size was drawn.
 struct Share {
     below: u64,
     bytes: u32,
 }
 
-/// The place of the next sequential request.
+/// Position of the next sequential request.
 struct Sequence {
     next: u64,
     first: u64,
     end: u64,
-    /// Whether it ends there, or begins again.
+    /// Whether the sequence stops at `end` instead of starting over.
     once: bool,
 }
 
 impl DrawnSizes {
-    /// The sizes of a lane's requests within `range`; with `once` sequential ones go through it once.
+    /// Sizes for the requests of a lane within `range`; with `once`, sequential requests go through it once.
     pub(crate) fn new(sizes: BlockSizes, pattern: Pattern, range: &Range<u64>, once: bool) -> Self {
         let shares = |rw| {
             let mut percents = 0;
@@ -48,8 +48,8 @@ impl DrawnSizes {
         }
     }
 
-    /// Gives each request of `batch` a length, and where requests are sequential its place; gives how many of them have one:
-    /// fewer than all where the range has ended.
+    /// Sets the length of each request of `batch`, and its offset if requests are sequential. Returns how many requests
+    /// were set: fewer than all if the range has ended.
     #[inline]
     pub(crate) fn draw(&mut self, batch: &mut [Request], random: &mut impl Rng) -> usize {
         let count = batch.len();
@@ -69,8 +69,8 @@ impl DrawnSizes {
 }
 
 impl Sequence {
-    /// The place of a request of `length` bytes: after the one before; where it does not fit there it is the first, or
-    /// there is none.
+    /// The offset of a request of `length` bytes: after the one before. If it does not fit there, it starts over at
+    /// `first`, or with `once` there is none.
     #[inline]
     fn take(&mut self, length: u64) -> Option<u64> {
         let fits = self.next + length <= self.end;

@@ -1,7 +1,7 @@
-//! Drives all lanes of a run, each on a thread of its own, and gives up on those that do not come back.
+//! Drives all lanes of a run, each on its own thread, and gives up on lanes that hang.
 //!
-//! No lane can hang the run: one that cannot start, fails or panics ends it with an error; one whose target does not
-//! answer is left behind with its engine, and its requests are counted as unanswered.
+//! No lane can hang the run. If a lane cannot start, fails or panics, the run ends with an error. If the target stops
+//! answering, the lane and its engine are abandoned and its requests are counted as unanswered.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,24 +21,24 @@ use crate::target_backend::{Account, Lane, Prepared, Spent};
 use crate::window::{Pauses, Tally, Terms, Window};
 use crate::{MeasureError, background_readers};
 
-/// How often a wish to stop and the silence of a target are looked for.
+/// How often to check whether the user wants to stop and whether the target is silent.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long lanes may take to end once the user has asked for it.
+/// How long lanes may take to end after the user asked to stop.
 const AFTER_STOP: Duration = Duration::from_secs(10);
 
-/// What a lane did.
-pub(crate) struct Driven {
+/// The outcome of a lane.
+pub(crate) struct LaneOutcome {
     pub role: LaneRole,
     cpu: Option<usize>,
-    /// Whether it gave blocks back, which is neither read nor written.
+    /// Whether it trimmed blocks, which counts neither as reading nor as writing.
     trims: bool,
     pub tally: Tally,
-    /// Whether its target stopped to answer.
+    /// Whether its target stopped answering.
     pub is_lost: bool,
 }
 
-impl Driven {
-    /// What it did, for the record.
+impl LaneOutcome {
+    /// The lane's part of the record.
     pub(crate) fn record(&self) -> LaneRecord {
         let Self { role, cpu, tally, trims, .. } = self;
         let trims = *trims && *role == LaneRole::Own;
@@ -63,7 +63,7 @@ fn side(bytes: u64, latency: &Latency) -> LaneSide {
     }
 }
 
-/// How a lane ended; its engine comes along, so that closing it is not in the account.
+/// How a lane ended; it hands its engine back, so that closing the engine is not accounted.
 type Ended = (Option<Lane>, Result<Tally, MeasureError>);
 
 /// Whether the windows may open.
@@ -71,7 +71,7 @@ type Ended = (Option<Lane>, Result<Tally, MeasureError>);
 enum Gate {
     Closed,
     Open,
-    /// The run is off.
+    /// They never open: the run is cancelled.
     Locked,
 }
 
@@ -81,12 +81,12 @@ struct Shared {
     changed: Condvar,
     /// Ends the workload's lanes.
     stop: AtomicBool,
-    /// Ends the readers beside them.
+    /// Ends the background readers.
     over: AtomicBool,
     own_lanes: AtomicUsize,
-    /// Own lanes whose queue has not turned over yet; `None` where windows open with empty queues.
+    /// Own lanes whose queue has not turned over yet; `None` if windows open with empty queues.
     cold_lanes: Option<AtomicUsize>,
-    /// Grows as long as any lane gets answers.
+    /// Grows whenever a lane gets completions.
     progress: AtomicU64,
 }
 
@@ -106,7 +106,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// A lane is ready; gives whether its window may open.
+    /// Reports a lane as ready and waits; returns whether its window may open.
     fn wait_for_gate(&self) -> bool {
         let mut state = self.state();
         state.ready += 1;
@@ -127,7 +127,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until `done`, looks up every now and then, and ends early where `give_up` says so then.
+    /// Waits until `done`; asks `give_up` every [`LOOK`] and returns early if it says so.
     fn wait(&self, done: impl Fn(&State) -> bool, mut give_up: impl FnMut() -> bool) {
         let mut state = self.state();
         while !done(&state) {
@@ -141,16 +141,16 @@ impl Shared {
     }
 }
 
-/// Opens all windows at once and closes the account when the last has closed.
+/// Opens all windows at once and closes the account when the last window has closed.
 ///
 /// # Errors
-/// Where a thread cannot start, a lane fails or panics, or the user stops a lane that does not come back.
+/// If a thread cannot start, a lane fails or panics, or the user stops a lane that does not come back.
 pub(crate) fn drive(
     prepared: Prepared,
     run: &Run,
     account: &mut dyn Account,
     stop: &AtomicBool,
-) -> Result<(Vec<Driven>, Spent), MeasureError> {
+) -> Result<(Vec<LaneOutcome>, Spent), MeasureError> {
     let Prepared { lanes, flush, silence, warms_up, .. } = prepared;
     let terms = Terms {
         runtime: run.runtime,
@@ -165,7 +165,7 @@ pub(crate) fn drive(
         changed: Condvar::new(),
         stop: AtomicBool::new(stop.load(Ordering::Relaxed)),
         over: AtomicBool::new(false),
-        // Readers beside the workload read as long as it lasts.
+        // Background readers are not counted: they read until the workload's lanes end.
         own_lanes: AtomicUsize::new(own_lanes),
         cold_lanes: warms_up.then(|| AtomicUsize::new(own_lanes)),
         progress: AtomicU64::new(0),
@@ -176,7 +176,7 @@ pub(crate) fn drive(
     let mut stopping = Stopping::new(&shared, stop);
     shared.wait(|state| state.ready + has_ended(state) >= count, || stopping.is_overdue());
     if shared.state().ready < count {
-        // Under one lock: a lane that the locked gate sends home must not speak before the one that failed.
+        // Hold one lock throughout: a lane that the locked gate turns away must not report before the one that failed.
         let mut state = shared.state();
         state.gate = Gate::Locked;
         let failed = state.ended.iter_mut().filter_map(Option::take).find_map(|(_, outcome)| outcome.err());
@@ -198,13 +198,13 @@ pub(crate) fn drive(
     let trims = run.workload.rw.trims();
     let ended: Vec<Option<Ended>> = shared.state().ended.iter_mut().map(Option::take).collect();
     let driven = identities.into_iter().zip(ended).map(|((role, cpu, depth), ended)| match ended {
-        Some((_, outcome)) => Ok(Driven { role, cpu, trims, tally: outcome?, is_lost: false }),
-        None => Ok(Driven { role, cpu, trims, tally: unanswered(run.runtime, depth), is_lost: true }),
+        Some((_, outcome)) => Ok(LaneOutcome { role, cpu, trims, tally: outcome?, is_lost: false }),
+        None => Ok(LaneOutcome { role, cpu, trims, tally: unanswered(run.runtime, depth), is_lost: true }),
     });
     Ok((driven.collect::<Result<Vec<_>, MeasureError>>()?, spent))
 }
 
-/// Starts a thread for each lane; where one cannot start, those before it end again.
+/// Starts a thread for each lane; if one cannot start, those before it end.
 fn start(shared: &Arc<Shared>, lanes: Vec<Lane>, run: &Run, terms: Terms) -> Result<(), MeasureError> {
     let count = lanes.len();
     halfpower_os::address_space::admits_threads(count).map_err(|what| MeasureError::Thread { what })?;
@@ -215,10 +215,10 @@ fn start(shared: &Arc<Shared>, lanes: Vec<Lane>, run: &Run, terms: Terms) -> Res
             let outcome = catch_unwind(AssertUnwindSafe(|| drive_lane(&mut lane, index, &run, terms, &shared_here)));
             let ended = match outcome {
                 Ok(outcome) => (Some(lane), outcome),
-                // What a panic leaves of an engine is in no state to be closed.
+                // After a panic the engine may be in a state that cannot be closed.
                 Err(panic) => {
                     std::mem::forget(lane);
-                    (None, Err(MeasureError::Thread { what: format!("panicked: {}", said_by(&*panic)) }))
+                    (None, Err(MeasureError::Thread { what: format!("panicked: {}", panic_message(&*panic)) }))
                 }
             };
             shared_here.end(index, role, ended);
@@ -235,7 +235,7 @@ fn start(shared: &Arc<Shared>, lanes: Vec<Lane>, run: &Run, terms: Terms) -> Res
     Ok(())
 }
 
-/// One lane from its thread's start to the end of its window.
+/// Drives one lane, from the start of its thread to the end of its window.
 fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &Shared) -> Result<Tally, MeasureError> {
     let (workload, terms, stop): (Workload, Terms, &AtomicBool) = match lane.role {
         LaneRole::Own => (run.workload, terms, &shared.stop),
@@ -245,7 +245,7 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     let pinned = lane.cpu.map_or(Ok(()), processor::pin_this_thread);
     pinned.map_err(|error| EngineError::Call { call: "sched_setaffinity", error })?;
     lane.engine.settle()?;
-    // Made here, in memory of this thread's own: lanes that share cache lines slow each other down.
+    // Allocate here, in this thread's memory: lanes that share cache lines slow each other down.
     let offsets = Offsets::new(&workload, &lane.range, lane.once, seed);
     let schedule = workload.rate.map(|arrival| Schedule::new(arrival, seed));
     if schedule.is_some() || terms.pauses.thinktime > Nanos(0) {
@@ -262,18 +262,18 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     Ok(Tally { waited_ns: processor::waited_by_this_thread_ns().saturating_sub(waited_ns), ..tally })
 }
 
-/// What a panic said.
-fn said_by(panic: &(dyn Any + Send)) -> String {
+/// The message of a panic.
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_string());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_string())
 }
 
-/// The tally of a lane that did not come back: all that it had in flight is unanswered, the rest is not known.
+/// The tally of a lane that hangs: all its requests in flight count as unanswered, the rest is unknown.
 fn unanswered(runtime: Nanos, depth: u32) -> Tally {
     Tally { end: runtime, errors: vec![(Errno::UNANSWERED, u64::from(depth))], step_ns: 1_000_000, ..Tally::default() }
 }
 
-/// The user's wish to stop, handed on to the lanes.
+/// Passes the user's wish to stop on to the lanes.
 struct Stopping<'a> {
     shared: &'a Shared,
     stop: &'a AtomicBool,
@@ -285,7 +285,7 @@ impl<'a> Stopping<'a> {
         Self { shared, stop, since: None }
     }
 
-    /// Whether lanes have had time enough to end since.
+    /// Passes the wish on; whether lanes have since had enough time to end.
     fn is_overdue(&mut self) -> bool {
         if !self.stop.load(Ordering::Relaxed) {
             return false;
@@ -296,11 +296,11 @@ impl<'a> Stopping<'a> {
     }
 }
 
-/// Whether a target answers: after the window's end it may be silent for so long.
+/// Watches whether the target answers; after the window's end it may be silent for `silence`.
 struct Watch<'a> {
     shared: &'a Shared,
     silence: Duration,
-    /// The instant of the last answer, at the earliest the window's end.
+    /// The time of the last progress, but never before the window's end.
     last: Instant,
     seen: (u64, u64),
 }
@@ -317,7 +317,8 @@ impl<'a> Watch<'a> {
         if now < self.last {
             return false;
         }
-        // A flush has a single answer, and may be long: what the kernel writes back meanwhile is progress too.
+        // A long flush is one request with one completion: pages that the kernel writes back meanwhile count as
+        // progress too.
         let seen = (self.shared.progress.load(Ordering::Relaxed), halfpower_os::page_cache::written_back_pages());
         if seen != self.seen {
             (self.seen, self.last) = (seen, now);

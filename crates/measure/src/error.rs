@@ -1,4 +1,4 @@
-//! Says why a run could not be measured, in one sentence each: what, where, what to do.
+//! Defines why a run could not be measured: each error says what, where and what to do.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,77 +7,77 @@ use halfpower_engine::EngineError;
 use halfpower_os::OsError;
 use halfpower_spec::{Bytes, Kernel, Workload};
 
-/// A place that cannot be prepared, or a run that is lost.
+/// Why a target cannot be prepared, or a run is lost.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// Somebody asked for an end (SIGINT, SIGTERM): the run in progress is dropped.
+    /// The user asked to stop (SIGINT, SIGTERM): the current run is dropped.
     #[error("interrupted")]
     Interrupted,
-    /// The engine cannot go on.
+    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The file server, or the way to it, refused something.
+    /// A file server, or the connection to it, failed.
     #[error(transparent)]
     Share(#[from] halfpower_share::ShareError),
-    /// The operating system refused something about the target.
+    /// A system call on the target failed.
     #[error(transparent)]
     Os(halfpower_os::OsError),
-    /// The target is not what it would have to be.
+    /// The target cannot be used as asked.
     #[error("{}: {what}", path.display())]
     Target {
-        /// Where.
+        /// The target's path.
         path: PathBuf,
         /// What is wrong and what to do.
         what: String,
     },
-    /// A workload that this target cannot be asked.
+    /// A block size that direct I/O on this target cannot take.
     #[error(
         "--bs {bs} does not fit direct I/O on this target: block sizes must be a multiple of {unit}; \
          choose such a one, or measure buffered with --cache both"
     )]
     Unaligned {
-        /// What was asked.
+        /// What the user asked for.
         bs: Bytes,
-        /// What it must be a multiple of.
+        /// The unit of direct I/O on this target.
         unit: Bytes,
     },
-    /// A block that the target is too small for.
+    /// The target is too small for the workload.
     #[error(
         "`{workload}` needs {needed} and the target holds {span}: \
          choose a smaller --bs or fewer --threads, or a larger --size"
     )]
     TooSmall {
-        /// What was asked.
+        /// What the user asked for.
         workload: Box<Workload>,
-        /// Bytes that its threads need at least.
+        /// Bytes that its threads need.
         needed: Bytes,
-        /// Bytes there are.
+        /// Bytes that it can reach.
         span: Bytes,
     },
-    /// A memory kernel that cannot be run so.
+    /// A memory kernel that cannot run with these settings.
     #[error("--kernel {kernel} {what}")]
     Kernel {
-        /// Which.
+        /// The kernel.
         kernel: Kernel,
         /// Why, and what to do.
         what: &'static str,
     },
-    /// Settings that do not go together, or that this target has no use for.
+    /// Settings that do not fit together, or that this target does not support.
     #[error("{what}")]
     Unfit {
         /// Which, why, and what to do.
         what: String,
     },
-    /// A simulated machine that cannot be built, or lacks what is asked of it.
+    /// A simulated system that cannot be built, or lacks what is asked of it.
     #[error(transparent)]
     System(#[from] halfpower_model::SystemError),
-    /// A thread of the measurement could not be started, or did not come to its end.
+    /// A measuring thread could not be started, or panicked.
     #[error("a measuring thread {what}")]
     Thread {
-        /// What became of it.
+        /// What happened to it.
         what: String,
     },
-    /// What another process that makes the runs too came upon, or the way to it.
+    /// An error in another process that makes the same run, or on the way to it.
     #[error("{what}")]
     Elsewhere {
         /// Which, where, and what to do.
@@ -89,7 +89,8 @@ pub enum MeasureError {
 }
 
 impl From<OsError> for MeasureError {
-    /// A call that was cut short is only told of where the user has asked for an end.
+    /// A call that a signal cut short (EINTR) becomes [`MeasureError::Interrupted`]: it is reported only if the user
+    /// asked to stop.
     fn from(error: OsError) -> Self {
         match error {
             OsError::Call { error, .. } if error.kind() == io::ErrorKind::Interrupted => Self::Interrupted,

@@ -1,7 +1,8 @@
 //! Measures one run and gives one record.
 //!
-//! A [`TargetBackend`] is where runs happen: it prepares the target, opens engines on it and keeps the processors'
-//! account, for real or in virtual time. The window drives the engines and accounts, knowing neither.
+//! A [`TargetBackend`] is where runs happen: it prepares the target, opens engines on it and accounts for processor
+//! time, in real or virtual time. The window drives the engines and counts what they complete; it does not know which
+//! backend it has.
 
 mod admission;
 mod affinity;
@@ -13,6 +14,7 @@ mod error;
 mod measure_run;
 mod offered_ways;
 mod offsets;
+mod option_answers;
 mod read_back;
 mod real;
 mod schedule;

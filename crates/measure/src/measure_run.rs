@@ -1,7 +1,7 @@
 //! Measures one run, from the prepared target to its record.
 //!
-//! A run and a target enter. Each lane gets a thread; all open their windows together, and the processors'
-//! account spans from before the first submission to after the last reaping.
+//! Each lane gets a thread. All lanes open their windows together. Processor time is accounted from before the first
+//! submission to after the last completion.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,25 +9,25 @@ use halfpower_record::{Cpu, DiscardReason, LaneRecord, LaneRole, Record};
 use halfpower_spec::{EngineName, Pass, Run};
 
 use crate::MeasureError;
-use crate::drive::{Driven, drive};
+use crate::drive::{LaneOutcome, drive};
 use crate::sum::Sum;
 use crate::target_backend::{Prepared, Spent, TargetBackend};
 
 /// Measures one run.
 ///
 /// # Errors
-/// [`MeasureError::Interrupted`] when `stop` was set while it ran; otherwise what kept the run from being
-/// measured. Requests that fail are not errors: they are in the record.
+/// [`MeasureError::Interrupted`] if `stop` was set while it ran; otherwise what kept the run from being measured.
+/// Failed requests are not errors: the record counts them.
 pub fn measure(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
     let record = measure_until_stopped(backend, run, stop)?;
     if stop.load(Ordering::Relaxed) { Err(MeasureError::Interrupted) } else { Ok(record) }
 }
 
-/// Measures one run, or as much of it as there was before `stop` was set: the record then is of a shorter window, and
-/// what was written is not read back.
+/// Measures one run until it ends or `stop` is set; then the record has a shorter window, and written blocks are not
+/// read back.
 ///
 /// # Errors
-/// [`MeasureError::Interrupted`] when `stop` was set before the window opened; otherwise those of [`measure`].
+/// [`MeasureError::Interrupted`] if `stop` was set before the window opened; otherwise as [`measure`].
 pub fn measure_until_stopped(
     backend: &mut dyn TargetBackend,
     run: &Run,
@@ -38,7 +38,7 @@ pub fn measure_until_stopped(
     if given_back == 0 || stop.load(Ordering::Relaxed) || !backend.hand_to_workers() {
         return Ok(first);
     }
-    // Behind a limit each request that is given back was counted against it, and its window gave too little.
+    // A limit such as io.max counts also requests that it gives back, so this window measured too little.
     let second = measure_together(backend, run, stop)?;
     backend.note(
         "the kernel gave requests back that it could not take at once (EAGAIN), as behind a control group's io.max: since \
@@ -50,7 +50,7 @@ pub fn measure_until_stopped(
     Ok(Record { spent_ns: first.spent_ns + second.spent_ns, discarded, resubmitted_ios, ..second })
 }
 
-/// One window of a run, by all that make it.
+/// Measures one window of a run together with all processes that make it; repeats it if the backend asks for that.
 fn measure_together(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
     loop {
         let own = backend.share_out(run)?;
@@ -61,15 +61,15 @@ fn measure_together(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBoo
     }
 }
 
-/// Measures what [`TargetBackend::share_out`] gave: this process's own part of a run, all of it where it is alone.
+/// Measures this process's part of a run, as [`TargetBackend::share_out`] returned it: the whole run if it is alone.
 ///
 /// # Errors
 /// As [`measure_until_stopped`].
 pub fn measure_own_part(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
-    // Only a run with the soaker is ever tried again.
+    // Needed only for the soaker's pass, the only one that is tried again.
     let threads = if run.pass == Pass::Soaker { halfpower_os::trace::own_threads().len() } else { 0 };
     match measure_in_pass(backend, run, run.pass, stop) {
-        // The soaker's threads may be those that are too many: its cost is then known from below alone.
+        // The soaker's threads may be one too many: measure without them, which gives a lower bound of the cost.
         Err(MeasureError::Thread { what }) if run.pass == Pass::Soaker => {
             backend.note(&format!("costs are known from below alone: beside the soaker a measuring thread {what}"));
             halfpower_os::processor::await_threads(threads);
@@ -79,7 +79,7 @@ pub fn measure_own_part(backend: &mut dyn TargetBackend, run: &Run, stop: &Atomi
     }
 }
 
-/// The record of a run with an account of this pass, which may be another than the run's own.
+/// Measures a run with the account of this pass, which may differ from the run's own.
 fn measure_in_pass(
     backend: &mut dyn TargetBackend,
     run: &Run,
@@ -94,12 +94,13 @@ fn measure_in_pass(
     let Prepared { engine, cached_bytes, buffer_segments, span_bytes, spread_bytes, .. } = prepared;
     let (driven, spent) = drive(prepared, run, account.as_mut(), stop)?;
     spent.notes.iter().for_each(|note| backend.note(note));
-    let (own, beside): (Vec<Driven>, Vec<Driven>) = driven.into_iter().partition(|lane| lane.role == LaneRole::Own);
+    let (own, beside): (Vec<LaneOutcome>, Vec<LaneOutcome>) =
+        driven.into_iter().partition(|lane| lane.role == LaneRole::Own);
     let mut sum = Sum::of(&own);
-    add_odd(&mut sum, &beside, &spent);
-    let lanes: Vec<LaneRecord> = own.iter().chain(&beside).map(Driven::record).chain(spent.beside).collect();
+    add_background_errors(&mut sum, &beside, &spent);
+    let lanes: Vec<LaneRecord> = own.iter().chain(&beside).map(LaneOutcome::record).chain(spent.beside).collect();
     let submitted = sum.submitted_ios() + of_random_readers(&lanes);
-    // A target that does not answer is not asked again.
+    // Reading back from a target that has stopped answering would hang.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
         sum.add_found(backend.read_back(run, stop)?);
     }
@@ -141,18 +142,23 @@ fn measure_in_pass(
     })
 }
 
-/// Counts what went wrong beside the workload.
-fn add_odd(sum: &mut Sum, beside: &[Driven], spent: &Spent) {
-    beside.iter().for_each(|lane| sum.add_odd(lane.tally.errors.iter().copied(), lane.tally.short_transfers));
-    sum.add_odd(spent.beside_errors.iter().map(|(errno, count)| (*errno, *count)), spent.beside_short_transfers);
+/// Adds the errors and short transfers of background readers to the sum.
+fn add_background_errors(sum: &mut Sum, beside: &[LaneOutcome], spent: &Spent) {
+    beside
+        .iter()
+        .for_each(|lane| sum.add_background_errors(lane.tally.errors.iter().copied(), lane.tally.short_transfers));
+    sum.add_background_errors(
+        spent.beside_errors.iter().map(|(errno, count)| (*errno, *count)),
+        spent.beside_short_transfers,
+    );
 }
 
-/// Time that threads waited for a processor; in virtual time nobody waits for a real one.
-fn waited_ns(engine: EngineName, lanes: &[Driven]) -> u64 {
+/// Time that threads waited for a processor, in nanoseconds; 0 in virtual time.
+fn waited_ns(engine: EngineName, lanes: &[LaneOutcome]) -> u64 {
     if engine == EngineName::Simulated { 0 } else { lanes.iter().map(|lane| lane.tally.waited_ns).sum() }
 }
 
-/// Requests of random readers beside the workload.
+/// Number of requests of the background readers.
 fn of_random_readers(lanes: &[LaneRecord]) -> u64 {
     lanes.iter().filter(|lane| lane.role == LaneRole::Random).map(|lane| lane.ios).sum()
 }

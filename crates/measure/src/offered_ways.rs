@@ -1,4 +1,4 @@
-//! Measures at the far end: runs on a folder of this machine and through a share of it, which another halfpower asks for.
+//! Measures for a halfpower on another machine: on a folder of this machine, or through the share that serves it.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -11,30 +11,30 @@ use halfpower_witness::Ways;
 use crate::real::{RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE};
 use crate::{MeasureError, TargetBackend, measure};
 
-/// How long laying out a file may take; it ends up smaller then. Whoever asks waits no longer than twice that.
+/// Time limit of laying out a file, which ends up smaller then. The client waits at most twice that.
 const LAYOUT: Nanos = Nanos(60_000_000_000);
 
-/// What a witness offers beside looking; both ways may be missing.
+/// The ways by which a witness can measure; either or both may be missing.
 pub struct OfferedWays {
     local: Option<PathBuf>,
     share: Option<(ShareAddress, Access)>,
-    /// Those that were asked for, each with a file of this size.
+    /// The ways opened so far, each with the size of its file.
     open: Vec<(Way, Bytes, Box<dyn TargetBackend>)>,
 }
 
 impl OfferedWays {
-    /// The folder that a share serves, and the share with how it is entered; nothing is opened yet.
+    /// Offers the folder that a share serves, and the share with the credentials for it; opens nothing yet.
     pub fn new(local: Option<PathBuf>, share: Option<(ShareAddress, Access)>) -> Self {
         Self { local, share, open: Vec::new() }
     }
 
-    /// The target of a way with a file of this size, which is laid out the first time.
+    /// The target of a way with a file of this size; lays the file out the first time.
     fn target(&mut self, way: Way, size: Bytes, seed: u64) -> Result<&mut dyn TargetBackend, MeasureError> {
         let targets = &mut self.open;
         let place = match targets.iter().position(|(open, of, _)| (*open, *of) == (way, size)) {
             Some(place) => place,
             None => {
-                // A file of another size has had its time.
+                // A file of another size is not needed any more.
                 targets.retain(|(open, ..)| *open != way);
                 let mut target = open(self.local.as_ref(), self.share.as_ref(), way, &wanted(size, seed))?;
                 target.make_ready(None, &AtomicBool::new(false))?;
@@ -69,7 +69,7 @@ fn open(
 ) -> Result<Box<dyn TargetBackend>, MeasureError> {
     let what = format!("this witness measures nothing by the way {way}");
     match (way, local, share) {
-        // A file or a device there is somebody's.
+        // A file or a device may hold somebody's data.
         (Way::Local, Some(folder), _) if !folder.is_dir() => {
             let what = "--local takes the folder that the share serves".to_string();
             Err(MeasureError::Target { path: folder.clone(), what })

@@ -1,4 +1,4 @@
-//! Gives the offset of each request: sequential or random, for ever or each block once.
+//! Gives the offset of each request: sequential or random, without end or each block once.
 
 use std::ops::Range;
 
@@ -15,21 +15,21 @@ use crate::skewed_blocks::{DrawnBlocks, scatter};
 pub(crate) struct Offsets {
     order: Order,
     blocks: u64,
-    /// Blocks left to give; `u64::MAX` has no end within a lifetime.
+    /// Blocks left to give; `u64::MAX` means without end.
     left: u64,
     shape: Shape,
-    /// `None` gives every request the length of a block.
+    /// `None` means that every request has the length of a block.
     sizes: Option<DrawnSizes>,
-    /// `Some` writes each block that was trimmed.
+    /// `Some` means that each trimmed block is written next.
     rewrites: Option<Rewrites>,
     random: Xoshiro256PlusPlus,
 }
 
-/// What each slot trimmed last and has still to write.
+/// For each slot, the trim whose block it has to write next.
 #[derive(Default)]
 struct Rewrites {
     of_slot: Vec<Option<Request>>,
-    /// Slots that begin with another block.
+    /// Slots that go on to another block; kept to reuse its memory.
     fresh: Vec<u32>,
 }
 
@@ -41,18 +41,18 @@ enum Order {
     Permuted(Permutation),
 }
 
-/// Sequential streams that take turns, each in a part of its own; all of them are equally far.
+/// Sequential streams that take turns, each in its own part of the range; all advance equally.
 struct Streams {
     count: u64,
-    /// Blocks of each part.
+    /// Number of blocks in each part.
     part: u64,
-    /// Whose turn it is.
+    /// The stream whose turn it is.
     turn: u64,
-    /// Blocks that it has given, since it began at the first.
+    /// The next block within its part.
     given: u64,
 }
 
-/// A full-period congruential sequence over the next power of two: every block once, in no order.
+/// A full-period congruential sequence over the next power of two: every block once, in pseudo-random order.
 struct Permutation {
     state: u64,
     multiplier: u64,
@@ -71,21 +71,22 @@ struct Shape {
 #[derive(Clone, Copy)]
 enum Operations {
     All(Operation),
-    /// Reads among 2^32 requests; the rest are writes.
+    /// Number of reads among 2^32 requests; the rest are writes.
     Mixed {
         read_share: u64,
     },
 }
 
 impl Offsets {
-    /// Offsets for `workload` within `range`, which holds at least one block; `once` ends after each block.
+    /// Offsets for `workload` within `range`, which must hold at least one block for each stream; with `once`, each
+    /// block is given once.
     pub(crate) fn new(workload: &Workload, range: &Range<u64>, once: bool, seed: u64) -> Self {
         let (largest, bssplit) = (workload.bs.0, workload.options.bssplit);
         let length = range.end.saturating_sub(range.start);
-        // Requests of several sizes begin at multiples of the smallest, as fio's do, but where no byte may come twice.
+        // As in fio, requests of several sizes begin at multiples of the smallest, except if each byte is used once.
         let block_bytes = bssplit.filter(|_| !once).map_or(largest, |sizes| sizes.smallest().0);
         let streams = u64::from(workload.options.streams.max(1));
-        // What is left over when each stream has its part belongs to none.
+        // Blocks that do not divide evenly among the streams are left out.
         let part = (length.saturating_sub(largest - block_bytes)) / block_bytes / streams;
         let blocks = part * streams;
         assert!(blocks > 0, "a lane's range holds at least one block for each stream");
@@ -94,7 +95,7 @@ impl Offsets {
             (Pattern::Sequential, _) if streams > 1 => {
                 Order::Streams(Streams { count: streams, part, turn: 0, given: 0 })
             }
-            // Round from the last block to the first and on.
+            // From the last block on to the first and so on.
             (Pattern::Sequential, _) if workload.options.layout == Layout::LastFirst => {
                 Order::Sequential { next: blocks - 1 }
             }
@@ -113,29 +114,28 @@ impl Offsets {
         };
         let shape = Shape { first: range.start, block_bytes: block_bytes as u32, operations };
         let sizes = bssplit.map(|sizes| DrawnSizes::new(sizes, workload.rw.pattern(), range, once));
-        // Sequential requests of several sizes follow each other: the range ends them, not a number of blocks.
+        // Sequential requests of several sizes end with the range, not after a number of blocks.
         let counts = once && !(bssplit.is_some() && workload.rw.pattern() == Pattern::Sequential);
         let rewrites = (workload.rw == Rw::Trimwrite).then(|| Rewrites::new(workload.iodepth));
         Self { order, blocks, left: if counts { blocks } else { u64::MAX }, shape, sizes, rewrites, random }
     }
 
-    /// What every request asks for, in bytes; `None` where they differ.
+    /// Size of every request, in bytes; `None` if sizes differ.
     pub(crate) fn one_length(&self) -> Option<u32> {
         self.sizes.is_none().then_some(self.shape.block_bytes)
     }
 
-    /// Whether every block was given.
+    /// Whether all blocks have been given.
     pub(crate) fn ended(&self) -> bool {
         self.left == 0
     }
 
-    /// The operation whose requests are counted apart from the others.
+    /// The operation whose requests are counted separately.
     pub(crate) fn apart(&self) -> Operation {
         if self.rewrites.is_some() { Operation::Trim } else { Operation::Read }
     }
 
-    /// Takes at most `most` slots from `free` and appends a request for each to `batch`: for all of them, or for as many
-    /// as there are blocks left.
+    /// Takes up to `most` slots from `free` and appends a request for each to `batch`; fewer if fewer blocks are left.
     #[inline]
     pub(crate) fn fill_at_most(&mut self, most: usize, free: &mut Vec<u32>, batch: &mut Vec<Request>) {
         match self.rewrites.take() {
@@ -154,9 +154,9 @@ impl Offsets {
         let left = free.len() - count as usize;
         let slots = &free[left..];
         let (blocks, shape, before) = (self.blocks, self.shape, batch.len());
-        // Copies, which stay in registers through the batch.
+        // A copy stays in registers through the batch.
         let mut random = self.random.clone();
-        // Which order it is, is asked once a batch and not for each request.
+        // Match on the order once per batch, not for each request.
         match &mut self.order {
             Order::Sequential { next } => {
                 let mut block = *next;
@@ -194,7 +194,8 @@ impl Rewrites {
         Self { of_slot: vec![None; depth as usize], fresh: Vec::with_capacity(depth as usize) }
     }
 
-    /// A slot is free again when its trim is done: then it writes the same block, and nothing overtakes that.
+    /// A slot is free again when its trim is done; its next request writes the same block, so the write cannot overtake
+    /// the trim.
     fn fill(
         &mut self,
         most: usize,
@@ -272,7 +273,7 @@ impl Permutation {
     fn next_below(&mut self, blocks: u64) -> u64 {
         loop {
             self.state = self.state.wrapping_mul(self.multiplier).wrapping_add(self.increment) & self.mask;
-            // The low bits of such a sequence are regular; a fixed mix of all bits hides that.
+            // The low bits of such a sequence follow a short cycle; mixing all bits hides it.
             let block = scatter(self.state, self.mask);
             if block < blocks {
                 return block;
@@ -369,7 +370,7 @@ mod tests {
         for block in blocks(&mut offsets(Rw::Randwrite, 10, false), 10_000) {
             counts[block as usize] += 1;
         }
-        // Chi-square with 9 degrees of freedom; 33 is passed once in 10,000 seeds, and the seed is fixed.
+        // Chi-square with 9 degrees of freedom exceeds 33 for one seed in 10,000; the seed is fixed.
         let chi: f64 = counts.iter().map(|n| (f64::from(*n) - 1000.0).powi(2) / 1000.0).sum();
         assert!(chi < 33.0, "{chi} {counts:?}");
     }

@@ -1,4 +1,4 @@
-//! Reads back blocks that a run has written, and says which workloads can be verified.
+//! Reads back blocks that a run has written, and checks whether a workload can be verified.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,10 +8,10 @@ use halfpower_spec::{Bytes, Workload};
 
 use crate::MeasureError;
 
-/// Part of the machine's memory that ledgers may take: one in so many.
+/// Ledgers may take one part in this many of the machine's memory.
 const MEMORY_PART: u64 = 4;
 
-/// Whether `workload` can be verified on lanes of `span_bytes` each.
+/// Checks that `workload` can be verified on `lanes` lanes of `span_bytes` each.
 ///
 /// # Errors
 /// Why not.
@@ -30,11 +30,11 @@ pub(crate) fn admit(workload: &Workload, lanes: usize, span_bytes: u64, memory_b
     }
 }
 
-/// Reads back every block of `bs` bytes, from `from` on, that was written since it was last read back; gives what was
-/// wrong, by kind.
+/// Reads back every block of `bs` bytes in `from..end` that was written since it was last read back. Returns the number
+/// of bad blocks, by kind of error.
 ///
 /// # Errors
-/// Where the engine cannot go on, or `stop` was set.
+/// If the engine cannot go on, or `stop` was set.
 pub(crate) fn read_back(
     engine: &mut dyn Engine,
     ledger: &Ledger,

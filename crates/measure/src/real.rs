@@ -1,9 +1,9 @@
 //! Runs on a real target, in real time.
 //!
-//! A folder, a file or a device enters, or several of them that make one target. `members` checks what may be done with
-//! each, `layout` lays out our own files, `page_cache` empties or fills the cache before a run, `lanes` opens engines,
-//! `verification` remembers what was written, and `target` puts these together. `share_target` does the same for a share on
-//! a file server.
+//! A target is a folder, a file, a device or several of these. `member` opens each and refuses what must not be done
+//! with it, `layout` lays out our own files, `page_cache` empties or fills the cache before a run, `lanes` opens
+//! engines, `verification` keeps track of what was written, and `target` puts these together. `share_target` does the
+//! same for a share on a file server.
 
 mod account;
 mod admits;

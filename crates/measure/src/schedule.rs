@@ -1,4 +1,4 @@
-//! Gives the instants at which the requests of an open loop come.
+//! Computes the times at which the requests of an open loop arrive.
 
 use halfpower_spec::{Arrival, Arrivals, Nanos};
 use rand::Rng;
@@ -7,35 +7,35 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 /// The stream of arrivals of one lane, from its first submission on.
 pub(crate) struct Schedule {
-    /// The next arrival, in nanoseconds from the start; with fractions, so that no rate drifts.
+    /// The next arrival, in nanoseconds from the start; a fraction, so that rounding does not add up.
     next_ns: f64,
     mean_gap_ns: f64,
     arrivals: Arrivals,
     random: Xoshiro256PlusPlus,
     start: Nanos,
-    /// Arrivals taken so far.
+    /// Number of arrivals taken so far.
     pub taken: u64,
 }
 
 impl Schedule {
     pub(crate) fn new(arrival: Arrival, seed: u64) -> Self {
         let mean_gap_ns = 1e9 / arrival.iops as f64;
-        // The offsets draw from the seed itself.
+        // Offsets use the seed itself, so arrivals need another one.
         let random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x6172_7269_7661_6c73);
         Self { next_ns: 0.0, mean_gap_ns, arrivals: arrival.arrivals, random, start: Nanos(0), taken: 0 }
     }
 
-    /// Counts from `start` on.
+    /// Starts the schedule at `start`.
     pub(crate) fn begin(&mut self, start: Nanos) {
         self.start = start;
     }
 
-    /// When the next request should come.
+    /// When the next request should be submitted.
     pub(crate) fn next(&self) -> Nanos {
         Nanos(self.start.0 + self.next_ns as u64)
     }
 
-    /// Takes the arrivals up to `now`, at most `most`, into `intended`.
+    /// Replaces `intended` with the arrivals due up to `now`, at most `most`.
     pub(crate) fn take_due(&mut self, now: Nanos, most: usize, intended: &mut Vec<Nanos>) {
         intended.clear();
         while intended.len() < most && self.next() <= now {
@@ -45,7 +45,7 @@ impl Schedule {
         self.taken += intended.len() as u64;
     }
 
-    /// Arrivals due up to `now` that nobody has taken; they are taken by that.
+    /// Removes the arrivals due up to `now` that were not taken; returns their number.
     pub(crate) fn overdue(&mut self, now: Nanos) -> u64 {
         let mut count = 0;
         while self.next() <= now {
@@ -58,7 +58,7 @@ impl Schedule {
     fn advance(&mut self) {
         self.next_ns += match self.arrivals {
             Arrivals::Fixed => self.mean_gap_ns,
-            // The inverse of the exponential distribution at a uniform number above 0.
+            // The inverse of the exponential distribution function at a uniform number above 0.
             Arrivals::Poisson => {
                 let uniform = ((self.random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
                 -uniform.ln() * self.mean_gap_ns

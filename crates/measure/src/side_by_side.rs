@@ -1,11 +1,11 @@
-//! Adds up what several paths side by side let through.
+//! Adds up the peaks of several parallel paths.
 
 use std::collections::BTreeSet;
 
 use halfpower_record::{HostPlace, Level};
 use halfpower_spec::Rate;
 
-/// A level with the peaks of the same level of all paths added up, where all are known; `what` says what they are, such
+/// A level with the peaks of the same level of all paths added up, if all are known. `what` describes the paths, such
 /// as `members side by side`.
 pub(crate) fn level(level: &Level, paths: &[&[Level]], what: &str) -> Level {
     if paths.len() < 2 {
@@ -24,7 +24,7 @@ pub(crate) fn level(level: &Level, paths: &[&[Level]], what: &str) -> Level {
     Level { pap, attainable, pap_iops, member_paps, member_pap_iops, source, ..level.clone() }
 }
 
-/// The same figure of each path's level of that name; empty where one of them does not know it.
+/// The same figure from each path's level of that name; empty if it is missing on one path.
 fn peaks(level: &Level, paths: &[&[Level]], of: fn(&Level) -> Option<f64>) -> Vec<f64> {
     let same = |path: &&[Level]| {
         path.iter().find(|other| other.name == level.name && other.direction == level.direction).and_then(of)
@@ -32,8 +32,8 @@ fn peaks(level: &Level, paths: &[&[Level]], of: fn(&Level) -> Option<f64>) -> Ve
     paths.iter().map(same).collect::<Option<Vec<f64>>>().unwrap_or_default()
 }
 
-/// The levels of the path of many hosts at once: each host brings its own, but a device that several processes of one
-/// computer use counts once. Of each process by itself, `member_paps` has the peaks, in the order of the ranks.
+/// The levels of the combined path of many hosts. Peaks of all hosts add up, but a device that several processes of one
+/// computer share counts once. `member_paps` holds the peak of each process, in the order of ranks.
 pub fn of_hosts(places: &[(HostPlace, Vec<Level>)]) -> Vec<Level> {
     let mut known = BTreeSet::new();
     let is_new = |place: &HostPlace| {

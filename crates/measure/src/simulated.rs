@@ -1,6 +1,6 @@
 //! Runs on a simulated path, in virtual time.
 //!
-//! What is simulated is a `Subject`: a disk of constants, a machine made of parts, or a device as a study saw it.
+//! A simulated path is a `Subject`: a disk of constants, a machine made of parts, or a device fitted to a study.
 
 mod disk;
 mod each;

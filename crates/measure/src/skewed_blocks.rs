@@ -1,27 +1,27 @@
-//! Draws blocks of which some come more often than others.
+//! Draws blocks from a skewed distribution, in which some come more often than others.
 //!
-//! A rank is drawn from the distribution, and each rank has a block of its own anywhere in the target, the same for every
-//! lane: hot blocks are not neighbours.
+//! A rank is drawn from the distribution. Each rank is mapped to its own block somewhere in the target, the same for
+//! every lane, so that hot blocks are not neighbours.
 
 use halfpower_spec::RandomDistribution;
 use rand::Rng;
 use rand_distr::{Distribution, Zipf};
 
-/// Where the ranks lie among the blocks: any odd number would do.
+/// Added to each rank before it is scattered, so that rank 0 is not block 0; the value is arbitrary.
 const SHIFT: u64 = 0x51ed_270b_7f3a_c5d1;
 
-/// Blocks that are drawn before a window opens; a window that asks for more gets them again in the same order.
+/// Number of blocks drawn before a window opens; a longer window repeats them in the same order.
 const DRAWN: usize = 1 << 20;
 
-/// A stream of blocks, some more often than others, drawn before anybody waits for them: a draw takes longer than all else
-/// that a request costs the window.
+/// A stream of blocks from a skewed distribution. They are drawn in advance, because a draw takes longer than
+/// everything else that the window does for a request.
 pub(crate) struct DrawnBlocks {
     blocks: Box<[u64]>,
     next: usize,
 }
 
 impl DrawnBlocks {
-    /// Of so many blocks, at least one; `None` where each comes as often as any other.
+    /// Draws from a distribution over `blocks` blocks, at least one; `None` if it is even.
     pub(crate) fn new(distribution: RandomDistribution, blocks: u64, random: &mut impl Rng) -> Option<Self> {
         let skewed = SkewedBlocks::new(distribution, blocks)?;
         Some(Self { blocks: (0..DRAWN).map(|_| skewed.draw(random)).collect(), next: 0 })
@@ -50,7 +50,7 @@ enum Ranks {
 }
 
 impl SkewedBlocks {
-    /// Of so many blocks, at least one; `None` where each comes as often as any other.
+    /// A distribution over `blocks` blocks, at least one; `None` if it is even.
     fn new(distribution: RandomDistribution, blocks: u64) -> Option<Self> {
         let parameter = distribution.parameter();
         let ranks = match distribution {
@@ -73,7 +73,7 @@ impl SkewedBlocks {
         self.block_of(rank.min(self.blocks - 1))
     }
 
-    /// The block of a rank: a bijection, which goes on from values beyond the last block until it comes to one within.
+    /// The block of a rank: a bijection that is repeated until its value is below the number of blocks.
     fn block_of(&self, rank: u64) -> u64 {
         let mut block = rank;
         loop {
@@ -85,7 +85,7 @@ impl SkewedBlocks {
     }
 }
 
-/// A bijection of the values up to `mask` (all ones): an odd multiplication and a shifted exclusive or.
+/// A bijection of the values up to `mask` (all ones): a multiplication by an odd number and a xorshift.
 #[inline]
 pub(crate) fn scatter(state: u64, mask: u64) -> u64 {
     let half = (mask.count_ones() / 2).max(1);

@@ -1,4 +1,4 @@
-//! Adds up what the lanes of a workload did.
+//! Adds up the tallies of the lanes of a workload.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use halfpower_engine::Errno;
 use halfpower_record::{ByDirection, Latency, Series, Trims};
 use halfpower_spec::Rw;
 
-use crate::drive::Driven;
+use crate::drive::LaneOutcome;
 
 /// All lanes of a workload together.
 pub(crate) struct Sum {
@@ -21,22 +21,22 @@ pub(crate) struct Sum {
     pub resubmitted_ios: u64,
     pub errors: BTreeMap<String, u64>,
     pub latency: Latency,
-    /// Of `bytes`, those that were read; latencies of reads and of writes.
+    /// How many of `bytes` were read, and the latencies of reads and of writes.
     pub by_direction: ByDirection,
-    /// Requests in flight on the average: of each lane over its own window, without its flush, and all together.
+    /// Mean number of requests in flight: the sum over lanes of each one's mean over its own window, without its flush.
     pub depth: f64,
     pub syncs: Latency,
     pub series: Series,
 }
 
 impl Sum {
-    /// Requests that went out, also those that no longer counted.
+    /// Number of submitted requests, including those that ended after the window.
     pub fn submitted_ios(&self) -> u64 {
         self.ios + self.errors.values().sum::<u64>() + self.drained_ios
     }
 
-    /// Of at least one lane.
-    pub(crate) fn of(lanes: &[Driven]) -> Self {
+    /// Adds up at least one lane.
+    pub(crate) fn of(lanes: &[LaneOutcome]) -> Self {
         let tallies = || lanes.iter().map(|lane| &lane.tally);
         let start = tallies().map(|tally| tally.start).min().expect("a run has a lane");
         let end = tallies().map(|tally| tally.end).max().expect("a run has a lane");
@@ -73,7 +73,7 @@ impl Sum {
         sum
     }
 
-    /// What a run gave back: all that it did, or what was counted apart from its writes.
+    /// The trims of a run: all its requests, or with `trimwrite` those counted as reads.
     pub(crate) fn trims(&self, rw: Rw) -> Trims {
         let ByDirection { read_bytes, read_latency, write_latency } = &self.by_direction;
         if rw == Rw::Trimwrite {
@@ -84,13 +84,13 @@ impl Sum {
         Trims { ios, bytes, latency, write_latency: Latency::default() }
     }
 
-    /// What went wrong with requests beside the workload.
-    pub(crate) fn add_odd(&mut self, errors: impl Iterator<Item = (Errno, u64)>, short_transfers: u64) {
+    /// Adds errors and short transfers of background readers.
+    pub(crate) fn add_background_errors(&mut self, errors: impl Iterator<Item = (Errno, u64)>, short_transfers: u64) {
         self.add_errors(errors);
         self.short_transfers += short_transfers;
     }
 
-    /// Adds what reading back found wrong, by kind.
+    /// Adds bad blocks that reading back found, by kind of error.
     pub(crate) fn add_found(&mut self, found: BTreeMap<String, u64>) {
         for (kind, count) in found {
             *self.errors.entry(kind).or_default() += count;
@@ -104,7 +104,7 @@ impl Sum {
     }
 }
 
-/// Adds step by step; lanes that closed a step earlier than others end the series there.
+/// Adds step by step; the series ends with the shortest lane.
 fn add_series(sum: &mut Vec<u64>, lane: &[u64]) {
     if sum.is_empty() {
         sum.extend_from_slice(lane);

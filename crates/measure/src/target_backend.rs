@@ -1,4 +1,4 @@
-//! Defines where runs happen: the one interface of real and simulated targets.
+//! Defines the interface of real and simulated targets.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,121 +10,121 @@ use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Workload};
 
 use crate::MeasureError;
 
-/// One submitter: an engine, the depth it is kept at and the part of the target it works on.
+/// One submitter of requests: an engine, its depth, and the part of the target that it works on.
 pub struct Lane {
-    /// How its requests go out.
+    /// Issues its requests.
     pub engine: Box<dyn Engine>,
-    /// Requests it keeps outstanding.
+    /// Number of requests it keeps in flight.
     pub depth: u32,
     /// Bytes of the target that its offsets are drawn from.
     pub range: Range<u64>,
-    /// Whether each block may be visited once only, since a second visit would find it in the page cache.
+    /// Whether each block may be used only once, for example because a second visit would find it in the page cache.
     pub once: bool,
-    /// Whether it is one of the workload's, or reads beside them.
+    /// Whether it carries the workload, or reads in the background.
     pub role: LaneRole,
-    /// The processor that it stays on; `None` is any.
+    /// The processor that it is pinned to; `None` means any.
     pub cpu: Option<usize>,
 }
 
 /// A target made ready for one run.
 pub struct Prepared {
-    /// One lane for each thread.
+    /// The lanes of the workload's threads and of its background readers.
     pub lanes: Vec<Lane>,
     /// The engine that `auto` became.
     pub engine: EngineName,
     /// Bytes that the run works on, of the target or of memory.
     pub span_bytes: u64,
-    /// Bytes of the target over which these lie in pieces; `None` where they are one part.
+    /// Bytes of the target over which these are spread in pieces; `None` if they are contiguous.
     pub spread_bytes: Option<u64>,
-    /// Bytes of the span in the page cache now; `None` where that cannot be told.
+    /// Bytes of the span in the page cache now; `None` if unknown.
     pub cached_bytes: Option<u64>,
-    /// In how many segments of memory the buffer of a direct request lies; `None` where that cannot be told.
+    /// Number of physical memory segments of a direct request's buffer; `None` if unknown.
     pub buffer_segments: Option<f64>,
-    /// Whether the queue turns over once before the window opens.
+    /// Whether each lane turns its queue over once before the window opens.
     pub warms_up: bool,
-    /// Whether the run ends with a flush inside its clock.
+    /// Whether the run ends with a flush that counts in its time.
     pub flush: bool,
-    /// How long the target may be silent beyond the window before the run is given up; `None` in virtual time.
+    /// How long the target may be silent after the window before the run is given up; `None` in virtual time.
     pub silence: Option<Nanos>,
 }
 
-/// The account of one run: of the processors, and of what else its pass looks at.
+/// The account of one run: processor time, and what else its pass observes.
 pub trait Account {
     /// Called right before the first submission.
     ///
     /// # Errors
-    /// Where the run must not begin, since another process that makes it too could not.
+    /// If the run must not begin, because another process that takes part in it failed.
     fn begin(&mut self) -> Result<(), MeasureError>;
-    /// Called right after the last reaping.
+    /// Called right after the last completion.
     fn end(&mut self) -> Spent;
 }
 
-/// What happened between the two ends of an account.
+/// What was spent and observed between the beginning and the end of an account.
 #[derive(Debug, Clone, Default)]
 pub struct Spent {
-    /// What the processors spent.
+    /// Processor time.
     pub cpu: Cpu,
-    /// Who else was there.
+    /// Activity of others on the machine.
     pub noise: Noise,
-    /// What TCP did below the requests, where our own connections took part.
+    /// TCP statistics, if the run used our own connections.
     pub tcp: Option<Box<Tcp>>,
-    /// What the far end spent, where a witness there tells.
+    /// What the far end spent, if a witness there reports it.
     pub far_end: Option<Box<FarEnd>>,
-    /// What was learnt meanwhile, for the environment's notes.
+    /// New notes for the environment.
     pub notes: Vec<String>,
-    /// Where the requests' time went, where that was traced.
+    /// The time that requests spent in each phase, if that was traced.
     pub anatomy: Option<Anatomy>,
-    /// What was read beside the workload inside its engine, and not by a lane.
+    /// Background reads made inside the workload's engine, not by their own lanes.
     pub beside: Option<LaneRecord>,
-    /// Its requests that failed.
+    /// Failed requests among these, by error.
     pub beside_errors: BTreeMap<Errno, u64>,
-    /// Its requests that moved fewer bytes than asked.
+    /// Requests among these that moved fewer bytes than asked.
     pub beside_short_transfers: u64,
 }
 
-/// A target, real or simulated, with everything that is around it.
+/// A target, real or simulated, with its environment.
 pub trait TargetBackend {
-    /// What it is.
+    /// What it is and where it lies.
     fn environment(&self) -> &Environment;
-    /// The same, to add what was learnt of it elsewhere.
+    /// The same, to add what was learnt elsewhere.
     fn environment_mut(&mut self) -> &mut Environment;
-    /// Adds what was learnt of it while runs were made, once.
+    /// Adds a note to the environment, unless it is there already.
     fn note(&mut self, note: &str) {
         let notes = &mut self.environment_mut().notes;
         if !notes.iter().any(|known| known == note) {
             notes.push(note.to_string());
         }
     }
-    /// The kernel gave requests of a run back unserved: from now on its workers, which may wait, are to carry all requests.
-    /// Gives whether that changes anything, so that the run is worth another window.
+    /// Called if the kernel returned requests of a run unserved (EAGAIN): passes all further requests to kernel
+    /// workers, which may wait. Returns whether that changes anything, so that the run is worth repeating.
     fn hand_to_workers(&mut self) -> bool {
         false
     }
     /// Bytes that offsets are drawn from.
     fn span_bytes(&self) -> u64;
-    /// Whether `workload` can be asked of it.
+    /// Checks that it can run `workload`.
     ///
     /// # Errors
     /// A sentence that says why not.
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError>;
-    /// Lays out what has to be there before the first run; `span` asks for exactly the size of an earlier time.
+    /// Lays out what the first run needs; `span` asks for exactly the size of an earlier start.
     ///
     /// # Errors
-    /// Where there is no room, or [`MeasureError::Interrupted`] when `stop` was set.
+    /// If there is no room, or [`MeasureError::Interrupted`] if `stop` was set.
     fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError>;
-    /// Tells the processes that make this run too to begin with it; gives this process's own part of it, or `None` where it
-    /// takes no part. A process that is alone makes all of it.
+    /// Tells the other processes of this run to begin. Returns this process's part of it: all of it if the process is
+    /// alone, `None` if it takes no part.
     ///
     /// # Errors
-    /// Where there are no such processes, or they cannot be told.
+    /// If the processes that the run names do not exist, or cannot be reached.
     fn share_out(&mut self, run: &Run) -> Result<Option<Run>, MeasureError> {
         Ok(Some(*run))
     }
-    /// Puts together what all processes made of a run, `made` by this one (`None` where it took no part); gives `None`
-    /// where the run has to be made again.
+    /// Merges the parts of a run that all processes made. `made` is this one's part, `None` if it took no part. Returns
+    /// `None` if the run must be repeated.
     ///
     /// # Errors
-    /// What kept any of them from making it.
+    /// If any of the processes failed.
     fn put_together(
         &mut self,
         _run: &Run,
@@ -136,28 +136,29 @@ pub trait TargetBackend {
     /// Makes the target ready for a run and opens its engines.
     ///
     /// # Errors
-    /// Where that fails, or [`MeasureError::Interrupted`] when `stop` was set; the run is lost then, the target is not.
+    /// If that fails, or [`MeasureError::Interrupted`] if `stop` was set; the run is then lost, but the target stays
+    /// usable.
     fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError>;
-    /// Reads back what a run that is verified has written, from every copy; gives what was found wrong, by kind.
+    /// Reads back what a verified run has written, from every copy; returns the number of bad blocks, by kind of error.
     ///
     /// # Errors
-    /// Where that cannot be done, or [`MeasureError::Interrupted`] when `stop` was set.
+    /// If that fails, or [`MeasureError::Interrupted`] if `stop` was set.
     fn read_back(&mut self, _run: &Run, _stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
         Ok(BTreeMap::new())
     }
-    /// Starts the account for a run of this pass, which may take a moment for the soaker's baseline.
+    /// Makes the account for a run of this pass; the soaker's pass waits for its baseline here.
     ///
     /// # Errors
-    /// Where the account cannot be had.
+    /// If the soaker or the tracer cannot be started.
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError>;
-    /// What the null engine takes a request at this depth, in nanoseconds.
+    /// Time per request of the null engine at this depth, in nanoseconds.
     fn harness_ns_per_io(&mut self, depth: u32) -> f64;
-    /// What one lane of `workload` takes between two requests where only our own client and loopback stand in the way, in
-    /// nanoseconds; `None` where no client of ours takes part.
+    /// Time per request of one lane of `workload` if only our own client and loopback limit it, in nanoseconds; `None`
+    /// if the target uses no client of ours.
     fn client_ns_per_io(&mut self, _workload: &Workload) -> Option<f64> {
         None
     }
-    /// The target's own clock, in nanoseconds from an instant of its own; what the budget is counted in.
+    /// The target's own clock, in nanoseconds from an arbitrary start; budgets are counted in it.
     fn clock_ns(&self) -> u64;
     /// Unix time in milliseconds; 0 in virtual time.
     fn unix_ms(&self) -> u64;

@@ -11,7 +11,7 @@ mod warm_up;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use halfpower_engine::{Completion, Engine, EngineError, Operation, Request};
+use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
 use halfpower_record::LatencyCounter;
 use halfpower_spec::Nanos;
 
@@ -228,19 +228,19 @@ impl<'a> Window<'a> {
         if now >= self.step_end {
             self.close_steps(now);
         }
-        let mut has_odd = false;
+        let mut has_exceptions = false;
         // Whether lengths differ is asked once a batch and not for each request.
         match (self.one_length, &self.issued) {
             (Some(length), _) => self.free.extend(self.done.iter().map(|completion| {
-                has_odd |= completion.result != Ok(length);
+                has_exceptions |= completion.result != Ok(length);
                 completion.slot
             })),
             (None, issued) => self.free.extend(self.done.iter().map(|completion| {
-                has_odd |= completion.result != Ok(issued[completion.slot as usize].length);
+                has_exceptions |= completion.result != Ok(issued[completion.slot as usize].length);
                 completion.slot
             })),
         }
-        let [lacking, lacking_reads] = if has_odd { self.account_odd(now) } else { [0, 0] };
+        let [lacking, lacking_reads] = if has_exceptions { self.account_exceptions(now) } else { [0, 0] };
         self.account_whole(now);
         self.tally.bytes -= lacking;
         self.tally.read_bytes -= lacking_reads;
@@ -280,12 +280,13 @@ impl<'a> Window<'a> {
     /// Takes failed requests out of the batch; gives the bytes that short transfers lack of what they asked for: of
     /// all, and of reads.
     #[cold]
-    fn account_odd(&mut self, now: Nanos) -> [u64; 2] {
+    fn account_exceptions(&mut self, now: Nanos) -> [u64; 2] {
         let Self { tally, done, issued, .. } = self;
         let mut lacking = [0, 0];
         done.retain(|completion| {
             let Issued { at, length, is_read } = issued[completion.slot as usize];
-            match completion.result {
+            let outcome = outcome(completion.result, length);
+            match outcome {
                 Ok(moved) => {
                     let lacks = u64::from(length.saturating_sub(moved));
                     tally.short_transfers += u64::from(lacks > 0);
@@ -297,7 +298,7 @@ impl<'a> Window<'a> {
                     tally.count_error(errno);
                 }
             }
-            completion.result.is_ok()
+            outcome.is_ok()
         });
         lacking
     }
@@ -339,10 +340,10 @@ impl<'a> Window<'a> {
     /// Counts what completes outside of the window: what went wrong with it as what it is, all else as drained.
     fn drain(&mut self) {
         for completion in &self.done {
-            match completion.result {
+            let asked = self.issued[completion.slot as usize].length;
+            match outcome(completion.result, asked) {
                 Err(errno) => self.tally.count_error(errno),
                 Ok(moved) => {
-                    let asked = self.issued[completion.slot as usize].length;
                     self.tally.short_transfers += u64::from(moved < asked);
                     self.tally.drained_ios += 1;
                 }
@@ -407,4 +408,9 @@ impl<'a> Window<'a> {
     fn all_free(&self) -> bool {
         self.free.len() == self.issued.len()
     }
+}
+
+/// What a request came to: one that moved nothing, as beyond the end of a target that shrank or went away, is no I/O.
+fn outcome(result: Result<u32, Errno>, asked: u32) -> Result<u32, Errno> {
+    if result == Ok(0) && asked > 0 { Err(Errno::END_OF_FILE) } else { result }
 }

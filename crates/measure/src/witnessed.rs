@@ -1,5 +1,5 @@
-//! Adds the far end to a target: a witness there is asked right before and after each window, and measures runs that go
-//! another way than over the wire.
+//! Adds a witness at the far end to a target: it reports what its machine spends over each window, and measures the
+//! runs that do not go over the network.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ pub struct WitnessedTarget {
 }
 
 impl WitnessedTarget {
-    /// `target`, at whose far end is `witness`.
+    /// Adds `witness`, at the far end of `target`.
     pub fn new(mut target: Box<dyn TargetBackend>, witness: Witness) -> Self {
         target.environment_mut().far_end = Some(witness.machine().clone());
         Self { target, witness: Arc::new(Mutex::new(witness)) }
@@ -75,12 +75,12 @@ impl TargetBackend for WitnessedTarget {
         if run.workload.options.way == Way::Wire {
             return self.target.put_together(run, made, stop);
         }
-        // Its clock may be another one.
+        // The far end's clock may differ.
         let started_unix_ms = self.unix_ms();
         let measured = locked(&self.witness).measure(run, Bytes(self.span_bytes()), stop);
         measured.map(|record| Some(Record { started_unix_ms, ..record })).map_err(|error| match error {
             WitnessError::Interrupted => MeasureError::Interrupted,
-            // Who asks for an end on a terminal asks the command for it too.
+            // Ctrl-C on a terminal also stops the command that connects to the witness, which then fails.
             _ if stop.load(Ordering::Relaxed) => MeasureError::Interrupted,
             error => MeasureError::Elsewhere { what: error.to_string() },
         })

@@ -1,4 +1,4 @@
-//! Tests the crate as its users see it, in one program, which links once.
+//! Tests the public interface of the crate; one program, so that it links only once.
 
 mod faults;
 mod placement;

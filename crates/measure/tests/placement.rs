@@ -1,4 +1,4 @@
-//! Checks that writes find their place as they were told to: layouts on a real folder, counts and bytes, not speeds.
+//! Checks file layouts on a real folder: counts and bytes, not speeds.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// To the end of the bytes, however long that takes.
+/// Runs until all bytes are used, however long that takes.
 fn to_the_end(backend: &mut RealTarget, workload: Workload) -> Result<Record, MeasureError> {
     let runtime = Nanos(3_600_000_000_000);
     measure(backend, &Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 5 }, &false.into())
@@ -64,7 +64,7 @@ fn a_file_of_a_runs_own_is_written_once_and_leaves_nothing() {
                     assert_eq!((record.bytes, record.errors.len()), (64 * MIB, 0), "{workload}: {:?}", record.errors);
                     assert_eq!(record.flush_ns > 0, !cache.direct(), "{workload}");
                 }
-                // Not every file system reserves blocks; then it says so.
+                // A file system that cannot reserve blocks must say so.
                 Err(error) => {
                     assert!(*layout == Layout::Fallocated && error.to_string().contains("fallocate"), "{error}")
                 }

@@ -1,4 +1,4 @@
-//! Checks that a run on a real folder is accounted as it happened: counts and bytes, not speeds.
+//! Checks the record of runs on a real folder: counts and bytes, not speeds.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn run(backend: &mut RealTarget, workload: Workload, pass: Pass) -> Record {
     measure(backend, &run, &AtomicBool::new(false)).unwrap()
 }
 
-/// Whether direct I/O can be tested here; says aloud where it cannot.
+/// Whether direct I/O can be tested here; prints the reason if not.
 fn direct(backend: &RealTarget) -> bool {
     let possible = backend.admits(&Workload::default()).is_ok();
     if !possible {
@@ -118,7 +118,7 @@ fn the_soakers_pass_has_both_bounds() {
     let folder = folder();
     let mut backend = backend(folder.path());
     let workload = Workload { cache: Cache::Both, engine: EngineName::Sync, ..Workload::default() };
-    // Where others fill every processor, a soaker may get nothing for as long as its baseline is taken.
+    // On a busy machine, the soaker may get no processor time while its baseline is measured.
     let mut of_runs =
         (0..20).map(|_| run(&mut backend, workload, Pass::Soaker).cpu.soaker.expect("its account is there"));
     let soaker = of_runs.find(|soaker| soaker.baseline_share > 0.0).expect("it gets time in one of 20 runs");
@@ -175,8 +175,8 @@ fn what_cannot_be_is_said_in_one_sentence() {
     }
     let backend = backend(folder.path());
     if direct(&backend) {
-        let odd = Workload { bs: Bytes(3000), ..Workload::default() };
-        let error = backend.admits(&odd).unwrap_err().to_string();
+        let exceptions = Workload { bs: Bytes(3000), ..Workload::default() };
+        let error = backend.admits(&exceptions).unwrap_err().to_string();
         assert!(error.contains("--bs 3000") && error.contains("multiple of"), "{error}");
     }
     let huge = Workload { bs: Bytes(128 * MIB), ..Workload::default() };

@@ -1,4 +1,4 @@
-//! Checks that several paths are one target: counts, bytes and protections, not speeds; and bytes that are verified.
+//! Checks several paths as one target: counts, bytes, protections and verification, but no speeds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use halfpower_spec::{
 };
 
 const MIB: u64 = 1 << 20;
-/// A member's bytes; no multiple of a chunk.
+/// Size of a member; not a multiple of the chunk size.
 const FILE_BYTES: u64 = 3 * MIB + 4096;
 const RUNTIME: Nanos = Nanos(30_000_000);
 
@@ -31,7 +31,7 @@ fn wanted(overwrite: bool) -> RealTargetOptions {
     }
 }
 
-/// Files of our own making, which count as somebody's.
+/// Files made by the test, which count as foreign.
 struct Files {
     folder: tempfile::TempDir,
     paths: Vec<PathBuf>,
@@ -153,7 +153,7 @@ fn what_cannot_be_asked_is_said_in_a_sentence() {
     );
     let verified = turned(WorkloadOptions { verify: true, ..WorkloadOptions::default() });
     assert!(refusal(&backend, Workload { bs: Bytes(1000), ..verified }).contains("512"));
-    // A file that is measured is in use, also by ourselves.
+    // A file that is being measured counts as in use, even by this process.
     let in_use = RealTarget::open(Path::new(&files.paths[0]), &wanted(true)).err().unwrap().to_string();
     assert!(in_use.contains("is locked by process") && in_use.contains("--force-in-use"), "{in_use}");
     drop(backend);
@@ -180,11 +180,12 @@ fn verified_reads_find_what_was_changed_behind_their_back() {
             let record = run(&mut backend, verified(rw));
             assert!(record.ios > 0 && record.errors.is_empty(), "{volume_layout} {rw}: {:?}", record.errors);
         }
-        // A buffered read visits every block; the first member's first block and the second one's second are damaged.
+        // A buffered read uses every block. Damage the first block of the first member and the second block of the
+        // second.
         files.change(0, 77, &[0x55]);
         let found = run(&mut backend, verified(Rw::Read));
         let of_mirror = volume_layout == VolumeLayout::Mirror;
-        // A mirror reads one of its copies; the other's faults show when it is read back.
+        // A read of a mirror sees one copy; faults of the other show only when it is read back.
         assert!(only(&found, "corrupt") || of_mirror, "{volume_layout}: {:?}", found.errors);
         if volume_layout == VolumeLayout::Each {
             files.change(1, 16384, &files.bytes(1)[..16384]);

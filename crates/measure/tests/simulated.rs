@@ -1,4 +1,4 @@
-//! Checks that the record of a simulated run is what its constants say, to the nanosecond of virtual time.
+//! Checks that the record of a simulated run matches its constants, to the nanosecond of virtual time.
 
 use std::sync::atomic::AtomicBool;
 
@@ -77,7 +77,7 @@ fn an_interrupted_run_leaves_no_record() {
     assert_eq!(error.to_string(), "interrupted");
 }
 
-/// Requests that come at a rate of their own, for ten seconds.
+/// The record of an open loop over ten seconds.
 fn open_loop(constants: &str, iops: u64, arrivals: Arrivals, iodepth: u32) -> Record {
     let workload = Workload { rate: Some(Arrival { iops, arrivals }), ..cell(1000, iodepth) };
     let mut backend = SimulatedTarget::new(SimulatedDisk::from_constants(constants).unwrap());
@@ -105,14 +105,14 @@ fn random_arrivals_wait_as_queueing_theory_says() {
 
 #[test]
 fn latency_counts_from_when_a_request_should_have_come() {
-    // 20,000 a second come, 10,000 are served: the last one served has waited for half of the time.
+    // 20,000 requests per second arrive and 10,000 are served: the last one served has waited half of the time.
     let record = open_loop("fixed=99us,rate=1GB/s", 20_000, Arrivals::Fixed, 4);
     assert!((record.iops() / 10_000.0 - 1.0).abs() < 0.01, "{}", record.iops());
     assert!((record.latency.max_ns() as f64 / 5e9 - 1.0).abs() < 0.01, "{}", record.latency.max_ns());
     assert!((record.overdue_ios as f64 / 100_000.0 - 1.0).abs() < 0.01, "{}", record.overdue_ios);
 }
 
-/// A target whose kernel gives requests back in each window until workers carry them.
+/// A target whose kernel returns requests unserved in each window until kernel workers carry them.
 struct GivesBack {
     inner: SimulatedTarget,
     by_workers: bool,

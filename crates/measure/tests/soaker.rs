@@ -1,4 +1,4 @@
-//! Checks that a run beside the soaker which has no room for its threads is made without it.
+//! Checks that a run is made without the soaker if there is no room for the soaker's threads.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,7 +6,7 @@ use halfpower_measure::{Account, MeasureError, Prepared, SimulatedTarget, Target
 use halfpower_record::Environment;
 use halfpower_spec::{Bytes, Nanos, Pass, Run, SimulatedDisk, Workload};
 
-/// A simulated disk on a machine whose last threads are the soaker's.
+/// A simulated disk on a machine that has no room for threads beside the soaker's.
 struct Crowded(SimulatedTarget);
 
 impl TargetBackend for Crowded {

@@ -1,4 +1,4 @@
-//! Checks that a span that is spread over a target lies in pieces over all of it, and what cannot be spread.
+//! Checks that a spread span lies in pieces over the whole target, and that targets that cannot be spread are refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn wanted(size_mib: u64) -> RealTargetOptions {
     }
 }
 
-/// A file of so many MiB of ones.
+/// A file of `mib` MiB of ones.
 fn file(folder: &TempDir, name: &str, mib: u64) -> PathBuf {
     let path = folder.path().join(name);
     fs::write(&path, vec![1; (mib * MIB) as usize]).unwrap();
@@ -45,7 +45,7 @@ fn run(backend: &mut dyn TargetBackend, workload: Workload) -> Record {
     record
 }
 
-/// Writes the whole span, in as many runs as that takes.
+/// Writes the whole span, in several runs if necessary.
 fn write_all(backend: &mut RealTarget, bs: u64) -> Record {
     backend.make_ready(None, &AtomicBool::new(false)).unwrap();
     let workload = Workload { rw: Rw::Write, bs: Bytes(bs), cache: Cache::Both, ..Workload::default() };
@@ -57,7 +57,7 @@ fn write_all(backend: &mut RealTarget, bs: u64) -> Record {
     }
 }
 
-/// The MiB of a file that no longer hold ones alone.
+/// The MiB of a file that are not all ones any more.
 fn written_mib(path: &Path) -> Vec<usize> {
     let bytes = fs::read(path).unwrap();
     let parts = bytes.chunks(MIB as usize).enumerate();
@@ -83,7 +83,7 @@ fn a_stripe_is_spread_over_all_of_its_members() {
     let several = Several { volume_layout: VolumeLayout::Stripe, members: paths.to_vec(), chunk: Several::USUAL_CHUNK };
     let mut backend = RealTarget::open_several(&several, &wanted(2)).unwrap();
     assert_eq!(write_all(&mut backend, 64 << 10).spread_bytes, Some(20 * MIB));
-    // Four pieces of a MiB, 13 MiB apart in the stripe: half a MiB of each on each member.
+    // Four pieces of 1 MiB, 13 MiB apart in the stripe; each member holds half of each piece.
     for path in &paths {
         assert_eq!(written_mib(path), [0, 6, 13, 19], "{}", path.display());
     }

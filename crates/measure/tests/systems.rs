@@ -1,4 +1,4 @@
-//! Checks that runs on the machines made of parts give what their parts say, in virtual time.
+//! Checks that runs on simulated machines give the results that their parts imply, in virtual time.
 
 use std::sync::atomic::AtomicBool;
 
@@ -97,7 +97,7 @@ fn the_same_few_blocks_again_come_at_the_rate_of_what_is_before_the_disks() {
     let region = Some(Region { from: Bytes(0), bytes: Bytes(128 << 10) });
     let again = |kib| twisted(Rw::Read, kib, 2, WorkloadOptions { region, ..WorkloadOptions::default() });
     let plain = mbps(&mut backend, workload(Rw::Read, 64, 2));
-    // The study's figure for requests of 64 KB from the drives' caches is 83.6.
+    // The study gives 83.6 MB/s for requests of 64 KB from the drives' caches.
     close(mbps(&mut backend, again(64)), 83.6, 0.05);
     assert!(plain < 95.0);
     let mut alone = self::backend("win2k-atlas10k", &[]);
@@ -114,7 +114,7 @@ fn members_are_driven_each_as_a_stripe_or_as_a_mirror() {
     };
     let one = random(1, VolumeLayout::Each);
     close(random(4, VolumeLayout::Each), 4.0 * one, 0.05);
-    // Of two requests at random over two disks, half of the time both are for one of them; a mirror takes the other.
+    // In half of all cases, two random requests on a stripe of two disks go to the same disk; a mirror can use both.
     let (stripe, mirror) = (random(2, VolumeLayout::Stripe), random(2, VolumeLayout::Mirror));
     assert!(stripe > 1.3 * one && stripe < 1.55 * one, "{one} {stripe}");
     assert!(mirror > 1.1 * stripe && mirror < 2.05 * one, "{one} {stripe} {mirror}");
@@ -156,7 +156,7 @@ fn the_caches_that_a_write_may_stay_in() {
 #[test]
 fn requests_off_the_chunks_of_a_stripe_cost_more() {
     let mut aligned = backend("nt4-ultrawide", &[("disks", "4"), ("aligned", "on")]);
-    // Files lie off the chunks as the machine's habit was.
+    // By default, files on this machine are not aligned to chunks.
     let mut habit = backend("nt4-ultrawide", &[("disks", "4")]);
     let reading = workload(Rw::Read, 64, 8);
     assert!(mbps(&mut habit, reading) < 0.97 * mbps(&mut aligned, reading));
@@ -168,7 +168,7 @@ fn processors_and_reading_ahead_are_the_machines_own() {
         cache: Cache::Both,
         ..twisted(Rw::Read, 8, 1, WorkloadOptions { fadvise, affinity, ..WorkloadOptions::default() })
     };
-    // On a disk as fast as its bus, it counts whether copying waits for reading.
+    // On a disk as fast as its bus, read-ahead matters: without it, copying waits for reading.
     let mut backend = backend("nt4-ultrawide", &[("disk.outer_mbps", "40"), ("disk.inner_mbps", "30")]);
     let ahead = mbps(&mut backend, buffered(Fadvise::Normal, Affinity::All));
     assert!(mbps(&mut backend, buffered(Fadvise::Random, Affinity::All)) < 0.9 * ahead);
@@ -181,7 +181,7 @@ fn a_file_whose_last_block_was_written_first_is_written_twice() {
     let layout = |layout| twisted(Rw::Write, 64, 8, WorkloadOptions { layout, ..WorkloadOptions::default() });
     let written = mbps(&mut backend, layout(Layout::Written));
     close(mbps(&mut backend, layout(Layout::Append)), written, 0.02);
-    // Each block is zeroed and then written: half the speed (Chung, Figure 3), and a little for going back.
+    // Each block is zeroed and then written: half the speed (Chung, Figure 3), less a little for seeking back.
     close(mbps(&mut backend, layout(Layout::LastFirst)), written / 2.0, 0.1);
     let elsewhere = Workload { rw: Rw::Randwrite, ..layout(Layout::LastFirst) };
     assert!(backend.admits(&elsewhere).unwrap_err().to_string().contains("--layout last-first"));
@@ -209,8 +209,8 @@ fn what_no_part_can_do_is_refused_in_a_sentence() {
     }
     let null = Workload { engine: EngineName::Null, ..Workload::default() };
     assert!(backend.admits(&null).unwrap_err().to_string().contains("--engine null"));
-    let odd = Workload { bs: Bytes(1000), ..Workload::default() };
-    assert!(matches!(backend.admits(&odd), Err(MeasureError::Unaligned { .. })));
+    let exceptions = Workload { bs: Bytes(1000), ..Workload::default() };
+    assert!(matches!(backend.admits(&exceptions), Err(MeasureError::Unaligned { .. })));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn constants_can_be_other_than_the_text_says() {
         let mut backend = backend("win2k-atlas10k", &[("disk.rpm", rpm)]);
         run(&mut backend, workload(Rw::Randread, 8, 1)).iops()
     };
-    // Half a turn less: 3 ms become 1.5 ms.
+    // The mean rotational delay is half a turn: 3 ms become 1.5 ms.
     let (slow, fast) = (turning("10000"), turning("20000"));
     close(1e3 / slow - 1e3 / fast, 1.5, 0.25);
 }
@@ -252,7 +252,7 @@ fn the_ladder_is_made_of_the_machines_parts() {
     close(limit("3ware 3W-5400", Some(Direction::Read)).1, 58.9, 0.01);
     close(limit("3ware 3W-5400", Some(Direction::Write)).1, 40.0, 0.01);
     assert_eq!(limit("4 x Fireball lct08", Some(Direction::Read)).0, Some(128.0));
-    // Fast-Wide carries 16 of 20 MB/s with several disks, as was seen on the real one.
+    // Fast-Wide SCSI carries 16 of 20 MB/s with several disks, as the study measured.
     let fast_wide = self::backend("nt4-fastwide", &[("disks", "4")]);
     let bus = fast_wide.environment().levels.iter().find(|level| level.name == "Fast-Wide SCSI").unwrap().clone();
     close(bus.attainable.unwrap().mbps(), 16.0, 0.02);

@@ -18,7 +18,7 @@ fn run(backend: &mut dyn TargetBackend, workload: Workload, runtime: Nanos) -> R
     measure(backend, &run, &AtomicBool::new(false)).unwrap()
 }
 
-/// A folder, and a place in it that has laid its file out.
+/// A folder, and a target in it with its file laid out.
 fn real() -> (tempfile::TempDir, RealTarget) {
     // The build folder is on a disk; /tmp may be in memory.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -40,7 +40,7 @@ fn real() -> (tempfile::TempDir, RealTarget) {
     (folder, backend)
 }
 
-/// A disk that takes 100 us for a request and nothing for its bytes.
+/// A disk that takes 100 us for each request of any size.
 fn simulated() -> SimulatedTarget {
     SimulatedTarget::new(SimulatedDisk::from_constants("fixed=100us,rate=900000GB/s").unwrap())
 }
@@ -54,7 +54,8 @@ fn flushes_are_counted_and_their_time_is_the_runs() {
     let options = WorkloadOptions { fdatasync: 4, ..WorkloadOptions::default() };
     let workload = Workload { rw: Rw::Write, bs: Bytes(512), iodepth: 1, options, ..Workload::default() };
     let record = run(&mut simulated(), workload, Nanos(1_000_000_000));
-    // Four writes and a flush are 500 us, of which a flush takes as long as a request; 2,000 of them are a second.
+    // A flush takes 100 us like a request, so four writes and a flush take 500 us, and 2,000 such groups fill one
+    // second.
     assert_eq!((record.syncs.count(), record.ios), (2_000, 8_000));
     assert_eq!((record.syncs.min_ns(), record.syncs.max_ns(), record.flush_ns), (100_000, 100_000, 100_000));
     assert_eq!(record.elapsed_ns / 1_000, 1_000_100);
@@ -87,7 +88,7 @@ fn readers_beside_a_workload_are_counted_apart() {
         let options = WorkloadOptions { random_readers, ..WorkloadOptions::default() };
         let workload = Workload { bs: Bytes(64 * 1024), iodepth: 1, options, ..Workload::default() };
         let record = run(&mut simulated(), workload, Nanos(1_000_000_000));
-        // One disk serves in turn: a request of the workload, then one of each reader.
+        // The disk serves in turn one request of the workload and one of each reader.
         let own = 10_000 / (1 + u64::from(random_readers));
         assert_eq!((record.ios, record.bytes), (own, own * 64 * 1024));
         assert_eq!(record.latency.count(), own);

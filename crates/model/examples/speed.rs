@@ -1,4 +1,4 @@
-//! Prints how many requests a second this machine simulates on each kind of path.
+//! Prints how many requests a second this machine can simulate on each kind of path.
 //!
 //! `cargo run --release -p halfpower-model --example speed`
 
@@ -44,7 +44,7 @@ fn time(name: &str, depth: u32, mut path: Box<dyn PathModel>) {
     println!("{name}, depth {depth}: {millions:.1} M requests/s");
 }
 
-/// Keeps `depth` sequential requests of 4 KiB in flight until all have been taken.
+/// Keeps `depth` sequential requests of 4 KiB in flight until all have completed.
 fn drive(path: &mut dyn PathModel, depth: u32) {
     let mut next = 0;
     let mut request = |token| {

@@ -1,8 +1,8 @@
-//! Simulates limits on bytes and requests a second that save up a credit while nobody asks, and may hand out slices.
+//! Simulates limits on bytes and requests a second that save a credit while idle and may hand out slices.
 //!
-//! A token bucket as virtual scheduling (the generic cell rate algorithm, ITU-T I.371): a limit has been used up to a
-//! moment, each request uses it for its own time longer, and may pass as long as that is no later than the credit's
-//! time from now. Where the limit hands out slices, all of a slice may pass when it begins.
+//! A token bucket as virtual scheduling (the generic cell rate algorithm, ITU-T I.371): a limit is used up to a moment.
+//! Each request extends that moment by its own time, and passes once the result is no later than now plus the credit's
+//! time. With slices, all of a slice may pass when it begins.
 
 use halfpower_spec::SimulatedDisk;
 
@@ -14,13 +14,13 @@ const PS_PER_S: f64 = 1e12;
 /// One limit.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bucket {
-    /// The moment up to which it was used, its credit's time later.
+    /// Moment up to which the limit is used; a request may pass `credit_ps` before it.
     used: Moment,
     /// Time that the credit takes to fill.
     credit_ps: u64,
 }
 
-/// The limits of a path, with what they have let through.
+/// The limits of a path, and how far they are used.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Buckets {
     bytes: Bucket,
@@ -28,7 +28,7 @@ pub struct Buckets {
     slice_ps: u64,
 }
 
-/// Time for which a request uses each limit.
+/// Time that a request uses of each limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Use {
     pub bytes_ps: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Use {
 }
 
 impl Buckets {
-    /// The limits of `disk`, with their whole credit.
+    /// The limits of `disk`, with full credit.
     pub fn new(disk: &SimulatedDisk) -> Self {
         let time = |credit: f64, rate: Option<f64>| rate.map_or(0, |rate| (credit / rate * PS_PER_S) as u64);
         let of = |credit_ps| Bucket { used: Moment::default(), credit_ps };
@@ -56,14 +56,14 @@ impl Buckets {
         at.max(of(&self.bytes, takes.bytes_ps)).max(of(&self.requests, takes.requests_ps))
     }
 
-    /// Takes note that it passed at `at`.
+    /// Records a request that passed at `at`.
     pub(crate) fn pass(&mut self, at: Moment, takes: Use) {
         let begun = self.slice_of(at);
         self.bytes.used = self.bytes.used.after_ps(takes.bytes_ps).max(begun);
         self.requests.used = self.requests.used.after_ps(takes.requests_ps).max(begun);
     }
 
-    /// When the slice of a moment begins.
+    /// The start of the slice that contains a moment.
     fn slice_of(&self, moment: Moment) -> Moment {
         match self.slice_ps {
             0 => moment,

@@ -1,13 +1,13 @@
-//! Simulates a [`SimulatedDisk`]: disks side by side, then a limiter that they share.
+//! Simulates a [`SimulatedDisk`]: parallel disks, then a limiter that they share.
 //!
-//! A request takes the disk that is free first, in order of submission: it starts at max(now, free) and is served
-//! for (fixed + length / rate) x jitter / speed. It then passes the limiter, in order of arrival there. The limiter
-//! has been carrying the bytes while the disk moved them (cut-through), so a request leaves at
-//! max(served, left before + max(length / shared, 1 / iops) / speed): alone it loses nothing, and a stream of them
-//! is paced by the limiter. With a credit or slices it may leave sooner (`bucket.rs`).
+//! In order of submission, a request takes the disk that is free first. It starts at max(now, free) and is served for
+//! (fixed + length / rate) x jitter / speed. It then passes the limiter, in order of arrival there. The limiter carries
+//! the bytes while the disk moves them (cut-through), so a request leaves at max(served, left before + max(length /
+//! shared, 1 / iops) / speed): a single request loses nothing, and the limiter paces a stream of them. With a credit or
+//! slices it may leave sooner (`bucket.rs`).
 //!
-//! The limiter is worked out when a request leaves and not when it is submitted, because a short request that is
-//! submitted later may arrive there first. Until the clock reaches a moment, no one can know who arrives by then.
+//! The limiter is computed when a request leaves, not when it is submitted, because a short request submitted later may
+//! arrive there first. Who arrives by a moment is known only once the clock reaches that moment.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,7 +23,7 @@ use crate::{Completed, Moment, Operation, PathModel, ProcessorTime, Submission};
 const PS_PER_NS: f64 = 1e3;
 const PS_PER_S: f64 = 1e12;
 
-/// A request that has a disk, on its way to the limiter. The order of the fields is the order of arrival there.
+/// A request that has a disk and is on its way to the limiter. The order of the fields is the order of arrival there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Served {
     at: Moment,
@@ -47,26 +47,27 @@ pub struct DiskPath {
     disk: SimulatedDisk,
     fixed_ps: f64,
     ps_per_byte: f64,
-    /// When each disk that was ever needed is free.
+    /// When each disk that was ever used is free.
     free: BinaryHeap<Reverse<Moment>>,
     limited_ps_per_byte: f64,
     limited_ps_per_request: f64,
     limits: Buckets,
-    /// Where the limits are kept when the run is over.
+    /// Receives the state of the limits at the end of the run.
     kept: Option<Arc<Mutex<Buckets>>>,
-    /// When the core of each thread has issued all that it was given, where requests wait for it.
+    /// When the core of each thread has issued all its requests, if cores are simulated.
     cores: Vec<Moment>,
     served: BinaryHeap<Reverse<Served>>,
     flushes: Vec<WaitingFlush>,
     jitter: Jitter,
     sequence: u64,
-    /// Requests and bytes that have left; processor time is worked out from them, so that no rounding adds up.
+    /// Requests and bytes that have left; processor time is computed from the sums, so that rounding errors do not add
+    /// up.
     requests: u64,
     bytes: u64,
 }
 
 impl DiskPath {
-    /// The path of `disk` at rest, at the clock's zero; `run_seed` and the disk's own seed decide all that is random.
+    /// The path of `disk` at rest, at the clock's zero; `run_seed` and the disk's own seed determine all randomness.
     pub fn new(disk: &SimulatedDisk, run_seed: u64) -> Self {
         let mut generator = variation::generator(disk.seed, run_seed);
         let speed = variation::factor(disk.noise, &mut generator);
@@ -89,7 +90,7 @@ impl DiskPath {
         }
     }
 
-    /// The same with the limits as `kept` has them, where they are left when the run is over.
+    /// The same with the limits in the state of `kept`, which receives their state at the end of the run.
     #[must_use]
     pub fn keeping(mut self, kept: Arc<Mutex<Buckets>>) -> Self {
         self.limits = *kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +98,7 @@ impl DiskPath {
         self
     }
 
-    /// The same with requests from so many threads, slot by slot, on as many cores as there are.
+    /// The same with requests from `threads` threads, slot by slot, each on its own core as far as there are cores.
     #[must_use]
     pub fn issued_by(mut self, threads: u32) -> Self {
         if self.disk.core_bound {
@@ -106,7 +107,7 @@ impl DiskPath {
         self
     }
 
-    /// When the core of a slot's thread has issued this request; at once where cores are not simulated.
+    /// When the core of a slot's thread has issued this request; at once if cores are not simulated.
     fn issued(&mut self, now: Moment, token: u32, bytes: u32) -> Moment {
         if self.cores.is_empty() {
             return now;
@@ -120,7 +121,7 @@ impl DiskPath {
 
     /// The moment at which the disk that is free first has served a request for `span_ps`.
     fn take_disk(&mut self, now: Moment, span_ps: u64) -> Moment {
-        // Disks are counted as they are needed, so that a system of a billion of them costs no memory.
+        // Disks are created on first use, so that a system with a billion of them needs no memory.
         let all_opened = self.free.len() == self.disk.disks as usize;
         if let Some(mut first) = self.free.peek_mut()
             && (first.0 <= now || all_opened)
@@ -202,7 +203,7 @@ impl PathModel for DiskPath {
     fn pop(&mut self) -> Option<Completed> {
         let Reverse(next) = self.served.pop()?;
         let at = self.leaves(&next);
-        // A flush carries nothing, so it does not hold the limiter up.
+        // A flush carries no data, so it does not occupy the limiter.
         if next.takes.any() {
             self.limits.pass(at, next.takes);
         }

@@ -1,9 +1,9 @@
-//! Describes a device by constants that were fitted to a study, as TOML in and out.
+//! Describes a device by constants fitted to a study, and reads and writes them as TOML.
 //!
-//! Nothing is said of what is inside. A request alone takes `fixed + size x per KiB`; requests leave no closer to one
-//! another than a gap, which is the largest of: that time over the requests that go side by side, the size over a
-//! ceiling in bytes, one over a ceiling in requests. Latency beside gap are the terms of LogGP (Alexandrov, Ionescu,
-//! Schauser, Scheiman, 1995); `halfpower calibrate` fits them to a study.
+//! The model does not describe the inside of the device. A single request takes `fixed + size x per KiB`. Requests
+//! leave at least one gap apart, the largest of: that time over the requests in parallel, the size over a ceiling in
+//! bytes, one over a ceiling in requests. Latency and gap are terms of LogGP (Alexandrov, Ionescu, Schauser, Scheiman,
+//! 1995); `halfpower calibrate` fits them to a study.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use crate::SystemError;
 use crate::system::{MOST, changed, constants, said};
 
 const KIB: f64 = 1024.0;
-/// Most MiB of one device, so that the bytes of all that there may be are still a number: a PiB.
+/// Largest size of one device in MiB (a PiB), so that the bytes of the most devices still fit an integer.
 const MOST_MIB: f64 = 1_073_741_824.0;
 
-/// A device, or a whole path, as a study saw it.
+/// A device, or a whole path, as a study measured it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fitted {
     /// One line that says what it is.
     pub about: String,
-    /// What there may be several of.
+    /// The device; a path may have several.
     pub device: FittedDevice,
-    /// What all of them share.
+    /// Limits that all devices share.
     #[serde(default)]
     pub shared: FittedShared,
-    /// The ways through it, by pattern, cache setting and direction: `random-direct-read`.
+    /// The paths through it, by pattern, cache setting and direction: `random-direct-read`.
     #[serde(default)]
     pub path: BTreeMap<String, PathConstants>,
 }
@@ -37,22 +37,22 @@ pub struct Fitted {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FittedDevice {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How much of it was measured, in MiB; nothing is known beyond.
+    /// Measured part of it, in MiB; nothing is known beyond.
     pub measured_mib: u64,
     /// Processors of the host.
     pub processors: u32,
 }
 
-/// Limits that several devices come up against together; `None` where none is known.
+/// Limits that several devices share; `None` if not known.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FittedShared {
-    /// Reads, in MB/s.
+    /// Limit on reads, in MB/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_mbps: Option<f64>,
-    /// Writes, in MB/s.
+    /// Limit on writes, in MB/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_mbps: Option<f64>,
 }
@@ -67,47 +67,47 @@ impl FittedShared {
     }
 }
 
-/// One way through the device: what requests of one pattern, cache setting and direction meet.
+/// Constants of one path through the device: of requests with one pattern, cache setting and direction.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathConstants {
-    /// Time of a request that is alone, whatever its size, in microseconds.
+    /// Time of a single request, independent of its size, in microseconds.
     pub fixed_us: f64,
-    /// What each KiB adds to it.
+    /// What each KiB adds to it, in microseconds.
     pub us_per_kib: f64,
-    /// Requests that go side by side.
+    /// Requests served in parallel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side_by_side: Option<f64>,
-    /// Throughput that larger requests do not get past, in MB/s.
+    /// Throughput that larger requests do not exceed, in MB/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_mbps: Option<f64>,
-    /// Requests a second that smaller ones do not get past.
+    /// Requests a second that smaller requests do not exceed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_iops: Option<f64>,
-    /// Processor time of a request that the process is charged, in microseconds.
+    /// Processor time of a request charged to the process, in microseconds.
     #[serde(default)]
     pub charged_us: f64,
-    /// What each KiB adds to it.
+    /// What each KiB adds to it, in microseconds.
     #[serde(default)]
     pub charged_us_per_kib: f64,
-    /// What a wait for completions costs besides; all requests outstanding share it.
+    /// Extra processor time of a wait for completions, in microseconds; all outstanding requests share it.
     #[serde(default)]
     pub wait_us: f64,
-    /// Processor time of a request that nobody is charged.
+    /// Processor time of a request charged to no process, in microseconds.
     #[serde(default)]
     pub unseen_us: f64,
-    /// What each KiB adds to it.
+    /// What each KiB adds to it, in microseconds.
     #[serde(default)]
     pub unseen_us_per_kib: f64,
 }
 
 impl PathConstants {
-    /// Time of a request of `bs` that is alone, in microseconds.
+    /// Time of a single request of `bs`, in microseconds.
     pub fn alone_us(&self, bs: Bytes) -> f64 {
         self.fixed_us + self.us_per_kib * bs.0 as f64 / KIB
     }
 
-    /// Least time between two completions of one device, in microseconds.
+    /// Minimum time between two completions of one device, in microseconds.
     pub fn gap_us(&self, bs: Bytes) -> f64 {
         let by_number = self.side_by_side.map(|most| self.alone_us(bs) / most);
         // A MB/s is a byte a microsecond.
@@ -121,7 +121,7 @@ impl PathConstants {
         self.charged_us + self.charged_us_per_kib * bs.0 as f64 / KIB + self.wait_us / f64::from(depth.max(1))
     }
 
-    /// Whether its constants make sense; each is called by its own name.
+    /// Checks that the constants are valid; an error names the constant.
     fn check(&self) -> Result<(), SystemError> {
         let times = [
             ("fixed_us", self.fixed_us),
@@ -155,11 +155,11 @@ impl Fitted {
         toml::from_str::<toml::Table>(text).is_ok_and(|table| table.contains_key("path") && !table.contains_key("host"))
     }
 
-    /// The device of this text, with other constants: `path.random-direct-read.fixed_us` to `20`.
+    /// The device of this text with changed constants, such as `path.random-direct-read.fixed_us` to `20`.
     ///
     /// # Errors
-    /// [`SystemError::Text`] where the text or a key is of no such device, [`SystemError::Constant`] where a constant
-    /// makes no sense.
+    /// [`SystemError::Text`] if the text is not such a device or has no such key, [`SystemError::Constant`] if a
+    /// constant is not valid.
     pub fn with_constants(text: &str, changes: &BTreeMap<String, String>) -> Result<Self, SystemError> {
         let mut table: toml::Table = toml::from_str(text).map_err(|error| said(text, &error))?;
         changes.iter().try_for_each(|(key, value)| changed(&mut table, key, value))?;
@@ -168,7 +168,7 @@ impl Fitted {
         Ok(fitted)
     }
 
-    /// The key of a way through: `random-direct-read`.
+    /// The key of a path, such as `random-direct-read`.
     pub fn key(pattern: Pattern, cache: Cache, direction: Direction) -> String {
         let cache = match cache {
             Cache::Both => "buffered",
@@ -179,14 +179,15 @@ impl Fitted {
         format!("{pattern}-{cache}-{direction}")
     }
 
-    /// The way through of these settings, where it is known.
+    /// The constants of the path with these settings, if known.
     pub fn passage(&self, pattern: Pattern, cache: Cache, direction: Direction) -> Option<&PathConstants> {
         self.path.get(&Self::key(pattern, cache, direction))
     }
 
-    /// Throughput of `devices` alike, each with `depth` requests of `bs` outstanding; `None` where the way is not known.
+    /// Throughput of `devices` equal devices, each with `depth` requests of `bs` outstanding; `None` if the path is not
+    /// known.
     ///
-    /// The least of: what the devices give, what they share, and what one submitting thread's processor time allows.
+    /// The minimum of what the devices give, what they share, and what one submitting thread's processor time allows.
     pub fn throughput(
         &self,
         (pattern, cache, direction): (Pattern, Cache, Direction),
@@ -237,8 +238,8 @@ impl Fitted {
         })
     }
 
-    /// The text of the device; `remarks` are put beside the keys they are named after (`path.random-direct-read.fixed_us`),
-    /// and above the tables (`path.random-direct-read`).
+    /// The text of the device. `remarks` are written beside the keys (`path.random-direct-read.fixed_us`) and above the
+    /// tables (`path.random-direct-read`) that they are named after.
     pub fn to_toml(&self, remarks: &BTreeMap<String, String>) -> String {
         let mut text = String::new();
         let mut table = String::new();

@@ -1,9 +1,9 @@
-//! Simulates requests to [`Fitted`] devices: several alike, what they share, and the processor.
+//! Simulates requests to [`Fitted`] devices: several equal devices, what they share, and the processor.
 //!
-//! A request, or all of it that a stripe lays on one device, takes its time alone. It then leaves its device no
-//! sooner than the device's gap after the one before it, and what all devices share no sooner than the bytes take
-//! there; last, the submitting processor takes it back, no sooner than that has paid for the one before. Each of
-//! these works while the one before it does (cut-through), so a request alone loses nothing.
+//! A request, or all of it that a stripe places on one device, takes the time of a single request. It then leaves the
+//! device at least one gap after the one before, and leaves the shared part once its bytes have passed there. Last, the
+//! submitting processor completes it, after the processor time of the one before. Each stage works while the one before
+//! it does (cut-through), so a single request loses nothing.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -17,10 +17,9 @@ const PS_PER_US: f64 = 1e6;
 /// How a run uses the devices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemberLayout {
-    /// Devices at work.
+    /// Devices in use.
     pub devices: u32,
-    /// Bytes that a stripe lays on one device before the next has its turn; `None`: the second device begins where the
-    /// first one ends.
+    /// Stripe chunk in bytes; `None` concatenates the devices: the second begins where the first ends.
     pub chunk: Option<u64>,
     /// Bytes of one device.
     pub bytes: u64,
@@ -34,16 +33,16 @@ pub struct MemberLayout {
     pub threads: u32,
 }
 
-/// One direction's passage in the unit of the clock.
+/// One direction's path, in the clock's unit.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     passage: PathConstants,
     shared_ps_per_byte: f64,
-    /// When the shared part last let something go.
+    /// When the shared part last released a request.
     shared_free: Moment,
 }
 
-/// Where a part of a request is, in the order of its way.
+/// Stages of a part of a request, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     OffDevice,
@@ -74,17 +73,17 @@ struct InFlight {
 #[derive(Debug)]
 pub struct FittedPath {
     layout: MemberLayout,
-    /// Reads and writes; `None` where the study knew none.
+    /// Reads and writes; `None` if the study did not measure them.
     ways: [Option<Way>; 2],
     processors: f64,
-    /// When each device last let something go.
+    /// When each device last released a request.
     devices: Vec<Moment>,
-    /// Bytes of the request that is just being laid out on each of them.
+    /// Bytes on each device of the request being laid out.
     shares: Vec<u32>,
-    /// When the submitting processors have paid for what came back.
+    /// When the submitting processors have paid for all completed requests.
     paid: Moment,
-    agenda: BinaryHeap<Reverse<Part>>,
-    /// By token.
+    event_queue: BinaryHeap<Reverse<Part>>,
+    /// Indexed by token.
     in_flight: Vec<InFlight>,
     count: usize,
     flushes: Vec<u32>,
@@ -95,7 +94,7 @@ pub struct FittedPath {
 }
 
 impl FittedPath {
-    /// The path at rest. Requests of a direction that `fitted` does not know complete at once, so ask it first.
+    /// The path at rest. Requests of a direction that `fitted` lacks complete at once, so check `fitted` first.
     pub fn new(fitted: &Fitted, layout: MemberLayout) -> Self {
         let way = |direction| {
             let passage = *fitted.passage(layout.pattern, layout.cache, direction)?;
@@ -109,7 +108,7 @@ impl FittedPath {
             shares: vec![0; layout.devices.max(1) as usize],
             layout,
             paid: Moment::default(),
-            agenda: BinaryHeap::new(),
+            event_queue: BinaryHeap::new(),
             in_flight: Vec::new(),
             count: 0,
             flushes: Vec::new(),
@@ -120,7 +119,7 @@ impl FittedPath {
         }
     }
 
-    /// Bytes that all devices hold together.
+    /// Capacity of all devices together, in bytes.
     pub fn bytes(&self) -> u64 {
         self.layout.bytes * self.devices.len() as u64
     }
@@ -130,7 +129,7 @@ impl FittedPath {
         self.ways[usize::from(writes)].as_ref().map_or(0, alone)
     }
 
-    /// The device of a byte, and how many bytes from there on are its own.
+    /// The device of a byte, and the number of bytes from there on that lie on it.
     fn device_of(&self, offset: u64) -> (u32, u64) {
         let devices = self.devices.len() as u64;
         match self.layout.chunk {
@@ -142,7 +141,7 @@ impl FittedPath {
         }
     }
 
-    /// Lays a range out. What a stripe lays on one device of a request is one transfer: its chunks follow each other
+    /// Lays a range out over the devices. The part of a request on one device is one transfer: its chunks are adjacent
     /// there, and the kernel merges them.
     fn lay(&mut self, mut offset: u64, mut left: u32) {
         self.shares.fill(0);
@@ -155,12 +154,12 @@ impl FittedPath {
     }
 
     fn add(&mut self, part: Part) {
-        self.agenda.push(Reverse(Part { sequence: self.sequence, ..part }));
+        self.event_queue.push(Reverse(Part { sequence: self.sequence, ..part }));
         self.sequence += 1;
     }
 
     fn step(&mut self) -> bool {
-        let Some(Reverse(part)) = self.agenda.pop() else { return false };
+        let Some(Reverse(part)) = self.event_queue.pop() else { return false };
         self.clock = part.at;
         let writes = self.in_flight[part.token as usize].writes;
         let Some(way) = &mut self.ways[usize::from(writes)] else {
@@ -186,7 +185,7 @@ impl FittedPath {
         true
     }
 
-    /// A part is back; with the last of them, so is the request, when the processor has taken it.
+    /// Completes a part. The request completes with its last part, once the processor has handled it.
     fn arrive(&mut self, part: Part) {
         let request = &mut self.in_flight[part.token as usize];
         request.parts -= 1;
@@ -235,7 +234,7 @@ impl PathModel for FittedPath {
         self.lay(request.offset, bytes);
         for device in 0..self.shares.len() {
             let length = self.shares[device];
-            // A request beyond the end moves nothing, and comes back from the first device.
+            // A request beyond the end moves nothing and completes on the first device.
             if length > 0 || (bytes == 0 && device == 0) {
                 let at = now.after_ps(self.alone_ps(writes, length));
                 self.in_flight[token as usize].parts += 1;
@@ -246,11 +245,11 @@ impl PathModel for FittedPath {
 
     fn next_completion(&self) -> Option<Moment> {
         let first = self.done.front().map(|completed| completed.at);
-        first.or_else(|| self.agenda.peek().map(|Reverse(part)| part.at))
+        first.or_else(|| self.event_queue.peek().map(|Reverse(part)| part.at))
     }
 
     fn next_by(&mut self, until: Moment) -> Option<Moment> {
-        while self.done.is_empty() && self.agenda.peek().is_some_and(|Reverse(part)| part.at <= until) {
+        while self.done.is_empty() && self.event_queue.peek().is_some_and(|Reverse(part)| part.at <= until) {
             self.step();
         }
         self.done.front().map(|completed| completed.at).filter(|at| *at <= until)

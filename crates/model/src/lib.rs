@@ -1,22 +1,22 @@
 //! Models storage paths in virtual time, as seeded discrete-event simulations.
 //!
-//! Requests enter a [`PathModel`] at moments of virtual time and leave it as completions; the processor time that they
-//! cost is counted beside. There are three:
+//! Requests enter a [`PathModel`] at moments of virtual time and leave it as completions; their processor time is
+//! counted too. There are three models:
 //!
 //! - [`DiskPath`], the path of a [`halfpower_spec::SimulatedDisk`]: constants without parts. The prediction functions
-//!   give its settled behaviour in closed form, so that a study of it can be checked.
+//!   give its steady state in closed form, so that a study of it can be checked.
 //! - [`Stack`], the path of a [`System`]: a machine made of host, cache, volume, buses, adapters and disks, used as a
-//!   [`Setting`] says. The machines of two published studies ship as [`systems`].
+//!   [`Setting`] says. The machines of two published studies are included as [`systems`].
 //! - [`FittedPath`], the path of a [`Fitted`] device: a model fitted to a study.
 
 mod bucket;
 mod disk_path;
-mod fate;
 mod fitted;
 mod fitted_path;
 mod moment;
 mod path;
 mod prediction;
+mod request_fault;
 mod setting;
 mod stack;
 mod system;
@@ -24,7 +24,6 @@ mod variation;
 
 pub use bucket::Buckets;
 pub use disk_path::DiskPath;
-pub use fate::{Fate, Fates};
 pub use fitted::{Fitted, FittedDevice, FittedShared, PathConstants};
 pub use fitted_path::{FittedPath, MemberLayout};
 pub use moment::Moment;
@@ -32,6 +31,7 @@ pub use path::{Completed, Operation, PathModel, ProcessorTime, Submission};
 pub use prediction::{
     ceiling, half_power_bs, latency, n_half_bytes, peak, processor_time, service_time_ns, throughput,
 };
+pub use request_fault::{FaultSequence, RequestFault};
 pub use setting::{Allocation, Array, Setting};
 pub use stack::{Observed, Stack};
 pub use system::{

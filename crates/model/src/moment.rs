@@ -1,8 +1,8 @@
 //! Represents a moment of virtual time, in picoseconds from the clock's zero.
 //!
-//! Picoseconds, because whole nanoseconds would round the pace of a fast path by up to a part in a hundred; as
-//! integers, because the order of events has to be the same on every machine. Sums stop at the end of time (213
-//! days), so that no constants, however absurd, overflow.
+//! Picoseconds, because whole nanoseconds would round the pace of a fast path by up to one percent; integers, because
+//! the order of events must be the same on every machine. Sums saturate at the end of time (213 days), so no constants
+//! overflow.
 
 use halfpower_spec::Nanos;
 
@@ -13,7 +13,7 @@ const PS_PER_NS: u64 = 1000;
 pub struct Moment(u64);
 
 impl Moment {
-    /// The last moment there is: 213 days from the clock's zero.
+    /// The last moment: 213 days from the clock's zero.
     pub const END: Self = Self(u64::MAX);
 
     /// The moment `ps` picoseconds from the clock's zero.
@@ -32,7 +32,7 @@ impl Moment {
         Self(self.0.saturating_add(span_ps))
     }
 
-    /// The instant as a clock shows it: whole nanoseconds that have passed.
+    /// The moment as a clock shows it: whole nanoseconds that have passed.
     pub const fn nanos(self) -> Nanos {
         Nanos(self.0 / PS_PER_NS)
     }

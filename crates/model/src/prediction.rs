@@ -1,8 +1,8 @@
-//! Predicts the settled behaviour of a [`SimulatedDisk`] in closed form, without noise and jitter.
+//! Predicts the steady state of a [`SimulatedDisk`] in closed form, without noise and jitter.
 //!
-//! Constants, block size and depth enter; rates, times and block sizes leave. These are the truth that a study of
-//! the simulated disk has to find. Noise leaves the mean throughput as it is; jitter lowers it where disks and
-//! limiter are near balance, because a limiter that has stood idle does not catch up.
+//! Input: constants, block size and depth. Output: rates, times and block sizes, the truth that a study of the
+//! simulated disk must find. Noise does not change the mean throughput. Jitter lowers it if disks and limiter are
+//! nearly balanced, because an idle limiter cannot catch up.
 
 use halfpower_spec::{Bytes, Nanos, Rate, SimulatedDisk};
 
@@ -13,7 +13,7 @@ pub fn service_time_ns(disk: &SimulatedDisk, bs: Bytes) -> f64 {
     disk.fixed.0 as f64 + bs.0 as f64 / disk.rate.0 * 1e9
 }
 
-/// What the limiter lets through in requests of `bs`: min(shared, iops x bs); `None` where nothing limits.
+/// Limit of the limiter for requests of `bs`: min(shared, iops x bs); `None` without a limit.
 pub fn ceiling(disk: &SimulatedDisk, bs: Bytes) -> Option<Rate> {
     let by_requests = disk.iops.map(|iops| iops * bs.0 as f64);
     let by_bytes = disk.shared.map(|shared| shared.0);
@@ -48,14 +48,14 @@ pub fn half_power_bs(disk: &SimulatedDisk, axis: &[Bytes], depth: u32) -> Option
     axis.iter().copied().filter(|bs| throughput(disk, *bs, depth).0 >= peak.0 / 2.0).min()
 }
 
-/// n1/2 in bytes: the block size at which half of a request's time is fixed, fixed x rate (Hockney's n1/2, for a
-/// time of a + b x size: a / b).
+/// n1/2 in bytes: the block size at which half of a request's time is fixed, fixed x rate (Hockney's n1/2: a / b for a
+/// time of a + b x size).
 pub fn n_half_bytes(disk: &SimulatedDisk) -> f64 {
     disk.fixed.seconds() * disk.rate.0
 }
 
-/// Processor time of `requests` that moved `bytes` together: requests x cpu_fixed + KiB x cpu_per_kib, of which the
-/// share `unseen` is charged to nobody.
+/// Processor time of `requests` that moved `bytes` in total: requests x cpu_fixed + KiB x cpu_per_kib; the share
+/// `unseen` of it is charged to no process.
 pub fn processor_time(disk: &SimulatedDisk, requests: u64, bytes: u64) -> ProcessorTime {
     let fixed_ns = requests as f64 * disk.cpu_fixed.0 as f64;
     let total_ns = fixed_ns + Bytes(bytes).kib() * disk.cpu_per_kib.0 as f64;
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn with_both_limits_half_power_is_where_requests_give_way_to_bytes() {
-        // Half of 120 MB/s is reached at BPS / (2 x IOPS) = 60 KB, so by the next power of two.
+        // Half of 120 MB/s is reached at BPS / (2 x IOPS) = 60 KB, so at the next power of two.
         let limited = disk("fixed=1us,rate=10GB/s,disks=8,shared=120MB/s,iops=1000");
         assert_eq!(half_power_bs(&limited, &axis(), 8), Some(Bytes(64 << 10)));
         assert_eq!(peak(&limited, &axis(), 8), Some((Bytes(128 << 10), Rate(120e6))));

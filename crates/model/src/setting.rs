@@ -1,18 +1,18 @@
-//! Describes how a system is used in a run, beside the requests themselves.
+//! Describes how a run uses a system, besides the requests themselves.
 
-/// What a file goes through while it is written.
+/// How a file's blocks are allocated while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Allocation {
-    /// Its blocks exist and have been written.
+    /// Its blocks exist and are written.
     #[default]
     Existing,
     /// It is new or truncated and grows at its end.
     Growing,
-    /// Writes land beyond its valid data: a new block is zeroed before it is written.
+    /// Writes go beyond its valid data: a new block is zeroed before it is written.
     Zeroing,
 }
 
-/// How several disks make one volume.
+/// How several disks form one volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Array {
     /// One after the other.
@@ -33,21 +33,21 @@ pub struct Setting {
     pub buffered: bool,
     /// Whether the disks acknowledge writes from their buffers.
     pub write_cache: bool,
-    /// What the file goes through while it is written.
+    /// How the file's blocks are allocated while it is written.
     pub allocation: Allocation,
     /// Disks in use.
     pub disks: u32,
-    /// How they make one volume.
+    /// How they form one volume.
     pub array: Array,
-    /// Adapters, each with a bus of its own, over which the disks are spread.
+    /// Adapters, each with its own bus, over which the disks are spread.
     pub buses: u32,
-    /// Whether files lie on the chunks of a stripe, whatever the system's habit.
+    /// Whether files are aligned to the chunks of a stripe, regardless of the system's default.
     pub aligned: bool,
-    /// Whether the volume is a dynamic one.
+    /// Whether the volume is a dynamic volume.
     pub dynamic: bool,
     /// Where on each disk the file begins, as a share of its capacity: 0 is the outermost track.
     pub place: f64,
-    /// Whether the processor moves the data itself.
+    /// Whether the processor moves the data itself (PIO).
     pub pio: bool,
     /// Processors in use; `None` for all.
     pub processors: Option<u32>,

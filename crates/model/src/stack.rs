@@ -1,11 +1,11 @@
-//! Simulates a whole storage stack: requests pass through every part that the system has.
+//! Simulates a whole storage stack: requests pass every part of the system.
 //!
-//! The stack is a discrete-event model. A request becomes one transfer (or, through the file system's cache, copies
-//! and transfers of the cache's own); a transfer is laid out as commands to disks; a command takes the bus to be
-//! given, its drive to be served, the bus and the adapter to move its data, and the host to be taken back.
+//! The stack is a discrete-event model. A request becomes one transfer; through the file system's cache, it becomes
+//! copies and transfers of the cache. A transfer is laid out as commands to disks. A command takes the bus to reach its
+//! drive, the drive to be served, the bus and the adapter to move its data, and the host to complete.
 
-mod agenda;
 mod drive;
+mod event_queue;
 mod file_cache;
 mod geometry;
 mod host;
@@ -23,7 +23,7 @@ pub use observed::Observed;
 use crate::system::{System, SystemError};
 use crate::variation::generator;
 use crate::{Allocation, Array, Completed, Moment, Operation, PathModel, ProcessorTime, Setting, Submission};
-use agenda::{Agenda, Event};
+use event_queue::{Event, EventQueue};
 use file_cache::{FileCache, Purpose};
 use host::Host;
 use network::Network;
@@ -31,10 +31,10 @@ use slab::Slab;
 use transport::{Sent, Transport};
 use volume::{Piece, Volume};
 
-/// New blocks that are zeroed in one go before the first of them is written.
+/// Bytes of new blocks zeroed at once before the first of them is written.
 const ZEROED_AT_ONCE: u64 = 4 << 20;
 
-/// What an application asked for.
+/// A request of the application.
 #[derive(Debug, Clone, Copy)]
 struct Request {
     token: u32,
@@ -43,16 +43,16 @@ struct Request {
     length: u32,
 }
 
-/// On whose behalf a transfer is made.
+/// What a transfer is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Request(u32),
-    /// The zeroing of new blocks before this request writes them.
+    /// Zeroing of new blocks before this request writes them.
     Zeroing(u32),
     Cache(Purpose),
 }
 
-/// One input or output as the host counts them.
+/// One transfer as the host counts it.
 #[derive(Debug, Clone, Copy)]
 struct Transfer {
     owner: Owner,
@@ -60,7 +60,7 @@ struct Transfer {
     offset: u64,
     length: u32,
     ahead: bool,
-    /// Commands that are not over.
+    /// Unfinished commands.
     left: u32,
 }
 
@@ -68,7 +68,7 @@ struct Transfer {
 #[derive(Debug)]
 pub struct Stack {
     clock: Moment,
-    agenda: Agenda,
+    event_queue: EventQueue,
     host: Host,
     network: Option<Network>,
     cache: Option<FileCache>,
@@ -80,7 +80,7 @@ pub struct Stack {
     /// Requests that wait because only one may be outstanding.
     serial: VecDeque<u32>,
     serial_busy: bool,
-    /// From where on new blocks have been zeroed, up to where they have, and up to where they are to be.
+    /// Zeroed range of new blocks: its start, its end so far, and its planned end.
     zeroed: Option<(u64, u64, u64)>,
     requests: Slab<Request>,
     transfers: Slab<Transfer>,
@@ -88,7 +88,7 @@ pub struct Stack {
     in_flight: usize,
     flushes: Vec<u32>,
     pieces: Vec<Piece>,
-    /// Where a mirror was read last, and from which disk.
+    /// End of the last read of a mirror, and its disk.
     mirror_last: (u64, u32),
     done: VecDeque<Completed>,
 }
@@ -104,7 +104,7 @@ impl Stack {
             .then(|| FileCache::new(&system.cache, setting.allocation, volume.bytes(), generator(0, seed)));
         Ok(Self {
             clock: Moment::default(),
-            agenda: Agenda::default(),
+            event_queue: EventQueue::default(),
             host: Host::new(&system.host, setting),
             network: system.network.as_ref().map(Network::new),
             cache,
@@ -127,7 +127,7 @@ impl Stack {
         })
     }
 
-    /// Bytes that the volume holds; with separate disks, each begins where [`Stack::disk_bytes`] of the one before end.
+    /// Capacity of the volume in bytes; of separate disks, each begins [`Stack::disk_bytes`] after the one before.
     pub fn bytes(&self) -> u64 {
         self.volume.bytes()
     }
@@ -137,29 +137,29 @@ impl Stack {
         self.volume.stride()
     }
 
-    /// The moment up to which the path has been carried.
+    /// The moment up to which the path has been simulated.
     pub fn clock(&self) -> Moment {
         self.clock
     }
 
-    /// What went over the disks' buses so far.
+    /// What passed over the disks' buses so far.
     pub fn observed(&self) -> &Observed {
         self.transport.observed()
     }
 
-    /// Processor time on the client's side of a network; nothing where there is no network.
+    /// Processor time on the client's side of a network; zero without a network.
     pub fn client_time(&self) -> ProcessorTime {
         self.network.as_ref().map_or_else(ProcessorTime::default, Network::client_time)
     }
 
     fn run_until(&mut self, until: Moment) {
-        while self.agenda.next_at().is_some_and(|at| at <= until) {
+        while self.event_queue.next_at().is_some_and(|at| at <= until) {
             self.step();
         }
     }
 
     fn step(&mut self) -> bool {
-        let Some((at, event)) = self.agenda.take() else { return false };
+        let Some((at, event)) = self.event_queue.take() else { return false };
         self.clock = at;
         match event {
             Event::Issued(transfer) => self.lay_out(transfer),
@@ -180,18 +180,18 @@ impl Stack {
                     let transfer = self.transfers[number];
                     let charged = !matches!(transfer.owner, Owner::Cache(_));
                     let end = self.host.complete(at, transfer.operation, u64::from(transfer.length), charged);
-                    self.agenda.add(end, Event::Finished(number));
+                    self.event_queue.add(end, Event::Finished(number));
                 }
             }
             other => {
-                self.transport.happen(at, other, &mut self.host, &mut self.agenda);
+                self.transport.happen(at, other, &mut self.host, &mut self.event_queue);
                 self.release_flushes();
             }
         }
         true
     }
 
-    /// A request is at the machine that has the disks.
+    /// A request reaches the machine with the disks.
     fn enter(&mut self, number: u32) {
         let Request { operation, offset, length, .. } = self.requests[number];
         if let Some(cache) = &mut self.cache {
@@ -215,12 +215,12 @@ impl Stack {
         }
     }
 
-    /// Zeroes ahead of a request that reaches beyond what has been zeroed, then writes it.
+    /// Zeroes blocks first if a request reaches beyond the zeroed ones, then writes it.
     fn zero_or_write(&mut self, number: u32) {
         let Request { operation, offset, length, .. } = self.requests[number];
         let end = offset + u64::from(length);
         if self.allocation == Allocation::Zeroing {
-            // A write below what was zeroed begins anew: the last block, say, was written first.
+            // A write before the zeroed range starts a new one: the last block, for example, may be written first.
             let kept = self.zeroed.filter(|(first, ..)| *first <= offset);
             let (first, done, wanted) = kept.unwrap_or((offset, offset, offset));
             let most = self.volume.bytes().max(end);
@@ -241,10 +241,10 @@ impl Stack {
         self.outstanding_bytes += u64::from(length);
         let number = self.transfers.add(Transfer { owner, operation, offset, length, ahead, left: 0 });
         let at = self.host.issue(self.clock, operation, offset, u64::from(length), charged);
-        self.agenda.add(at, Event::Issued(number));
+        self.event_queue.add(at, Event::Issued(number));
     }
 
-    /// The host hands a transfer on, in pieces of at most the split size, each laid out over the disks.
+    /// Splits a transfer into pieces of at most the split size, each laid out over the disks.
     fn lay_out(&mut self, number: u32) {
         let transfer = self.transfers[number];
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -259,10 +259,10 @@ impl Stack {
             }
             self.transfers[number].left += pieces.len() as u32;
             for (place, piece) in pieces.iter().enumerate() {
-                // An adapter that makes the array splits what the host sent as one command.
+                // An adapter that forms the array splits what the host sent as one command.
                 let lead = place == 0 || !self.adapter_splits;
                 let sent = Sent { transfer: number, operation: transfer.operation, ahead: transfer.ahead, first, lead };
-                self.transport.send(self.clock, sent, *piece, &mut self.agenda);
+                self.transport.send(self.clock, sent, *piece, &mut self.event_queue);
             }
             first = false;
             at += u64::from(part);
@@ -271,7 +271,7 @@ impl Stack {
         self.pieces = pieces;
     }
 
-    /// The disk of a mirror that reads a range: the one that is reading before it, or the one with less to do.
+    /// The disk of a mirror that reads a range: the one that just read up to it, or the less busy one.
     fn mirror_disk(&mut self, offset: u64, length: u32) -> u32 {
         let (next, last) = self.mirror_last;
         let other = 1 - last;
@@ -305,7 +305,7 @@ impl Stack {
         while let Some(cache) = &mut self.cache {
             if let Some((request, span_ps)) = cache.next_copy() {
                 let end = self.host.processors.spend(self.clock, span_ps, 1.0);
-                self.agenda.add(end, Event::Copied(request));
+                self.event_queue.add(end, Event::Copied(request));
             } else if let Some(wanted) = cache.next_wanted() {
                 let owner = Owner::Cache(wanted.purpose);
                 self.send(owner, wanted.operation, wanted.offset, wanted.length, wanted.ahead);
@@ -316,7 +316,7 @@ impl Stack {
         self.release_flushes();
     }
 
-    /// A request's work is done where the disks are.
+    /// A request is finished at the disks.
     fn answer(&mut self, number: u32) {
         let Request { operation, length, .. } = self.requests[number];
         match &mut self.network {
@@ -327,7 +327,7 @@ impl Stack {
                     at = self.transport.cross(at, length, packet_ps);
                 }
                 let at = network.answer(at, operation, length, &mut self.host.processors);
-                self.agenda.add(at, Event::Answered(number));
+                self.event_queue.add(at, Event::Answered(number));
             }
         }
     }
@@ -355,7 +355,7 @@ impl Stack {
             return;
         }
         if !self.transport.is_clean() {
-            self.transport.flush(self.clock, &mut self.host, &mut self.agenda);
+            self.transport.flush(self.clock, &mut self.host, &mut self.event_queue);
             return;
         }
         if let Some(cache) = &mut self.cache {
@@ -368,10 +368,10 @@ impl Stack {
 }
 
 impl System {
-    /// The path of this system at rest under `setting`; `seed` decides all that is random.
+    /// The path of this system at rest under `setting`; `seed` determines all randomness.
     ///
     /// # Errors
-    /// [`SystemError::Lacks`] where the setting asks for a part that the system has not.
+    /// [`SystemError::Lacks`] if the setting needs a part that the system lacks.
     pub fn path(&self, setting: &Setting, seed: u64) -> Result<Stack, SystemError> {
         Stack::new(self, setting, seed)
     }
@@ -397,7 +397,7 @@ impl PathModel for Stack {
                 if let Some(packet_ps) = network.packet_ps().filter(|_| operation == Operation::Write) {
                     at = self.transport.cross(at, length, packet_ps);
                 }
-                self.agenda.add(at, Event::Asked(number));
+                self.event_queue.add(at, Event::Asked(number));
             }
         }
         self.run_until(now);
@@ -407,12 +407,12 @@ impl PathModel for Stack {
         match self.done.front() {
             Some(completed) => Some(completed.at),
             None if self.in_flight == 0 && self.flushes.is_empty() => None,
-            None => self.agenda.next_at(),
+            None => self.event_queue.next_at(),
         }
     }
 
     fn next_by(&mut self, until: Moment) -> Option<Moment> {
-        while self.done.is_empty() && self.agenda.next_at().is_some_and(|at| at <= until) {
+        while self.done.is_empty() && self.event_queue.next_at().is_some_and(|at| at <= until) {
             if self.in_flight == 0 && self.flushes.is_empty() {
                 return None;
             }

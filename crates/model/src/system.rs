@@ -1,7 +1,7 @@
 //! Parses a simulated machine into a checked [`System`].
 //!
-//! A system is a TOML file: one table for each part that a request passes, each constant with its unit in its name.
-//! The files that ship say beside each constant where it comes from or which figure it was fitted to.
+//! A system is a TOML file with one table for each part that a request passes; each constant has its unit in its name.
+//! The included files state where each constant comes from or which figure it was fitted to.
 
 mod ladder;
 mod parts;
@@ -16,23 +16,23 @@ pub use parts::{
 };
 pub use shipped::{Shipped, systems};
 
-/// Why a system cannot be built or asked.
+/// Why a system cannot be built or used.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
-    /// The text is no system: wrong TOML, an unknown or a missing key, a value of the wrong kind.
+    /// The text is not a system: wrong TOML, an unknown or a missing key, a value of the wrong kind.
     #[error("the machine's TOML cannot be read: {0}; `halfpower systems` lists machines to start from")]
     Text(String),
-    /// A constant makes no sense.
+    /// A constant is not valid.
     #[error("the machine's {what} is {value}; it must be {wanted}")]
     Constant {
         /// Its place in the text, such as `disk.rpm`.
         what: String,
-        /// What it is.
+        /// Its value.
         value: f64,
-        /// What it must be.
+        /// The valid values.
         wanted: &'static str,
     },
-    /// The setting asks for a part that the system lacks.
+    /// The setting needs a part that the system lacks.
     #[error("the machine has no {0}; choose a setting without it, or add the part to its TOML")]
     Lacks(&'static str),
 }
@@ -41,14 +41,14 @@ impl System {
     /// The system of this text.
     ///
     /// # Errors
-    /// [`SystemError::Text`] where the text is no system, [`SystemError::Constant`] where a constant makes no sense.
+    /// [`SystemError::Text`] if the text is not a system, [`SystemError::Constant`] if a constant is not valid.
     pub fn from_toml(text: &str) -> Result<Self, SystemError> {
         let system: Self = toml::from_str(text).map_err(|error| said(text, &error))?;
         system.check()?;
         Ok(system)
     }
 
-    /// The system of this text with other constants: `disk.rpm` to `15000`.
+    /// The system of this text with changed constants, such as `disk.rpm` to `15000`.
     ///
     /// # Errors
     /// As [`Self::from_toml`], and [`SystemError::Text`] for a key that no part has.
@@ -77,7 +77,7 @@ impl System {
         })
     }
 
-    /// Refuses sizes whose bytes could not be counted.
+    /// Refuses sizes that overflow their counters.
     fn check_sizes(&self) -> Result<(), SystemError> {
         let (cache, volume, disk) = (&self.cache, &self.volume, &self.disk);
         let network = |of: fn(&Network) -> Option<u64>| self.network.as_ref().and_then(of).unwrap_or(0);
@@ -152,13 +152,13 @@ impl System {
     }
 }
 
-/// The most of whatever a machine counts: each of them has an entry in memory.
+/// Most parts of any kind in a machine: each has an entry in memory.
 pub(crate) const MOST: f64 = 4096.0;
 
-/// What no size reaches, in KiB: its bytes are counted in 32 bits.
+/// Sizes must stay below this number of KiB: their bytes are counted in 32 bits.
 const MOST_KIB: f64 = 4_194_304.0;
 
-/// Gives a constant, `part.constant`, another value in a table that has the part.
+/// Changes a constant, `part.constant`, in a table that has the part.
 pub(crate) fn changed(table: &mut toml::Table, key: &str, value: &str) -> Result<(), SystemError> {
     let (part, constant) = key.rsplit_once('.').unwrap_or(("", key));
     let mut inner = table;
@@ -172,7 +172,7 @@ pub(crate) fn changed(table: &mut toml::Table, key: &str, value: &str) -> Result
     Ok(())
 }
 
-/// What the reader of TOML complains about, on one line.
+/// The error of the TOML parser, on one line.
 pub(crate) fn said(text: &str, error: &toml::de::Error) -> SystemError {
     let message = error.message().replace('\n', ", ");
     SystemError::Text(match error.span().and_then(|span| text.get(..span.start)) {
@@ -181,7 +181,7 @@ pub(crate) fn said(text: &str, error: &toml::de::Error) -> SystemError {
     })
 }
 
-/// A value as TOML has it: a number or a position where it looks like one, else text.
+/// A value as TOML: a number or boolean if it looks like one, otherwise text.
 fn constant_of(text: &str) -> toml::Value {
     let whole = || text.parse().map(toml::Value::Integer);
     let number = || text.parse().map(toml::Value::Float);

@@ -1,14 +1,14 @@
-//! Draws seeded factors of mean 1, by which a speed or a time varies.
+//! Draws seeded factors of mean 1 that vary a speed or a time.
 //!
-//! Both kinds are log-normal, since a speed and a time stay above 0 whatever their spread. With a relative
-//! standard deviation c, the logarithm has variance ln(1 + c^2) and mean -ln(1 + c^2)/2 (Johnson, Kotz and
-//! Balakrishnan, Continuous Univariate Distributions 1, chapter 14).
+//! Both kinds are log-normal, because a speed and a time stay above 0 with any spread. With a relative standard
+//! deviation c, the logarithm has variance ln(1 + c^2) and mean -ln(1 + c^2)/2 (Johnson, Kotz and Balakrishnan,
+//! Continuous Univariate Distributions 1, chapter 14).
 
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-/// The generator of one run on one disk: other disks and other runs get unrelated streams.
+/// The generator of one run on one disk: other disks and other runs get independent streams.
 pub fn generator(disk_seed: u64, run_seed: u64) -> Xoshiro256PlusPlus {
     let disk: u64 = SplitMix64::seed_from_u64(disk_seed).random();
     Xoshiro256PlusPlus::seed_from_u64(disk ^ run_seed)
@@ -16,18 +16,18 @@ pub fn generator(disk_seed: u64, run_seed: u64) -> Xoshiro256PlusPlus {
 
 /// One factor with mean 1 and relative standard deviation `deviation`.
 pub fn factor(deviation: f64, generator: &mut Xoshiro256PlusPlus) -> f64 {
-    // Drawn also where it has no weight, so that the stream after it is the same at every deviation.
+    // Drawn even if unused, so that the following stream is the same for every deviation.
     let normal: f64 = generator.sample(StandardNormal);
     let sigma = deviation.powi(2).ln_1p().sqrt();
     (sigma * normal - sigma * sigma / 2.0).exp()
 }
 
-/// A sequence of factors with mean 1, a relative standard deviation, and an autocorrelation from one to the next.
+/// A sequence of factors with mean 1, a relative standard deviation, and a lag-1 autocorrelation.
 #[derive(Debug, Clone)]
 pub struct Jitter {
-    /// Standard deviation of the factor's logarithm; 0 for no jitter at all.
+    /// Standard deviation of the factor's logarithm; 0 without jitter.
     sigma: f64,
-    /// Correlation of the logarithms that gives the factors the one asked for.
+    /// Correlation of the logarithms that gives the factors the requested one.
     persistence: f64,
     /// Weight of each new draw, which keeps the variance of `state` at 1.
     innovation: f64,
@@ -39,8 +39,8 @@ pub struct Jitter {
 impl Jitter {
     /// Factors with relative standard deviation `deviation` and lag-1 autocorrelation `correlation` (0 to below 1).
     ///
-    /// Factors whose logarithms have correlation r have the correlation (exp(s^2 r) - 1) / (exp(s^2) - 1), with
-    /// s^2 the variance of the logarithm; `persistence` is that, solved for r.
+    /// Factors with logarithms of correlation r have the correlation (exp(s^2 r) - 1) / (exp(s^2) - 1), with s^2 the
+    /// variance of the logarithm; `persistence` is that, solved for r.
     pub fn new(deviation: f64, correlation: f64, mut generator: Xoshiro256PlusPlus) -> Self {
         let variance = deviation.powi(2).ln_1p();
         let persistence = if variance > 0.0 { (correlation * deviation.powi(2)).ln_1p() / variance } else { 0.0 };

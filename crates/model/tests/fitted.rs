@@ -45,7 +45,7 @@ fn layout(devices: u32, depth: u32) -> MemberLayout {
     }
 }
 
-/// MB/s with `depth` requests outstanding, each slot on a device of its own in turn, after the first quarter.
+/// MB/s with `depth` requests outstanding, the slots spread over the devices in turn, after the first quarter.
 fn simulated(path: &mut FittedPath, layout: MemberLayout, operation: Operation, bs: u32) -> f64 {
     let request = |token: u32| {
         let offset = u64::from(token % layout.devices) * layout.bytes;
@@ -101,13 +101,13 @@ fn a_stripe_splits_requests_among_devices_and_waits_for_all() {
         assert!(path.pop().is_none());
         done.at.ps() as f64 / 1e6
     };
-    // 80 us and 2 us a KiB, for as much as the busiest device has of it: its chunks go as one transfer.
+    // 80 us plus 2 us a KiB, for the part on the busiest device: its chunks form one transfer.
     let wide = fitted(&[&alone[..], &[("shared.read_mbps", "1e6")]].concat());
     for (from_kib, kib, most_kib) in [(0, 64, 64), (32, 64, 32), (0, 256, 64), (32, 256, 64), (0, 1024, 256)] {
         let (found, expected) = (time_us(&wide, from_kib << 10, kib << 10), 80.0 + 2.0 * f64::from(most_kib));
         assert!((found - expected).abs() < 1.5, "{kib} KiB from {from_kib} on: {found}, not {expected}");
     }
-    // Three of the four wait for what they share: 64 KiB each at 900 MB/s.
+    // Three of the four wait for the shared limit: 64 KiB each at 900 MB/s.
     let found = time_us(&fitted(&alone), 0, 256 << 10);
     assert!((found - 208.0 - 3.0 * 65_536.0 / 900.0).abs() < 0.1, "{found}");
 }
@@ -122,7 +122,7 @@ fn a_flush_waits_for_all_and_processor_time_adds_up() {
     path.submit(Moment::default(), of(2, Operation::Flush, 0));
     let tokens: Vec<u32> = std::iter::from_fn(|| path.pop()).map(|done| done.token).collect();
     assert_eq!(tokens, [0, 1, 2]);
-    // 3 us a request, and 5 us a wait that both share.
+    // 3 us a request, plus 5 us for a wait that both share.
     let spent = path.processor_time();
     assert_eq!((spent.charged_ns, spent.unseen_ns), (11_000, 4_000));
 }

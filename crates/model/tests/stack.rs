@@ -1,4 +1,4 @@
-//! Checks that a stack keeps the contract of a path, whatever its parts and its use.
+//! Checks that a stack keeps the contract of a path, with any parts and any setting.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ fn system(name: &str) -> System {
     System::from_toml(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Every setting that a system can be asked for.
+/// Every setting that a system supports.
 fn settings(system: &System) -> Vec<Setting> {
     let mut settings = Vec::new();
     for buffered in [false, true] {
@@ -37,10 +37,10 @@ fn settings(system: &System) -> Vec<Setting> {
 
 const REQUESTS: u64 = 150;
 
-/// Reads of a file that is begun again whenever it ends.
+/// Reads of a file that start again at its beginning when they reach its end.
 const DEEP_READS: u64 = 9;
 
-/// A stream of requests that jumps, wraps and mixes, as a seed says.
+/// A seeded stream of requests that jumps, wraps and mixes operations.
 fn request(token: u32, number: u64, span: u64, kind: u64) -> Submission {
     if kind == DEEP_READS {
         return Submission { token, operation: Operation::Read, offset: number * 4096 % (1 << 18), length: 4096 };
@@ -89,7 +89,7 @@ fn every_request_leaves_once_in_order_of_time_and_the_same_on_every_run() {
     }
 }
 
-/// Writes, then a flush; gives what left and the stack as it was when the flush had left.
+/// Writes, then a flush; returns the completions and the stack as it was when the flush had left.
 fn write_and_flush(name: &str, setting: &Setting, writes: impl Iterator<Item = (u64, u32)>) -> (Vec<Completed>, Stack) {
     let mut stack = system(name).path(setting, 1).unwrap();
     let mut submit = |token, operation, offset, length| {
@@ -125,7 +125,8 @@ fn a_flush_waits_for_the_medium_also_where_the_drive_acknowledges_early() {
         let (left, _) = write_and_flush("win2k-atlas10k", &setting, (0..8).map(|token| (token << 30, 8192)));
         (left[7].at.ps() as f64 / 1e9, left[8].at.ps() as f64 / 1e9)
     };
-    // Eight places take eight seeks; the drive's buffer has them at once, and the medium as late as without it.
+    // Eight places need eight seeks; the drive's buffer accepts them at once, and the medium has them as late as
+    // without it.
     let (through, back) = (flushed(false), flushed(true));
     assert!(through.0 > 30.0 && back.0 < 5.0, "{through:?} ms {back:?} ms");
     assert!(back.1 > 30.0 && back.1 < 1.5 * through.1, "{through:?} ms {back:?} ms");
@@ -155,8 +156,8 @@ fn a_path_is_carried_no_further_than_asked() {
     assert_eq!((stack.pop(), stack.next_completion()), (None, None));
 }
 
-/// Twenty seconds of a stream, four reads of 64 KiB at a time, beside four random readers: the stream's MB/s, and how
-/// long each random read took, in ms.
+/// Twenty seconds of a stream (four reads of 64 KiB at a time) beside four random readers: the stream's MB/s, and the
+/// time of each random read in ms.
 fn stream_among_readers(patience_ms: f64) -> (f64, Vec<f64>) {
     const DEPTH: u32 = 4;
     let mut atlas = system("win2k-atlas10k");
@@ -191,21 +192,22 @@ fn a_stream_does_not_shut_random_readers_out_for_ever() {
     let (alone, shut_out) = stream_among_readers(1e9);
     assert!(near(alone, 23.7) && shut_out.len() <= 4, "{alone} MB/s, {shut_out:?}");
     let (stream, waits) = stream_among_readers(2400.0);
-    // Each of the four waits for its turn, and then for the others whose turn it is too; as long as the arm is away from
-    // the stream, the next requests of these are as near as the stream's.
+    // Each of the four waits for its turn, and then for the others that are due too. While the arm is away from the
+    // stream, their next requests are as near as the stream's.
     let longest = waits.iter().copied().fold(0.0, f64::max);
     assert!((2400.0..2500.0).contains(&longest), "{waits:?}");
     let long = waits.iter().filter(|wait| **wait > 2000.0).count();
     assert!((28..=33).contains(&long) && waits.len() < 5 * long, "{waits:?}");
     assert!((0.9..0.99).contains(&(stream / alone)), "{stream} of {alone} MB/s");
-    // With no patience at all the requests go in order, and a stream of four among four gets as many as they do.
+    // Without patience the requests are served in order, so a stream of four among four gets the same number as the
+    // others.
     let (stream, waits) = stream_among_readers(0.0);
     let reads = stream * 20e6 / 65536.0;
     assert!((0.9..1.1).contains(&(waits.len() as f64 / reads)), "{} and {reads}", waits.len());
 }
 
-/// With two processors a later request might leave the host before the first one, whose place has to be looked up; the
-/// disk would then read on from there and never come back.
+/// With two processors a later request could leave the host before the first one, which must look up its place first;
+/// the disk would then read ahead from the later one and never return.
 #[test]
 fn the_requests_of_a_stream_are_served_in_order_wherever_it_begins() {
     const MIB: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! Checks that a simulated path settles where it is predicted to and varies as much as it is told to.
+//! Checks that a simulated path settles at the prediction and varies as much as requested.
 
 use halfpower_model::{DiskPath, Moment, Operation, PathModel, Submission, throughput};
 use halfpower_spec::{Bytes, SimulatedDisk};
@@ -9,7 +9,7 @@ fn disk(constants: &str) -> SimulatedDisk {
     SimulatedDisk::from_constants(constants).unwrap()
 }
 
-/// Keeps `depth` requests in flight and gives the moments at which they leave.
+/// Keeps `depth` requests in flight and returns the moments at which they leave.
 fn drive(path: &mut impl PathModel, bs: Bytes, depth: u32, requests: usize) -> Vec<Moment> {
     let request = |token| Submission { token, operation: Operation::Read, offset: 0, length: bs.0 as u32 };
     (0..depth).for_each(|token| path.submit(Moment::default(), request(token)));
@@ -55,7 +55,7 @@ fn a_driven_path_settles_at_the_predicted_throughput() {
 
 #[test]
 fn noise_is_one_factor_on_the_speed_of_a_run() {
-    // Depth 1 is paced by the disk, depth 8 by the limiter: all of them have to vary.
+    // The disk paces depth 1 and the limiter depth 8: all of them must vary.
     for (depth, limit) in [(1, "shared=150MB/s"), (8, "shared=150MB/s"), (8, "iops=35000")] {
         let noisy = disk(&format!("fixed=80us,rate=500MB/s,disks=4,{limit},noise=5%"));
         let ratio = |run_seed| {

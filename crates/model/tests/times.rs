@@ -1,4 +1,4 @@
-//! Checks completion times of a simulated path against times worked out by hand and by another method.
+//! Checks completion times of a simulated path against times computed by hand and by another method.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ fn flush(token: u32) -> Submission {
     Submission { token, operation: Operation::Flush, offset: 0, length: 0 }
 }
 
-/// All that is in flight: token and microseconds, in order of completion.
+/// Everything in flight: token and microseconds, in order of completion.
 fn drain(path: &mut DiskPath) -> Vec<(u32, u64)> {
     let mut left = Vec::new();
     while let Some(promised) = path.next_completion() {
@@ -119,8 +119,8 @@ fn absurd_constants_end_at_the_end_of_time() {
     }
 }
 
-/// When each of `arrivals` (nanoseconds, bytes) leaves: disks in order of submission, then all of them sorted into
-/// the limiter. Every arrival is known beforehand, so nothing has to be done in order of events.
+/// When each of `arrivals` (nanoseconds, bytes) leaves: disks in order of submission, then all of them sorted into the
+/// limiter. All arrivals are known in advance, so no event order is needed.
 fn worked_out_at_once(disk: &SimulatedDisk, arrivals: &[(u64, u32)]) -> BTreeMap<u32, u64> {
     let mut free = vec![0u64; disk.disks as usize];
     let mut served = Vec::new();
@@ -146,7 +146,7 @@ fn working_the_limiter_out_late_changes_nothing() {
     let disk = SimulatedDisk::from_constants(constants).unwrap();
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(5);
     let mut now = 0;
-    // Twice as much as fits at first and half as much later, so that queues grow and empty again.
+    // Twice the capacity at first and half of it later, so that queues grow and empty again.
     let arrivals: Vec<(u64, u32)> = (0..20_000)
         .map(|place| {
             let gap: u64 = generator.random_range(0..if place % 2000 < 1000 { 60_000 } else { 250_000 });
@@ -169,7 +169,7 @@ fn working_the_limiter_out_late_changes_nothing() {
         left.insert(completed.token, completed.at.ps());
     }
     for (token, at) in worked_out_at_once(&disk, &arrivals) {
-        // Each of a busy spell's requests may be rounded by a picosecond another way.
+        // Each request of a busy period may be rounded differently by a picosecond.
         assert!(left[&token].abs_diff(at) < 10_000, "request {token}: {} and {at}", left[&token]);
     }
 }
@@ -210,12 +210,12 @@ fn a_credit_that_was_spent_is_spent_in_the_next_run_too_and_fills_while_nobody_a
         let soon = left.iter().filter(|(_, us)| *us < begins_us + 100_000).count() as f64 * 1e5;
         (soon, left.last().unwrap().1)
     };
-    // 30 MB: the credit, and what 0.1 s let through; it is all gone when the last has left.
+    // 30 MB: the credit, and the limit's 0.1 s; no credit is left when the last request has left.
     let (first, ended_us) = next_run(0);
     assert!((first / 15e6 - 1.0).abs() < 0.02, "{first}");
     let (second, ended_us) = next_run(ended_us);
     assert!((second / 5e6 - 1.0).abs() < 0.04, "{second}");
-    // 0.1 s of rest fill 5 MB.
+    // 0.1 s of idle time restore 5 MB.
     let (third, _) = next_run(ended_us + 100_000);
     assert!((third / 10e6 - 1.0).abs() < 0.03, "{third}");
 }
@@ -224,6 +224,6 @@ fn a_credit_that_was_spent_is_spent_in_the_next_run_too_and_fills_while_nobody_a
 fn slices_pass_as_they_begin() {
     let path = || path("fixed=0us,rate=10GB/s,shared=50MB/s,slice=100ms");
     let at = |us| left_by(&mut path(), 100_000, at_us(us)) / 100_000;
-    // A request whose time ends with a slice belongs to the next.
+    // A request whose time ends with a slice belongs to the next one.
     assert_eq!([50_000, 99_000, 150_000, 950_000].map(at), [49, 49, 99, 499]);
 }

@@ -4,14 +4,14 @@ use std::fs;
 
 use rustix::process::{Resource, getrlimit};
 
-/// Address space of a thread: its stack, what guards it, and what it allocates before its window opens.
+/// Address space of a thread: its stack, the guard pages, and what it allocates before its window opens.
 const OF_A_THREAD: u64 = 4 << 20;
-/// What the rest of the program may still need.
+/// Address space that the rest of the program may still need.
 const RESERVE: u64 = 32 << 20;
 
-/// Whether `threads` more threads fit; without a limit any number does.
+/// Checks that the address space has room for `threads` more threads; without a limit it always has.
 ///
-/// Memory that cannot be had ends a process without a word, so this is asked before threads are started.
+/// A process that runs out of address space ends without a message, so check this before starting threads.
 ///
 /// # Errors
 /// A sentence without its full stop that says what is missing.

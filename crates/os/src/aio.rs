@@ -1,6 +1,6 @@
-//! Owns a context of Linux's older asynchronous interface with its buffers and files.
+//! Wraps a context of Linux's older asynchronous interface (libaio) with its buffers and files.
 //!
-//! Transfers enter by `io_submit`, each naming a slot; outcomes leave by `io_getevents`. Only direct I/O is
+//! Transfers enter through `io_submit`, each naming a slot; outcomes leave through `io_getevents`. Only direct I/O is
 //! asynchronous: through the page cache `io_submit` itself does the work, one request after the other.
 
 use std::num::NonZeroU32;
@@ -26,30 +26,30 @@ struct Event {
     result2: i64,
 }
 
-/// A context with one slot for each request that can be under way.
+/// A context with one slot for each request that can be in flight.
 pub struct Aio {
     context: libc::c_ulong,
     buffers: Buffers,
     files: Vec<RunFile>,
-    /// Which of them each slot reaches.
+    /// The index of the file that each slot reaches.
     file_of_slot: Vec<u32>,
-    /// What each slot was last submitted as; the kernel copies it.
+    /// The last control block of each slot; the kernel copies it.
     blocks: Vec<libc::iocb>,
     in_flight: Vec<bool>,
     in_flight_count: usize,
     /// Blocks to submit, oldest first.
     batch: Vec<*mut libc::iocb>,
-    /// Most of them that go out with one call.
+    /// Most blocks that one call submits.
     most_in_a_call: usize,
     events: Vec<Event>,
-    /// Outcomes that are known already: of transfers that were refused, and of those that made room.
+    /// Outcomes known already: those of refused transfers, and those reaped to make room.
     known: Vec<Reaped>,
 }
 
 // SAFETY: the pointers lead into `blocks`, which never grows and moves along, and are only used during a call.
 unsafe impl Send for Aio {}
 
-/// Whether a context can be had here.
+/// Checks whether a context can be created here.
 ///
 /// # Errors
 /// [`OsError::Aio`] with the reason and what would help.
@@ -81,16 +81,15 @@ fn set_up(slots: u32) -> Result<libc::c_ulong, OsError> {
 }
 
 impl Aio {
-    /// In how many segments of memory a request lies, on the average, as [`Buffers::segments`] tells it.
+    /// Number of segments of memory that a request lies in, on average; see [`Buffers::segments`].
     pub fn segments(&self) -> Option<f64> {
         self.buffers.segments()
     }
 
-    /// A context whose slots are `buffers`, over `files`: the first part of the slots reaches the first file, an equal
-    /// part the next.
+    /// Makes a context with `buffers` as slots, over `files`. The slots are divided equally among the files, in order.
     ///
     /// # Errors
-    /// [`OsError::Aio`] where the kernel has none, or has no more requests to give.
+    /// [`OsError::Aio`] if the kernel has no libaio, or no more requests to give.
     pub fn new(buffers: Buffers, files: impl IntoIterator<Item = RunFile>) -> Result<Self, OsError> {
         let slots = buffers.count() as usize;
         let files: Vec<RunFile> = files.into_iter().collect();
@@ -111,14 +110,14 @@ impl Aio {
         })
     }
 
-    /// The same, with at most `batch` transfers to a call that submits (`None`: all that there are).
+    /// Limits each submitting call to `batch` transfers (`None`: no limit).
     #[must_use]
     pub fn in_batches(mut self, batch: Option<NonZeroU32>) -> Self {
         self.most_in_a_call = batch.map_or(usize::MAX, |batch| batch.get() as usize);
         self
     }
 
-    /// Transfers submitted and not reaped yet.
+    /// Number of transfers submitted and not reaped.
     pub fn in_flight(&self) -> usize {
         self.in_flight_count
     }
@@ -126,13 +125,13 @@ impl Aio {
     /// The bytes of a slot.
     ///
     /// # Panics
-    /// Where the slot is in flight, or there is none.
+    /// If the slot is in flight or does not exist.
     pub fn slot(&self, slot: u32) -> &[u8] {
         self.assert_free(slot);
         self.buffers.slot(slot)
     }
 
-    /// The bytes of a slot, to be changed.
+    /// The bytes of a slot, mutable.
     ///
     /// # Panics
     /// As [`Aio::slot`].
@@ -147,23 +146,23 @@ impl Aio {
         }
     }
 
-    /// Makes a write's bytes ready, as [`Buffers::stamp`] does.
+    /// Prepares the bytes of a write, as [`Buffers::stamp`] does.
     ///
     /// # Panics
-    /// Where the slot is in flight, or there is none, or it holds less than `length`.
+    /// If the slot is in flight, does not exist, or is shorter than `length`.
     #[inline]
     pub fn stamp(&mut self, slot: u32, offset: u64, length: u32, serial: u64) {
         self.assert_free(slot);
         self.buffers.stamp(slot, offset, length as usize, serial);
     }
 
-    /// Sends out transfers; a refused one has its outcome at once.
+    /// Submits transfers; a refused transfer has its outcome at once.
     ///
     /// # Errors
-    /// Where the kernel refuses the call itself.
+    /// If the kernel refuses the call itself.
     ///
     /// # Panics
-    /// Where a slot is in flight, or there is none, or it holds less than `length`.
+    /// If a slot is in flight, does not exist, or is shorter than the transfer.
     pub fn submit(&mut self, transfers: impl IntoIterator<Item = Transfer>) -> io::Result<()> {
         self.batch.clear();
         for transfer in transfers {
@@ -186,7 +185,7 @@ impl Aio {
         self.send()
     }
 
-    /// Submits the batch, going on behind each transfer that the kernel refuses.
+    /// Submits the batch, skipping each transfer that the kernel refuses.
     fn send(&mut self) -> io::Result<()> {
         let mut sent = 0;
         while sent < self.batch.len() {
@@ -205,7 +204,7 @@ impl Aio {
             let outstanding = self.in_flight_count - self.known.len() - (self.batch.len() - sent);
             match error.raw_os_error() {
                 Some(libc::EINTR) => {}
-                // Only short of something that outcomes still under way will free.
+                // The kernel lacks a resource that outcomes still in flight will free.
                 Some(libc::EAGAIN) if outstanding > 0 => self.collect(1, None)?,
                 Some(number) => {
                     // SAFETY: the pointer leads to one of our own blocks.
@@ -219,11 +218,11 @@ impl Aio {
         Ok(())
     }
 
-    /// Waits until `least` outcomes, or all that are in flight if those are fewer, can be reaped, or for `limit`, and
-    /// hands every one that has arrived to `take`. A signal may end the wait early.
+    /// Waits until `least` outcomes can be reaped (at most all that are in flight) or `limit` has passed, and hands
+    /// every outcome that has arrived to `take`. A signal may end the wait early.
     ///
     /// # Errors
-    /// Where the kernel refuses the call.
+    /// If the kernel refuses the call.
     pub fn reap(&mut self, least: usize, limit: Option<Duration>, mut take: impl FnMut(Reaped)) -> io::Result<()> {
         let least = least.min(self.in_flight_count).saturating_sub(self.known.len());
         let outcome = self.collect(least, limit);
@@ -235,7 +234,7 @@ impl Aio {
         outcome
     }
 
-    /// Puts outcomes among the known, at least so many unless a signal or the limit comes first.
+    /// Reaps outcomes into `known`: at least `least`, unless a signal or the limit comes first.
     fn collect(&mut self, least: usize, limit: Option<Duration>) -> io::Result<()> {
         let room = self.events.len() - self.known.len();
         let time = limit.map(|limit| libc::timespec {

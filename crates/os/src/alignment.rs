@@ -1,24 +1,24 @@
-//! Tells what direct requests to a data file have to be aligned to.
+//! Finds the alignment that direct requests to a data file need.
 
 use rustix::fs::{AtFlags, StatxFlags};
 
 use crate::{Buffers, DataFile, Kind, Mode, OsError, RunFile};
 
-/// What direct requests have to be multiples of.
+/// Direct requests must be multiples of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alignment {
-    /// Of the buffer's address, in bytes.
+    /// Alignment of the buffer's address, in bytes.
     pub memory_bytes: u32,
-    /// Of offset and length, in bytes.
+    /// Alignment of offset and length, in bytes.
     pub offset_bytes: u32,
 }
 
 impl DataFile {
-    /// What direct requests have to be aligned to; `None` where there is no direct I/O, also where a file system
-    /// in memory only pretends. Surest once the file has data.
+    /// The alignment of direct requests; `None` if there is no direct I/O, or a file system in memory only pretends to
+    /// have it. Most reliable once the file has data.
     ///
     /// # Errors
-    /// Where the file cannot be opened once more.
+    /// If the file cannot be reopened.
     pub fn direct_alignment(&self) -> Result<Option<Alignment>, OsError> {
         if self.kind() == Kind::Regular && self.is_in_memory() {
             return Ok(None);
@@ -27,9 +27,9 @@ impl DataFile {
             Err(OsError::NoDirect { .. }) => return Ok(None),
             other => other?,
         };
-        let told = rustix::fs::statx(self, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
-        if let Some(told) = told.filter(|told| told.stx_mask & StatxFlags::DIOALIGN.bits() != 0) {
-            let (memory_bytes, offset_bytes) = (told.stx_dio_mem_align, told.stx_dio_offset_align);
+        let reported = rustix::fs::statx(self, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
+        if let Some(reported) = reported.filter(|reported| reported.stx_mask & StatxFlags::DIOALIGN.bits() != 0) {
+            let (memory_bytes, offset_bytes) = (reported.stx_dio_mem_align, reported.stx_dio_offset_align);
             return Ok((offset_bytes > 0).then_some(Alignment { memory_bytes, offset_bytes }));
         }
         let block_bytes = self.logical_block_bytes().or_else(|| smallest_direct_read(&direct)).unwrap_or(4096);
@@ -55,7 +55,7 @@ impl DataFile {
     }
 }
 
-/// The smallest direct read that is let through, for file systems that do not say what they want.
+/// The smallest direct read that succeeds, for file systems that do not report their alignment.
 fn smallest_direct_read(direct: &RunFile) -> Option<u32> {
     let mut buffer = Buffers::new(1, 4096, 0).ok()?;
     [512, 1024, 2048, 4096].into_iter().find(|bytes| {

@@ -1,7 +1,7 @@
-//! Gives the loops over memory an arena larger than the processors' caches.
+//! Provides an arena larger than the processor caches for the loops over memory.
 //!
-//! A number of bytes enters, an [`Arena`] leaves: a mapping that nobody has touched yet, so that its pages come to lie
-//! near the processor that fills it. How large it has to be, the caches say.
+//! An [`Arena`] is a mapping that nobody has touched yet, so its pages will lie near the processor that fills it. This
+//! file also measures the caches, which decide how large an arena must be.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,19 +16,19 @@ use crate::loops::Turn;
 
 /// Where the kernel describes the processors.
 const PROCESSORS: &str = "/sys/devices/system/cpu";
-/// What a last-level cache is taken to hold where the kernel does not say.
+/// Assumed size of a last-level cache if the kernel does not report it.
 const USUAL_CACHE_BYTES: u64 = 32 << 20;
 
-/// Memory for loops, of whole turns.
+/// Memory for loops, in whole turns.
 pub struct Arena {
     mapping: MmapMut,
 }
 
 impl Arena {
-    /// Memory for `bytes`, rounded up to whole turns.
+    /// Maps `bytes` bytes, rounded up to whole turns.
     ///
     /// # Errors
-    /// [`OsError::Memory`] where it would take more than half of the machine's memory, or the kernel refuses.
+    /// [`OsError::Memory`] if it would take more than half of the machine's memory, or the kernel refuses.
     pub fn new(bytes: usize) -> Result<Self, OsError> {
         let memory_bytes = memory_bytes();
         let refused = || OsError::Memory { count: 1, bytes_each: bytes, memory_bytes };
@@ -37,33 +37,33 @@ impl Arena {
         }
         let length = bytes.max(1).next_multiple_of(size_of::<Turn>());
         let mapping = MmapMut::map_anon(length).map_err(|_| refused())?;
-        // Only advice: kernels without huge pages serve small ones.
+        // This is only advice: kernels without huge pages use small ones.
         let _ = mapping.advise(Advice::HugePage);
         Ok(Self { mapping })
     }
 
-    /// Gives every page its place and every word a value of its own; none is 0, which some processors and
-    /// hypervisors store for less.
+    /// Places every page and gives every word a different value. No word is 0, because some processors and hypervisors
+    /// store zeros at less cost.
     pub fn fill(&mut self) {
         let words = self.mapping.chunks_exact_mut(8).zip(1u64..);
         words
             .for_each(|(word, index)| word.copy_from_slice(&(index.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_le_bytes()));
     }
 
-    /// The memory, to be read.
+    /// The memory, for reading.
     pub fn turns(&self) -> &[Turn] {
         // SAFETY: a mapping begins at a page, so it is aligned for turns; its length is whole turns, which are bytes.
         unsafe { slice::from_raw_parts(self.mapping.as_ptr().cast(), self.mapping.len() / size_of::<Turn>()) }
     }
 
-    /// The memory, to be written.
+    /// The memory, for writing.
     pub fn turns_mut(&mut self) -> &mut [Turn] {
         // SAFETY: as in `turns`, and `self` is borrowed alone.
         unsafe { slice::from_raw_parts_mut(self.mapping.as_mut_ptr().cast(), self.mapping.len() / size_of::<Turn>()) }
     }
 }
 
-/// Bytes that the last-level caches hold that `threads` threads can reach between them: the largest so many.
+/// Bytes of the last-level caches that `threads` threads can reach together: the sum of the `threads` largest.
 pub fn reachable_cache_bytes(threads: u32) -> u64 {
     let mut caches = last_level_caches(Path::new(PROCESSORS));
     if caches.is_empty() {
@@ -78,14 +78,14 @@ pub fn machine_memory_bytes() -> u64 {
     memory_bytes()
 }
 
-/// The size of each last-level cache, in bytes; processors that share one count it once.
+/// The size of each last-level cache in bytes; a cache shared by processors counts once.
 fn last_level_caches(processors: &Path) -> Vec<u64> {
     let entries = fs::read_dir(processors).into_iter().flatten().flatten();
     let caches: BTreeMap<String, u64> = entries.filter_map(|entry| last_level_of(&entry.path())).collect();
     caches.into_values().collect()
 }
 
-/// Who shares a processor's last-level cache, and its size.
+/// The processors that share a processor's last-level cache, and its size.
 fn last_level_of(processor: &Path) -> Option<(String, u64)> {
     let entries = fs::read_dir(processor.join("cache")).ok()?.flatten();
     let levels = entries.filter_map(|entry| {
@@ -98,7 +98,7 @@ fn last_level_of(processor: &Path) -> Option<(String, u64)> {
     Some((shared_by, bytes))
 }
 
-/// `36608K` in bytes.
+/// Converts a text such as `36608K` to bytes.
 fn kibibytes(text: &str) -> Option<u64> {
     text.trim().strip_suffix('K')?.parse::<u64>().ok()?.checked_mul(1024)
 }

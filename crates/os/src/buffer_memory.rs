@@ -1,4 +1,4 @@
-//! Maps the memory that buffers lie in: ordinary pages or huge ones.
+//! Maps the memory of buffers, in ordinary or huge pages.
 
 use std::ptr::NonNull;
 use std::{fs, io, slice};
@@ -7,19 +7,19 @@ use memmap2::{Advice, MmapMut};
 
 use crate::page_arena::{Pages, advised};
 
-/// The size of a huge page on most machines; where another is in use the advice is worth less, and nothing breaks.
+/// Size of a huge page on most machines. On others the advice helps less, and nothing breaks.
 const HUGE_PAGE: usize = 2 << 20;
 /// Under [`BufferMemory::HugeFromFar`], mappings from this size on ask for huge pages.
 const HUGE_FROM: usize = 256 << 10;
 
-/// Which pages buffers lie in. A request in one huge page reaches a device in one piece, one in ordinary pages in as
-/// many as it has pages.
+/// The kind of pages that buffers lie in. A request in one huge page reaches a device in one piece; in ordinary pages
+/// it may have as many pieces as pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BufferMemory {
-    /// Huge pages for 256 KiB and more, where the kernel gives any: what the first releases did.
+    /// Huge pages for mappings of 256 KiB and more, if the kernel gives any; the behaviour of the first releases.
     #[default]
     HugeFromFar,
-    /// Ordinary pages, also where the kernel would give huge ones by itself.
+    /// Ordinary pages, even if the kernel would give huge ones by itself.
     Pages,
     /// Huge pages, whatever the size.
     Huge,
@@ -33,11 +33,11 @@ pub(crate) struct Mapped {
     _held: Held,
 }
 
-/// What memory lies in, for as long as it is used.
+/// What keeps the memory valid.
 enum Held {
-    /// A mapping of its own.
+    /// A separate mapping.
     Mapping { _mapping: MmapMut },
-    /// Pages that the process keeps.
+    /// Pages from the process's arena.
     Pages { _pages: Pages },
 }
 
@@ -47,10 +47,11 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// So many bytes. Ordinary pages come from those that the process keeps ([`Pages`]), others on the first touch.
+    /// Maps `bytes` bytes. Ordinary pages come from the arena that the process keeps ([`Pages`]), others are allocated
+    /// on first touch.
     ///
     /// # Errors
-    /// As the kernel refuses them.
+    /// If the kernel refuses.
     pub fn new(memory: BufferMemory, bytes: usize) -> io::Result<Self> {
         if memory == BufferMemory::Pages
             && let Some(pages) = Pages::take(bytes)
@@ -63,7 +64,7 @@ impl Mapped {
             BufferMemory::Pages => advised(bytes, Advice::NoHugePage)?,
             BufferMemory::Huge => advised(bytes.next_multiple_of(HUGE_PAGE) + HUGE_PAGE, Advice::HugePage)?,
         };
-        // Older kernels begin a mapping at any page; a huge one begins at a multiple of its size.
+        // Older kernels may begin a mapping at any page, but a huge page begins at a multiple of its size.
         let first = if memory == BufferMemory::Huge { mapping.as_ptr().align_offset(HUGE_PAGE) } else { 0 };
         let base = NonNull::from(&mut mapping[first..first + bytes]).cast();
         Ok(Self { base, memory, bytes, _held: Held::Mapping { _mapping: mapping } })
@@ -75,27 +76,27 @@ impl Mapped {
         unsafe { slice::from_raw_parts_mut(self.base.as_ptr(), self.bytes) }
     }
 
-    /// Where it begins.
+    /// The start of the memory.
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// What was asked for.
+    /// The kind of memory requested.
     pub fn memory(&self) -> BufferMemory {
         self.memory
     }
 
-    /// How many bytes there are.
+    /// Number of bytes.
     pub fn len(&self) -> usize {
         self.bytes
     }
 
-    /// Whether the kernel gave what was asked for, once the memory was touched.
+    /// Whether the kernel gave the requested pages; call it after the memory was touched.
     pub fn is_as_asked(&self) -> bool {
         self.memory != BufferMemory::Huge || self.lies_in_huge_pages()
     }
 
-    /// Whether it has huge pages by the process's own account (/proc/self/smaps); it has where that cannot be read.
+    /// Whether /proc/self/smaps shows huge pages; true if it cannot be read.
     pub fn lies_in_huge_pages(&self) -> bool {
         let Ok(account) = fs::read_to_string("/proc/self/smaps") else { return true };
         let range_of = |line: &str| {

@@ -1,7 +1,7 @@
-//! Holds the bytes of requests: one mapping cut into equal slots, each aligned for direct I/O.
+//! Holds the bytes of requests: one mapping divided into equal slots, each aligned for direct I/O.
 //!
-//! A count, a size and a seed enter. The slots are filled with data that neither compresses nor repeats, so that
-//! no device or file system can save itself the work.
+//! The slots are filled from a seed with data that neither compresses nor repeats, so no device or file system can
+//! avoid the work.
 
 use std::ptr::NonNull;
 use std::slice;
@@ -16,21 +16,21 @@ use crate::payload::{Payload, Piece, stamp};
 use crate::physical::mean_segments;
 use crate::{BufferMemory, OsError};
 
-/// Slots begin at multiples of this, or of the page size where that is larger.
+/// Slots begin at multiples of this, or of the page size if that is larger.
 const SLOT_ALIGNMENT: usize = 4096;
 /// Equal, page-aligned slots of incompressible bytes in one anonymous mapping.
 pub struct Buffers {
-    /// Slots are reached by this pointer and never through the mapping, whose reference would span those that the
-    /// kernel is writing to.
+    /// Slots are accessed through this pointer and never through the mapping: a reference to the mapping would span
+    /// slots that the kernel is writing to.
     base: NonNull<u8>,
     _mapping: Mapped,
     count: u32,
     bytes_each: usize,
     stride: usize,
     seed: u64,
-    /// What writes carry; `None` lets them carry what their slots hold.
+    /// The payload of writes; `None` means that writes carry the bytes of their slots.
     payload: Option<Arc<Payload>>,
-    /// The place of each slot's last write in it.
+    /// The payload piece of each slot's last write.
     places: Vec<Option<Piece>>,
 }
 
@@ -40,21 +40,21 @@ unsafe impl Send for Buffers {}
 unsafe impl Sync for Buffers {}
 
 impl Buffers {
-    /// `count` slots of `bytes_each` bytes, filled from `seed`.
+    /// Allocates `count` slots of `bytes_each` bytes, filled from `seed`.
     ///
     /// # Errors
-    /// [`OsError::Memory`] where they would take more than half of the machine's memory, or the kernel refuses.
+    /// [`OsError::Memory`] if they would take more than half of the machine's memory, or the kernel refuses.
     ///
     /// # Panics
-    /// Where there are no slots, or no bytes in them.
+    /// If `count` or `bytes_each` is 0.
     pub fn new(count: u32, bytes_each: usize, seed: u64) -> Result<Self, OsError> {
         Self::in_memory(BufferMemory::default(), count, bytes_each, seed)
     }
 
-    /// The same in such memory.
+    /// As [`Buffers::new`], in the given kind of memory.
     ///
     /// # Errors
-    /// As [`Buffers::new`], and [`OsError::HugePages`] where huge pages are asked for and the kernel gives none.
+    /// As [`Buffers::new`], and [`OsError::HugePages`] if huge pages are requested and the kernel gives none.
     ///
     /// # Panics
     /// As [`Buffers::new`].
@@ -76,7 +76,7 @@ impl Buffers {
         Ok(Self { base, _mapping: mapping, count, bytes_each, stride, seed, payload, places })
     }
 
-    /// How many slots there are.
+    /// Number of slots.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -86,8 +86,8 @@ impl Buffers {
         self.bytes_each
     }
 
-    /// In how many segments of the machine's memory a request lies, on the average: of writes that carry a payload what they
-    /// carry, else the slots. `None` where the kernel does not tell: it does to who may administer the machine.
+    /// Number of physically contiguous segments that a request lies in, on average: of the payload for writes that
+    /// carry one, else of the slots. `None` if the kernel does not say; it tells only administrators.
     pub fn segments(&self) -> Option<f64> {
         match &self.payload {
             Some(payload) => payload.segments(),
@@ -95,7 +95,7 @@ impl Buffers {
         }
     }
 
-    /// Bytes of all slots, and of the payload where they carry one.
+    /// Bytes of all slots and of the payload, if there is one.
     pub(crate) fn whole_bytes(&self) -> u64 {
         let payload = self.payload_extent().map_or(0, |(_, bytes)| bytes as u64);
         self.stride as u64 * u64::from(self.count) + payload
@@ -104,25 +104,25 @@ impl Buffers {
     /// The bytes of a slot.
     ///
     /// # Panics
-    /// Where there is no such slot.
+    /// If the slot does not exist.
     pub fn slot(&self, index: u32) -> &[u8] {
         // SAFETY: the slot lies in the mapping, is initialised, and is borrowed as `self` is.
         unsafe { slice::from_raw_parts(self.pointer(index), self.bytes_each) }
     }
 
-    /// The bytes of a slot, to be changed.
+    /// The bytes of a slot, mutable.
     ///
     /// # Panics
-    /// Where there is no such slot.
+    /// If the slot does not exist.
     pub fn slot_mut(&mut self, index: u32) -> &mut [u8] {
         // SAFETY: as in `slot`, and `self` is borrowed alone.
         unsafe { slice::from_raw_parts_mut(self.pointer(index), self.bytes_each) }
     }
 
-    /// The same, with writes that carry `payload` instead of what their slots hold.
+    /// Makes writes carry `payload` instead of the bytes of their slots.
     ///
     /// # Panics
-    /// Where its places are smaller than the slots.
+    /// If its places are smaller than the slots.
     #[must_use]
     pub fn carrying(mut self, payload: Arc<Payload>) -> Self {
         self.places = (0..self.count).map(|_| None).collect();
@@ -130,12 +130,12 @@ impl Buffers {
         self
     }
 
-    /// Makes ready what a write of `length` bytes at `offset` will carry, so that no two blocks written under different
-    /// serial numbers, or at different places of one request, are alike. With a payload the slot gets the place of that
-    /// part of the file; otherwise its own bytes are marked.
+    /// Prepares the data of a write of `length` bytes at `offset`, so that no two blocks with different serial numbers,
+    /// or at different places of one request, are equal. With a payload, the slot gets the piece for that part of the
+    /// file; otherwise its own bytes are stamped.
     ///
     /// # Panics
-    /// Where there is no such slot, or `length` is more than it holds.
+    /// If the slot does not exist or is shorter than `length`.
     #[inline]
     pub fn stamp(&mut self, index: u32, offset: u64, length: usize, serial: u64) {
         let number = self.seed ^ serial;
@@ -149,10 +149,10 @@ impl Buffers {
         payload.stamp(held.insert(payload.claim(offset)), length, number);
     }
 
-    /// The bytes that a write by this slot carries, as [`Buffers::stamp`] left them.
+    /// The bytes that a write by this slot carries, as prepared by [`Buffers::stamp`].
     ///
     /// # Panics
-    /// Where there is no such slot.
+    /// If the slot does not exist.
     #[inline]
     pub fn outgoing(&self, index: u32) -> &[u8] {
         match (&self.payload, self.places.get(index as usize)) {
@@ -161,7 +161,7 @@ impl Buffers {
         }
     }
 
-    /// Where these bytes begin, for the kernel.
+    /// The address of these bytes, for the kernel.
     #[inline]
     pub(crate) fn outgoing_pointer(&self, index: u32) -> *mut u8 {
         match (&self.payload, self.places.get(index as usize)) {
@@ -170,12 +170,12 @@ impl Buffers {
         }
     }
 
-    /// The memory that writes are made from beside the slots, for the kernel.
+    /// The payload's memory, for the kernel.
     pub(crate) fn payload_extent(&self) -> Option<(*mut u8, usize)> {
         self.payload.as_ref().map(|payload| payload.extent())
     }
 
-    /// Where a slot begins, for the kernel.
+    /// The address of a slot, for the kernel.
     #[inline]
     pub(crate) fn pointer(&self, index: u32) -> *mut u8 {
         assert!(index < self.count, "slot {index} of {}", self.count);

@@ -1,4 +1,4 @@
-//! Finds and turns the switch of a device's own write cache.
+//! Finds and operates the switch of a device's own write cache.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 
 use crate::nvme::Controller;
 
-/// Settings of a write cache in the words of sysfs: on, off.
+/// Settings of a write cache, as sysfs spells them: on and off.
 pub const WRITE_BACK: &str = "write back";
 pub const WRITE_THROUGH: &str = "write through";
 
-/// By what a device's own write cache is switched, and not only the kernel's picture of it (`queue/write_cache`).
+/// The switch of a device's own write cache, as opposed to the kernel's assumption about it (`queue/write_cache`).
 #[derive(Debug)]
 pub enum CacheSwitch {
-    /// An attribute that its driver hands on: virtio's own, or the SCSI disk's, which is also a SATA disk's.
+    /// A sysfs attribute that the driver passes on: virtio's own, or the SCSI disk's, which SATA disks also have.
     Attribute(PathBuf),
-    /// A command to the controller: an NVMe disk's folder in sysfs.
+    /// A command to the controller of an NVMe disk, given by its sysfs folder.
     Nvme(PathBuf),
 }
 
 impl CacheSwitch {
-    /// That of the device which this folder of sysfs describes; `None` where there is none.
+    /// The switch of the device in this sysfs folder; `None` if it has none.
     pub fn of(folder: &Path) -> Option<Self> {
         let scsi = fs::read_dir(folder.join("device/scsi_disk")).ok();
         let scsi = scsi.and_then(|mut disks| Some(disks.next()?.ok()?.path().join("cache_type")));
@@ -30,10 +30,10 @@ impl CacheSwitch {
         attribute.map(Self::Attribute).or_else(|| Controller::of(folder).map(|_| Self::Nvme(folder.to_path_buf())))
     }
 
-    /// The setting, in the words of sysfs: `write back` where the cache is on, `write through` where it is off.
+    /// The setting as sysfs spells it: `write back` if the cache is on, `write through` if it is off.
     ///
     /// # Errors
-    /// Where the device does not tell, has no such cache, or the rights are missing.
+    /// If the device does not report it, has no such cache, or permission is missing.
     pub fn setting(&self) -> io::Result<String> {
         match self {
             Self::Attribute(attribute) => Ok(fs::read_to_string(attribute)?.trim().to_string()),
@@ -44,10 +44,10 @@ impl CacheSwitch {
         }
     }
 
-    /// Switches it to a setting in these words.
+    /// Switches the cache to a setting, given as sysfs spells it.
     ///
     /// # Errors
-    /// Where the device refuses, or the rights are missing.
+    /// If the device refuses, or permission is missing.
     pub fn set(&self, setting: &str) -> io::Result<()> {
         match self {
             Self::Attribute(attribute) => fs::write(attribute, setting),
@@ -55,10 +55,10 @@ impl CacheSwitch {
         }
     }
 
-    /// Whether it can be switched from here.
+    /// Checks whether the cache can be switched from here.
     ///
     /// # Errors
-    /// Why not: [`io::ErrorKind::ReadOnlyFilesystem`] where the device lets nobody, else what the system says.
+    /// [`io::ErrorKind::ReadOnlyFilesystem`] if the device never allows it, else the system's error.
     pub fn can_be_set(&self) -> io::Result<()> {
         match self {
             Self::Attribute(attribute) if fs::metadata(attribute)?.permissions().mode() & 0o222 == 0 => {

@@ -1,8 +1,8 @@
-//! Tells the time as cheaply as it can be told, in nanoseconds since the process first asked.
+//! Reads the time at the lowest cost, in nanoseconds since the process's first clock.
 //!
-//! The time stamp counter is read where it runs at a constant rate, CLOCK_MONOTONIC elsewhere. The counter is
-//! calibrated once a process, by the first [`Clock`], and each later one checks it against CLOCK_MONOTONIC over all the
-//! time since: a calibration that was disturbed, or a machine that was moved, is found out.
+//! It reads the time stamp counter if that runs at a constant rate, else CLOCK_MONOTONIC. The first [`Clock`]
+//! calibrates the counter. Each later one checks it against CLOCK_MONOTONIC over the whole time since then, which
+//! detects a disturbed calibration or a migrated machine.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::time::{ClockId, clock_gettime};
 
 static ORIGIN: OnceLock<Origin> = OnceLock::new();
-/// Whether the counter was found wrong once; it stays so.
+/// Whether the counter was ever found wrong; never reset.
 static COUNTER_IS_WRONG: AtomicBool = AtomicBool::new(false);
 
-/// The kernel trims CLOCK_MONOTONIC by at most a 2000th; what differs by more is no time.
+/// The kernel adjusts CLOCK_MONOTONIC by at most 1/2000. The clocks may differ by 1/1000; more means that the counter
+/// is wrong.
 const MOST_DRIFT: u64 = 1_000;
-/// How far apart the readings of the two clocks may be that are taken for one instant.
+/// Largest distance between readings of the two clocks that count as the same instant.
 const SLACK_NS: u64 = 10_000;
 
 /// The same instant on both clocks.
@@ -36,7 +37,7 @@ enum Source {
 }
 
 impl Clock {
-    /// The clock of this process; the first call calibrates it and may take a fifth of a second.
+    /// Makes a clock; the first call calibrates the counter and may take 0.2 s.
     pub fn new() -> Self {
         let origin = ORIGIN.get_or_init(|| {
             let counter = quanta::Clock::new();
@@ -63,7 +64,7 @@ impl Clock {
 }
 
 impl Origin {
-    /// Whether both clocks tell the same time since the origin.
+    /// Whether both clocks show the same time since the origin.
     fn agree(&self) -> bool {
         let before_ns = system_ns() - self.system_ns;
         let counted_ns = self.counter.delta_as_nanos(self.raw, self.counter.raw());
@@ -71,15 +72,15 @@ impl Origin {
     }
 }
 
-/// The same instant on the counter and on the system's clock: the closest of some attempts, since the thread may be put
-/// aside in any of them.
+/// Reads both clocks at the same instant: the closest of several attempts, because the thread may be preempted in any
+/// of them.
 fn read_both(counter: &quanta::Clock) -> (u64, u64) {
     let attempts = (0..16).map(|_| (system_ns(), counter.raw(), system_ns()));
     let (before_ns, raw, after_ns) = attempts.min_by_key(|(before, _, after)| after - before).expect("there are some");
     (raw, before_ns + (after_ns - before_ns) / 2)
 }
 
-/// Whether a time counted lies between two that the system told before and after it, but for what clocks may differ.
+/// Whether the counter's time lies between two readings of the system's clock, within the allowed difference.
 fn is_between(counted_ns: u64, before_ns: u64, after_ns: u64) -> bool {
     let least_ns = before_ns - before_ns / MOST_DRIFT;
     counted_ns + SLACK_NS >= least_ns && counted_ns <= after_ns + after_ns / MOST_DRIFT + SLACK_NS
@@ -96,9 +97,9 @@ impl Default for Clock {
     }
 }
 
-/// Lets the kernel wake this thread when it asked for it, and not some 50 microseconds later together with others.
+/// Lets the kernel wake this thread on time, instead of some 50 microseconds later together with others.
 pub fn wake_promptly() {
-    // Refused nowhere; and a wake-up that comes late is only less exact.
+    // No kernel refuses this; without it, wake-ups are only less exact.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn it_agrees_with_the_system_and_never_goes_back() {
         let (clock, other) = (Clock::new(), Clock::new());
-        // Each clock's span is enclosed by the other's once, so that a pause between two reads does no harm.
+        // Each clock's span encloses the other's once, so a pause between two readings does no harm.
         let (outer_began, began) = (clock.now_ns(), Instant::now());
         let inner_began = clock.now_ns();
         let mut last_ns = inner_began;
@@ -122,7 +123,7 @@ mod tests {
         let inner_ns = clock.now_ns() - inner_began;
         let system_ns = began.elapsed().as_nanos() as u64;
         let outer_ns = clock.now_ns() - outer_began;
-        // A calibration that was off by more would have been found out.
+        // The check would have detected a calibration with a larger error.
         let most_ns = system_ns / MOST_DRIFT + SLACK_NS;
         assert!(inner_ns <= system_ns + most_ns, "{inner_ns} ns inside {system_ns} ns");
         assert!(outer_ns + most_ns >= system_ns, "{outer_ns} ns around {system_ns} ns");
@@ -132,7 +133,7 @@ mod tests {
     fn a_counter_that_runs_wrong_is_found_out() {
         let second_ns = 1_000_000_000;
         assert!(is_between(second_ns, second_ns - 50, second_ns + 50));
-        // However long the pause between two readings of the system's clock is.
+        // True however long the pause between the system clock's readings is.
         assert!(is_between(second_ns, second_ns - 9_000_000, second_ns + 9_000_000));
         assert!(is_between(second_ns + second_ns / 2_000, second_ns - 50, second_ns));
         assert!(!is_between(second_ns + second_ns / 500, second_ns - 50, second_ns));

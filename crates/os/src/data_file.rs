@@ -1,23 +1,24 @@
-//! Opens what requests reach: a file that vanishes with its process, a file that was there, or a block device.
+//! Opens the data that requests reach: an unnamed file that vanishes with the process, an existing file, or a block
+//! device.
 //!
-//! A folder or a path enters; a [`DataFile`] leaves, which prepares the data and hands out one [`RunFile`] for each
-//! way of reaching it. Page cache and extents of a data file are asked about in `page_cache` and `extents`.
+//! A [`DataFile`] prepares the data and opens a [`RunFile`] for each mode of access. Its page cache is handled in
+//! `page_cache`, its extents in `extents`.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::interrupt::resumed;
+use crate::kept_name::{self, KeptName, has_proc};
 use crate::mounts::mounted_at;
 use crate::{DeviceNumber, Mode, OsError, RunFile};
 
-/// What a path leads to.
+/// The kind of object at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A folder.
@@ -30,20 +31,22 @@ pub enum Kind {
     Other,
 }
 
-/// The data that runs work on. As long as it lives, a device opened for writing is claimed against mounting.
+/// The data that runs work on. While it exists, a device opened for writing cannot be mounted.
 #[derive(Debug)]
 pub struct DataFile {
     file: File,
     kind: Kind,
     path: PathBuf,
-    /// Whether it may be written to; reopening keeps that.
+    /// Whether it may be written to; reopening respects this.
     writable: bool,
+    /// The name of a file of our own that cannot do without one.
+    _name: Option<KeptName>,
 }
 
-/// What `path` leads to, links followed.
+/// The kind of object at `path`, following links.
 ///
 /// # Errors
-/// Where it does not exist or may not be looked at.
+/// If it does not exist or may not be examined.
 pub fn kind(path: &Path) -> Result<Kind, OsError> {
     let metadata = path.metadata().map_err(|error| OsError::of("stat", "looked at", path, error))?;
     Ok(kind_of(metadata.file_type()))
@@ -64,17 +67,17 @@ fn kind_of(file_type: FileType) -> Kind {
 /// Bytes that an ordinary user can still write under `folder`.
 ///
 /// # Errors
-/// Where the file system does not say.
+/// If the file system does not report it.
 pub fn free_bytes(folder: &Path) -> Result<u64, OsError> {
     let space = rustix::fs::statvfs(folder).map_err(|error| OsError::of("statvfs", "looked at", folder, error))?;
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
 impl DataFile {
-    /// A new, empty file in `folder` without a name: nothing is left behind, however the process ends.
+    /// Creates an empty, unnamed file in `folder`: nothing is left behind, however the process ends.
     ///
     /// # Errors
-    /// Where `folder` is no folder, or may not be written to.
+    /// If `folder` is not a folder, or may not be written to.
     pub fn unnamed_in(folder: &Path) -> Result<Self, OsError> {
         let refused = |error| OsError::of("open", "written to", folder, error);
         let unnamed = OpenOptions::new()
@@ -89,24 +92,25 @@ impl DataFile {
             }
             other => other.map_err(refused)?,
         };
-        Ok(Self { file, kind: Kind::Regular, path: folder.to_path_buf(), writable: true })
+        Ok(Self { file, kind: Kind::Regular, path: folder.to_path_buf(), writable: true, _name: None })
     }
 
     fn of_unlinked(folder: &Path) -> io::Result<Self> {
-        let file = unlinked_in(folder)?;
-        Ok(Self { file, kind: Kind::Regular, path: folder.to_path_buf(), writable: true })
+        kept_name::sweep(folder);
+        let (file, name) = kept_name::short_lived_in(folder)?;
+        Ok(Self { file, kind: Kind::Regular, path: folder.to_path_buf(), writable: true, _name: name })
     }
 
-    /// A file or a block device that is already there. A device opened for writing is claimed, so that one that
-    /// is mounted or in other use is refused.
+    /// Opens an existing file or block device. A device opened for writing is opened exclusively, which fails if it is
+    /// mounted or in other use.
     ///
     /// # Errors
-    /// [`OsError::Busy`] for a device in use, [`OsError::NotData`] for what is neither file nor device, else what
-    /// the system says.
+    /// [`OsError::Busy`] for a device in use, [`OsError::NotData`] for anything but a file or device, else the system's
+    /// error.
     pub fn open(path: &Path, writable: bool) -> Result<Self, OsError> {
         let kind = kind(path)?;
         let claim = match kind {
-            // Asked beforehand, because some kernels answer EPERM here, which would read as missing rights.
+            // Checked first because some kernels answer EPERM here, which would look like missing permission.
             Kind::Block if writable && is_mounted(path) => return Err(OsError::Busy { path: path.to_path_buf() }),
             Kind::Block if writable => libc::O_EXCL,
             Kind::Regular | Kind::Block => 0,
@@ -115,11 +119,11 @@ impl DataFile {
         let action = if writable { "written to" } else { "read" };
         let refused = |error| OsError::of("open", action, path, error);
         let file = OpenOptions::new().read(true).write(writable).custom_flags(claim).open(path).map_err(refused)?;
-        if writable && kind == Kind::Regular {
-            // Held as long as this lives, so that another run sees the file in use; not every file system has locks.
+        if writable && kind == Kind::Regular && !locks_bar_io(&file) {
+            // Held while this value exists, so that another run sees the file in use. Not every file system has locks.
             let _ = file.try_lock();
         }
-        Ok(Self { file, kind, path: path.to_path_buf(), writable })
+        Ok(Self { file, kind, path: path.to_path_buf(), writable, _name: None })
     }
 
     /// Whether it is a regular file or a block device.
@@ -131,17 +135,17 @@ impl DataFile {
         self.writable
     }
 
-    /// Where it is: its path, or the folder of an unnamed file.
+    /// Its path, or the folder of an unnamed file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its size in bytes, of a device its capacity.
+    /// Its size in bytes; for a device, the capacity.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error that the system reports.
     pub fn size_bytes(&self) -> Result<u64, OsError> {
-        // The kernel's own files, as in /proc, have no end that could be sought.
+        // The kernel's own files, as in /proc, have no end to seek to.
         if self.kind == Kind::Regular {
             let metadata = self.file.metadata().map_err(|error| OsError::of("fstat", "looked at", &self.path, error));
             return Ok(metadata?.len());
@@ -149,11 +153,11 @@ impl DataFile {
         rustix::fs::seek(&self.file, SeekFrom::End(0)).map_err(|error| self.refusal("lseek", error))
     }
 
-    /// Makes a regular file `size_bytes` long and reserves its blocks where the file system can. What was not
-    /// written yet reads as zeros.
+    /// Makes a regular file `size_bytes` long and reserves its blocks if the file system can. Unwritten parts read as
+    /// zeros.
     ///
     /// # Errors
-    /// [`OsError::Full`] where there is no room.
+    /// [`OsError::Full`] if there is no room.
     pub fn allocate(&self, size_bytes: u64) -> Result<(), OsError> {
         self.has_room(size_bytes)?;
         let reserve = || rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, size_bytes);
@@ -166,16 +170,16 @@ impl DataFile {
         reserved.map_err(|error| OsError::of("fallocate", "extended", &self.path, error).wanting(size_bytes))
     }
 
-    /// Refuses a size that the file system has no blocks for. Asked before they are reserved: the kernel takes all that are
-    /// left before it says so, and whoever else writes meanwhile finds none.
+    /// Refuses a size that the file system has no blocks for. Checked before reserving them: the kernel takes all
+    /// remaining blocks before it fails, and other writers would find none meanwhile.
     ///
     /// # Errors
-    /// [`OsError::Full`] where there is no room.
+    /// [`OsError::Full`] if there is no room.
     pub(crate) fn has_room(&self, size_bytes: u64) -> Result<(), OsError> {
         let own_bytes =
-            rustix::fs::fstat(&self.file).map_or(0, |told| u64::try_from(told.st_blocks).unwrap_or(0) * 512);
-        // What root alone may use counts: the kernel knows who asks.
-        let room = rustix::fs::fstatvfs(&self.file).map(|told| told.f_bfree.saturating_mul(told.f_frsize));
+            rustix::fs::fstat(&self.file).map_or(0, |reported| u64::try_from(reported.st_blocks).unwrap_or(0) * 512);
+        // Blocks reserved for root count too, because the kernel decides by who asks.
+        let room = rustix::fs::fstatvfs(&self.file).map(|reported| reported.f_bfree.saturating_mul(reported.f_frsize));
         match room {
             Ok(free) if size_bytes > free.saturating_add(own_bytes) => {
                 let error = io::Error::from(Errno::NOSPC);
@@ -185,18 +189,18 @@ impl DataFile {
         }
     }
 
-    /// Makes a regular file `size_bytes` long without giving it blocks: what was never written reads as zeros.
+    /// Makes a regular file `size_bytes` long without allocating blocks; unwritten parts read as zeros.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error that the system reports.
     pub fn set_size(&self, size_bytes: u64) -> Result<(), OsError> {
         self.file.set_len(size_bytes).map_err(|error| OsError::of("ftruncate", "extended", &self.path, error))
     }
 
-    /// Reads into `bytes` from `offset` on, through the page cache; gives how many bytes came.
+    /// Reads into `bytes` from `offset` on, through the page cache; returns the number of bytes read.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error that the system reports.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<usize, OsError> {
         let read = resumed(|| self.file.read_at(bytes, offset));
         read.map_err(|error| OsError::of("pread", "read", &self.path, error))
@@ -205,7 +209,7 @@ impl DataFile {
     /// Writes all of `bytes` from `offset` on, into the page cache.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error that the system reports.
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<(), OsError> {
         let refused = |error| OsError::of("pwrite", "written to", &self.path, error).wanting(bytes.len() as u64);
         let mut written = 0;
@@ -218,19 +222,19 @@ impl DataFile {
         Ok(())
     }
 
-    /// Makes durable what was written.
+    /// Makes everything written durable.
     ///
     /// # Errors
-    /// What the system says; data may be lost then.
+    /// The error that the system reports; data may be lost then.
     pub fn sync(&self) -> Result<(), OsError> {
         resumed(|| rustix::fs::fdatasync(&self.file))
             .map_err(|error| OsError::of("fdatasync", "written to", &self.path, error))
     }
 
-    /// The same data opened once more, in `mode`.
+    /// Reopens the same data in `mode`.
     ///
     /// # Errors
-    /// [`OsError::NoDirect`] where direct I/O is refused, else what the system says.
+    /// [`OsError::NoDirect`] if direct I/O is refused, else the system's error.
     pub fn reopen(&self, mode: Mode) -> Result<RunFile, OsError> {
         self.reopen_with(mode, 0)
     }
@@ -253,10 +257,10 @@ impl DataFile {
         }
     }
 
-    /// The block device it is, or that it lies on.
+    /// The block device that it is or lies on.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error that the system reports.
     pub fn device(&self) -> Result<DeviceNumber, OsError> {
         let metadata = self.file.metadata().map_err(|error| OsError::of("fstat", "looked at", &self.path, error))?;
         Ok(DeviceNumber::of(if self.kind == Kind::Block { metadata.rdev() } else { metadata.dev() }))
@@ -277,24 +281,16 @@ fn is_mounted(device: &Path) -> bool {
     device.metadata().is_ok_and(|metadata| mounted_at(DeviceNumber::of(metadata.rdev())).is_some())
 }
 
-/// Whether the file system or the kernel knows no files without a name.
+/// Whether the error means that the file system or kernel does not support unnamed files.
 fn no_unnamed_files(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT | libc::EINVAL))
 }
 
-/// A file that loses its name as soon as it has one.
-fn unlinked_in(folder: &Path) -> io::Result<File> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let path = folder.join(format!(".halfpower-{}-{number}", std::process::id()));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
-}
-
-/// Whether this process sees its own descriptors.
-fn has_proc() -> bool {
-    Path::new("/proc/self/fd").exists()
+/// Whether a lock on the file would keep this process's other descriptors of it from reading and writing, as locks of SMB
+/// mounts do.
+fn locks_bar_io(file: &File) -> bool {
+    const SMB: [i64; 2] = [0xff53_4d42, 0xfe53_4d42];
+    rustix::fs::fstatfs(file).is_ok_and(|system| SMB.contains(&(i64::from(system.f_type) & 0xffff_ffff)))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Duplicates a descriptor that the process was started with.
+//! Duplicates a descriptor that the process inherited.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// The same open file once more.
+/// Duplicates the descriptor `number`.
 ///
 /// # Errors
-/// Where there is none of that number.
+/// If there is no descriptor with this number.
 pub fn duplicate(number: i32) -> io::Result<File> {
     // SAFETY: the call takes a plain number, and answers EBADF where it is no descriptor.
     let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };

@@ -1,4 +1,4 @@
-//! Identifies block devices by the number that leads into sysfs.
+//! Identifies block devices by the number that sysfs uses.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -7,52 +7,62 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A block device's number, by which sysfs (`/sys/dev/block/MAJOR:MINOR`) knows it.
+/// A block device's number, as in sysfs (`/sys/dev/block/MAJOR:MINOR`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceNumber {
-    /// The driver's part; 0 where a file system has no single device.
+    /// The driver's part; 0 for a file system without a single device.
     pub major: u32,
     /// The device's part.
     pub minor: u32,
 }
 
 impl DeviceNumber {
-    /// The two parts of a number as `stat` gives it.
+    /// Splits a device number as returned by `stat`.
     pub fn of(number: u64) -> Self {
         Self { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
     }
 
-    /// The number of a device's node in `/dev`; `None` where nothing is there.
+    /// The number of a device's node in `/dev`; `None` if the node does not exist.
     pub(crate) fn of_node(node: &Path) -> Option<Self> {
         Some(Self::of(fs::metadata(node).ok()?.rdev()))
     }
 
-    /// The folder in which sysfs describes the device; it need not exist.
+    /// The sysfs folder of the device; it need not exist.
     pub fn sysfs(self) -> PathBuf {
         PathBuf::from(format!("/sys/dev/block/{self}"))
     }
 
-    /// Whether the device discards what it is told to; `None` where the kernel does not say.
+    /// Whether the device supports discard; `None` if the kernel does not say.
     pub fn discards(self) -> Option<bool> {
         let folder = self.sysfs();
-        // A partition shares the queue of the disk, whose folder it lies in.
-        let told = ["queue/discard_max_bytes", "../queue/discard_max_bytes"];
-        let text = told.iter().find_map(|name| fs::read_to_string(folder.join(name)).ok())?;
+        // A partition shares the queue of its disk, whose folder contains it.
+        let reported = ["queue/discard_max_bytes", "../queue/discard_max_bytes"];
+        let text = reported.iter().find_map(|name| fs::read_to_string(folder.join(name)).ok())?;
         Some(text.trim().parse::<u64>().ok()? > 0)
     }
 
-    /// The number as the kernel itself writes it, in its events: twelve bits of major, twenty of minor.
+    /// Whether the device takes writes only at the end of each zone's data (`host-managed`); `false` if the kernel does not
+    /// say.
+    pub fn is_zoned(self) -> bool {
+        let folder = self.sysfs();
+        // A partition shares the queue of the disk, whose folder it lies in.
+        let files = ["queue/zoned", "../queue/zoned"];
+        let model = files.iter().find_map(|name| fs::read_to_string(folder.join(name)).ok());
+        model.is_some_and(|model| model.trim() == "host-managed")
+    }
+
+    /// The number as the kernel's trace events encode it: twelve bits of major, twenty of minor.
     pub(crate) fn in_events(self) -> u64 {
         (u64::from(self.major) << 20) | u64::from(self.minor & 0xf_ffff)
     }
 
-    /// Reads `254:0`.
+    /// Parses a text such as `254:0`.
     pub fn parse(text: &str) -> Option<Self> {
         let (major, minor) = text.trim().split_once(':')?;
         Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
     }
 
-    /// The number in a device's folder in sysfs.
+    /// The number in a device's sysfs folder.
     pub(crate) fn in_folder(folder: &Path) -> Option<Self> {
         Self::parse(fs::read_to_string(folder.join("dev")).ok()?.trim())
     }
@@ -69,7 +79,7 @@ pub(crate) fn discard(device: &File, offset: u64, bytes: u64) -> io::Result<()> 
     if refused { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The numbers of the partitions that a device's folder in sysfs shows.
+/// The numbers of the partitions in a device's sysfs folder.
 pub(crate) fn partitions(sysfs: &Path) -> Vec<DeviceNumber> {
     let Ok(entries) = fs::read_dir(sysfs) else { return Vec::new() };
     let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));

@@ -1,4 +1,4 @@
-//! Asks the device mapper what a mapped device is made of.
+//! Asks the device mapper which parts a mapped device has.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -11,9 +11,9 @@ const CONTROL: &str = "/dev/mapper/control";
 /// `DM_TABLE_STATUS`, and the flag that asks for the table instead of its state (`linux/dm-ioctl.h`).
 const TABLE_STATUS: u8 = 12;
 const THE_TABLE: u32 = 1 << 4;
-/// The answer did not fit.
+/// The answer did not fit into the buffer.
 const BUFFER_FULL: u32 = 1 << 8;
-/// Bytes for the answer; a table of a thousand parts fits.
+/// Bytes of the answer's buffer; a table of a thousand parts fits.
 const BUFFER_BYTES: usize = 1 << 17;
 
 /// The kernel's `struct dm_ioctl`.
@@ -34,19 +34,19 @@ struct Head {
 }
 
 const HEAD_BYTES: usize = size_of::<Head>();
-/// The kernel's `struct dm_target_spec`: where the next one is, the type, and all of it.
+/// Fields of the kernel's `struct dm_target_spec`: offset of the next entry, type, and length of the whole.
 const NEXT: usize = 20;
 const KIND: std::ops::Range<usize> = 24..40;
 const SPEC_BYTES: usize = 40;
 
-/// The parts of the mapped device of this number, a line each: the kind of mapping and its parameters, as `dmsetup table`
-/// has them behind start and length.
+/// The parts of the mapped device with this number, one on each line: the mapping type and its parameters, as `dmsetup
+/// table` prints them after start and length.
 ///
 /// # Errors
-/// What the system says: it tells root alone.
+/// The error that the system reports; only root may ask.
 pub fn table(number: DeviceNumber) -> io::Result<Vec<String>> {
     let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
-    // Of 64-bit words, so that the structure at its beginning is aligned.
+    // 64-bit words, so that the structure at the beginning is aligned.
     let mut buffer = vec![0_u64; BUFFER_BYTES / 8];
     let head = Head {
         version: [4, 0, 0],
@@ -80,13 +80,13 @@ pub fn table(number: DeviceNumber) -> io::Result<Vec<String>> {
     Ok(parts(bytes.get(start as usize..).unwrap_or_default(), count))
 }
 
-/// The number as the device mapper takes it (`huge_encode_dev`).
+/// The number as the device mapper expects it (`huge_encode_dev`).
 fn in_ioctls(number: DeviceNumber) -> u64 {
     let (major, minor) = (u64::from(number.major), u64::from(number.minor));
     minor & 0xff | major << 8 | (minor & !0xff) << 12
 }
 
-/// Reads so many parts of an answer; each says where the next begins, from the answer's beginning.
+/// Parses `count` parts of an answer; each holds the offset of the next from the answer's beginning.
 fn parts(answer: &[u8], count: u32) -> Vec<String> {
     let text = |bytes: &[u8]| {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());

@@ -1,4 +1,4 @@
-//! Says what the operating system refused, in one sentence each: what, where, what to do.
+//! Defines what the operating system refused, in one sentence each: what, where, what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 /// What the operating system refused.
 #[derive(Debug, thiserror::Error)]
 pub enum OsError {
-    /// Nothing is there.
+    /// The path does not exist.
     #[error("{} does not exist: name a folder, a file or a device that does", path.display())]
     Missing {
-        /// What was named.
+        /// The path.
         path: PathBuf,
     },
-    /// The rights are missing.
+    /// Permission is missing.
     #[error("{} cannot be {action}: {error}; choose another place, or ask its owner for the rights", path.display())]
     Denied {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What was to be done there.
+        /// The refused action.
         action: &'static str,
         /// The refusal: no permission, or a file system that is mounted read-only.
         error: io::Error,
@@ -25,58 +25,58 @@ pub enum OsError {
     /// The file system has no room.
     #[error("{} has no room for {wanted_bytes} bytes: free some, or ask for a smaller --size", path.display())]
     Full {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What was wanted.
+        /// The bytes requested.
         wanted_bytes: u64,
     },
-    /// Its owner may not keep so much there.
+    /// The owner's disk quota is exhausted.
     #[error("{}: the disk quota has no room for {wanted_bytes} bytes: free some, or ask for a smaller --size", path.display())]
     OverQuota {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What was wanted.
+        /// The bytes requested.
         wanted_bytes: u64,
     },
-    /// The file would be larger than this process, or the file system, admits.
+    /// The file would exceed the size limit of this process or of the file system.
     #[error(
         "{} may not grow so large: raise the limit on file sizes (`ulimit -f`), or ask for a smaller --size",
         path.display()
     )]
     TooLarge {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
-    /// The device, or what stands for it, failed.
+    /// The device, or the layer that emulates it, failed.
     #[error(
         "{} cannot be {action}: its device reports an I/O error; the kernel's log (`dmesg`) says more",
         path.display()
     )]
     Failing {
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// What was to be done there.
+        /// The refused action.
         action: &'static str,
     },
-    /// It was there and is no more: a device was taken away, a server of files ended, a file was removed elsewhere.
+    /// The target disappeared: a device was removed, a file server ended, or a file was removed elsewhere.
     #[error("{} is no longer there: its device, or the server of its file system, has gone", path.display())]
     Gone {
-        /// What has gone.
+        /// The path.
         path: PathBuf,
     },
-    /// There is no `/proc`, through which files are opened once more.
+    /// There is no `/proc`, through which files are reopened.
     #[error("/proc is not mounted, and halfpower opens {} once more through it: mount it", path.display())]
     NoProc {
-        /// What was to be opened.
+        /// The file to be opened.
         path: PathBuf,
     },
-    /// It was opened to be read.
+    /// The file was opened for reading only.
     #[error("{} was opened to be read and is not written to; add --overwrite if its contents may be lost", path.display())]
     ReadOnly {
-        /// What was to be written to.
+        /// The file to be written.
         path: PathBuf,
     },
-    /// Somebody else holds the device.
+    /// Another user holds the device.
     #[error("{} is in use (mounted, swapped to, or part of another device): release it, or name another", path.display())]
     Busy {
         /// The device.
@@ -85,41 +85,41 @@ pub enum OsError {
     /// It is neither a regular file nor a block device.
     #[error("{} is neither a regular file nor a block device, so no requests can be sent to it", path.display())]
     NotData {
-        /// What was named.
+        /// The path.
         path: PathBuf,
     },
-    /// Direct I/O is refused.
+    /// The file does not support direct I/O.
     #[error("{} does not take direct I/O: use --cache both, or a file on another file system", path.display())]
     NoDirect {
-        /// What was to be opened.
+        /// The file to be opened.
         path: PathBuf,
     },
-    /// The buffers do not fit.
+    /// The buffers do not fit into memory.
     #[error(
         "{count} buffers of {bytes_each} bytes do not fit into the memory ({memory_bytes} bytes): \
          use a smaller block size, or less depth"
     )]
     Memory {
-        /// How many.
+        /// Number of buffers.
         count: u32,
-        /// Bytes in each.
+        /// Bytes in each buffer.
         bytes_each: usize,
         /// Main memory of the machine.
         memory_bytes: u64,
     },
-    /// Huge pages are asked for and there are none.
+    /// Huge pages were requested, but the kernel gives none.
     #[error(
         "the kernel gives no huge pages for the buffers: set /sys/kernel/mm/transparent_hugepage/enabled to madvise, \
          or ask for --iomem pages"
     )]
     HugePages,
-    /// io_uring is not to be had.
+    /// io_uring is not available.
     #[error("io_uring cannot be used here: {why}")]
     IoUring {
         /// Why, and what would help.
         why: String,
     },
-    /// The kernel's older asynchronous interface is not to be had.
+    /// The kernel's older asynchronous interface is not available.
     #[error("libaio cannot be used here: {why}")]
     Aio {
         /// Why, and what would help.
@@ -131,7 +131,7 @@ pub enum OsError {
         /// Why, and what would help.
         why: String,
     },
-    /// The kernel's tracepoints are not to be had.
+    /// The kernel's tracepoints are not available.
     #[error("the block layer's tracepoints cannot be read here: {why}")]
     Tracing {
         /// Why, and what would help.
@@ -142,15 +142,16 @@ pub enum OsError {
     Call {
         /// The system call.
         call: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// The refusal.
+        /// The system's error.
         error: io::Error,
     },
 }
 
 impl OsError {
-    /// The refusal of `call`, which was to do `action` ("opened for writing") on `path`, in its plainest words.
+    /// Converts the error of `call`, which tried `action` ("opened for writing") on `path`, to the most specific
+    /// variant.
     pub(crate) fn of(call: &'static str, action: &'static str, path: &Path, error: impl Into<io::Error>) -> Self {
         let (path, error) = (path.to_path_buf(), error.into());
         match error.raw_os_error() {
@@ -166,12 +167,12 @@ impl OsError {
         }
     }
 
-    /// Whether data that were on their way to a device are lost, for lack of room or because it failed.
+    /// Whether data on their way to a device are lost, because of no room or a device failure.
     pub fn is_lost_write(&self) -> bool {
         matches!(self, Self::Failing { .. } | Self::Full { .. } | Self::OverQuota { .. } | Self::TooLarge { .. })
     }
 
-    /// The same, where `wanted_bytes` are what there may be no room for.
+    /// The same error with `wanted_bytes` as the size that may not fit.
     pub(crate) fn wanting(self, wanted_bytes: u64) -> Self {
         match self {
             Self::Full { path, .. } => Self::Full { path, wanted_bytes },

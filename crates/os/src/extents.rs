@@ -7,13 +7,13 @@ use std::os::fd::{AsFd, AsRawFd};
 use crate::interrupt::resumed;
 use crate::{DataFile, Kind, OsError};
 
-/// Write back first, so that delayed allocations show (`FIEMAP_FLAG_SYNC`, <linux/fiemap.h>).
+/// Write back first, so that delayed allocations become visible (`FIEMAP_FLAG_SYNC`, <linux/fiemap.h>).
 const FLAG_SYNC: u32 = 0x1;
-/// No extent follows (`FIEMAP_EXTENT_LAST`).
+/// This is the last extent (`FIEMAP_EXTENT_LAST`).
 const EXTENT_LAST: u32 = 0x1;
 /// Allocated, but reads as zeros (`FIEMAP_EXTENT_UNWRITTEN`).
 const EXTENT_UNWRITTEN: u32 = 0x800;
-/// Extents asked for in one call.
+/// Extents requested in one call.
 const EXTENTS: usize = 256;
 
 /// The kernel's `struct fiemap` without its tail.
@@ -47,11 +47,11 @@ struct Map {
 }
 
 impl DataFile {
-    /// Bytes of `range` that were never written: holes, unwritten extents, and what lies past the end. `None` where
-    /// the file system does not tell, and for devices, which have no extents.
+    /// Bytes of `range` that were never written: holes, unwritten extents, and the part past the end. `None` for
+    /// devices, which have no extents, and if the file system does not report them.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error that the system reports.
     pub fn unwritten_bytes(&self, range: Range<u64>) -> Result<Option<u64>, OsError> {
         if self.kind() == Kind::Block {
             return Ok(None);

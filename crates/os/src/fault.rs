@@ -1,8 +1,8 @@
-//! Copies to and from mapped memory, and gives an error where the kernel sends SIGBUS.
+//! Copies to and from mapped memory, and returns an error if the kernel sends SIGBUS.
 //!
-//! A page of a mapped file that cannot be had (the file became shorter, the medium failed, the disk is full) ends a
-//! program by its usual rule. Here the thread says which range it copies in; a handler puts an empty page in the hole,
-//! remembers that, and the copy ends with an error. A SIGBUS anywhere else does what it did before.
+//! A missing page of a mapped file (the file was truncated, the medium failed, the disk is full) normally kills the
+//! program. Here the thread registers the range that it copies. The signal handler puts an empty page into the hole and
+//! notes that, and the copy returns an error. SIGBUS anywhere else does what it did before.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -10,21 +10,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 use std::{io, mem, ptr};
 
 thread_local! {
-    /// The addresses that this thread copies from or to right now; empty while it does not.
+    /// The addresses that this thread is copying from or to; empty while it does not copy.
     static BEGIN: AtomicUsize = const { AtomicUsize::new(0) };
     static END: AtomicUsize = const { AtomicUsize::new(0) };
-    /// Whether a page of them could not be had.
-    static HURT: AtomicBool = const { AtomicBool::new(false) };
+    /// Whether a page of them was missing.
+    static PAGE_MISSING: AtomicBool = const { AtomicBool::new(false) };
 }
 
-/// What SIGBUS did before.
+/// The previous action of SIGBUS.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
 
 /// Installs the handler, once for the process.
 ///
 /// # Errors
-/// Where the system refuses.
+/// If the system refuses.
 pub(crate) fn guard() -> io::Result<()> {
     static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| install().map_err(|error| error.raw_os_error().unwrap_or(libc::EINVAL)));
@@ -36,7 +36,7 @@ fn install() -> io::Result<()> {
     // SAFETY: all zeros is a valid sigaction.
     let (mut before, mut action): (libc::sigaction, libc::sigaction) = unsafe { (mem::zeroed(), mem::zeroed()) };
     action.sa_sigaction = on_bus as *const () as usize;
-    // On the stack for signals where the thread has one, as the runtime wants it of every handler.
+    // Use the alternate signal stack if the thread has one, as the Rust runtime requires of every handler.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     // SAFETY: the call writes one sigaction.
     if unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), &raw mut before) } != 0 {
@@ -50,13 +50,13 @@ fn install() -> io::Result<()> {
     }
 }
 
-/// Copies `count` bytes where one side lies in the mapped range `mapped`; gives whether all pages of it were there.
+/// Copies `count` bytes; one side lies in the mapped range `mapped`. Returns whether all its pages were present.
 ///
 /// # Safety
-/// Both sides are valid for `count` bytes and apart; `mapped` is a mapping of whole pages that nothing refers to, and
-/// [`guard`] was called.
+/// Both sides are valid for `count` bytes and do not overlap; `mapped` is a mapping of whole pages without references
+/// to it; [`guard`] was called.
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize, mapped: Range<usize>) -> bool {
-    HURT.with(|hurt| hurt.store(false, Ordering::Relaxed));
+    PAGE_MISSING.with(|hurt| hurt.store(false, Ordering::Relaxed));
     END.with(|end| end.store(mapped.end, Ordering::Relaxed));
     BEGIN.with(|begin| begin.store(mapped.start, Ordering::Relaxed));
     // The handler runs on this thread, in the middle of the copy.
@@ -66,11 +66,11 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, count: usize, mapped: Ra
     compiler_fence(Ordering::SeqCst);
     END.with(|end| end.store(0, Ordering::Relaxed));
     BEGIN.with(|begin| begin.store(0, Ordering::Relaxed));
-    HURT.with(|hurt| !hurt.load(Ordering::Relaxed))
+    PAGE_MISSING.with(|hurt| !hurt.load(Ordering::Relaxed))
 }
 
-/// Puts an empty page where one could not be had, if this thread was copying there; else SIGBUS is what it was before,
-/// and comes again as soon as this returns.
+/// Puts an empty page in place of a missing one if this thread was copying there. Otherwise it restores the previous
+/// action, and SIGBUS comes again as soon as this returns.
 extern "C" fn on_bus(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo of a fault; only calls that handlers may make are made, and errno is
     // left as it was; the page lies in a mapping whose owner is in the middle of a copy by pointers.
@@ -81,7 +81,7 @@ extern "C" fn on_bus(_signal: libc::c_int, info: *mut libc::siginfo_t, _context:
         let watched = BEGIN.with(|at| at.load(Ordering::Relaxed))..END.with(|at| at.load(Ordering::Relaxed));
         if !(watched.contains(&address) && put_empty_page(address)) {
             libc::sigaction(libc::SIGBUS, BEFORE.get().map_or(ptr::null(), ptr::from_ref), ptr::null_mut());
-            // A fault comes again by itself, a signal that somebody sent does not.
+            // A fault repeats by itself; a signal sent by a process does not.
             if (*info).si_code <= 0 {
                 libc::raise(libc::SIGBUS);
             }
@@ -97,7 +97,7 @@ unsafe fn put_empty_page(address: usize) -> bool {
     let page = (address & !(page_bytes - 1)) as *mut libc::c_void;
     let (access, kind) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
-    HURT.with(|hurt| hurt.store(true, Ordering::Relaxed));
+    PAGE_MISSING.with(|hurt| hurt.store(true, Ordering::Relaxed));
     // SAFETY: the caller vouches for the page.
     unsafe { libc::mmap(page, page_bytes, access, kind, -1, 0) != libc::MAP_FAILED }
 }

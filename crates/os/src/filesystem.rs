@@ -1,4 +1,4 @@
-//! Tells which file system a path is in: its UUID, or what stands for it, and whether other machines may write to it.
+//! Identifies the file system of a path: its UUID or a substitute, and whether other machines may write to it.
 
 use std::fs::{self, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -7,20 +7,20 @@ use std::path::Path;
 
 /// `FS_IOC_GETFSUUID` of Linux 6.9: `_IOR(0x15, 0, struct fsuuid2)`, of 17 bytes.
 const GET_UUID: u32 = 0x8011_1500;
-/// `f_type` of file systems whose files lie in memory: tmpfs, ramfs (<linux/magic.h>).
+/// `f_type` of file systems that keep their files in memory: tmpfs, ramfs (<linux/magic.h>).
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
-/// Where udev links a device of each UUID.
+/// Where udev links the device of each UUID.
 const BY_UUID: &str = "/dev/disk/by-uuid";
 
-/// A length, and as many bytes of a UUID.
+/// A length, followed by the bytes of a UUID.
 #[repr(C)]
 struct Uuid {
     length: u8,
     bytes: [u8; 16],
 }
 
-/// The UUID of the file system that holds `path`; where it tells none, the number that `statfs` gives; `None` where it
-/// has none either.
+/// The UUID of the file system that holds `path`; if it reports none, the ID from `statfs`; `None` if that is missing
+/// too.
 pub fn identity(path: &Path) -> Option<String> {
     uuid(path).or_else(|| by_device(path)).or_else(|| {
         let number = rustix::fs::statvfs(path).ok()?.f_fsid;
@@ -28,13 +28,13 @@ pub fn identity(path: &Path) -> Option<String> {
     })
 }
 
-/// Whether what lies in `folder` lies in memory, and nowhere else.
+/// Whether the files in `folder` exist only in memory.
 pub fn is_in_memory(folder: &Path) -> bool {
-    rustix::fs::statfs(folder).is_ok_and(|told| IN_MEMORY.contains(&told.f_type))
+    rustix::fs::statfs(folder).is_ok_and(|reported| IN_MEMORY.contains(&reported.f_type))
 }
 
 fn uuid(path: &Path) -> Option<String> {
-    // Neither a pipe nor a device may be opened for this.
+    // Do not open pipes or devices for this.
     let kind = fs::metadata(path).ok()?.file_type();
     if !kind.is_file() && !kind.is_dir() {
         return None;
@@ -42,12 +42,12 @@ fn uuid(path: &Path) -> Option<String> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
     let mut uuid = Uuid { length: 0, bytes: [0; 16] };
     // SAFETY: the request writes no more than the 17 bytes of `uuid`, which lives through the call.
-    let told = unsafe { libc::ioctl(file.as_raw_fd(), GET_UUID as _, &raw mut uuid) };
-    let known = told == 0 && uuid.length == 16 && uuid.bytes != [0; 16];
+    let reported = unsafe { libc::ioctl(file.as_raw_fd(), GET_UUID as _, &raw mut uuid) };
+    let known = reported == 0 && uuid.length == 16 && uuid.bytes != [0; 16];
     known.then(|| in_groups(&uuid.bytes))
 }
 
-/// As it is usually written: 8-4-4-4-12 digits.
+/// Formats a UUID in the usual groups of 8-4-4-4-12 digits.
 fn in_groups(bytes: &[u8; 16]) -> String {
     let mut text = String::new();
     for (at, byte) in bytes.iter().enumerate() {
@@ -59,7 +59,7 @@ fn in_groups(bytes: &[u8; 16]) -> String {
     text
 }
 
-/// The name of udev's link to the device that holds `path`.
+/// The UUID under which udev links the device that holds `path`.
 fn by_device(path: &Path) -> Option<String> {
     let number = fs::metadata(path).ok()?.dev();
     let links = fs::read_dir(BY_UUID).ok()?.flatten();
@@ -67,7 +67,7 @@ fn by_device(path: &Path) -> Option<String> {
     same.next()?.file_name().into_string().ok()
 }
 
-/// File systems whose files other machines, or programs behind the kernel, may change: `f_type` of statfs(2).
+/// File systems with files that other machines, or programs outside the kernel, may change: `f_type` of statfs(2).
 const SHARED: [i64; 15] = [
     0x6969,      // NFS
     0x517b,      // SMB
@@ -86,10 +86,10 @@ const SHARED: [i64; 15] = [
     0x1983_0326, // BeeGFS
 ];
 
-/// Whether this machine's kernel alone changes the files in the file system that holds `path`. There its two kinds of
-/// locks, of flock(2) and of fcntl(2), do not meet; elsewhere they may be one and the same.
+/// Whether only this machine's kernel changes the files in the file system that holds `path`. There the two kinds of
+/// locks, flock(2) and fcntl(2), are independent; elsewhere they may be the same.
 pub fn is_local(path: &Path) -> bool {
-    rustix::fs::statfs(path).is_ok_and(|told| !SHARED.contains(&told.f_type))
+    rustix::fs::statfs(path).is_ok_and(|reported| !SHARED.contains(&reported.f_type))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reserves blocks of a file, gives them back, and opens it for writes that find its end themselves.
+//! Reserves and frees blocks of a file, and opens it for writes that append.
 
 use std::fs::OpenOptions;
 use std::os::fd::{AsFd, AsRawFd};
@@ -9,22 +9,22 @@ use crate::interrupt::resumed;
 use crate::{DataFile, Mode, OsError, RunFile};
 
 impl DataFile {
-    /// Makes a regular file `size_bytes` long with blocks that are reserved and marked as never written. Unlike
-    /// [`DataFile::allocate`] it does not make do with a hole.
+    /// Makes a regular file `size_bytes` long with blocks that are reserved and marked as unwritten. Unlike
+    /// [`DataFile::allocate`] it fails if the file system cannot reserve blocks, instead of leaving a hole.
     ///
     /// # Errors
-    /// Where the file system cannot reserve blocks, or has no room.
+    /// If the file system cannot reserve blocks, or has no room.
     pub fn reserve(&self, size_bytes: u64) -> Result<(), OsError> {
         self.has_room(size_bytes)?;
         resumed(|| rustix::fs::fallocate(self, FallocateFlags::empty(), 0, size_bytes))
             .map_err(|error| OsError::of("fallocate", "extended", self.path(), error).wanting(size_bytes))
     }
 
-    /// Opens a regular file once more as a program does that writes it anew (`O_TRUNC`): it is empty then, and its
-    /// blocks are free.
+    /// Opens a regular file as a program does that rewrites it (`O_TRUNC`): the file becomes empty and its blocks are
+    /// freed.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error that the system reports.
     pub fn truncate(&self) -> Result<(), OsError> {
         if !self.is_writable() {
             return Err(OsError::ReadOnly { path: self.path().to_path_buf() });
@@ -34,8 +34,7 @@ impl DataFile {
         opened.map(drop).map_err(|error| OsError::of("open", "written to", self.path(), error))
     }
 
-    /// The same data opened once more, in `mode`, so that each write lands at the end wherever it asks to
-    /// (`O_APPEND`).
+    /// Reopens the same data in `mode` so that each write goes to the end, whatever its offset (`O_APPEND`).
     ///
     /// # Errors
     /// As [`DataFile::reopen`].

@@ -1,7 +1,7 @@
-//! Finds out whether a file or a device is used by somebody else, and whether two paths lead to the same data.
+//! Finds out whether somebody else uses a file or device, and whether two paths lead to the same data.
 //!
-//! A path enters. What uses it leaves as a [`Use`]; what it stands on, followed through loop devices and partitions down
-//! to the file or the disk, leaves as a [`Substance`].
+//! [`used_by`] returns the user of a path as a [`Use`]. A [`BackingRange`] is the file or disk under a path, found by
+//! following partitions and loop devices downwards.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -18,32 +18,32 @@ use rustix::process::{Flock, FlockType, fcntl_getlk};
 use crate::DeviceNumber;
 use crate::mounts::{mounted_at, unescaped};
 
-/// Sectors of sysfs, whatever the device's own are.
+/// Sector size in sysfs, whatever the device's own sector size.
 const SECTOR_BYTES: u64 = 512;
-/// Loop devices on loop devices are not followed further down than this.
+/// Stacks of loop devices are followed down to this depth.
 const DEEPEST: u32 = 12;
-/// The `ioctl` that asks a loop device what it stands on (`linux/loop.h`).
+/// The `ioctl` that asks a loop device for its backing file (`linux/loop.h`).
 const LOOP_GET_STATUS64: u32 = 0x4c05;
 
 /// Who uses a file or a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Use {
-    /// A loop device stands on it.
+    /// A loop device is backed by it.
     Loop {
         /// The loop device.
         device: PathBuf,
-        /// Where that, or a partition of it, is mounted.
+        /// Where the loop device or a partition of it is mounted.
         mounted: Option<PathBuf>,
     },
-    /// A loop device that it stands on is mounted.
+    /// A loop device beneath it is mounted.
     Mounted(PathBuf),
     /// The kernel swaps to it.
     Swap,
-    /// A process holds a lock on it; its number where that is told.
+    /// A process holds a lock on it; its ID, if known.
     Locked(Option<u32>),
     /// A process has it open for writing.
     Open {
-        /// Number of the process.
+        /// ID of the process.
         process: u32,
         /// Name of the process.
         name: String,
@@ -66,25 +66,25 @@ impl fmt::Display for Use {
     }
 }
 
-/// What data lies in: a part of a file or of a disk.
+/// The bytes that a path leads to: a range of a file or of a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Substance {
+pub struct BackingRange {
     on: On,
     bytes: Range<u64>,
-    /// Loop devices on the way down.
+    /// Loop devices passed on the way down.
     through: Vec<DeviceNumber>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum On {
-    /// A file, by the number of its file system's device and its inode.
+    /// A file, by the device number of its file system and its inode.
     File(u64, u64),
     /// A disk.
     Disk(DeviceNumber),
 }
 
-impl Substance {
-    /// What `path` stands on; `None` of what is neither a file nor a block device, or cannot be looked at.
+impl BackingRange {
+    /// The bytes under `path`; `None` if it is neither a file nor a block device, or cannot be examined.
     pub fn of(path: &Path) -> Option<Self> {
         Self::below(&path.metadata().ok()?, DEEPEST)
     }
@@ -111,7 +111,7 @@ impl Substance {
         Some(Self::of_number(number, deepest).unwrap_or_else(|| whole(On::Disk(number))))
     }
 
-    /// What a loop device stands on; `None` of any other, or one that nothing is attached to.
+    /// The bytes under a loop device; `None` for any other device, or if nothing is attached.
     fn of_number(number: DeviceNumber, deepest: u32) -> Option<Self> {
         let folder = number.sysfs();
         let text = |file: &str| fs::read_to_string(folder.join("loop").join(file)).ok();
@@ -120,7 +120,7 @@ impl Substance {
         let number_of = |file| text(file).and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
         let (offset, limit) = (number_of("offset"), number_of("sizelimit"));
         let below = match told_by(&folder) {
-            // The device tells also of a file that was renamed or removed.
+            // The device still knows a backing file that was renamed or removed.
             Some((device, inode, 0)) => Some(Self { on: On::File(device, inode), bytes: 0..u64::MAX, through: vec![] }),
             _ if deepest == 0 => None,
             _ => file.metadata().ok().and_then(|metadata| Self::below(&metadata, deepest - 1)),
@@ -135,37 +135,37 @@ impl Substance {
         Self { bytes: start..self.bytes.end.min(start.saturating_add(bytes)), ..self }
     }
 
-    /// Whether some byte of both is the same one.
+    /// Whether both share at least one byte.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.on == other.on && self.bytes.start < other.bytes.end && other.bytes.start < self.bytes.end
     }
 }
 
-/// Device, inode and own number (0 of a file) of what the loop device of this folder stands on, by its own account.
+/// Device, inode and own number (0 for a file) of the backing file, as reported by the loop device in this folder.
 fn told_by(folder: &Path) -> Option<(u64, u64, u64)> {
     let name = fs::canonicalize(folder).ok()?.file_name()?.to_os_string();
     let device =
         OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(Path::new("/dev").join(name)).ok()?;
     // struct loop_info64 has 232 bytes and begins with these three numbers.
-    let mut told = [0_u64; 29];
-    // SAFETY: the request writes the 232 bytes of `told`, which lives through the call.
-    let done = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64 as _, told.as_mut_ptr()) };
-    (done == 0).then_some((told[0], told[1], told[2]))
+    let mut reported = [0_u64; 29];
+    // SAFETY: the request writes the 232 bytes of `reported`, which lives through the call.
+    let done = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64 as _, reported.as_mut_ptr()) };
+    (done == 0).then_some((reported[0], reported[1], reported[2]))
 }
 
-/// Who else uses the file or the device `path`, as far as this process can see.
+/// Finds who else uses the file or device `path`, as far as this process can see.
 ///
 /// # Errors
-/// Where it cannot be looked at.
+/// If it cannot be examined.
 pub fn used_by(path: &Path) -> io::Result<Option<Use>> {
     let metadata = path.metadata()?;
-    let Some(substance) = Substance::below(&metadata, DEEPEST) else { return Ok(None) };
+    let Some(substance) = BackingRange::below(&metadata, DEEPEST) else { return Ok(None) };
     let kernel = loop_on(&substance, DeviceNumber::of(metadata.rdev())).or_else(|| swapped(&substance));
     Ok(kernel.or_else(|| locked(path, &metadata)).or_else(|| written(&metadata)))
 }
 
-/// A loop device that stands on the same bytes, other than `own` and those in between.
-fn loop_on(substance: &Substance, own: DeviceNumber) -> Option<Use> {
+/// A loop device over the same bytes, other than `own` and those passed on the way down.
+fn loop_on(substance: &BackingRange, own: DeviceNumber) -> Option<Use> {
     if let Some(point) =
         substance.through.iter().filter(|number| **number != own).find_map(|number| mounted_at(*number))
     {
@@ -176,28 +176,28 @@ fn loop_on(substance: &Substance, own: DeviceNumber) -> Option<Use> {
         .filter(|entry| entry.path().join("loop").is_dir())
         .filter_map(|entry| {
             let number = DeviceNumber::in_folder(&entry.path())?;
-            let beneath = Substance::of_number(number, DEEPEST)?;
+            let beneath = BackingRange::of_number(number, DEEPEST)?;
             let between = number == own || substance.through.contains(&number);
             (!between && beneath.overlaps(substance))
                 .then(|| Use::Loop { device: Path::new("/dev").join(entry.file_name()), mounted: mounted_at(number) })
         })
         .collect();
-    // What is mounted says more than what is only attached.
+    // A mounted device says more than an attached one.
     uses.sort_by_key(|found| !matches!(found, Use::Loop { mounted: Some(_), .. }));
     uses.into_iter().next()
 }
 
-fn swapped(substance: &Substance) -> Option<Use> {
+fn swapped(substance: &BackingRange) -> Option<Use> {
     let swaps = fs::read("/proc/swaps").ok()?;
     let mut places = swaps.split(|byte| *byte == b'\n').skip(1).map(|line| {
         let end = line.iter().position(|byte| *byte == b' ' || *byte == b'\t').unwrap_or(line.len());
         PathBuf::from(OsString::from_vec(unescaped(&line[..end])))
     });
-    let same = |place: PathBuf| Substance::of(&place).is_some_and(|swap| swap.overlaps(substance));
+    let same = |place: PathBuf| BackingRange::of(&place).is_some_and(|swap| swap.overlaps(substance));
     places.any(same).then_some(Use::Swap)
 }
 
-/// A lock of any of the two kinds that somebody else holds. What cannot be asked is taken for free.
+/// A lock of either kind held by another process. A file that cannot be checked counts as free.
 fn locked(path: &Path, metadata: &Metadata) -> Option<Use> {
     if !metadata.is_file() {
         return None;
@@ -210,7 +210,7 @@ fn locked(path: &Path, metadata: &Metadata) -> Option<Use> {
     Some(Use::Locked(held.pid.map(|process| process.as_raw_nonzero().get() as u32).or_else(|| holder(metadata))))
 }
 
-/// The process that the kernel's table of locks names for this file.
+/// The process that the kernel's lock table names for this file.
 fn holder(metadata: &Metadata) -> Option<u32> {
     let device = DeviceNumber::of(metadata.dev());
     let ours = format!("{:02x}:{:02x}:{}", device.major, device.minor, metadata.ino());
@@ -222,7 +222,7 @@ fn holder(metadata: &Metadata) -> Option<u32> {
     })
 }
 
-/// A process other than this that has it open for writing.
+/// Another process that has it open for writing.
 fn written(metadata: &Metadata) -> Option<Use> {
     let own = std::process::id();
     let same = |other: &Metadata| match metadata.file_type().is_block_device() {
@@ -242,10 +242,10 @@ fn written(metadata: &Metadata) -> Option<Use> {
     })
 }
 
-/// Whether a descriptor of a process may write.
+/// Whether a descriptor of a process permits writing.
 fn writes(process: &Path, descriptor: &std::ffi::OsStr) -> bool {
-    let told = fs::read_to_string(process.join("fdinfo").join(descriptor)).unwrap_or_default();
-    let flags = told.lines().find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+    let reported = fs::read_to_string(process.join("fdinfo").join(descriptor)).unwrap_or_default();
+    let flags = reported.lines().find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
     flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
 }
 
@@ -268,16 +268,16 @@ mod tests {
         fs::hard_link(&path, &hard).unwrap();
         std::os::unix::fs::symlink(&path, &soft).unwrap();
         fs::copy(&path, &copy).unwrap();
-        let of = |path: &Path| Substance::of(path).unwrap();
+        let of = |path: &Path| BackingRange::of(path).unwrap();
         assert!(of(&path).overlaps(&of(&hard)) && of(&path).overlaps(&of(&soft)));
         assert!(!of(&path).overlaps(&of(&copy)));
-        assert_eq!(Substance::of(folder.path()), None);
+        assert_eq!(BackingRange::of(folder.path()), None);
     }
 
     #[test]
     fn parts_that_do_not_meet_are_not_the_same_data() {
         let (_folder, path) = file();
-        let whole = Substance::of(&path).unwrap();
+        let whole = BackingRange::of(&path).unwrap();
         let (low, high) = (whole.clone().part(0, 4096), whole.clone().part(4096, 4096));
         assert!(!low.overlaps(&high) && whole.overlaps(&high));
         assert!(high.overlaps(&whole.part(4096, u64::MAX)));
@@ -295,7 +295,7 @@ mod tests {
     fn locks_and_writers_of_other_processes_are_seen() {
         let (_folder, path) = file();
         let quoted = path.display();
-        // A shell that reads holds no file open for writing, and its lock is one of flock(2).
+        // The first shell opens the file only for reading, and its lock is one of flock(2).
         let cases = [
             (format!("exec 9<{quoted}; flock 9; echo; read x"), "is locked"),
             (format!("exec 9<>{quoted}; echo; read x"), "is open for writing"),

@@ -1,5 +1,5 @@
-//! Turns signals into what the program can act on: a flag that asks for an end, calls that go on after any other signal,
-//! and errors in place of a kill.
+//! Converts signals into events that the program can handle: a stop flag, calls that resume after other signals, and
+//! errors instead of a kill.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,13 +8,14 @@ use std::sync::{Arc, OnceLock};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
-/// The flag that was handed out first.
+/// The first flag that was handed out.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// A flag that becomes true at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT; a second one ends the process at once.
+/// Returns a flag that becomes true at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT; a second one ends the process at
+/// once.
 ///
 /// # Errors
-/// Where the kernel refuses a signal handler.
+/// If the kernel refuses a signal handler.
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
@@ -25,12 +26,11 @@ pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Makes a call that may take long, and makes it again where something got in between (EINTR): a signal, a stopped
-/// process that goes on, or the kernel's own work for a ring of this thread. Only where the user has asked for an end
-/// meanwhile EINTR is the outcome.
+/// Repeats a call that was interrupted (EINTR) by a signal, by a stop and continue of the process, or by the kernel's
+/// work for a ring of this thread. Returns EINTR only if the user has asked to stop meanwhile.
 ///
 /// # Errors
-/// The call's own.
+/// Any error of the call.
 pub fn resumed<T, E: Into<io::Error>>(call: impl FnMut() -> Result<T, E>) -> io::Result<T> {
     resumed_unless(call, || STOP.get().is_some_and(|stop| stop.load(Ordering::Relaxed)))
 }
@@ -47,13 +47,13 @@ fn resumed_unless<T, E: Into<io::Error>>(
     }
 }
 
-/// From here on a write beyond the process's limit on file sizes (`ulimit -f`) is an error, as one without room is, and
-/// no longer the end of the process.
+/// Makes a write beyond the process's file size limit (`ulimit -f`) fail with an error, as a full disk does, instead of
+/// killing the process.
 ///
 /// # Errors
-/// Where the kernel refuses a signal handler.
+/// If the kernel refuses a signal handler.
 pub fn refuse_large_files_by_error() -> io::Result<()> {
-    // Any handler will do: the write then fails with EFBIG.
+    // Any handler suffices: the write then fails with EFBIG.
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }
 

@@ -1,7 +1,7 @@
-//! The operating system behind safe types; the only crate with `unsafe` in it.
+//! Wraps the operating system in safe types; this is the only crate with `unsafe` code.
 //!
-//! Plain values enter (paths, sizes, slots), owned handles and plain values leave; what the system refuses is an
-//! [`OsError`] of one sentence.
+//! Arguments are plain values (paths, sizes, slots); results are owned handles and plain values. Anything the system
+//! refuses is an [`OsError`], which prints as one sentence.
 
 pub mod address_space;
 pub mod aio;
@@ -22,6 +22,7 @@ pub mod filesystem;
 mod growth;
 pub mod in_use;
 pub mod interrupt;
+mod kept_name;
 pub mod locked_memory;
 pub mod loops;
 pub mod mapping;
@@ -62,7 +63,7 @@ pub use run_file::{Mode, ReadOrder, RunFile};
 pub use shared_file::{SharedFile, sweep_shared};
 pub use transfer::{Action, Reaped, Transfer, file_of_slot};
 
-/// Puts back what killed processes of ours left switched, and says so, a sentence each.
+/// Restores settings that killed processes of ours left changed; returns one sentence for each.
 pub fn mend_switched() -> Vec<String> {
     switched::mend(trace::remove_instance)
 }

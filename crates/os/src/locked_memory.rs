@@ -4,19 +4,19 @@ use std::fs;
 
 use rustix::process::{Resource, geteuid, getrlimit};
 
-/// The bit of the right that lifts the limit (`CAP_IPC_LOCK`, <linux/capability.h>).
+/// The bit of the capability that lifts the limit (`CAP_IPC_LOCK`, <linux/capability.h>).
 const IPC_LOCK: u32 = 14;
 
-/// Bytes that this process may lock (`ulimit -l`); `None` without a limit. The buffers that a ring registers are locked,
-/// and count for all rings of a user together.
+/// Bytes that this process may lock (`ulimit -l`); `None` means no limit. Registered buffers of a ring are locked and
+/// count together for all rings of a user.
 pub fn limit_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    // Root without that right, as in most containers, has the limit of everybody.
+    // Root without that capability, as in most containers, has the ordinary limit.
     let is_exempt = has_right(&status, IPC_LOCK).unwrap_or_else(|| geteuid().is_root());
     getrlimit(Resource::Memlock).current.filter(|_| !is_exempt)
 }
 
-/// Whether the process of this `/proc/PID/status` has a right; `None` where that is not told.
+/// Whether the process of this `/proc/PID/status` has a capability; `None` if the file does not say.
 fn has_right(status: &str, bit: u32) -> Option<bool> {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
     let rights = u64::from_str_radix(line.trim(), 16).ok()?;

@@ -1,20 +1,20 @@
 //! Reads, writes and copies memory with the processor's own instructions.
 //!
-//! Memory enters in whole turns: what a loop moves between two looks at its counter. Loads and ordinary stores are
-//! volatile, so that none is left out, joined with another or made a call of memset. Which vectors there are is asked
-//! of the processor at run time, once.
+//! Memory is passed in whole turns; a turn is what a loop moves between two checks of its counter. Loads and ordinary
+//! stores are volatile, so the compiler cannot drop, merge or replace them by memset. The available vector instructions
+//! are detected once, at run time.
 
 use std::hint::black_box;
 
-/// Bytes that a loop moves in one turn: eight cache lines, so that counting hardly shows beside moving.
+/// Bytes that a loop moves in one turn: eight cache lines, so that the cost of counting is negligible.
 pub const TURN_BYTES: usize = 512;
 
-/// What a loop moves in one turn.
+/// The bytes that a loop moves in one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(512))]
 pub struct Turn([u8; TURN_BYTES]);
 
-/// The loop alone: as many turns as `turns` has, and nothing is touched.
+/// Runs only the loop, once for each turn in `turns`, and touches no memory.
 pub fn turn_only(turns: &[Turn]) {
     turns.iter().for_each(|turn| {
         black_box(std::ptr::from_ref(turn));
@@ -26,21 +26,21 @@ pub fn read_words(from: &[Turn]) {
     each_read::<u64>(from);
 }
 
-/// Writes 64 bits at a time, the same bits everywhere.
+/// Writes 64 bits at a time, the same value everywhere.
 pub fn write_words(to: &mut [Turn]) {
     each_written(to, black_box(WORD));
 }
 
-/// Copies by the C library's memcpy, in one call.
+/// Copies with the C library's memcpy, in one call.
 ///
 /// # Panics
-/// Where one side is longer.
+/// If the lengths differ.
 pub fn copy(to: &mut [Turn], from: &[Turn]) {
     to.copy_from_slice(from);
     black_box(to.as_ptr());
 }
 
-/// What is written: no zeros, which some processors store for less.
+/// The value written; not zero, because some processors store zeros at less cost.
 const WORD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[inline(always)]
@@ -80,7 +80,7 @@ fn each_copied<V>(to: &mut [Turn], from: &[Turn]) {
 #[derive(Debug, Clone, Copy)]
 pub struct Vectors(&'static Set);
 
-/// Loops whose stores pass the caches by.
+/// Loops with stores that bypass the caches.
 #[derive(Debug, Clone, Copy)]
 pub struct Streams(&'static StreamSet);
 
@@ -89,7 +89,7 @@ pub struct Streams(&'static StreamSet);
 struct Set {
     read: unsafe fn(&[Turn]),
     write: unsafe fn(&mut [Turn]),
-    /// By ordinary stores of at most 256 bits, as compilers make it: wider ones copied no faster where both were tried.
+    /// Uses ordinary stores of at most 256 bits, as compilers do: wider ones were no faster where both were tried.
     copy: unsafe fn(&mut [Turn], &[Turn]),
     streams: Option<StreamSet>,
 }
@@ -101,12 +101,12 @@ struct StreamSet {
 }
 
 impl Vectors {
-    /// Asks the processor.
+    /// The widest vectors of this processor.
     pub fn widest() -> Self {
         Self::all_here().next().expect("the portable ones are everywhere")
     }
 
-    /// All that this processor has, the widest first.
+    /// All vector widths of this processor, widest first.
     fn all_here() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let known = [
@@ -126,39 +126,39 @@ impl Vectors {
         unsafe { (self.0.read)(from) }
     }
 
-    /// Writes a vector at a time, the same bits everywhere.
+    /// Writes a vector at a time, the same value everywhere.
     pub fn write(self, to: &mut [Turn]) {
         // SAFETY: as in `read`.
         unsafe { (self.0.write)(to) }
     }
 
-    /// Copies a vector at a time, by ordinary stores.
+    /// Copies a vector at a time with ordinary stores.
     ///
     /// # Panics
-    /// Where one side is longer.
+    /// If the lengths differ.
     pub fn copy(self, to: &mut [Turn], from: &[Turn]) {
         assert_eq!(to.len(), from.len(), "a copy is as long as what it is of");
         // SAFETY: as in `read`.
         unsafe { (self.0.copy)(to, from) }
     }
 
-    /// The loops whose stores pass the caches by; `None` where this program knows no such stores.
+    /// The loops with stores that bypass the caches; `None` if the program has none for this processor.
     pub fn streams(self) -> Option<Streams> {
         self.0.streams.as_ref().map(Streams)
     }
 }
 
 impl Streams {
-    /// Writes a vector at a time, the same bits everywhere, and waits until it is on its way to memory.
+    /// Writes a vector at a time, the same value everywhere, and orders the stores before all later ones.
     pub fn write(self, to: &mut [Turn]) {
         // SAFETY: a stream comes from a set that the processor was asked for.
         unsafe { (self.0.write)(to) }
     }
 
-    /// Copies a vector at a time, and waits until it is on its way to memory.
+    /// Copies a vector at a time, and orders the stores before all later ones.
     ///
     /// # Panics
-    /// Where one side is longer.
+    /// If the lengths differ.
     pub fn copy(self, to: &mut [Turn], from: &[Turn]) {
         assert_eq!(to.len(), from.len(), "a copy is as long as what it is of");
         // SAFETY: as in `write`.
@@ -166,8 +166,7 @@ impl Streams {
     }
 }
 
-/// Where nothing better is known: loops that the compiler makes vectors of, as far as every processor of the kind has
-/// them.
+/// Fallback: loops that the compiler vectorises with the instructions that every processor of the architecture has.
 static PORTABLE: Set = Set { read: read_portably, write: write_portably, copy: each_copied::<u64>, streams: None };
 
 fn read_portably(from: &[Turn]) {
@@ -252,8 +251,8 @@ macro_rules! loops {
 
             #[target_feature(enable = $feature)]
             fn copy_stream(to: &mut [Turn], from: &[Turn]) {
-                // A cache line a round and no more, written out so that no compiler unrolls it: loads that run further
-                // ahead take the line buffers from the stores, and the copy loses an eighth.
+                // One cache line in each round, written in assembly so that no compiler unrolls it: loads that run
+                // further ahead take line buffers from the stores, and the copy loses an eighth of its speed.
                 let bytes = size_of_val(from).min(size_of_val(to));
                 if bytes > 0 {
                     // SAFETY: both slices hold that many bytes, in whole lines and aligned for any vector; `to` is
@@ -328,7 +327,7 @@ mod tests {
         turn.0.chunks(8).all(|word| word == WORD.to_ne_bytes())
     }
 
-    /// What a loop over the middle of some turns makes of it; those before and after must stay as they were.
+    /// Runs a loop over the middle of some turns and returns it; the turns before and after must not change.
     fn in_the_middle(work: impl Fn(&mut [Turn])) -> Vec<Turn> {
         let (before, mut after) = (turns(9, 1), turns(9, 1));
         work(&mut after[2..7]);

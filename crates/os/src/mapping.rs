@@ -1,6 +1,6 @@
-//! Maps a whole file or device: loads and stores instead of calls.
+//! Maps a whole file or device, so that loads and stores replace calls.
 //!
-//! Copies enter and leave by offset, never past what was mapped; a page that cannot be had is an error of that copy.
+//! Copies address the file by offset, never past the mapped end; a missing page makes the copy fail.
 
 use std::io;
 use std::ops::Range;
@@ -11,20 +11,20 @@ use rustix::fs::SeekFrom;
 
 use crate::{OsError, RunFile, fault};
 
-/// A file mapped from its first byte to its last, as it was then.
+/// A file mapped from its first byte to its last, with the size that it had then.
 pub struct Mapping {
     file: RunFile,
-    /// `None` where the file is empty, which has nothing to map.
+    /// `None` for an empty file, which cannot be mapped.
     mapped: Option<MmapRaw>,
     bytes: usize,
     page_bytes: usize,
 }
 
 impl Mapping {
-    /// Maps all of `file`, for stores too where it may be written.
+    /// Maps all of `file`, with write access if the file permits it.
     ///
     /// # Errors
-    /// [`OsError::Mapping`] where it is direct or durable, which loads and stores cannot be, or cannot be mapped.
+    /// [`OsError::Mapping`] if it cannot be mapped, or was opened direct or durable, which loads and stores cannot be.
     pub fn new(file: RunFile) -> Result<Self, OsError> {
         let refusal = |why: String| OsError::Mapping { why };
         admits(&file)?;
@@ -46,10 +46,10 @@ impl Mapping {
         &self.file
     }
 
-    /// Loads from `offset` on; gives how many bytes there were.
+    /// Loads from `offset` on; returns the number of bytes loaded.
     ///
     /// # Errors
-    /// `EIO` where a page could not be had.
+    /// `EIO` if a page is missing.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let Some((at, range)) = self.part(bytes.len(), offset) else { return Ok(0) };
         let (start, count) = (self.page_range(&range), range.len());
@@ -58,10 +58,10 @@ impl Mapping {
         if whole { Ok(count) } else { self.mend(start) }
     }
 
-    /// Stores from `offset` on; gives how many bytes there was room for: a mapping does not grow.
+    /// Stores from `offset` on; returns the number of bytes that fit, since a mapping does not grow.
     ///
     /// # Errors
-    /// `EBADF` where the file may not be written, `ENXIO` behind its end, `EIO` where a page could not be had.
+    /// `EBADF` if the file may not be written, `ENXIO` past its end, `EIO` if a page is missing.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         if !self.file.mode().write {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
@@ -73,7 +73,7 @@ impl Mapping {
         if whole { Ok(count) } else { self.mend(start) }
     }
 
-    /// Where `offset` lies, and the part of `length` bytes from there on that is mapped; `None` where none is.
+    /// The address of `offset`, and the mapped part of the `length` bytes from there on; `None` if none is mapped.
     fn part(&self, length: usize, offset: u64) -> Option<(*mut u8, Range<usize>)> {
         let offset = usize::try_from(offset).ok().filter(|offset| *offset < self.bytes)?;
         let range = offset..self.bytes.min(offset.saturating_add(length));
@@ -89,7 +89,7 @@ impl Mapping {
         base + begin..base + range.end.next_multiple_of(self.page_bytes)
     }
 
-    /// Maps the file again where empty pages took the place of its own, and says that the copy failed.
+    /// Maps the file again where empty pages have replaced its pages, and returns the failure of the copy.
     fn mend(&self, pages: Range<usize>) -> io::Result<usize> {
         let base = self.mapped.as_ref().map_or(0, |mapped| mapped.as_mut_ptr() as usize);
         let write = if self.file.mode().write { libc::PROT_WRITE } else { 0 };
@@ -101,7 +101,7 @@ impl Mapping {
     }
 }
 
-/// Whether loads and stores can do what `file` was opened for.
+/// Checks whether loads and stores can do what `file` was opened for.
 ///
 /// # Errors
 /// [`OsError::Mapping`] with the reason and what would help.

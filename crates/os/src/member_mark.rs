@@ -1,8 +1,8 @@
-//! Finds the marks by which the members of volumes are known, also of those that are not active now.
+//! Finds the marks of volume members on a device, even of volumes that are not active.
 //!
-//! A device that belongs to a volume holds its data together with others, or in a form of its own; the kernel claims it
-//! only while the volume is active. A file system or a partition table alone is no such mark: what is in it is the
-//! device's own.
+//! A volume member holds data that belongs to a larger whole or has a special format, but the kernel claims the device
+//! only while the volume is active. A file system or a partition table alone is no such mark, because its data belong
+//! to the device itself.
 
 use std::fs;
 use std::io;
@@ -11,12 +11,12 @@ use std::path::Path;
 
 use crate::{DataFile, DeviceNumber, Kind};
 
-/// Sectors of sysfs and of the formats below.
+/// Sector size in sysfs and in the formats below.
 const SECTOR_BYTES: u64 = 512;
 
-/// A mark at a fixed place: where it begins, its bytes, and what has it.
+/// A mark at a fixed place: its offset, its bytes, and what it identifies.
 const MARKS: [(u64, &[u8], &str); 10] = [
-    // A physical volume's label is in one of the first four sectors (lvm2, lib/label/label.h).
+    // The label of an LVM physical volume is in one of the first four sectors (lvm2, lib/label/label.h).
     (0, b"LABELONE", LVM),
     (SECTOR_BYTES, b"LABELONE", LVM),
     (2 * SECTOR_BYTES, b"LABELONE", LVM),
@@ -25,7 +25,7 @@ const MARKS: [(u64, &[u8], &str); 10] = [
     (0, &MD, AN_ARRAY),
     (4096, &MD, AN_ARRAY),
     (0, b"LUKS\xba\xbe", "an encrypted volume (LUKS)"),
-    // Behind the checksum and the address of the superblock (bcache).
+    // Follows the checksum and the address of the superblock (bcache).
     (
         4096 + 24,
         b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
@@ -37,22 +37,22 @@ const MARKS: [(u64, &[u8], &str); 10] = [
 const LVM: &str = "a volume group (LVM)";
 const AN_ARRAY: &str = "an array (md)";
 const MD: [u8; 4] = 0xa92b_4efc_u32.to_le_bytes();
-/// Superblock of btrfs: where it is, where its magic and its number of devices are in it.
+/// Superblock of btrfs: its offset, and within it the offsets of its magic and its number of devices.
 const BTRFS: u64 = 0x1_0000;
 const BTRFS_MAGIC: (u64, &[u8]) = (0x40, b"_BHRfS_M");
 const BTRFS_DEVICES: u64 = 0x88;
-/// A label of ZFS, two of which are at the beginning: its bytes, where its uberblocks begin, and how far they lie apart at
-/// least (OpenZFS, vdev_impl.h).
+/// The two ZFS labels at the beginning: bytes of a label, offset of its uberblocks, and their least spacing (OpenZFS,
+/// vdev_impl.h).
 const ZFS_LABEL_BYTES: u64 = 256 << 10;
 const ZFS_UBERBLOCKS: u64 = 128 << 10;
 const ZFS_UBERBLOCK_BYTES: usize = 1 << 10;
 const ZFS_MAGIC: u64 = 0x00ba_b10c;
 
-/// What the opened file or device is a member of, by a mark in it; of a whole disk also what one of its partitions is,
-/// with the partition's name before it. `None` where no mark is found.
+/// The volume type that the opened file or device is a member of, found by its mark. For a whole disk its partitions
+/// are searched too, and the result begins with the partition's name. `None` if no mark is found.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub fn member_of(data: &DataFile) -> io::Result<Option<String>> {
     let read = |bytes: &mut [u8], offset: u64| data.read_at(bytes, offset).map_err(io::Error::other);
     let size_bytes = data.size_bytes().map_err(io::Error::other)?;
@@ -71,7 +71,7 @@ pub fn member_of(data: &DataFile) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// Names and places of the partitions that the kernel sees in a disk, in bytes.
+/// Names and byte ranges of the partitions that the kernel sees on a disk.
 fn partitions(sysfs: &Path) -> Vec<(String, Range<u64>)> {
     let entries = fs::read_dir(sysfs).into_iter().flatten().flatten();
     let mut parts: Vec<(String, Range<u64>)> = entries
@@ -88,10 +88,10 @@ fn partitions(sysfs: &Path) -> Vec<(String, Range<u64>)> {
     parts
 }
 
-/// What is marked in a part of what `read` reads.
+/// The mark in a part of the data that `read` reads.
 fn marked(read: &impl Fn(&mut [u8], u64) -> io::Result<usize>, part: Range<u64>) -> io::Result<Option<&'static str>> {
     let size_bytes = part.end.saturating_sub(part.start);
-    // What lies past the end has no mark.
+    // Bytes past the end hold no mark.
     let bytes_at = |offset: u64, length: usize| -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         let mut held = 0;
@@ -135,7 +135,7 @@ fn marked(read: &impl Fn(&mut [u8], u64) -> io::Result<usize>, part: Range<u64>)
     Ok(None)
 }
 
-/// Where the superblocks of md lie that lie at the end: version 1.0 and 0.90 (linux/raid/md_p.h, drivers/md/md.c).
+/// Offsets of the md superblocks at the end of a device: version 1.0 and 0.90 (linux/raid/md_p.h, drivers/md/md.c).
 fn md_at_the_end(size_bytes: u64) -> impl Iterator<Item = u64> {
     let sectors = size_bytes / SECTOR_BYTES;
     let last = (sectors.checked_sub(16).map(|sector| sector & !7), (sectors & !127).checked_sub(128));
@@ -153,7 +153,7 @@ mod tests {
 
     const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-    /// A sparse file of so many bytes with these bytes at these places.
+    /// A sparse file of `size_bytes` bytes with the given bytes at the given offsets.
     fn laid_out(size_bytes: u64, marks: &[(u64, &[u8])]) -> DataFile {
         let file = DataFile::unnamed_in(Path::new(HERE)).unwrap();
         file.set_size(size_bytes).unwrap();
@@ -206,13 +206,13 @@ mod tests {
         assert!(member_of(&laid_out(520, &[(512, b"LABELONE")])).unwrap().is_some());
     }
 
-    /// On a loop device, so that the kernel sees the partitions.
+    /// Uses a loop device so that the kernel sees the partitions.
     #[test]
     fn a_member_in_a_partition_of_the_disk_is_found_too() {
         let folder = tempfile::tempdir_in(HERE).unwrap();
         let image = folder.path().join("image");
         let mut bytes = vec![0; 8 << 20];
-        // A partition table of the old kind: one partition of Linux from sector 2048 on, 8192 sectors.
+        // An MBR partition table: one Linux partition of 8192 sectors from sector 2048 on.
         bytes[446 + 4] = 0x83;
         bytes[446 + 8..446 + 12].copy_from_slice(&2048_u32.to_le_bytes());
         bytes[446 + 12..446 + 16].copy_from_slice(&8192_u32.to_le_bytes());
@@ -228,7 +228,7 @@ mod tests {
         Command::new("losetup").args(["--detach", &device]).status().unwrap();
         let (partitions, found) = found.unwrap();
         if partitions == 0 {
-            // A kernel is no part that could be installed.
+            // A different kernel cannot be installed as a missing part, so this is never a failure.
             eprintln!("skipped: this kernel shows no partitions of loop devices");
             return;
         }

@@ -11,23 +11,23 @@ use crate::device::partitions;
 /// One line of the mount table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Number of its device; major 0 where there is none, or more than one.
+    /// Number of its device; major 0 if it has no single device.
     pub number: DeviceNumber,
-    /// The folder of the file system that is seen at the mount point.
+    /// The folder of the file system that appears at the mount point.
     pub subtree: PathBuf,
     /// Where it is mounted.
     pub point: PathBuf,
     /// Kind of file system.
     pub kind: String,
-    /// What was mounted: a device's path, a server's export, a word.
+    /// The mount source: a device's path, a server's export, or a word.
     pub source: String,
-    /// Options of the mount and of the file system, each once.
+    /// Options of the mount and of the file system, without duplicates.
     pub options: String,
 }
 
-/// Where `device`, or a partition of it, is mounted in the view of this process; `None` where it is not.
+/// Where `device` or a partition of it is mounted, as this process sees it; `None` if it is not.
 ///
-/// A mount that this process cannot see is found when the device is opened for writing.
+/// Mounts that this process cannot see are detected when the device is opened for writing.
 pub fn mounted_at(device: DeviceNumber) -> Option<PathBuf> {
     let mountinfo = fs::read("/proc/self/mountinfo").unwrap_or_default();
     let mut devices = partitions(&device.sysfs());
@@ -35,9 +35,9 @@ pub fn mounted_at(device: DeviceNumber) -> Option<PathBuf> {
     mount_point_of(&parse(&mountinfo), &devices, DeviceNumber::of_node)
 }
 
-/// The first mount point whose device, or whose source in `/dev`, is one of `devices`.
+/// The first mount point with its device, or its source in `/dev`, among `devices`.
 ///
-/// The source counts too because file systems over several devices show a number of their own.
+/// Sources count too, because file systems over several devices show a number of their own.
 fn mount_point_of(
     mounts: &[Mount],
     devices: &[DeviceNumber],
@@ -51,12 +51,12 @@ fn mount_point_of(
     mounts.iter().find(is_one).map(|mount| mount.point.clone())
 }
 
-/// The mount table of `mountinfo`, in mount order; lines that cannot be read are left out.
+/// Parses the mount table `mountinfo`, in mount order; unreadable lines are left out.
 pub fn parse(mountinfo: &[u8]) -> Vec<Mount> {
     mountinfo.split(|byte| *byte == b'\n').filter_map(mount).collect()
 }
 
-/// One line as described in proc_pid_mountinfo(5): any number of optional fields end at a lone `-`.
+/// Parses one line as described in proc_pid_mountinfo(5): any number of optional fields end at a lone `-`.
 fn mount(line: &[u8]) -> Option<Mount> {
     let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let dash = fields.iter().position(|field| *field == b"-")?;
@@ -103,11 +103,10 @@ pub(crate) fn unescaped(field: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The mount that an absolute `path` falls under.
+/// The mount that contains an absolute `path`.
 ///
-/// Where `number` is known, mounts of another device are passed over; a btrfs subvolume has a number of its own
-/// that no mount shows, so where none fits, the path alone decides. Of two mounts on one point the later hides
-/// the earlier.
+/// If `number` is given, mounts of other devices are skipped. A btrfs subvolume has a number that no mount shows, so if
+/// none fits, the path alone decides. Of two mounts on one point the later hides the earlier.
 pub fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: Option<DeviceNumber>) -> Option<&'a Mount> {
     let nearest = |fits: &dyn Fn(&Mount) -> bool| {
         let above = mounts.iter().filter(|mount| path.starts_with(&mount.point) && fits(mount));

@@ -1,8 +1,8 @@
-//! Asks an NVMe controller for its volatile write cache, and switches it.
+//! Reads and switches the volatile write cache of an NVMe controller.
 //!
-//! The kernel has no switch for it: `queue/write_cache` changes what the kernel takes the cache for, and not the cache. The
-//! controller is told by Set Features (NVM Express base specification, feature 06h); the setting is of the controller,
-//! with all its namespaces, and a reset of it takes it back.
+//! The kernel has no switch for it: `queue/write_cache` changes only the kernel's assumption, not the cache. This file
+//! sends Set Features to the controller (NVM Express base specification, feature 06h). The setting applies to the
+//! controller with all its namespaces, and a controller reset undoes it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,13 +12,13 @@ use std::path::Path;
 
 use crate::DeviceNumber;
 
-/// Admin commands, and what of them is asked for.
+/// Admin commands and their parameters.
 const GET_FEATURES: u8 = 0x0a;
 const SET_FEATURES: u8 = 0x09;
 const IDENTIFY: u8 = 0x06;
 const WRITE_CACHE: u32 = 6;
 const CONTROLLER: u32 = 1;
-/// Bytes of what Identify tells, and the one that tells of the write cache: bit 0, there is one.
+/// Bytes of the Identify data, and the byte with the write cache: bit 0 means that there is one.
 const IDENTITY_BYTES: usize = 4096;
 const VWC: usize = 525;
 
@@ -40,14 +40,14 @@ struct Command {
     result: u32,
 }
 
-/// A controller, by a namespace of it.
+/// A controller, opened through one of its namespaces.
 #[derive(Debug)]
 pub(crate) struct Controller {
     file: File,
 }
 
 impl Controller {
-    /// That of the NVMe disk that this folder of sysfs describes; `None` of any other disk.
+    /// The controller of the NVMe disk in this sysfs folder; `None` for any other disk.
     pub(crate) fn of(folder: &Path) -> Option<io::Result<Self>> {
         let name = folder.file_name()?.to_str()?;
         let number = DeviceNumber::in_folder(folder).filter(|_| name.starts_with("nvme"))?;
@@ -59,7 +59,7 @@ impl Controller {
         }))
     }
 
-    /// Whether the write cache is on; `None` where there is none.
+    /// Whether the write cache is on; `None` if there is none.
     pub(crate) fn write_cache(&self) -> io::Result<Option<bool>> {
         write_cache(&|command| self.send(command))
     }
@@ -114,16 +114,16 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// A controller that notes what it is told.
+    /// A controller that records its commands.
     struct Fake {
         has_cache: bool,
         is_on: RefCell<bool>,
-        told: RefCell<Vec<u8>>,
+        reported: RefCell<Vec<u8>>,
     }
 
     impl Fake {
         fn carry_out(&self, command: &mut Command) -> io::Result<()> {
-            self.told.borrow_mut().push(command.opcode);
+            self.reported.borrow_mut().push(command.opcode);
             match (command.opcode, command.words_10_15[0]) {
                 (IDENTIFY, CONTROLLER) => {
                     assert_eq!(command.data_bytes, 4096);
@@ -147,18 +147,18 @@ mod tests {
 
     #[test]
     fn the_cache_is_read_and_switched_by_feature_6_and_only_where_there_is_one() {
-        let fake = Fake { has_cache: true, is_on: RefCell::new(true), told: RefCell::default() };
+        let fake = Fake { has_cache: true, is_on: RefCell::new(true), reported: RefCell::default() };
         let send = |command: &mut Command| fake.carry_out(command);
         assert_eq!(write_cache(&send).unwrap(), Some(true));
         set_write_cache(&send, false).unwrap();
         assert_eq!(write_cache(&send).unwrap(), Some(false));
         set_write_cache(&send, true).unwrap();
         assert!(*fake.is_on.borrow());
-        let without = Fake { has_cache: false, is_on: RefCell::new(false), told: RefCell::default() };
+        let without = Fake { has_cache: false, is_on: RefCell::new(false), reported: RefCell::default() };
         let send = |command: &mut Command| without.carry_out(command);
         assert_eq!(write_cache(&send).unwrap(), None);
         assert!(set_write_cache(&send, true).unwrap_err().to_string().contains("no volatile write cache"));
-        assert!(!without.told.borrow().contains(&SET_FEATURES), "what is not there is not switched");
+        assert!(!without.reported.borrow().contains(&SET_FEATURES), "what is not there is not switched");
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Hands out ordinary pages that this process keeps.
+//! Hands out ordinary pages from an arena that this process keeps.
 //!
-//! A request reaches a device in as many pieces as its buffer has pages that do not lie one after the other in the
-//! machine's memory, and the kernel places fresh pages differently from one minute to the next. Buffers that came fresh
-//! with each run would make their rates drift with what the machine does. So, as an application's pool does, they come from
-//! memory that is taken once, small ones and large ones from the same, so that both are told of the same pages. Each has
-//! its place in it by chance, so that no run has the same again and again.
+//! A request reaches a device in as many pieces as its buffer has physically separate runs of pages, and the kernel
+//! places fresh pages differently from minute to minute. With fresh buffers in each run, rates would drift with the
+//! machine's other activity. So buffers come from memory that is allocated once, as from an application's pool, and
+//! small and large buffers share it and see the same pages. Each buffer gets a random place, so that runs do not all
+//! use the same pages.
 
 use std::io;
 use std::ops::Range;
@@ -18,45 +18,46 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::SeedableRng;
 use rustix::process::{Resource, getrlimit};
 
-/// Bytes that are taken at once: 32 requests of 1 MiB, twice as writes need them, and some room. Where there is little memory
-/// it is a part of that, as [`keep_within`] says.
+/// Bytes allocated at once: 32 requests of 1 MiB, doubled for writes, and some room. Machines with little memory use a
+/// fraction of their memory, see [`keep_within`].
 const ARENA: usize = 96 << 20;
-/// The kernel gives the worst pages first. Parts of this size are touched in no order, so that they lie everywhere: small
-/// enough that the buffers of most runs meet several of them, large enough that a request of 1 MiB meets five at most.
+/// The kernel hands out its most fragmented pages first. Touching blocks of this size in random order spreads those
+/// pages over the arena. The size is small enough that the buffers of most runs span several blocks, and large enough
+/// that a request of 1 MiB meets at most five.
 const TOUCHED_AT_ONCE: usize = 256 << 10;
-/// What is more than one part in so many of an arena lies where it is free, so that several such find room.
+/// A buffer larger than the arena divided by this takes the first free place, so that several large buffers fit.
 const LARGE: usize = 8;
 const LEAST_ARENA: usize = 1 << 20;
-/// One part in so many of the memory that may be used.
+/// The arena takes at most the usable memory divided by this.
 const PART: u64 = 32;
 
 static ARENAS: Mutex<Vec<Arena>> = Mutex::new(Vec::new());
 static ARENA_BYTES: AtomicUsize = AtomicUsize::new(ARENA);
-/// How often pages were handed out.
+/// Number of times that pages were handed out.
 static HANDED_OUT: AtomicU64 = AtomicU64::new(0);
 
-/// Lets what is kept be no more at once than a part of `usable_bytes`, the memory that this process may use (0: not known).
+/// Limits the size of an arena to a fraction of `usable_bytes`, the memory that this process may use (0: unknown).
 pub fn keep_within(usable_bytes: u64) {
     let part = usize::try_from(usable_bytes / PART).unwrap_or(ARENA).clamp(LEAST_ARENA, ARENA);
     ARENA_BYTES.store(if usable_bytes == 0 { ARENA } else { part }, Ordering::Relaxed);
 }
 
-/// Memory that stays.
+/// Memory that the process keeps.
 struct Arena {
-    /// Never reached through: a reference to it would span what the kernel is writing to.
+    /// Never accessed: a reference to it would span bytes that the kernel is writing to.
     _mapping: MmapMut,
     base: NonNull<u8>,
     bytes: usize,
-    /// Node of the processor that touched it first, near which it lies.
+    /// NUMA node of the processor that touched it first, which holds its pages.
     node: u32,
-    /// What is handed out, in its order.
+    /// The ranges in use, in order.
     taken: Vec<Range<usize>>,
 }
 
 // SAFETY: the pointer leads into the mapping that moves along, and nothing is reached by it here.
 unsafe impl Send for Arena {}
 
-/// A part of it that is nobody else's, until it is dropped.
+/// A part of an arena that belongs to its holder until it is dropped.
 pub(crate) struct Pages {
     base: NonNull<u8>,
     bytes: usize,
@@ -67,20 +68,20 @@ unsafe impl Send for Pages {}
 // SAFETY: as above; nothing changes behind a shared reference.
 unsafe impl Sync for Pages {}
 
-/// A mapping of so many bytes, with advice on its pages.
+/// Maps `bytes` bytes and advises the kernel on the pages.
 ///
 /// # Errors
-/// As the kernel refuses the mapping.
+/// If the kernel refuses the mapping.
 pub(crate) fn advised(bytes: usize, advice: Advice) -> io::Result<MmapMut> {
     let mapping = MmapMut::map_anon(bytes)?;
-    // Advice alone: a kernel that has no huge pages knows none of it, and serves ordinary ones.
+    // Only advice: a kernel without huge pages rejects it and uses ordinary ones.
     let _ = mapping.advise(advice);
     Ok(mapping)
 }
 
 impl Pages {
-    /// So many bytes; `None` where nothing should be kept: they are too many, or the process has little room for addresses
-    /// (`ulimit -v`), or there is no memory for more than is asked for.
+    /// Takes `bytes` bytes; `None` if nothing should be kept: the request is too large, the address space is limited
+    /// (`ulimit -v`), or memory is short.
     pub fn take(bytes: usize) -> Option<Self> {
         let arena_bytes = ARENA_BYTES.load(Ordering::Relaxed);
         let bytes = bytes.next_multiple_of(rustix::param::page_size());
@@ -99,7 +100,7 @@ impl Pages {
         base.map(|base| Self { base, bytes })
     }
 
-    /// Where they begin.
+    /// The start of the pages.
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
@@ -118,12 +119,12 @@ fn locked() -> MutexGuard<'static, Vec<Arena>> {
     ARENAS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A number that looks like chance, the same for the same `number`.
+/// A pseudo-random number, always the same for the same `number`.
 fn scattered(number: u64) -> u64 {
     SplitMix64::seed_from_u64(number).next_u64()
 }
 
-/// The node of the processor that this thread is on; 0 where the kernel does not tell.
+/// The NUMA node of the processor that this thread runs on; 0 if the kernel does not say.
 fn own_node() -> u32 {
     let mut node = 0_u32;
     // SAFETY: the kernel writes the node there, and nothing where the other pointers are null (getcpu(2)).
@@ -141,7 +142,7 @@ impl Arena {
         Ok(Self { _mapping: mapping, base, bytes, node, taken: Vec::new() })
     }
 
-    /// So many bytes, from where `chance` points or the next place that is free.
+    /// Takes `bytes` bytes at the place that `chance` selects, or at the next free place.
     fn take(&mut self, bytes: usize, chance: u64) -> Option<NonNull<u8>> {
         let page = rustix::param::page_size();
         let places = self.bytes.checked_sub(bytes)? / page + 1;
@@ -153,7 +154,7 @@ impl Arena {
         Some(unsafe { self.base.add(from) })
     }
 
-    /// The first place from `start` on that has so many bytes free.
+    /// The first place from `start` on with `bytes` free bytes.
     fn free_from(&self, start: usize, bytes: usize) -> Option<usize> {
         let mut from = start;
         for range in self.taken.iter().filter(|range| range.end > start) {

@@ -1,4 +1,4 @@
-//! Asks what the page cache holds of a data file, and makes it let go.
+//! Measures how much of a data file the page cache holds, and drops it.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -15,9 +15,9 @@ use crate::{DataFile, Kind, OsError};
 const SYS_CACHESTAT: libc::c_long = 451;
 /// `f_type` of overlayfs (<linux/magic.h>).
 const OVERLAYFS_SUPER_MAGIC: i64 = 0x794c_7630;
-/// Pages that are looked at one by one where there is no cachestat; of more than that, windows stand for all.
+/// Most pages that are checked individually on kernels without cachestat; larger ranges are sampled by windows.
 const MOST_PAGES: u64 = 1 << 16;
-/// Windows that are looked at then, each somewhere in a part of the range of its own, and the pages in each.
+/// Number of such windows, one in each equal part of the range, and the pages in each.
 const WINDOWS: u64 = 1024;
 const WINDOW_PAGES: u64 = 16;
 
@@ -40,19 +40,19 @@ struct Cachestat {
 }
 
 impl DataFile {
-    /// Writes back what is dirty in `range` and asks the page cache to forget all of it. Whether it did is told by
-    /// [`DataFile::cached_bytes`]: pages that somebody maps or has locked stay, and so do large folios (up to 2 MiB)
-    /// that reach out of `range`.
+    /// Writes back dirty pages in `range` and asks the page cache to drop the whole range. Check the result with
+    /// [`DataFile::cached_bytes`]: mapped or locked pages stay, and so do large folios (up to 2 MiB) that extend beyond
+    /// `range`.
     ///
     /// # Errors
-    /// What the system says, such as an error of the write-back.
+    /// The error that the system reports, such as a write-back error.
     pub fn drop_cached(&self, range: Range<u64>) -> Result<(), OsError> {
         let length = range.end.saturating_sub(range.start);
         if length == 0 {
             return Ok(());
         }
         if self.is_on_overlay() {
-            // What is dirty is so in the file beneath, which the call below does not see.
+            // Dirty pages belong to the file beneath, which the call below does not see.
             self.sync()?;
         }
         let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
@@ -73,13 +73,13 @@ impl DataFile {
             .map_err(|error| OsError::of("posix_fadvise", "dropped from the page cache", self.path(), error))
     }
 
-    /// Bytes of `range` that the page cache holds: counted by the kernel from Linux 6.5 on. Before, and on an overlay, pages
-    /// are looked at one by one; of a range beyond 2^16 pages 2^14 of them are, in windows spread over all of it, and the
-    /// figure is what they make probable. So the time that this takes does not grow with the range.
+    /// Bytes of `range` in the page cache. From Linux 6.5 on the kernel counts them. On older kernels and on an
+    /// overlay, pages are checked individually; beyond 2^16 pages the figure is an estimate from 2^14 pages, in windows
+    /// spread over the range. So the time for this does not grow with the range.
     ///
     /// # Errors
-    /// Where the kernel does not tell, and on a file system in memory: its pages are the data, not a copy that could be
-    /// dropped.
+    /// If the kernel does not report it, and for a file system in memory: its pages are the data, not a copy that could
+    /// be dropped.
     pub fn cached_bytes(&self, range: Range<u64>) -> Result<u64, OsError> {
         let length = range.end.saturating_sub(range.start);
         if length == 0 {
@@ -89,8 +89,8 @@ impl DataFile {
             let error = io::Error::from_raw_os_error(libc::EOPNOTSUPP);
             return Err(OsError::of("cachestat", "looked up in the page cache", self.path(), error));
         }
-        // On an overlay cachestat looks at an inode that has no pages: they are those of the file beneath, which a mapping
-        // reaches.
+        // On an overlay cachestat looks at an inode without pages: the pages belong to the file beneath, which a
+        // mapping reaches.
         let by_cachestat = if self.is_on_overlay() {
             Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
         } else {
@@ -106,7 +106,7 @@ impl DataFile {
     }
 
     fn is_on_overlay(&self) -> bool {
-        rustix::fs::fstatfs(self).is_ok_and(|told| told.f_type == OVERLAYFS_SUPER_MAGIC)
+        rustix::fs::fstatfs(self).is_ok_and(|reported| reported.f_type == OVERLAYFS_SUPER_MAGIC)
     }
 
     fn pages_by_cachestat(&self, offset: u64, length: u64) -> io::Result<u64> {
@@ -129,7 +129,7 @@ impl DataFile {
             return self.resident_pages(start, (end - start) as usize);
         }
         let window_bytes = (WINDOW_PAGES * page_bytes) as usize;
-        // One mapping serves all windows, where the limit on addresses (`ulimit -v`) admits it.
+        // One mapping serves all windows, if the address space limit (`ulimit -v`) permits it.
         let whole = self.mapped(start, (end - start) as usize);
         let mut resident = 0;
         for first in windows(pages) {
@@ -162,7 +162,7 @@ impl DataFile {
     }
 }
 
-/// Pages of this part of a mapping, which begins with a page, that are in memory; its bytes are not looked at.
+/// Pages of this part of a mapping that are in memory; it begins at a page boundary, and its bytes are not accessed.
 fn resident_in(mapped: &[u8]) -> io::Result<u64> {
     let mut resident = vec![0u8; mapped.len().div_ceil(rustix::param::page_size())];
     // SAFETY: the range lies in a mapping, and the answer has one byte for each of its pages.
@@ -173,8 +173,8 @@ fn resident_in(mapped: &[u8]) -> io::Result<u64> {
     Ok(resident.iter().filter(|page| **page & 1 == 1).count() as u64)
 }
 
-/// The first page of each window in so many pages: one in each of equal parts, at a place of its own, the same ones every
-/// time.
+/// The first page of each window in `pages` pages: one window in each equal part, at a pseudo-random place that is
+/// always the same.
 fn windows(pages: u64) -> impl Iterator<Item = u64> {
     let bound = move |part: u64| (u128::from(pages) * u128::from(part) / u128::from(WINDOWS)) as u64;
     (0..WINDOWS).map(move |part| {
@@ -183,7 +183,7 @@ fn windows(pages: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A number that looks drawn, the same one for the same index (the finalizer of SplitMix64, Steele et al. 2014).
+/// A pseudo-random number, always the same for the same index (the finalizer of SplitMix64, Steele et al. 2014).
 fn scattered(index: u64) -> u64 {
     let mut value = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -191,7 +191,7 @@ fn scattered(index: u64) -> u64 {
     value ^ value >> 31
 }
 
-/// Pages that the kernel has written back since the machine started; 0 where it does not say.
+/// Pages that the kernel has written back since boot; 0 if it does not say.
 pub fn written_back_pages() -> u64 {
     let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
     text.lines().find_map(|line| line.strip_prefix("nr_written ")?.trim().parse().ok()).unwrap_or(0)
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// 8 MiB on a disk; in memory, the page cache cannot let go of it.
+    /// A file of 8 MiB on a disk; `None` in memory, where the page cache cannot drop it.
     fn written() -> Option<DataFile> {
         let file = DataFile::unnamed_in(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         if file.direct_alignment().unwrap().is_none() {
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(file.cached_bytes(0..0).unwrap(), 0);
     }
 
-    /// Folders over each other, until it is let go.
+    /// An overlay of folders, unmounted when it is dropped.
     struct Overlay(tempfile::TempDir);
 
     impl Overlay {
@@ -247,8 +247,8 @@ mod tests {
             let mut mount = std::process::Command::new("mount");
             mount.args(["-t", "overlay", "overlay", "-o", &options, &at("merged")]);
             let output = mount.output().map_err(|error| error.to_string())?;
-            let told = String::from_utf8_lossy(&output.stderr).trim().to_string();
-            if output.status.success() { Ok(Self(folder)) } else { Err(told) }
+            let reported = String::from_utf8_lossy(&output.stderr).trim().to_string();
+            if output.status.success() { Ok(Self(folder)) } else { Err(reported) }
         }
     }
 
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// A sparse file of 2^30 pages, which the whole memory of a large machine could not hold.
+    /// A sparse file of 2^30 pages, more than the memory of a large machine could hold.
     #[test]
     fn what_is_held_of_a_range_is_told_in_a_time_that_does_not_grow_with_it() {
         let Some(file) = written() else { return };
@@ -296,10 +296,10 @@ mod tests {
             return crate::skip::skip(&error.to_string());
         }
         assert!(file.pages_by_mincore(0..bytes).unwrap() < (8 << 20) / page_bytes * (1 << 12));
-        // Of the first 2^17 pages 2^11 were written.
+        // 2^11 of the first 2^17 pages were written.
         let range = 0..(1 << 17) * page_bytes;
-        let (told, truth) = (file.pages_by_mincore(range).unwrap(), (8 << 20) / page_bytes);
-        assert!(told.abs_diff(truth) <= truth / 8, "{told} pages instead of {truth}");
+        let (reported, truth) = (file.pages_by_mincore(range).unwrap(), (8 << 20) / page_bytes);
+        assert!(reported.abs_diff(truth) <= truth / 8, "{reported} pages instead of {truth}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Holds what writes carry: random bytes in many places, so that no two writes near each other carry the same.
+//! Holds the data of writes: random bytes in many places, so that no two nearby writes carry the same data.
 //!
-//! Each part of a file has a place of its own, and the same bytes come again only as far away in the file as the payload
-//! is large, in whatever order writes come. A mark in every 4 KiB makes those differ too. A request is written from its
-//! place, so that nothing is filled or copied while requests are measured.
+//! Each part of a file maps to its own place, in whatever order writes come, so the same bytes repeat only at the
+//! distance of the payload's size. A mark in every 4 KiB makes even those blocks differ. Requests are written directly
+//! from their place, so nothing is filled or copied during a measurement.
 
 use std::ptr::NonNull;
 use std::slice;
@@ -17,25 +17,25 @@ use crate::buffer_memory::{Mapped, memory_bytes};
 use crate::physical::mean_segments;
 use crate::{BufferMemory, OsError};
 
-/// Places begin at multiples of this, or of a page where they are that large: direct requests may.
+/// Places begin at multiples of this, or of a page if they are that large, as direct requests may require.
 const PLACE_ALIGNMENT: usize = 512;
 const PAGE: usize = 4096;
-/// Every block of this size in a written request carries a mark of its own.
+/// Every block of this size in a written request carries its own mark.
 pub(crate) const STAMP_EVERY: usize = 4096;
-/// Bytes in a mark: the serial number under the seed, and the block's index in its request.
+/// Bytes in a mark: the serial number combined with the seed, and the block's index in its request.
 const STAMP_BYTES: usize = 16;
 
-/// Payloads that were let go of, for the next run: filling one takes milliseconds.
+/// Released payloads, kept for the next run: filling one takes milliseconds.
 static SPARE: Mutex<Vec<Mapped>> = Mutex::new(Vec::new());
-/// Most of them that are kept.
+/// Most spare payloads that are kept.
 const MOST_SPARE: usize = 4;
 
-/// The bytes of writes. It may be shared: a place that is claimed is nobody else's.
+/// The data of writes. It may be shared: each claimed place belongs to one holder.
 pub struct Payload {
-    /// Places are reached by this pointer and never through the memory, whose reference would span those that the
-    /// kernel is reading.
+    /// Places are accessed through this pointer and never through the memory: a reference to the memory would span
+    /// places that the kernel is reading.
     base: NonNull<u8>,
-    /// Taken out when the payload is let go of.
+    /// Taken out when the payload is dropped.
     memory: Option<Mapped>,
     bytes_each: usize,
     stride: usize,
@@ -47,25 +47,25 @@ unsafe impl Send for Payload {}
 // SAFETY: as above.
 unsafe impl Sync for Payload {}
 
-/// A piece of the payload that its holder alone may use, until it gives it back.
+/// A piece of the payload that only its holder may use, until it is given back.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Piece(usize);
 
 impl Payload {
-    /// Bytes of a payload: twice what a compressor of usual settings looks back over (8 MiB).
+    /// Bytes of a payload: twice the window of a compressor with usual settings (8 MiB).
     pub const USUAL_BYTES: usize = 16 << 20;
-    /// Where little memory may be locked: twice what the quick settings look back over (2 MiB).
+    /// Bytes if little memory may be locked: twice the window of a compressor with fast settings (2 MiB).
     pub const LEAST_BYTES: usize = 4 << 20;
 
-    /// For at most `slots` requests at once of at most `bytes_each` bytes, with `usual_bytes` where these need no more;
-    /// what it holds is random from `seed`.
+    /// Makes a payload for at most `slots` concurrent requests of at most `bytes_each` bytes, filled randomly from
+    /// `seed`. It has `usual_bytes` unless the requests need more.
     ///
     /// # Errors
-    /// [`OsError::Memory`] where the kernel refuses so much memory, [`OsError::HugePages`] where huge pages are asked for
-    /// and it gives none.
+    /// [`OsError::Memory`] if the kernel refuses so much memory, [`OsError::HugePages`] if huge pages are requested and
+    /// it gives none.
     ///
     /// # Panics
-    /// Where there are no slots, or no bytes in them.
+    /// If `slots` or `bytes_each` is 0.
     pub fn new(
         memory: BufferMemory,
         slots: u32,
@@ -87,35 +87,35 @@ impl Payload {
         Ok(Self { base: mapped.base(), memory: Some(mapped), bytes_each, stride, is_taken })
     }
 
-    /// All of it, for the kernel.
+    /// The whole memory, for the kernel.
     pub(crate) fn extent(&self) -> (*mut u8, usize) {
         (self.base.as_ptr(), self.is_taken.len() * self.stride)
     }
 
-    /// In how many segments of the machine's memory a place lies, on the average.
+    /// Number of physically contiguous segments that a place lies in, on average.
     pub(crate) fn segments(&self) -> Option<f64> {
         mean_segments(self.base, self.is_taken.len(), self.stride, self.bytes_each)
     }
 
-    /// Takes the place of the part of the file at `offset`, or the next one that is free.
+    /// Claims the place for the part of the file at `offset`, or the next free one.
     #[inline]
     pub(crate) fn claim(&self, offset: u64) -> Piece {
         let places = self.is_taken.len();
         let mut place = (offset / self.bytes_each as u64 % places as u64) as usize;
-        // There are more places than requests at once, so that one is free.
+        // There are more places than concurrent requests, so one is always free.
         while self.is_taken[place].swap(true, Ordering::Acquire) {
             place = if place + 1 == places { 0 } else { place + 1 };
         }
         Piece(place)
     }
 
-    /// Gives a place back; its bytes are no longer in use.
+    /// Gives a place back when its bytes are no longer in use.
     #[inline]
     pub(crate) fn give_back(&self, place: Piece) {
         self.is_taken[place.0].store(false, Ordering::Release);
     }
 
-    /// Marks the first `length` bytes of a place, as [`stamp`] does.
+    /// Stamps the first `length` bytes of a place, as [`stamp`] does.
     #[inline]
     pub(crate) fn stamp(&self, place: &mut Piece, length: usize, number: u64) {
         assert!(length <= self.bytes_each, "a request longer than its place");
@@ -131,7 +131,7 @@ impl Payload {
         unsafe { slice::from_raw_parts(self.pointer(place), self.bytes_each) }
     }
 
-    /// Where a place begins.
+    /// The address of a place.
     #[inline]
     pub(crate) fn pointer(&self, place: &Piece) -> *mut u8 {
         // SAFETY: a place begins inside the memory.
@@ -150,7 +150,7 @@ impl Drop for Payload {
     }
 }
 
-/// Marks bytes so that no two blocks under different numbers, or at different places of one request, are alike.
+/// Stamps bytes so that no two blocks with different numbers, or at different places of one request, are equal.
 #[inline]
 pub(crate) fn stamp(bytes: &mut [u8], number: u64) {
     for (block_index, block) in bytes.chunks_mut(STAMP_EVERY).enumerate() {
@@ -162,7 +162,7 @@ pub(crate) fn stamp(bytes: &mut [u8], number: u64) {
     }
 }
 
-/// A spare one if there is one so large, else new memory with random bytes.
+/// A spare payload memory of sufficient size, else new memory with random bytes.
 fn filled(memory: BufferMemory, bytes: usize, seed: u64) -> Option<Mapped> {
     if let Ok(mut spare) = SPARE.lock()
         && let Some(at) = spare.iter().position(|spare| spare.memory() == memory && spare.len() >= bytes)
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(payload.claim(64 << 20), Piece(4));
     }
 
-    // From large requests to small ones: a payload that is used again keeps the marks of the run before.
+    // From large requests to small ones: a reused payload keeps the marks of the run before.
     #[test]
     fn bytes_come_again_only_as_far_away_as_a_payload_is_large() {
         for (bytes_each, length) in [(65536, 65536), (4096, 4096), (4096, 1024), (512, 512)] {

@@ -1,18 +1,18 @@
-//! Tells how the kernel has placed pages in the machine's memory.
+//! Finds how the kernel has placed pages in physical memory.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 
-/// The frame's number in an entry of `/proc/self/pagemap`.
+/// The frame number in an entry of `/proc/self/pagemap`.
 const FRAME: u64 = (1 << 55) - 1;
-/// Most buffers that are looked at: of more as many, evenly.
+/// Most buffers that are examined; of more buffers, this many are sampled evenly.
 const MOST: usize = 128;
 /// The page is in memory.
 const PRESENT: u64 = 1 << 63;
 
-/// In how many segments each of `count` buffers lies that begin `stride` bytes apart, on the average; pages that follow each
-/// other in memory are one. `None` where the kernel does not tell: it does to who may administer the machine.
+/// Number of segments that each of `count` buffers, `stride` bytes apart, lies in, on average; physically adjacent
+/// pages form one segment. `None` if the kernel does not say; it tells only administrators.
 pub(crate) fn mean_segments(base: NonNull<u8>, count: usize, stride: usize, bytes_each: usize) -> Option<f64> {
     let pagemap = File::open("/proc/self/pagemap").ok()?;
     let page = rustix::param::page_size();

@@ -1,13 +1,13 @@
-//! Finds out whether a device can be polled for completions.
+//! Checks whether a device can be polled for completions.
 
 use std::fs;
 
 use crate::{Action, Buffers, DeviceNumber, OsError, Ring, RingForm, RunFile, Transfer};
 
-/// Most that a direct request has to be aligned to, on any usual device.
+/// Largest alignment that direct requests need on any usual device.
 const BLOCK_BYTES: u32 = 4096;
 
-/// Whether reads of `file` can be polled for (`IORING_SETUP_IOPOLL`).
+/// Checks whether reads of `file` can be polled for (`IORING_SETUP_IOPOLL`).
 ///
 /// # Errors
 /// [`OsError::IoUring`] with the reason and what would help.
@@ -34,15 +34,15 @@ pub fn available(file: &RunFile) -> Result<(), OsError> {
     }
     match outcome {
         Err(libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL) => Err(refusal(refused)),
-        // Any other refusal is that read's own, and will show in the run.
+        // Any other error belongs to that read and will show in the run.
         _ => Ok(()),
     }
 }
 
-/// What `queue/io_poll` says; `None` where there is no such file, as for a file system over several devices.
+/// The value of `queue/io_poll`; `None` without such a file, as for a file system over several devices.
 fn said_by_sysfs(device: Option<DeviceNumber>) -> Option<bool> {
     let folder = device?.sysfs();
-    // A partition has no queue of its own; its whole device is the folder above.
+    // A partition has no queue; its disk's folder is the one above.
     let texts = ["queue/io_poll", "../queue/io_poll"].map(|path| fs::read_to_string(folder.join(path)));
     texts.into_iter().find_map(Result::ok).map(|text| text.trim() != "0")
 }

@@ -1,4 +1,4 @@
-//! Accounts for the processors' time: charged to this process, spent by the machine, or lost by the soaker.
+//! Measures processor time: charged to this process, spent by the machine, or lost by the soaker.
 
 use std::fs;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::Clock;
 
-/// Time charged to this process, all its threads and kernel workers, since it began.
+/// Time charged to this process since it began, with all its threads and kernel workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Charged {
     /// In user mode, in nanoseconds.
@@ -20,24 +20,24 @@ pub struct Charged {
     pub system_ns: u64,
 }
 
-/// One processor's time by kind since it started, in nanoseconds of whole clock ticks.
+/// One processor's time by kind since boot, in nanoseconds of whole clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Times {
-    /// User mode, nice included.
+    /// User mode, including nice.
     pub user_ns: u64,
     /// Kernel mode.
     pub system_ns: u64,
-    /// Idle, waiting for I/O included.
+    /// Idle, including waiting for I/O.
     pub idle_ns: u64,
     /// Hardware interrupts.
     pub irq_ns: u64,
     /// Deferred interrupts.
     pub softirq_ns: u64,
-    /// Taken by the hypervisor.
+    /// Time taken by the hypervisor.
     pub steal_ns: u64,
 }
 
-/// What this process has been charged so far.
+/// The time that this process has been charged so far.
 pub fn charged() -> Charged {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is a valid place for one rusage, and every bit pattern of it is a value.
@@ -49,7 +49,7 @@ pub fn charged() -> Charged {
     Charged { user_ns: nanos(usage.ru_utime), system_ns: nanos(usage.ru_stime) }
 }
 
-/// What each processor has spent so far; empty where the kernel does not say.
+/// The time that each processor has spent so far; empty if the kernel does not say.
 pub fn machine() -> Vec<Times> {
     fs::read_to_string("/proc/stat").map(|text| parse_stat(&text, ticks_a_second())).unwrap_or_default()
 }
@@ -83,21 +83,21 @@ pub fn usable() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
-/// Keeps the calling thread on one processor.
+/// Pins the calling thread to one processor.
 ///
 /// # Errors
-/// Where this process may not run there.
+/// If this process may not run there.
 pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu);
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Calls `work` with the calling thread on one processor, so that threads begun in it stay there too; afterwards the
-/// thread may run where it could before.
+/// Calls `work` with the calling thread pinned to one processor, so that threads started in it stay there too.
+/// Afterwards the thread may run where it could before.
 ///
 /// # Errors
-/// Where this process may not run there.
+/// If this process may not run there.
 pub fn on_processor<T>(cpu: usize, work: impl FnOnce() -> T) -> io::Result<T> {
     let before = sched_getaffinity(None)?;
     pin_this_thread(cpu)?;
@@ -106,10 +106,10 @@ pub fn on_processor<T>(cpu: usize, work: impl FnOnce() -> T) -> io::Result<T> {
     Ok(result)
 }
 
-/// Lets the calling thread run only where nothing else wants to.
+/// Lets the calling thread run only when nothing else wants the processor.
 ///
 /// # Errors
-/// Where the kernel refuses the idle class.
+/// If the kernel refuses the idle class.
 fn yield_to_everybody() -> io::Result<()> {
     // SAFETY: all zeros is a valid sched_param, and SCHED_IDLE wants priority 0.
     let refused = unsafe {
@@ -125,18 +125,18 @@ pub fn charged_to_this_thread_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Time that the calling thread could have run but waited for a processor so far, in nanoseconds; 0 where the kernel does
-/// not say.
+/// Time in nanoseconds that the calling thread was ready to run but waited for a processor; 0 if the kernel does not
+/// say.
 pub fn waited_by_this_thread_ns() -> u64 {
-    // Two calls around every window of every lane: one short line needs no more than a place of its own.
+    // Called twice around every window of every lane: the short line fits into a stack buffer.
     let mut line = [0; 128];
     let read = fs::File::open("/proc/thread-self/schedstat").and_then(|mut file| file.read(&mut line)).unwrap_or(0);
-    let told = std::str::from_utf8(&line[..read]).unwrap_or_default();
-    told.split_whitespace().nth(1).and_then(|waited| waited.parse().ok()).unwrap_or(0)
+    let reported = std::str::from_utf8(&line[..read]).unwrap_or_default();
+    reported.split_whitespace().nth(1).and_then(|waited| waited.parse().ok()).unwrap_or(0)
 }
 
-/// Processor time charged to another process so far, all its threads, those that have ended too, in nanoseconds; `None`
-/// where there is no process of that number.
+/// Processor time charged to another process so far, in nanoseconds, including threads that have ended; `None` if the
+/// process does not exist.
 pub fn charged_to_process_ns(process: u32) -> Option<u64> {
     let number = libc::pid_t::try_from(process).ok()?;
     let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });
@@ -147,13 +147,13 @@ pub fn charged_to_process_ns(process: u32) -> Option<u64> {
     (!refused).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// A step of a soaking thread that takes longer than this was not its own: an interrupt, another task or the
-/// hypervisor came in between. A step of its own takes some tens of nanoseconds, with its bookkeeping below 500.
+/// A step of a soaking thread that takes longer than this was interrupted by an interrupt, another task or the
+/// hypervisor. An undisturbed step takes some tens of nanoseconds, and below 500 with its bookkeeping.
 const INTRUSION_NS: u64 = 1_000;
-/// Steps between two looks at the thread's own charged time.
+/// Steps between two readings of the thread's own charged time.
 const STEPS_A_LOOK: u32 = 4_096;
 
-/// What one soaking thread has seen so far, on a cache line of its own.
+/// What one soaking thread has measured so far, on its own cache line.
 #[derive(Default)]
 #[repr(align(128))]
 struct Soaked {
@@ -161,15 +161,15 @@ struct Soaked {
     lost_ns: AtomicU64,
     /// The clock at its last step; 0 before the first.
     seen_ns: AtomicU64,
-    /// What it was charged, in nanoseconds.
+    /// Processor time charged to the thread, in nanoseconds.
     thread_ns: AtomicU64,
 }
 
-/// Busy loops at idle priority, one on each processor: what they do not get, somebody else spent.
+/// Busy loops at idle priority, one on each processor; somebody else spent the time that they do not get.
 ///
-/// A soaking thread reads the clock again and again and adds up the gaps. Gaps hold other tasks as well as
-/// interrupts, which are charged to the thread that they interrupt; and unlike counted work they do not depend on
-/// how fast the processor happens to run.
+/// A soaking thread reads the clock continuously and adds up the gaps. Gaps include interrupts, which the kernel
+/// charges to the interrupted thread, as well as other tasks. Unlike counted work, gaps do not depend on the
+/// processor's current speed.
 pub struct Soaker {
     soaked: Arc<Vec<Soaked>>,
     clock: Clock,
@@ -190,7 +190,7 @@ impl Soaker {
     /// Starts one soaking thread on each processor that this process may use, and waits until each has begun.
     ///
     /// # Errors
-    /// Where a thread cannot be started, or may not have the idle class on its processor.
+    /// If a thread cannot be started, or may not run in the idle class on its processor.
     pub fn start() -> io::Result<Self> {
         let cpus = usable();
         let soaked: Arc<Vec<Soaked>> = Arc::new(cpus.iter().map(|_| Soaked::default()).collect());
@@ -216,11 +216,11 @@ impl Soaker {
         Ok(soaker)
     }
 
-    /// What has been lost so far.
+    /// The time lost so far.
     pub fn read(&self) -> SoakerReading {
         let at_ns = self.clock.now_ns();
         let lost_ns = |soaked: &Soaked| {
-            // A gap that is not over yet belongs to the account too.
+            // A gap that has not ended yet belongs to the account too.
             let open_ns = at_ns.saturating_sub(soaked.seen_ns.load(Ordering::Acquire));
             soaked.lost_ns.load(Ordering::Relaxed) + if open_ns > INTRUSION_NS { open_ns } else { 0 }
         };
@@ -258,7 +258,7 @@ fn soak(clock: &Clock, soaked: &Soaked, stop: &AtomicBool) {
     }
 }
 
-/// What the idle machine takes from the soaker.
+/// The time that the idle machine takes from the soaker.
 #[derive(Debug, Clone)]
 pub struct Baseline {
     /// Lost share of each processor's time.
@@ -267,8 +267,8 @@ pub struct Baseline {
     pub share: f64,
 }
 
-/// Waits until this process has no more than so many threads, for a second at most: one that was joined gives its place
-/// under a limit on processes (`ulimit -u`) back a moment later.
+/// Waits, for a second at most, until this process has no more than `most` threads: a joined thread frees its place
+/// under the process limit (`ulimit -u`) only a moment later.
 pub fn await_threads(most: usize) {
     for _ in 0..200 {
         if crate::trace::own_threads().len() <= most {
@@ -279,7 +279,7 @@ pub fn await_threads(most: usize) {
 }
 
 impl SoakerReading {
-    /// What was lost between `earlier` and this, taken as what the idle machine takes.
+    /// The loss between `earlier` and this reading, taken as that of the idle machine.
     pub fn baseline_since(&self, earlier: &Self) -> Baseline {
         let elapsed_ns = self.at_ns.saturating_sub(earlier.at_ns).max(1) as f64;
         let lost_shares: Vec<f64> = self.lost_since(earlier).map(|lost_ns| lost_ns / elapsed_ns).collect();
@@ -293,7 +293,7 @@ impl SoakerReading {
         self.lost_since(earlier).zip(&idle.lost_shares).map(|(lost_ns, share)| lost_ns - share * elapsed_ns).sum()
     }
 
-    /// Nanoseconds from `earlier` to this.
+    /// Nanoseconds from `earlier` to this reading.
     pub fn ns_since(&self, earlier: &Self) -> u64 {
         self.at_ns.saturating_sub(earlier.at_ns)
     }
@@ -351,7 +351,7 @@ mod tests {
         let (first, charged_before) = (soaker.read(), charged());
         let spent_ns = |charged: Charged| charged.user_ns + charged.system_ns;
         let mut sum = 0u64;
-        // Until the soaker has lost something, which it does as soon as this thread meets it on a processor.
+        // Until the soaker has lost something, which happens as soon as this thread shares a processor with it.
         while soaker.read().lost_since(&first).sum::<f64>() < 1e6 {
             sum = black_box(sum.wrapping_add(1));
         }

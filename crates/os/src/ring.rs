@@ -1,12 +1,12 @@
-//! Owns an io_uring with its buffers and its files.
+//! Wraps an io_uring with its buffers and files.
 //!
-//! Transfers enter, each naming a slot; their outcomes leave. A slot in flight belongs to the kernel: nobody can
-//! look into it, and nothing is let go of before the kernel has given it back.
+//! Transfers enter, each naming a slot; their outcomes leave. A slot in flight belongs to the kernel: nobody can access
+//! it, and no memory is freed before the kernel has returned it.
 
-mod entrance;
 mod entry;
 mod form;
 mod outcomes;
+mod ring_handle;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -26,42 +26,42 @@ use io_uring::{IoUring, opcode};
 
 use crate::transfer::{file_of_slot, refuse_in_flight};
 use crate::{Action, Buffers, OsError, RunFile, Transfer};
-use entrance::{Entrance, Visit};
-use entry::{Means, Slot, enqueue};
+use entry::{Registration, Slot, enqueue};
+use ring_handle::{EnterCall, RingHandle};
 use setup::{refusal, register, set_up};
 
-/// Slots that the kernel lets a ring have.
+/// Most slots that the kernel allows in a ring.
 const MOST_SLOTS: u32 = 32768;
-/// The mark of a cancellation, which has no slot.
+/// The `user_data` of a cancellation, which has no slot.
 const CANCELLATION: u64 = u64::MAX;
 
-/// An io_uring with one slot for each of its entries and a file; or several, each with equally many of the slots; or
-/// none: then each transfer is a no-op.
+/// An io_uring with one slot for each entry. It reaches one file, or several that each get an equal share of the slots.
+/// Without a file each transfer is a no-op.
 ///
-/// It may be made on one thread and used on another, but from the first [`Ring::submit_and_wait`] on it belongs to
-/// the thread that called it.
+/// It may be made on one thread and used on another. From the first [`Ring::submit_and_wait`] on it belongs to the
+/// thread that made that call.
 pub struct Ring {
     ring: ManuallyDrop<IoUring>,
     form: RingForm,
-    entrance: Entrance,
+    ring_handle: RingHandle,
     buffers: ManuallyDrop<Buffers>,
-    /// What the ring was told of; they stay open as long.
+    /// The files that the ring uses; they stay open as long as it exists.
     files: Vec<RunFile>,
     slots: Vec<Slot>,
     in_flight: usize,
     queued: u32,
-    /// Most entries that go out with one call.
+    /// Most entries that one call submits.
     batch: u32,
-    /// Whether transfers go to the kernel's workers, which may wait: what is sent otherwise came back with EAGAIN.
+    /// Whether transfers go to the kernel's workers, which may block: on request, or after one came back with EAGAIN.
     by_workers: bool,
-    /// Slots to send again, and how many were.
+    /// Slots to send again; the next field counts all that were.
     again: Vec<u32>,
     resubmitted: u64,
-    /// Outcomes that a test takes for EAGAIN.
+    /// Number of outcomes that a test treats as EAGAIN.
     #[cfg(test)]
     give_back: u32,
     disabled: bool,
-    means: Means,
+    means: Registration,
 }
 
 // SAFETY: the pointers lead into `buffers`, which the ring owns and moves with; nothing is tied to a thread but the
@@ -69,17 +69,16 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// A ring of this form whose slots are `buffers`, over `files`: the first part of the slots reaches the first file,
-    /// an equal part the next. Without a file each transfer is a no-op that moves nothing and is reported as if it had
-    /// moved all.
+    /// Makes a ring of this form with `buffers` as slots, over `files`. The slots are divided equally among the files,
+    /// in order. Without a file each transfer is a no-op that is reported as if it had moved all its bytes.
     ///
     /// # Errors
-    /// [`OsError::IoUring`] where the kernel has or allows none, or has not so many slots.
+    /// [`OsError::IoUring`] if the kernel has no io_uring, forbids it, or does not allow so many slots.
     pub fn new(form: RingForm, buffers: Buffers, files: impl IntoIterator<Item = RunFile>) -> Result<Self, OsError> {
         Self::within(None, form, buffers, files)
     }
 
-    /// How many slots it has.
+    /// Number of slots of the ring.
     fn slots_of(form: RingForm, buffers: &Buffers) -> Result<u32, OsError> {
         let count = buffers.count();
         let most = if form == RingForm::Sqpoll { MOST_SLOTS / 2 } else { MOST_SLOTS };
@@ -90,7 +89,7 @@ impl Ring {
         Ok(count)
     }
 
-    /// The same, that registers its buffers only where they are no more than `locked_bytes` (`None`: however many).
+    /// As [`Ring::new`], but registers the buffers only if they have at most `locked_bytes` bytes (`None`: no limit).
     ///
     /// # Errors
     /// As [`Ring::new`].
@@ -105,7 +104,7 @@ impl Ring {
         Self::over(set_up(form, count)?, form, buffers, files.into_iter().collect(), may_register)
     }
 
-    /// A ring over a bare one that has entries enough for each buffer.
+    /// Makes a ring from an io_uring that has enough entries for every buffer.
     fn over(
         ring: IoUring,
         form: RingForm,
@@ -122,7 +121,7 @@ impl Ring {
         let slot = |(slot, index): (u32, u32)| {
             let file = if is_plain { descriptors.get(index as usize).map_or(0, |file| *file as u32) } else { index };
             let bytes = buffers.pointer(slot);
-            // A payload is registered behind the slots.
+            // The payload is registered after the slots.
             let outgoing_index = if payload.is_some() { buffers.count() } else { slot } as u16;
             let transfer = Transfer { slot, action: Action::Read, offset: 0, length: 0 };
             Slot { bytes, outgoing: bytes, outgoing_index, file, in_flight: false, transfer, may_wait: false }
@@ -131,15 +130,15 @@ impl Ring {
         let slots: Vec<Slot> = (0..).zip(file_of_slot(buffers.count(), files.len())).map(slot).collect();
         let each = slots.iter().map(|slot| (slot.bytes, buffers.bytes_each()));
         let means = match files.is_empty() {
-            true => Means::Nothing,
-            false if is_plain => Means::Plain,
-            false if may_register && register(&ring, each.chain(payload)) => Means::Registered,
-            false => Means::Unregistered,
+            true => Registration::Nothing,
+            false if is_plain => Registration::Plain,
+            false if may_register && register(&ring, each.chain(payload)) => Registration::Registered,
+            false => Registration::Unregistered,
         };
         Ok(Self {
             form,
             disabled: ring.params().is_setup_single_issuer(),
-            entrance: Entrance::new(ring.as_raw_fd()),
+            ring_handle: RingHandle::new(ring.as_raw_fd()),
             ring: ManuallyDrop::new(ring),
             buffers: ManuallyDrop::new(buffers),
             files,
@@ -156,33 +155,33 @@ impl Ring {
         })
     }
 
-    /// The same, with at most `batch` transfers to a call that submits (`None`: all that are queued). From three in one
-    /// call on the kernel holds them back until it has seen them all (block plug), and may merge them.
+    /// Limits each submitting call to `batch` transfers (`None`: all that are queued). If one call submits three or
+    /// more, the kernel holds them back until it has seen them all (block plug) and may merge them.
     #[must_use]
     pub fn in_batches(mut self, batch: Option<NonZeroU32>) -> Self {
         self.batch = batch.map_or(u32::MAX, NonZeroU32::get);
         self
     }
 
-    /// The same, that hands transfers to workers of the kernel, which may wait, from the first one on.
+    /// Hands all transfers to the kernel's workers, which may block, from the first one on.
     #[must_use]
     pub fn by_workers(mut self, by_workers: bool) -> Self {
         self.by_workers = by_workers;
         self
     }
 
-    /// In how many segments of memory a request lies, on the average, as [`Buffers::segments`] tells it.
+    /// Number of segments of memory that a request lies in, on average; see [`Buffers::segments`].
     pub fn segments(&self) -> Option<f64> {
         self.buffers.segments()
     }
 
-    /// Whether the kernel holds the buffers mapped, which spares it work on each transfer. It does not where the
-    /// limit on locked memory (`ulimit -l`) is smaller than the buffers.
+    /// Whether the kernel keeps the buffers mapped, which saves work on each transfer. It does not if the buffers
+    /// exceed the limit on locked memory (`ulimit -l`).
     pub fn has_registered_buffers(&self) -> bool {
-        self.means == Means::Registered
+        self.means == Registration::Registered
     }
 
-    /// Transfers pushed and not reaped yet.
+    /// Number of transfers pushed and not reaped.
     pub fn in_flight(&self) -> usize {
         self.in_flight
     }
@@ -190,13 +189,13 @@ impl Ring {
     /// The bytes of a slot.
     ///
     /// # Panics
-    /// Where the slot is in flight, or there is none.
+    /// If the slot is in flight or does not exist.
     pub fn slot(&self, slot: u32) -> &[u8] {
         self.assert_free(slot);
         self.buffers.slot(slot)
     }
 
-    /// The bytes of a slot, to be changed.
+    /// The bytes of a slot, mutable.
     ///
     /// # Panics
     /// As [`Ring::slot`].
@@ -205,10 +204,10 @@ impl Ring {
         self.buffers.slot_mut(slot)
     }
 
-    /// Makes a write's bytes ready, as [`Buffers::stamp`] does.
+    /// Prepares the bytes of a write, as [`Buffers::stamp`] does.
     ///
     /// # Panics
-    /// Where the slot is in flight, or there is none, or it holds less than `length`.
+    /// If the slot is in flight, does not exist, or is shorter than `length`.
     #[inline]
     pub fn stamp(&mut self, slot: u32, offset: u64, length: u32, serial: u64) {
         self.assert_free(slot);
@@ -216,23 +215,23 @@ impl Ring {
         self.slots[slot as usize].outgoing = self.buffers.outgoing_pointer(slot);
     }
 
-    /// Queues transfers; they go out with the next [`Ring::submit_and_wait`].
+    /// Queues transfers; the next [`Ring::submit_and_wait`] submits them.
     ///
     /// # Panics
-    /// Where a slot is in flight, or there is none, or it holds less than `length`.
+    /// If a slot is in flight, does not exist, or is shorter than the transfer.
     #[inline]
     pub fn push(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
-        // A loop of its own for each, so that nothing is asked of an entry that holds for all.
+        // Separate loops, so that a choice that is the same for all entries is not repeated for each.
         match self.means {
-            Means::Nothing => self.push_as(Means::Nothing, transfers),
-            Means::Registered => self.push_as(Means::Registered, transfers),
-            Means::Unregistered => self.push_as(Means::Unregistered, transfers),
-            Means::Plain => self.push_as(Means::Plain, transfers),
+            Registration::Nothing => self.push_as(Registration::Nothing, transfers),
+            Registration::Registered => self.push_as(Registration::Registered, transfers),
+            Registration::Unregistered => self.push_as(Registration::Unregistered, transfers),
+            Registration::Plain => self.push_as(Registration::Plain, transfers),
         }
     }
 
     #[inline(always)]
-    fn push_as(&mut self, means: Means, transfers: impl IntoIterator<Item = Transfer>) {
+    fn push_as(&mut self, means: Registration, transfers: impl IntoIterator<Item = Transfer>) {
         let most_bytes = self.buffers.bytes_each();
         let mut queue = self.ring.submission();
         for transfer in transfers {
@@ -250,20 +249,20 @@ impl Ring {
         }
     }
 
-    /// Makes durable what was written to the file of a slot, by a call of its own: a ring that polls for completions
-    /// takes no flush.
+    /// Makes the writes to a slot's file durable with a separate call, because a ring that polls for completions takes
+    /// no flush.
     ///
     /// # Errors
-    /// The flush's own outcome; without a file there is nothing to do.
+    /// The error of the flush; without a file there is nothing to do.
     pub fn flush(&self, slot: u32) -> io::Result<()> {
         self.files.get(self.slots[slot as usize].file as usize).map_or(Ok(()), RunFile::sync_data)
     }
 
-    /// Sends out what is queued and waits until `least` outcomes, or all that are in flight if those are fewer, can
-    /// be reaped. A signal may end the wait early.
+    /// Submits what is queued and waits until `least` outcomes can be reaped (at most all that are in flight). A signal
+    /// may end the wait early.
     ///
     /// # Errors
-    /// Where the kernel refuses the call itself, such as on another thread than the first call's.
+    /// If the kernel refuses the call itself, for example on another thread than that of the first call.
     #[inline]
     pub fn submit_and_wait(&mut self, least: usize) -> io::Result<()> {
         self.enable()?;
@@ -274,7 +273,7 @@ impl Ring {
         loop {
             let least = least.min(self.in_flight) as u32;
             // SAFETY: the entries in the queue are good (see `push`).
-            match unsafe { self.entrance.enter(Visit { queued: self.queued, least, ..Visit::default() }) } {
+            match unsafe { self.ring_handle.enter(EnterCall { queued: self.queued, least, ..EnterCall::default() }) } {
                 Ok(taken) => self.queued -= taken,
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => return Ok(()),
                 Err(error) if self.may_try_again(&error) => self.wait_for_one()?,
@@ -286,12 +285,14 @@ impl Ring {
         }
     }
 
-    /// Makes the calls that only submit; the last batch goes out with the call that waits.
+    /// Makes the calls that only submit; the call that waits submits the last batch.
     #[inline]
     fn send_all_but_the_last_batch(&mut self) -> io::Result<()> {
         while self.queued > self.batch {
             // SAFETY: the entries in the queue are good (see `push`).
-            match unsafe { self.entrance.enter(Visit { queued: self.batch, goes_on: true, ..Visit::default() }) } {
+            match unsafe {
+                self.ring_handle.enter(EnterCall { queued: self.batch, goes_on: true, ..EnterCall::default() })
+            } {
                 Ok(taken) => self.queued -= taken,
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
                 Err(error) if self.may_try_again(&error) => self.wait_for_one()?,
@@ -301,25 +302,25 @@ impl Ring {
         Ok(())
     }
 
-    /// Whether [`Ring::submit_and_wait_at_most`] can be had: from Linux 5.11 on, and never where waiting is polling.
+    /// Whether [`Ring::submit_and_wait_at_most`] is available: from Linux 5.11 on, and never if waiting means polling.
     pub fn can_wait_for_a_time(&self) -> bool {
         self.ring.params().is_feature_ext_arg() && self.form != RingForm::Iopoll
     }
 
-    /// Sends out what is queued and waits until an outcome can be reaped, or so long; with nothing in flight it only
-    /// lets the time pass. A signal may end the wait early, and so may a kernel that is short of something.
+    /// Submits what is queued and waits until an outcome can be reaped or `limit` has passed; with nothing in flight it
+    /// only lets time pass. A signal, or a kernel short of resources, may end the wait early.
     ///
     /// # Errors
-    /// As of [`Ring::submit_and_wait`].
+    /// As for [`Ring::submit_and_wait`].
     pub fn submit_and_wait_at_most(&mut self, limit: Duration) -> io::Result<()> {
         self.enable()?;
         if self.form == RingForm::Sqpoll {
             return self.wake_and_wait(1, Some(limit));
         }
         self.send_all_but_the_last_batch()?;
-        let visit = Visit { queued: self.queued, least: 1, limit: Some(limit), ..Visit::default() };
+        let visit = EnterCall { queued: self.queued, least: 1, limit: Some(limit), ..EnterCall::default() };
         // SAFETY: the entries in the queue are good (see `push`).
-        match unsafe { self.entrance.enter(visit) } {
+        match unsafe { self.ring_handle.enter(visit) } {
             Ok(taken) => self.queued -= taken,
             Err(error) if is_early(&error) => {}
             Err(error) if self.may_try_again(&error) => self.wait_for_one()?,
@@ -328,7 +329,8 @@ impl Ring {
         Ok(())
     }
 
-    /// The kernel's thread takes the entries by itself, unless it sleeps; outcomes that are there need no call.
+    /// Wakes the kernel's polling thread if it sleeps; otherwise that thread takes entries by itself. Outcomes that
+    /// have arrived need no call.
     fn wake_and_wait(&mut self, least: usize, limit: Option<Duration>) -> io::Result<()> {
         self.queued = 0;
         let wakes = self.ring.submission().need_wakeup();
@@ -336,33 +338,34 @@ impl Ring {
             return Ok(());
         }
         // SAFETY: the entries in the queue are good (see `push`).
-        match unsafe { self.entrance.enter(Visit { least: least as u32, wakes, limit, ..Visit::default() }) } {
+        match unsafe { self.ring_handle.enter(EnterCall { least: least as u32, wakes, limit, ..EnterCall::default() }) }
+        {
             Err(error) if !is_early(&error) => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// The thread that first waits is the one that the ring belongs to.
+    /// Enables the ring for the thread that first waits, to which it then belongs.
     #[inline]
     fn enable(&mut self) -> io::Result<()> {
         if self.disabled {
             self.ring.submitter().register_enable_rings()?;
             self.disabled = false;
             if self.form != RingForm::Plain {
-                self.entrance.register();
+                self.ring_handle.register();
             }
         }
         Ok(())
     }
 
-    /// Whether the kernel was only short of something that outcomes still under way will free.
+    /// Whether the kernel only lacks a resource that outcomes still in flight will free.
     fn may_try_again(&self, error: &io::Error) -> bool {
         matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY)) && self.in_flight > self.queued as usize
     }
 
     fn wait_for_one(&self) -> io::Result<()> {
         // SAFETY: nothing is submitted.
-        match unsafe { self.entrance.enter(Visit { least: 1, ..Visit::default() }) } {
+        match unsafe { self.ring_handle.enter(EnterCall { least: 1, ..EnterCall::default() }) } {
             Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
             _ => Ok(()),
         }
@@ -375,7 +378,7 @@ impl Ring {
         }
     }
 
-    /// Cancels what can be cancelled and waits for all the rest.
+    /// Cancels what can be cancelled and waits for the rest.
     fn call_back(&mut self) -> io::Result<()> {
         self.submit_and_wait(0)?;
         let entry = opcode::AsyncCancel2::new(CancelBuilder::any()).build().user_data(CANCELLATION);
@@ -394,11 +397,11 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         let returned = self.in_flight == 0 || self.call_back().is_ok();
-        if self.means == Means::Registered {
-            // The limit on locked memory is given back now and not when the kernel gets round to it.
+        if self.means == Registration::Registered {
+            // Free the locked memory now instead of when the kernel gets round to it.
             let _ = self.ring.submitter().unregister_buffers();
         }
-        self.entrance.unregister();
+        self.ring_handle.unregister();
         // SAFETY: neither is used again. Where the kernel may still hold slots, as after a switch of threads, the
         // buffers stay mapped for good: a leak is the only safe way out.
         unsafe {
@@ -410,7 +413,7 @@ impl Drop for Ring {
     }
 }
 
-/// Whether a wait only ended before its outcome: a signal, or the limit.
+/// Whether a wait ended before its outcome because of a signal or the limit.
 fn is_early(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::ETIME))
 }

@@ -10,23 +10,23 @@ use rustix::fs::{Advice, FallocateFlags};
 use crate::DeviceNumber;
 use crate::interrupt::resumed;
 
-/// In which way a run reaches its data.
+/// How a run accesses its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mode {
-    /// Past the page cache (`O_DIRECT`).
+    /// Bypasses the page cache (`O_DIRECT`).
     pub direct: bool,
     /// Each write is on the medium before it completes (`O_DSYNC`).
     pub durable: bool,
-    /// For writing too.
+    /// Opened for writing too.
     pub write: bool,
 }
 
-/// An order of reads that the kernel can be told of.
+/// A read order that the kernel can be advised of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOrder {
-    /// One block after the other: it reads further ahead.
+    /// One block after the other: the kernel reads further ahead.
     Sequential,
-    /// None: it does not read ahead.
+    /// No order: the kernel does not read ahead.
     Random,
 }
 
@@ -44,32 +44,32 @@ impl RunFile {
         Self { file, mode, is_device }
     }
 
-    /// The mode it was opened in.
+    /// The mode that it was opened in.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Reads into `bytes` from `offset` on; gives how many bytes came.
+    /// Reads into `bytes` from `offset` on; returns the number of bytes read.
     ///
     /// # Errors
-    /// The request's own outcome.
+    /// The error of the request.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         self.file.read_at(bytes, offset)
     }
 
-    /// Writes from `bytes` from `offset` on; gives how many bytes went.
+    /// Writes `bytes` from `offset` on; returns the number of bytes written.
     ///
     /// # Errors
-    /// The request's own outcome.
+    /// The error of the request.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         self.file.write_at(bytes, offset)
     }
 
-    /// Gives a range back: a device discards it (`BLKDISCARD`), a file gets a hole there and keeps its length
+    /// Discards a range: a device discards it (`BLKDISCARD`), a file gets a hole and keeps its length
     /// (`FALLOC_FL_PUNCH_HOLE`).
     ///
     /// # Errors
-    /// The request's own outcome; not every device and file system has this.
+    /// The error of the request; not every device and file system supports this.
     pub fn discard(&self, offset: u64, bytes: u64) -> io::Result<()> {
         if self.is_device {
             return resumed(|| crate::device::discard(&self.file, offset, bytes));
@@ -78,18 +78,18 @@ impl RunFile {
         resumed(|| rustix::fs::fallocate(&self.file, flags, offset, bytes))
     }
 
-    /// Makes durable what was written (`fdatasync`).
+    /// Makes everything written durable (`fdatasync`).
     ///
     /// # Errors
-    /// The request's own outcome.
+    /// The error of the request.
     pub fn sync_data(&self) -> io::Result<()> {
         resumed(|| rustix::fs::fdatasync(&self.file))
     }
 
-    /// Tells the kernel in which order it will be read, through this handle and its clones (`posix_fadvise`).
+    /// Advises the kernel of the read order through this handle and its clones (`posix_fadvise`).
     ///
     /// # Errors
-    /// Where the system takes no such advice.
+    /// If the system does not accept the advice.
     pub fn expect_order(&self, order: ReadOrder) -> io::Result<()> {
         let advice = match order {
             ReadOrder::Sequential => Advice::Sequential,
@@ -98,15 +98,15 @@ impl RunFile {
         Ok(rustix::fs::fadvise(&self.file, 0, None, advice)?)
     }
 
-    /// Another handle of the same opened file, for another thread.
+    /// Another handle of the same open file, for another thread.
     ///
     /// # Errors
-    /// Where the process has no descriptors left.
+    /// If the process has no descriptors left.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { file: self.file.try_clone()?, mode: self.mode, is_device: self.is_device })
     }
 
-    /// The block device it is, or that it lies on; `None` where the system does not say.
+    /// The block device that it is or lies on; `None` if the system does not say.
     pub fn device(&self) -> Option<DeviceNumber> {
         let metadata = self.file.metadata().ok()?;
         let is_device = metadata.file_type().is_block_device();

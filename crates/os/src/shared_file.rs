@@ -1,5 +1,5 @@
-//! Makes a file that several processes open by its name, and removes it: at the end, or where they were killed at the next
-//! start.
+//! Creates a file that several processes open by name, and removes it at the end; the next start removes a file that
+//! killed processes left.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 
 use crate::{DataFile, OsError};
 
-/// What the names of such files begin with.
+/// Prefix of the names of such files.
 const PREFIX: &str = ".halfpower-hosts-";
 
-/// A file that others open too; its name goes with this value.
+/// A file that other processes open too; it is removed when this value is dropped.
 #[derive(Debug)]
 pub struct SharedFile {
     path: PathBuf,
-    /// Held, so that no sweep takes it.
+    /// Held so that no sweep removes the file.
     _lock: File,
 }
 
 impl SharedFile {
-    /// An empty file in `folder`; `word` is what the others know it by. Gives it opened, too.
+    /// Creates an empty file in `folder`, which other processes find by `word`. Also returns the opened file.
     ///
     /// # Errors
-    /// Where `folder` is no folder, or may not be written to.
+    /// If `folder` is not a folder, or may not be written to.
     pub fn new(folder: &Path, word: &str) -> Result<(Self, DataFile), OsError> {
         let path = folder.join(format!("{PREFIX}{word}"));
         let refused = |error| OsError::of("open", "written to", folder, error);
@@ -36,10 +36,10 @@ impl SharedFile {
         Ok((shared, data))
     }
 
-    /// The file that another process knows by `word`.
+    /// Opens the file that another process created with `word`.
     ///
     /// # Errors
-    /// Where it is not there, or may not be written to.
+    /// If it does not exist, or may not be written to.
     pub fn open(folder: &Path, word: &str) -> Result<DataFile, OsError> {
         DataFile::open(&folder.join(format!("{PREFIX}{word}")), true)
     }
@@ -47,12 +47,13 @@ impl SharedFile {
 
 impl Drop for SharedFile {
     fn drop(&mut self) {
-        // What is gone need not be removed.
+        // It may have been removed already.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Removes such files from `folder` that killed processes left there; gives them. One that somebody holds stays.
+/// Removes such files that killed processes left in `folder`, and returns their paths. A file that a process holds
+/// stays.
 pub fn sweep_shared(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
@@ -61,7 +62,7 @@ pub fn sweep_shared(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether nobody holds the file.
+/// Whether no process holds the file.
 fn is_left(path: &Path) -> io::Result<bool> {
     if !path.symlink_metadata()?.is_file() {
         return Ok(false);

@@ -1,8 +1,7 @@
-//! Keeps notes of what was switched on this machine, and puts back what a killed process left.
+//! Records settings that were changed on this machine, and restores those that a killed process left changed.
 //!
-//! Whoever switches something writes a [`Note`] first and removes it when it is put back. A note is locked as long as its
-//! owner lives, and lies where a restart of the machine keeps it, so that every later start can tell what was left and
-//! `mend` it.
+//! Before changing a setting, a process writes a [`Note`]; it removes the note after restoring the setting. A note is
+//! locked while its owner lives and survives a reboot, so every later start can find a leftover note and `mend` it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -11,47 +10,47 @@ use std::path::{Path, PathBuf};
 
 use crate::cache_switch::CacheSwitch;
 
-/// Where notes lie: the first folder that can be written to; the second goes with a restart.
+/// Folders for notes; the first writable one is used. A reboot clears the second.
 const FOLDERS: [&str; 2] = ["/var/lib/halfpower", "/run/halfpower"];
-/// What a number begins with that no two disks have (`wwid` of SCSI and NVMe in sysfs).
+/// Prefixes of identifiers that are unique to a disk (`wwid` of SCSI and NVMe in sysfs).
 const WORLD_WIDE: [&str; 5] = ["naa.", "eui.", "uuid.", "nvme.", "t10."];
-/// Where block devices are described.
+/// Where sysfs describes block devices.
 const BLOCK: &str = "/sys/block";
 
-/// What was switched, and how it was before.
+/// A changed setting, and its value before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Switched {
     /// A device's write cache.
     WriteCache {
         /// Kernel name of the device.
         device: String,
-        /// By what the device is known again after a restart.
+        /// Identifies the device after a reboot.
         identity: Option<String>,
-        /// The setting before, in the kernel's words.
+        /// The setting before, as the kernel spells it.
         before: String,
-        /// Identifies the time since the machine was started.
+        /// Identifies the boot.
         boot: String,
     },
-    /// A corner of tracefs.
+    /// An instance of tracefs.
     Tracing {
         /// Its name.
         instance: String,
     },
 }
 
-/// A note of what is switched; it stays behind unless it is told that all is as it was.
+/// A note of a changed setting; it stays behind unless [`Note::done`] is called.
 #[derive(Debug)]
 pub struct Note {
     path: PathBuf,
-    /// Locked as long as the note is ours.
+    /// Locked while the note is ours.
     _claim: File,
 }
 
 impl Note {
-    /// Notes in the machine's folder that something is about to be switched.
+    /// Writes a note in the machine's folder, before the setting is changed.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] where another process holds a note of this name, else what the system says.
+    /// [`io::ErrorKind::WouldBlock`] if another process holds a note with this name, else the system's error.
     pub fn write(name: &str, switched: &Switched) -> io::Result<Self> {
         let first = Self::write_in(Path::new(FOLDERS[0]), name, switched);
         match first {
@@ -62,7 +61,7 @@ impl Note {
         }
     }
 
-    /// The same in a folder of one's own.
+    /// As [`Note::write`], in the given folder.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -81,21 +80,21 @@ impl Note {
         claim.set_len(0)?;
         claim.write_all(switched.text().as_bytes())?;
         claim.sync_all()?;
-        // The name has to outlive a power cut too.
+        // The name must survive a power failure too.
         File::open(folder)?.sync_all()?;
         Ok(Self { path, _claim: claim })
     }
 
-    /// All is as it was before.
+    /// Removes the note after the setting was restored.
     pub fn done(self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A note that nobody else holds, with its text; `None` where it went away meanwhile.
+/// Locks a note and reads its text; `None` if it disappeared meanwhile.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] where somebody holds it.
+/// [`io::ErrorKind::WouldBlock`] if another process holds it.
 fn claimed(mut file: File, path: &Path) -> io::Result<Option<(File, String)>> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
@@ -122,7 +121,7 @@ impl Switched {
         }
     }
 
-    /// `None` of a note that is not whole: its owner was killed before anything was switched.
+    /// `None` for an incomplete note: its owner was killed before it changed anything.
     fn parse(text: &str) -> Option<Self> {
         let lines: Vec<&str> = text.lines().collect();
         match lines.as_slice() {
@@ -138,17 +137,17 @@ impl Switched {
     }
 }
 
-/// Takes a trace instance away; whether there was one of ours by that name.
+/// Removes a trace instance by name; returns whether an instance of ours with that name existed.
 pub type Remove = fn(&str) -> io::Result<bool>;
 
-/// Puts back what killed processes left switched, and says so, a sentence each.
+/// Restores settings that killed processes left changed; returns one sentence for each.
 ///
-/// `remove` takes a trace instance away by its name.
+/// `remove` removes a trace instance by its name.
 pub(crate) fn mend(remove: Remove) -> Vec<String> {
     FOLDERS.iter().flat_map(|folder| mend_in(Path::new(folder), Path::new(BLOCK), remove)).collect()
 }
 
-/// The same for notes in `notes`, with devices that are described in `block`.
+/// As `mend`, for notes in `notes` and devices described in `block`.
 pub fn mend_in(notes: &Path, block: &Path, remove: Remove) -> Vec<String> {
     let Ok(entries) = fs::read_dir(notes) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -184,13 +183,13 @@ fn mend_one(path: &Path, block: &Path, remove: Remove) -> Option<String> {
     sentence
 }
 
-/// What became of a note.
+/// The outcome of mending a note.
 enum Outcome {
-    /// All is as it was; a sentence that says so.
+    /// The setting was restored; a sentence that says so.
     Mended(String),
-    /// There is nothing to put back.
+    /// There was nothing to restore.
     Nothing,
-    /// The note has to stay; why, and what to do.
+    /// The note must stay; why, and what to do.
     Left(String),
 }
 
@@ -222,22 +221,22 @@ fn write_cache_back(block: &Path, device: &str, identity: Option<&str>, before: 
     }
 }
 
-/// The world-wide name or serial number in a device's folder, by which it is known under any name.
+/// The world-wide name or serial number in a device's folder, which identifies it under any name.
 pub fn device_identity(folder: &Path) -> Option<String> {
     let read = |file: &&str| fs::read_to_string(folder.join(file)).ok().map(|text| text.trim().to_string());
     let files = ["wwid", "device/wwid", "serial", "device/serial"];
     files.iter().filter_map(read).find(|text| !text.is_empty())
 }
 
-/// The device that has this identity now; of several the one that is called `name`, as a path of a multipath device that
-/// has a note of its own. `None` where none is that device for certain.
+/// The device that has this identity now. If several have it, the one called `name`: each path of a multipath device
+/// may have its own note. `None` if none is certain to be that device.
 fn device_of(block: &Path, identity: &str, name: &str) -> Option<String> {
     let entries = fs::read_dir(block).ok()?.flatten();
     let same = entries.filter(|entry| device_identity(&entry.path()).as_deref() == Some(identity));
     let mut names: Vec<String> = same.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
-    // A world-wide name is one disk's, by however many paths it is reached now, and each leads to its cache. Serial
-    // numbers come more than once.
+    // A world-wide name belongs to one disk, however many paths lead to it, and each path leads to its cache. Serial
+    // numbers may be shared by several disks.
     let is_of_one = names.len() == 1 || WORLD_WIDE.iter().any(|kind| identity.starts_with(kind));
     match names.iter().position(|own| own == name) {
         Some(own) => Some(names.swap_remove(own)),
@@ -245,7 +244,7 @@ fn device_of(block: &Path, identity: &str, name: &str) -> Option<String> {
     }
 }
 
-/// Identifies the time since the machine was started.
+/// Identifies the current boot.
 pub fn boot_identity() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map_or_else(|_| "unknown".to_string(), |id| id.trim().to_string())
@@ -285,7 +284,7 @@ mod tests {
             CacheSwitch::of(&self.block().join(name)).unwrap().setting().unwrap()
         }
 
-        /// What a process that was killed leaves: a note without a lock.
+        /// A leftover note of a killed process: a note without a lock.
         fn left(&self, identity: Option<&str>, boot: &str) -> PathBuf {
             let switched = Switched::WriteCache {
                 device: "sda".to_string(),
@@ -353,7 +352,8 @@ mod tests {
         assert_eq!(machine.mend().matches("is `write back` again").count(), 2);
         assert_eq!((machine.cache("sda"), machine.cache("sdb")), ("write back".into(), "write back".into()));
         assert_eq!(fs::read_dir(machine.notes()).unwrap().count(), 0);
-        // After a restart its paths have other names: any of them leads to it. Two disks may have one serial number.
+        // After a reboot the paths of a disk have other names, and any of them leads to it. Two disks may share a
+        // serial number.
         left("sdx", "write around");
         assert!(machine.mend().contains("the write cache of sda is `write around` again"));
         machine.disk("sdc", "123456");

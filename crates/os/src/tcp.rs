@@ -1,45 +1,45 @@
-//! Reads what the kernel tells of a TCP connection (`TCP_INFO`, tcp(7)).
+//! Reads the kernel's statistics of a TCP connection (`TCP_INFO`, tcp(7)).
 
 use std::mem::size_of_val;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Bytes of the kernel's answer that are asked for; kernels give as many of them as they know.
+/// Bytes requested of the kernel; it returns as many as it knows.
 const BYTES: usize = 240;
-/// Windows that are advertised were told from this byte on by no kernel before 5.4 and 6.2.
+/// Offsets of the advertised windows; kernels before 5.4 and 6.2 do not report them.
 const SEND_WINDOW: usize = 228;
 const RECEIVE_WINDOW: usize = 232;
-/// `tcpi_state` of a connection that both ends hold open.
+/// `tcpi_state` of an established connection.
 const ESTABLISHED: u8 = 1;
 
-/// What the kernel tells of a connection; counts are since it was made.
+/// The kernel's statistics of a connection; counts begin with the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpInfo {
-    /// Time until what we send is acknowledged, smoothed, in nanoseconds.
+    /// Smoothed round-trip time, in nanoseconds.
     pub round_trip_ns: u64,
-    /// The shortest of the last minutes; 0 where there was none.
+    /// Shortest round-trip time of the last minutes; 0 if there was none.
     pub least_round_trip_ns: u64,
     /// Bytes that may be in flight before congestion control waits.
     pub congestion_window_bytes: u64,
-    /// Bytes that the other side takes ahead; `None` where the kernel does not tell.
+    /// Receive window that the peer advertises; `None` if the kernel does not report it.
     pub peer_window_bytes: Option<u64>,
-    /// Bytes that this side takes ahead.
+    /// Receive window that this side advertises.
     pub own_window_bytes: u64,
-    /// Bytes that were sent and acknowledged.
+    /// Bytes sent and acknowledged.
     pub sent_bytes: u64,
-    /// Bytes that came in.
+    /// Bytes received.
     pub received_bytes: u64,
-    /// Segments sent, those again among them.
+    /// Segments sent, including retransmissions.
     pub sent_segments: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmitted_segments: u64,
-    /// Rate at which what was sent last came through, in bytes a second.
+    /// Rate at which the latest data was delivered, in bytes a second.
     pub delivery_bytes_per_s: u64,
-    /// Time that sending waited for the other side's window, in nanoseconds.
+    /// Time that sending waited for the peer's window, in nanoseconds.
     pub window_limited_ns: u64,
 }
 
-/// What the kernel tells of the connection behind `socket` now; `None` where it is none of TCP, or is over: what another one
-/// does that took its place is not known from it.
+/// Reads the statistics of the connection behind `socket`; `None` if it is not a TCP connection or has ended, because
+/// its statistics say nothing about a connection that replaced it.
 pub fn look(socket: BorrowedFd<'_>) -> Option<TcpInfo> {
     let mut answer = [0_u8; BYTES];
     let mut length = size_of_val(&answer) as libc::socklen_t;
@@ -57,7 +57,7 @@ pub fn look(socket: BorrowedFd<'_>) -> Option<TcpInfo> {
     (status == 0).then(|| parse(&answer[..(length as usize).min(BYTES)])).flatten()
 }
 
-/// Offsets of `struct tcp_info` in <linux/tcp.h>, which only grows; `None` of a kernel before 4.9.
+/// Decodes `struct tcp_info` of <linux/tcp.h>, which only grows; `None` for a kernel before 4.9.
 fn parse(answer: &[u8]) -> Option<TcpInfo> {
     let short = |at: usize| Some(u64::from(u32::from_ne_bytes(answer.get(at..at + 4)?.try_into().ok()?)));
     let long = |at: usize| Some(u64::from_ne_bytes(answer.get(at..at + 8)?.try_into().ok()?));
@@ -65,7 +65,7 @@ fn parse(answer: &[u8]) -> Option<TcpInfo> {
     if *answer.first()? != ESTABLISHED {
         return None;
     }
-    // Without a sample the kernel says that it is the longest there is.
+    // Without a sample the kernel reports the largest value.
     let least = short(148).map(|us| if us == u64::from(u32::MAX) { 0 } else { us })?;
     Some(TcpInfo {
         round_trip_ns: us(short(68)?),

@@ -1,7 +1,7 @@
-//! Traces the way of requests through the kernel.
+//! Traces requests on their way through the kernel.
 //!
-//! `instance` switches tracepoints in a tracefs of our own, `page` reads the kernel's ring buffers, `events` decodes
-//! what they hold, and `tracer` does all three for a run.
+//! `instance` switches tracepoints in a private tracefs instance, `page` reads the kernel's ring buffers, `events`
+//! decodes their contents, and `tracer` combines the three for a run.
 
 mod events;
 mod instance;

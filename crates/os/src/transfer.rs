@@ -1,4 +1,4 @@
-//! Defines what is asked of the kernel's asynchronous interfaces and what comes back.
+//! Defines requests to the kernel's asynchronous interfaces, and their outcomes.
 
 /// What a transfer does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,20 +7,20 @@ pub enum Action {
     Read,
     /// Write the slot to the file.
     Write,
-    /// Make durable what was written; offset and length are without meaning.
+    /// Make everything written durable; offset and length are ignored.
     Flush,
 }
 
 /// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// The slot it moves; not in flight.
+    /// The slot that it uses; not in flight.
     pub slot: u32,
     /// What it does.
     pub action: Action,
     /// First byte in the file.
     pub offset: u64,
-    /// Bytes, at most what a slot holds.
+    /// Bytes, at most the size of a slot.
     pub length: u32,
 }
 
@@ -33,13 +33,13 @@ pub struct Reaped {
     pub result: Result<u32, i32>,
 }
 
-/// Which of so many files each slot reaches: the first part of the slots the first, an equal part the next.
+/// The index of the file that each slot reaches; the slots are divided equally among the files, in order.
 pub fn file_of_slot(slots: u32, files: usize) -> impl Iterator<Item = u32> {
     let of_a_file = slots.div_ceil(files.max(1) as u32);
     (0..slots).map(move |slot| slot / of_a_file)
 }
 
-/// Apart, and by value, so that the loop around it keeps its transfer in registers.
+/// A separate function with its argument by value, so that the loop around it keeps its transfer in registers.
 #[cold]
 pub(crate) fn refuse_in_flight(slot: u32) -> ! {
     panic!("slot {slot} is in flight");

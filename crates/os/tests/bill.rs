@@ -1,5 +1,5 @@
-//! Checks that the processor bill is complete: what the kernel's own threads do for a ring is charged to the process
-//! that has it.
+//! Checks that the bill of processor time is complete: the work of kernel threads for a ring is charged to the process
+//! that owns it.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn threads() -> Vec<String> {
     tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok()).collect()
 }
 
-/// Processor time of the threads of this process whose name begins so, in nanoseconds.
+/// Processor time in nanoseconds of this process's threads with names that begin with `beginning`.
 fn spent_ns(beginning: &str) -> u64 {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let folders = tasks.filter_map(|task| Some(task.ok()?.path()));
@@ -49,8 +49,8 @@ fn spent_ns(beginning: &str) -> u64 {
     folders.filter_map(|folder| of(&folder)).sum()
 }
 
-/// The kernel's polling thread is one of ours: what it spends is charged to this process; and it is what the machine
-/// really spent, as far as the clock ticks of `/proc/stat` can tell.
+/// The kernel's polling thread is a thread of ours, so its time is charged to this process. The charge matches the time
+/// that the machine really spent, within the clock ticks of `/proc/stat`.
 #[test]
 fn the_thread_that_polls_is_charged_to_this_process() {
     let Some(mut ring) = ring(RingForm::Sqpoll) else { return };
@@ -62,7 +62,7 @@ fn the_thread_that_polls_is_charged_to_this_process() {
     let busy_ns =
         || machine().iter().map(|cpu: &Times| cpu.user_ns + cpu.system_ns + cpu.irq_ns + cpu.softirq_ns).sum();
     let (charged_before_ns, before_ns, busy_before_ns): (_, _, u64) = (charged_ns(), spent_ns("iou-sqp"), busy_ns());
-    // It polls on after its last request, and this thread does next to nothing in the while.
+    // The thread polls on after its last request, and this thread does almost nothing meanwhile.
     while spent_ns("iou-sqp") < before_ns + 200_000_000 {
         carry(&mut ring, Action::Read);
         std::thread::sleep(Duration::from_millis(20));
@@ -74,7 +74,7 @@ fn the_thread_that_polls_is_charged_to_this_process() {
     assert!(busy_ns as f64 >= 0.5 * spent_ns as f64, "the machine knows of {busy_ns} of {spent_ns} ns");
 }
 
-/// Two threads that always have work share one processor, so that each waits while the other runs.
+/// Two threads that always have work share one processor, so each waits while the other runs.
 #[test]
 fn threads_that_share_a_processor_wait_for_it() {
     let burn = || {
@@ -91,7 +91,7 @@ fn threads_that_share_a_processor_wait_for_it() {
     assert!(waited_ns > 50_000_000, "{waited_ns}");
 }
 
-/// So are the workers that take what would have to wait, such as a flush.
+/// Kernel workers, which carry out what would block, such as a flush, are also threads of this process.
 #[test]
 fn workers_of_the_kernel_are_threads_of_this_process() {
     let Some(mut ring) = ring(RingForm::Registered) else { return };

@@ -1,4 +1,4 @@
-//! Checks that rings of every form, and libaio, hold what they promise of slots and waits.
+//! Checks that rings of every form, and libaio, keep the contract for slots and waits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use halfpower_os::{Action, Aio, Buffers, DataFile, Mode, Reaped, Ring, RingForm, Transfer, aio, io_uring_available};
 
-/// Forms that any device serves.
+/// Forms that work on any device.
 const FORMS: [RingForm; 3] = [RingForm::Registered, RingForm::Plain, RingForm::Sqpoll];
 
 fn skip(what: &str) {
@@ -51,7 +51,7 @@ fn a_busy_thread_of_the_kernel_never_lacks_room() {
         ring.push((0..4).map(|slot| transfer(slot, Action::Read)));
         let (mut free, mut reads) = (Vec::new(), 0);
         while reads < 100_000 {
-            // Out of the page cache: slots come back at once, now and then before the kernel says that it took them.
+            // Reads hit the page cache: slots come back at once, sometimes before the kernel reports that it took them.
             ring.submit_and_wait(0).unwrap();
             ring.reap(|reaped| {
                 assert_eq!(reaped.result, Ok(4096), "{form:?}");
@@ -73,7 +73,7 @@ fn each_of_many_rings_gets_the_same_treatment() {
     for _ in 0..30 {
         let mut ring = ring(RingForm::Registered, 256, &file).unwrap();
         assert_eq!(ring.has_registered_buffers(), registered);
-        // Driven elsewhere, so that its memory is given back when the kernel gets round to it.
+        // Driven by another thread, so the kernel frees its memory only later.
         std::thread::scope(|scope| scope.spawn(|| ring.submit_and_wait(0).unwrap()).join().unwrap());
     }
 }

@@ -1,8 +1,8 @@
-//! Checks that the soaker finds what another process spends, against a burner whose share of one core is known.
+//! Checks that the soaker finds the time that another process spends, using a burner with a known share of one core.
 //!
-//! The burner is this test program, started once more; it burns until it was charged its share and sleeps in
-//! between. Whoever else is at work spoils a window, so a window counts only where the scheduler's account of all
-//! tasks says that there was nobody else; what the soaker found has no part in that choice.
+//! The burner is a second process of this test program; it burns until it was charged its share, and sleeps in between.
+//! Other activity spoils a window, so a window counts only if the scheduler's account of all tasks shows none. The
+//! soaker's result plays no part in that choice.
 
 use std::hint::black_box;
 use std::process::{Child, Command, Stdio};
@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 use halfpower_os::processor::{self, Soaker};
 
 const SHARES: [f64; 5] = [0.0, 0.10, 0.25, 0.50, 0.90];
-/// How far the soaker may be off, as a share of one core.
+/// Largest error of the soaker, as a share of one core.
 const TOLERANCE: f64 = 0.02;
-/// How much others may do in a window that counts, as a share of one core.
+/// Most that others may do in a window that counts, as a share of one core.
 const QUIET: f64 = 0.005;
 const WINDOW: Duration = Duration::from_millis(500);
-/// Windows that are looked at for one that counts.
+/// Windows tried to find one that counts.
 const TRIES: usize = 12;
 const SHARE_VARIABLE: &str = "HALFPOWER_TEST_BURN";
 
-/// Not a test of its own, but the other process of the test below: burns the share of one core that the environment
-/// names, until it is killed.
+/// Not a test but the other process of the test below: burns the share of one core given in the environment, until it
+/// is killed.
 #[test]
 fn burner() {
     let Some(share) = std::env::var(SHARE_VARIABLE).ok().and_then(|share| share.parse::<f64>().ok()) else { return };
@@ -47,7 +47,7 @@ impl Burner {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "burner"]).env(SHARE_VARIABLE, share.to_string());
         let child = command.stdout(Stdio::null()).spawn().unwrap();
-        // It takes a moment to start and to reach its share.
+        // The burner needs a moment to start and to reach its share.
         std::thread::sleep(Duration::from_millis(150));
         Self(child)
     }
@@ -60,7 +60,7 @@ impl Drop for Burner {
     }
 }
 
-/// Time that all tasks of a process have run, to the nanosecond, as the scheduler keeps it.
+/// Run time of all tasks of a process in nanoseconds, from the scheduler's account.
 fn process_ns(process: &str) -> u64 {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{process}/task")) else { return 0 };
     tasks
@@ -69,7 +69,7 @@ fn process_ns(process: &str) -> u64 {
         .sum()
 }
 
-/// The same over all processes but this one and the burner.
+/// As `process_ns`, over all processes except this one and the burner.
 fn others_ns(burner: u32) -> u64 {
     let ours = [std::process::id().to_string(), burner.to_string()];
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -77,8 +77,8 @@ fn others_ns(burner: u32) -> u64 {
     others.map(|name| process_ns(&name)).sum()
 }
 
-/// What others did: time of tasks that live, time that the hypervisor took, and how many tasks were ever begun, since
-/// a task that ended has taken its account with it.
+/// Activity of others: run time of live tasks, time taken by the hypervisor, and the number of tasks ever started,
+/// because a task that ended has taken its account with it.
 #[derive(Clone, Copy)]
 struct Others {
     spent_ns: u64,
@@ -93,7 +93,7 @@ impl Others {
         Self { spent_ns: others_ns(burner) + stolen_ns, begun }
     }
 
-    /// Their time since `earlier`; without bound where a task was begun that may have ended.
+    /// Their time since `earlier`; unlimited if a task was started, because it may have ended already.
     fn since(self, earlier: Self) -> u64 {
         if self.begun == earlier.begun { self.spent_ns.saturating_sub(earlier.spent_ns) } else { u64::MAX }
     }
@@ -103,8 +103,8 @@ fn tick_busy_ns() -> u64 {
     processor::machine().iter().map(|times| times.user_ns + times.system_ns + times.irq_ns + times.softirq_ns).sum()
 }
 
-/// One window, in shares of one core: what the burner was charged, what the soaker found, what clock ticks say, and
-/// what others did.
+/// One window, in shares of one core: the charge of the burner, the soaker's result, the clock ticks, and the activity
+/// of others.
 struct Window {
     truth: f64,
     soaker: f64,
@@ -137,12 +137,12 @@ fn window(share: f64) -> Window {
     }
 }
 
-/// A window in which nobody else did anything; `None` where there is none in a few tries.
+/// A window without other activity; `None` if a few tries find none.
 fn quiet_window(share: f64) -> Option<Window> {
     std::iter::repeat_with(|| window(share)).take(TRIES).find(|window| window.others < QUIET)
 }
 
-/// What the laboratory runs.
+/// Measurements that only the laboratory runs.
 mod lab {
     use halfpower_lab::{Figure, judge};
 
@@ -153,7 +153,7 @@ mod lab {
     fn the_soaker_finds_what_another_process_burns() {
         let figure = |share: f64| {
             let name = format!("the soaker beside a burner of {}% of a core, over its charge", share * 100.0);
-            // Beside all of one core, since its error is told in parts of that.
+            // Relative to one whole core, because the error is given in parts of a core.
             Figure::near(name, 1.0, "cores", TOLERANCE)
         };
         judge("processors", SHARES.map(figure).to_vec(), || {

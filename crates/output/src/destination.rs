@@ -1,4 +1,4 @@
-//! Looks at the place for a file before the work, and writes the file there after it.
+//! Checks where a file is to go before the work begins, and writes the file there when the work is done.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -11,7 +11,7 @@ use crate::resolved::{Resolved, find};
 use crate::unfinished::{Folder, Unfinished};
 use crate::{Form, OutputError};
 
-/// Where a file of one form is to go. Whatever is there was looked at, and is looked at again before it is replaced.
+/// The place for a file of one form. An existing file there is checked now, and again before it is replaced.
 #[derive(Debug, Clone)]
 pub struct Destination {
     path: PathBuf,
@@ -19,36 +19,37 @@ pub struct Destination {
     force: bool,
 }
 
-/// What is to be done there.
+/// How the file is written.
 enum Way {
-    /// Everything goes to standard output.
+    /// To standard output.
     Output,
-    /// Everything goes to a descriptor that the process was given.
+    /// To a descriptor that the process inherited.
     Descriptor(File),
-    /// Everything goes to what has the name: a pipe or a character device, or a socket.
+    /// To an existing pipe, character device or socket.
     Stream { socket: bool },
-    /// A file is to appear; in the place of the one that was seen, where there was one.
+    /// To a new file, which replaces the file that was seen there, if any.
     File { seen: Option<Seen> },
 }
 
-/// A file that is there.
+/// An existing file.
 struct Seen {
     inode: (u64, u64),
     metadata: Metadata,
 }
 
 impl Destination {
-    /// Looks at `path`, where a file of `form` is to go, by force over a file of somebody else.
+    /// Checks `path` as the place for a file of `form`. With `force`, it may replace a file that halfpower did not
+    /// make.
     ///
     /// # Errors
-    /// Why nothing may be written there.
+    /// The reason why nothing may be written there.
     pub fn new(path: &Path, form: Form, force: bool) -> Result<Self, OutputError> {
         let destination = Self { path: path.to_path_buf(), form, force };
         destination.way()?;
         Ok(destination)
     }
 
-    /// Refuses one of the files that the command uses, whatever it is called.
+    /// Refuses a destination that is one of the files `inputs`, even under another name.
     ///
     /// # Errors
     /// [`OutputError::SameAsInput`].
@@ -61,7 +62,7 @@ impl Destination {
         }
     }
 
-    /// What was named.
+    /// The path as the user named it.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -83,7 +84,7 @@ impl Destination {
         match place {
             Resolved::Descriptor(number) => {
                 let file = halfpower_os::descriptor::duplicate(number).map_err(refused)?;
-                // A descriptor that may not be read leads to no file that could be told to be a study.
+                // A write-only descriptor cannot be read to see whether its file is a study.
                 let is_file = file.metadata().map_err(refused)?.is_file();
                 if is_file && content(&file, None).is_ok_and(|content| content == Content::Study) {
                     return Err(OutputError::Study { path: self.path.clone() });
@@ -114,7 +115,7 @@ impl Destination {
     /// Whether the file that is there may be replaced.
     fn may_replace(&self, folder: &Folder, name: &std::ffi::OsStr, metadata: Metadata) -> Result<Way, OutputError> {
         let path = || self.path.clone();
-        // What cannot be read is somebody else's.
+        // A file that cannot be read counts as foreign.
         let found = folder.look(name).and_then(|file| content(&file, Some(self.form)));
         match found.unwrap_or(Content::Foreign) {
             Content::Study => return Err(OutputError::Study { path: path() }),
@@ -127,10 +128,10 @@ impl Destination {
         Ok(Way::File { seen: Some(Seen { inode: (metadata.dev(), metadata.ino()), metadata }) })
     }
 
-    /// Calls `write` on what becomes the file. Where anything fails, what was there stays as it was.
+    /// Calls `write` to produce the file. If anything fails, an existing file stays unchanged.
     ///
     /// # Errors
-    /// Those of `write`, and why the file cannot be there.
+    /// Errors of `write`, or the reason why the file cannot be created.
     pub fn write<E: From<OutputError>>(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), E> {
         let refused = |error: io::Error| OutputError::Refused { path: self.path.clone(), error };
         match self.way()? {
@@ -163,7 +164,7 @@ impl Destination {
         write(&mut out)?;
         out.flush().map_err(refused)?;
         drop(out);
-        // Hours may have gone by since the place was looked at.
+        // Hours may have passed since the first check.
         let changed = || OutputError::Changed { path: self.path.clone() };
         if folder.inode(&name) != seen.as_ref().map(|seen| seen.inode) {
             return Err(changed().into());
@@ -192,16 +193,16 @@ fn stream<E: From<OutputError>>(
     Ok(out.flush().map_err(refused)?)
 }
 
-/// Gives the new file the owner and the rights of the old one, as far as the system lets.
+/// Gives the new file the old one's owner and permissions, as far as the system allows.
 fn take_after(file: &File, old: &Metadata) {
     let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
     let _ = file.set_permissions(std::fs::Permissions::from_mode(old.mode() & 0o7777));
 }
 
-/// Makes the file `path` of these bytes, where there is nothing of that name; it appears whole or not at all.
+/// Creates the new file `path` with these bytes; it appears whole or not at all.
 ///
 /// # Errors
-/// [`OutputError::Taken`] where there is something, else what the system says.
+/// [`OutputError::Taken`] if the name exists, else the system's error.
 pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => OutputError::Taken { path: path.to_path_buf() },

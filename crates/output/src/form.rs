@@ -1,4 +1,4 @@
-//! Tells the files that halfpower made from all others, by the mark that each form carries.
+//! Recognises files that halfpower made by the mark that each form carries.
 
 use std::fmt;
 use std::fs::File;
@@ -8,13 +8,13 @@ use std::os::unix::fs::FileExt;
 /// "HPow", the application id in the header of each study file.
 pub const STUDY_APPLICATION_ID: u32 = 0x4850_6f77;
 
-/// Bytes from the beginning of a file in which its mark stands.
+/// Bytes at the beginning of a file that contain its mark.
 const HEAD_BYTES: usize = 4096;
 
-/// What a file of ours holds.
+/// The contents of a file that halfpower writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A report or a comparison, as a page.
+    /// A report or a comparison, as an HTML page.
     Page,
     /// Records as CSV.
     Csv,
@@ -29,7 +29,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Whether a file that begins with `head` is one of this form that halfpower made.
+    /// Whether halfpower made the file that begins with `head`, in this form.
     fn marks(self, head: &str) -> bool {
         match self {
             Self::Page => head.contains(r#"<meta name="generator" content="halfpower"#),
@@ -44,7 +44,7 @@ impl Form {
     }
 }
 
-/// Fourteen fields, and a comment in our words.
+/// Whether a line has fourteen fields and a comment in halfpower's words.
 fn is_line_of_trace(line: &str) -> bool {
     let fields: Vec<&str> = line.split(',').collect();
     let ours = |comment: &str| ["rw=", "engine=", "pass=", "repeat="].iter().all(|word| comment.contains(word));
@@ -64,20 +64,20 @@ impl fmt::Display for Form {
     }
 }
 
-/// What the beginning of a file says of it.
+/// What a file holds, judged by its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Nothing is in it.
     Empty,
     /// A study.
     Study,
-    /// A file of the form that was asked about.
+    /// A file that halfpower made, of the expected form.
     Ours,
     /// Anything else.
     Foreign,
 }
 
-/// What `file` holds, seen by one who is to write a `form`.
+/// What `file` holds; `form` is the expected form.
 pub(crate) fn content(file: &File, form: Option<Form>) -> io::Result<Content> {
     let mut head = [0; HEAD_BYTES];
     let mut filled = 0;
@@ -97,7 +97,7 @@ pub(crate) fn content(file: &File, form: Option<Form>) -> io::Result<Content> {
     })
 }
 
-/// Whether a file that begins so is a study: SQLite's header, with our application id at its place, 68.
+/// Whether a file that begins with `head` is a study: SQLite's header, with our application id at byte 68.
 fn is_study(head: &[u8]) -> bool {
     head.starts_with(b"SQLite format 3\0") && head.get(68..72) == Some(&STUDY_APPLICATION_ID.to_be_bytes()[..])
 }

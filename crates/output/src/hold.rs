@@ -1,4 +1,4 @@
-//! Lets one process at a time change a file that any number of others may read meanwhile.
+//! Lets one process at a time change a file, while any number of others may read it.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -7,17 +7,17 @@ use std::path::Path;
 /// Who may change a file.
 #[derive(Debug)]
 pub enum Hold {
-    /// This process, as long as the value lives: other holders are refused, and whoever only reads is not hindered.
+    /// This process, as long as the value lives. Other holders are refused; readers are not affected.
     Ours(Held),
     /// Another process.
     Another,
-    /// Nobody can be told from the locks of this file system: other machines may not see them, or they would stand in
-    /// the way of a database's own.
+    /// Unknown: locks of this file system cannot tell, because other machines may not see them, or because they would
+    /// conflict with a database's own locks.
     Unknown,
 }
 
-/// A hold that ends with this value. A child that was just begun may have the file open for another moment: the lock
-/// is given back by name, and not by closing.
+/// A hold that ends when this value is dropped. Dropping unlocks the file explicitly, because a child process that was
+/// just started may still have it open.
 #[derive(Debug)]
 pub struct Held(File);
 
@@ -30,7 +30,7 @@ impl Drop for Held {
 /// Takes the hold on `path`, without waiting.
 ///
 /// # Errors
-/// What the system says to opening the file, or to locking it.
+/// The system's error from opening or locking the file.
 pub fn hold(path: &Path) -> io::Result<Hold> {
     if !halfpower_os::filesystem::is_local(path) {
         return Ok(Hold::Unknown);

@@ -1,16 +1,16 @@
-//! Writes every file that halfpower makes: whole, under its name in one step, and never over what is somebody else's.
+//! Writes every file that halfpower makes: whole, under its name in one step, and never over a foreign file.
 //!
-//! A path enters. A [`Destination`] looks at what is there before any work is done, and writes when the work is done.
-//! A file appears under its name when its bytes are on the disk, or not at all:
+//! A [`Destination`] checks a path before any work is done, and writes the file when the work is done. A file appears
+//! under its name once its bytes are on the disk, or not at all:
 //!
-//! - where there is nothing (an empty file counts as nothing), the new file is linked to the name;
-//! - a file of the same [`Form`] that halfpower made, told by its mark, is replaced; any other only by force;
-//! - a study is never replaced, whatever it is called: it is told by its contents;
-//! - a link to a file means the file that it leads to; a pipe, a socket or a character device is written to as it is;
+//! - if nothing is there (an empty file counts as nothing), the new file is linked to the name;
+//! - a file of the same [`Form`] that halfpower made (its mark shows that) is replaced; any other only with `force`;
+//! - a study is never replaced, whatever its name: its contents identify it;
+//! - a link means the file that it leads to; a pipe, a socket or a character device is written to directly;
 //! - `-` is standard output.
 //!
-//! The bytes are collected in a file without a name. Where a file system has no such files, or an old file is to be
-//! replaced, the new one has an unpredictable name for a moment; [`sweep`] removes what a kill in that moment leaves.
+//! The bytes are collected in an unnamed file. If the file system has no unnamed files, or an old file is replaced, the
+//! new file has an unpredictable name for a moment; [`sweep`] removes a file that a kill in that moment leaves.
 
 mod destination;
 mod error;

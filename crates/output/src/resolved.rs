@@ -1,19 +1,19 @@
-//! Finds what a path leads to, link by link, without opening it.
+//! Resolves a path link by link, without opening it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Links that are followed before they are taken for a circle.
+/// Most links that are followed before they count as a cycle.
 const MOST_LINKS: u32 = 40;
 
 /// What a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Resolved {
-    /// A descriptor of this process, as `/dev/stdout` does.
+    /// A descriptor of this process, such as `/dev/stdout`.
     Descriptor(i32),
-    /// A name in a folder; there may be nothing of that name, and it is no link.
+    /// A name in a folder. It may not exist; it is not a link.
     Name {
         /// The folder, without links.
         folder: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) enum Resolved {
 /// Follows `path` to its end.
 ///
 /// # Errors
-/// Where a folder on the way is missing or closed, or links go in a circle.
+/// If a folder on the way is missing or inaccessible, or links form a cycle.
 pub(crate) fn find(path: &Path) -> io::Result<Resolved> {
     let mut path = std::path::absolute(path)?;
     for _ in 0..MOST_LINKS {
@@ -46,8 +46,8 @@ pub(crate) fn find(path: &Path) -> io::Result<Resolved> {
     Err(io::Error::other("its links lead in a circle"))
 }
 
-/// The path with all links followed, that of its last part too, also where there is nothing at its end; `path` itself
-/// where it cannot be followed.
+/// The path with all links followed, including its last part, even if its end does not exist; `path` itself if it
+/// cannot be resolved.
 pub fn followed(path: &Path) -> PathBuf {
     match find(path) {
         Ok(Resolved::Name { folder, name }) => folder.join(name),
@@ -55,7 +55,7 @@ pub fn followed(path: &Path) -> PathBuf {
     }
 }
 
-/// The number of our own descriptor, where `folder` is one of those in which the kernel shows them.
+/// The number of one of our descriptors, if `folder` is one in which the kernel lists them.
 fn descriptor(folder: &Path, name: &OsStr) -> Option<i32> {
     let own = PathBuf::from(format!("/proc/{}", std::process::id()));
     let below = folder.strip_prefix(own).ok()?;

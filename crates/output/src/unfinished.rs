@@ -1,4 +1,4 @@
-//! Holds the bytes of a file until they are whole, then gives the file its name.
+//! Collects the bytes of a file until it is complete, then gives the file its name.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-/// What the names of unfinished files begin and end with; sixteen random digits stand between.
+/// Prefix and suffix of the names of unfinished files, with sixteen random digits between them.
 const PREFIX: &str = ".halfpower-";
 const SUFFIX: &str = ".unfinished";
 
-/// A folder that stays the same one however it is renamed.
+/// A folder, held by a descriptor, so that renaming it does not matter.
 #[derive(Debug)]
 pub(crate) struct Folder(OwnedFd);
 
@@ -25,24 +25,24 @@ impl Folder {
         Ok(Self(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
     }
 
-    /// Which file has a name here: device and inode.
+    /// Device and inode of the file `name` in this folder.
     pub(crate) fn inode(&self, name: &OsStr) -> Option<(u64, u64)> {
         let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         #[allow(clippy::unnecessary_cast, reason = "its types differ between architectures")]
         Some((stat.st_dev as u64, stat.st_ino as u64))
     }
 
-    /// Opens a regular file to look into it; waits for nobody and follows no link.
+    /// Opens a regular file for reading, without blocking and without following links.
     pub(crate) fn look(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
     }
 
-    /// Makes durable which names are in it. A folder that may not be read is left to the file system.
+    /// Makes the names in the folder durable. Skips a folder that it may not read.
     fn sync(&self) -> io::Result<()> {
         match rustix::fs::openat(&self.0, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
             Ok(readable) => match rustix::fs::fsync(readable) {
-                // Some file systems have no such call for folders.
+                // Some file systems cannot sync folders.
                 Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
                 other => Ok(other?),
             },
@@ -51,28 +51,28 @@ impl Folder {
     }
 }
 
-/// A file that has no name yet, or one that nobody else knows.
+/// A file without a name, or with a name that nobody else knows.
 #[derive(Debug)]
 pub(crate) struct Unfinished<'a> {
     pub(crate) file: File,
     folder: &'a Folder,
-    /// The name that nobody else knows.
+    /// The temporary name; `None` for an unnamed file.
     name: Option<OsString>,
 }
 
 impl<'a> Unfinished<'a> {
-    /// An empty one.
+    /// Creates an empty unfinished file, unnamed if possible.
     pub(crate) fn new(folder: &'a Folder) -> io::Result<Self> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match rustix::fs::openat(&folder.0, ".", flags, Mode::from_raw_mode(0o666)) {
             Ok(file) => Ok(Self { file: File::from(file), folder, name: None }),
-            // Some file systems, and some kernels, know no files without a name.
+            // Some file systems and kernels do not support unnamed files.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Self::named(folder),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// An empty one under a name that nobody can foresee, locked so that no sweep takes it.
+    /// Creates an empty file under an unpredictable name, locked so that no sweep removes it.
     pub(crate) fn named(folder: &'a Folder) -> io::Result<Self> {
         loop {
             let name = random_name();
@@ -83,7 +83,7 @@ impl<'a> Unfinished<'a> {
             };
             let _ = file.lock();
             let unfinished = Self { file, folder, name: Some(name) };
-            // A sweep may have come between making and locking it.
+            // A sweep may have removed it between creation and locking.
             if unfinished.has_its_name()? {
                 return Ok(unfinished);
             }
@@ -96,17 +96,17 @@ impl<'a> Unfinished<'a> {
         Ok(there == Some((metadata.dev(), metadata.ino())))
     }
 
-    /// Gives it `name`, of which there is nothing yet.
+    /// Gives it the unused name `name`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] where there is.
+    /// [`io::ErrorKind::AlreadyExists`] if the name is taken.
     pub(crate) fn publish(mut self, name: &OsStr) -> io::Result<()> {
         self.file.sync_all()?;
         match &self.name {
             None => self.link(name)?,
             Some(own) => {
                 match rustix::fs::renameat_with(&self.folder.0, own, &self.folder.0, name, RenameFlags::NOREPLACE) {
-                    // Some file systems cannot; there the name is looked at and then taken.
+                    // Some file systems cannot rename without replacing; check the name first and then take it.
                     Err(Errno::INVAL | Errno::NOSYS) if self.folder.inode(name).is_none() => {
                         rustix::fs::renameat(&self.folder.0, own, &self.folder.0, name)?;
                     }
@@ -119,7 +119,7 @@ impl<'a> Unfinished<'a> {
         self.folder.sync()
     }
 
-    /// Puts it in the place of the file `name`.
+    /// Replaces the file `name` with it.
     pub(crate) fn replace(mut self, name: &OsStr) -> io::Result<()> {
         self.file.sync_all()?;
         if self.name.is_none() {
@@ -138,7 +138,7 @@ impl<'a> Unfinished<'a> {
     fn link(&self, name: &OsStr) -> io::Result<()> {
         let shown = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         match rustix::fs::linkat(CWD, shown, &self.folder.0, name, AtFlags::SYMLINK_FOLLOW) {
-            // Without /proc, those who may can link by the descriptor.
+            // Without /proc, privileged processes can still link the descriptor.
             Err(Errno::NOENT) => Ok(rustix::fs::linkat(&self.file, "", &self.folder.0, name, AtFlags::EMPTY_PATH)?),
             other => Ok(other?),
         }
@@ -155,7 +155,7 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-/// A name that nobody can foresee: the standard library keys its hashes from the system's randomness.
+/// An unpredictable name: the standard library keys its hashes with the system's randomness.
 fn random_name() -> OsString {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());
@@ -167,7 +167,7 @@ fn is_unfinished(name: &OsStr) -> bool {
     digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Removes from the folder of `path` what killed processes of this user left unfinished, and gives its names.
+/// Removes unfinished files of killed processes of this user from the folder of `path`, and returns their paths.
 pub fn sweep(path: &Path) -> Vec<PathBuf> {
     let whole = crate::followed(path);
     let folder = whole.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
@@ -176,7 +176,7 @@ pub fn sweep(path: &Path) -> Vec<PathBuf> {
     unfinished.map(|entry| entry.path()).filter(|path| removed(path).unwrap_or(false)).collect()
 }
 
-/// Removes `path` where it is ours and nobody holds it.
+/// Removes `path` if it belongs to this user and nobody holds it.
 fn removed(path: &Path) -> io::Result<bool> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path)?;
@@ -225,7 +225,7 @@ mod tests {
         let folder = Folder::open(place.path()).unwrap();
         let living = Unfinished::named(&folder).unwrap();
         assert!(sweep(&place.path().join("any")).is_empty());
-        // A killed process removes nothing; its lock goes with it.
+        // A killed process removes no file, but its lock ends.
         let name = living.name.clone().unwrap();
         living.file.unlock().unwrap();
         assert_eq!(sweep(&place.path().join("any")), [place.path().canonicalize().unwrap().join(name)]);

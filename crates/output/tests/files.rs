@@ -1,4 +1,4 @@
-//! Tries what a file system may do to a file that is being made.
+//! Tests how a file is written when the file system interferes.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,6 +1,6 @@
-//! Tells the two kinds of ATA from each other, and reads what a link of either carries.
+//! Distinguishes serial from parallel ATA, and reads the speed of either link.
 //!
-//! libata shows both in the same folders of sysfs; a disk's folder goes through `ataN`, its port or channel.
+//! libata shows both in the same sysfs folders; the path of a disk goes through `ataN`, its port or channel.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use halfpower_spec::Rate;
 use crate::Root;
 use crate::sysfs_path::{Link, folders, last_numbered, leading, name, numbered};
 
-/// Most that each mode of parallel ATA carries, in MB/s, as libata spells the mode without its `XFER_`: PIO and DMA of
-/// several words by the shortest cycle (ATA/ATAPI-7, volume 2, tables 58 to 60), Ultra DMA by its name (2 bytes an edge;
-/// table 63).
+/// Peak rate of each mode of parallel ATA in MB/s, named as in libata without `XFER_`. PIO and multiword DMA follow
+/// from the shortest cycle time (ATA/ATAPI-7, volume 2, tables 58 to 60), Ultra DMA from its name (2 bytes on each
+/// edge; table 63).
 const MODES: [(&str, f64); 24] = [
     ("PIO_SLOW", 3.3),
     ("PIO_0", 3.3),
@@ -39,29 +39,29 @@ const MODES: [(&str, f64); 24] = [
     ("UDMA_7", 167.0),
 ];
 
-/// Whether a way ends at a disk of parallel ATA (IDE): its driver serves no other, or its link has places for two devices
-/// and no speed, which no link of SATA has both.
+/// Whether a way ends at a parallel ATA (IDE) disk: its driver serves no other kind, or its link has places for two
+/// devices and no speed, which is never true of a SATA link.
 pub(crate) fn is_parallel(root: &Root, way: &Path) -> bool {
     let Some(port) = Port::on(root, way) else { return false };
     let by_driver = port.driver.as_deref().is_some_and(|driver| driver.starts_with("pata_"));
     by_driver || port.spd.is_none() && root.exists(port.device(1))
 }
 
-/// The link of a way through ATA, of either kind.
+/// The ATA link on a way, of either kind.
 pub(crate) fn link(root: &Root, way: &Path) -> Option<Link> {
     let port = Port::on(root, way)?;
     if is_parallel(root, way) { Some(parallel(root, way, port)) } else { Some(serial(port)) }
 }
 
-/// A port of SATA or a channel of parallel ATA.
+/// A SATA port or a parallel ATA channel.
 struct Port {
-    /// Its folder.
+    /// Folder of the port.
     folder: PathBuf,
-    /// Its number, with which links and devices are called too.
+    /// Number of the port, which also names its links and devices.
     number: String,
-    /// The driver of its host.
+    /// Driver of the host adapter.
     driver: Option<String>,
-    /// Gbit/s of its link, where it has a speed.
+    /// Speed of the link in Gbit/s, if it has one.
     spd: Option<f64>,
 }
 
@@ -77,7 +77,7 @@ impl Port {
         Some(Self { folder, number, driver, spd: speed.as_deref().and_then(leading) })
     }
 
-    /// What is told of its first device (0) or its second (1).
+    /// The folder of the first device (0) or the second (1).
     fn device(&self, place: u32) -> PathBuf {
         let (link, device) = (format!("link{}", self.number), format!("dev{}.{place}", self.number));
         self.folder.join(link).join(&device).join("ata_device").join(&device)
@@ -95,10 +95,10 @@ fn serial(port: Port) -> Link {
     Link { kind: "SATA link", key: port.folder, rate, source }
 }
 
-/// Parallel ATA: what the mode carries that was agreed on with this disk. Two disks share a channel.
+/// Parallel ATA: the rate of the mode negotiated with this disk. Two disks share a channel.
 fn parallel(root: &Root, way: &Path, port: Port) -> Link {
     let at = name(&port.folder);
-    // A SCSI target is HOST:CHANNEL:DEVICE.
+    // A SCSI target is named HOST:CHANNEL:DEVICE.
     let target = folders(way).into_iter().rev().find(|folder| numbered(name(folder), "target"));
     let place = target.and_then(|target| name(&target).rsplit(':').next()?.parse().ok()).unwrap_or(0);
     let mode = root.text(port.device(place).join("xfer_mode"));

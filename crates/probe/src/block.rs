@@ -1,6 +1,6 @@
-//! Finds the disks that carry the bytes of a device, through partitions and loop, md and dm devices.
+//! Finds the disks under a device, through partitions and loop, md and dm devices.
 //!
-//! Device numbers and mounts enter, a [`Stack`] of volumes and disks leaves.
+//! It takes device numbers and mounts and returns a [`Stack`] of volumes and disks.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::Root;
 use halfpower_os::DeviceNumber;
 use halfpower_os::mounts::{Mount, mount_of};
 
-/// Stacks deeper than this are not followed; the kernel itself allows no more than a few layers.
+/// Deeper stacks are not followed; the kernel itself allows only a few layers.
 const DEEPEST: usize = 12;
 
 /// A whole block device, never a partition.
@@ -21,14 +21,14 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// The disk with this number, or that the partition with this number is a part of.
+    /// The disk with this number, or the disk of the partition with this number.
     pub fn by_number(root: &Root, number: DeviceNumber) -> Option<Self> {
         Self::at(root, root.resolve(format!("sys/dev/block/{number}"))?)
     }
 
-    /// The disk with this kernel name, or that the partition with this name is a part of.
+    /// The disk with this kernel name, or the disk of the partition with this name.
     pub fn by_name(root: &Root, name: &str) -> Option<Self> {
-        // A slash in a device's name, as in cciss/c0d0, is an exclamation mark in sysfs.
+        // sysfs replaces a slash in a device's name, as in cciss/c0d0, by an exclamation mark.
         Self::at(root, root.resolve(format!("sys/class/block/{}", name.replace('/', "!")))?)
     }
 
@@ -37,24 +37,24 @@ impl Disk {
         Some(Self { name: whole.file_name()?.to_str()?.to_string(), sys: whole })
     }
 
-    /// Its number, as limits name it.
+    /// The disk's device number, by which limits refer to it.
     pub fn number(&self, root: &Root) -> Option<DeviceNumber> {
         DeviceNumber::parse(&root.text(self.sys.join("dev"))?)
     }
 }
 
-/// A block device that stands on others, or on a file.
+/// A block device on top of others, or of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Volume {
     /// The device.
     pub disk: Disk,
-    /// What it is, such as `md raid0`.
+    /// Its kind, such as `md raid0`.
     pub what: String,
-    /// What it stands on, in words.
+    /// Description of what is directly beneath it.
     pub stands_on: String,
-    /// Names of the disks straight beneath.
+    /// Names of the disks directly beneath.
     pub beneath: Vec<String>,
-    /// How often each byte is written to what is beneath; `None` where that is not told.
+    /// How often each byte is written to the devices beneath; `None` if unknown.
     pub copies: Option<u32>,
 }
 
@@ -63,9 +63,9 @@ pub(crate) struct Volume {
 pub(crate) struct Stack {
     /// Volumes, from the target down.
     pub volumes: Vec<Volume>,
-    /// What stands on nothing else, in the order found.
+    /// Devices with nothing beneath them, in the order found.
     pub disks: Vec<Disk>,
-    /// Names of what the target stands on straight.
+    /// Names of the devices directly under the target.
     tops: Vec<String>,
 }
 
@@ -102,14 +102,14 @@ impl Stack {
         }
     }
 
-    /// How many bytes the disks together are written for each byte that is written to the target: 1 but for mirrors.
-    /// Parts side by side are taken to get equal shares, and parity is not counted. `None` where that is not told.
+    /// Bytes that all disks together are written for each byte written to the target; 1 unless there are mirrors. Parts
+    /// side by side are assumed to get equal shares, and parity is not counted. `None` if unknown.
     pub fn copies(&self) -> Option<f64> {
         let each = 1.0 / self.tops.len().max(1) as f64;
         self.tops.iter().map(|top| self.written(top, each, 0)).sum()
     }
 
-    /// The same of what is below `name`, where `share` comes to it.
+    /// As `copies`, for the devices below `name`, which gets the given share of the bytes.
     fn written(&self, name: &str, share: f64, depth: usize) -> Option<f64> {
         let volume = self.volumes.iter().find(|volume| volume.disk.name == name && depth <= DEEPEST);
         let Some(volume) = volume.filter(|volume| !volume.beneath.is_empty()) else { return Some(share) };
@@ -118,13 +118,14 @@ impl Stack {
     }
 }
 
-/// How often a volume writes each byte to what is beneath it. md says so in sysfs; the device mapper says it to root
-/// alone, and to others only the names that LVM gives its parts tell something.
+/// How often a volume writes each byte to the devices beneath it. md reports this in sysfs. The device mapper reports
+/// it only to root; for other users only the names that LVM gives to parts help.
 fn copies(root: &Root, disk: &Disk, beneath: &[Disk]) -> Option<u32> {
     let all = u32::try_from(beneath.len()).ok();
     match root.text(disk.sys.join("md/level")).as_deref() {
         Some("raid1") => return all,
-        // Copies near each other in the lowest byte, copies far from each other in the next (drivers/md/raid10.c).
+        // The lowest byte holds the number of near copies, the next byte the number of far copies
+        // (drivers/md/raid10.c).
         Some("raid10") => {
             let layout = root.number::<u32>(disk.sys.join("md/layout"))?;
             return Some((layout & 0xff) * (layout >> 8 & 0xff)).filter(|copies| *copies > 0);
@@ -143,26 +144,26 @@ fn copies(root: &Root, disk: &Disk, beneath: &[Disk]) -> Option<u32> {
     let has = |part: &str| beneath.iter().any(|lower| mapped_name(root, lower).is_some_and(|name| name.contains(part)));
     match (has("_mimage_"), has("_rimage_")) {
         (true, _) => all,
-        // A mirror, a stripe or one with parity.
+        // A mirror, a stripe, or a stripe with parity.
         (false, true) => None,
         (false, false) => Some(1),
     }
 }
 
-/// Of one part of a mapped device (admin-guide/device-mapper/dm-raid.rst; drivers/md/dm-raid1.c); `None` of one that does not
-/// say.
+/// Copies in one part of a mapped device (admin-guide/device-mapper/dm-raid.rst; drivers/md/dm-raid1.c); `None` if the
+/// part does not say.
 fn copies_of_part(part: &str) -> Option<u32> {
     let words: Vec<&str> = part.split_whitespace().collect();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u32>().ok());
-    // Behind the kind: a word, so many parameters, and how many devices there are.
+    // After the kind come a word, the number of parameters, the parameters, and the number of devices.
     let parameters = || words.get(3..3 + number(2)? as usize);
     let devices = || number(3 + number(2)? as usize);
     match (words.first().copied(), words.get(1).copied()) {
         (Some("mirror"), _) | (Some("raid"), Some("raid1")) => devices(),
         (Some("raid"), Some(kind)) if kind.starts_with("raid10") => {
             let mut pairs = parameters()?.windows(2);
-            let told = pairs.find(|pair| pair[0] == "raid10_copies").map(|pair| pair[1].parse().ok());
-            told.unwrap_or(Some(2))
+            let reported = pairs.find(|pair| pair[0] == "raid10_copies").map(|pair| pair[1].parse().ok());
+            reported.unwrap_or(Some(2))
         }
         _ => Some(1),
     }
@@ -172,7 +173,7 @@ fn mapped_name(root: &Root, disk: &Disk) -> Option<String> {
     root.text(disk.sys.join("dm/name"))
 }
 
-/// Whether it holds what LVM notes of a mirror's parts, and no data.
+/// Whether it holds only LVM's metadata or log of a mirror, and no data.
 fn is_notes(root: &Root, disk: &Disk) -> bool {
     mapped_name(root, disk).is_some_and(|name| name.contains("_rmeta_") || name.ends_with("_mlog"))
 }
@@ -204,12 +205,12 @@ fn disks_of_file(root: &Root, mounts: &[Mount], file: &Path) -> Vec<Disk> {
     mount_of(mounts, file, None).map_or_else(Vec::new, |mount| disks_of_mount(root, mount))
 }
 
-/// The disks straight under a file system; none where it has none, or they cannot be told.
+/// The disks directly under a file system; empty if it has none or they are unknown.
 pub(crate) fn disks_of_mount(root: &Root, mount: &Mount) -> Vec<Disk> {
     if mount.number.major != 0 {
         return Disk::by_number(root, mount.number).into_iter().collect();
     }
-    // btrfs and bcachefs span devices, so the kernel gives them a number that stands for none of them.
+    // btrfs and bcachefs span devices, so the kernel gives them a number that belongs to no device.
     let mut disks: Vec<Disk> = Vec::new();
     for source in mount.source.split(':').filter_map(|source| source.strip_prefix("/dev/")) {
         let Some(name) = kernel_name(root, source) else {
@@ -224,7 +225,7 @@ pub(crate) fn disks_of_mount(root: &Root, mount: &Mount) -> Vec<Disk> {
     disks
 }
 
-/// The kernel's name of a device given as below /dev: `mapper/home` is a dm-N.
+/// The kernel name of a device given by its path below /dev: `mapper/home` is a dm-N.
 fn kernel_name(root: &Root, source: &str) -> Option<String> {
     let Some(mapped) = source.strip_prefix("mapper/") else {
         return Some(source.to_string());
@@ -233,7 +234,7 @@ fn kernel_name(root: &Root, source: &str) -> Option<String> {
     root.names("sys/class/block").into_iter().find(named)
 }
 
-/// Every device of the btrfs that `name` belongs to; `name` alone where it belongs to none.
+/// Every device of the btrfs that `name` belongs to; only `name` if it belongs to none.
 fn btrfs_members(root: &Root, name: &str) -> Vec<String> {
     let groups = root.names("sys/fs/btrfs").into_iter();
     let mut members = groups.map(|group| root.names(format!("sys/fs/btrfs/{group}/devices")));

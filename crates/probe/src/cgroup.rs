@@ -1,6 +1,6 @@
-//! Reads the I/O limits of this process's control group, version 2 and version 1.
+//! Reads the I/O limits of this process's control groups, version 2 and version 1.
 //!
-//! Block devices enter, the tightest limit of each leaves with the place that sets it.
+//! For each block device it returns the tightest limit and the file that sets it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use halfpower_os::mounts::Mount;
 pub(crate) struct Limit {
     /// Bytes or requests a second.
     pub most: f64,
-    /// Which file of which group says so.
+    /// The file and the group that set it.
     pub source: String,
 }
 
-/// Limits on one device; what is not limited is `None`.
+/// Limits on one device; `None` means not limited.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Limits {
     /// Bytes a second read.
@@ -42,9 +42,9 @@ impl Limits {
         }
     }
 
-    /// Keeps the tighter of what is there and `most`.
+    /// Keeps the tighter of the present limit and `most`.
     fn tighten(&mut self, key: &str, most: &str, source: impl Fn() -> String) {
-        // `max` is no limit, and neither is the 0 that version 1 takes for one.
+        // `max` means no limit, and so does 0 in version 1.
         let Some(most) = most.parse().ok().filter(|most: &f64| *most > 0.0 && most.is_finite()) else {
             return;
         };
@@ -59,16 +59,16 @@ impl Limits {
 pub(crate) struct Group {
     /// Its folder, relative to the root.
     pub folder: PathBuf,
-    /// Its path within its hierarchy, for people.
+    /// Its path within the hierarchy, for display.
     path: String,
 }
 
-/// The limits on each device that has some.
+/// The limits on each device that has any.
 pub(crate) fn limits(root: &Root, mounts: &[Mount]) -> BTreeMap<DeviceNumber, Limits> {
     limits_of(root, mounts, memberships(root))
 }
 
-/// The same for the members of these groups, all together.
+/// The tightest limits over the members of these groups.
 pub(crate) fn limits_of(
     root: &Root,
     mounts: &[Mount],
@@ -85,12 +85,12 @@ pub(crate) fn limits_of(
     limits
 }
 
-/// The controllers and the path of each hierarchy that this process is in; version 2 names no controllers.
+/// The controllers and the path of each hierarchy that this process belongs to; version 2 names no controllers.
 pub(crate) fn memberships(root: &Root) -> Vec<(String, String)> {
     memberships_of(root, "self")
 }
 
-/// The same of any process, by its number.
+/// As `memberships`, for any process by its ID.
 pub(crate) fn memberships_of(root: &Root, process: &str) -> Vec<(String, String)> {
     let text = root.text(format!("proc/{process}/cgroup")).unwrap_or_default();
     let of_line = |line: &str| {
@@ -100,12 +100,16 @@ pub(crate) fn memberships_of(root: &Root, process: &str) -> Vec<(String, String)
     text.lines().filter_map(of_line).collect()
 }
 
-/// `io.max` of the group and of all above it, each of which holds for the sum of what is below.
+/// Reads `io.max` of the group and of all groups above it; each limits the sum of the groups below.
 fn second_version(root: &Root, mounts: &[Mount], path: &str, limits: &mut BTreeMap<DeviceNumber, Limits>) {
     let Some(mount) = mounts.iter().rev().find(|mount| mount.kind == "cgroup2") else {
         return;
     };
-    for group in upwards(mount, path) {
+    let groups = upwards(mount, path);
+    if let [_, .., top] = &groups[..] {
+        cost_model(root, &top.folder, limits);
+    }
+    for group in groups {
         for line in root.text(group.folder.join("io.max")).unwrap_or_default().lines() {
             let mut words = line.split_whitespace();
             let Some(number) = words.next().and_then(DeviceNumber::parse) else {
@@ -119,8 +123,32 @@ fn second_version(root: &Root, mounts: &[Mount], path: &str, limits: &mut BTreeM
     }
 }
 
-/// `blkio.throttle.*` of the group alone: in version 1 the limits of the groups above do not hold for those
-/// below (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, "Hierarchical Cgroups").
+/// Reads `io.cost`: its model of the device limits what all groups get together, to at most `max` percent of the model. The
+/// root group is exempt (Documentation/admin-guide/cgroup-v2.rst, "io.cost.qos" and "io.cost.model").
+fn cost_model(root: &Root, top: &Path, limits: &mut BTreeMap<DeviceNumber, Limits>) {
+    let qos = root.text(top.join("io.cost.qos")).unwrap_or_default();
+    let models = root.text(top.join("io.cost.model")).unwrap_or_default();
+    for line in qos.lines().filter(|line| figure(line, "enable=") == Some(1.0)) {
+        let Some(name) = line.split_whitespace().next() else { continue };
+        let Some(number) = DeviceNumber::parse(name) else { continue };
+        let Some(model) = models.lines().find(|model| model.split_whitespace().next() == Some(name)) else { continue };
+        let share = figure(line, "max=").unwrap_or(100.0) / 100.0;
+        // A request costs least if it follows the one before.
+        for (key, of_model) in [("rbps", "rbps="), ("wbps", "wbps="), ("riops", "rseqiops="), ("wiops", "wseqiops=")] {
+            let Some(most) = figure(model, of_model) else { continue };
+            let source = || format!("the model of io.cost for {number}, which holds for all control groups together");
+            limits.entry(number).or_default().tighten(key, &(most * share).to_string(), source);
+        }
+    }
+}
+
+/// The number after `key` among the words of a line.
+fn figure(line: &str, key: &str) -> Option<f64> {
+    line.split_whitespace().find_map(|word| word.strip_prefix(key)?.parse().ok())
+}
+
+/// Reads `blkio.throttle.*` of the group only: in version 1 the limits of groups above do not apply to those below
+/// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, "Hierarchical Cgroups").
 fn first_version(root: &Root, mounts: &[Mount], path: &str, limits: &mut BTreeMap<DeviceNumber, Limits>) {
     let is_blkio = |mount: &&Mount| mount.kind == "cgroup" && mount.options.split(',').any(|word| word == "blkio");
     let Some(mount) = mounts.iter().rev().find(is_blkio) else {
@@ -145,8 +173,8 @@ fn first_version(root: &Root, mounts: &[Mount], path: &str, limits: &mut BTreeMa
     }
 }
 
-/// Version 1 charges a write to whoever submits it: direct writes and the process's own flushes to its group, what
-/// the kernel writes back by itself to the root group.
+/// Version 1 charges a write to whoever submits it: direct writes and the process's own flushes to its group, the
+/// kernel's own write-back to the root group.
 fn whose(key: &str) -> &'static str {
     if key.starts_with('w') { ", not for what the kernel writes back by itself" } else { "" }
 }
@@ -156,10 +184,10 @@ pub(crate) fn upwards(mount: &Mount, path: &str) -> Vec<Group> {
     let Ok(point) = mount.point.strip_prefix("/") else {
         return Vec::new();
     };
-    // A container without a namespace of its own sees its group's host path, and only that group mounted.
+    // A container without its own cgroup namespace sees the host path of its group, but only that group is mounted.
     let path = Path::new(path);
     let shown = path.strip_prefix(&mount.subtree).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
-    // A process moved out of its namespace is at `/..`; of such a group only what is mounted can be looked at.
+    // A process moved out of its namespace is at `/..`; only the mounted part of that group can be read.
     let shown = if shown.iter().any(|part| part == "..") { Path::new("") } else { shown };
     let group = |below: &Path| Group { folder: point.join(below), path: format!("/{}", below.display()) };
     shown.ancestors().map(group).collect()

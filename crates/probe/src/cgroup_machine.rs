@@ -1,6 +1,6 @@
-//! Reads what the control groups of this process allow of processor time and memory, version 2 and version 1.
+//! Reads the processor time and memory that the control groups of this process allow, version 2 and version 1.
 //!
-//! A limit of a group holds for all below it, so the tightest from the group upwards counts.
+//! A limit of a group applies to all groups below it, so the tightest from the group upwards counts.
 
 use halfpower_os::mounts::Mount;
 use halfpower_spec::Bytes;
@@ -8,10 +8,10 @@ use halfpower_spec::Bytes;
 use crate::Root;
 use crate::cgroup::{Group, memberships, upwards};
 
-/// Version 1 says that memory is not limited by a number near the largest; nothing real is above an exbibyte.
+/// Version 1 reports "no limit" as a number near the largest; no real limit exceeds an exbibyte.
 const NO_LIMIT_BYTES: u64 = 1 << 60;
 
-/// Processors whose time may be used at once; `None` where nothing limits it.
+/// Number of processors that may be used at once; `None` if there is no limit.
 pub(crate) fn processors(root: &Root, mounts: &[Mount]) -> Option<f64> {
     let second = |group: &Group| quota(&root.text(group.folder.join("cpu.max"))?);
     let first = |group: &Group| {
@@ -21,7 +21,7 @@ pub(crate) fn processors(root: &Root, mounts: &[Mount]) -> Option<f64> {
     groups(root, mounts, "cpu", second, first).reduce(f64::min)
 }
 
-/// Bytes of memory that may be used; `None` where nothing limits them.
+/// Bytes of memory that may be used; `None` if there is no limit.
 pub(crate) fn memory(root: &Root, mounts: &[Mount]) -> Option<Bytes> {
     let bytes = |group: &Group, file: &str| {
         root.text(group.folder.join(file))?.trim().parse::<u64>().ok().filter(|bytes| *bytes < NO_LIMIT_BYTES)
@@ -31,7 +31,7 @@ pub(crate) fn memory(root: &Root, mounts: &[Mount]) -> Option<Bytes> {
     groups(root, mounts, "memory", second, first).min().map(Bytes)
 }
 
-/// What each group of this process and each above it says, in either version.
+/// The values in each group of this process and each group above it, in either version.
 fn groups<'a, T: 'a>(
     root: &'a Root,
     mounts: &'a [Mount],
@@ -50,13 +50,13 @@ fn groups<'a, T: 'a>(
             return Vec::new();
         }
         let Some(mount) = mounts.iter().rev().find(fits) else { return Vec::new() };
-        let told = |group: &Group| if is_second { second(group) } else { first(group) };
-        upwards(mount, &path).iter().filter_map(told).collect()
+        let reported = |group: &Group| if is_second { second(group) } else { first(group) };
+        upwards(mount, &path).iter().filter_map(reported).collect()
     };
     memberships(root).into_iter().flat_map(of_line)
 }
 
-/// `50000 100000` is half a processor; `max` and -1 are no limit.
+/// `50000 100000` means half a processor; `max` and -1 mean no limit.
 fn quota(text: &str) -> Option<f64> {
     let mut words = text.split_whitespace();
     let (quota, period): (f64, f64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);

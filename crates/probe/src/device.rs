@@ -12,7 +12,7 @@ use crate::sysfs_path::numbered;
 /// (Documentation/ABI/stable/sysfs-block).
 const SECTOR_BYTES: u64 = 512;
 
-/// A device's facts; what the kernel does not tell is `None`, or 0 for a size.
+/// Reads a device's facts; a fact that the kernel does not report is `None`, or 0 for a size.
 pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
     let queue = |file: &str| disk.sys.join("queue").join(file);
     let transport = transport(root, disk);
@@ -20,7 +20,7 @@ pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
     Device {
         name: disk.name.clone(),
         model: model(root, disk),
-        // A paravirtual disk says that it turns because nobody told its driver otherwise.
+        // A paravirtual disk claims to be rotational because its driver knows no better.
         rotational: root.number::<u8>(queue("rotational")).filter(|_| !guessed).map(|turns| turns == 1),
         transport,
         size: Bytes(root.number::<u64>(disk.sys.join("size")).unwrap_or(0).saturating_mul(SECTOR_BYTES)),
@@ -32,7 +32,7 @@ pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
     }
 }
 
-/// The word in brackets of `none [mq-deadline] kyber`; a lone word is chosen too.
+/// The word in brackets of `none [mq-deadline] kyber`, or a lone word.
 fn chosen(schedulers: &str) -> Option<String> {
     let bracketed = schedulers.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     match bracketed {
@@ -45,14 +45,14 @@ fn chosen(schedulers: &str) -> Option<String> {
 fn model(root: &Root, disk: &Disk) -> Option<String> {
     let read = |file| root.text(disk.sys.join("device").join(file)).filter(|text| !text.is_empty());
     if let Some(model) = read("model").or_else(|| root.text(disk.sys.parent()?.join("model"))) {
-        // libata puts `ATA` where SCSI puts the maker.
+        // libata reports `ATA` where SCSI reports the vendor.
         let maker = read("vendor").filter(|maker| maker != "ATA" && !maker.starts_with("0x"));
         return Some(maker.map_or(model.clone(), |maker| format!("{maker} {model}")));
     }
     (disk.name.starts_with("mmcblk")).then(|| read("name"))?
 }
 
-/// How the device is attached, from its name and the folders that its path in sysfs goes through.
+/// How the device is attached, from its name and the folders on its sysfs path.
 pub(crate) fn transport(root: &Root, disk: &Disk) -> Option<String> {
     let named = [
         ("loop", "loop"),

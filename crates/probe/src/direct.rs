@@ -1,11 +1,12 @@
-//! Tells where requests that ask for direct I/O are served from memory all the same.
+//! Detects file systems that serve direct I/O from memory anyway.
 
 use crate::Root;
 
-/// The first release of ZFS whose direct requests pass its cache; before it O_DIRECT was taken and did nothing.
+/// The first release of ZFS in which direct requests bypass its cache; earlier releases accepted O_DIRECT and ignored
+/// it.
 const ZFS_DIRECT: (u32, u32) = (2, 3);
 
-/// Why direct I/O on a file system of this kind is none, in a sentence without its full stop; `None` where it is.
+/// Why direct I/O is not direct on a file system of this kind, in a sentence without its full stop; `None` if it is.
 pub fn not_direct(root: &Root, kind: &str) -> Option<String> {
     if kind != "zfs" {
         return None;

@@ -1,4 +1,4 @@
-//! Counts how many of a device's interrupts each processor has taken.
+//! Counts a device's interrupts on each processor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use crate::block::{Disk, Stack};
 use crate::mount_table::mounts;
 use crate::sysfs_path::numbered;
 
-/// The interrupts of a device, or of the devices that it stands on.
+/// The interrupts of a device, or of the devices beneath it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Interrupts {
-    /// How many each processor has taken.
+    /// Interrupts taken by each processor.
     pub by_processor: BTreeMap<usize, u64>,
-    /// The processors that share each of its queues; a queue of one processor interrupts that processor.
+    /// The processors of each queue; a queue with one processor interrupts that processor.
     pub queues: Vec<Vec<usize>>,
 }
 
-/// The interrupts of the device of this kernel name; `None` where it has none that can be told, as a loop device.
+/// The interrupts of the device with this kernel name; `None` if it has none or they are unknown, as for a loop device.
 pub fn interrupts(root: &Root, device: &str) -> Option<Interrupts> {
     let disks = Stack::below(root, &mounts(root), &[Disk::by_name(root, device)?]).disks;
     let counts = root.text("proc/interrupts")?;
@@ -34,14 +34,14 @@ pub fn interrupts(root: &Root, device: &str) -> Option<Interrupts> {
     (found.by_processor.values().sum::<u64>() > 0).then_some(found)
 }
 
-/// How the lines of a disk's interrupts begin, or what stands in them.
+/// How to find the lines of a disk's interrupts.
 enum Line {
     Number(String),
-    /// The beginning of the name at the end.
+    /// By the beginning of the name at the end of the line.
     Name(String),
 }
 
-/// Of the innermost folder on the disk's path that has interrupts; else of the virtio device on it.
+/// The lines of the innermost folder on the disk's path that has interrupts, else of the virtio device on it.
 fn lines_of(root: &Root, disk: &Disk) -> Vec<Line> {
     let folders = || disk.sys.ancestors().skip(1);
     let vectors = folders().map(|folder| root.names(folder.join("msi_irqs"))).find(|names| !names.is_empty());
@@ -58,7 +58,7 @@ fn lines_of(root: &Root, disk: &Disk) -> Vec<Line> {
     virtio.into_iter().map(Line::Name).collect()
 }
 
-/// What `/proc/interrupts` says of a line: counts in the order of the processors of its heading.
+/// The counts of a line of `/proc/interrupts`, in the order of the processors in its heading.
 fn taken(text: &str, line: &Line) -> Vec<(usize, u64)> {
     let Some((heading, rest)) = text.split_once('\n') else { return Vec::new() };
     let processors: Vec<usize> =
@@ -79,7 +79,7 @@ fn taken(text: &str, line: &Line) -> Vec<(usize, u64)> {
         .collect()
 }
 
-/// `virtio1` and `virtio1-req.0` are of `virtio1`, `virtio12` is not.
+/// `virtio1` and `virtio1-req.0` belong to `virtio1`, `virtio12` does not.
 fn is_of(name: &str, device: &str) -> bool {
     name.strip_prefix(device).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }

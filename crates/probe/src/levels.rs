@@ -1,7 +1,7 @@
-//! Lists the levels of a path, from the application to the medium, and what each advertises.
+//! Lists the levels of a path, from the application to the medium, with the performance that each advertises.
 //!
-//! A stack of disks enters, [`Level`]s leave. Disks side by side are one level whose figure is the sum over what
-//! they do not share; what they do share is a level of its own where it is narrower than the sum.
+//! It takes a stack of disks and returns [`Level`]s. Disks side by side form one level whose figure is the sum over the
+//! links that they do not share. A shared link is a separate level if it is narrower than the sum.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -21,25 +21,25 @@ use crate::route::network_level;
 use crate::sysfs_path::{Link, ways};
 use halfpower_os::mounts::Mount;
 
-/// Name of the level of the medium itself, where the path has a block device.
+/// Name of the medium's level, for paths with a block device.
 pub const DEVICE: &str = "device";
 /// Name of the level of main memory.
 pub const MEMORY: &str = "memory";
 
-/// What a path ends at.
+/// The end of a path.
 pub(crate) enum End {
     /// Block devices.
     Disks(Stack),
-    /// Memory: the file system of this kind keeps its files there.
+    /// Memory: a file system of this kind keeps its files in memory.
     Memory(String),
-    /// A server, over the network: the file system of this kind.
+    /// A server over the network.
     Server {
-        /// The kind.
+        /// Kind of the file system.
         kind: String,
-        /// The server's address, where the mount names it.
+        /// The server's address, if the mount names it.
         address: Option<IpAddr>,
     },
-    /// Nothing that can be told.
+    /// Unknown.
     Unknown,
 }
 
@@ -115,7 +115,7 @@ fn over_network(transport: Option<&str>) -> bool {
     matches!(transport, Some("iscsi" | "nbd" | "rbd" | "nvme-tcp" | "nvme-rdma"))
 }
 
-/// One level for each kind of link, in the order met; in a virtual machine without a figure.
+/// One level for each kind of link, in the order found; without figures in a virtual machine.
 fn side_by_side(root: &Root, links: Vec<Link>, copies: Option<f64>) -> Vec<Level> {
     let guest = virtual_machine(root);
     let mut kinds: Vec<&'static str> = Vec::new();
@@ -128,7 +128,7 @@ fn side_by_side(root: &Root, links: Vec<Link>, copies: Option<f64>) -> Vec<Level
     kinds.into_iter().flat_map(|kind| level_of_links(kind, &of_kind(kind), guest.as_deref(), copies)).collect()
 }
 
-/// `copies` is how often each byte that is written goes over them.
+/// `copies` is how often each written byte crosses the links.
 fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, copies: Option<f64>) -> Vec<Level> {
     let sources: Vec<&str> = links.iter().map(|link| link.source.as_str()).collect();
     let source = sources.join("; and ");
@@ -173,7 +173,7 @@ fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, copies: Opti
     vec![level(format!("{kind}, reads"), sum, Some(Direction::Read), source), writes]
 }
 
-/// The narrowest PCIe link before the last ones, where it is narrower than what hangs on it.
+/// The narrowest PCIe link before the last ones, if it is narrower than the links behind it together.
 fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
     if virtual_machine(root).is_some() {
         return None;
@@ -182,7 +182,7 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
     let mut chains: Vec<Vec<PathBuf>> = Vec::new();
     for way in stack.disks.iter().flat_map(|disk| ways(root, disk)) {
         let chain = pcie::functions(&way);
-        // Disks of one controller share its link too, which is a level already.
+        // Disks of one controller also share its link, which already is a level.
         if !chains.iter().any(|known| known.last() == chain.last()) {
             chains.push(chain);
         }
@@ -226,14 +226,14 @@ fn device_level(root: &Root, stack: &Stack) -> Level {
     unknown(DEVICE, source)
 }
 
-/// The control group's limits on the stack's devices: one level where reads and writes are limited alike.
+/// The control group's limits on the stack's devices; one level if reads and writes have the same limit.
 fn limit_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
     let known = limits(root, mounts);
     let of = |disk: &Disk| disk.number(root).and_then(|number| known.get(&number)).cloned().unwrap_or_default();
     let pick = |which: fn(&Limits) -> &Option<Limit>, copies: Option<f64>| {
         let volumes = stack.volumes.iter().filter_map(|volume| which(&of(&volume.disk)).clone());
         let disks: Vec<Option<Limit>> = stack.disks.iter().map(|disk| which(&of(disk)).clone()).collect();
-        // Of what a mirror writes each disk gets its share, whatever the others may take.
+        // Each disk gets its share of a mirror's writes, whatever the other disks may take.
         let by_share =
             |copies: f64, limit: Limit| Limit { most: limit.most * stack.disks.len() as f64 / copies, ..limit };
         let side_by_side = match copies {
@@ -263,7 +263,7 @@ fn tighter(a: &Limit, b: &Limit) -> std::cmp::Ordering {
     a.most.total_cmp(&b.most)
 }
 
-/// Limits of disks side by side add up, where every disk has one.
+/// Adds the limits of disks side by side; `None` unless every disk has one.
 fn sum(limits: Vec<Option<Limit>>) -> Option<Limit> {
     let limits: Vec<Limit> = limits.into_iter().collect::<Option<Vec<Limit>>>()?;
     limits.into_iter().reduce(|a, b| Limit { most: a.most + b.most, source: format!("{} and {}", a.source, b.source) })
@@ -294,7 +294,8 @@ fn limit_level(
     })
 }
 
-/// Puts the data sheet's figure on the medium, for either direction: the levels called so, or as the path's last one is.
+/// Sets the data sheet's figure, for both directions, on the levels named as the medium, or else on those named as the
+/// last.
 pub fn with_peak(levels: &mut [Level], peak: Rate) {
     let medium = levels.iter().find(|level| level.name == DEVICE).or(levels.last());
     let Some(name) = medium.map(|level| level.name.clone()) else { return };

@@ -1,7 +1,7 @@
 //! Reads what the hardware advertises: machine, file system, device and each level of a path.
 //!
-//! A path enters, a [`halfpower_record::Environment`] leaves. Nothing here fails for want of a fact: what the kernel does
-//! not tell is `None`, and a level without a figure says why it has none.
+//! It takes a path and returns a [`halfpower_record::Environment`]. A missing fact is no error: facts that the kernel
+//! does not report are `None`, and a level without a figure says why.
 
 mod ata;
 mod block;
@@ -48,15 +48,15 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// File systems whose files are on a server.
 const ON_SERVERS: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs", "lustre", "glusterfs"];
 
-/// The place that `path` is in: the folder, the file, or the block device. The path need not exist yet.
+/// Probes the place of `path`: its folder, file, or block device. The path need not exist yet.
 ///
 /// # Errors
-/// Where nothing on the way to `path` can be reached.
+/// If neither the path nor any folder above it can be reached.
 pub fn probe_path(root: &Root, path: &Path) -> Result<Environment, ProbeError> {
     Ok(probe(root, &TargetIdentity::of(path)?))
 }
 
-/// The interface on the way to the server whose files `path` holds; `None` where they are not a server's.
+/// The network interface that leads to the server of the files in `path`; `None` if the files are not on a server.
 pub fn link_to_path(root: &Root, path: &Path) -> Option<HostLink> {
     let target = TargetIdentity::of(path).ok()?;
     let mounts = mount_table::mounts(root);
@@ -65,7 +65,7 @@ pub fn link_to_path(root: &Root, path: &Path) -> Option<HostLink> {
     route::link_to(root, address)
 }
 
-/// The place that `target` is in.
+/// Probes the place of `target`.
 pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
     let mounts = mount_table::mounts(root);
     let mount = mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device);
@@ -106,7 +106,7 @@ fn end(root: &Root, mounts: &[Mount], mount: Option<&Mount>, tops: &[Disk]) -> E
     }
 }
 
-/// Why the path ends before a device, where it should have gone on.
+/// Why the path ends before a device although it should reach one.
 fn unknown_end(end: &End, mount: Option<&Mount>, target: &TargetIdentity) -> Option<String> {
     if !matches!(end, End::Unknown) {
         return None;

@@ -1,7 +1,7 @@
 //! Reads the negotiated speed of the links to a disk: SAS, USB, Fibre Channel and the network.
 //!
-//! A disk's folder in sysfs goes through every link on its way, so the path itself says which there are.
-//! Rates are bytes a second in one direction, after the line's own coding and before packet headers.
+//! A disk's sysfs path contains a folder for every link on the way, so the path itself lists the links. Rates are bytes
+//! a second in one direction, after line coding and before packet headers.
 
 use std::path::Path;
 
@@ -74,10 +74,10 @@ fn is_usb_device(name: &str) -> bool {
     name.split_once('-').is_some_and(|(bus, ports)| digits(bus) && ports.split('.').all(digits))
 }
 
-/// What USB's bulk transfers can carry.
+/// The peak rate of USB bulk transfers.
 ///
-/// USB 2.0 gives the most that its frames hold (USB 2.0 specification, tables 5-9 and 5-10); USB 3 the line after
-/// its coding (USB 3.2 specification, 6.3): 8b/10b on lanes of 5 Gbit/s, 128b/132b on lanes of 10.
+/// For USB 2.0 it is the most that its frames hold (USB 2.0 specification, tables 5-9 and 5-10). For USB 3 it is the
+/// line rate after coding (USB 3.2 specification, 6.3): 8b/10b on lanes of 5 Gbit/s, 128b/132b on lanes of 10.
 fn usb_rate(megabits: f64, lanes: u32) -> (Rate, &'static str) {
     let raw = megabits * 1e6 / 8.0;
     match megabits {
@@ -89,7 +89,7 @@ fn usb_rate(megabits: f64, lanes: u32) -> (Rate, &'static str) {
     }
 }
 
-/// The network towards a server: the fastest card that is up. Which one the traffic takes is not known here.
+/// The network towards a server: the fastest interface that is up. Which one the traffic takes is unknown here.
 pub(crate) fn network(root: &Root) -> Link {
     let speed_of = |card: String| {
         let folder = format!("sys/class/net/{card}");

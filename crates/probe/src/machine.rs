@@ -12,7 +12,7 @@ use halfpower_os::mounts::mount_of;
 
 const UNKNOWN: &str = "unknown";
 
-/// Words of DMI product names and makers that only virtual machines carry, and what they run on.
+/// Words in DMI product and vendor names that only virtual machines have, and the hypervisor that each means.
 const HYPERVISORS: [(&str, &str); 10] = [
     ("KVM", "KVM"),
     ("QEMU", "QEMU"),
@@ -26,7 +26,7 @@ const HYPERVISORS: [(&str, &str); 10] = [
     ("Parallels", "Parallels"),
 ];
 
-/// Words in the control group paths of containers, and what made them.
+/// Words in the control group paths of containers, and the software that each means.
 const CONTAINERS: [(&str, &str); 5] = [
     ("kubepods", "Kubernetes"),
     ("docker", "Docker"),
@@ -35,7 +35,7 @@ const CONTAINERS: [(&str, &str); 5] = [
     ("lxc", "LXC"),
 ];
 
-/// The computer: what is not known is `unknown`, 0 or `None`.
+/// Reads the machine's facts; an unknown fact is `unknown`, 0 or `None`.
 pub fn probe_machine(root: &Root) -> Machine {
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
     let (mounts, cpus) = (mounts(root), allowed_cpus(root).unwrap_or_else(|| field_count(&cpuinfo, "processor")));
@@ -68,14 +68,14 @@ fn field_count(text: &str, key: &str) -> u32 {
 }
 
 fn cpu_model(cpuinfo: &str) -> String {
-    // x86 says `model name`, POWER `cpu`, MIPS `cpu model`, small ARM boards only the board's `Model`.
+    // x86 reports `model name`, POWER `cpu`, MIPS `cpu model`, and small ARM boards only the board's `Model`.
     let keys = ["model name", "cpu model", "cpu", "Model", "Hardware"];
     let named = keys.iter().find_map(|key| field(cpuinfo, key)).filter(|model| !model.is_empty());
     named.unwrap_or(UNKNOWN).to_string()
 }
 
-/// The fastest processor's speed, whole: idle ones are clocked down, and a wavering figure would look like another
-/// machine.
+/// The speed of the fastest processor, rounded: idle processors are clocked down, and a varying figure would look like
+/// another machine.
 fn cpu_mhz(cpuinfo: &str) -> Option<f64> {
     let speeds = cpuinfo.lines().filter_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -89,7 +89,7 @@ fn allowed_cpus(root: &Root) -> Option<u32> {
     count_list(field(&status, "Cpus_allowed_list")?)
 }
 
-/// How many numbers a kernel list such as `0-3,8` holds.
+/// The count of numbers in a kernel list such as `0-3,8`.
 fn count_list(list: &str) -> Option<u32> {
     list.split(',').try_fold(0u32, |count, range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -104,10 +104,10 @@ fn memory(root: &Root) -> Option<Bytes> {
     kib.checked_mul(1024).map(Bytes)
 }
 
-/// The virtual machine that this system is the guest of, where it can be told.
+/// The hypervisor that this system runs under, if it can be detected.
 ///
-/// On x86 the processor's own `hypervisor` flag decides, so that a cloud's bare-metal instance, whose DMI
-/// names the cloud too, is no guest. Elsewhere the names of the firmware have to do.
+/// On x86 the processor's `hypervisor` flag decides: a cloud's bare-metal instance is no guest although its DMI names
+/// the cloud too. Other processors have no such flag, so the firmware's names decide.
 pub(crate) fn virtual_machine(root: &Root) -> Option<String> {
     let name = hypervisor_name(root);
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
@@ -134,12 +134,12 @@ fn product(root: &Root) -> String {
 
 fn container(root: &Root) -> Option<String> {
     let environ = root.text("proc/1/environ").unwrap_or_default();
-    let told = environ.split('\0').find_map(|entry| entry.strip_prefix("container="));
-    let told = told.map(str::to_string).or_else(|| root.text("run/systemd/container"));
-    if let Some(name) = told.filter(|name| !name.is_empty()) {
+    let reported = environ.split('\0').find_map(|entry| entry.strip_prefix("container="));
+    let reported = reported.map(str::to_string).or_else(|| root.text("run/systemd/container"));
+    if let Some(name) = reported.filter(|name| !name.is_empty()) {
         return Some(format!("container ({name})"));
     }
-    // An image booted as a virtual machine carries these files too, but stands on no overlay.
+    // An image booted as a virtual machine carries these files too, but its root is no overlay.
     let table = mounts(root);
     let overlay = mount_of(&table, Path::new("/"), None).is_some_and(|mount| mount.kind == "overlay");
     if overlay && root.exists(".dockerenv") {

@@ -4,7 +4,7 @@ use halfpower_os::mounts::{Mount, parse};
 
 use crate::Root;
 
-/// The mount table in mount order; lines that cannot be read are left out.
+/// The mount table in mount order; unreadable lines are left out.
 pub(crate) fn mounts(root: &Root) -> Vec<Mount> {
     parse(root.text("proc/self/mountinfo").unwrap_or_default().as_bytes())
 }

@@ -7,7 +7,7 @@ use halfpower_spec::Rate;
 use crate::Root;
 use crate::sysfs_path::{Link, folders, leading, name};
 
-/// Name of the level of PCIe.
+/// Name of the PCIe level.
 const PCIE: &str = "PCIe link";
 
 /// The folders of all PCI functions on the way, the nearest to the processor first.
@@ -22,7 +22,7 @@ fn is_function(name: &str) -> bool {
     parts.len() == 4 && hexadecimal && name.rfind('.') > name.rfind(':')
 }
 
-/// The link of the last PCI function on the way, the disk's controller; none where it is inside the chipset.
+/// The link of the last PCI function on the way, the disk's controller; `None` if the controller is inside the chipset.
 pub(crate) fn endpoint(root: &Root, way: &Path) -> Option<Link> {
     let function = functions(way).pop()?;
     // Devices inside the processor or the chipset have no link and no such file.
@@ -34,7 +34,7 @@ pub(crate) fn link(root: &Root, function: &Path) -> Link {
     let read = |which: &str| {
         let transfers = leading(&root.text(function.join(format!("{which}_link_speed")))?)?;
         let lanes: u32 = root.number(function.join(format!("{which}_link_width")))?;
-        // An unknown width reads as 0 or as 255.
+        // An unknown width reads as 0 or 255.
         (1..=32).contains(&lanes).then_some((transfers, lanes))
     };
     let at = name(function);
@@ -52,8 +52,8 @@ pub(crate) fn link(root: &Root, function: &Path) -> Link {
 
 /// Bytes a second of a PCIe link = transfers a second x lanes x coding / 8.
 ///
-/// The coding is 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s and 242 of 256 bytes of a flit at 64 GT/s, whose
-/// other 14 are check and correction (PCI Express Base Specification 6.0, 4.2).
+/// The coding is 8b/10b up to 5 GT/s and 128b/130b up to 32 GT/s. At 64 GT/s 242 of a flit's 256 bytes carry data; the
+/// other 14 hold check and correction codes (PCI Express Base Specification 6.0, 4.2).
 fn rate(transfers: f64, lanes: u32) -> (Rate, &'static str) {
     let (coding, name) = match transfers {
         slow if slow <= 5.0 => (8.0 / 10.0, "8b/10b"),

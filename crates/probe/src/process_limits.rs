@@ -1,4 +1,4 @@
-//! Reads what control groups let processes move on block devices.
+//! Reads the limits that control groups set on block devices for given processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +8,15 @@ use halfpower_record::DiskLimit;
 use crate::cgroup::{Limits, limits_of, memberships_of};
 use crate::{Root, mount_table};
 
-/// The limits that bind any of these processes, by device; the tightest where several do.
+/// The limits on any of these processes, by device; the tightest if several apply.
 pub fn process_limits(root: &Root, processes: impl Iterator<Item = u32>) -> BTreeMap<DeviceNumber, DiskLimit> {
     let groups: BTreeSet<(String, String)> =
         processes.flat_map(|process| memberships_of(root, &process.to_string())).collect();
     let limits = limits_of(root, &mount_table::mounts(root), groups);
-    limits.into_iter().filter_map(|(number, limits)| Some((number, told(&limits)?))).collect()
+    limits.into_iter().filter_map(|(number, limits)| Some((number, reported(&limits)?))).collect()
 }
 
-fn told(Limits { read_bps, write_bps, .. }: &Limits) -> Option<DiskLimit> {
+fn reported(Limits { read_bps, write_bps, .. }: &Limits) -> Option<DiskLimit> {
     let tighter = [read_bps, write_bps].into_iter().flatten().min_by(|one, other| one.most.total_cmp(&other.most))?;
     let most = |limit: &Option<crate::cgroup::Limit>| limit.as_ref().map(|limit| limit.most as u64);
     let (read_bytes_per_s, write_bytes_per_s) = (most(read_bps), most(write_bps));

@@ -1,6 +1,6 @@
-//! Reads small text files of /proc and /sys below a given root; a file that is missing or malformed is `None`.
+//! Reads small text files of /proc and /sys below a given root; a missing or malformed file is `None`.
 //!
-//! Paths enter relative to the root, without a leading slash, and leave the same way.
+//! Paths are relative to the root, without a leading slash, in arguments and results.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,7 @@ use std::str::FromStr;
 
 use halfpower_os::DeviceNumber;
 
-/// The folder that /proc, /sys and /run are looked for in: `/` of the running system, or a tree that a test
-/// laid out.
+/// The folder that contains /proc, /sys and /run: `/` of the running system, or a tree laid out by a test.
 #[derive(Debug, Clone)]
 pub struct Root {
     base: PathBuf,
@@ -26,18 +25,18 @@ impl Root {
         Self { base: fs::canonicalize(base).unwrap_or_else(|_| base.to_path_buf()) }
     }
 
-    /// The text of a file, without the white space around it.
+    /// The text of a file, with surrounding white space removed.
     pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = fs::read(self.base.join(path)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim().to_string())
     }
 
-    /// A file that holds one number, or whose first word is one.
+    /// The first word of a file, parsed as a number.
     pub(crate) fn number<T: FromStr>(&self, path: impl AsRef<Path>) -> Option<T> {
         self.text(path)?.split_whitespace().next()?.parse().ok()
     }
 
-    /// The names in a folder, sorted; none where there is no folder.
+    /// The names in a folder, sorted; empty if the folder does not exist.
     pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let entries = fs::read_dir(self.base.join(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -45,13 +44,13 @@ impl Root {
         names
     }
 
-    /// Whether there is such a file or folder.
+    /// Whether this file or folder exists.
     pub(crate) fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.base.join(path).exists()
     }
 
-    /// The parts of a mapped device, as `dmsetup table` has them behind start and length; `None` where that is not told. In
-    /// a tree that was laid out the file `mapping/MAJOR:MINOR` has them.
+    /// The parts of a mapped device, as `dmsetup table` prints them after start and length; `None` if unknown. A
+    /// laid-out tree keeps them in the file `mapping/MAJOR:MINOR`.
     pub(crate) fn mapping(&self, number: DeviceNumber) -> Option<Vec<String>> {
         match self.base == Path::new("/") {
             true => halfpower_os::device_mapper::table(number).ok(),
@@ -59,7 +58,7 @@ impl Root {
         }
     }
 
-    /// The path with every symbolic link followed, as long as it stays below the root.
+    /// The path with every symbolic link resolved, if it stays below the root.
     pub(crate) fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         let real = fs::canonicalize(self.base.join(path)).ok()?;
         real.strip_prefix(&self.base).ok().map(Path::to_path_buf)

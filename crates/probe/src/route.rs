@@ -1,7 +1,7 @@
-//! Finds the interface by which an address is reached, and what of its speed is payload.
+//! Finds the interface through which an address is reached, and the share of its speed that is payload.
 //!
-//! Routes are those of the kernel's main tables, /proc/net/route and /proc/net/ipv6_route; rules of policy routing are not
-//! looked at.
+//! It reads the kernel's main routing tables, /proc/net/route and /proc/net/ipv6_route; policy routing rules are
+//! ignored.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -18,7 +18,7 @@ const TCP: f64 = 32.0;
 const IPV4: f64 = 20.0;
 const IPV6: f64 = 40.0;
 
-/// The level of the network towards `address`; `None` where no route to it is known.
+/// The level of the network towards `address`; `None` if no route to it is known.
 pub(crate) fn network_level(root: &Root, address: IpAddr) -> Option<Level> {
     let card = interface_to(root, address)?;
     let name = "network".to_string();
@@ -49,7 +49,8 @@ pub(crate) fn network_level(root: &Root, address: IpAddr) -> Option<Level> {
     Some(Level { name, pap: Some(Rate(line)), attainable: Some(Rate(line * share)), source, ..Level::default() })
 }
 
-/// The interface by which `address` is reached, with the speed that its driver tells; `None` where no route is known.
+/// The interface through which `address` is reached, with the speed that its driver reports; `None` if no route is
+/// known.
 pub fn link_to(root: &Root, address: IpAddr) -> Option<HostLink> {
     let interface = interface_to(root, address)?;
     let megabits = root.number::<f64>(format!("sys/class/net/{interface}/speed"));
@@ -61,12 +62,12 @@ fn headers(address: IpAddr) -> f64 {
     TCP + if address.is_ipv4() { IPV4 } else { IPV6 }
 }
 
-/// What of the line is payload of full frames.
+/// The share of the line rate that is payload, for full frames.
 fn payload_share(mtu: f64, address: IpAddr) -> f64 {
     (mtu - headers(address)) / (mtu + ETHERNET)
 }
 
-/// The interface of the most specific route; of equal ones the cheapest.
+/// The interface of the most specific route; among equal routes the one with the lowest metric.
 fn interface_to(root: &Root, address: IpAddr) -> Option<String> {
     match address {
         address if address.is_loopback() => Some("lo".to_string()),
@@ -75,7 +76,8 @@ fn interface_to(root: &Root, address: IpAddr) -> Option<String> {
     }
 }
 
-/// Lines of name, destination, gateway, flags, two counters, metric and mask; numbers are in hex, as they lie in memory.
+/// Each line has name, destination, gateway, flags, two counters, metric and mask; numbers are hexadecimal, in memory
+/// order.
 fn ipv4_interface(text: &str, address: Ipv4Addr) -> Option<String> {
     let address = u32::from(address);
     let route = |line: &str| {
@@ -88,7 +90,8 @@ fn ipv4_interface(text: &str, address: Ipv4Addr) -> Option<String> {
     text.lines().filter_map(route).max().map(|(_, _, name)| name)
 }
 
-/// Lines of destination and its length, source and its length, gateway, metric, two counters, flags and name, in hex.
+/// Each line has destination and its length, source and its length, gateway, metric, two counters, flags and name, in
+/// hexadecimal.
 fn ipv6_interface(text: &str, address: Ipv6Addr) -> Option<String> {
     let address = u128::from(address);
     let route = |line: &str| {

@@ -1,4 +1,4 @@
-//! Describes a share that is spoken to without a mount: this machine, the network and the server.
+//! Describes a share that halfpower reaches without a mount: this machine, the network and the server.
 
 use std::net::SocketAddr;
 
@@ -9,9 +9,9 @@ use crate::levels::{End, levels};
 use crate::mount_table;
 use crate::{Root, probe_machine};
 
-/// Name of the last level of a share, where the network before it has a known limit.
+/// Name of a share's last level if the network's limit is known.
 const SERVER: &str = "file server";
-/// The same where it has none.
+/// Name of a share's last level if the network's limit is unknown.
 const NETWORK_OR_SERVER: &str = "network or file server";
 
 /// A share that is reached without a mount.
@@ -19,20 +19,20 @@ const NETWORK_OR_SERVER: &str = "network or file server";
 pub struct ServedShare {
     /// Its address without a user.
     pub address: String,
-    /// What is spoken, such as SMB.
+    /// The protocol, such as SMB.
     pub protocol: &'static str,
-    /// Where the server is.
+    /// Address of the server.
     pub server: Option<SocketAddr>,
-    /// What both sides agreed on.
+    /// What client and server negotiated.
     pub facts: String,
 }
 
-/// The place that a share is: this machine, the network, the server.
+/// Probes the place of a share: this machine, the network and the server.
 pub fn probe_share(root: &Root, share: &ServedShare) -> Environment {
     let mounts = mount_table::mounts(root);
     let address = share.server.map(|server| server.ip());
     let mut levels = levels(root, &mounts, &End::Server { kind: share.protocol.to_string(), address });
-    // What stops requests at their far end cannot be told apart from here, unless the network has a limit that is known.
+    // From here, network and server cannot be told apart as the limit unless the network's limit is known.
     let is_known = levels.iter().any(|level| level.name == "network" && level.pap.is_some());
     if let Some(server) = levels.last_mut() {
         server.name = if is_known { SERVER } else { NETWORK_OR_SERVER }.to_string();

@@ -1,5 +1,5 @@
-//! Says in words what a mounted share means for requests: what direct I/O passes, how much goes in one message, what is
-//! read ahead.
+//! Describes what a mounted share means for requests: which caches direct I/O bypasses, how much one message carries,
+//! and how far is read ahead.
 
 use std::net::IpAddr;
 
@@ -8,12 +8,12 @@ use halfpower_spec::Bytes;
 
 use crate::Root;
 
-/// The address of the server that a mount's options name.
+/// The server's address in the mount options.
 pub(crate) fn address(mount: &Mount) -> Option<IpAddr> {
     option(mount, "addr")?.parse().ok()
 }
 
-/// A sentence or more without the last full stop; `None` of a file system whose files are not somebody else's.
+/// One or more sentences without the last full stop; `None` for a file system with local files.
 pub(crate) fn note(root: &Root, mount: &Mount) -> Option<String> {
     let how = match mount.kind.as_str() {
         "cifs" | "smb3" => smb(mount),
@@ -73,7 +73,7 @@ fn nfs(root: &Root, mount: &Mount) -> String {
     )
 }
 
-/// The program of a FUSE mount, as far as its kind names it; `None` of any other kind.
+/// The program behind a FUSE mount, as far as its kind names it; `None` for any other kind.
 fn program(kind: &str) -> Option<String> {
     match kind.strip_prefix("fuse")? {
         "" => Some(String::new()),
@@ -87,8 +87,8 @@ fn plan9(mount: &Mount) -> String {
     format!("9p{transport}; direct I/O passes the page cache of this machine and not the server's{most}")
 }
 
-/// Protocol and number of the connections of an NFS mount: lines `xprt:` of the part that begins with
-/// `device SOURCE mounted on POINT with fstype`.
+/// Protocol and number of the connections of an NFS mount, from the `xprt:` lines of the part that begins with `device
+/// SOURCE mounted on POINT with fstype`.
 fn transports(stats: &str, mount: &Mount) -> Option<(String, usize)> {
     let begins = format!("device {} mounted on {} with fstype nfs", mount.source, mount.point.display());
     let mut lines = stats.lines().skip_while(|line| !line.starts_with(&begins));
@@ -99,7 +99,7 @@ fn transports(stats: &str, mount: &Mount) -> Option<(String, usize)> {
     Some(((*protocols.first()?).to_string(), protocols.len()))
 }
 
-/// What one message carries each way.
+/// How much one message carries in each direction.
 fn messages(mount: &Mount) -> String {
     match (size(mount, "rsize"), size(mount, "wsize")) {
         (Some(read), Some(write)) => {
@@ -117,7 +117,7 @@ fn size(mount: &Mount, name: &str) -> Option<Bytes> {
     option(mount, name)?.parse().ok().filter(|bytes| *bytes > 0 && *bytes < u64::from(u32::MAX)).map(Bytes)
 }
 
-/// The value of `name=value`; of several the last.
+/// The value of `name=value`; the last if there are several.
 fn option<'a>(mount: &'a Mount, name: &str) -> Option<&'a str> {
     mount.options.split(',').filter_map(|option| option.strip_prefix(name)?.strip_prefix('=')).next_back()
 }

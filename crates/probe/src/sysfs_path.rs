@@ -1,4 +1,4 @@
-//! Reads the folders of a disk's path in sysfs, which name every link on the way to it.
+//! Reads the folders of a disk's sysfs path, which name every link on the way to it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,18 +10,18 @@ use crate::block::Disk;
 /// One link on the way to a disk.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Link {
-    /// Its kind, which is its level's name.
+    /// Its kind, which is also the name of its level.
     pub kind: &'static str,
-    /// What makes it this one and no other: its folder in sysfs, or a word.
+    /// Identifies the link: its sysfs folder, or a word.
     pub key: PathBuf,
-    /// What it carries, where it is known.
+    /// Its rate, if known.
     pub rate: Option<Rate>,
-    /// How that is known, or why it is not.
+    /// Where the rate comes from, or why it is unknown.
     pub source: String,
 }
 
-/// The folders in sysfs by which a disk is reached: its own, or those of its controllers where an NVMe
-/// subsystem of several stands before them.
+/// The sysfs folders through which a disk is reached: its own, or those of its controllers if it belongs to an NVMe
+/// subsystem with several.
 pub(crate) fn ways(root: &Root, disk: &Disk) -> Vec<PathBuf> {
     let Some(subsystem) = disk.sys.parent().filter(|folder| folder.parent().is_some_and(ends_in_subsystem)) else {
         return vec![disk.sys.clone()];
@@ -31,7 +31,7 @@ pub(crate) fn ways(root: &Root, disk: &Disk) -> Vec<PathBuf> {
         .into_iter()
         .filter(|name| numbered(name, "nvme") && name["nvme".len()..].bytes().all(|byte| byte.is_ascii_digit()));
     let resolved = controllers.filter_map(|name| root.resolve(subsystem.join(name)));
-    // A namespace under its controller has the controller as its parent; keep that so for the shared one.
+    // A namespace under its controller has the controller as parent; build the same shape for a shared namespace.
     let ways: Vec<PathBuf> = resolved.map(|controller| controller.join(&disk.name)).collect();
     if ways.is_empty() { vec![disk.sys.clone()] } else { ways }
 }
@@ -47,7 +47,7 @@ pub(crate) fn folders(way: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The last folder on the way whose name is `prefix` and a number.
+/// The last folder on the way with the name `prefix` followed by a number.
 pub(crate) fn last_numbered(way: &Path, prefix: &str) -> Option<PathBuf> {
     folders(way).into_iter().rev().find(|folder| numbered(name(folder), prefix))
 }
@@ -56,13 +56,13 @@ pub(crate) fn name(folder: &Path) -> &str {
     folder.file_name().and_then(|name| name.to_str()).unwrap_or("")
 }
 
-/// The first number of a text such as `16.0 GT/s PCIe`, where a link can have it for a speed.
+/// The first number of a text such as `16.0 GT/s PCIe`, if it is plausible as a speed.
 pub(crate) fn leading(text: &str) -> Option<f64> {
     let number: f64 = text.split_whitespace().next()?.parse().ok()?;
     (number > 0.0 && number < 1e6).then_some(number)
 }
 
-/// Whether `name` is `prefix` and then a digit, so that `ata1` is meant and `ata_port` is not.
+/// Whether `name` is `prefix` followed by a digit: `ata1` matches, `ata_port` does not.
 pub(crate) fn numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }

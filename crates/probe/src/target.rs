@@ -8,7 +8,7 @@ use halfpower_spec::Bytes;
 
 use halfpower_os::DeviceNumber;
 
-/// A target cannot be looked at.
+/// A target cannot be examined.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// Neither the path nor any folder above it can be reached.
@@ -26,21 +26,21 @@ pub enum ProbeError {
 pub struct TargetIdentity {
     /// The path, absolute and without symbolic links.
     pub path: PathBuf,
-    /// The device that holds it, or that it is.
+    /// The device that holds the path, or is the path.
     pub number: DeviceNumber,
-    /// Whether the path is a block device rather than something on one.
+    /// Whether the path is a block device and not something on one.
     pub is_device: bool,
-    /// Block size of the file system that holds it; 0 where it is a device or cannot be told.
+    /// Block size of the file system that holds it; 0 for a device or if unknown.
     pub block: Bytes,
-    /// The UUID of the file system that holds it, or what stands for it; `None` of a device.
+    /// The UUID of the file system that holds it, or a substitute; `None` for a device.
     pub filesystem: Option<String>,
 }
 
 impl TargetIdentity {
-    /// Looks at `path`, or where there is nothing yet, at the nearest folder above it.
+    /// Examines `path`, or if it does not exist, the nearest folder above it.
     ///
     /// # Errors
-    /// [`ProbeError::Unreachable`] where nothing on the way to it can be reached.
+    /// [`ProbeError::Unreachable`] if neither the path nor any folder above it can be reached.
     pub fn of(path: &Path) -> Result<Self, ProbeError> {
         let unreachable = |error| ProbeError::Unreachable { path: path.to_path_buf(), error };
         let absolute = std::path::absolute(path).map_err(unreachable)?;

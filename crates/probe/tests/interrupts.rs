@@ -1,4 +1,4 @@
-//! Checks which processors take a device's interrupts, on trees of other machines.
+//! Checks which processors take a device's interrupts, on trees that imitate other machines.
 
 use std::collections::BTreeMap;
 

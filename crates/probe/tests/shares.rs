@@ -1,8 +1,8 @@
-//! Checks what is said of mounted shares, on mount tables of our own.
+//! Checks the notes on mounted shares, with invented mount tables.
 
 use crate::tree::{Tree, assert_pap, level, names};
 
-/// The one note on a share.
+/// The only note on a share.
 fn note(tree: &Tree, point: &str, number: &str) -> String {
     let notes = tree.folder(point, number).notes;
     let on_share: Vec<&String> = notes.iter().filter(|note| note.contains(" is mounted from ")).collect();

@@ -1,10 +1,10 @@
-//! Checks that a path is followed through volumes and file systems, and that limits on the way are found.
+//! Checks that probing follows a path through volumes and file systems and finds the limits on the way.
 
 use crate::tree::{Tree, assert_pap, level, names};
 use halfpower_probe::with_peak;
 use halfpower_spec::{Bytes, Direction, Rate};
 
-/// A SATA disk of 6 Gbit/s on a port of its own.
+/// A SATA disk at 6 Gbit/s on a port of its own.
 fn sata(tree: &Tree, port: u32, name: &str, number: &str) -> String {
     let ata = format!("sys/devices/pci0000:00/0000:00:17.0/ata{port}");
     tree.file(&format!("{ata}/link{port}/ata_link/link{port}/sata_spd"), "6.0 Gbps\n");
@@ -142,7 +142,7 @@ fn an_encrypted_logical_volume_is_two_volumes() {
     tree.stands_on(home, crypt);
     tree.stands_on(crypt, &disk);
     tree.mount("0:31", "/home", "btrfs", "/dev/mapper/vg-home", "rw,subvol=/home");
-    // A subvolume's own number is neither the mount's nor any device's.
+    // A subvolume's number is neither the mount's nor any device's.
     let seen = tree.folder("/home/me", "0:57");
     assert_eq!(names(&seen), ["memory", "processor", "volume dm-1", "volume dm-0", "SATA link", "device"]);
     assert!(level(&seen, "volume dm-1").source.starts_with("logical volume vg-home on dm-0"));
@@ -221,11 +221,32 @@ fn the_tightest_io_max_of_all_groups_above_holds() {
 }
 
 #[test]
+fn the_model_of_io_cost_holds_for_all_groups_but_the_root() {
+    let tree = Tree::bare_metal();
+    sata(&tree, 1, "sda", "8:0");
+    tree.mount("0:26", "/sys/fs/cgroup", "cgroup2", "cgroup2", "rw");
+    tree.file("proc/self/cgroup", "0::/job\n");
+    let top = "sys/fs/cgroup";
+    tree.file(&format!("{top}/io.cost.qos"), "8:0 enable=1 ctrl=user rpct=0.00 min=50.00 max=80.00\n8:16 enable=0\n");
+    let rates = "rbps=50000000 rseqiops=2000 rrandiops=1000 wbps=50000000 wseqiops=2000 wrandiops=9";
+    let model = format!("ctrl=user model=linear {rates}");
+    tree.file(&format!("{top}/io.cost.model"), &format!("8:0 {model}\n8:16 {model}\n"));
+    let seen = tree.device("/dev/sda", "8:0");
+    let limit = level(&seen, "cgroup limit");
+    assert_eq!((limit.pap, limit.pap_iops), (Some(Rate(40e6)), Some(1600.0)));
+    assert_eq!(limit.source, "the model of io.cost for 8:0, which holds for all control groups together");
+    tree.file(&format!("{top}/job/io.max"), "8:0 rbps=10000000 wbps=10000000 riops=max wiops=max\n");
+    assert_pap(&tree.device("/dev/sda", "8:0"), "cgroup limit", 10e6);
+    tree.file("proc/self/cgroup", "0::/\n");
+    assert!(!names(&tree.device("/dev/sda", "8:0")).contains(&"cgroup limit"));
+}
+
+#[test]
 fn a_group_mounted_as_a_containers_own_is_found() {
     let tree = Tree::bare_metal();
     sata(&tree, 1, "sda", "8:0");
     tree.file("proc/self/mountinfo", "31 1 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
-    // Beside the mount, where a path of `..` would lead if it were followed.
+    // Lies where a path of `..` would lead beside the mount.
     tree.file("sys/fs/other/io.max", "8:0 rbps=1 wbps=1\n");
     for own in ["0::/docker/abc\n", "0::/\n", "0::/../other\n"] {
         tree.file("proc/self/cgroup", own);
@@ -279,7 +300,7 @@ fn the_data_sheets_figure_goes_on_the_medium() {
     with_peak(&mut [], Rate(1.0));
 }
 
-/// A channel of parallel ATA with places for two disks, of which `name` is one.
+/// A channel of parallel ATA with places for two disks, one of them `name`.
 fn ide(tree: &Tree, driver: &str, place: u32, name: &str, mode: &str) -> String {
     let function = "sys/devices/pci0000:00/0000:00:1f.1";
     if !tree.root_has(&format!("{function}/driver")) {
@@ -306,8 +327,8 @@ fn an_ide_disk_is_no_sata_disk_and_carries_what_its_mode_does() {
         let seen = tree.device("/dev/sda", &format!("8:{}", 16 * place));
         assert_eq!(names(&seen), ["memory", "processor", "IDE channel", "device"]);
         assert_pap(&seen, "IDE channel", mbps * 1e6);
-        let told = mode.trim_start_matches("XFER_").replace('_', " ");
-        assert_eq!(level(&seen, "IDE channel").source, format!("IDE (parallel ATA) at ata1 in the mode {told}"));
+        let reported = mode.trim_start_matches("XFER_").replace('_', " ");
+        assert_eq!(level(&seen, "IDE channel").source, format!("IDE (parallel ATA) at ata1 in the mode {reported}"));
         assert!(level(&seen, "device").source.starts_with("sda: an IDE disk (parallel ATA)"));
         assert_eq!(seen.device.and_then(|device| device.transport).as_deref(), Some("pata"));
     }
@@ -339,7 +360,7 @@ fn four(tree: &Tree, sys: &str, number: &str) {
 
 #[test]
 fn a_raid10_writes_each_byte_as_often_as_its_layout_says() {
-    // Two near, two far, three near.
+    // Two near copies, two far copies, three near copies.
     for (layout, copies) in [("258", 2.0), ("513", 2.0), ("259", 3.0)] {
         let tree = Tree::bare_metal();
         let md = "sys/devices/virtual/block/md0";
@@ -379,7 +400,7 @@ fn a_stripe_over_two_mirrors_writes_twice() {
     assert_pap(&seen, "SATA link, writes", 1200e6);
 }
 
-/// A volume of LVM over two disks, by way of parts that LVM calls so; the first are its notes.
+/// An LVM volume over two disks through parts with these names; the first holds metadata.
 fn logical(tree: &Tree, parts: [&str; 2]) -> &'static str {
     let top = "sys/devices/virtual/block/dm-9";
     let called = |sys: &str, name: &str| {

@@ -1,74 +1,74 @@
-//! Records where the time of a run's requests went below the application.
+//! Records where a run's requests spent their time below the application.
 
 use serde::{Deserialize, Serialize};
 
-/// The way of a run's requests through the kernel, by the tracepoints that they passed.
+/// The path of a run's requests through the kernel, from the tracepoints that they passed.
 ///
-/// A request of the application may become several of the block layer, side by side; its time is that of the one which
-/// was done last.
+/// A request of the application may become several parallel requests of the block layer; its time is that of the last
+/// one to finish.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Anatomy {
-    /// Requests whose whole way was seen; the means are theirs.
+    /// Requests that were traced from end to end; the means are over these.
     pub requests: u64,
-    /// Mean time in each phase, in the order of the way; their sum is the mean time from the first tracepoint to the
-    /// last.
+    /// Mean time in each phase, in the order of the path; their sum is the mean time from the first to the last
+    /// tracepoint.
     pub phases: Vec<PhaseTime>,
-    /// Requests that these became in the block layer.
+    /// Block-layer requests that these became.
     pub block_requests: u64,
-    /// Cuts of what was more than the device takes at once.
+    /// Splits of requests larger than the device accepts at once.
     pub splits: u64,
-    /// Block requests that rode on a neighbour.
+    /// Block requests that were merged with a neighbour.
     pub merges: u64,
-    /// Times that the driver gave a block request back, being full.
+    /// Times that the driver returned a block request because it was full.
     pub requeues: u64,
-    /// Requests of which some step was not seen; they count for nothing else.
+    /// Requests with a missing tracepoint; they are in no other figure.
     pub unseen: u64,
-    /// Events that the kernel could not write down.
+    /// Events that the kernel could not record.
     pub lost_events: u64,
-    /// Events at the beginning of the run that later ones wrote over: the means are over the rest of the run.
+    /// Events at the start of the run that later ones overwrote; the means are over the rest of the run.
     pub overwritten_events: u64,
-    /// Why nothing is known, where the trace could not be read.
+    /// Why there are no figures, if the trace could not be read.
     pub trouble: Option<String>,
 }
 
 /// The mean time in one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTime {
-    /// Which.
+    /// The phase.
     pub phase: Phase,
-    /// Mean over all requests, in nanoseconds; a request that skipped the phase spent nothing in it.
+    /// Mean over all requests, in nanoseconds; a request that skipped the phase counts as 0.
     pub mean_ns: f64,
-    /// Requests that passed the tracepoints at its ends.
+    /// Requests that passed the tracepoints at both its ends.
     pub requests: u64,
 }
 
-/// A stretch of the way between two tracepoints.
+/// A section of the path between two tracepoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// From being taken off the ring to reaching the block layer: the file system finds the blocks, the pages are
-    /// held; where a limit of the cgroup holds requests back, it does so here.
+    /// From the ring to the block layer: the file system finds the blocks and pins the pages. A cgroup limit delays
+    /// requests here.
     Submit,
-    /// To having a request and a tag: splitting, waiting for a free one.
+    /// Until it has a block request and a tag: splitting, waiting for a free tag.
     Queue,
-    /// To leaving the thread's plug, where requests wait for neighbours to merge with.
+    /// Until it leaves the thread's plug, where requests wait for neighbours to merge with.
     Plug,
-    /// To being handed to the driver: the scheduler's queue, and waiting while the driver is full.
+    /// Until it is handed to the driver: the scheduler's queue, and waiting while the driver is full.
     Scheduler,
-    /// To the device's interrupt, or where none is seen, to the driver's report: the driver's way down, link, device.
+    /// Until the device's interrupt, or without one until the driver's report: driver, link, device.
     Device,
     /// From the interrupt to the driver's report that the request is done.
     Interrupt,
-    /// To the answer on the ring: the file system's end of the request, and waking the thread.
+    /// Until the completion on the ring: the file system ends the request and the thread is woken.
     Completion,
 }
 
 impl Phase {
-    /// Every phase, in the order of the way.
+    /// Every phase, in the order of the path.
     pub const ALL: [Self; 7] =
         [Self::Submit, Self::Queue, Self::Plug, Self::Scheduler, Self::Device, Self::Interrupt, Self::Completion];
 
-    /// The word for it.
+    /// Its spelling.
     pub fn word(self) -> &'static str {
         match self {
             Self::Submit => "submit",
@@ -88,7 +88,7 @@ impl Anatomy {
         self.phases.iter().map(|phase| phase.mean_ns).sum()
     }
 
-    /// Mean time in a phase, in nanoseconds; 0 where no request passed it.
+    /// Mean time in a phase, in nanoseconds; 0 if no request passed it.
     pub fn mean_ns(&self, phase: Phase) -> f64 {
         self.phases.iter().find(|time| time.phase == phase).map_or(0.0, |time| time.mean_ns)
     }

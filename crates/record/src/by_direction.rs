@@ -1,13 +1,13 @@
-//! Records reads and writes of a mixed workload apart from each other.
+//! Records reads and writes of a mixed workload separately.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Latency;
 
-/// Reads and writes of a mixed workload, apart.
+/// Reads and writes of a mixed workload, separately.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ByDirection {
-    /// Of the record's bytes, those that were read.
+    /// Bytes read, out of the record's bytes.
     pub read_bytes: u64,
     /// Latencies of the reads that succeeded.
     pub read_latency: Latency,

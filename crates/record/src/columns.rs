@@ -8,7 +8,7 @@ use halfpower_spec::Direction;
 
 use crate::{CpuTimes, FarEnd, Record, Side, Unknown, total};
 
-/// Names that columns had in layout 1, each with its name since.
+/// Column names of layout 1, each with its present name.
 const NAMES_OF_LAYOUT_1: &[(&str, &str)] = &[
     ("min_ns", "latency_ns_min"),
     ("p50_ns", "latency_ns_p50"),
@@ -20,14 +20,14 @@ const NAMES_OF_LAYOUT_1: &[(&str, &str)] = &[
     ("paid_ios", "submitted"),
 ];
 
-/// A figure of a record that has a column of its own.
+/// A figure of a record that has its own column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// Its name, unit last.
+    /// Its name; the unit comes last.
     pub name: &'static str,
     /// Its type in the study file: TEXT, INTEGER or REAL.
     pub kind: &'static str,
-    /// The figure of a record; a value that is not known, or has no meaning for the run, is null.
+    /// The value in a record; null if unknown or meaningless for the run.
     pub(crate) value: fn(&Record) -> Value,
 }
 
@@ -138,7 +138,7 @@ pub const COLUMNS: &[Column] = &[
     real("client_ns_per_io", |r| r.client_ns_per_io.map_or(Value::Null, Value::Real)),
 ];
 
-/// The column that a study file of any layout calls `name`; `None` where this release does not know it.
+/// The column that a study file of any layout calls `name`; `None` if this release does not know it.
 pub(crate) fn column_named(name: &str) -> Option<&'static Column> {
     let renamed = NAMES_OF_LAYOUT_1.iter().find(|(earlier, _)| *earlier == name);
     let name = renamed.map_or(name, |(_, now)| now);
@@ -166,12 +166,12 @@ fn whole(value: u64) -> Value {
     Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-/// A figure that another tool may not tell.
+/// A figure that another tool may not report.
 fn known(record: &Record, what: Unknown, figure: impl FnOnce() -> Value) -> Value {
     if record.knows(what) { figure() } else { Value::Null }
 }
 
-/// A figure that no other tool tells.
+/// A figure that no other tool reports.
 fn of_ours(record: &Record, figure: impl FnOnce() -> Value) -> Value {
     if record.origin.is_none() { figure() } else { Value::Null }
 }
@@ -180,7 +180,7 @@ fn charged(record: &Record, figure: fn(&Record) -> u64) -> Value {
     known(record, Unknown::ChargedTime, || whole(figure(record)))
 }
 
-/// Whether any account of the processors is there.
+/// Whether the record has any account of the processors.
 fn tells_of_processors(record: &Record) -> bool {
     record.knows(Unknown::ChargedTime) || !record.cpu.machine.is_empty()
 }
@@ -192,7 +192,7 @@ fn machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
     }
 }
 
-/// A figure of the far end; null where it did not tell.
+/// A figure of the far end; null if the far end did not report.
 fn far_end(record: &Record, figure: fn(&FarEnd) -> Value) -> Value {
     record.far_end.as_ref().map_or(Value::Null, |end| figure(end))
 }
@@ -205,7 +205,7 @@ fn far_sum(record: &Record, parts: fn(&FarEnd) -> Vec<u64>) -> Value {
     record.far_end.as_ref().map_or(Value::Null, |end| whole(total(parts(end))))
 }
 
-/// A figure of one direction; null where the workload does not go that way.
+/// A figure of one direction; null if the workload lacks that direction.
 fn side(record: &Record, direction: Direction, figure: fn(&Side<'_>) -> Value) -> Value {
     let side = record.side(direction).filter(|_| record.knows(Unknown::Mix));
     side.map_or(Value::Null, |side| figure(&side))
@@ -217,7 +217,7 @@ fn latency_of(record: &Record, direction: Direction, quantile: f64) -> Value {
     latency.map_or(Value::Null, |latency| whole(latency.quantile_ns(quantile)))
 }
 
-/// Such as `EIO=3 ENOSPC=1`, empty where nothing failed.
+/// Such as `EIO=3 ENOSPC=1`; empty if nothing failed.
 fn errors_by_kind(record: &Record) -> String {
     let kinds: Vec<String> = record.errors.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
     kinds.join(" ")

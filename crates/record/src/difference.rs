@@ -1,7 +1,4 @@
-//! Names the parts in which two questions differ, in the words of the flags.
-//!
-//! The question that a study file holds and the one that is asked enter; a phrase for each part that differs
-//! leaves, in the words of the flags.
+//! Lists the parts in which a study file's question differs from the one asked now, in the words of the flags.
 
 use halfpower_spec::Question;
 
@@ -16,7 +13,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
     (!phrases.is_empty()).then(|| phrases.join(", "))
 }
 
-/// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
+/// Every part with its name. The question is destructured, so that a new part cannot be forgotten.
 fn parts(question: &Question) -> [(&'static str, String); 21] {
     let Question {
         target,

@@ -1,25 +1,25 @@
-//! Keeps what is left of a window that was measured again.
+//! Records the faults of windows that were discarded and measured again.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a window does not stand for its run.
+/// Why a window was discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiscardReason {
-    /// Its rate was not steady, and the run was measured again in a longer one.
+    /// Its rate was not steady; the run was measured again in a longer window.
     NotSteady,
-    /// The processes that made it did not measure at the same time for long enough.
+    /// The processes did not measure at the same time for long enough.
     NotTogether,
-    /// The kernel gave requests back in it (EAGAIN), and the run was measured again with workers that may wait.
+    /// The kernel returned requests (EAGAIN); the run was measured again with workers that may wait.
     GivenBack,
 }
 
-/// A window that was measured again: its rates are gone, its faults are not.
+/// A window that was measured again: its rates are dropped, its faults are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscardedWindow {
-    /// Why it was.
+    /// Why it was discarded.
     pub reason: DiscardReason,
     /// Its length.
     pub elapsed_ns: u64,

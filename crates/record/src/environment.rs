@@ -8,57 +8,57 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FarEndMachine, HostPlace, ImportedFile, Machine, PlaceIdentity};
 
-/// Everything about the place that a reader needs to believe the numbers. What is not known is `None`.
+/// Everything about the place that a reader needs to judge the numbers. Unknown values are `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The computer.
     pub machine: Machine,
-    /// The machine at the far end of the path, where a witness there tells of it.
+    /// The machine at the far end of the path, if a witness there reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<FarEndMachine>,
-    /// The processes that measure together, in the order of their ranks; none where there is one.
+    /// The processes that measure together, in the order of their ranks; empty for a single process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostPlace>,
-    /// The file system under the target, where there is one.
+    /// The file system under the target, if there is one.
     pub filesystem: Option<FileSystem>,
-    /// The block device under the target, where there is one.
+    /// The block device under the target, if there is one.
     pub device: Option<Device>,
     /// The path from the application to the medium, in that order.
     pub levels: Vec<Level>,
-    /// What could not be had or is other than asked, a sentence each (io_uring forbidden, a smaller file).
+    /// What was unavailable or differs from what was asked, a sentence each (io_uring forbidden, a smaller file).
     pub notes: Vec<String>,
-    /// What the place offers to experiments.
+    /// What experiments can use here.
     #[serde(default, alias = "surroundings")]
     pub capabilities: Capabilities,
-    /// What the place is known by, so that a study is resumed where it began.
+    /// What identifies the place, so that a study is resumed where it began.
     #[serde(default, skip_serializing_if = "PlaceIdentity::is_unknown")]
     pub place: PlaceIdentity,
-    /// Experiments that were asked for and cannot be run here.
+    /// Experiments that were asked for but cannot be run here.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
-    /// Files of other tools that the results come from; none where halfpower measured them.
+    /// Files of other tools that the results come from; empty if halfpower measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imported: Vec<ImportedFile>,
 }
 
-/// What a place offers to experiments: what their plans depend on beside the question.
+/// What experiments can use at a place: their plans depend on this and on the question.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Capabilities {
     /// What the target is.
     pub kind: TargetKind,
     /// Bytes that offsets are drawn from.
     pub span: Bytes,
-    /// Bytes of the target over which these lie in pieces; `None` where they are one part.
+    /// Bytes of the target over which the span is spread in pieces; `None` if the span is contiguous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Bytes>,
-    /// Members of the target; 1 is a single path, 0 is not known.
+    /// Members of the target; 1 is a single path, 0 means unknown.
     pub members: u32,
-    /// Bytes that a stripe of the members lays on one before it goes on to the next; `None` of a single path.
+    /// Bytes that a stripe puts on one member before the next; `None` for a single path.
     #[serde(default)]
     pub chunk: Option<Bytes>,
-    /// What direct requests must be multiples of; `None` where there is no direct I/O.
+    /// Unit that direct requests must be multiples of; `None` without direct I/O.
     pub direct_unit: Option<Bytes>,
-    /// What cannot be done here, by the word that plans ask with, and why, in a sentence without its full stop.
+    /// Abilities missing here, by the word that plans use, each with the reason, a sentence without full stop.
     #[serde(alias = "cannot")]
     pub unavailable: BTreeMap<String, String>,
 }
@@ -67,25 +67,25 @@ pub struct Capabilities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
-    /// A folder, in which halfpower makes files of its own.
+    /// A folder in which halfpower creates its own files.
     Folder,
-    /// A file that was there.
+    /// An existing file.
     File,
     /// A block device.
     Device,
-    /// A folder on a file server, in which halfpower makes files of its own.
+    /// A folder on a file server, in which halfpower creates its own files.
     Share,
     /// A simulated system.
     Simulated,
-    /// Another tool's, whose results were imported.
+    /// The target of another tool whose results were imported.
     Imported,
-    /// Nothing, `null:`; or a study of an earlier release, which did not say.
+    /// Nothing (`null:`), or the target of an early release, which did not record it.
     #[default]
     Nothing,
 }
 
 impl TargetKind {
-    /// Whether somebody's hardware answers, where others and limits may be in the way: not a model, and not nothing.
+    /// Whether real hardware answers, so that other load and limits can interfere: neither a model nor `null:`.
     pub fn is_hardware(self) -> bool {
         matches!(self, Self::Folder | Self::File | Self::Device | Self::Share)
     }
@@ -94,20 +94,20 @@ impl TargetKind {
 /// An experiment, or a setting of one, that could not be run, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// Which.
+    /// The experiment.
     pub experiment: Experiment,
-    /// The setting; `None` where it is the experiment, or a part of it that is known before.
+    /// The setting; `None` if the whole experiment is left out, or a part known before planning.
     #[serde(default)]
     pub workload: Option<Workload>,
-    /// Why, in a sentence without its full stop.
+    /// The reason, a sentence without full stop.
     pub why: String,
 }
 
 impl Capabilities {
-    /// Whether `ability` is to be had here.
+    /// Checks that `ability` is available here.
     ///
     /// # Errors
-    /// Why not, in a sentence without its full stop.
+    /// The reason why not, a sentence without full stop.
     pub fn can(&self, ability: &str) -> Result<(), String> {
         self.unavailable.get(ability).map_or(Ok(()), |why| Err(why.clone()))
     }
@@ -127,13 +127,13 @@ pub struct FileSystem {
 /// A block device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
-    /// Its kernel name, such as nvme0n1 (the whole device, also where the target is a partition of it).
+    /// Its kernel name, such as nvme0n1 (the whole device, even if the target is a partition).
     pub name: String,
-    /// Its model, where it has one.
+    /// Its model, if known.
     pub model: Option<String>,
     /// How it is attached: nvme, sata, virtio, loop, ...
     pub transport: Option<String>,
-    /// Whether it turns.
+    /// Whether it rotates.
     pub rotational: Option<bool>,
     /// Its capacity.
     pub size: Bytes,
@@ -154,29 +154,29 @@ pub struct Device {
 pub struct Level {
     /// Its name: memory, processor, cgroup limit, link, device, ...
     pub name: String,
-    /// Peak advertised performance, where it is known.
+    /// Peak advertised performance, if known.
     pub pap: Option<Rate>,
-    /// What gets through it at best, where its set-up and protocol are known: no more than `pap`, and the limit that
-    /// results are held against.
+    /// Highest attainable rate, if its set-up and protocol are known: at most `pap`. Results are compared with this
+    /// limit.
     #[serde(default)]
     pub attainable: Option<Rate>,
-    /// Requests a second that it admits, where such a limit is known.
+    /// Limit on requests a second, if known.
     pub pap_iops: Option<f64>,
-    /// Of members side by side: the peak of each, whose sum `pap` is. Empty for a single one.
+    /// Peak of each parallel member; `pap` is their sum. Empty for a single member.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub member_paps: Vec<Rate>,
     /// The same in requests a second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub member_pap_iops: Vec<f64>,
-    /// The only direction that it holds for, where reads and writes have limits of their own; `None` is both.
+    /// The direction it applies to, if reads and writes have separate limits; `None` is both.
     #[serde(default)]
     pub direction: Option<Direction>,
-    /// Where the figure comes from, or why there is none.
+    /// Source of the figure, or the reason why there is none.
     pub source: String,
 }
 
 impl Level {
-    /// Its name, with its direction where it holds for one alone.
+    /// Its name, with its direction if it applies to one only.
     pub fn full_name(&self) -> String {
         match self.direction {
             Some(direction) if !self.name.contains(direction.word()) => format!("{} ({direction})", self.name),

@@ -1,23 +1,23 @@
-//! Defines the errors of the files that keep records, one sentence each.
+//! Defines the errors of study files and traces, one sentence each.
 
 use std::path::{Path, PathBuf};
 
 /// Why a study file or a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// There is something of that name already, and a new study file was asked for.
+    /// A new study file was asked for, but the name exists.
     #[error("{path} already exists; name another file with --output, or remove it")]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The file is something else, or nothing at all.
+    /// The file is not a study file.
     #[error("{path} is not a study file; name another file")]
     NotAStudyFile {
         /// The file.
         path: PathBuf,
     },
-    /// The file has a layout from the future.
+    /// The file has a newer layout than this program knows.
     #[error(
         "{path} was written by a newer halfpower (layout {found}; this one reads up to {known}); \
          use that halfpower, or name another file"
@@ -51,13 +51,13 @@ pub enum RecordError {
         /// Which parts differ, such as `the kernel is 6.1 there and 6.2 here`.
         differences: String,
     },
-    /// Another study writes to it, or a reader keeps it.
+    /// Another study writes to the file, or a reader holds it.
     #[error("{path} is in use by another study; wait until it ends, or name another file")]
     Locked {
         /// The file.
         path: PathBuf,
     },
-    /// The file is ours, but not whole.
+    /// The file is a study file, but damaged.
     #[error(
         "{path} is damaged: {detail}; restore a copy of it, \
          or name another file with --output to measure again"
@@ -73,7 +73,7 @@ pub enum RecordError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         reason: String,
     },
     /// The file cannot be made or written to.
@@ -83,16 +83,16 @@ pub enum RecordError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         reason: String,
     },
-    /// The file is no longer what its name leads to.
+    /// The file was removed or replaced while open.
     #[error("{path} was removed or replaced while it was written: nothing more is kept; measure again, or put it back")]
     Removed {
         /// The file.
         path: PathBuf,
     },
-    /// The same repetition of the same run is there already.
+    /// The file already has this repetition of this run.
     #[error("{path} already holds this run ({run}), so the new record was not stored; use another --repeat")]
     AlreadyRecorded {
         /// The file.
@@ -100,7 +100,7 @@ pub enum RecordError {
         /// The run, as flags.
         run: String,
     },
-    /// A record with a figure that is no number cannot be kept.
+    /// The record has a figure that is not a finite number.
     #[error("{figure} of the run ({run}) is not a finite number, so its record was not stored; measure it again")]
     NotANumber {
         /// The run, as flags.
@@ -115,22 +115,22 @@ pub enum RecordError {
         line: usize,
         /// The field by its name in the trace.
         field: &'static str,
-        /// What is wrong and what would do.
+        /// What is wrong, and what would be accepted.
         message: String,
     },
-    /// The stream that records go to, or that a trace comes from, broke off.
+    /// Writing records or reading a trace failed on a stream.
     #[error("the records could not be written: {error}; check the file or the program that reads them")]
     Stream {
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
 }
 
-/// SQLite's answer where the file that it has open has lost its name (<https://sqlite.org/rescode.html>).
+/// SQLite's error if its open file was moved or removed (<https://sqlite.org/rescode.html>).
 const SQLITE_READONLY_DBMOVED: i32 = 1032;
 
 impl RecordError {
-    /// What SQLite says about the file at `path`, as the sentence that it amounts to.
+    /// Translates SQLite's error about the file at `path`.
     pub(crate) fn of_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode as Code;
         let path = path.to_path_buf();
@@ -148,7 +148,7 @@ impl RecordError {
         }
     }
 
-    /// The same trouble, met while writing.
+    /// The same error, for writing instead of reading.
     pub(crate) fn of_writing(self) -> Self {
         match self {
             Self::Unreadable { path, reason } => Self::Unwritable { path, reason },
@@ -165,7 +165,7 @@ impl From<std::io::Error> for RecordError {
 
 impl From<csv::Error> for RecordError {
     fn from(error: csv::Error) -> Self {
-        // The error of the stream itself keeps its kind: a reader that has gone is none to speak of.
+        // Keep the stream's own error kind: callers ignore a closed pipe.
         match error.into_kind() {
             csv::ErrorKind::Io(error) => Self::Stream { error },
             other => Self::Stream { error: std::io::Error::other(format!("{other:?}")) },

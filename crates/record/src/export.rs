@@ -1,9 +1,9 @@
-//! Exports records as CSV, a row a record, and as JSON with everything.
+//! Exports records as CSV, one row per record, and as JSON with all details.
 //!
-//! Records enter, text leaves to any `Write`. The CSV has a heading line and the [`COLUMNS`] of the study file
-//! under the same names, then the target, the host and, of imported records, file and result; what is not known is empty. The JSON is an array of objects: `generator` (by which the
-//! file is known for ours), the same columns, then `record` (the whole of it, histogram and series too, as the study
-//! file keeps it) and `environment`.
+//! The CSV has a heading line and the [`COLUMNS`] of the study file under the same names, then the target, the host
+//! and, for imported records, file and result; unknown values are empty. The JSON is an array of objects: `generator`
+//! (which marks the file as halfpower's), the same columns, then `record` (complete with histogram and series, as in
+//! the study file) and `environment`.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::{COLUMNS, Environment, Record, RecordError};
 
-/// Names of the columns that stand behind those of the study file: where a record comes from.
+/// Names of the columns after those of the study file: the source of a record.
 const FROM: [&str; 3] = ["target", "host", "origin"];
 
 /// Writes a heading line and a row for each record of `target`, with the host that its environment names.

@@ -1,4 +1,4 @@
-//! Records what the far end of the path spent: the machine that serves the target, as a witness there tells.
+//! Records the resources that the far end used, the machine that serves the target, as its witness reports.
 
 use halfpower_spec::Way;
 use schemars::JsonSchema;
@@ -6,42 +6,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CpuTimes, Machine, Noise, Soaker, total};
 
-/// The far end's account of one run, from right before the first submission to right after the last reaping, on its
+/// The far end's account of one run, from right before the first submission to right after the last completion, on its
 /// own clock.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FarEnd {
-    /// What its machine spent.
+    /// Resources that its machine used.
     #[serde(flatten)]
     pub bill: FarBill,
-    /// Its Unix clock less ours, in nanoseconds.
+    /// Its Unix clock minus ours, in nanoseconds.
     pub clock_offset_ns: i64,
-    /// The offset is known to this, plus or minus: half of the shortest round trip.
+    /// Uncertainty of the offset (±), in nanoseconds: half of the shortest round trip.
     pub clock_offset_reach_ns: u64,
 }
 
-/// What the machine at the far end spent over a window, as a witness there tells it.
+/// Resources that the machine at the far end used over a window, as its witness reports.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FarBill {
-    /// Length of this account: the run's own, and the ways of the messages that begin and end it.
+    /// Length of this account: the run's account plus the travel time of the messages that begin and end it.
     pub span_ns: u64,
-    /// What its machine spent, for each processor; whole ticks, so coarse.
+    /// Time of each processor by kind; coarse, because counted in whole ticks.
     pub machine: Vec<CpuTimes>,
-    /// What its soaker lost, in a pass of its own.
+    /// Time that its soaker lost; only in the soaker's pass.
     pub soaker: Option<Soaker>,
-    /// What processes of the names that were asked for were charged, in that order; empty where none were.
+    /// Processor time of the named processes, in the order of the names; empty if no names were given.
     pub processes: Vec<ProcessTime>,
-    /// Block devices that were at work, whole ones, in the order of their names.
+    /// Whole block devices that were active, sorted by name.
     pub disks: Vec<DiskUse>,
-    /// Network interfaces that moved anything, in the order of their names.
+    /// Network interfaces with traffic, sorted by name.
     pub interfaces: Vec<InterfaceUse>,
-    /// Who else was there.
+    /// Evidence of other load.
     pub noise: Noise,
 }
 
-/// Processor time that all processes of one name were charged.
+/// Processor time charged to all processes of one name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ProcessTime {
-    /// The name, as the kernel has it.
+    /// The name in the kernel.
     pub name: String,
     /// Processes of that name when the account ended.
     pub processes: u64,
@@ -49,7 +49,7 @@ pub struct ProcessTime {
     pub charged_ns: u64,
 }
 
-/// What a block device did.
+/// Activity of a block device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DiskUse {
     /// Its kernel name.
@@ -60,23 +60,23 @@ pub struct DiskUse {
     pub written_bytes: u64,
     /// Time with at least one request in flight, which the kernel counts in milliseconds.
     pub busy_ns: u64,
-    /// What control groups let the server's processes move on it; `None` where nothing is limited.
+    /// Limits of control groups on the server's processes; `None` without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Box<DiskLimit>>,
 }
 
-/// What control groups let processes move on a block device.
+/// Limits of control groups on a block device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DiskLimit {
-    /// Bytes a second read; `None` where that is not limited.
+    /// Limit on bytes read a second; `None` without a limit.
     pub read_bytes_per_s: Option<u64>,
-    /// Bytes a second written, likewise.
+    /// Limit on bytes written a second; `None` without a limit.
     pub write_bytes_per_s: Option<u64>,
-    /// Which file of which group says so; of the tighter one where there are both.
+    /// The group's file that sets the limit; the tighter one if there are two.
     pub group: String,
 }
 
-/// What a network interface moved, with all headers.
+/// Traffic of a network interface, with all headers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct InterfaceUse {
     /// Its name.
@@ -92,18 +92,18 @@ pub struct InterfaceUse {
 pub struct FarEndMachine {
     /// The computer.
     pub machine: Machine,
-    /// The halfpower that is the witness there.
+    /// Release of halfpower that is the witness there.
     pub program: String,
-    /// Whether it is the machine that the requests come from, so that both ends' time is in one account.
+    /// Whether it is also the machine that sends the requests, so that one account holds both ends' time.
     pub is_this_machine: bool,
-    /// Names of processes whose time it tells.
+    /// Names of processes whose time it reports.
     pub processes: Vec<String>,
-    /// Processors that it kept busy while nothing was asked of it; `None` where that is not known.
+    /// Busy processors there while no request was made; `None` if unknown.
     pub idle_cores: Option<f64>,
-    /// Processors that this end kept busy in the same second.
+    /// Busy processors at this end in the same second.
     #[serde(default)]
     pub idle_cores_here: Option<f64>,
-    /// Ways beside the wire by which the witness measures there.
+    /// Ways other than the wire by which the witness can measure there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Way>,
 }
@@ -114,12 +114,12 @@ impl FarBill {
         total(self.machine.iter().map(of))
     }
 
-    /// Time charged to the processes that were asked for; `None` where none were.
+    /// Time charged to the named processes; `None` if no names were given.
     pub fn processes_ns(&self) -> Option<u64> {
         self.processes.iter().map(|of| of.charged_ns).reduce(u64::saturating_add)
     }
 
-    /// The disk that had requests in flight for the longest, and the share of the account that it did, 0 to 1.
+    /// The disk with requests in flight for the longest, and that time as a share of the account, 0 to 1.
     pub fn busiest_disk(&self) -> Option<(&DiskUse, f64)> {
         let busiest = self.disks.iter().max_by_key(|disk| disk.busy_ns)?;
         (self.span_ns > 0).then(|| (busiest, (busiest.busy_ns as f64 / self.span_ns as f64).min(1.0)))

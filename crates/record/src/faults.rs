@@ -1,19 +1,19 @@
-//! Tells what went wrong in a run, over all its windows.
+//! Sums up the faults of a run over all its windows.
 
 use std::collections::BTreeMap;
 
 use crate::{DiscardReason, DiscardedWindow, Record, total};
 
-/// Errors that say that data were wrong, by their names in a record.
+/// Names in a record of the errors that mean wrong data.
 const WRONG_DATA: [&str; 4] = ["corrupt", "torn", "lost", "misdirected"];
 
-/// Whether the error of this name says that data were wrong.
+/// Whether the error of this name means wrong data.
 pub fn is_wrong_data(error: &str) -> bool {
     WRONG_DATA.contains(&error)
 }
 
 impl Record {
-    /// What is kept of this window where it is measured again.
+    /// What remains of this window if it is discarded and measured again.
     pub fn discarded_for(&self, reason: DiscardReason) -> DiscardedWindow {
         let Self { elapsed_ns, short_transfers, .. } = *self;
         DiscardedWindow { reason, elapsed_ns, errors: self.errors.clone(), short_transfers }
@@ -40,7 +40,7 @@ impl Record {
         total(self.all_errors().into_iter().filter(|(name, _)| is_wrong_data(name)).map(|(_, count)| count))
     }
 
-    /// Whether not a single request succeeded and some failed.
+    /// Whether some requests failed and none succeeded.
     pub fn failed_whole(&self) -> bool {
         self.ios == 0 && !self.errors.is_empty()
     }

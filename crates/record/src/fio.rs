@@ -1,10 +1,10 @@
 //! Exports records in fio's json+ form, so that programs that read fio's results can read ours.
 //!
-//! Records enter; JSON leaves, one job a cell, either as one document with all jobs ([`write_fio`]) or as a document
-//! for each cell ([`fio_documents`]), which is what fio-plot wants: it looks at a file's first job and adds the
-//! others to it. The plain runs of a cell are one job: counts are added, and rates are over the added time. fio
-//! parts submission from completion; our latency is one span, from before submission to reaping, and stands in
-//! `lat_ns` and `clat_ns`, with `slat_ns` at nothing.
+//! Each cell becomes one job, either in one document with all jobs ([`write_fio`]) or in one document per cell
+//! ([`fio_documents`]). fio-plot needs the latter: it takes a file's first job and adds the others to it. The plain
+//! runs of a cell make one job: counts are summed, and rates are over the summed time. fio separates submission from
+//! completion; our latency is one span, from before submission to reaping, so it is in `lat_ns` and `clat_ns`, and
+//! `slat_ns` is 0.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -15,18 +15,18 @@ use serde_json::{Map, Value, json};
 use crate::fio_latency::{latency_bins, latency_object, no_latency};
 use crate::{Latency, Record, RecordError, Side, Unknown};
 
-/// One cell as a fio document of its own.
+/// A fio document with one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioDocument {
-    /// Folder that it belongs in, such as `device/4k`: cells of one folder differ in pattern, depth and threads only.
+    /// Its folder, such as `device/4k`; cells in one folder differ only in pattern, depth and threads.
     pub folder: String,
-    /// Name of its file there, such as `randread-16-1.json`, as `bench-fio` names them.
+    /// Its file name, such as `randread-16-1.json`, in the style of `bench-fio`.
     pub file: String,
     /// The document.
     pub json: Value,
 }
 
-/// All plain runs of one workload by one engine, added up.
+/// The sum of all plain runs of one workload with one engine.
 struct FioJob {
     workload: Workload,
     engine: EngineName,
@@ -47,15 +47,15 @@ struct FioJob {
     system_ns: u64,
     /// Bytes a second in each step of each run.
     samples: Vec<f64>,
-    /// Percentiles that are listed; fio's own list where it is empty.
+    /// Percentiles to list; fio's own list if empty.
     percentiles: Vec<f64>,
-    /// What another tool does not tell of any of the runs.
+    /// Values missing from any of the runs, if another tool measured them.
     unknown: BTreeSet<Unknown>,
-    /// Whether latency is known at those percentiles alone.
+    /// Whether latency is known only at those percentiles.
     only_percentiles: bool,
 }
 
-/// What a cell moved one way.
+/// One direction of a cell.
 #[derive(Default)]
 struct FioSide {
     ios: u64,
@@ -64,7 +64,7 @@ struct FioSide {
 }
 
 impl FioSide {
-    /// Adds what a run moved this way, `side`. A mixed run of the first releases has one latency for both ways.
+    /// Adds one direction `side` of a run. Mixed runs of the first releases have one latency for both directions.
     fn add(&mut self, record: &Record, side: Option<Side<'_>>) {
         if let Some(side) = side {
             self.ios += side.ios;
@@ -133,7 +133,7 @@ impl FioJob {
     }
 }
 
-/// The cells of `records`, each from its plain runs, in the order in which they first occur.
+/// The cells of `records`, each from its plain runs, in order of first occurrence.
 fn cells<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<FioJob> {
     let mut cells: Vec<FioJob> = Vec::new();
     let mut place = std::collections::HashMap::new();
@@ -171,9 +171,9 @@ pub struct NamedRun<'a> {
     pub name: &'a str,
     /// The files, as they were named.
     pub target: String,
-    /// What the run gave.
+    /// The run's record.
     pub record: &'a Record,
-    /// Percentiles that are listed; fio's own list where it is empty.
+    /// Percentiles to list; fio's own list if empty.
     pub percentiles: Vec<f64>,
 }
 
@@ -207,7 +207,7 @@ pub fn write_fio_jobs<'a>(
 
 /// A document for each cell measured on `target`, each with its place in a tree of folders.
 ///
-/// Two cells that fio-plot could not tell apart (the same settings by another engine) get files of different names.
+/// Two cells that fio-plot cannot distinguish (same settings, different engine) get different file names.
 pub fn fio_documents<'a>(records: impl IntoIterator<Item = &'a Record>, target: &str) -> Vec<FioDocument> {
     let cells = cells(records);
     let mut documents: Vec<FioDocument> = Vec::with_capacity(cells.len());
@@ -230,7 +230,7 @@ pub fn fio_documents<'a>(records: impl IntoIterator<Item = &'a Record>, target: 
 }
 
 fn document(began_unix_ms: u64, mut jobs: Vec<Value>) -> Value {
-    // fio's groups are what runs at the same time, and runs here come one after the other.
+    // Jobs of one fio group run at the same time; our runs are sequential.
     jobs.iter_mut().enumerate().for_each(|(number, job)| job["groupid"] = json!(number));
     json!({
         "fio version": concat!("halfpower-", env!("CARGO_PKG_VERSION")),
@@ -268,7 +268,7 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "read": direction(cell, &cell.read),
         "write": direction(cell, &cell.write),
         "trim": direction(cell, &cell.trim),
-        // As fio counts it: the time of all threads.
+        // fio sums the time of all threads.
         "job_runtime": cell.elapsed_ns / 1_000_000 * u64::from(workload.threads.max(1)),
         "usr_cpu": percent(cell.user_ns),
         "sys_cpu": percent(cell.system_ns),
@@ -332,17 +332,17 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
     Value::Object(options)
 }
 
-/// How requests are handed to the kernel, in fio's names: 0 is a whole depth there too.
+/// How requests are handed to the kernel, as fio's options; 0 means the whole depth there too.
 pub fn fio_issuing(issuing: &Issuing) -> [(&'static str, String); 2] {
     let memory = match issuing.iomem {
         IoMem::Pages => "mmap",
-        // From the kernel's pool of huge pages (vm.nr_hugepages); halfpower's are the transparent ones.
+        // fio takes huge pages from the kernel's pool (vm.nr_hugepages); halfpower uses transparent ones.
         IoMem::Huge => "mmaphuge",
     };
     [("iomem", memory.to_string()), ("iodepth_batch_submit", issuing.iodepth_batch.to_string())]
 }
 
-/// The share of a cell that went one way. Its rates over time are its share of the whole's.
+/// One direction of a cell. Its rates over time are its share of the cell's rates.
 fn direction(cell: &FioJob, side: &FioSide) -> Value {
     let FioSide { ios, bytes, ref latency } = *side;
     let share = if cell.ios > 0 { ios as f64 / cell.ios as f64 } else { 0.0 };
@@ -382,7 +382,7 @@ fn direction(cell: &FioJob, side: &FioSide) -> Value {
     })
 }
 
-/// How values spread: fio's five figures of a rate over time.
+/// The spread of values: fio's five figures of a rate over time.
 #[derive(Default)]
 struct Spread {
     min: f64,
@@ -393,7 +393,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// All 0 where there is no value, or nothing moved this way at all.
+    /// All 0 if there is no value, or nothing moved in this direction.
     fn of(values: impl Iterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.collect();
         let count = values.len();

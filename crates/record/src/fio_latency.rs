@@ -1,15 +1,15 @@
 //! Writes a latency histogram in fio's form: three coarse histograms in percent, a summary, percentiles and bins.
 //!
-//! A [`Latency`] enters, JSON leaves. Values come from buckets known to one part in 128, each at its middle.
+//! Each value is the middle of its bucket, whose width is at most 1/128 of the value.
 
 use serde_json::{Map, Value, json};
 
 use crate::Latency;
 
-/// The percentiles that fio lists unless told otherwise.
+/// The percentiles that fio lists by default.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
-/// Upper ends of fio's coarse bins within a unit; each holds what is below it and not below the one before.
+/// Upper ends (exclusive) of fio's coarse bins within a unit.
 const EDGES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 
 /// fio's three coarse histograms: percent of all requests by nanoseconds, microseconds and milliseconds.
@@ -46,7 +46,7 @@ pub fn latency_bins(latency: &Latency) -> Bins {
     Bins { ns: coarse(0).into(), us: coarse(1).into(), ms: ms.into() }
 }
 
-/// Summary, percentiles (fio's own list where `percentiles` is empty) and bins of `latency`.
+/// Summary, percentiles (fio's own list if `percentiles` is empty) and bins of `latency`.
 pub fn latency_object(latency: &Latency, percentiles: &[f64]) -> Value {
     let middle = |low: u64, high: u64| low + (high - low) / 2;
     let mean = latency.mean_ns();
@@ -68,7 +68,7 @@ pub fn latency_object(latency: &Latency, percentiles: &[f64]) -> Value {
     })
 }
 
-/// The same where there was no request.
+/// The object for no requests.
 pub fn no_latency() -> Value {
     json!({ "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 })
 }

@@ -1,43 +1,43 @@
-//! Records what each host did in a run that several made together.
+//! Records each host's part in a run that several hosts made together.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Machine;
 
-/// Share of its window that a host must have measured while all others did, from which on a run counts.
+/// Least share of each host's window in which all hosts measured; below it, a run does not count.
 pub const LEAST_OVERLAP: f64 = 0.95;
 
-/// A process that takes part in a study of many hosts: what does not change from run to run.
+/// A process that takes part in a study on many hosts: the facts that do not change from run to run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HostPlace {
-    /// Its number, from 0, in the order of the launcher.
+    /// Its rank, from 0, as assigned by the launcher.
     pub rank: u32,
-    /// Its computer; several processes of one computer have the same.
+    /// Its machine; several processes may share one.
     pub machine: Machine,
-    /// The device that it measures, by its kernel name; `None` where there is none to see, as of a share.
+    /// Kernel name of the device that it measures; `None` if there is none, as for a share.
     pub device: Option<String>,
-    /// The network interface on the way to the target, and its speed in bits a second; `None` where it is not known.
+    /// The network interface on the path to the target; `None` if unknown.
     pub link: Option<HostLink>,
 }
 
-/// The interface that a host's bytes go through.
+/// The network interface that a host uses.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HostLink {
     /// Its name.
     pub interface: String,
-    /// Its speed in bits a second, as the driver tells it; `None` where it does not.
+    /// Its speed in bits a second, from the driver; `None` if unknown.
     pub bits_per_second: Option<u64>,
 }
 
-/// What one process did in one run.
+/// One process's part in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HostShare {
-    /// Whose it is: [`HostPlace::rank`].
+    /// The process: [`HostPlace::rank`].
     pub rank: u32,
-    /// When its window opened, after that of the first process that takes part, on one clock; negative where before it.
+    /// When its window opened, relative to the first participating process, on a common clock; negative if earlier.
     pub opened_ns: i64,
-    /// That is known to this, plus or minus: half of the shortest round trip that compared the clocks.
+    /// Uncertainty of `opened_ns` (±): half of the shortest round trip that compared the clocks.
     pub opened_reach_ns: u64,
     /// Length of its window, with its closing flush.
     pub elapsed_ns: u64,
@@ -49,17 +49,17 @@ pub struct HostShare {
     pub errors: u64,
     /// Mean of its latencies, in nanoseconds.
     pub latency_ns_mean: f64,
-    /// Median of its latencies, likewise.
+    /// Median of its latencies, in nanoseconds.
     pub latency_ns_p50: u64,
-    /// The latency that 99 of 100 of its requests did not exceed, likewise.
+    /// 99th percentile of its latencies, in nanoseconds.
     pub latency_ns_p99: u64,
-    /// Its longest latency, likewise.
+    /// Its longest latency, in nanoseconds.
     pub latency_ns_max: u64,
-    /// Processor time that it was charged.
+    /// Processor time charged to it.
     pub charged_ns: u64,
-    /// Time that its computer's processors were busy, whoever asked.
+    /// Time that its machine's processors were busy, for any process.
     pub busy_ns: u64,
-    /// Time that the hypervisor took from them.
+    /// Time that the hypervisor took from these processors.
     pub steal_ns: u64,
     /// Length of the account of these times.
     pub span_ns: u64,
@@ -77,7 +77,7 @@ impl HostShare {
     }
 }
 
-/// The least share of any host's window in which all of them measured, in 0 to 1; `None` without hosts.
+/// The least share (0 to 1) of any host's window in which all hosts measured; `None` without hosts.
 pub fn overlap(hosts: &[HostShare]) -> Option<f64> {
     let opened = hosts.iter().map(|host| host.window().0).max()?;
     let closed = hosts.iter().map(|host| host.window().1).min()?;

@@ -1,24 +1,24 @@
-//! Records what each submitter of a run moved.
+//! Records what each lane of a run moved.
 
 use serde::{Deserialize, Serialize};
 
-/// One submitter's share of a run.
+/// One lane's share of a run. A lane is a submitting thread.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LaneRecord {
-    /// Whose it is.
+    /// Its role.
     pub role: LaneRole,
-    /// The processor that it stayed on; `None` where it was free to move.
+    /// The processor that it was bound to; `None` if it was free to move.
     pub cpu: Option<u32>,
-    /// From its first submission to its last reaping counted, with its closing flush.
+    /// Time from its first submission to its last counted completion, with its closing flush.
     pub elapsed_ns: u64,
     /// Bytes moved by its requests that succeeded.
     pub bytes: u64,
     /// Its requests that succeeded.
     pub ios: u64,
-    /// Of these, the reads; `None` for runs of the first releases.
+    /// The reads among these; `None` for runs of the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<LaneSide>,
-    /// Of these, the writes; likewise.
+    /// The writes among these; `None` for runs of the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<LaneSide>,
 }
@@ -36,12 +36,12 @@ pub struct LaneSide {
     pub latency_ns_deviation: f64,
 }
 
-/// Whose a lane is.
+/// The role of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LaneRole {
-    /// One of the workload's threads; in virtual time all of them.
+    /// A thread of the workload; in virtual time one lane stands for all.
     Own,
-    /// A random reader beside the workload; in virtual time all of them.
+    /// An additional random reader; in virtual time one lane stands for all.
     Random,
 }

@@ -1,35 +1,35 @@
 //! Counts latencies in a mergeable log-linear (HDR) histogram with exact minimum, maximum and mean.
 //!
-//! A [`LatencyCounter`] has a slot for every bucket, so adding is a shift and an increment. A [`Latency`] keeps the
-//! filled buckets only; it is the form of records.
+//! A [`LatencyCounter`] has a slot for every bucket, so adding is a shift and an increment. A [`Latency`] keeps only
+//! the filled buckets; records use this form.
 
 use serde::{Deserialize, Serialize};
 
 use crate::total;
 
-/// Sub-buckets of each power of two: 2^7, so a value is known to better than 1 part in 128.
+/// Each power of two has 2^7 buckets, so a value is known to better than 1/128.
 const GROUPING_POWER: u32 = 7;
-/// Largest value kept apart: 2^42 ns, 73 minutes; longer ones are counted there.
+/// Largest distinguished value: 2^42 ns, 73 minutes; longer ones count as this.
 const MAX_POWER: u32 = 42;
-/// Up to here every value has a bucket of its own.
+/// Below this, every value has its own bucket.
 const LINEAR: u64 = 1 << (GROUPING_POWER + 1);
-/// Buckets in all.
+/// Total number of buckets.
 const BUCKETS: usize = ((MAX_POWER - GROUPING_POWER + 1) << GROUPING_POWER) as usize;
 
-/// Latencies in nanoseconds, at rest. Quantiles are exact to 1/128; minimum, maximum and mean are exact.
+/// Latencies in nanoseconds, as stored in records. Quantiles are exact to 1/128; minimum, maximum and mean are exact.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Latency {
     /// The filled buckets, shortest first.
     index: Vec<u32>,
-    /// How many latencies each of them holds.
+    /// Number of latencies in each of these buckets.
     count: Vec<u64>,
     sum_ns: u128,
     min_ns: u64,
     max_ns: u64,
 }
 
-/// Latencies in nanoseconds while they are being counted: the form that stands inside the measured window.
+/// Latencies in nanoseconds while they are being counted: the form for use inside the measured window.
 #[derive(Debug, Clone)]
 pub struct LatencyCounter {
     buckets: Box<[u64; BUCKETS]>,
@@ -46,8 +46,8 @@ impl Default for LatencyCounter {
 }
 
 impl LatencyCounter {
-    /// Adds `count` requests that took equally long: no allocation, no division. The sum of all stays below 2^64 ns,
-    /// which a thousand requests in flight reach after half a year.
+    /// Adds `count` requests with the same latency, without allocation or division. The sum of all latencies must stay
+    /// below 2^64 ns, which a thousand requests in flight reach after half a year.
     #[inline]
     pub fn add(&mut self, latency_ns: u64, count: u64) {
         self.buckets[index_of(latency_ns)] += count;
@@ -56,9 +56,9 @@ impl LatencyCounter {
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
-    /// What was counted so far, in the form of records.
+    /// The latencies counted so far, in the form of records.
     pub fn latency(&self) -> Latency {
-        // No bucket outside of both ends is filled, and where nothing was counted the ends are the wrong way round.
+        // Only buckets from minimum to maximum can be filled. If nothing was counted, the minimum exceeds the maximum.
         let range = if self.min_ns > self.max_ns { 0..0 } else { index_of(self.min_ns)..index_of(self.max_ns) + 1 };
         let filled = (range.start as u32..).zip(&self.buckets[range]).filter(|(_, count)| **count > 0);
         let (index, count): (Vec<u32>, Vec<u64>) = filled.unzip();
@@ -72,7 +72,7 @@ impl LatencyCounter {
     }
 }
 
-/// The bucket of a latency. Its size is the power of two that leaves 2^7 to 2^8 steps of it in the value.
+/// The bucket of a latency. Its width is the power of two that divides the value into 2^7 to 2^8 steps.
 #[inline]
 fn index_of(latency_ns: u64) -> usize {
     let power = (latency_ns | (LINEAR - 1)).ilog2() - GROUPING_POWER;
@@ -100,16 +100,16 @@ impl Latency {
         });
     }
 
-    /// Latencies of which no more is known than these percentiles (in percent, with their latencies), both ends and the
-    /// mean: at each percentile as many as it says, none between. Where that contradicts itself, what is known last
-    /// is bent.
+    /// Latencies known only by these percentiles (in percent, with their latencies), both ends and the mean. All
+    /// latencies between two percentiles get the value of the upper one. If the figures contradict each other, later
+    /// ones are adjusted.
     pub fn of_percentiles(count: u64, ends_ns: [u64; 2], mean_ns: f64, percentiles: &[(f64, u64)]) -> Self {
         let rank = |percent: f64| ((percent / 100.0 * count as f64).ceil() as u64).min(count);
         let steps = percentiles.iter().map(|(percent, value_ns)| (rank(*percent), *value_ns));
         Self::of_steps(count, ends_ns, mean_ns, steps)
     }
 
-    /// Latencies that another tool counted: each with how many there are of it, their ends and their mean.
+    /// Latencies that another tool counted: bins (latency, count), both ends and the mean.
     pub fn of_bins(bins: &[(u64, u64)], ends_ns: [u64; 2], mean_ns: f64) -> Self {
         let mut rising: Vec<(u64, u64)> = bins.to_vec();
         rising.sort_unstable();
@@ -121,7 +121,7 @@ impl Latency {
         Self::of_steps(total, ends_ns, mean_ns, steps)
     }
 
-    /// The latency `value_ns` up to each rank; the first is the shortest, the last the longest.
+    /// Latencies from steps (rank, latency): up to each rank all have that latency; the ends are exact.
     fn of_steps(count: u64, ends_ns: [u64; 2], mean_ns: f64, steps: impl Iterator<Item = (u64, u64)>) -> Self {
         if count == 0 {
             return Self::default();
@@ -159,7 +159,7 @@ impl Latency {
         }
     }
 
-    /// How many latencies it holds.
+    /// Number of latencies.
     pub fn count(&self) -> u64 {
         total(self.count.iter().copied())
     }
@@ -169,23 +169,23 @@ impl Latency {
         self.sum_ns
     }
 
-    /// The shortest, 0 when there is none.
+    /// The shortest latency; 0 if there is none.
     pub fn min_ns(&self) -> u64 {
         self.min_ns
     }
 
-    /// The longest, 0 when there is none.
+    /// The longest latency; 0 if there is none.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
-    /// The mean, 0 when there is none.
+    /// The mean; 0 if there is none.
     pub fn mean_ns(&self) -> f64 {
         let count = self.count();
         if count == 0 { 0.0 } else { self.sum_ns as f64 / count as f64 }
     }
 
-    /// The standard deviation, from the middle of each bucket; 0 when there is none.
+    /// The standard deviation, computed from the middle of each bucket; 0 if there is none.
     pub fn deviation_ns(&self) -> f64 {
         let mean = self.mean_ns();
         let squares: f64 = self
@@ -195,8 +195,8 @@ impl Latency {
         (squares / self.count().max(1) as f64).sqrt()
     }
 
-    /// The latency that a share `quantile` (0 to 1) of all stays at or below, 0 when there is none: the end of the
-    /// bucket that holds the nearest rank.
+    /// The latency that a share `quantile` (0 to 1) of all does not exceed: the end of the bucket that holds the
+    /// nearest rank; 0 if there is none.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count() as f64).ceil() as u64).max(1);
         let mut below = 0;
@@ -216,7 +216,7 @@ impl Latency {
     }
 }
 
-/// The form it is stored in, not looked into yet.
+/// The stored form, not yet checked.
 #[derive(Deserialize)]
 struct Stored {
     index: Vec<u32>,
@@ -307,7 +307,7 @@ mod tests {
         assert!((latency.mean_ns() - 124_873.7).abs() < 0.1);
         let bins = Latency::of_bins(&[(900, 2), (100, 7), (500, 1)], [100, 900], 280.0);
         assert_eq!((bins.count(), bins.quantile_ns(0.7), bins.quantile_ns(0.71)), (10, 100, 501));
-        // What contradicts itself is still a histogram that a study file takes.
+        // Contradicting figures still give a histogram that a study file accepts.
         let bent = [
             Latency::of_percentiles(3, [50, 10], 1e300, &[(99.0, 5), (50.0, 90), (10.0, 7)]),
             Latency::of_percentiles(1, [9, 9], f64::NAN, &[]),
@@ -366,7 +366,7 @@ mod tests {
         }
     }
 
-    /// What older versions stored is read as it was meant: bucket 383 of the file is 510 to 511 ns.
+    /// Bucket numbers in files of older versions keep their meaning: bucket 383 is 510 to 511 ns.
     #[test]
     fn the_stored_numbers_of_buckets_stay_what_they_are() {
         let text = r#"{"index":[255,256,383,384],"count":[1,1,1,1],"sum_ns":1535,"min_ns":255,"max_ns":513}"#;

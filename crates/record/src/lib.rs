@@ -1,7 +1,7 @@
-//! Holds records of runs, the environment that they were taken in, and the files that keep them.
+//! Defines records of runs, the environment in which they were made, and the files that keep them.
 //!
-//! A [`Record`] is one run with everything that was seen of it. Nothing here interprets: intervals, fits and
-//! advice are `analyse`'s. Files: [`StudyFile`] (SQLite), the SQLIO trace both ways, CSV and JSON.
+//! A [`Record`] is one run with everything that was observed. Nothing here interprets: intervals, fits and advice
+//! belong to `analyse`. Files: [`StudyFile`] (SQLite), the SQLIO trace both ways, CSV and JSON.
 
 mod anatomy;
 mod by_direction;

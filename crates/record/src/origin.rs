@@ -1,4 +1,4 @@
-//! Tells where a record comes from that another tool measured, and what is not known of it.
+//! Describes the origin of a record that another tool measured, and which of its values are unknown.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A tool whose results are read.
+/// A tool whose results halfpower reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tool {
@@ -28,38 +28,38 @@ impl fmt::Display for Tool {
     }
 }
 
-/// Something that a tool's results do not tell.
+/// A value that a tool's results may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unknown {
-    /// In which order the offsets came.
+    /// Order of offsets.
     Order,
-    /// How many of the requests were reads.
+    /// Number of reads among the requests.
     Mix,
-    /// How requests were issued.
+    /// Engine.
     Engine,
-    /// Settings beside the usual ones, which may have made it another load.
+    /// Settings beyond the usual ones, which may have changed the load.
     Settings,
-    /// What each request took.
+    /// Latency of requests.
     Latency,
-    /// What submitting took: latency counts from after it.
+    /// Submission time; latency counts from after submission.
     Submission,
-    /// Processor time that the tool was charged.
+    /// Processor time charged to the tool.
     ChargedTime,
-    /// How long it took in all, with its preparation.
+    /// Total time, with preparation.
     Preparation,
-    /// How large the part was that offsets were drawn from.
+    /// Bytes that offsets were drawn from.
     Span,
-    /// When it was measured.
+    /// Start time.
     Start,
-    /// For how long it was asked to be measured.
+    /// Requested run time.
     Runtime,
-    /// Which requests failed.
+    /// Failed requests.
     Errors,
 }
 
 impl Unknown {
-    /// In words, as the end of `does not tell ...`.
+    /// The phrase that follows `does not tell`.
     pub fn words(self) -> &'static str {
         match self {
             Self::Order => "the order of offsets",
@@ -78,26 +78,26 @@ impl Unknown {
     }
 }
 
-/// Where a record comes from that halfpower did not measure.
+/// The origin of a record that halfpower did not measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// The tool that measured it.
     pub tool: Tool,
-    /// The file that it was read from, as it was named.
+    /// The file that it was read from, as the user named it.
     pub file: String,
-    /// Which of the file's results it is, such as `line 3`, `job randread` or `time span 2`.
+    /// The result within the file, such as `line 3`, `job randread` or `time span 2`.
     pub result: String,
-    /// What was measured, as the tool names it; `None` where it does not.
+    /// The target as the tool names it; `None` if it names none.
     pub target: Option<String>,
-    /// What is not known of it; the record's figures of these mean nothing.
+    /// Unknown values; the record's figures for these are meaningless.
     pub unknown: BTreeSet<Unknown>,
-    /// The percentiles that latency is known at, where the tool kept no more than those: its histogram has steps there.
+    /// The percentiles at which latency is known, if the tool kept only these: the histogram has steps there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percentiles: Option<Vec<f64>>,
-    /// Whether these percentiles hold for reads and for writes, and not for both together.
+    /// Whether these percentiles are of reads and of writes separately, and not of both together.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub percentiles_of_sides: bool,
-    /// Settings of the tool that no workload here has, each as it was written.
+    /// Settings of the tool that workloads here cannot express, each as it was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
     /// The line of an SQLIO trace, as halfpower writes it.
@@ -108,15 +108,15 @@ pub struct Origin {
 /// A file of another tool that results of a study come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedFile {
-    /// Its name, as it was given.
+    /// Its name, as the user gave it.
     pub file: String,
     /// The tool that wrote it.
     pub tool: Tool,
-    /// The tool's version, where the file says it.
+    /// The tool's version, if the file has it.
     pub version: Option<String>,
-    /// When it was measured, in the tool's own words.
+    /// Date of the measurement, in the tool's format.
     pub date: Option<String>,
-    /// Results that were taken.
+    /// Number of results imported.
     pub results: usize,
 }
 

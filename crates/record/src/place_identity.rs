@@ -1,15 +1,15 @@
-//! Tells places apart: which machine, which disk and which file system a study was measured on.
+//! Identifies the place of a study: machine, disk and file system.
 //!
-//! Two identities enter, a phrase for each part that differs leaves. What one of them does not know is no difference.
+//! Comparing two identities gives a phrase for each part that differs. A part that either does not know never differs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a place is known by; what cannot be told is `None`.
+/// The identity of a place; unknown parts are `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlaceIdentity {
-    /// The machine, as a checksum of the number that its system gave it.
+    /// The machine, as a checksum of its machine id.
     pub machine: Option<String>,
     /// Kernel release.
     pub kernel: Option<String>,
@@ -17,25 +17,25 @@ pub struct PlaceIdentity {
     pub members: Vec<MemberIdentity>,
 }
 
-/// What a member of a target is known by.
+/// The identity of a member of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MemberIdentity {
     /// Its path, absolute and without links.
     pub path: String,
-    /// The devices under it: serial numbers, or where there are none, their sizes.
+    /// The devices under it: serial numbers, or sizes if there are none.
     pub device: Option<String>,
-    /// The UUID of the file system that it is in.
+    /// The UUID of its file system.
     pub filesystem: Option<String>,
 }
 
 impl PlaceIdentity {
-    /// Whether nothing is known, as of a simulated target.
+    /// Whether nothing is known, as for a simulated target.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Such as `the file system of /data is A there and B here`, joined by commas; `None` where nothing known differs.
+    /// Such as `the file system of /data is A there and B here`, joined by commas; `None` if no known part differs.
     pub fn difference(&self, here: &Self) -> Option<String> {
         let both = |what: &str, there: &Option<String>, here: &Option<String>| match (there, here) {
             (Some(there), Some(here)) if there != here => Some(format!("{what} is {there} there and {here} here")),

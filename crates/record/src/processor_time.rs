@@ -1,4 +1,4 @@
-//! Records the time of a machine's processors by kind, and what the soaker lost.
+//! Records processor time by kind, and the time that the soaker lost.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,10 +21,11 @@ pub struct CpuTimes {
     pub idle_ns: u64,
 }
 
-/// The soaker's account: idle-priority threads, one a processor, whose lost time is what the machine spent.
+/// The soaker's account. The soaker is one idle-priority thread per processor; the time it loses is the time that the
+/// machine spent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Soaker {
-    /// Processor time that the soaker did not get during the window, against the idle baseline.
+    /// Processor time that the soaker lost during the window, compared with the idle baseline.
     pub lost_ns: u64,
     /// Share of the processors that the soaker got on the idle machine.
     pub baseline_share: f64,

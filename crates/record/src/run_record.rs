@@ -1,4 +1,4 @@
-//! Defines the record of one run: everything that was seen of it.
+//! Defines the record of one run: everything that was observed.
 
 use std::collections::BTreeMap;
 
@@ -11,101 +11,102 @@ use crate::{
     Soaker, Tcp, Trims, total,
 };
 
-/// One run: what was asked, and what it gave.
+/// One run: its settings and its results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// What was asked.
+    /// The settings.
     pub run: Run,
-    /// The engine that carried it (what `auto` became).
+    /// The engine in use (the choice that `auto` made).
     pub engine: EngineName,
     /// Bytes of the target that the offsets were drawn from.
     pub span_bytes: u64,
-    /// Bytes of the target over which these lie in pieces; `None` where they are one part.
+    /// Bytes of the target over which the span is spread in pieces; `None` if the span is contiguous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread_bytes: Option<u64>,
     /// When it began, in milliseconds of Unix time; 0 in virtual time.
     pub started_unix_ms: u64,
-    /// Time the run took with its preparation, on the engine's clock: what it used of the budget.
+    /// Time of the run with its preparation, on the engine's clock: its share of the budget.
     pub spent_ns: u64,
-    /// Length of the window, from the first submission to the last reaping counted, with the closing flush.
+    /// Length of the window, from the first submission to the last counted completion, with the closing flush.
     pub elapsed_ns: u64,
-    /// The closing flush of a buffered write, a part of `elapsed_ns`; 0 where there was none.
+    /// The closing flush of buffered writes, a part of `elapsed_ns`; 0 without a flush.
     pub flush_ns: u64,
-    /// Bytes moved by requests of the workload that succeeded. Like all counts of requests, bytes and latencies that
-    /// follow, without what random readers beside the workload did: `lanes` has that.
+    /// Bytes moved by successful requests of the workload. This and all following counts of requests, bytes and
+    /// latencies exclude additional random readers, which are in `lanes`.
     pub bytes: u64,
     /// Requests that succeeded.
     pub ios: u64,
     /// Of `ios`, those that were reads.
     pub read_ios: u64,
-    /// Requests that moved fewer bytes than asked; they are in `ios`, with the bytes they moved, unless they were in
-    /// flight when the window closed or of a random reader beside the workload.
+    /// Requests that moved fewer bytes than asked. They are in `ios`, with the bytes they moved, unless they were in
+    /// flight when the window closed or belong to an additional random reader.
     pub short_transfers: u64,
-    /// Requests that failed, by the name of the error; they are not in `ios`. Those in flight when the window closed
-    /// and those of random readers beside the workload are among them.
+    /// Failed requests, by the name of the error; they are not in `ios`. This includes requests in flight when the
+    /// window closed, and those of additional random readers.
     pub errors: BTreeMap<String, u64>,
-    /// Open loop: requests that should have come before the window closed and were not completed by then. More than
-    /// the depth says that the target does not keep up with the rate.
+    /// Open loop: requests that were due before the window closed but not completed by then. If this exceeds the depth,
+    /// the target does not keep up with the rate.
     #[serde(default)]
     pub overdue_ios: u64,
-    /// Requests that the kernel gave back unserved (EAGAIN), as behind a cgroup's `io.max`, and that were sent again, those
-    /// outside of the window among them. Each is one request all the same, whose latency counts from its first submission.
+    /// Requests that the kernel returned unserved (EAGAIN), as with a cgroup's `io.max`, and that were submitted again,
+    /// including those outside the window. Each still counts as one request; its latency counts from its first
+    /// submission.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub resubmitted_ios: u64,
-    /// From before submission to reaping, of the requests that succeeded; in an open loop from when it should have
-    /// been submitted.
+    /// Latency of successful requests, from before submission to reaping; in an open loop, from the time when the
+    /// request was due.
     pub latency: Latency,
-    /// Reads and writes apart, where the workload mixes them; `None` elsewhere and for runs of the first releases.
+    /// Reads and writes separately, if the workload mixes them; `None` otherwise and for runs of the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_direction: Option<ByDirection>,
-    /// Blocks that were given back, where the workload does that; they are in `ios` and `bytes`.
+    /// Trimmed blocks, if the workload trims; they are in `ios` and `bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trims: Option<Trims>,
-    /// Mean number of requests in flight: the sum of latencies over the window.
+    /// Mean number of requests in flight: the sum of latencies divided by the window.
     pub achieved_depth: f64,
-    /// What it cost the processors.
+    /// Processor time.
     pub cpu: Cpu,
-    /// What flushes between requests took (`--fdatasync`), the closing one not among them.
+    /// Latency of flushes between requests (`--fdatasync`), without the closing flush.
     #[serde(default)]
     pub syncs: Latency,
-    /// Who submitted: the workload's lanes first, then random readers beside them.
+    /// The lanes: first the workload's, then additional random readers.
     #[serde(default)]
     pub lanes: Vec<LaneRecord>,
     /// Bytes over time.
     pub series: Series,
-    /// What the null engine takes a request on this machine: the harness's own share of each latency and cost.
+    /// Time per request of the null engine on this machine: the harness's share of each latency and cost.
     pub harness_ns_per_io: f64,
-    /// What one lane takes between two requests like these of a server in this process that answers from memory, over
-    /// loopback, with as many connections: our client's own ceiling. `None` where no client of ours took part.
+    /// Time per request of one lane against a server in this process that answers from memory over loopback, with the
+    /// same number of connections: the ceiling of halfpower's own client. `None` without such a client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_ns_per_io: Option<f64>,
-    /// Bytes of the span in the page cache when the window opened; `None` where that cannot be told.
+    /// Bytes of the span in the page cache when the window opened; `None` if unknown.
     pub cached_bytes: Option<u64>,
-    /// In how many segments of the machine's memory the buffer of a direct request lay, on the average: pages that follow each
-    /// other are one, and a device takes a request in as many. `None` where the kernel does not tell, for requests by way
-    /// of the page cache, and for runs of the first releases.
+    /// Mean number of physical memory segments of a direct request's buffer: contiguous pages are one segment, and the
+    /// device receives the request in that many. `None` if the kernel does not report it, for requests through the page
+    /// cache, and for runs of the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_segments: Option<f64>,
-    /// Who else was there.
+    /// Evidence of other load.
     #[serde(default)]
     pub noise: Noise,
-    /// What TCP did below the requests; `None` where none of our connections took part.
+    /// TCP's figures below the requests; `None` without connections of our own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<Box<Tcp>>,
-    /// What the far end spent; `None` without a witness there, and where it did not tell.
+    /// Resources that the far end used; `None` without a witness there, or if it did not report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<Box<FarEnd>>,
-    /// What each process did, where several made this run together; empty where one did. The figures above are then of
-    /// all: bytes and requests are sums, and `elapsed_ns` is such that the rate is the sum of the processes' rates.
+    /// Each process's part, if several made this run together; empty for one process. The figures above then cover all:
+    /// bytes and requests are sums, and `elapsed_ns` is such that the rate is the sum of the processes' rates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostShare>,
-    /// Where the requests' time went, in a pass of its own.
+    /// Where the requests spent their time; only in the traced pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anatomy: Option<Anatomy>,
-    /// Windows that were measured again for a reason, in their order.
+    /// Discarded windows that were measured again, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discarded: Vec<DiscardedWindow>,
-    /// Where it comes from; `None` for what halfpower measured.
+    /// The origin of an imported record; `None` if halfpower measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
 }
@@ -113,30 +114,30 @@ pub struct Record {
 /// Processor time, from before the first submission until nothing was in flight any more.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Cpu {
-    /// Length of this account: the window, and the draining of what it left in flight.
+    /// Length of this account: the window, and the draining of requests left in flight.
     pub span_ns: u64,
-    /// Requests that were paid for in it: all that were submitted, also those that no longer count, and those of random
-    /// readers beside the workload.
+    /// Requests whose cost is in this account: all that were submitted, including those that no longer count and those
+    /// of additional random readers.
     pub ios: u64,
-    /// User time charged to this process, all its threads.
+    /// User time charged to this process, over all its threads.
     pub user_ns: u64,
-    /// System time charged to this process, its kernel workers included.
+    /// System time charged to this process, including its kernel workers.
     pub system_ns: u64,
-    /// Time that the workload's threads could have run but waited for a processor that somebody else had, all together.
+    /// Total time that the workload's threads were ready to run but waited for a processor.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub waited_ns: u64,
-    /// What the machine spent, for each processor; whole ticks, so coarse.
+    /// Time of each processor by kind; coarse, because counted in whole ticks.
     pub machine: Vec<CpuTimes>,
-    /// What the soaker lost, in a pass of its own.
+    /// Time that the soaker lost; only in the soaker's pass.
     pub soaker: Option<Soaker>,
 }
 
 /// Bytes moved in each step of the window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// Length of a step, at most 100 ms.
+    /// Length of a step: at most 10 ms in windows of up to 40 s, above that 1/4,000 of the window.
     pub step_ns: u64,
-    /// Bytes completed in each step; a last step that is not whole is left out.
+    /// Bytes completed in each step; an incomplete last step is left out.
     pub bytes: Vec<u64>,
 }
 
@@ -145,27 +146,27 @@ fn is_nothing(figure: &u64) -> bool {
 }
 
 impl Cpu {
-    /// The processor that was busiest, and the share of the span that it was busy.
+    /// The busiest processor, and the share of the span in which it was busy.
     pub fn busiest(&self) -> Option<(usize, f64)> {
         let busy = self.machine.iter().map(CpuTimes::busy_ns).enumerate().max_by_key(|(_, busy_ns)| *busy_ns)?;
         (self.span_ns > 0).then(|| (busy.0, busy.1 as f64 / self.span_ns as f64))
     }
 
-    /// The soaker's account of this pass, brought to `ios` requests of the same kind; `None` without an account.
+    /// The soaker's account of this pass, scaled to `ios` requests; `None` without an account.
     pub fn soaker_for(&self, ios: u64) -> Option<Soaker> {
         let soaker = self.soaker.as_ref().filter(|_| self.ios > 0)?;
         let lost_ns = soaker.lost_ns as f64 / self.ios as f64 * ios as f64;
         Some(Soaker { lost_ns: lost_ns as u64, ..soaker.clone() })
     }
 
-    /// Time that the idle machine would have spent in the same span, from the soaker's baseline.
+    /// Time that the idle machine would have spent in the same span, by the soaker's baseline.
     pub fn idle_baseline_ns(&self) -> Option<u64> {
         let soaker = self.soaker.as_ref()?;
         let machine_ns = self.span_ns as f64 * self.machine.len() as f64;
         Some(((1.0 - soaker.baseline_share).max(0.0) * machine_ns) as u64)
     }
 
-    /// Time that the workload's threads ran or could have run: where it fills the span they were never without work.
+    /// Time that the workload's threads ran or were ready to run; if it fills the span, they always had work.
     pub fn wanted_ns(&self) -> u64 {
         total([self.user_ns, self.system_ns, self.waited_ns])
     }
@@ -175,7 +176,7 @@ impl Cpu {
         total([self.user_ns, self.system_ns])
     }
 
-    /// A time of this account over its requests, in microseconds; `None` where there was no request.
+    /// A time of this account per request, in microseconds; `None` without requests.
     pub fn us_per_io(&self, spent_ns: u64) -> Option<f64> {
         (self.ios > 0).then(|| spent_ns as f64 / 1e3 / self.ios as f64)
     }
@@ -192,8 +193,8 @@ impl Cpu {
 }
 
 impl Record {
-    /// Length of the account of charged time, in nanoseconds: of many processes of all of them, so that charged time over it
-    /// is what one of them used of a processor.
+    /// Length of the account of charged time, in nanoseconds, summed over all processes, so that charged time divided
+    /// by it is the mean use of a processor by one process.
     pub fn charged_span_ns(&self) -> u64 {
         if self.hosts.is_empty() { self.cpu.span_ns } else { total(self.hosts.iter().map(|host| host.span_ns)) }
     }
@@ -208,7 +209,7 @@ impl Record {
         if self.elapsed_ns == 0 { 0.0 } else { self.bytes as f64 * 1e3 / self.elapsed_ns as f64 }
     }
 
-    /// What our own client could reach at best, all its lanes together, in decimal MB/s; `None` where that is not known.
+    /// Ceiling of our own client over all its lanes, in decimal MB/s; `None` if unknown.
     pub fn client_mbps(&self) -> Option<f64> {
         let ns = self.client_ns_per_io.filter(|ns| *ns > 0.0)?;
         Some(f64::from(self.run.workload.threads) * self.request_bytes() * 1e3 / ns)
@@ -219,7 +220,7 @@ impl Record {
         if self.elapsed_ns == 0 { 0.0 } else { self.ios as f64 * 1e9 / self.elapsed_ns as f64 }
     }
 
-    /// Bytes that a request asked for, on the average: of several sizes as they were drawn.
+    /// Mean bytes that a request asked for; with several sizes, the mean of those drawn.
     pub fn request_bytes(&self) -> f64 {
         let workload = &self.run.workload;
         match workload.options.bssplit {
@@ -228,9 +229,8 @@ impl Record {
         }
     }
 
-    /// Bytes that the device moved and this run did not; negative where it moved fewer, as a cache lets it. Known
-    /// for direct I/O without random readers beside it alone: what the page cache reads ahead and writes behind is ours
-    /// too.
+    /// Bytes that the device moved beyond this run's; negative if it moved fewer, because of a cache. Known only for
+    /// direct I/O without additional random readers: read-ahead and writeback of the page cache would count as foreign.
     pub fn foreign_bytes(&self) -> Option<i64> {
         let workload = &self.run.workload;
         let known = workload.cache.direct() && self.error_count() == 0 && workload.options.random_readers == 0;
@@ -238,31 +238,31 @@ impl Record {
         Some(i64::try_from(device).ok()? - i64::try_from(self.submitted_bytes() as u64).ok()?)
     }
 
-    /// What the device moved meanwhile over what this run's requests asked for, of buffered ones too; `None` where its counter
-    /// is not known. Far below 1, a cache answered; what others moved is in it.
+    /// Bytes that the device moved during the run, divided by the bytes that the run's requests asked for, buffered
+    /// ones included; `None` without the device's counter. Far below 1, a cache answered. Other load is included.
     pub fn device_share(&self) -> Option<f64> {
         let asked = Some(self.submitted_bytes()).filter(|bytes| *bytes > 0.0)?;
         Some(self.noise.device_bytes? as f64 / asked)
     }
 
-    /// Bytes of all requests that were submitted: the device moved those too that the window no longer counted.
+    /// Bytes of all submitted requests: the device also moved those that the window no longer counted.
     pub fn submitted_bytes(&self) -> f64 {
         self.cpu.ios as f64 * self.request_bytes()
     }
 
-    /// The far end's soaker's account of this pass, brought to `ios` requests of the same kind; `None` without one.
+    /// The account of the far end's soaker in this pass, scaled to `ios` requests; `None` without one.
     pub fn far_soaker_for(&self, ios: u64) -> Option<Soaker> {
         let soaker = self.far_end.as_ref()?.bill.soaker.clone();
         Cpu { soaker, ios: self.cpu.ios, ..Cpu::default() }.soaker_for(ios)
     }
 
-    /// Random readers beside the workload, together: requests a second of all of them; `None` where there are none.
+    /// Requests a second of all additional random readers; `None` without any.
     pub fn beside_iops(&self) -> Option<f64> {
         let beside = self.lanes.iter().filter(|lane| lane.role == LaneRole::Random && lane.elapsed_ns > 0);
         beside.map(|lane| lane.ios as f64 * 1e9 / lane.elapsed_ns as f64).reduce(|sum, iops| sum + iops)
     }
 
-    /// Throughput into the page cache, before the closing flush, in MB/s; `None` where nothing was flushed.
+    /// Throughput into the page cache, before the closing flush, in MB/s; `None` without a flush.
     pub fn memory_mbps(&self) -> Option<f64> {
         let flushed = self.flush_ns > 0 && !self.run.workload.cache.direct();
         let window_ns = self.elapsed_ns.checked_sub(self.flush_ns).filter(|ns| *ns > 0 && flushed)?;

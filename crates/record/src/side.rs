@@ -1,4 +1,4 @@
-//! Gives one direction of a record: what was read, or what was written.
+//! Extracts one direction of a record: reads or writes.
 
 use halfpower_spec::{Direction, Rw};
 
@@ -9,7 +9,7 @@ use crate::{ByDirection, Latency, Record, Trims};
 pub struct Side<'a> {
     /// Requests that succeeded.
     pub ios: u64,
-    /// Bytes that they moved; of a mixed run of the first releases their share by number.
+    /// Bytes that they moved; for a mixed run of the first releases, estimated from the number of requests.
     pub bytes: u64,
     /// Their latencies; `None` for a mixed run of the first releases.
     pub latency: Option<&'a Latency>,
@@ -29,7 +29,7 @@ impl Side<'_> {
 }
 
 impl Record {
-    /// What went one way; `None` where the workload does not go that way. Trims go neither way.
+    /// The requests of one direction; `None` if the workload lacks it. Trims belong to neither direction.
     pub fn side(&self, direction: Direction) -> Option<Side<'_>> {
         let elapsed_ns = self.elapsed_ns;
         if let Some(trims) = &self.trims {
@@ -44,7 +44,7 @@ impl Record {
         }
     }
 
-    /// What was given back; `None` where the workload does not do that.
+    /// The trims; `None` if the workload does not trim.
     pub fn trimmed(&self) -> Option<Side<'_>> {
         let Trims { ios, bytes, latency, .. } = self.trims.as_ref()?;
         Some(Side { ios: *ios, bytes: *bytes, latency: Some(latency), elapsed_ns: self.elapsed_ns })

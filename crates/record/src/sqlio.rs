@@ -1,24 +1,23 @@
 //! Writes and reads SQLIO's trace of fourteen comma-separated fields.
 //!
-//! Records enter and lines leave, or text enters and [`TraceLine`]s leave. The fields, their order, names and
-//! units are Table 8 of Chung, Gray, Worthington, Horst (2000), "Windows 2000 Disk IO Performance". What that
-//! table leaves open is settled here:
+//! The fields, their order, names and units are Table 8 of Chung, Gray, Worthington, Horst (2000), "Windows 2000 Disk
+//! IO Performance". This file defines what the table leaves open:
 //!
-//! - one line a record and no heading, quotes or spaces after commas; a line ends in `\n`. Reading also takes a
-//!   heading line, empty lines, spaces around fields and `\r\n`;
-//! - MB is 2^20 bytes and KB 2^10, as in SQLIO, so `MB/s` = `IO/s` x `BlockSize` / 1024 up to rounding, where no
+//! - one line per record, without heading, quotes or spaces after commas; a line ends in `\n`. The reader also accepts
+//!   a heading line, empty lines, spaces around fields and `\r\n`;
+//! - MB is 2^20 bytes and KB 2^10, as in SQLIO, so `MB/s` = `IO/s` x `BlockSize` / 1024 up to rounding, unless a
 //!   transfer was short;
 //! - `MB/s`, `IO/s` and the processor times have three decimals, `Clock(s)` has six; sizes and `Time` have as many
 //!   as they need (512 bytes are 0.5 KB);
-//! - `Operation` of a mixed workload is what most of its requests were; the comment says `rw=randrw`;
-//! - `OutstandingIOs` is for each thread, and 0 where the sync engine has one request at a time;
+//! - `Operation` of a mixed workload is the direction of most requests; the comment says `rw=randrw`;
+//! - `OutstandingIOs` is per thread, and 0 for the sync engine;
 //! - `Buffering` is written Y, S, H or N; `0` and `O` are read as Y;
 //! - `Time` is in seconds, as is `Clock(s)`; `FileSize` is the span that offsets were drawn from;
-//! - `Time Stamp` is `2000-06-16 12:00:00`, in UTC; any other layout is read and kept as it is;
-//! - `User(ms)` and `Kernel(ms)` are empty where another tool's results do not tell them;
-//! - a record that was read from a trace is written as the line that it was;
-//! - `Comment` is words of the form `name=value`: rw, pattern, experiment, engine, pass, repeat, and where sizes are drawn
-//!   bssplit, with `;` between those of reads and of writes.
+//! - `Time Stamp` is `2000-06-16 12:00:00`, in UTC; any other format is read and kept unchanged;
+//! - `User(ms)` and `Kernel(ms)` are empty if another tool's results lack them;
+//! - a record that was read from a trace is written as its original line;
+//! - `Comment` has words of the form `name=value`: rw, pattern, experiment, engine, pass, repeat, and if sizes are
+//!   drawn bssplit, with `;` between the sizes of reads and of writes.
 
 use std::io::{BufRead, Write};
 
@@ -51,13 +50,13 @@ pub struct TraceLine {
     pub mib_per_s: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Which way the bytes went, most of them.
+    /// Direction of most requests.
     pub operation: Direction,
-    /// Request size in KiB; the largest, where sizes are drawn, which the comment names.
+    /// Request size in KiB; the largest if sizes are drawn (the comment lists them).
     pub block_size_kib: f64,
     /// Requests kept outstanding by each thread; 0 is synchronous.
     pub outstanding_ios: u32,
-    /// Which caches took part.
+    /// The caches in use.
     pub buffering: Cache,
     /// Number of threads.
     pub threads: u32,
@@ -67,9 +66,9 @@ pub struct TraceLine {
     pub file_size_kib: f64,
     /// Time taken, in seconds.
     pub clock_s: f64,
-    /// User mode processor time charged, in milliseconds; `None` where it is not known.
+    /// User mode processor time charged, in milliseconds; `None` if unknown.
     pub user_ms: Option<f64>,
-    /// Kernel mode processor time charged, in milliseconds; likewise.
+    /// Kernel mode processor time charged, in milliseconds; `None` if unknown.
     pub kernel_ms: Option<f64>,
     /// When the test was run.
     pub time_stamp: String,
@@ -109,7 +108,7 @@ fn is_heading(text: &str) -> bool {
 }
 
 impl TraceLine {
-    /// A record in SQLIO's words; the very line of one that was read from a trace.
+    /// Converts a record; one that was read from a trace gives its original line.
     pub fn of(record: &Record) -> Self {
         let read_from = record.origin.as_ref().and_then(|origin| origin.line.as_ref());
         if let Some(line) = read_from.and_then(|text| Self::parse(text, 1).ok()) {
@@ -137,7 +136,7 @@ impl TraceLine {
         }
     }
 
-    /// Reads line number `line` of a trace.
+    /// Parses line number `line` of a trace.
     fn parse(text: &str, line: usize) -> Result<Self, RecordError> {
         let fields: Vec<&str> = text.split(',').map(str::trim).collect();
         let wrong = |field: usize, message: String| RecordError::Trace { line, field: TRACE_FIELDS[field], message };
@@ -208,7 +207,7 @@ fn buffering(letter: &str) -> Option<Cache> {
 fn comment(record: &Record) -> String {
     let run = &record.run;
     let experiment = run.experiment.map_or("none", |experiment| experiment.word());
-    // The field of sizes has room for one, the largest, and a comment takes no comma.
+    // The size field holds only the largest size, and a comment must not contain commas.
     let sizes = run.workload.options.bssplit.map(|sizes| format!(" bssplit={}", sizes.to_string().replace(',', ";")));
     format!(
         "rw={} pattern={} experiment={experiment} engine={} pass={} repeat={}{}",
@@ -223,7 +222,7 @@ fn comment(record: &Record) -> String {
 
 /// Seconds of Unix time as `2000-06-16 12:00:00`, in UTC.
 ///
-/// With the proleptic Gregorian calendar counted from 0000-03-01, so that the leap day ends a year.
+/// Counts the proleptic Gregorian calendar from 0000-03-01, so that the leap day is the last day of a year.
 pub fn time_stamp(unix_s: u64) -> String {
     let (days, second) = (unix_s / 86_400 + 719_468, unix_s % 86_400);
     let (era, day) = (days / 146_097, days % 146_097);
@@ -235,7 +234,7 @@ pub fn time_stamp(unix_s: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// Seconds of Unix time of a time stamp as [`time_stamp`] writes it; `None` of any other layout.
+/// Unix time in seconds of a time stamp in the format of [`time_stamp`]; `None` for any other format.
 pub fn unix_s_of(text: &str) -> Option<u64> {
     let digits = |range: std::ops::Range<usize>| text.get(range)?.parse::<u64>().ok();
     let [year, month, day] = [digits(0..4)?, digits(5..7)?, digits(8..10)?];
@@ -245,7 +244,7 @@ pub fn unix_s_of(text: &str) -> Option<u64> {
     let day_of_year = (153 * month + 2) / 5 + day.checked_sub(1)?;
     let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year;
     let seconds = days.checked_sub(719_468)? * 86_400 + hour * 3600 + minute * 60 + second;
-    // What is no date of the calendar is not written again as it was.
+    // An impossible date does not read back the same.
     (time_stamp(seconds) == text).then_some(seconds)
 }
 

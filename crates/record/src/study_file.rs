@@ -12,17 +12,17 @@
 //! one_run      unique: experiment, workload, pass, repeat
 //! ```
 //!
-//! Columns that end in `_fnv1a` are checksums. Layout 1 has only that of the records, and other names for some columns;
-//! a file of layout 1 stays so when runs are appended to it.
+//! Columns that end in `_fnv1a` are checksums. Layout 1 has checksums of records only, and other names for some
+//! columns. A file of layout 1 keeps its layout when runs are appended to it.
 //!
-//! The journal is a rollback journal, not a write-ahead log. Between two records the file alone is the whole study: it
-//! can be copied at any moment, also after a kill. Syncing a record takes a few milliseconds between the measured
+//! The journal is a rollback journal, not a write-ahead log. Between two records, the file alone is the complete study:
+//! it can be copied at any moment, even after a kill. Syncing a record takes a few milliseconds between the measured
 //! windows.
 //!
-//! Whoever appends holds the file until it lets go (`halfpower_output::hold`), so one study at a time writes to it, and
-//! any number of readers see the records so far: SQLite's locks last as long as one commit or one short read. Where a
-//! file system's locks cannot be trusted with that, such as one over a network, whoever appends keeps SQLite's exclusive
-//! lock instead, and readers are refused until the study ends.
+//! A writer holds the file (`halfpower_output::hold`) until it is done, so only one study at a time writes to it. Any
+//! number of readers see the records so far: SQLite's locks last for one commit or one short read. If the file system's
+//! locks are not reliable enough, for example over a network, the writer keeps SQLite's exclusive lock instead, and
+//! readers are refused until the study ends.
 
 mod birth;
 mod entry;
@@ -41,7 +41,7 @@ use crate::columns::column_named;
 use crate::difference::difference;
 use crate::{Column, Environment, LeftOut, Record, RecordError};
 
-/// A study on disk: its question, where it was asked, and the records so far.
+/// A study on disk: its question, its environments, and the records so far.
 #[derive(Debug)]
 pub struct StudyFile {
     path: PathBuf,
@@ -49,27 +49,28 @@ pub struct StudyFile {
     layout: u32,
     question: Question,
     environments: Vec<Environment>,
-    /// Columns of the record table; the ones of this release that the file has.
+    /// Columns of the record table: those known to this release that the file has.
     columns: Vec<(String, &'static Column)>,
-    /// Where the records to come are taken; `None` in a file that was opened to be read.
+    /// Environment of the records to come; `None` in a file opened for reading.
     here: Option<Environment>,
-    /// The last record when the file was opened to be read: what a study appends meanwhile is another reading.
+    /// Number of the last record when the file was opened for reading; later records are not read.
     newest: i64,
-    /// Keeps other studies out. It is dropped after the connection: closing any descriptor of a file ends SQLite's locks.
+    /// Keeps other writers out. Must be dropped after the connection: closing any descriptor of the file releases
+    /// SQLite's locks.
     hold: Option<Hold>,
 }
 
 impl StudyFile {
-    /// Makes the file of a new study and holds it; it appears whole or not at all.
+    /// Creates and holds the file of a new study; it appears whole or not at all.
     ///
     /// # Errors
-    /// [`RecordError::Exists`] if there is anything of that name, [`RecordError::Unwritable`] if it cannot be made.
+    /// [`RecordError::Exists`] if the name exists, [`RecordError::Unwritable`] if the file cannot be created.
     pub fn create(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
         birth::create(path, question, environment, &[])?;
         Self::resume(path, question, environment)
     }
 
-    /// Makes the file of a study whose records are all there already; it appears whole or not at all.
+    /// Creates the file of a study with all its records; it appears whole or not at all.
     ///
     /// # Errors
     /// As [`Self::create`], and [`RecordError::NotANumber`].
@@ -83,7 +84,7 @@ impl StudyFile {
         birth::create(path, question, environment, records)
     }
 
-    /// Opens a study to go on with it, in the environment of today, and holds it.
+    /// Opens and holds a study to continue it in the present environment.
     ///
     /// # Errors
     /// All but [`RecordError::Exists`]; above all [`RecordError::OtherQuestion`],
@@ -102,10 +103,10 @@ impl StudyFile {
         Ok(file)
     }
 
-    /// Opens a study to append to it whatever its question is, and holds it.
+    /// Opens and holds a study to append to it, whatever its question.
     ///
     /// # Errors
-    /// As [`Self::resume`], but for the question.
+    /// As [`Self::resume`], except [`RecordError::OtherQuestion`].
     pub fn open_to_append(path: &Path) -> Result<Self, RecordError> {
         let mut file = Self::open(path)?;
         file.take_hold()?;
@@ -130,7 +131,7 @@ impl StudyFile {
         Ok(())
     }
 
-    /// Goes on with the study in `path`, or begins it where there is no such file.
+    /// Continues the study in `path`, or begins it if there is no such file.
     ///
     /// # Errors
     /// As [`Self::create`] and [`Self::resume`].
@@ -141,7 +142,7 @@ impl StudyFile {
         }
     }
 
-    /// Opens a study to read it as it is now. A study may be at work on it: what that appends later is not seen.
+    /// Opens a study to read it as it is now. Records that a running study appends later are not seen.
     ///
     /// # Errors
     /// [`RecordError::NotAStudyFile`], [`RecordError::Newer`], [`RecordError::Damaged`], [`RecordError::Locked`] or
@@ -164,10 +165,10 @@ impl StudyFile {
         })
     }
 
-    /// Takes the records to come as made in `environment`, and remembers it at once.
+    /// Sets the environment of the records to come, and stores it at once.
     ///
     /// # Errors
-    /// What the disk says; the file stays as it was.
+    /// The error of writing; the file stays unchanged.
     pub fn go_on_in(&mut self, environment: &Environment) -> Result<(), RecordError> {
         let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error).of_writing();
         if !self.environments.contains(environment) {
@@ -183,15 +184,16 @@ impl StudyFile {
     /// Commits one record.
     ///
     /// # Errors
-    /// [`RecordError::AlreadyRecorded`], [`RecordError::NotANumber`], or what the disk says; the file stays as it was.
+    /// [`RecordError::AlreadyRecorded`], [`RecordError::NotANumber`], or the error of writing; the file stays
+    /// unchanged.
     ///
     /// # Panics
-    /// In a file that was opened to be read.
+    /// If the file was opened for reading.
     pub fn append(&mut self, record: &Record) -> Result<(), RecordError> {
         self.append_all(std::slice::from_ref(record))
     }
 
-    /// Commits many records at once: all of them or none.
+    /// Commits many records at once, all or none.
     ///
     /// # Errors
     /// As [`Self::append`].
@@ -225,11 +227,11 @@ impl StudyFile {
         Ok(())
     }
 
-    /// Copies the study, as it is now, to a file of another name; it appears whole or not at all.
+    /// Copies the study, as it is now, to a new file; it appears whole or not at all.
     ///
     /// # Errors
-    /// [`RecordError::Exists`] if there is anything of that name, [`RecordError::Unwritable`] if it cannot be made, and
-    /// what reading says.
+    /// [`RecordError::Exists`] if the name exists, [`RecordError::Unwritable`] if the file cannot be created, or an
+    /// error of reading.
     pub fn copy_to_new(&mut self, path: &Path) -> Result<(), RecordError> {
         let bytes = self.connection.serialize(rusqlite::MAIN_DB);
         let bytes = bytes.map_err(|error| RecordError::of_sqlite(&self.path, &error))?;
@@ -244,15 +246,15 @@ impl StudyFile {
     /// The records so far, in the order in which they were appended.
     ///
     /// # Errors
-    /// [`RecordError::Damaged`] if any of them is not what was written.
+    /// [`RecordError::Damaged`] if a record differs from what was written.
     pub fn records(&self) -> Result<Vec<Record>, RecordError> {
         let mut records = Vec::new();
         self.each(|entry| records.push(entry.record))?;
         Ok(records)
     }
 
-    /// The records so far that say something of the hosts that were there at last: without those that all hosts made
-    /// together when there were more of them, or fewer.
+    /// The records so far that are comparable with the last set of hosts: without runs that all hosts made together
+    /// when their number was different.
     ///
     /// # Errors
     /// As [`Self::records`].
@@ -263,7 +265,7 @@ impl StudyFile {
         Ok(records)
     }
 
-    /// Hands over the records so far with their environments, one at a time, in the order of appending.
+    /// Calls `take` with each record so far and its environment, in the order of appending.
     ///
     /// # Errors
     /// As [`Self::records`].
@@ -287,12 +289,12 @@ impl StudyFile {
         &self.question
     }
 
-    /// Where the study began.
+    /// The environment in which the study began.
     pub fn environment(&self) -> &Environment {
         &self.environments[0]
     }
 
-    /// Everything that was noted, of any time that the study was at work: some is learnt while runs are made.
+    /// The notes of all environments; some are only learnt during runs.
     pub fn notes(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         for note in self.environments.iter().flat_map(|environment| &environment.notes) {
@@ -303,7 +305,7 @@ impl StudyFile {
         all
     }
 
-    /// Everything that could not be measured, of any time that the study was at work.
+    /// Everything that could not be measured, from all environments.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let mut all: Vec<LeftOut> = Vec::new();
         for left in self.environments.iter().flat_map(|environment| &environment.left_out) {
@@ -314,7 +316,7 @@ impl StudyFile {
         all
     }
 
-    /// Everywhere that the study was at work, in the order of time.
+    /// All environments of the study, in order of time.
     pub fn environments(&self) -> &[Environment] {
         &self.environments
     }
@@ -324,20 +326,20 @@ impl StudyFile {
         &self.path
     }
 
-    /// Lets a power cut take records with it, which a kill still does not: for studies in virtual time, whose records
-    /// are made again faster than a disk syncs them.
+    /// Stops syncing, so that a power cut may lose records; a kill still loses none. For studies in virtual time, which
+    /// make records faster than a disk syncs them.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// SQLite's error.
     pub fn spare_the_disk(&self) -> Result<(), RecordError> {
         let spared = self.connection.execute_batch("PRAGMA synchronous = OFF");
         spared.map_err(|error| RecordError::of_sqlite(&self.path, &error).of_writing())
     }
 
-    /// Makes the connection one that appends; `alone` keeps readers out for as long as it lives.
+    /// Prepares the connection for appending; `alone` locks readers out as long as it lives.
     fn begin_to_append(&self, alone: bool) -> rusqlite::Result<()> {
         let locking_mode = if alone { "EXCLUSIVE" } else { "NORMAL" };
-        // EXTRA also syncs the folder that a journal leaves: a power cut does not take back what was committed.
+        // EXTRA also syncs the folder after deleting a journal, so that a power cut does not undo a commit.
         self.connection.execute_batch(&format!(
             "PRAGMA query_only = OFF; PRAGMA journal_mode = PERSIST; PRAGMA journal_mode = DELETE;
              PRAGMA synchronous = EXTRA; PRAGMA locking_mode = {locking_mode}; BEGIN EXCLUSIVE; COMMIT",
@@ -346,7 +348,7 @@ impl StudyFile {
     }
 }
 
-/// JSON has no word for infinity: such a record could be written and never read again.
+/// Refuses infinite figures: JSON cannot express them, so such a record could not be read back.
 fn numbers_only(record: &Record) -> Result<(), RecordError> {
     let share = record.cpu.soaker.as_ref().map_or(0.0, |soaker| soaker.baseline_share);
     let far_share =

@@ -1,6 +1,6 @@
 //! Adds up counts that were read from a file.
 
-/// Their sum, or the greatest count that there is: what stands in a study file need not be possible.
+/// The sum, or `u64::MAX` on overflow: counts in a study file may be impossible.
 pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }

@@ -1,18 +1,18 @@
-//! Records trims apart from the writes beside them.
+//! Records trims separately from the writes of the same run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Latency;
 
-/// Blocks that a run gave back, and what it wrote beside that.
+/// Trims of a run, and the latencies of its writes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Trims {
     /// Trims that succeeded.
     pub ios: u64,
-    /// Bytes that they gave back.
+    /// Bytes trimmed.
     pub bytes: u64,
-    /// Their latencies.
+    /// Latencies of these trims.
     pub latency: Latency,
-    /// Latencies of the writes that succeeded; none where the run only trims.
+    /// Latencies of the writes that succeeded; empty if the run only trims.
     pub write_latency: Latency,
 }

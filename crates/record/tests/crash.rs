@@ -1,4 +1,4 @@
-//! Checks that a cut, flipped or killed study file gives its first records or one clear sentence.
+//! Checks that a truncated, corrupted or interrupted study file gives its first records or one clear error.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -9,10 +9,10 @@ use crate::sample::{environment, question, record, records};
 use halfpower_record::{Record, RecordError, StudyFile};
 use rusqlite::Connection;
 
-/// Set for the child process that appends until it is killed.
+/// Environment variable for the child process that appends until it is killed.
 pub const APPEND_TO: &str = "HALFPOWER_TEST_APPEND_TO";
 const COUNT: u32 = 12;
-/// Records of the study that is read while it is at work.
+/// Records of the study that is read while it runs.
 const READ_MEANWHILE: u32 = 60;
 
 fn study_bytes(count: u32) -> Vec<u8> {
@@ -24,7 +24,7 @@ fn study_bytes(count: u32) -> Vec<u8> {
     fs::read(&path).unwrap()
 }
 
-/// What a study file gives: its records, or the sentence.
+/// The records of a study file, or the error.
 pub fn opened(path: &Path) -> Result<Vec<Record>, RecordError> {
     StudyFile::open(path).and_then(|file| file.records())
 }
@@ -47,7 +47,7 @@ fn assert_prefix_or_sentence(path: &Path, whole: &[Record], case: &str) {
 
 #[test]
 fn a_file_cut_anywhere_gives_a_sentence_and_is_left_as_it_is() {
-    // Without records the last page is one that no reader looks at.
+    // Without records, no reader looks at the last page.
     for count in [0, COUNT] {
         let (bytes, whole) = (study_bytes(count), records(count));
         let folder = tempfile::tempdir().unwrap();
@@ -91,7 +91,7 @@ fn a_transaction_that_a_crash_cut_off_is_rolled_back_from_its_journal() {
         let (image, journal) = (fs::read(&live).unwrap(), fs::read(beside(&live)).unwrap());
         written_early += u32::from(image != before);
         assert_rolled_back(&image, &journal, &format!("after change {id}"));
-        // Pages reach the file only once their journal is durable, so a short journal goes with the file before.
+        // Pages reach the file only after their journal is durable, so a short journal belongs to the earlier file.
         for cut in (0..journal.len()).step_by(1021).chain([1, 7, 8, 27, 28, 511, 512, 513]) {
             assert_rolled_back(&before, &journal[..cut.min(journal.len())], &format!("change {id}, cut at {cut}"));
         }
@@ -121,7 +121,7 @@ fn large(number: u32) -> Record {
     record
 }
 
-/// Not a test of its own: what the killed child does. It says how many records are committed.
+/// Not a test: the child process that is killed. It prints how many records are committed.
 #[test]
 fn child_that_appends() {
     let Ok(path) = std::env::var(APPEND_TO) else { return };
@@ -148,7 +148,7 @@ pub fn committed(line: &str) -> Option<usize> {
     line.trim().strip_prefix("committed ").and_then(|count| count.parse().ok())
 }
 
-/// Not a test of its own: what the child does that is read meanwhile.
+/// Not a test: the child process whose file is read meanwhile.
 #[test]
 fn child_that_is_read() {
     let Ok(path) = std::env::var(APPEND_TO) else { return };
@@ -181,7 +181,7 @@ fn a_killed_study_loses_at_most_the_record_in_progress_and_goes_on() {
     for round in 0..14 {
         let (mut child, mut said) = start_child(&path, "crash::child_that_appends");
         let mut acknowledged = 0;
-        // Killed after a few commits, at whatever point of the next one it has reached.
+        // Killed after a few commits, at any point of the next one.
         for line in said.by_ref().lines().map(Result::unwrap).filter_map(|line| committed(&line)).take(1 + round % 4) {
             acknowledged = line;
         }

@@ -1,4 +1,4 @@
-//! Checks that damage to a study file is told in a sentence, never reported as a result, and never a panic.
+//! Checks that damage to a study file gives a clear error, and never a result or a panic.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn scratch() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Everything that a report is made of.
+/// Everything that a report needs.
 fn contents(path: &Path) -> Result<(Question, Vec<Environment>, Vec<Record>), RecordError> {
     let file = StudyFile::open(path)?;
     Ok((file.question().clone(), file.environments().to_vec(), file.records()?))
@@ -66,13 +66,13 @@ fn records_that_the_schema_hides_are_missed() {
     assert!(matches!(error, RecordError::Damaged { .. }), "{error}");
 }
 
-/// FNV-1a, as the file's checksums are made.
+/// FNV-1a, the file's checksum.
 fn fnv1a(text: &str) -> i64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
         as i64
 }
 
-/// Changes the text of record 1 and makes its checksum fit.
+/// Changes the text of record 1 and updates its checksum.
 fn doctor(path: &Path, change: impl Fn(&str) -> String) {
     let database = Connection::open(path).unwrap();
     let select = "SELECT record FROM record WHERE record_id = 1";

@@ -5,7 +5,7 @@ use halfpower_record::{Record, fio_documents, write_fio};
 use halfpower_spec::{EngineName, Pass, Rw};
 use serde_json::Value;
 
-/// Three plain runs of one cell, and one beside the soaker.
+/// Three plain runs of one cell, and one run with the soaker.
 fn runs() -> Vec<Record> {
     let mut plain = record(3);
     plain.run.workload.rw = Rw::Randread;

@@ -1,4 +1,4 @@
-//! Tests the crate as its users see it, in one program, which links once.
+//! Tests the crate through its public interface, as one program, so that it links once.
 
 mod crash;
 mod damage;

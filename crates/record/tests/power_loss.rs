@@ -1,8 +1,8 @@
-//! Cuts the power of a study that is being written: every image that a disk may hold then gives its records.
+//! Simulates a power cut while a study is written: every image that the disk may hold must give its records.
 //!
-//! `strace` writes down what a study does to its folder. A disk that loses power keeps what was synced, and of the rest
-//! any sectors in any order; a name that was made or removed may be there or not until its folder is synced. Images are
-//! built by these rules at every step of the study and opened as a user would open them.
+//! `strace` records what a study does to its folder. After a power cut, a disk holds everything that was synced, and
+//! any subset of the other sectors; a created or removed name may exist or not until its folder is synced. The test
+//! builds images by these rules at every step of the study and opens them as a user would.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use crate::crash::{APPEND_TO, committed, opened};
 use crate::sample::{environment, question, record, records};
 use halfpower_record::{Record, StudyFile};
 
-/// What a disk writes whole, in bytes.
+/// Bytes that a disk writes atomically.
 const SECTOR: usize = 512;
 /// Records of the study whose power is cut.
 const FEW_RECORDS: u32 = 3;
-/// The same in the laboratory.
+/// Records in the laboratory.
 const MANY_RECORDS: u32 = 30;
-/// Tells the child how many.
+/// Environment variable that holds the number of records for the child process.
 const COUNT: &str = "HALFPOWER_TEST_COUNT";
 const STUDY: &str = "study.halfpower";
 
@@ -29,7 +29,7 @@ const STUDY: &str = "study.halfpower";
 #[derive(Debug)]
 enum Step {
     Made(String),
-    /// The file without a name got one.
+    /// The unnamed file got a name.
     Published(String),
     Written {
         file: String,
@@ -47,14 +47,14 @@ fn bytes_of(text: &str) -> Vec<u8> {
     text.split("\\x").skip(1).map(|byte| u8::from_str_radix(&byte[..2], 16).expect("two digits")).collect()
 }
 
-/// The file that a descriptor such as `5</folder/name>` stands for, in the hexadecimal digits of `strace -xx`; `None` for
-/// all outside of the folder.
+/// The file of a descriptor such as `5</folder/name>`, in the hexadecimal digits of `strace -xx`; `None` if it is
+/// outside the folder.
 fn file_of(descriptor: &str, folder: &str) -> Option<String> {
     let path = String::from_utf8(bytes_of(descriptor.split_once('<')?.1.split('>').next()?)).ok()?;
     Some(path.strip_prefix(folder)?.trim_start_matches('/').to_string())
 }
 
-/// The step that a line of the trace shows, if it is one.
+/// The step in a line of the trace, if any.
 fn step(line: &str, folder: &str) -> Option<Step> {
     let (call, rest) = line.split_once(' ')?.1.trim_start().split_once('(')?;
     let (arguments, result) = rest.rsplit_once(" = ")?;
@@ -88,7 +88,7 @@ fn step(line: &str, folder: &str) -> Option<Step> {
     }
 }
 
-/// What a study does to its folder, step by step.
+/// The steps of a study in its folder.
 fn steps(count: u32) -> Option<Vec<Step>> {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
@@ -114,7 +114,7 @@ fn steps(count: u32) -> Option<Vec<Step>> {
     Some(text.lines().filter_map(|line| step(line, folder.to_str().unwrap())).collect())
 }
 
-/// Not a test of its own: what the study does that is watched.
+/// Not a test: the child process whose study is traced.
 #[test]
 fn child_that_loses_power() {
     let (Ok(path), Ok(count)) = (std::env::var(APPEND_TO), std::env::var(COUNT)) else { return };
@@ -125,7 +125,7 @@ fn child_that_loses_power() {
     }
 }
 
-/// One file: what the disk holds for certain, and what may have reached it.
+/// One file: what the disk certainly holds, and what may have reached it.
 #[derive(Debug, Default, Clone)]
 struct Inode {
     certain: Vec<u8>,
@@ -137,7 +137,7 @@ fn put(bytes: &mut Vec<u8>, at: usize, new: &[u8]) {
     bytes[at..at + new.len()].copy_from_slice(new);
 }
 
-/// A write as the sectors that a disk may keep one without another.
+/// A write, split into the sectors that a disk may keep independently.
 fn sectors(at: usize, bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
     let first = (SECTOR - at % SECTOR).min(bytes.len());
     let (head, rest) = bytes.split_at(first);
@@ -150,7 +150,7 @@ fn sectors(at: usize, bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
 #[derive(Debug, Default)]
 struct Disk {
     inodes: Vec<Inode>,
-    /// Names as the running system sees them.
+    /// Names in the running system.
     names: BTreeMap<String, usize>,
     certain_names: BTreeMap<String, usize>,
     pending_names: Vec<(String, Option<usize>)>,
@@ -176,7 +176,7 @@ impl Disk {
             Step::Made(name) => {
                 self.inodes.push(Inode::default());
                 let inode = self.inodes.len() - 1;
-                // A file without a name is known by its number until it gets one.
+                // An unnamed file is identified by its number until it gets a name.
                 match name.starts_with('#') {
                     true => drop(self.names.insert(name.clone(), inode)),
                     false => self.rename(name.clone(), Some(inode)),
@@ -203,7 +203,7 @@ impl Disk {
         }
     }
 
-    /// What a disk may hold after a cut: each sector and each name that is not certain with this chance.
+    /// A possible image after a power cut; each uncertain sector and name is kept with probability `chance`.
     fn image(&self, chance: f64, random: &mut Xoshiro256PlusPlus) -> BTreeMap<String, Vec<u8>> {
         let mut names = self.certain_names.clone();
         for (name, inode) in &self.pending_names {
@@ -226,7 +226,7 @@ impl Disk {
     }
 }
 
-/// Opens what is left as a user would, who was told of `acknowledged` records.
+/// Opens the image as a user would, and asserts that it holds at least the `acknowledged` records.
 fn assert_kept(image: &BTreeMap<String, Vec<u8>>, acknowledged: usize, whole: &[Record], case: &str) {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     image.iter().for_each(|(name, bytes)| fs::write(folder.path().join(name), bytes).unwrap());
@@ -240,7 +240,7 @@ fn assert_kept(image: &BTreeMap<String, Vec<u8>>, acknowledged: usize, whole: &[
     assert!(found == whole[..found.len()], "{case}: wrong records");
 }
 
-/// Cuts the power after each step, and gives the number of images that were opened.
+/// Cuts the power after each step, and returns the number of images opened.
 fn cut(count: u32, tries: u32) -> Option<u32> {
     let steps = steps(count)?;
     let whole = records(count);
@@ -265,7 +265,7 @@ fn a_cut_of_the_power_loses_no_record() {
     cut(FEW_RECORDS, 3);
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Checks that the trace is SQLIO's, field for field, and that it is read as it was written.
+//! Checks that the trace is SQLIO's, field by field, and reads back as it was written.
 
 use crate::sample::{record, records};
 use halfpower_record::{Record, RecordError, TRACE_FIELDS, TraceLine, read_trace, write_trace};

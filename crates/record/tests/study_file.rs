@@ -1,4 +1,4 @@
-//! Checks that a study file keeps what it was given and refuses what it should, in one clear sentence.
+//! Checks that a study file keeps its contents and refuses invalid use with one clear error.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -167,7 +167,7 @@ fn a_run_is_kept_once() {
     let (_folder, path) = place();
     let mut file = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
     file.append(&record(2)).unwrap();
-    // Number 2 belongs to no experiment: that counts as one, too.
+    // Record 2 belongs to no experiment, which counts as an experiment of its own here.
     let error = file.append(&record(2)).unwrap_err();
     assert!(matches!(error, RecordError::AlreadyRecorded { .. }), "{error}");
     let error = file.append_all(&[record(3), record(2)]).unwrap_err();
@@ -246,7 +246,7 @@ fn places_where_no_file_can_be_get_a_sentence() {
     assert!(matches!(StudyFile::open(&nowhere).unwrap_err(), RecordError::Unreadable { .. }));
     assert!(matches!(StudyFile::open(folder.path()).unwrap_err(), RecordError::NotAStudyFile { .. }));
     std::os::unix::fs::symlink("nowhere", &path).unwrap();
-    // A link that leads nowhere yet is followed.
+    // A dangling link is followed.
     drop(StudyFile::create(&path, &question(), &environment("6.1")).unwrap());
     assert!(folder.path().join("nowhere").is_file() && path.is_symlink());
 }

@@ -1,10 +1,10 @@
-// What does each chart show? Findings enter, plotly's traces and layout leave. Pure: nothing here touches the page.
+// Turns findings into plotly's traces and layout, for each kind of chart. Pure: nothing here touches the page.
 
 'use strict';
 
 const Charts = (() => {
-  // Viridis without its ends that fade into the ground; lightness rises evenly, so it holds in grey and for
-  // colour-blind readers. Shapes tell the depths apart as well.
+  // Viridis without the ends that are close to the background. Lightness rises evenly, so the colours work in grey and
+  // for colour-blind readers. Shapes distinguish the depths as well.
   const LIGHT = { line: '#e1e4e3', ink: '#1a1f24', soft: '#5a646e', card: '#ffffff', accent: '#0b6b70', low: '#f2f5f4',
     steps: ['#35b779', '#1f9e89', '#26828e', '#31688e', '#46327e', '#440154'] };
   const DARK = { line: '#2e353a', ink: '#e7eaec', soft: '#a0abb4', card: '#1b2024', accent: '#56c5c4', low: '#242c30',
@@ -41,7 +41,7 @@ const Charts = (() => {
   // --- The study seen by path, depth and block size ------------------------------------------------------------
 
   const distinct = (values) => [...new Set(values)].sort((a, b) => a - b);
-  // A sparse study may leave out a value everywhere; doublings are put back where at least half were measured.
+  // In a sparse study, a chart may lack some sizes; restores the missing doublings if at least half were measured.
   function doublings(values) {
     const [low, high] = [values[0], values[values.length - 1]];
     const all = [...values];
@@ -49,13 +49,13 @@ const Charts = (() => {
     const whole = distinct(all);
     return values.length * 2 >= whole.length ? whole : values;
   }
-  // A latency of a cell in microseconds, as the charts have it.
+  // A latency of a cell in microseconds.
   const us = (cell, name) => cell.latency_ns[name] / 1e3;
   const pathOf = (item) => `${item.pattern} ${item.cache} ${item.rw}`;
 
   function study(findings) {
     const cells = findings.cells;
-    // What the levels between host and medium advertise, as the analysis holds each path against it.
+    // The advertised peak of the levels between host and medium that the analysis compares each path with.
     const held = findings.curves.filter((curve) => curve.rap_over_pap > 0);
     return {
       findings,
@@ -67,13 +67,13 @@ const Charts = (() => {
     };
   }
 
-  // The i-th of `count` steps of the palette, between two of its colours where there are more or fewer.
+  // The i-th of `count` colours, evenly spaced over the palette and interpolated if necessary.
   function colour(steps, i, count) {
     const place = count > 1 ? (i / (count - 1)) * (steps.length - 1) : steps.length - 1;
     return mixed(steps[Math.floor(place)], steps[Math.ceil(place)], place % 1);
   }
 
-  // A colour at a share of the way between two.
+  // The colour at `share` of the way from one colour to another.
   function mixed(from, to, share) {
     const part = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
     const mix = (k) => Math.round(part(from, k) + (part(to, k) - part(from, k)) * share);
@@ -85,7 +85,7 @@ const Charts = (() => {
     return mbps >= 99.5 ? mbps.toFixed(0) : mbps.toPrecision(2);
   }
 
-  // Relative luminance and contrast as WCAG 2 defines them; the text on a colour is whichever of two is clearer.
+  // Relative luminance and contrast by WCAG 2; text on a colour takes the more legible of two colours.
   function luminance(rgb) {
     const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
     const [r, g, b] = rgb.match(/\d+/g).map((part) => linear(part / 255));
@@ -99,7 +99,7 @@ const Charts = (() => {
 
   // --- Axes ---------------------------------------------------------------------------------------------------
 
-  // Round values from low to high: decades, and 2 and 5 between them where decades alone would be few.
+  // Round values from low to high: decades, with 2 and 5 between them if decades alone are too few.
   function ticks(low, high) {
     const decades = Math.log10(high / low);
     const steps = decades > 2.2 ? [1] : decades > 1.1 ? [1, 3] : [1, 2, 3, 5, 7];
@@ -113,7 +113,7 @@ const Charts = (() => {
     return values;
   }
 
-  // A logarithmic axis over `values` with a margin; `say` writes its ticks.
+  // A logarithmic axis over `values` with a margin; `say` formats its ticks.
   function logAxis(values, say, look, margin = 0.12) {
     const positive = values.filter((value) => value > 0);
     if (!positive.length) return { type: 'log', gridcolor: look.line };
@@ -125,7 +125,7 @@ const Charts = (() => {
     return { type: 'log', range, tickvals, ticktext, gridcolor: look.line, zeroline: false, ticks: '' };
   }
 
-  // Every size has its grid line; labels are thinned on a narrow chart.
+  // Every size has a grid line; a narrow chart drops some labels.
   function sizeAxis(sizes, look, width) {
     const every = Math.ceil((sizes.length * 60) / Math.max(width - 60, 100));
     return { ...logAxis(sizes, size, look, 0.04), tickvals: sizes, tickangle: 0,
@@ -152,7 +152,7 @@ const Charts = (() => {
     };
   }
 
-  // Half of an interval, as a share of its value, from which on it says nothing.
+  // Relative half width from which an interval is meaningless.
   const MOST_REACH = 0.5;
   const reach = (cell) => (cell.mbps.high - cell.mbps.low) / 2 / cell.mbps.value;
   const isKnown = (cell) => cell.runs > 1 && reach(cell) <= MOST_REACH;
@@ -180,18 +180,18 @@ const Charts = (() => {
 
   // --- Throughput against block size --------------------------------------------------------------------------
 
-  // Values of one line at every size of the study; null where none was measured, which breaks the line.
+  // Values of one line at every size of the study; null if not measured, which interrupts the line.
   const along = (sizes, line, pick) => sizes.map((bytes) => {
     const cell = line.find((other) => other.bs_bytes === bytes);
     return cell ? pick(cell) : null;
   });
 
   const translucent = (rgb, share) => rgb.replace('rgb(', 'rgba(').replace(')', `, ${share})`);
-  // On a logarithmic axis an interval that reaches down to nothing ends a decade below its middle.
+  // On a logarithmic axis, an interval that reaches zero ends one decade below its centre.
   const lowEnd = (cell) => Math.max(cell.mbps.low, cell.mbps.value * 0.1);
   const mean = (cell) => cell.mbps.value;
 
-  // The band between the ends of the intervals along a line; a lone point has a bar instead.
+  // The band between the ends of the intervals along a line; a lone point gets a bar.
   function ribbon(whole, ink, group) {
     const line = whole.filter(isKnown);
     if (line.length < 2 || line.every((cell) => cell.mbps.low === cell.mbps.high)) return [];
@@ -200,14 +200,14 @@ const Charts = (() => {
       x: [...line, ...back].map((c) => c.bs_bytes), y: [...line.map((c) => c.mbps.high), ...back.map(lowEnd)] }];
   }
 
-  // How far above the fastest cell that can be believed a value may lie before it is cut off.
+  // Values above this multiple of the fastest believed cell are cut off.
   const CLIP = 1.3;
   function limitOf(cells) {
     const believed = cells.filter((cell) => isKnown(cell) && !cell.cached && !cell.errors).map(mean);
     return believed.length ? CLIP * Math.max(...believed) : Infinity;
   }
 
-  // The line of one depth; the chosen one has a ribbon, and a ring where it reaches half of its peak.
+  // The line of one depth; the chosen depth also has a ribbon, and a ring at half of its peak.
   function depthTraces(line, depth, of, look, { chosen, limit }) {
     const i = of.depths.indexOf(depth);
     const ink = colour(look.steps, i, of.depths.length);
@@ -234,8 +234,8 @@ const Charts = (() => {
     return traces;
   }
 
-  // The depth that a chart shows in full: the reader's where the path has it, else that of its highest peak
-  // among those of which most sizes were measured.
+  // The depth that a chart shows in full: the reader's choice if the path has it; otherwise the depth with the highest
+  // peak, among those with the most sizes measured.
   function chosenDepth(of, cells, limit) {
     if (cells.some((cell) => cell.iodepth === of.chosen)) return of.chosen;
     const sizes = (depth) => cells.filter((cell) => cell.iodepth === depth).length;
@@ -265,11 +265,11 @@ const Charts = (() => {
 
   // --- Block size x depth -------------------------------------------------------------------------------------
 
-  // Places on the map are counted from 0 along each axis; a cell reaches half a place to each side.
+  // Positions on the map count from 0 along each axis; a cell extends half a position to each side.
   const placeOf = (of, bytes, depth) => [of.sizes.indexOf(bytes), of.depths.indexOf(depth)];
 
-  // A line through the map that parts the cells of at least `level` of the best from those below. Where two measured
-  // neighbours lie apart it runs midway between them.
+  // A line through the map that separates cells of at least `level` of the best from the others. It runs midway between
+  // two measured neighbours on different sides.
   function contour(of, at, share, level) {
     const segments = [];
     const above = (x, y) => { const cell = at(of.depths[y], of.sizes[x]); return cell ? share(cell) >= level : null; };
@@ -315,7 +315,7 @@ const Charts = (() => {
   function heat(of, key, look, width) {
     const cells = of.of(key);
     const at = (depth, bytes) => cells.find((cell) => cell.iodepth === depth && cell.bs_bytes === bytes);
-    // A path on which nothing moved has no best; its cells are then 0% of it.
+    // If nothing moved on the path, there is no best; its cells are then 0%.
     const best = Math.max(...cells.map((cell) => cell.mbps.value)) || 1;
     const rows = (pick) => of.depths.map((depth) => of.sizes.map((bytes) => {
       const cell = at(depth, bytes);
@@ -358,7 +358,7 @@ const Charts = (() => {
     return distinct([from[0], from[(from.length - 1) >> 1], from[from.length - 1]]);
   }
 
-  // Kleinrock's knee: the depth with the most throughput for its median latency. Two depths have none.
+  // Kleinrock's knee: the depth with the highest ratio of throughput to median latency. It needs more than two depths.
   function knee(line, ink, group) {
     if (line.length < 3) return [];
     const power = (cell) => cell.mbps.value / us(cell, 'p50');
@@ -432,6 +432,6 @@ const Charts = (() => {
 
   return { study, theme, number, size, span, round, colour, distinct, pathOf, logAxis, roundSpan, sizeAxis, layout, hover, HOVER,
     QUIET, SHAPES, kinds: { throughput, heat, latency, cost },
-    // Kinds that show the chosen depth.
+    // The kinds that show the chosen depth.
     byDepth: new Set(['throughput']) };
 })();

@@ -1,20 +1,20 @@
-// What shows several studies in one chart? The comparisons and all studies' curves enter, plotly's traces and layout
-// leave; axes and manners are those of the report's charts. Pure: nothing here touches the page.
+// Turns comparisons and the curves of all studies into plotly's traces and layout, for charts of several studies. Axes
+// and style are those of the report's charts. Pure: nothing here touches the page.
 
 'use strict';
 
 (() => {
   const SHAPES = ['circle', 'square', 'diamond', 'triangle-up', 'triangle-down', 'pentagon', 'hexagon', 'star'];
-  // Each study has a colour and a shape of its own; the baseline's are the first.
+  // Each study has a distinct colour and shape; the baseline's are the first.
   function sides(of, look) {
     const all = of.findings.sides[look === Charts.theme(true) ? 'dark' : 'light'];
     return { all, a: all[0], b: all[1], none: look.low };
   }
   const { distinct, pathOf, HOVER } = Charts;
-  // Of two studies there is one comparison.
+  // Two studies have a single comparison.
   const told = (of) => of.findings.comparisons[0];
   const common = (of, key) => told(of).cells.filter((cell) => pathOf(cell) === key);
-  // Both studies' cells with their own intervals, as rows of the columns that the page names.
+  // The cells of both studies with their intervals, as rows of the columns that the page names.
   const curves = (of, key) => of.findings.curves
     .map(([study, pattern, cache, rw, iodepth, bs_bytes, threads, value, low, high, ...change]) =>
       ({ study, pattern, cache, rw, iodepth, bs_bytes, threads, value, low, high, change }))
@@ -54,7 +54,7 @@
 
   // --- Throughput of both -------------------------------------------------------------------------------------
 
-  // The least, the middle and the greatest depth that both have.
+  // The smallest, the middle and the largest depth that both studies have.
   function threeDepths(cells) {
     const depths = distinct(cells.map((cell) => cell.iodepth));
     return distinct([depths[0], depths[(depths.length - 1) >> 1], depths[depths.length - 1]]);
@@ -82,7 +82,7 @@
     const x = Charts.sizeAxis(distinct(all.map((cell) => cell.bs_bytes)), look, width);
     const y = Charts.logAxis(all.map((cell) => cell.value), Charts.round, look, 0.06);
     const chart = legend(Charts.layout(look, x, y, 'MB/s'), look);
-    // With three depths of two studies the legend takes its own lines below the chart.
+    // With three depths of two studies, the legend moves to separate lines below the chart.
     Object.assign(chart.legend, { x: 0, xanchor: 'left', y: -0.13, yanchor: 'top', font: { color: look.ink, size: 11 } });
     chart.margin.b = 76;
     chart.height = 350;
@@ -91,10 +91,10 @@
 
   // --- Changes over block size and depth ----------------------------------------------------------------------
 
-  // Colour is full at a change of a fifth, or of twice the noise where that is more; whatever is larger is as deep.
+  // Colour is fully saturated from a change of 20%, or of twice the noise if that is more.
   const full = (practical) => Math.max(20, 2 * (practical.noise_percent ?? 0));
 
-  // A map of the changes of one figure; `better` is 1 where more of it is, and -1 where less is.
+  // A map of the changes of one figure; `better` is 1 if more is better, and -1 if less is.
   function map(figure, better, noise) {
     return (of, key, look, width) => {
       const most = full(told(of).practical[noise]);
@@ -142,7 +142,7 @@
     return Number(text) === 0 ? '0' : `${percent > 0 ? '+' : '\u2212'}${text}`;
   }
 
-  // Black or white, whichever is clearer on the colour of a change (relative luminance as WCAG 2 defines it).
+  // Black or white, whichever is more legible on the colour of a change (relative luminance by WCAG 2).
   function legible(shareOfMost, low, high, none) {
     const share = Math.min(Math.abs(shareOfMost), 1);
     const part = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
@@ -186,7 +186,7 @@
   const shapeOf = (place) => SHAPES[place % SHAPES.length];
   const colourOf = (of, look, place) => sides(of, look).all[place % sides(of, look).all.length];
 
-  // The depth of the baseline's highest peak, among the depths at which most studies have cells.
+  // The depth of the baseline's highest peak, among the depths for which most studies have cells.
   function depthOfPeak(of, cells) {
     const studies = (depth) => new Set(cells.filter((cell) => cell.iodepth === depth).map((cell) => cell.study)).size;
     const most = Math.max(...cells.map((cell) => studies(cell.iodepth)));
@@ -227,7 +227,7 @@
     return below({ data, layout: legend(Charts.layout(look, x, y, `MB/s; chosen: ${depth} deep`), look) });
   }
 
-  // Names of studies are long: they take their own lines below the chart.
+  // Names of studies are long, so the legend goes below the chart.
   function below(chart) {
     const lines = chart.data.filter((trace) => trace.showlegend !== false).length;
     Object.assign(chart.layout.legend, { orientation: 'v', x: 0, xanchor: 'left', y: -0.13, yanchor: 'top' });
@@ -240,7 +240,7 @@
     ['p99 latency', (path) => path.latency_ns_p99, (value) => Charts.span(value / 1e3)],
     ['processor time a request', (path) => path.charged_us, (value) => `${Charts.number(value)} µs`]];
 
-  // A row a study, and in it a mark for each figure.
+  // One row per study, with a mark for each figure.
   function means(of, key, look) {
     const rows = of.findings.comparisons.map((one, row) => ({ row, place: row + 1, letter: one.b.letter,
       path: one.paths.find((path) => pathOf(path) === key) })).filter(({ path }) => path);

@@ -1,5 +1,5 @@
-// The charts of the experiments: each is a picture as the findings describe it, drawn as lines, bars or a stack.
-// Findings enter, plotly's traces and layout leave, as in charts.js.
+// Draws the pictures of the experiments as lines, bars or a stack. Findings enter, plotly's traces and layout leave, as
+// in charts.js.
 
 'use strict';
 
@@ -28,7 +28,7 @@
       x: points.map((point) => point.label), marker: { color: ink } };
   }
 
-  // Places that have words of their own (block sizes, depths) are labelled by them, thinned where they are many.
+  // Positions with names (block sizes, depths) use them as labels; some are dropped if there are many.
   function across(picture, look, width) {
     if (picture.kind !== 'lines') return { type: 'category', gridcolor: look.line, tickangle: 'auto', automargin: true };
     const places = new Map(picture.lines.flatMap((line) => line.points.map((point) => [point.x, point.label])));
@@ -44,7 +44,7 @@
       ticktext: shown.map((x) => places.get(x)), tickangle: 0 };
   }
 
-  // The axis holds every value; an interval of a few runs that is wider than that ends at its border.
+  // The axis holds every value; an interval of a few runs that exceeds it is cut at the border.
   function top(picture) {
     const columns = new Map();
     for (const point of picture.lines.flatMap((line) => line.points)) {

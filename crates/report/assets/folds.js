@@ -1,5 +1,5 @@
-// The folded sections: a link or an address opens the one that it leads into, a button opens all, and in print those
-// stand open that ten pages have room for.
+// Opens the folded sections: a link or an address opens its section, a button opens all, and printing opens those for
+// which ten pages have room.
 
 'use strict';
 
@@ -15,12 +15,12 @@
       shut = shut || !at.open;
       at.open = true;
     }
-    // A section that was shut has only now got a place to go to.
+    // A closed section has no layout, so its target can be scrolled to only after it opens.
     if (shut) requestAnimationFrame(() => place.scrollIntoView());
   }
   const ofAddress = () => reveal(decodeURIComponent(location.hash.slice(1)));
   addEventListener('hashchange', ofAddress);
-  // A second click on the same link changes no address.
+  // A second click on the same link does not change the address.
   document.addEventListener('click', (event) => {
     const link = event.target.closest('a[href^="#"]');
     if (link) reveal(decodeURIComponent(link.hash.slice(1)));
@@ -40,7 +40,7 @@
   });
   for (const fold of folds) fold.addEventListener('toggle', say);
 
-  // The contents list shows where the reader is.
+  // The table of contents marks the reader's position.
   const links = new Map([...document.querySelectorAll('.contents a')].map((link) => [link.hash.slice(1), link]));
   const seen = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {

@@ -1,11 +1,11 @@
-// The map of hosts and runs: each host's rate in percent of the median of the others in the same run.
+// Draws the map of hosts and runs: each host's rate as a percentage of the median of the others in the same run.
 // Findings enter, plotly's traces and layout leave, as in charts.js.
 
 'use strict';
 
 (() => {
   const { HOVER } = Charts;
-  // Rates so far below or above the peers' have the last colour.
+  // Deviation from the peers' rate, in percent, from which a cell has the last colour.
   const REACH = 50;
 
   function hosts(of, key, look) {

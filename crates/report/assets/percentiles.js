@@ -1,4 +1,4 @@
-// Latency by percentile: a line for each cell of the answer, on an axis that gives each further nine the same room.
+// Draws latency by percentile: one line per cell of the answer, on an axis with the same width for each further nine.
 // Curves enter, plotly's traces and layout leave, as in charts.js.
 
 'use strict';
@@ -7,7 +7,7 @@
   const { span, colour, HOVER, SHAPES } = Charts;
   const TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
-  // Each nine is as wide as the one before it.
+  // Position on the axis: the number of nines.
   const nines = (share) => -Math.log10(1 - share);
   const percent = (share) => String(Number((100 * share).toFixed(3)));
 

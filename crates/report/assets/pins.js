@@ -1,5 +1,5 @@
-// Keeps what the reader points at: a click (or Enter) pins a point's record below its chart, the arrow keys walk
-// through the points, + and - zoom and 0 shows all again. A line beside each chart says where one is.
+// Handles the keyboard and the pointer in charts. A click (or Enter) pins a point's record below its chart, arrow keys
+// move through the points, + and - zoom, and 0 shows everything. A line beside each chart shows the position.
 
 'use strict';
 
@@ -7,7 +7,7 @@
   const page = JSON.parse(document.getElementById('data').textContent);
   const walked = new WeakMap();
 
-  // Texts of points are lines parted by <br>, of which some are <b>bold</b>; nothing else in them is markup.
+  // Texts of points are lines separated by <br>; some are <b>bold</b>. They contain no other markup.
   function lines(text) {
     return text.split('<br>').map((line) => {
       const made = document.createElement(line.startsWith('<b>') ? 'b' : 'span');
@@ -16,7 +16,7 @@
     });
   }
 
-  // The runs that a point's cell rests on; its text begins as the cell's own does, or holds it.
+  // The runs of a point's cell. The point's text begins with the cell's text, or contains it.
   function runsOf(figure, text) {
     if (!page.runs) return [];
     const path = figure.dataset.path;
@@ -77,7 +77,7 @@
     place.append(card);
   }
 
-  // Every point that has a text, in the order of the traces: [curve, point or [row, column], text].
+  // All points with a text, in the order of the traces: [curve, point or [row, column], text].
   function points(plot) {
     return plot.data.flatMap((trace, curve) => {
       if (!trace.customdata || trace.visible === false) return [];

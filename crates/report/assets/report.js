@@ -1,6 +1,5 @@
-// What brings the page to life: unpacks plotly.js, draws each chart when it comes into sight, copies settings, and makes
-// CSV files.
-// On <html> it leaves how many charts are drawn (data-charts), the errors it met (data-errors), and data-ready.
+// Runs the page: unpacks plotly.js, draws each chart when it comes into view, copies settings, and makes CSV files. It
+// sets these attributes of the html element: data-charts (number of charts drawn), data-errors, and data-ready.
 
 'use strict';
 
@@ -49,7 +48,7 @@
     return library;
   }
 
-  // In print two charts stand side by side, whatever the window was; they are drawn for that width.
+  // In print, two charts fit side by side whatever the window's width; they are drawn for that width.
   const PRINT_WIDTH = 300;
 
   async function draw(figure) {
@@ -68,7 +67,7 @@
   const begun = new Set();
   let drawn = 0;
 
-  // What is out of sight is drawn when its section is opened, so that the page is there at once.
+  // Charts out of view are drawn when their section opens, so that the page appears at once.
   async function drawThese(some) {
     const fresh = some.filter((figure) => !begun.has(figure));
     if (!fresh.length) return;
@@ -88,7 +87,7 @@
         failed(error);
       }
       root.dataset.charts = String(drawn);
-      // Between two charts the page answers its reader.
+      // Lets the page handle input between two charts.
       await new Promise((resume) => setTimeout(resume));
     }
   }
@@ -100,7 +99,7 @@
     });
   }
 
-  // Labels are thinned by width, so a chart whose place has changed is drawn anew, not stretched.
+  // The number of labels depends on the width, so a resized chart is drawn again instead of stretched.
   const widths = new ResizeObserver((entries) => {
     if (printing) return;
     for (const { target } of entries) {
@@ -110,7 +109,7 @@
   });
   for (const figure of figures) widths.observe(figure.querySelector('.plot'));
 
-  // In print every chart of an open section has its place; on the screen those that were drawn before.
+  // In print, draws all charts of open sections; on the screen, the charts that were drawn before.
   function drawNow(forPrint) {
     printing = forPrint;
     if (!window.Plotly) return;
@@ -141,7 +140,7 @@
     place.replaceChildren('Depth', ...buttons);
   }
 
-  // The same depth again leaves the choice to each chart: the depth of its highest peak.
+  // Choosing the same depth again resets each chart to the depth of its highest peak.
   function choose(depth) {
     of.chosen = of.chosen === depth ? null : depth;
     document.querySelectorAll('.depths button').forEach((button, i) => {
@@ -228,8 +227,8 @@
     });
   }
 
-  // The clipboard is closed to pages opened from a file in some browsers; the older command often is not, and to select
-  // the text always works.
+  // Some browsers deny the clipboard to pages opened from a file. The older command often works there, and selecting
+  // the text always does.
   async function write(text) {
     try {
       await navigator.clipboard.writeText(text);
@@ -262,7 +261,7 @@
   async function start() {
     depthButtons();
     await drawThese(figures.filter((figure) => !figure.closest('details.fold:not([open])')));
-    // What will be opened or printed is then drawn without waiting.
+    // Charts that are opened or printed later then appear without delay.
     if (figures.length) (window.requestIdleCallback ?? setTimeout)(() => loadLibrary().catch(failed));
   }
   start()

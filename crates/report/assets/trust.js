@@ -1,4 +1,4 @@
-// Two more charts: processor seconds a gigabyte for all paths, and what a cell that is not steady did over time.
+// Draws two more charts: processor seconds per gigabyte for all paths, and the course of each cell that is not steady.
 // Findings enter, plotly's traces and layout leave, as in charts.js.
 
 'use strict';
@@ -6,7 +6,7 @@
 (() => {
   const { number, size, span, round, colour, distinct, pathOf, hover, HOVER, QUIET, SHAPES } = Charts;
 
-  // One microsecond a byte is a thousand seconds a decimal gigabyte.
+  // One microsecond per byte is a thousand seconds per decimal gigabyte.
   const secondsAGigabyte = (us, bytes) => (us * 1000) / bytes;
 
   const CACHES = { both: 'buffered', os: 'buffered durable', device: 'direct', none: 'direct durable' };
@@ -44,7 +44,7 @@
     return { data, layout: chart };
   }
 
-  // The first run of a cell over time; `key` is the cell's place in the findings.
+  // The first run of a cell over time; `key` is the cell's index in the findings.
   function series(of, key, look) {
     const cell = of.findings.cells[Number(key)];
     const step = cell.series_step_ns / 1e6;

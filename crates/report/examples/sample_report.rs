@@ -1,7 +1,7 @@
-//! Writes a report of a made-up disk, to show what one looks like; nothing in it was measured.
+//! Writes a sample report of a made-up disk; nothing in it was measured.
 //!
-//! `cargo run -p halfpower-report --example sample_report > sample.html`. Cells come from a formula: a request
-//! takes a fixed time and a time for each byte, a few run side by side, and a link admits no more than its rate.
+//! `cargo run -p halfpower-report --example sample_report > sample.html`. A formula gives the cells: each request takes
+//! a fixed time plus a time per byte, a few requests run in parallel, and a link limits the rate.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write, stdout};
@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write, stdout};
 use halfpower_analyse::{
     Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, DirectionStop, FastestCell, Findings, Interval,
     KnownLimit, LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, Limits, NextLimit, NextLimitBy,
-    NoiseFinding, Objection, StoppedBy, Summary, Unsteady, Warning, how_fast,
+    NoiseFinding, StoppedBy, Summary, Unsteady, UnsteadyReason, Warning, how_fast,
 };
 use halfpower_record::{Cpu, Device, FileSystem, Latency, Machine, Noise, Record, Series};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Run, Rw, Workload};
@@ -17,7 +17,7 @@ use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pas
 const LINK_MBPS: f64 = 1970.0;
 const KIB: f64 = 1024.0;
 
-/// One way through the made-up disk.
+/// One path of the made-up disk.
 struct Way {
     pattern: Pattern,
     rw: Direction,
@@ -41,7 +41,7 @@ const WAYS: [Way; 6] = [
 ];
 
 impl Way {
-    /// Request time in microseconds and throughput in MB/s of a request of `bs` bytes at `depth`.
+    /// Request time in microseconds and throughput in MB/s for requests of `bs` bytes at `depth`.
     fn at(&self, bs: u64, depth: u32) -> (f64, f64) {
         let alone_us = self.fixed_us + bs as f64 / self.stream_mbps;
         let side_by_side = f64::from(depth).min(self.parallelism);
@@ -50,7 +50,7 @@ impl Way {
         (f64::from(depth) * bs as f64 / mbps, mbps)
     }
 
-    /// Whether a thrifty study would have looked at this cell; buffered paths only coarsely.
+    /// Whether a study would have measured this cell; buffered paths have a coarser grid.
     fn measured(&self, bs: u64, depth: u32) -> bool {
         let power = bs.trailing_zeros();
         match self.cache {
@@ -60,7 +60,7 @@ impl Way {
     }
 }
 
-/// A value that wavers by `share`, the same at each call with the same `salt`.
+/// A value that varies by `share`, the same for each `salt`.
 fn wavering(value: f64, share: f64, salt: u64) -> f64 {
     let turn = (salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / f64::from(1 << 24);
     value * (1.0 + share * (2.0 * turn - 1.0))
@@ -130,14 +130,14 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
     }
 }
 
-/// What large buffered writes do: fast while the cache takes them, then as fast as the disk.
+/// A large buffered write: fast while the cache takes it, then as fast as the disk.
 fn falling(cell: CellFinding) -> CellFinding {
     let (burst_mbps, sustained_mbps) = (cell.mbps.value * 2.4, cell.mbps.value * 0.6);
     let rates = [burst_mbps * 0.3, burst_mbps, burst_mbps, sustained_mbps];
     CellFinding {
         steady: false,
         unsteady: Some(Unsteady {
-            objection: Objection::LevelChanged { from_mbps: burst_mbps, to_mbps: sustained_mbps, after_s: 0.15 },
+            objection: UnsteadyReason::LevelChanged { from_mbps: burst_mbps, to_mbps: sustained_mbps, after_s: 0.15 },
             unsteady_runs: 3,
             runs: 3,
         }),
@@ -360,7 +360,7 @@ fn device() -> Device {
     }
 }
 
-/// What stops the made-up disk: its link.
+/// The limit of the made-up disk: its link.
 fn bottleneck(cells: &[CellFinding]) -> Bottleneck {
     let fastest = halfpower_analyse::peak(cells, Direction::Read).expect("the disk was measured");
     let mbps = fastest.mbps.value;
@@ -383,7 +383,7 @@ fn bottleneck(cells: &[CellFinding]) -> Bottleneck {
     }
 }
 
-/// Remarks on the sample, in the place of warnings.
+/// Notes about the sample, in place of warnings.
 fn warnings() -> Vec<Warning> {
     let notes = [
         "This is a sample: its numbers come from a formula, nothing was measured.",
@@ -392,14 +392,14 @@ fn warnings() -> Vec<Warning> {
     notes.map(|note| Warning::Environment { note: note.to_string() }).to_vec()
 }
 
-/// The answer of the made-up disk: its link is in the way of both directions.
+/// The summary for the made-up disk: its link limits both directions.
 fn summary(cells: &[CellFinding]) -> Summary {
     let stop = |rw| DirectionStop { rw, bottleneck: bottleneck(cells), doubt: None, test: None };
     let stops = [Direction::Read, Direction::Write].map(stop).into();
     Summary { how_fast: how_fast(cells, 0.5), stops, ..Summary::default() }
 }
 
-/// Findings of a made-up disk, and the records they would rest on.
+/// Findings of a made-up disk, and the records behind them.
 pub fn sample() -> (Findings, Vec<Record>) {
     let cells = cells();
     let records: Vec<Record> = cells.iter().flat_map(|cell| (0..3).map(|repeat| record(cell, repeat))).collect();

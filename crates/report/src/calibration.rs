@@ -1,20 +1,20 @@
-//! Writes a fitted device as TOML, and says what it rests on.
+//! Writes a fitted device as TOML, with the data behind it.
 
 use halfpower_analyse::{CalibrateError, Calibration, NotFitted, PathSettings};
 
 use crate::words::{calibrate, settings};
 
-/// The fitted device as TOML, with a remark on each constant.
+/// The fitted device as TOML, with a comment on each constant.
 pub fn calibration_toml(calibration: &Calibration) -> String {
     calibrate::toml(calibration)
 }
 
-/// What could not be fitted, in a sentence.
+/// Says in a sentence what could not be fitted.
 pub fn not_fitted_text(not_fitted: &NotFitted) -> String {
     calibrate::not_fitted(not_fitted)
 }
 
-/// Why a study cannot be calibrated from, and what to do about it.
+/// Says why a study cannot be used for calibration, and what to do about it.
 pub fn calibrate_error_text(error: &CalibrateError) -> String {
     calibrate::error(error)
 }

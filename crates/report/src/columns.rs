@@ -1,24 +1,24 @@
-//! Lays cells out in columns, and leaves out the least important ones where the width does not hold them all.
+//! Lays out cells in columns, and drops the least important columns if the width is too small.
 
 /// Spaces between two columns.
 const GAP: usize = 2;
 
-/// A column: its heading, and a cell for each row.
+/// A column: its heading, and one cell per row.
 pub(crate) struct Column {
     heading: String,
     cells: Vec<String>,
     is_right: bool,
-    /// How much it matters; 0 is never left out.
+    /// Order of dropping: the highest rank goes first; 0 is never dropped.
     rank: u8,
 }
 
 impl Column {
-    /// A column that is flush left; of those with a rank the highest is left out first.
+    /// A left-aligned column.
     pub fn left(heading: &str, rank: u8, cells: impl IntoIterator<Item = String>) -> Self {
         Self { heading: heading.to_string(), cells: cells.into_iter().collect(), is_right: false, rank }
     }
 
-    /// A column that is flush right.
+    /// A right-aligned column.
     pub fn right(heading: &str, rank: u8, cells: impl IntoIterator<Item = String>) -> Self {
         Self { is_right: true, ..Self::left(heading, rank, cells) }
     }
@@ -34,7 +34,7 @@ impl Column {
     }
 }
 
-/// The line of headings and a line for each row, no wider than `width` unless what is never left out is.
+/// The heading line and one line per row, no wider than `width` unless columns that are never dropped need more.
 pub(crate) fn lines(mut columns: Vec<Column>, width: usize) -> Vec<String> {
     columns.retain(|column| column.rank == 0 || column.cells.iter().any(|cell| !cell.is_empty()));
     while wide(&columns) > width {

@@ -20,8 +20,8 @@ pub use page::compare_html;
 
 use crate::Style;
 
-/// Prints comparisons with one baseline, of which there is at least one. One comparison takes a screen of forty lines
-/// at most, unless its first parts alone are longer.
+/// Prints one or more comparisons with the same baseline. A single comparison takes at most a screen of forty lines,
+/// unless its first parts alone are longer.
 ///
 /// # Errors
 /// Those of `out`.
@@ -30,7 +30,7 @@ pub fn compare_text(comparisons: &[Comparison], style: &Style, out: &mut (impl W
     parts::print(&all(comparisons), most, style, out)
 }
 
-/// Writes the same, whole, as Markdown for a pull request or an issue.
+/// Writes the same in full as Markdown, for a pull request or an issue.
 ///
 /// # Errors
 /// Those of `out`.

@@ -1,10 +1,10 @@
-//! Prints where it would be measured: the machine and the levels of a path.
+//! Prints the environment of a measurement: the machine and the levels of the path.
 
 use std::io::{self, Write};
 
 use halfpower_record::{Environment, Level};
 
-/// Prints an environment: the machine, the file system, the device, and each level with what it advertises.
+/// Prints the machine, the file system, the device, and each level with its advertised performance.
 ///
 /// # Errors
 /// Those of `out`.

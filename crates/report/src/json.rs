@@ -1,4 +1,4 @@
-//! Writes findings and comparisons for other programs: JSON with stable codes beside the texts.
+//! Writes findings and comparisons as JSON for other programs, with stable codes beside the texts.
 
 mod comparison;
 mod far_end;

@@ -1,4 +1,4 @@
-//! Tells what was found: terminal text, HTML and JSON, to any writer. Every sentence is made in `words`.
+//! Writes findings as terminal text, HTML and JSON to any writer. Module `words` makes every sentence.
 
 mod calibration;
 mod columns;

@@ -1,4 +1,4 @@
-//! Tells how fast memory is: a table for people, or an object for programs.
+//! Prints the speed of memory as a table, or as an object for programs.
 
 use std::io::{self, Write};
 
@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 
 use crate::columns::{Column, lines};
 
-/// `{"memory":[...]}`: kernel, threads, MB/s and the ends of its interval.
+/// The object `{"memory":[...]}`: kernel, threads, MB/s and the ends of its interval.
 pub fn memory_json(memory: &[MemoryRow]) -> Value {
     json!({ "memory": memory })
 }
 
-/// A table of the kernels, and how to read it. `loop_ns_per_kib` is what was taken off for the loop itself.
+/// Prints a table of the kernels, and how to read it. `loop_ns_per_kib` is the loop's own time, which the rates
+/// exclude.
 ///
 /// # Errors
 /// Those of `out`.
@@ -39,7 +40,7 @@ pub fn memory_text(
     Ok(())
 }
 
-/// A kernel in a few words.
+/// Describes a kernel in a few words.
 pub(crate) fn description(kernel: Kernel) -> &'static str {
     match kernel {
         Kernel::Null => "the loop alone",

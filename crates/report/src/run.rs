@@ -1,4 +1,4 @@
-//! Tells what one run gave, as a block of text for people.
+//! Prints the result of one run as a block of text.
 
 mod far_end;
 mod limit;
@@ -13,25 +13,25 @@ use halfpower_record::{HostShare, LaneRole, Latency, Record, Side};
 use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw, Workload};
 use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
 
-/// How many processes are told one by one.
+/// Most processes that are listed one by one.
 const HOSTS_TOLD: usize = 8;
 
-/// What each process gave, or of many the slowest, the median and the fastest; `None` where there was one.
+/// The result of each process; of many, the slowest, the median and the fastest. `None` for a single process.
 fn hosts(record: &Record) -> Option<String> {
     let mut rates: Vec<f64> = record.hosts.iter().map(HostShare::mbps).collect();
-    let told = |rates: &[f64]| rates.iter().map(|rate| number(*rate)).collect::<Vec<_>>().join(", ");
+    let reported = |rates: &[f64]| rates.iter().map(|rate| number(*rate)).collect::<Vec<_>>().join(", ");
     let together = halfpower_record::overlap(&record.hosts)?;
     let each = if rates.len() <= HOSTS_TOLD {
-        format!("{} MB/s", told(&rates))
+        format!("{} MB/s", reported(&rates))
     } else {
         rates.sort_by(f64::total_cmp);
         let (last, middle) = (rates.len() - 1, rates.len() / 2);
-        format!("{} MB/s slowest, median, fastest", told(&[rates[0], rates[middle], rates[last]]))
+        format!("{} MB/s slowest, median, fastest", reported(&[rates[0], rates[middle], rates[last]]))
     };
     Some(format!("{} processes: {each}; together for {} of their windows", record.hosts.len(), percent(together)))
 }
 
-/// Such as `from ordinary pages, one request a call`.
+/// The way of issuing, such as `from ordinary pages, one request a call`.
 fn issued(issuing: &Issuing) -> String {
     let pages = match issuing.iomem {
         IoMem::Pages => "ordinary pages",
@@ -44,7 +44,7 @@ fn issued(issuing: &Issuing) -> String {
     }
 }
 
-/// Prints the record as a block of a few lines, with these percentiles of latency beside the usual ones.
+/// Prints the record as a block of a few lines; `percentiles` of latency come in addition to the usual ones.
 ///
 /// # Errors
 /// Those of `out`.
@@ -100,7 +100,7 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     }
 }
 
-/// Such as `64 KiB blocks`, and where sizes are drawn `blocks of 4 KiB (60%), 64 KiB (40%)`.
+/// The block sizes, such as `64 KiB blocks`, or with drawn sizes `blocks of 4 KiB (60%), 64 KiB (40%)`.
 fn sizes(workload: &Workload) -> String {
     let Some(sizes) = workload.options.bssplit else { return format!("{} blocks", size(workload.bs.0 as f64)) };
     let of = |rw| {
@@ -133,10 +133,10 @@ fn throughput(record: &Record) -> String {
     )
 }
 
-/// Why the window is shorter than was asked, where no block was left; `None` elsewhere.
+/// Why the window is shorter than requested, if the run reached the end of its blocks; else `None`.
 fn ended(record: &Record) -> Option<String> {
     let Workload { bs, threads, .. } = record.run.workload;
-    // More than all would have gone round, and another reason ended it.
+    // With more bytes than the span, the run would have started over, so something else ended it.
     let all = record.bytes <= record.span_bytes && record.bytes + bs.0 * u64::from(threads) > record.span_bytes;
     let is_early = (record.elapsed_ns as f64) < 0.9 * record.run.runtime.0 as f64;
     (all && is_early).then(|| {
@@ -145,7 +145,7 @@ fn ended(record: &Record) -> Option<String> {
     })
 }
 
-/// What became of the rate that was asked for; `None` in a closed loop.
+/// Compares the requested rate with the rate reached; `None` in a closed loop.
 fn rate(record: &Record) -> Option<String> {
     let Arrival { iops, arrivals } = record.run.workload.rate?;
     let lanes = record.lanes.iter().filter(|lane| lane.role == LaneRole::Own).count().max(1) as f64;
@@ -181,7 +181,7 @@ fn side_words(side: &Side<'_>, percentiles: &[f64]) -> String {
     format!("{} MB/s, {} IO/s; {latency}", number(side.mbps()), thousands(side.iops()))
 }
 
-/// What was checked where the run was verified.
+/// What was checked, if the run was verified.
 fn verified(record: &Record) -> String {
     let reads = match record.read_ios {
         0 => String::new(),

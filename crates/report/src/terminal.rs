@@ -1,7 +1,7 @@
-//! Prints what a study found: the answer on one screen, everything, or all warnings.
+//! Prints the findings of a study: the answer on one screen, everything, or all warnings.
 //!
 //! The first screen has the state of the study, the two worst warnings, and three short sections: how fast, what stops
-//! it, what to set. What is behind them (path, charts, half power, cost, experiments) is printed when asked for.
+//! it, what to set. The details behind them (path, charts, half power, cost, experiments) are printed on request.
 
 mod both_ends;
 mod chart;
@@ -22,12 +22,12 @@ use screen::{Item, Section, Tone, print_line};
 
 use crate::words::warnings::sentence;
 
-/// A line of prose beyond this is hard to read, however wide the terminal.
+/// Widest line of prose, however wide the terminal: longer lines are hard to read.
 const WIDEST: usize = 120;
-/// Below this, tables are cut rather than the text folded further.
+/// Narrowest width to which text is folded; on a narrower terminal, lines are cut.
 const NARROWEST: usize = 40;
 
-/// How text is to look.
+/// How text is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Columns of the terminal.
@@ -36,7 +36,7 @@ pub struct Style {
     pub colour: bool,
 }
 
-/// Prints the answer on one screen; `file` is the study file, which the last line names.
+/// Prints the answer on one screen; the last line names `file`, the study file.
 ///
 /// # Errors
 /// Those of `out`.
@@ -52,10 +52,10 @@ pub fn terminal(
     print_line(&first::more(findings, file, width), Tone::Plain, width, style.colour, out)
 }
 
-/// Prints the answer and everything behind it: the path, all advice, charts, half power and cost, each experiment, all
-/// warnings.
+/// Prints the answer and all details: the path, all advice, charts, half power and cost, each experiment, all warnings.
 ///
 /// # Errors
+/// Those of `out`.
 /// Those of `out`.
 pub fn terminal_full(findings: &StudyFindings, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let width = style.width.clamp(NARROWEST, WIDEST);

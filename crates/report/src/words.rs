@@ -1,4 +1,4 @@
-//! Makes every sentence that is said of findings, one file a concept.
+//! Makes every sentence about findings, one file per concept.
 
 pub(crate) mod advice;
 pub(crate) mod alerts;

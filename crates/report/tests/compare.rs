@@ -1,5 +1,4 @@
-//! Checks that a comparison is shown as it is: the text is read line by line, the page is opened in chromium and its
-//! marks are counted.
+//! Checks that a comparison is shown correctly: the text line by line, and the page by the marks that chromium draws.
 
 use crate::sample_report::sample;
 use halfpower_analyse::{CellComparison, CellFinding, Comparison, Findings, Interval, StudyRecords};
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use crate::chromium::Chromium;
 
-/// Stands at the end of the page: waits until it is drawn, counts, and tells the page around it.
+/// Script at the end of the page: waits until the charts are drawn, counts marks, and posts the result to the frame.
 const PROBE: &str = r#"<script>
 const wait = setInterval(async () => {
   const root = document.documentElement;
@@ -40,7 +39,7 @@ const wait = setInterval(async () => {
 }, 50);
 </script>"#;
 
-/// The sample study, and the same with a tenth less throughput, a slower processor and without small random requests.
+/// The sample study, and a variant with 10% less throughput, a slower processor and no small random requests.
 fn studies() -> [(Findings, Vec<Record>); 2] {
     let (mut findings, records) = sample();
     findings.machine.cpu_mhz = Some(3600.0);
@@ -60,7 +59,7 @@ fn compared([a, b]: &[(Findings, Vec<Record>); 2]) -> Comparison {
     compared_with_the_first(&named).remove(0)
 }
 
-/// Studies by name, each further one held against the first.
+/// Compares each further study with the first.
 fn compared_with_the_first(studies: &[(&'static str, &(Findings, Vec<Record>))]) -> Vec<Comparison> {
     let question = Question::about("/srv/sample data");
     let study = |name: &'static str, (findings, records): &'static (Findings, Vec<Record>)| StudyRecords {
@@ -107,11 +106,11 @@ fn cycles_put_two_processors_on_one_scale() {
     assert!((cycles[0] / us.a - 3.6).abs() < 1e-9 && (cycles[1] / us.b - 2.4).abs() < 1e-9, "{cycles:?}");
 }
 
-/// The page of the sample study, the same again, and the slower one.
+/// The page of the sample study, an identical copy, and the slower variant.
 fn page_of_three() -> (Vec<Comparison>, String) {
     let [first, slower] = studies();
     let mut comparisons = compared_with_the_first(&[("disk", &first), ("again", &first), ("old <disk>", &slower)]);
-    // Not every doubling was measured.
+    // Simulates a study in which one doubling of the depth was not measured.
     comparisons.iter_mut().for_each(|one| one.cells.retain(|cell| cell.settings.iodepth != 4));
     let findings =
         [&first.0, &first.0, &slower.0].map(|findings| halfpower_experiments::StudyFindings::from(findings.clone()));
@@ -131,7 +130,7 @@ fn a_page_of_several_studies_holds_each_against_the_baseline() {
     for kind in ["beside", "means"] {
         assert_eq!(text.matches(&format!("data-chart=\"{kind}\"")).count(), paths, "{kind}");
     }
-    // A row for each study below each path, and in the tables of cells the figures of all studies in one row.
+    // Each path has one row per study; the tables of cells have all studies' figures in one row.
     let table = |caption: &str| {
         let from = text.find(&format!("<caption>{caption}</caption>")).unwrap();
         &text[from..from + text[from..].find("</table>").unwrap()]
@@ -155,7 +154,7 @@ fn key(pattern: impl std::fmt::Display, cache: impl std::fmt::Display, rw: impl 
     format!("{pattern} {cache} {rw}")
 }
 
-/// The marks of one figure against the cells that it is to show.
+/// Compares the marks of one figure with the cells that it must show.
 fn marks_match(figure: &Value, comparison: &Comparison, findings: [&Findings; 2]) {
     let path = figure["path"].as_str().unwrap();
     let said = |name: &str| figure[name].as_u64().unwrap() as usize;
@@ -204,24 +203,30 @@ fn both_studies_are_drawn_at_any_width_light_and_dark() {
     assert!(page.len() < 2_500_000, "{} bytes", page.len());
     let probed = page.replace("</body>", &format!("{PROBE}</body>"));
     for (width, dark) in [(1400, false), (390, true)] {
-        let told = chromium.open(&probed, width, dark);
-        assert!(told.console.is_empty() && told.unexpected.is_empty(), "{:?} {:?}", told.console, told.unexpected);
-        let told: Value = serde_json::from_str(&told.message).unwrap();
-        assert_eq!((&told["errors"], told["error"].as_str()), (&Value::from(0), Some("")));
-        assert_eq!(told["overflow"], 0, "the page scrolls sideways at {width} pixels");
-        let figures = told["figures"].as_array().unwrap();
-        assert_eq!((figures.len(), &told["charts"]), (4 * comparison.paths.len(), &Value::from(figures.len())));
+        let reported = chromium.open(&probed, width, dark);
+        assert!(
+            reported.console.is_empty() && reported.unexpected.is_empty(),
+            "{:?} {:?}",
+            reported.console,
+            reported.unexpected
+        );
+        let reported: Value = serde_json::from_str(&reported.message).unwrap();
+        assert_eq!((&reported["errors"], reported["error"].as_str()), (&Value::from(0), Some("")));
+        assert_eq!(reported["overflow"], 0, "the page scrolls sideways at {width} pixels");
+        let figures = reported["figures"].as_array().unwrap();
+        assert_eq!((figures.len(), &reported["charts"]), (4 * comparison.paths.len(), &Value::from(figures.len())));
         for figure in figures {
             marks_match(figure, &comparison, findings);
             assert!(figure["too_wide"].as_f64().unwrap() <= 0.0, "{figure} at {width}");
         }
-        let hover = told["hover"].as_str().unwrap();
+        let hover = reported["hover"].as_str().unwrap();
         assert!(hover.contains("4 KiB, depth 1") && hover.contains("\u{2212}10.0%"), "{hover}");
-        assert_eq!(told["ground"], if dark { "rgb(20, 24, 27)" } else { "rgb(251, 251, 249)" });
+        assert_eq!(reported["ground"], if dark { "rgb(20, 24, 27)" } else { "rgb(251, 251, 249)" });
     }
 }
 
-/// Three studies: a line for each in every chart of throughput, and three marks for each study beside the baseline.
+/// With three studies, every chart of throughput has a line per study, and each study beside the baseline has three
+/// marks.
 #[test]
 #[ignore = "gate: a browser draws the page"]
 fn several_studies_are_drawn_at_any_width_light_and_dark() {
@@ -230,13 +235,18 @@ fn several_studies_are_drawn_at_any_width_light_and_dark() {
     assert!(page.len() < 2_500_000, "{} bytes", page.len());
     let probed = page.replace("</body>", &format!("{PROBE}</body>"));
     for (width, dark) in [(1400, true), (390, false)] {
-        let told = chromium.open(&probed, width, dark);
-        assert!(told.console.is_empty() && told.unexpected.is_empty(), "{:?} {:?}", told.console, told.unexpected);
-        let told: Value = serde_json::from_str(&told.message).unwrap();
-        assert_eq!((&told["errors"], told["error"].as_str()), (&Value::from(0), Some("")));
-        assert_eq!(told["overflow"], 0, "the page scrolls sideways at {width} pixels");
-        let figures = told["figures"].as_array().unwrap();
-        assert_eq!((figures.len(), &told["charts"]), (2 * comparisons[0].paths.len(), &Value::from(figures.len())));
+        let reported = chromium.open(&probed, width, dark);
+        assert!(
+            reported.console.is_empty() && reported.unexpected.is_empty(),
+            "{:?} {:?}",
+            reported.console,
+            reported.unexpected
+        );
+        let reported: Value = serde_json::from_str(&reported.message).unwrap();
+        assert_eq!((&reported["errors"], reported["error"].as_str()), (&Value::from(0), Some("")));
+        assert_eq!(reported["overflow"], 0, "the page scrolls sideways at {width} pixels");
+        let figures = reported["figures"].as_array().unwrap();
+        assert_eq!((figures.len(), &reported["charts"]), (2 * comparisons[0].paths.len(), &Value::from(figures.len())));
         for figure in figures {
             let points = figure["points"].as_u64().unwrap() as usize;
             let own = |one: &&Comparison| {
@@ -249,8 +259,12 @@ fn several_studies_are_drawn_at_any_width_light_and_dark() {
             }
             assert!(figure["too_wide"].as_f64().unwrap() <= 0.0, "{figure} at {width}");
         }
-        assert_eq!(told["depths"], serde_json::json!([1, 2, 8, 16, 32]), "a button for each depth that was measured");
-        let hover = told["hover"].as_str().unwrap();
+        assert_eq!(
+            reported["depths"],
+            serde_json::json!([1, 2, 8, 16, 32]),
+            "a button for each depth that was measured"
+        );
+        let hover = reported["hover"].as_str().unwrap();
         assert!(hover.contains("A disk") && hover.contains("MB/s"), "{hover}");
     }
 }

@@ -1,4 +1,4 @@
-//! Checks the first screen of the page: it says what the terminal says, lies on one screen, and its buttons work.
+//! Checks the first screen of the page: it agrees with the terminal, fits on one screen, and its buttons work.
 
 use halfpower_analyse::{HeadlineDoubt, Interval, ThreadLimit, ThreadScaling, ThreadStep};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
@@ -10,7 +10,7 @@ use crate::chromium::Chromium;
 use crate::sample_report::sample;
 use crate::screens::quiet_study;
 
-/// Lower end of the first screen, in pixels.
+/// Height of the first screen, in pixels.
 const SCREEN_PX: f64 = 900.0;
 /// Most pages of a print.
 const PAGES: usize = 10;
@@ -21,7 +21,7 @@ fn page(study: &StudyFindings, records: &[Record]) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The words of the first screen, without markup.
+/// The text of the first screen, without markup.
 fn answer(page: &str) -> String {
     let from = page.find("<section id=\"answer\">").unwrap();
     let part = &page[from..from + page[from..].find("<div class=\"below\">").unwrap()];
@@ -36,13 +36,13 @@ fn answer(page: &str) -> String {
     text.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"")
 }
 
-/// The lines of a section of the terminal's screen.
+/// The lines of one section of the terminal's screen.
 fn section<'a>(screen: &'a str, heading: &str) -> Vec<&'a str> {
     let lines = screen.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
     lines.take_while(|line| !line.is_empty()).collect()
 }
 
-/// The page has the state, the rates, what stops each direction and the settings that `screen` has.
+/// Checks that the page has the state, the rates, the limits and the settings of `screen`.
 pub fn assert_page_agrees(state: &str, study: &StudyFindings, screen: &str) {
     let text = answer(&page(study, &[]));
     let says = |words: &str| assert!(text.contains(words), "the page lacks {words:?}, which the terminal has:\n{text}");
@@ -78,7 +78,7 @@ fn doubts_and_threads_are_on_the_page_as_on_the_screen() {
     assert!(text.contains("Threads") && text.contains("no more than 1 are needed for 25,000 IOPS"), "{text}");
 }
 
-/// Opens what a reader would, and tells what came of it.
+/// Opens and clicks what a reader would, and posts the results.
 const PROBE: &str = r##"<script>
 const wait = setInterval(async () => {
   const root = document.documentElement;
@@ -102,7 +102,7 @@ const wait = setInterval(async () => {
   told.chart.push(shown());
   const copied = [];
   Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { copied.push(text); } }, configurable: true });
-  // The word goes back after a while; every word that the button ever has is kept.
+  // The button's label reverts after a while, so every label is recorded.
   const said = [];
   const first = document.querySelector('.setting button');
   if (first) new MutationObserver(() => said.push(first.textContent)).observe(first, { childList: true });
@@ -131,9 +131,14 @@ const wait = setInterval(async () => {
 </script>"##;
 
 fn look(chromium: &Chromium, page: &str, width: u32, dark: bool) -> Value {
-    let told = chromium.open(&page.replace("</body>", &format!("{PROBE}</body>")), width, dark);
-    assert!(told.console.is_empty() && told.unexpected.is_empty(), "{:?} {:?}", told.console, told.unexpected);
-    serde_json::from_str(&told.message).unwrap()
+    let reported = chromium.open(&page.replace("</body>", &format!("{PROBE}</body>")), width, dark);
+    assert!(
+        reported.console.is_empty() && reported.unexpected.is_empty(),
+        "{:?} {:?}",
+        reported.console,
+        reported.unexpected
+    );
+    serde_json::from_str(&reported.message).unwrap()
 }
 
 #[test]
@@ -141,13 +146,17 @@ fn look(chromium: &Chromium, page: &str, width: u32, dark: bool) -> Value {
 fn the_answer_lies_on_one_screen_and_its_buttons_work() {
     let Some(chromium) = Chromium::find() else { return };
     let (study, records) = quiet_study();
-    let told = look(&chromium, &page(&study, &records), 1400, false);
-    for (what, bottom) in told["bottoms"].as_object().unwrap() {
+    let reported = look(&chromium, &page(&study, &records), 1400, false);
+    for (what, bottom) in reported["bottoms"].as_object().unwrap() {
         let bottom = bottom.as_f64().unwrap();
         assert!(bottom > 0.0 && bottom <= SCREEN_PX, "{what} ends at {bottom} px");
     }
-    assert_eq!((&told["errors"], &told["drawn_at_first"]), (&"0".into(), &0.into()), "no chart below is drawn yet");
-    let chart = told["chart"].as_array().unwrap();
+    assert_eq!(
+        (&reported["errors"], &reported["drawn_at_first"]),
+        (&"0".into(), &0.into()),
+        "no chart below is drawn yet"
+    );
+    let chart = reported["chart"].as_array().unwrap();
     let marks = |at: usize| chart[at][0]["marks"].as_array().unwrap().len();
     let depth = |at: usize| chart[at][0]["ribbons"][0].as_str().unwrap().to_string();
     assert!(
@@ -156,9 +165,9 @@ fn the_answer_lies_on_one_screen_and_its_buttons_work() {
     );
     assert_eq!(depth(1), "read-1", "the first depth was chosen");
     assert!(depth(0) != depth(1) && depth(2).starts_with("write-"), "{chart:?}");
-    let copied: Vec<&str> = told["copied"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    let copied: Vec<&str> = reported["copied"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
     assert!(copied.len() >= 2 && copied[0].starts_with("halfpower run ") && copied[1].starts_with("["), "{copied:?}");
-    assert_eq!(told["said"], "Copied");
+    assert_eq!(reported["said"], "Copied");
 }
 
 #[test]
@@ -168,18 +177,18 @@ fn links_and_addresses_open_their_sections_and_nothing_overflows() {
     let (findings, records) = sample();
     let page = page(&many_experiments(findings.into()), &records);
     for (width, dark) in [(1400, true), (390, false)] {
-        let told = look(&chromium, &page, width, dark);
-        for pair in told["opened"].as_array().unwrap() {
+        let reported = look(&chromium, &page, width, dark);
+        for pair in reported["opened"].as_array().unwrap() {
             assert_eq!(pair[0], pair[1], "a link opens its own section");
         }
-        assert!(told["opened"].as_array().unwrap().len() > 20, "{told}");
-        assert_eq!(told["of_address"], "words");
-        assert_eq!((&told["overflow"], &told["overflow_open"]), (&0.into(), &0.into()), "at {width} pixels");
-        assert!(width > 390 || told["wide"].as_u64().unwrap() > 0, "tables scroll, not the page");
+        assert!(reported["opened"].as_array().unwrap().len() > 20, "{reported}");
+        assert_eq!(reported["of_address"], "words");
+        assert_eq!((&reported["overflow"], &reported["overflow_open"]), (&0.into(), &0.into()), "at {width} pixels");
+        assert!(width > 390 || reported["wide"].as_u64().unwrap() > 0, "tables scroll, not the page");
     }
 }
 
-/// The study with fifteen experiments, of which each says much.
+/// The study with fifteen experiments that have long answers.
 fn many_experiments(study: StudyFindings) -> StudyFindings {
     let section = |experiment: &Experiment| ExperimentSection {
         experiment: *experiment,

@@ -1,5 +1,5 @@
-//! Checks what is shown of hosts that measured together: who is slow stands on the first screen, and a thousand of them
-//! fit on a page.
+//! Checks the output about hosts that measured together: slow hosts are on the first screen, and a page holds a
+//! thousand hosts.
 
 use halfpower_experiments::{StudyFindings, analyse};
 use halfpower_record::{HostPlace, HostShare, Machine, Record};
@@ -8,12 +8,12 @@ use crate::screens::{environment, question, quiet_study};
 
 const MOST_BYTES: usize = 2_500_000;
 
-/// The quiet study, made by so many hosts together; number 1 has half the rate of the others.
+/// The quiet study, measured by this many hosts; host 1 has half the rate of the others.
 fn study_of(hosts: u32) -> (StudyFindings, Vec<Record>) {
     let (_, mut records) = quiet_study();
     for (run, record) in records.iter_mut().enumerate() {
         let share = |rank: u32| {
-            // Within 5%, and in another order in each run.
+            // Deviations of up to 5%, in a different order in each run.
             let wobble = 0.95 + 0.1 * f64::from((rank * 7919 + run as u32 * 104_729) % 1009) / 1009.0;
             let rate = if rank == 1 { 0.5 * wobble } else { wobble };
             let bytes = (record.bytes as f64 * rate) as u64;

@@ -1,14 +1,14 @@
-//! Checks that the page is safe, small and alone: findings are rendered, and the text is looked at.
+//! Checks that the page is safe, small and self-contained, by looking at the text of rendered findings.
 
 use crate::sample_report::sample;
 use halfpower_analyse::{
-    Attribution, CellSettings, Findings, Interval, LevelId, LevelSource, Objection, StudyState, Summary, Unsteady,
+    Attribution, CellSettings, Findings, Interval, LevelId, LevelSource, StudyState, Summary, Unsteady, UnsteadyReason,
     Warning,
 };
 use halfpower_record::{Machine, Record};
 use halfpower_spec::Direction;
 
-/// What a page may weigh, plotly.js included.
+/// Largest page in bytes, plotly.js included.
 const MOST_BYTES: usize = 2_500_000;
 
 fn page(findings: &Findings, records: &[Record]) -> String {
@@ -17,14 +17,14 @@ fn page(findings: &Findings, records: &[Record]) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The text of the script element with this id.
+/// The content of the script element with this id.
 fn embedded<'a>(page: &'a str, id: &str) -> &'a str {
     let start = page.find(&format!("<script id=\"{id}\"")).unwrap();
     let start = start + page[start..].find('>').unwrap() + 1;
     &page[start..start + page[start..].find("</script>").unwrap()]
 }
 
-/// Findings of a study that has not begun.
+/// Findings of a study without runs.
 fn nothing() -> Findings {
     let (findings, _) = sample();
     Findings {
@@ -100,7 +100,7 @@ fn a_page_of_every_cell_there_can_be_stays_below_its_limit() {
                     bs_bytes: 1 << power,
                     steady: false,
                     unsteady: Some(Unsteady {
-                        objection: Objection::LevelChanged { from_mbps: 1234.0, to_mbps: 567.0, after_s: 0.15 },
+                        objection: UnsteadyReason::LevelChanged { from_mbps: 1234.0, to_mbps: 567.0, after_s: 0.15 },
                         unsteady_runs: 3,
                         runs: 3,
                     }),
@@ -124,10 +124,10 @@ fn the_embedded_data_are_the_findings_and_the_runs() {
     let data: serde_json::Value = serde_json::from_str(embedded(&page(&findings, &records), "data")).unwrap();
     let cells = data["findings"]["cells"].as_array().unwrap();
     assert_eq!(cells.len(), findings.cells.len());
-    for (told, cell) in cells.iter().zip(&findings.cells) {
-        let mbps = told["mbps"]["value"].as_f64().unwrap();
+    for (reported, cell) in cells.iter().zip(&findings.cells) {
+        let mbps = reported["mbps"]["value"].as_f64().unwrap();
         assert!((mbps / cell.mbps.value - 1.0).abs() < 1e-5);
-        assert_eq!(told["bs_bytes"], cell.bs_bytes);
+        assert_eq!(reported["bs_bytes"], cell.bs_bytes);
     }
     let column = |name: &str| data["runs"]["columns"].as_array().unwrap().iter().position(|c| c == name).unwrap();
     let rows = data["runs"]["rows"].as_array().unwrap();

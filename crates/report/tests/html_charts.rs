@@ -1,4 +1,4 @@
-//! Checks that the charts are drawn: pages are opened in chromium, and the marks are counted against the cells.
+//! Checks that the charts are drawn: opens pages in chromium and compares the number of marks with the cells.
 
 use crate::sample_report::sample;
 use halfpower_analyse::{CellFinding, Curve, Findings, Interval, StudyState, Summary};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::chromium::Chromium;
 
-/// Stands at the end of the page: waits until it is drawn, counts, and tells the page around it.
+/// Script at the end of the page: waits until the charts are drawn, counts marks, and posts the result to the frame.
 const PROBE: &str = r#"<script>
 const wait = setInterval(async () => {
   const root = document.documentElement;
@@ -47,7 +47,7 @@ const wait = setInterval(async () => {
   const figure = first?.closest('figure');
   const said = {};
   if (first?.querySelector('.scatterlayer .points path')) {
-    // A real pointer: over the first mark of the first line, then pressed and let go.
+    // Simulates a pointer: over the first mark of the first line, then pressed and released.
     first.scrollIntoView({ behavior: 'instant' });
     const place = first.querySelector('.scatterlayer .points path').getBoundingClientRect();
     const at = { clientX: place.x + place.width / 2, clientY: place.y + place.height / 2, bubbles: true, view: window };
@@ -58,7 +58,7 @@ const wait = setInterval(async () => {
     said.hover = first.querySelector('.hoverlayer')?.textContent ?? '';
     send('mousedown');
     await settled();
-    // plotly lays a cover over the page while a button is down, where there is a pointer that can hover.
+    // With a pointer that can hover, plotly covers the page while a button is down.
     (document.querySelector('.dragcover') ?? document).dispatchEvent(new MouseEvent('mouseup', at));
     await settled();
     said.pinned = [...figure.querySelectorAll('.pin')].map((pin) => pin.textContent);
@@ -106,7 +106,7 @@ const wait = setInterval(async () => {
 }, 50);
 </script>"#;
 
-/// Has axe-core look at the page with a point pinned and a table open, and tells what is serious or critical.
+/// Runs axe-core on the page with a point pinned and a table open, and posts serious and critical violations.
 const AXE_PROBE: &str = r#"<script>
 const wait = setInterval(async () => {
   if (document.documentElement.dataset.ready !== 'yes') return;
@@ -134,19 +134,19 @@ fn study_page(findings: &StudyFindings, records: &[Record]) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Opens `page` in a frame of `width` pixels and gives what the probe counted.
+/// Opens `page` in a frame of `width` pixels and returns what the probe counted.
 fn look(chromium: &Chromium, page: &str, width: u32, dark: bool) -> Value {
     let probed = page.replace("</body>", &format!("{PROBE}</body>"));
     assert_ne!(probed, page, "the probe found its place");
-    let told = chromium.open(&probed, width, dark);
-    assert!(told.console.is_empty(), "{:?}", told.console);
-    assert!(told.unexpected.is_empty(), "the page asked for {:?}", told.unexpected);
-    let told: Value = serde_json::from_str(&told.message).unwrap();
-    assert!(told["broken"].is_null(), "{told}");
-    told
+    let reported = chromium.open(&probed, width, dark);
+    assert!(reported.console.is_empty(), "{:?}", reported.console);
+    assert!(reported.unexpected.is_empty(), "the page asked for {:?}", reported.unexpected);
+    let reported: Value = serde_json::from_str(&reported.message).unwrap();
+    assert!(reported["broken"].is_null(), "{reported}");
+    reported
 }
 
-/// Findings of a study that has not begun.
+/// Findings of a study without runs.
 fn nothing() -> Findings {
     let (findings, _) = sample();
     Findings {
@@ -180,7 +180,7 @@ fn curve_key(curve: &Curve) -> String {
     format!("{} {} {}", curve.pattern, curve.cache, curve.rw)
 }
 
-/// The marks of a chart of throughput.
+/// Checks the marks of a chart of throughput.
 fn throughput_matches(figure: &Value, findings: &Findings, cells: &[&CellFinding]) {
     let path = figure["path"].as_str().unwrap();
     let said = |name: &str| figure[name].as_u64().unwrap() as usize;
@@ -193,7 +193,7 @@ fn throughput_matches(figure: &Value, findings: &Findings, cells: &[&CellFinding
     assert!(figure["ticks"].as_array().unwrap().iter().any(|tick| tick == "4 KiB"), "{figure}");
 }
 
-/// The marks of one figure against the cells that it is to show.
+/// Compares the marks of one figure with the cells that it must show.
 fn marks_match(figure: &Value, findings: &Findings) {
     let path = figure["path"].as_str().unwrap();
     let cells: Vec<&CellFinding> = findings.cells.iter().filter(|cell| key(cell) == path).collect();
@@ -249,18 +249,18 @@ fn marks_match(figure: &Value, findings: &Findings) {
     }
 }
 
-/// Shapes of a chart that have this name.
+/// Number of a chart's shapes with this name.
 fn named(figure: &Value, name: &str) -> usize {
     figure["named"].as_array().unwrap().iter().filter(|other| *other == name).count()
 }
 
-/// Strokes of the shape that has this name.
+/// Number of strokes of the shape with this name.
 fn segments(figure: &Value, name: &str) -> u64 {
     let all = figure["segments"].as_array().unwrap().iter();
     all.filter(|shape| shape[0] == name).map(|shape| shape[1].as_u64().unwrap()).sum()
 }
 
-/// Pairs of measured neighbours, along rows and columns of the map, of which one reaches `level` of the best.
+/// Pairs of measured neighbours along the map's rows and columns of which exactly one reaches `level` of the best.
 fn crossings(cells: &[&CellFinding], level: f64) -> u64 {
     let best = cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
     let mut by_row: Vec<(u32, u64, bool)> =
@@ -280,26 +280,26 @@ fn every_chart_draws_its_marks_at_any_width() {
     let (findings, records) = sample();
     let page = page(&findings, &records);
     for (width, dark) in [(1400, false), (390, true)] {
-        let told = look(&chromium, &page, width, dark);
-        assert_eq!((&told["errors"], told["error"].as_str()), (&Value::from(0), Some("")));
-        assert_eq!(told["width"], width);
-        assert_eq!(told["overflow"], 0, "the page scrolls sideways at {width} pixels");
-        let figures = told["figures"].as_array().unwrap();
+        let reported = look(&chromium, &page, width, dark);
+        assert_eq!((&reported["errors"], reported["error"].as_str()), (&Value::from(0), Some("")));
+        assert_eq!(reported["width"], width);
+        assert_eq!(reported["overflow"], 0, "the page scrolls sideways at {width} pixels");
+        let figures = reported["figures"].as_array().unwrap();
         let unsteady = findings.cells.iter().filter(|cell| !cell.steady).count();
         assert!(unsteady > 0);
         assert_eq!(figures.len(), 4 * 6 + 3 + unsteady, "four kinds for each of six paths, three for all, one a flag");
-        assert_eq!(told["charts"], figures.len());
+        assert_eq!(reported["charts"], figures.len());
         for figure in figures {
             marks_match(figure, &findings);
             assert!(figure["too_wide"].as_f64().unwrap() <= 0.0, "{figure} at {width}");
             assert_eq!(figure["overlaps"], 0, "words along the axis: {figure} at {width}");
         }
         let ground = if dark { "rgb(20, 24, 27)" } else { "rgb(251, 251, 249)" };
-        assert_eq!(told["ground"], ground);
+        assert_eq!(reported["ground"], ground);
     }
 }
 
-/// A picture over time: many points close together, and two at the ends of what came after them.
+/// A picture over time: many points close together, then two at the ends of the last phase.
 fn over_time() -> Picture {
     let point = |ms: f64| Point::at(ms, format!("{ms:.1} ms"), Interval::exact(3_000.0 + ms));
     let line = |name: &str, points: Vec<Point>| Line { name: name.into(), points };
@@ -320,8 +320,9 @@ fn the_words_along_a_picture_do_not_overlap() {
     let section = ExperimentSection { experiment, asks, ran, found: None, answer, pictures, notes: Vec::new(), papers };
     let findings = StudyFindings { experiments: vec![section], ..sample().0.into() };
     for width in [1400, 390] {
-        let told = look(&chromium, &study_page(&findings, &[]), width, false);
-        let figure = told["figures"].as_array().unwrap().iter().find(|figure| figure["chart"] == "picture").unwrap();
+        let reported = look(&chromium, &study_page(&findings, &[]), width, false);
+        let figure =
+            reported["figures"].as_array().unwrap().iter().find(|figure| figure["chart"] == "picture").unwrap();
         assert_eq!(
             (&figure["points"], &figure["overlaps"]),
             (&Value::from(14), &Value::from(0)),
@@ -337,8 +338,8 @@ fn the_words_along_a_picture_do_not_overlap() {
 fn hover_table_files_and_depths_show_the_right_cells() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
-    let told = look(&chromium, &page(&findings, &records), 1400, false);
-    let said = &told["said"];
+    let reported = look(&chromium, &page(&findings, &records), 1400, false);
+    let said = &reported["said"];
     let first = findings.cells.iter().find(|c| key(c) == "sequential device read" && c.iodepth == 1).unwrap();
     let is_of_first = |text: &Value| {
         let text = text.as_str().unwrap();
@@ -349,8 +350,8 @@ fn hover_table_files_and_depths_show_the_right_cells() {
     is_of_first(&said["pinned"][0]);
     assert_eq!(said["pinned_runs"], 3, "its runs stand below it");
     assert_eq!(said["left_pinned"], 0, "its button takes it away");
-    assert_eq!(told["rows"], findings.cells.len());
-    let lines = |file: usize| told["csv"][file].as_str().unwrap().lines().count();
+    assert_eq!(reported["rows"], findings.cells.len());
+    let lines = |file: usize| reported["csv"][file].as_str().unwrap().lines().count();
     assert_eq!((lines(0), lines(1)), (findings.cells.len() + 1, records.len() + 1));
     let chosen = &said["chosen"];
     assert!(chosen[0].as_array().unwrap().len() == 1 && chosen[0][0] != "depth 1", "{chosen}");
@@ -396,8 +397,8 @@ fn axe_finds_nothing_serious() {
     let page = page(&findings, &records);
     for (width, dark) in [(1400, false), (390, true)] {
         let probed = page.replace("</body>", &format!("<script>{axe}</script>{AXE_PROBE}</body>"));
-        let told = chromium.open(&probed, width, dark);
-        let answer: Value = serde_json::from_str(&told.message).unwrap();
+        let reported = chromium.open(&probed, width, dark);
+        let answer: Value = serde_json::from_str(&reported.message).unwrap();
         assert!(answer["passes"].as_u64().unwrap() > 10, "{answer}");
         let serious = answer["violations"].as_array().unwrap();
         assert!(serious.is_empty(), "at {width} pixels: {serious:#?}");
@@ -408,12 +409,12 @@ fn axe_finds_nothing_serious() {
 #[ignore = "gate: a browser draws the page"]
 fn a_page_of_nothing_and_of_one_idle_cell_has_no_error() {
     let Some(chromium) = Chromium::find() else { return };
-    let told = look(&chromium, &page(&nothing(), &[]), 1400, false);
-    assert_eq!((&told["errors"], &told["charts"]), (&Value::from(0), &Value::from(0)), "{told}");
+    let reported = look(&chromium, &page(&nothing(), &[]), 1400, false);
+    assert_eq!((&reported["errors"], &reported["charts"]), (&Value::from(0), &Value::from(0)), "{reported}");
     let mut idle = sample().0.cells.remove(0);
     idle.mbps = halfpower_analyse::Interval { value: 0.0, low: 0.0, high: 0.0 };
     idle.charged_us = Some(0.0);
     let findings = Findings { cells: vec![idle], ..nothing() };
-    let told = look(&chromium, &page(&findings, &[]), 390, false);
-    assert_eq!((&told["errors"], &told["charts"]), (&Value::from(0), &Value::from(1)), "{told}");
+    let reported = look(&chromium, &page(&findings, &[]), 390, false);
+    assert_eq!((&reported["errors"], &reported["charts"]), (&Value::from(0), &Value::from(1)), "{reported}");
 }

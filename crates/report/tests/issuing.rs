@@ -1,4 +1,4 @@
-//! Checks the table of what issuing costs and brings on the terminal, on the page and as JSON.
+//! Checks the table of issuing's effect and cost in the terminal, on the page and in JSON.
 
 use halfpower_analyse::StoppedBy;
 use halfpower_experiments::{IssuingChange, IssuingPart, RatioFinding, RatioVerdict, StudyFindings};
@@ -75,8 +75,8 @@ fn the_page_and_the_json_have_the_same_rows() {
     assert!(page.contains("all in one call") && page.contains("-8% (one run)"));
     let mut out = Vec::new();
     halfpower_report::json(&study(), &mut out).unwrap();
-    let told: serde_json::Value = serde_json::from_slice(&out).unwrap();
-    let rows = told["issuing"].as_array().unwrap();
+    let reported: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let rows = reported["issuing"].as_array().unwrap();
     assert_eq!(rows.len(), 4);
     assert_eq!(rows[1]["change"], serde_json::json!({ "batch": 8 }));
     assert_eq!(rows[1]["with_us"], serde_json::json!([4.7, 7.9]));

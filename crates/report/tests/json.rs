@@ -1,4 +1,4 @@
-//! Checks that scripts find the keys that they are promised, with the values of the findings and the record.
+//! Checks that JSON output has the keys promised to scripts, with the values of the findings and the record.
 
 use crate::sample::{empty, environment, full, record};
 use halfpower_report::{json, run_json};

@@ -1,4 +1,4 @@
-//! Tests the crate as its users see it, in one program, which links once.
+//! Tests the crate through its public interface, as one program that links once.
 
 #[path = "../../analyse/tests/built/mod.rs"]
 mod built;

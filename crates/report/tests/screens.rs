@@ -1,6 +1,6 @@
-//! Checks the first screen of twelve studies at 80 and at 120 columns against kept texts.
+//! Compares the first screens of twelve studies at 80 and at 120 columns with golden texts.
 //!
-//! `HALFPOWER_GOLDEN=write cargo test -p halfpower-report screens` writes them anew, to be looked at.
+//! `HALFPOWER_GOLDEN=write cargo test -p halfpower-report screens` writes new golden texts for review.
 
 use halfpower_experiments::{PlanRequest, StudyFindings, analyse};
 use halfpower_record::{Capabilities, Device, Environment, FileSystem, Level, Machine, Record, TargetKind};
@@ -13,10 +13,10 @@ use crate::built::{disk, normal, record_at, study};
 use crate::first_page::assert_page_agrees;
 use crate::text::assert_golden;
 
-/// Lines of a screen, with the one that names the files.
+/// Lines of a screen, including the one that names the files.
 const SCREEN: usize = 30;
 
-/// Where the studies were made: a file system on a virtual disk.
+/// The studies' environment: a file system on a virtual disk.
 pub fn environment() -> Environment {
     let machine = Machine {
         kernel: "6.8.0".into(),
@@ -51,7 +51,7 @@ pub fn question() -> Question {
     }
 }
 
-/// Records whose bytes the device counted itself.
+/// Adds the device's own byte counts to records.
 fn witnessed(mut records: Vec<Record>, device_share: f64) -> Vec<Record> {
     for record in &mut records {
         let ours = record.cpu.ios * record.run.workload.bs.0;
@@ -192,7 +192,8 @@ fn printed(study: &StudyFindings, width: usize) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The screen of a study: as it was at 80 and 120 columns, never too wide or too long, and with its state on top.
+/// Checks a study's screen: equal to the golden text at 80 and 120 columns, within width and height, with its state on
+/// top.
 fn assert_screen(name: &str, state: &str, study: &StudyFindings) {
     assert_page_agrees(state, study, &printed(study, 220));
     for width in [80, 120] {

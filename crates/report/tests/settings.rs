@@ -1,4 +1,4 @@
-//! Checks that the settings on the page follow from what was measured.
+//! Checks that the settings on the page follow from the measurements.
 
 use crate::sample_report::sample;
 use halfpower_analyse::Findings;
@@ -8,14 +8,14 @@ fn page(change: impl FnOnce(&mut Findings)) -> String {
     change(&mut findings);
     let mut out = Vec::new();
     halfpower_report::html(&findings.into(), &records, "halfpower study", &mut out).unwrap();
-    // Commands are cut into pieces where a short line may break.
+    // The page splits commands where a narrow screen may break them.
     String::from_utf8(out).unwrap().replace("</span><span>", "")
 }
 
 #[test]
 fn postgresql_gets_the_depth_that_8_kib_random_reads_stop_gaining_at() {
     let (findings, _) = sample();
-    // Where 8 KiB was not measured at several depths, the next size above stands for it.
+    // If 8 KiB was not measured at several depths, the next larger size is used.
     let at = |bs: u64| {
         let own = |c: &&halfpower_analyse::CellFinding| {
             (c.pattern, c.rw, c.cache, c.bs_bytes)

@@ -1,6 +1,6 @@
-//! Checks that the terminal shows what the findings and the record say.
+//! Checks that the terminal output agrees with the findings and the record.
 //!
-//! `HALFPOWER_GOLDEN=write cargo test -p halfpower-report` writes the golden texts anew, to be looked at.
+//! `HALFPOWER_GOLDEN=write cargo test -p halfpower-report` writes new golden texts for review.
 
 use std::path::Path;
 
@@ -60,7 +60,7 @@ fn nothing_is_wider_than_the_terminal() {
     }
 }
 
-/// The rows of bars of the chart's first panel, from the top, and the row of sizes below them.
+/// The rows of bars in the chart's first panel, from the top, and the row of sizes below them.
 fn first_panel(text: &str) -> (Vec<Vec<String>>, Vec<String>) {
     let mut lines = text.lines().skip_while(|line| !line.contains('▕'));
     let panel = |line: &str| line.split('▕').nth(1).map(|bars| bars.chars().collect::<Vec<char>>());

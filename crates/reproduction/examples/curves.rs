@@ -1,4 +1,4 @@
-//! Prints the curves of a system, by size and by depth.
+//! Prints a system's curves of throughput and cost, by size and by depth.
 //!
 //! `cargo run --release -p halfpower-reproduction --example curves -- win2k-atlas10k`
 

@@ -1,4 +1,4 @@
-//! Answers a published quantity from a simulated machine.
+//! Computes a published quantity on a simulated machine.
 
 use crate::bench::{Bench, Measured};
 use crate::closed_loop::Outcome;
@@ -6,15 +6,15 @@ use crate::workload::PaperWorkload;
 use halfpower_model::SystemError;
 
 const KIB: f64 = 1024.0;
-/// A curve is flat, a depth useless, a setting equal to another, within this share.
+/// Ratio from which a curve counts as flat, a depth as useless, or two settings as equal.
 const NEARLY: f64 = 0.95;
-/// A request size has reached half power within the studies' own repeatability of 3%.
+/// Share of half power that counts as reached: the studies repeat within 3%.
 const REPEATABLE: f64 = 0.97;
 
-/// A figure of ours; `None` where the quantity is none that a run has.
+/// Our figure; `None` if runs do not give the quantity.
 pub type Answer = Result<Option<f64>, SystemError>;
 
-/// Answers one quantity of one workload.
+/// Computes one quantity of one workload.
 pub fn answer(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) -> Answer {
     let answered = match quantity {
         "throughput" => Some(best(bench, workload, |run| run.outcome.mbps())?),
@@ -39,7 +39,7 @@ pub fn answer(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) -> An
     traffic(bench, quantity, workload)
 }
 
-/// The best of a value over the sizes and depths of a workload, the mean over reading and writing.
+/// The best of a value over the sizes and depths of a workload; the mean over its operations (reads, writes).
 fn best(bench: &mut Bench, workload: &PaperWorkload, value: impl Fn(&Measured) -> f64) -> Result<f64, SystemError> {
     let mut total = 0.0;
     for &write in &workload.writes {
@@ -81,7 +81,7 @@ fn in_kib(bytes: u32) -> f64 {
     f64::from(bytes) / KIB
 }
 
-/// Quantities that are a size in KB, a depth, or a number of disks at which something begins.
+/// Quantities that are the size in KB, the depth, or the number of disks at which something begins.
 fn size_or_depth(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) -> Answer {
     let all_sizes = PaperWorkload { sizes: (11..=20).map(|power| 1 << power).collect(), ..workload.clone() };
     Ok(match quantity {
@@ -137,7 +137,7 @@ fn alone(workload: &PaperWorkload) -> PaperWorkload {
     one
 }
 
-/// Half of what is advertised: by the bus for several disks, by the medium for one.
+/// Half of the advertised rate: of the bus for several disks, of the medium for one.
 fn half_power(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64, SystemError> {
     let system = bench.system(workload.system)?;
     let peak = if workload.setting.disks > 1 { system.bus.mbps } else { system.disk.outer_mbps };
@@ -171,7 +171,7 @@ fn reorder_free_depth(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64
     Ok(f64::from(free))
 }
 
-/// The fewest disks that give five sixths of what more of them give.
+/// The fewest disks that give five sixths of the throughput of more disks.
 fn disks_to_saturate(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64, SystemError> {
     let buses = workload.setting.buses;
     let counts: Vec<u32> = if buses > 1 { vec![3, 6, 9, 12] } else { (1..=5).collect() };
@@ -190,7 +190,7 @@ fn disks_to_saturate(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64,
     Ok(enough.map_or(f64::NAN, |point| f64::from(point.0)))
 }
 
-/// The fewest KB outstanding with which a mirror reads faster than one disk, over sizes and depths of all amounts.
+/// The fewest KB outstanding with which a mirror reads faster than one disk, over all combinations of size and depth.
 fn mirror_gain_start(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64, SystemError> {
     let mut least = f64::INFINITY;
     let single = alone(workload);
@@ -221,7 +221,7 @@ fn break_even(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64, System
     Ok(f64::INFINITY)
 }
 
-/// The smallest size whose cost a byte is that of 64 KB.
+/// The smallest size with the cost a byte of 64 KB.
 fn cost_flat_start(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64, SystemError> {
     let mut at = PaperWorkload { depths: vec![1], sizes: vec![64 << 10], ..workload.clone() };
     let cost = |run: &Measured| run.outcome.us_per_request() / f64::from(run.outcome.bytes);
@@ -235,7 +235,7 @@ fn cost_flat_start(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64, S
     Ok(f64::INFINITY)
 }
 
-/// Seconds of processor time that a workload's cost counts.
+/// Processor seconds that count as the cost of a workload.
 fn spent(workload: &PaperWorkload, outcome: &Outcome) -> f64 {
     let time = if workload.client { outcome.client } else { outcome.processor };
     if workload.charged { time.charged } else { time.total }
@@ -268,7 +268,7 @@ fn processor(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) -> Ans
     }))
 }
 
-/// Cost a request as fixed + marginal x KB, by the ends of the range from 4 KB to 64 KB.
+/// Cost a request as fixed + marginal x KB, from the ends of the range 4 KB to 64 KB.
 fn line(bench: &mut Bench, workload: &PaperWorkload, us: impl Fn(&Measured) -> f64) -> Result<(f64, f64), SystemError> {
     let mut at = workload.clone();
     at.sizes = vec![4 << 10];
@@ -279,7 +279,7 @@ fn line(bench: &mut Bench, workload: &PaperWorkload, us: impl Fn(&Measured) -> f
     Ok((small - 4.0 * marginal, marginal))
 }
 
-/// Quantities of what goes over the disks' buses.
+/// Quantities of the traffic on the disks' buses.
 fn traffic(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) -> Answer {
     let pap = bench.system(workload.system)?.bus.mbps;
     let disk = bench.system(workload.system)?.disk.clone();
@@ -326,7 +326,7 @@ fn traffic(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) -> Answe
         "media_transfer_time" => Ok(workload.sizes.first().map(|bytes| f64::from(*bytes) / disk.outer_mbps / 1e3)),
         "rate_ratio" => Ok(Some(pap / disk.outer_mbps)),
         "overhead_fixed" => {
-            // Of a read whose bytes the drive has, so one small enough for the drive to be ahead.
+            // A read of bytes that the drive already holds must be small enough for the read-ahead to keep up.
             let small = PaperWorkload { sizes: vec![2048], depths: vec![1], ..workload.clone() };
             let period_us = 1e6 / best(bench, &small, |run| run.outcome.iops())?;
             Ok(Some((period_us - 2048.0 / pap) / 1e3))

@@ -1,4 +1,4 @@
-//! Runs systems under loads, each once, and keeps the outcomes.
+//! Runs systems under loads, each combination once, and keeps the outcomes.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,24 @@ use crate::closed_loop::{Load, LoadOrder, Outcome, run};
 use crate::workload::{PaperPattern, PaperWorkload};
 use halfpower_model::{Observed, Setting, System, SystemError, systems};
 
-/// Bytes that warm a buffered run up: the cache has to be full of written data.
+/// Bytes that warm up a buffered run: the cache must be full of written data.
 const WARM_UP_BYTES: u64 = 14_000_000;
 const SEED: u64 = 1;
 
-/// One run's result.
+/// The result of one run.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// What the application saw.
+    /// Result for the application.
     pub outcome: Outcome,
-    /// What went over the disks' buses, the warm-up included.
+    /// Traffic on the disks' buses, including the warm-up.
     pub observed: Observed,
-    /// Seconds from the first submission, the warm-up included.
+    /// Seconds since the first submission, including the warm-up.
     pub whole_seconds: f64,
-    /// Requests from the first submission, the warm-up included.
+    /// Requests since the first submission, including the warm-up.
     pub whole_ios: u64,
 }
 
-/// The systems, and the runs that have been made on them.
+/// The systems and their runs so far.
 #[derive(Debug, Default)]
 pub struct Bench {
     systems: HashMap<&'static str, System>,
@@ -37,10 +37,10 @@ impl Bench {
         self.requests
     }
 
-    /// A shipped system.
+    /// A system included in the model crate.
     ///
     /// # Errors
-    /// Where its text is no system.
+    /// If its text is not a system.
     pub fn system(&mut self, name: &'static str) -> Result<&System, SystemError> {
         if !self.systems.contains_key(name) {
             let text = systems().iter().find(|system| system.name == name).map_or("", |system| system.text);
@@ -52,7 +52,7 @@ impl Bench {
     /// One run of a workload at one size and depth.
     ///
     /// # Errors
-    /// Where the system lacks what the setting asks for.
+    /// If the system lacks a part that the setting needs.
     pub fn run(
         &mut self,
         workload: &PaperWorkload,

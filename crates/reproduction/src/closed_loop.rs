@@ -1,7 +1,7 @@
 //! Drives a path with a constant number of requests in flight and reports its rates and costs.
 //!
-//! The loop does in virtual time what a measured window does: every request that completes is followed by the next
-//! one at once. The first part of the run warms caches and buffers up and is not counted.
+//! The loop does in virtual time what a measured window does: each completed request is replaced at once. The first
+//! part of the run warms up caches and buffers and is not counted.
 
 use rand::Rng;
 use rand::SeedableRng;
@@ -9,40 +9,40 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use halfpower_model::{Moment, Operation, PathModel, ProcessorTime, Stack, Submission};
 
-/// In which order the offsets come.
+/// Order of the offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LoadOrder {
     /// One block after the other.
     Sequential,
-    /// Blocks drawn over the whole volume.
+    /// Blocks drawn from the whole volume.
     Random,
-    /// The first block of each disk again and again.
+    /// The first block of each disk repeatedly.
     Again,
 }
 
-/// What an application does.
+/// The requests of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Load {
-    /// In which order the offsets come.
+    /// Order of the offsets.
     pub order: LoadOrder,
     /// Whether it writes.
     pub write: bool,
     /// Bytes a request.
     pub bytes: u32,
-    /// Requests in flight: in all, or on each disk.
+    /// Requests in flight: in total, or on each separate disk.
     pub depth: u32,
-    /// Disks that it drives one by one; 0 where they are one volume.
+    /// Disks that it drives separately; 0 if they form one volume.
     pub separate_disks: u32,
-    /// Bytes of the file; 0 for all that there are.
+    /// Bytes of the file; 0 for the whole volume.
     pub file_bytes: u64,
 }
 
-/// What came of it.
+/// The result of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
-    /// Requests that were counted.
+    /// Counted requests.
     pub ios: u64,
-    /// Virtual seconds in which they completed.
+    /// Virtual seconds for the counted requests.
     pub seconds: f64,
     /// Bytes a request.
     pub bytes: u32,
@@ -57,7 +57,7 @@ pub struct Outcome {
 pub struct ProcessorSeconds {
     /// Charged to the process.
     pub charged: f64,
-    /// All that was spent.
+    /// All processor time of the machine.
     pub total: f64,
 }
 
@@ -72,7 +72,7 @@ impl Outcome {
         self.ios as f64 / self.seconds
     }
 
-    /// All processor time of a request, in microseconds.
+    /// All processor time a request, in microseconds.
     pub fn us_per_request(&self) -> f64 {
         self.processor.total * 1e6 / self.ios as f64
     }
@@ -112,7 +112,7 @@ impl Offsets {
     }
 }
 
-/// Keeps `load` running on `stack` until `count` requests have been counted after `warm_up` that were not.
+/// Runs `load` on `stack` until `count` requests have been counted, after `warm_up` uncounted ones.
 pub fn run(stack: &mut Stack, load: &Load, warm_up: u64, count: u64, seed: u64) -> Outcome {
     let mut offsets = Offsets::new(load, stack, seed);
     let disks = load.separate_disks.max(1);

@@ -1,4 +1,4 @@
-//! Reads the published figures, their readings and the remarks on them from `data`.
+//! Reads the published figures, their interpretations and the remarks on them from `data`.
 
 use serde::Deserialize;
 
@@ -9,25 +9,25 @@ const REMARKS: &str = include_str!("../data/remarks.csv");
 /// How a published figure bounds the quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Relation {
-    /// The figure itself.
+    /// It is the figure.
     #[serde(rename = "equals")]
     Equals,
-    /// Nearly the figure.
+    /// It is about the figure.
     #[serde(rename = "about")]
     About,
-    /// No less.
+    /// It is at least the figure.
     #[serde(rename = "at least")]
     AtLeast,
-    /// No more; for a throughput, the peak that was reached.
+    /// It is at most the figure; for a throughput, the figure is the peak reached.
     #[serde(rename = "at most")]
     AtMost,
-    /// Below it; for a throughput, slightly.
+    /// It is below the figure; for a throughput, slightly below.
     #[serde(rename = "less than")]
     LessThan,
-    /// The lower end of a range.
+    /// The figure is the lower end of a range.
     #[serde(rename = "range-low")]
     RangeLow,
-    /// The upper end of a range.
+    /// The figure is the upper end of a range.
     #[serde(rename = "range-high")]
     RangeHigh,
 }
@@ -35,17 +35,17 @@ pub enum Relation {
 /// A published figure.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Figure {
-    /// Its name, unique.
+    /// Its unique name.
     pub id: String,
     /// The study.
     pub source: String,
-    /// Where in it.
+    /// Its place in the study.
     pub place: String,
     /// What was measured, in the table's own words.
     pub system: String,
-    /// How, in the table's own words.
+    /// The workload, in the table's own words.
     pub workload: String,
-    /// Which quantity.
+    /// The quantity.
     pub quantity: String,
     /// Its value.
     pub value: f64,
@@ -57,27 +57,27 @@ pub struct Figure {
     pub quote: String,
 }
 
-/// How a figure is read where its own words leave the workload or the comparison open.
+/// How to interpret a figure if its own words leave the workload or the comparison open.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Reading {
     /// The figure.
     pub id: String,
-    /// The quantity to take; empty for the figure's own.
+    /// The quantity to use; empty for the figure's own.
     pub quantity: String,
     /// System and workload, `system: workload`; empty for the figure's own.
     pub ours: String,
-    /// What it is compared with, in the same form; empty where it is compared with nothing.
+    /// The system and workload to compare with, in the same form; empty for no comparison.
     pub against: String,
 }
 
-/// What is to be said about a figure besides its value.
+/// A remark on a figure.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Remark {
     /// The figure.
     pub id: String,
-    /// `contradiction` (the studies say two things), `miss` (ours is off), or `open` (no system answers it).
+    /// `contradiction` (the studies disagree), `miss` (our figure is wrong), or `open` (no system gives it).
     pub kind: String,
-    /// What is to be said: the side taken, the reason.
+    /// The remark: which side is taken, or the reason.
     pub text: String,
 }
 
@@ -92,12 +92,12 @@ pub fn figures() -> Vec<Figure> {
     rows("paper-figures.csv", FIGURES)
 }
 
-/// How some of them are read.
+/// The interpretations of some figures.
 pub fn readings() -> Vec<Reading> {
     rows("readings.csv", READINGS)
 }
 
-/// What is to be said about some of them.
+/// The remarks on some figures.
 pub fn remarks() -> Vec<Remark> {
     rows("remarks.csv", REMARKS)
 }

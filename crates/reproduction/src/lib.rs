@@ -1,4 +1,4 @@
-//! Compares the simulated machines of the two studies with the figures that were published of the real ones.
+//! Compares the simulated machines of the two studies with the published figures of the real ones.
 
 mod answers;
 mod bench;

@@ -1,13 +1,13 @@
-//! Names the mechanism of the model that gives a figure.
+//! Names the mechanism of the model behind a figure.
 
 use crate::workload::{PaperPattern, PaperWorkload};
 use halfpower_model::{Allocation, Array};
 
-/// Quantities of what goes over the disks' buses, by the words they begin with.
+/// Quantities of the traffic on the disks' buses, by the start of their names.
 const TRAFFIC: [&str; 6] = ["split_unit", "largest_piece", "smallest_piece", "probability", "drives_in_use", "disk_"];
 const CACHE_TRAFFIC: [&str; 5] = ["coalesce", "prefetch", "preread", "queue_depth", "requests_outstanding"];
 
-/// The chief mechanism behind a quantity of a workload.
+/// The main mechanism behind a quantity of a workload.
 pub fn mechanism(quantity: &str, workload: &PaperWorkload) -> &'static str {
     let begins = |words: &[&str]| words.iter().any(|word| quantity.starts_with(word));
     if begins(&["cpu_", "instructions_", "clocks_", "breakeven_", "cost_"]) {
@@ -34,7 +34,7 @@ fn over_network(workload: &PaperWorkload) -> bool {
     ["win2k-unc", "win2k-mapped", "win2k-gigabit"].contains(&workload.system)
 }
 
-/// What decides a throughput or a rate of requests.
+/// What determines a throughput or a rate of requests.
 fn rate(workload: &PaperWorkload) -> &'static str {
     let setting = &workload.setting;
     let writes = workload.writes.contains(&true);

@@ -1,4 +1,4 @@
-//! Compares our figures with the published ones, row by row and in all.
+//! Compares our figures with the published ones, row by row and in total.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,20 +10,20 @@ use crate::mechanism::mechanism;
 use crate::workload::PaperWorkload;
 use halfpower_model::SystemError;
 
-/// What becomes of a row.
+/// How our figure agrees with the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Agreement {
     /// A prediction within 10%.
     Within10,
     /// A prediction within 25%.
     Within25,
-    /// A prediction that is further off.
+    /// A prediction with a larger error.
     Beyond,
-    /// The studies contradict themselves here; we take the other side.
+    /// The studies contradict each other here; we take the other side.
     OtherSide,
-    /// A constant of the system was given by, or fitted to, this figure.
+    /// A constant of the system comes from this figure, or was fitted to it.
     NotPredicted,
-    /// No system answers it.
+    /// No system gives this figure.
     Open,
 }
 
@@ -40,22 +40,22 @@ impl fmt::Display for Agreement {
     }
 }
 
-/// A published figure with ours beside it.
+/// A published figure and ours.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// The figure.
     pub figure: Figure,
     /// Ours, in the same unit.
     pub ours: Option<f64>,
-    /// How far ours is from what the figure allows, as a share of the figure.
+    /// Distance of ours from what the figure allows, as a share of the figure.
     pub off: Option<f64>,
-    /// What becomes of it.
+    /// The agreement.
     pub verdict: Agreement,
-    /// Which part of the model gives our figure, and how; nothing where there is none.
+    /// Which part of the model gives our figure, and how; empty without one.
     pub mechanism: &'static str,
-    /// Why it is off, open or on the other side; which system answers it otherwise.
+    /// Why it is off, open or on the other side; or which system gives it instead.
     pub remark: String,
-    /// Whether a remark was written for this row, not made up from its verdict.
+    /// Whether the remark was written for this row rather than derived from its verdict.
     pub explained: bool,
 }
 
@@ -64,14 +64,14 @@ pub struct Row {
 pub struct Reproduction {
     /// One for each published figure.
     pub rows: Vec<Row>,
-    /// Requests that were simulated for them.
+    /// Requests simulated for them.
     pub requests: u64,
 }
 
-/// Runs every published figure that a system can answer.
+/// Runs every published figure that a system can give.
 ///
 /// # Errors
-/// Where a shipped system cannot be read, or lacks what a figure asks of it.
+/// If an included system cannot be read, or lacks a part that a figure needs.
 pub fn reproduce() -> Result<Reproduction, SystemError> {
     let mut bench = Bench::default();
     let readings: HashMap<String, Reading> = readings().into_iter().map(|row| (row.id.clone(), row)).collect();
@@ -102,7 +102,7 @@ pub fn reproduce() -> Result<Reproduction, SystemError> {
     Ok(Reproduction { rows, requests: bench.requests() })
 }
 
-/// What is said of a row that nobody has remarked on.
+/// The remark for a row without a written one.
 fn why(verdict: Agreement, figure: &Figure, system: &str) -> String {
     if verdict != Agreement::Open {
         return system.to_string();
@@ -120,7 +120,7 @@ fn why(verdict: Agreement, figure: &Figure, system: &str) -> String {
     text.to_string()
 }
 
-/// A figure of ours, the system that gave it and how.
+/// Our figure, the system that gave it, and the mechanism.
 #[derive(Default)]
 struct Ours {
     value: Option<f64>,
@@ -155,7 +155,7 @@ fn ask(bench: &mut Bench, figure: &Figure, reading: Option<&Reading>) -> Result<
     Ok(ours(compare(&figure.quantity, value, base), quantity, &workload))
 }
 
-/// Two of our figures, compared as a quantity's name says.
+/// Compares two of our figures as the quantity's name requires.
 fn compare(quantity: &str, ours: f64, base: f64) -> Option<f64> {
     let kind = quantity.rsplit('_').next()?;
     Some(match kind {
@@ -176,7 +176,7 @@ fn range_end(all: &[Figure], figure: &Figure) -> Option<f64> {
     all.iter().find(|row| row.id == other).map(|row| row.value)
 }
 
-/// How far ours is from what the figure allows, as a share of the figure; outside of a range, from its nearer end.
+/// Distance of ours from what the figure allows, as a share of the figure; outside a range, from its nearer end.
 fn off(figure: &Figure, ours: f64, other_end: Option<f64>) -> f64 {
     let over = ours / figure.value - 1.0;
     if let Some(other) = other_end {
@@ -196,7 +196,7 @@ fn off(figure: &Figure, ours: f64, other_end: Option<f64>) -> f64 {
 }
 
 impl Reproduction {
-    /// Rows of a verdict.
+    /// Number of rows with this verdict.
     pub fn count(&self, verdict: Agreement) -> usize {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }

@@ -7,45 +7,45 @@ const SMALLEST: u32 = 2;
 const LARGEST: u32 = 1024;
 const DEPTHS: [u32; 5] = [1, 2, 3, 4, 8];
 
-/// Which requests.
+/// Kind of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaperPattern {
     /// One after the other.
     Sequential,
-    /// Anywhere.
+    /// At random offsets.
     Random,
-    /// The same again.
+    /// The same block repeatedly.
     CacheHit,
 }
 
 /// A workload as the table words it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaperWorkload {
-    /// Which system it runs on.
+    /// The system that it runs on.
     pub system: &'static str,
-    /// Which requests.
+    /// Kind of requests.
     pub pattern: PaperPattern,
-    /// Whether it reads, writes, or each in turn.
+    /// Whether it writes; one value for each operation to run.
     pub writes: Vec<bool>,
     /// Request sizes in bytes.
     pub sizes: Vec<u32>,
     /// Depths.
     pub depths: Vec<u32>,
-    /// Whether the depth is each disk's.
+    /// Whether the depth is that of each disk.
     pub per_disk: bool,
-    /// Everything else.
+    /// All other settings.
     pub setting: Setting,
-    /// Bytes of the file; 0 for all that there are.
+    /// Bytes of the file; 0 for the whole volume.
     pub file_bytes: u64,
-    /// Whether the number of disks is left open.
+    /// Whether any number of disks is allowed.
     pub any_disks: bool,
-    /// Whether the client's side of a network is asked for.
+    /// Whether it asks for the client's side of a network.
     pub client: bool,
-    /// Whether the cost is what the process was charged.
+    /// Whether the cost is the time charged to the process.
     pub charged: bool,
 }
 
-/// The system that stands for one of the table's.
+/// Our system for a system of the table.
 fn system(word: &str) -> Option<&'static str> {
     let pairs = [
         ("nt4-barracuda-fastwide", "nt4-fastwide"),
@@ -77,7 +77,7 @@ fn system(word: &str) -> Option<&'static str> {
     found.filter(|name| !name.is_empty())
 }
 
-/// A number with `KB` or `MB` behind it, in KiB.
+/// The KiB in a number with `KB` or `MB` behind it.
 fn kib(word: &str) -> Option<u32> {
     let (digits, unit) = word.split_at(word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len()));
     let number: u32 = digits.parse().ok()?;
@@ -123,7 +123,7 @@ fn depths(word: &str, random: bool) -> Option<Vec<u32>> {
 }
 
 impl PaperWorkload {
-    /// The workload that a row's words ask for; `None` where no system answers to them.
+    /// The workload that a row's words ask for; `None` if no system has them.
     pub fn parse(system_word: &str, words: &str) -> Option<Self> {
         let words: Vec<&str> = words.split_whitespace().collect();
         let [pattern, operation, size, "depth", depth, buffering, cache, keys @ ..] = words.as_slice() else {
@@ -160,14 +160,14 @@ impl PaperWorkload {
         };
         keys.iter().all(|key| workload.apply(key)).then_some(())?;
         workload.settle();
-        // What was published of the oldest machine as it comes was measured without write cache.
+        // The published figures of the oldest machine as delivered were measured without write cache.
         if system_word == "nt4-default" && *cache == "any" {
             workload.setting.write_cache = false;
         }
         Some(workload)
     }
 
-    /// Takes in one `key=value`; false where it asks for what no system has.
+    /// Applies one `key=value`; false if no system supports it.
     fn apply(&mut self, key: &str) -> bool {
         let Some((key, value)) = key.split_once('=') else { return false };
         let setting = &mut self.setting;
@@ -222,7 +222,7 @@ impl PaperWorkload {
         if self.pattern == PaperPattern::CacheHit && self.any_disks {
             (setting.disks, self.per_disk) = (4, true);
         }
-        // Several buses are fed by more requests than one disk needs.
+        // Several buses need more requests than one disk does.
         if setting.disks > 4 {
             self.depths = vec![8, 16, 32];
         }

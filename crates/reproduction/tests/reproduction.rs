@@ -21,7 +21,7 @@ fn rows(holds: impl Fn(&Row) -> bool) -> Vec<String> {
 fn nine_predictions_in_ten_are_within_10_percent() {
     let share = reproduction().share_within_10();
     assert!(share >= 0.9, "{share}");
-    // A share of few would be no feat.
+    // A large share of only a few rows would prove little.
     assert!(reproduction().count(Agreement::Within10) >= 150);
 }
 

@@ -1,4 +1,4 @@
-//! Checks the shapes of the curves of processor time, and of disks and machines side by side.
+//! Checks the shapes of the processor cost curves, and of parallel disks and machines.
 
 use halfpower_model::Array;
 use halfpower_reproduction::{Load, LoadOrder, Outcome, run};
@@ -33,10 +33,10 @@ fn nt4_unbuffered_requests_cost_alike_whichever_way_they_go_and_wherever() {
     for (what, other) in [("writes", charged(&new, true)), ("the older disk", charged(&old, false))] {
         assert!(reads.iter().zip(&other).all(|(one, other)| near(*other, *one)), "{what}: {other:?}, reads {reads:?}");
     }
-    // A request up to 64 KiB costs the same time, beyond that each piece its own.
+    // A request up to 64 KiB costs the same time; above that, each piece has its own cost.
     let us = |kib: u32| new.outcome(LoadOrder::Sequential, false, kib, 1).us_per_request();
     assert!(us(64) < 1.1 * us(2) && us(256) > 1.1 * us(64), "{} {} {}", us(2), us(64), us(256));
-    // Small reads load the processor more than small writes through only because they move faster.
+    // Small reads load the processor more than small write-through requests only because they are faster.
     let busy = |write| {
         let outcome = machine("nt4-ultrawide").through().outcome(LoadOrder::Sequential, write, 4, 1);
         outcome.processor.total / outcome.seconds
@@ -51,7 +51,7 @@ fn buffered_cost_is_level_but_for_2_kib_writes() {
     assert!(flat(&reads[3..], 0.15), "{reads:?}");
     assert!(writes[FIRST] > 2.0 * writes[3], "2 KiB writes read a page each: {writes:?}");
     assert!(writes.iter().zip(&reads).all(|(write, read)| write > read), "{writes:?} {reads:?}");
-    // So many times an unbuffered request's.
+    // A multiple of the cost of an unbuffered request.
     let straight = costs(&machine("win2k-atlas10k"), false);
     assert!(reads[9] > 8.0 * straight[9], "{reads:?} {straight:?}");
     let old = machine("nt4sp6-ultrawide").buffered();

@@ -1,4 +1,4 @@
-//! Checks the shapes of the curves where several requests or several disks are at work at once.
+//! Checks the shapes of the curves with several requests or several disks active at once.
 
 use halfpower_model::Array;
 use halfpower_reproduction::{Load, LoadOrder, run};
@@ -6,15 +6,15 @@ use halfpower_reproduction::{Load, LoadOrder, run};
 use crate::machines::{FIRST, Machine, SIZES_KIB, flat, machine, near, rising};
 
 const DEPTHS: [u32; 5] = [1, 2, 3, 4, 8];
-/// The file of 1998, over which buffered random requests are run: the study of 2000 gives none.
+/// The file of 1998 for buffered random requests: the study of 2000 names none.
 const FILE: u64 = 100_000_000;
 
-/// Place of a size in a curve.
+/// Index of a size in a curve.
 fn at(kib: u32) -> usize {
     SIZES_KIB.iter().position(|size| *size == kib).expect("a size that is measured")
 }
 
-/// Rates of one size by depth.
+/// Rates at one size, by depth.
 fn by_depth(machine: &Machine, write: bool, kib: u32) -> Vec<f64> {
     DEPTHS.iter().map(|depth| machine.mbps(write, kib, *depth)).collect()
 }
@@ -23,7 +23,7 @@ fn dynamic(name: &str) -> Machine {
     machine(name).with(|setting| setting.dynamic = true)
 }
 
-/// Random requests of 8 KB a second, over a file of so many bytes or, with 0, all of the disk.
+/// Random requests of 8 KB a second, over a file of `file_bytes` or, with 0, the whole disk.
 fn random(machine: &Machine, write: bool, depth: u32, file_bytes: u64) -> f64 {
     let mut stack = machine.system.path(&machine.setting, 1).unwrap();
     let separate_disks = if machine.setting.disks > 1 { machine.setting.disks } else { 0 };
@@ -31,8 +31,8 @@ fn random(machine: &Machine, write: bool, depth: u32, file_bytes: u64) -> f64 {
     run(&mut stack, &load, 1000, 4000, 1).iops()
 }
 
-/// Riedel Fig. 3: writes that the disk's cache takes look like reads, and reach the medium at 8 KB on the newer disk,
-/// at 64 KB on the older one.
+/// Riedel Fig. 3: writes into the disk's cache look like reads, and reach the rate of the medium at 8 KB on the newer
+/// disk, at 64 KB on the older one.
 #[test]
 fn nt4_write_back_reaches_its_limit_at_8_kib_on_the_newer_disk_and_at_64_on_the_older() {
     let (newer, older) = (machine("nt4-ultrawide").writes(1), machine("nt4-fastwide").writes(1));
@@ -42,8 +42,8 @@ fn nt4_write_back_reaches_its_limit_at_8_kib_on_the_newer_disk_and_at_64_on_the_
     assert!(newer[at(8)..].iter().zip(&reads[at(8)..]).all(|(write, read)| near(*write, *read)), "{newer:?} {reads:?}");
 }
 
-/// Riedel Fig. 6: 3-deep writes reach half power at 16 KB (short of it by 5%, see the page), 8-deep ones at 8 KB; and
-/// from 16 KB on three at a time come near what the write cache gives.
+/// Riedel Fig. 6: 3-deep writes reach half power at 16 KB (ours are 5% short, see the page), 8-deep ones at 8 KB; from
+/// 16 KB on, three at a time nearly reach the rate with write cache.
 #[test]
 fn nt4_half_power_of_write_through_takes_three_requests_of_16_kib_or_eight_of_8() {
     let machine = || machine("nt4-fastwide");
@@ -55,8 +55,8 @@ fn nt4_half_power_of_write_through_takes_three_requests_of_16_kib_or_eight_of_8(
     assert!(shares[at(16)..].iter().all(|share| (0.75..1.2).contains(share)) && shares[FIRST] < 0.7, "{shares:?}");
 }
 
-/// Chung Fig. 7: three deep and beyond, writes of 32 KB are as fast as with write cache; two deep they are not. (Ours
-/// are from 4 KB on, see the page.)
+/// Chung Fig. 7: at a depth of three or more, writes of 32 KB are as fast as with write cache; at a depth of two they
+/// are not. (Ours are from 4 KB on, see the page.)
 #[test]
 fn three_writes_of_32_kib_at_a_time_are_as_good_as_the_write_cache_and_two_are_not() {
     for name in ["nt4sp6-ultrawide", "win2k-ultrawide"] {
@@ -69,7 +69,7 @@ fn three_writes_of_32_kib_at_a_time_are_as_good_as_the_write_cache_and_two_are_n
     }
 }
 
-/// Riedel Fig. 6, below: over four disks on one bus, depth helps small reads too, and large ones fill the bus.
+/// Riedel Fig. 6, lower part: over four disks on one bus, depth helps small reads too, and large ones fill the bus.
 #[test]
 fn depth_helps_small_reads_of_four_disks_and_large_ones_fill_the_bus() {
     let stripe = machine("nt4-fastwide").disks(4, Array::SoftwareStripe);
@@ -84,8 +84,8 @@ fn depth_helps_small_reads_of_four_disks_and_large_ones_fill_the_bus() {
     assert!(near(aligned.mbps(false, 64, 8), 16.0));
 }
 
-/// Riedel Fig. 13: where the bus has room, files off the chunks lose nothing; where it is full, each request's second
-/// command is missed; and one at a time, both pieces of a request have to be waited for: 15 to 20%.
+/// Riedel Fig. 13: while the bus has room, misaligned files lose nothing. Once it is full, the second command of each
+/// request costs throughput. With one request at a time, both pieces of it must be waited for: 15 to 20%.
 #[test]
 fn misalignment_costs_more_once_the_bus_is_full() {
     let gain = |name: &str, disks: u32, depth: u32| {
@@ -102,8 +102,8 @@ fn misalignment_costs_more_once_the_bus_is_full() {
     assert!(alone.iter().all(|gain| (0.15..0.21).contains(gain)), "{alone:?}");
 }
 
-/// Chung Fig. 9: on every drive but one, reads deeper than one lose nothing. (Theirs on the old hardware lost 66%,
-/// which is no part of the model, see the page.)
+/// Chung Fig. 9: on every drive but one, reads deeper than one lose nothing. (On the old hardware theirs lost 66%,
+/// which the model leaves out, see the page.)
 #[test]
 fn reads_deeper_than_one_lose_nothing() {
     for name in ["win2k-ultrawide", "win2k-atlas10k", "win2k-fireball"] {
@@ -116,7 +116,7 @@ fn reads_deeper_than_one_lose_nothing() {
 }
 
 /// Chung Fig. 10 and 15: dynamic volumes lose a little with 2 KB requests and nothing with larger ones, and cost more
-/// the smaller the request. (They lose 8% and 10% there, ours less, see the page.)
+/// the smaller the request. (Theirs lose 8% and 10%, ours less, see the page.)
 #[test]
 fn dynamic_volumes_lose_a_little_at_2_kib_and_nothing_above() {
     for (name, least) in [("win2k-ultrawide", 0.02), ("win2k-atlas10k", 0.05)] {
@@ -137,15 +137,15 @@ fn dynamic_volumes_lose_a_little_at_2_kib_and_nothing_above() {
     assert!((0.05..0.25).contains(&dearer[0]) && dearer[1] < dearer[0] / 2.0, "{dearer:?}");
 }
 
-/// Chung Fig. 11: through the file system's cache twice as many reads as straight, and about as many writes; both
-/// kinds of volume alike; and disks add up.
+/// Chung Fig. 11: the file system's cache gives twice as many reads as unbuffered access, and about as many writes;
+/// both kinds of volume are equal; disks add up.
 #[test]
 fn buffered_random_reads_are_twice_the_straight_ones_and_disks_add_up() {
     let (straight, buffered) = (machine("win2k-atlas10k"), machine("win2k-atlas10k").buffered());
     let alone = random(&straight, false, 1, 0);
     let reads = random(&buffered, false, 1, FILE) / alone;
     assert!((1.9..2.2).contains(&reads), "{reads}");
-    // Nothing is sorted: it is the file that is small.
+    // The gain is not from sorting: the file is small.
     assert!(near(random(&straight, false, 1, FILE), random(&buffered, false, 1, FILE)));
     let writes = random(&buffered, true, 1, FILE) / alone;
     assert!((0.8..1.1).contains(&writes), "{writes}");
@@ -156,8 +156,8 @@ fn buffered_random_reads_are_twice_the_straight_ones_and_disks_add_up() {
     }
 }
 
-/// Chung Fig. 20: the Fireball's reads rise gradually beyond two deep, to about 100 a second at 32; its writes, which
-/// wait in its cache in any case, do not care.
+/// Chung Fig. 20: the Fireball's reads rise gradually beyond a depth of two, to about 100 a second at 32; depth does
+/// not affect its writes, which wait in its cache anyway.
 #[test]
 fn fireball_random_reads_rise_gradually_to_the_rate_of_its_writes() {
     let fireball = machine("win2k-3ware5400");
@@ -167,8 +167,8 @@ fn fireball_random_reads_rise_gradually_to_the_rate_of_its_writes() {
     assert!(near(writes[0], 92.0) && flat(&writes, 0.01), "{writes:?}");
 }
 
-/// Chung Fig. 29 and 36 to 38: a card's stripe is slower with small requests one at a time; a network path is at its
-/// best two deep; and writes over the wire fall where local ones fall.
+/// Chung Fig. 29 and 36 to 38: a stripe made by a card is slower with small requests one at a time; a network path is
+/// best at a depth of two; writes over the wire slow down at the same sizes as local ones.
 #[test]
 fn a_network_path_is_at_its_best_two_deep_and_its_large_writes_fall_over_the_wire_too() {
     for name in ["win2k-mapped", "win2k-unc"] {

@@ -1,25 +1,25 @@
-//! Sends again what a server refused because it has too much to do: while a file is laid out, never while it is measured.
+//! Resends requests that a busy server refused; used only while a file is laid out, never in a measured run.
 
 use std::time::{Duration, Instant};
 
 use crate::protocol::{Done, Order};
 
-/// How often a request is sent again, and how long is waited first; twice as long each time.
+/// How many times a request is resent, and the wait before the first time; the wait doubles each time.
 const TIMES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
-/// What such a refusal is called in <errno.h>: EBUSY.
+/// The error of such a refusal: EBUSY of <errno.h>.
 const BUSY: i32 = 16;
 
-/// Orders that may be sent again.
+/// Orders that may be resent.
 #[derive(Default)]
-pub(crate) struct Again {
-    /// The order in each slot, and how often it was sent again.
+pub(crate) struct Resender {
+    /// The order in each slot, and how many times it was resent.
     orders: Vec<Option<(Order, u32)>>,
-    /// When orders are sent again.
+    /// Orders to resend, with the time for each.
     due: Vec<(Instant, Order)>,
 }
 
-impl Again {
+impl Resender {
     /// Remembers an order that is sent for the first time.
     pub fn was_sent(&mut self, order: Order) {
         let at = order.slot as usize;
@@ -29,7 +29,7 @@ impl Again {
         self.orders[at] = Some((order, 0));
     }
 
-    /// Takes out of `done`, from `first` on, what is sent again later.
+    /// Removes from `done`, from index `first` on, the refusals whose orders will be resent.
     pub fn keep_back(&mut self, done: &mut Vec<Done>, first: usize, now: Instant) {
         let fresh = done.split_off(first);
         done.extend(fresh.into_iter().filter(|one| !self.keeps(one, now)));
@@ -50,7 +50,7 @@ impl Again {
         self.due.extract_if(.., move |(at, _)| *at <= now).map(|(_, order)| order)
     }
 
-    /// How long is waited for the next of them; `None` where there is none.
+    /// Time until the next order is due; `None` if there is none.
     pub fn wait(&self, now: Instant) -> Option<Duration> {
         self.due.iter().map(|(at, _)| at.saturating_duration_since(now)).min()
     }

@@ -1,4 +1,4 @@
-//! Finds keys and region for S3 where Amazon's own tools look for them.
+//! Finds the keys and region for S3 in the places where Amazon's own tools look.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use halfpower_spec::{Endpoint, ParseError};
 
 use crate::credentials::{Credentials, CredentialsError, read_alone};
 
-/// Names of the environment.
+/// Environment variables.
 const KEY: &str = "AWS_ACCESS_KEY_ID";
 const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
 const TOKEN: &str = "AWS_SESSION_TOKEN";
@@ -14,22 +14,23 @@ const PROFILE: &str = "AWS_PROFILE";
 const ENDPOINTS: [&str; 2] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
 const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
 const USUAL_REGION: &str = "us-east-1";
-/// Largest file of profiles that is read.
+/// Size limit of a profile file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What a variable of the environment holds.
+/// Returns the value of an environment variable.
 type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Where S3 is asked, as the environment says.
+/// The S3 endpoint that the environment names, if any.
 ///
 /// # Errors
-/// Where it says what is no URL of a server.
+/// If the value is not the URL of a server.
 pub fn endpoint_of_environment() -> Result<Option<Endpoint>, ParseError> {
     let named = ENDPOINTS.iter().find_map(|name| std::env::var(name).ok().filter(|url| !url.is_empty()));
     named.map(|url| url.parse()).transpose()
 }
 
-/// Keys of the file where one is named, else of the environment, else of the profile. Without any, requests are anonymous.
+/// The keys from `file` if it is given, else from the environment, else from the profile. Without keys, requests are
+/// anonymous.
 pub(crate) fn find(file: Option<&Path>, variable: Variable<'_>) -> Result<Credentials, CredentialsError> {
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let asked_profile = variable(PROFILE);
@@ -64,7 +65,7 @@ pub(crate) fn find(file: Option<&Path>, variable: Variable<'_>) -> Result<Creden
         (None, Some(_)) => return wrong(format!("there is a secret key without its access key; set {KEY} too")),
     };
     let token = found.token.unwrap_or_default();
-    // They stand in lines of requests.
+    // These go into header lines, which a line break would corrupt.
     if [&user, &token, &region].iter().any(|word| !word.bytes().all(|byte| byte.is_ascii_graphic())) {
         return wrong("an access key, session token or region holds what none of them can; look at them".to_string());
     }
@@ -75,7 +76,7 @@ fn wrong(what: String) -> Result<Credentials, CredentialsError> {
     Err(CredentialsError::Aws { what })
 }
 
-/// What a profile says.
+/// The settings of a profile.
 #[derive(Clone, Default)]
 struct Section {
     key: Option<String>,
@@ -85,8 +86,8 @@ struct Section {
 }
 
 impl Section {
-    /// The settings of the sections that are `ours`; what precedes the first has an empty name. An error is the number of a
-    /// line of ours that is no setting.
+    /// Reads the settings of the sections for which `ours` is true; lines before the first section belong to one with
+    /// an empty name. The error is the number of a line that is not a setting.
     fn read(text: &str, ours: impl Fn(&str) -> bool) -> Result<Self, usize> {
         let (mut found, mut is_ours) = (Self::default(), ours(""));
         for (line, setting) in (1_usize..).zip(text.lines()) {
@@ -109,7 +110,7 @@ impl Section {
     }
 }
 
-/// The section of this name in a file of profiles; `None` where there is none, or no file.
+/// The section of this name in a profile file; `None` if there is no such section or file.
 fn section(path: &Path, ours: impl Fn(&str) -> bool) -> Option<Section> {
     let small = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() <= MOST_BYTES);
     let text = std::fs::read_to_string(path).ok().filter(|_| small)?;
@@ -117,7 +118,7 @@ fn section(path: &Path, ours: impl Fn(&str) -> bool) -> Option<Section> {
         let name = line.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         name.is_some_and(|name| ours(name.trim()))
     });
-    // What else its owner wrote there is of no concern.
+    // Lines outside of our section need not be valid.
     Section::read(&text, |name| !name.is_empty() && ours(name)).ok().filter(|_| has_it)
 }
 

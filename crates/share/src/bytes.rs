@@ -1,6 +1,6 @@
-//! Writes and reads the numbers of messages, in either byte order; what is missing is `None`.
+//! Writes and reads numbers in messages, in either byte order; reading past the end gives `None`.
 
-/// Bytes of a message as they are put together.
+/// Bytes of a message under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Writer(pub Vec<u8>);
 
@@ -29,14 +29,14 @@ impl Writer {
         self.0.extend_from_slice(bytes);
     }
 
-    /// XDR's bytes of any length: their number, they, and zeros up to a multiple of four.
+    /// Variable-length opaque data of XDR: the length, the bytes, and zeros up to a multiple of four.
     pub fn opaque(&mut self, bytes: &[u8]) {
         self.be32(bytes.len() as u32);
         self.all(bytes);
         self.0.resize(self.0.len().next_multiple_of(4), 0);
     }
 
-    /// Text as Windows writes it.
+    /// Text in UTF-16, little endian, as SMB has it.
     pub fn utf16(&mut self, text: &str) {
         text.encode_utf16().for_each(|unit| self.le16(unit));
     }

@@ -1,4 +1,4 @@
-//! Connects to a server and exchanges whole messages, waiting for each.
+//! Connects to a server and exchanges whole messages, blocking for each.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -11,27 +11,27 @@ use socket2::{Domain, Socket, Type};
 use crate::error::ShareError;
 use crate::wire::Wire;
 
-/// Longest message that is read whole.
+/// Length limit of a message that is read whole.
 const MOST_BYTES: usize = 16 << 20;
-/// Ports below 1024 that a connection to an NFS server may come from; others serve something.
+/// Local ports below 1024 for connections to NFS servers; the others belong to known services.
 const RESERVED: std::ops::Range<u16> = 665..1023;
-/// How many of them one connection tries.
+/// Number of these ports that one connection tries.
 const TRIED: u16 = 64;
-/// Which is next.
+/// Counter from which the next port is computed.
 static NEXT: LazyLock<AtomicU16> = LazyLock::new(|| AtomicU16::new(std::process::id() as u16));
 
-/// What a connection is to.
+/// The other end of a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Peer {
-    /// The share, as errors call it.
+    /// The share's address, as errors show it.
     pub address: Arc<str>,
     pub host: Arc<str>,
     pub protocol: &'static str,
-    /// How long nothing may come.
+    /// How long the server may be silent.
     pub timeout: Duration,
 }
 
-/// A connection on which one side speaks at a time.
+/// A connection on which requests and answers alternate.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub stream: Wire,
@@ -55,7 +55,7 @@ impl Peer {
         ShareError::Lost { address: self.address.to_string(), error }
     }
 
-    /// What an error of a connection says on which is waited.
+    /// Converts an I/O error of a blocking connection; a timeout means that the server is silent.
     pub fn failed(&self, error: std::io::Error) -> ShareError {
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => self.silent(self.timeout),
@@ -63,10 +63,10 @@ impl Peer {
         }
     }
 
-    /// A connection to this port of the server, from a port below 1024 where that is wanted and allowed.
+    /// Connects to this port of the server; with `reserved`, from a local port below 1024 if that is allowed.
     ///
     /// # Errors
-    /// Where there is no such server, or nothing there takes connections.
+    /// If the server is not found, or does not accept the connection.
     pub fn connect(&self, port: u16, reserved: bool) -> Result<Channel, ShareError> {
         let host = &*self.host;
         let found = (host, port)
@@ -92,13 +92,13 @@ impl Peer {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
             SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
         };
-        // Without the rights for such a port, or a free one, any other is tried: many servers take it. Each connection goes
-        // on where the last one found its port, since those before it are still waiting to be free.
+        // Without permission for such a port, or without a free one, use any port: many servers accept it. Each
+        // connection starts after the port of the last one, because earlier ports may still be in TIME_WAIT.
         let ports = RESERVED.end - RESERVED.start;
         for _ in (0..TRIED).filter(|_| reserved) {
             let port = RESERVED.start + NEXT.fetch_add(1, Ordering::Relaxed) % ports;
             let socket = open()?;
-            // Few are such ports, and one that waits after another connection can still serve this one.
+            // There are few such ports, so use also those in TIME_WAIT.
             let tried = (socket.set_reuse_address(true))
                 .and_then(|()| socket.bind(&unspecified(port).into()))
                 .and_then(|()| socket.connect_timeout(&address.into(), self.timeout));
@@ -123,19 +123,19 @@ impl Peer {
 }
 
 impl Channel {
-    /// Sends `message` with the four bytes of `mark` as its length, as SMB and NFS have it.
+    /// Sends `message` after the four bytes of `mark`, which hold its length in SMB and NFS.
     ///
     /// # Errors
-    /// Where the connection is lost or takes nothing for too long.
+    /// If the connection is lost, or accepts nothing for too long.
     pub fn send(&mut self, mark: u32, message: &[u8]) -> Result<(), ShareError> {
         let whole = [&mark.to_be_bytes(), message].concat();
         self.stream.write_all(&whole).map_err(|error| self.failed(error))
     }
 
-    /// The next message and the four bytes before it.
+    /// Receives the next message; returns the four bytes before it and the message.
     ///
     /// # Errors
-    /// Where the connection is lost, nothing comes for too long, or the length is none.
+    /// If the connection is lost, the server is silent for too long, or the length is too large.
     pub fn receive(&mut self) -> Result<(u32, Vec<u8>), ShareError> {
         let mut mark = [0; 4];
         self.stream.read_exact(&mut mark).map_err(|error| self.failed(error))?;
@@ -152,7 +152,7 @@ impl Channel {
                 0 => return Err(self.failed(ErrorKind::UnexpectedEof.into())),
                 read => at += read,
             }
-            // One who sends a byte at a time says nothing either.
+            // A server that sends a byte at a time counts as silent too.
             if at < length && Instant::now() > until {
                 return Err(self.peer.silent(self.peer.timeout));
             }
@@ -160,7 +160,7 @@ impl Channel {
         Ok((mark, message))
     }
 
-    /// What an error of the connection says.
+    /// Converts an I/O error of the connection.
     pub fn failed(&self, error: std::io::Error) -> ShareError {
         self.peer.failed(error)
     }
@@ -183,13 +183,13 @@ mod tests {
         let port = server.local_addr().unwrap().port();
         let timeout = Duration::from_secs(10);
         let peer = Peer { address: "nfs://test".into(), host: "test".into(), protocol: "NFS", timeout };
-        // More than there are such ports, at two addresses of one server.
+        // More connections than there are such ports, to two addresses of one server.
         let hosts = [[Ipv4Addr::new(127, 0, 0, 1); 250], [Ipv4Addr::new(127, 0, 0, 2); 250]].concat();
         for host in hosts {
             let stream = peer.connect_to((host, port).into(), true).unwrap();
             let from = stream.local_addr().unwrap().port();
             assert!(RESERVED.contains(&from), "{from}");
-            // Whoever closes first is who waits.
+            // The side that closes first gets the TIME_WAIT.
             let (mut accepted, _) = server.accept().unwrap();
             drop(stream);
             assert_eq!(accepted.read(&mut [0]).unwrap(), 0);

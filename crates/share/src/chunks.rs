@@ -1,38 +1,38 @@
-//! Takes apart what HTTP sends in chunks of a length each.
+//! Decodes the chunked transfer coding of HTTP.
 
-/// Longest line of a length, of an extension of it, or of a field behind the last chunk.
+/// Length limit of a chunk's first line, and of a trailer field after the last chunk.
 const MOST_LINE: usize = 4096;
 
-/// How far the chunks have been taken.
+/// The state of decoding.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
     state: State,
-    /// Bytes of the line that is being read.
+    /// Bytes read of the current line.
     line: usize,
     length: usize,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Within the digits of a length.
+    /// In the digits of a chunk's length.
     #[default]
     Length,
-    /// Behind them, up to the end of the line.
+    /// After the digits, up to the end of the line.
     Extension,
-    /// Within a chunk.
+    /// In the data of a chunk.
     Within,
-    /// Behind one, up to the end of the line.
+    /// After a chunk's data, up to the end of the line.
     Behind,
-    /// Within the fields after the last one.
+    /// In the trailer fields after the last chunk.
     Fields,
 }
 
 impl Chunks {
-    /// Takes what it can of `there`, and hands on what the chunks hold; gives how many bytes it took, and whether the last
-    /// chunk and the fields behind it have ended.
+    /// Decodes as much of `there` as it can, and passes the data to `part`. Returns the number of bytes consumed, and
+    /// whether the last chunk and the trailer have ended.
     ///
     /// # Errors
-    /// Where these are no chunks, in a few words.
+    /// If the coding is invalid, in a few words.
     pub fn take(&mut self, there: &[u8], part: &mut dyn FnMut(&[u8])) -> Result<(usize, bool), String> {
         let mut at = 0;
         while at < there.len() {
@@ -73,7 +73,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// The line is over; gives whether everything is.
+    /// Handles the end of a line; returns whether the whole body has ended.
     fn ends_line(&mut self) -> Result<bool, String> {
         let bytes = std::mem::take(&mut self.line);
         self.state = match self.state {

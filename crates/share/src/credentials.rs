@@ -1,4 +1,4 @@
-//! Holds who signs in to a server of files, and reads files that nobody else may read; `Debug` hides the password.
+//! Holds the credentials for a file server, and reads files that only their owner may read. `Debug` hides the password.
 
 use std::fmt;
 use std::fs::File;
@@ -6,21 +6,21 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Longest file of credentials that is read.
+/// At most this many bytes of a credentials file are read.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Who signs in. Without a user a guest does.
+/// The user that signs in; without a user, a guest.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// The user, of S3 the access key; empty is a guest.
+    /// The user, for S3 the access key; empty for a guest.
     pub user: String,
-    /// The user's password, of S3 the secret key.
+    /// The user's password, for S3 the secret key.
     pub password: String,
-    /// The user's domain; empty is the server's own.
+    /// The user's domain; empty for the server's own.
     pub domain: String,
-    /// What says of a user of S3, beside the password, that it is let in for a while; empty is none.
+    /// The session token of temporary S3 keys; empty if there is none.
     pub token: String,
-    /// The region of S3 that requests are signed for.
+    /// The S3 region that requests are signed for.
     pub region: String,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why credentials cannot be had.
+/// Why there are no usable credentials.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
     /// The file cannot be read.
@@ -38,7 +38,7 @@ pub enum CredentialsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// Others can read the file.
@@ -49,7 +49,7 @@ pub enum CredentialsError {
         /// Its permission bits.
         mode: u32,
     },
-    /// A line of the file is no setting.
+    /// A line of the file is not a known setting.
     #[error(
         "--credentials {}: line {line} is no setting that is known here; write username=, password= or domain=, or for S3 \
          those of a profile",
@@ -58,16 +58,16 @@ pub enum CredentialsError {
     Line {
         /// The file.
         path: PathBuf,
-        /// Which line, from 1.
+        /// The line number, from 1.
         line: usize,
     },
-    /// What is found for S3 does not go together.
+    /// The settings for S3 are incomplete or invalid.
     #[error("{what}")]
     Aws {
-        /// What, and what to do.
+        /// What is wrong, and what to do.
         what: String,
     },
-    /// A user without a password, and nobody to ask.
+    /// A user without a password, and no terminal to ask on.
     #[error(
         "{address}: no password is known for {user}; set HALFPOWER_SMB_PASSWORD, name a file with --credentials, or leave \
          the user out to come as a guest"
@@ -75,12 +75,12 @@ pub enum CredentialsError {
     NoPassword {
         /// The share.
         address: String,
-        /// Who wants in.
+        /// The user.
         user: String,
     },
 }
 
-/// The text of a file that nobody else may read.
+/// Reads a file, unless others may read it too.
 pub(crate) fn read_alone(path: &Path) -> Result<String, CredentialsError> {
     let unreadable = |error| CredentialsError::Unreadable { path: path.to_path_buf(), error };
     let file = File::open(path).map_err(unreadable)?;

@@ -1,21 +1,21 @@
-//! Says what keeps a share from being reached or used, in a sentence that never holds a password.
+//! Defines the errors of reaching and using a share; no message contains a password.
 
 use std::io;
 
 use crate::credentials::CredentialsError;
 
-/// What a file server, or the way to it, refused.
+/// Why a share cannot be reached or used.
 #[derive(Debug, thiserror::Error)]
 pub enum ShareError {
-    /// The server or the share does not take what was asked.
+    /// The server refused a request.
     #[error("{address}: {what}")]
     Refused {
         /// The share.
         address: String,
-        /// What, why, and what to do.
+        /// What it refused, why, and what to do.
         what: String,
     },
-    /// Nothing came for too long.
+    /// The server was silent for too long.
     #[error(
         "{address}: the server has not answered for {seconds:.0} s; look at the server and the network, or give it more \
          time with --timeout"
@@ -23,7 +23,7 @@ pub enum ShareError {
     Silent {
         /// The share.
         address: String,
-        /// How long was waited.
+        /// How long we waited, in seconds.
         seconds: f64,
     },
     /// The connection broke.
@@ -33,28 +33,28 @@ pub enum ShareError {
     Lost {
         /// The share.
         address: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// What came is no answer of this protocol.
+    /// The server's answer does not follow the protocol.
     #[error(
         "{address}: the server sent what is no answer of {protocol} ({what}); see that it is a server of {protocol}"
     )]
     Garbage {
         /// The share.
         address: String,
-        /// What is spoken.
+        /// The protocol.
         protocol: &'static str,
         /// What is wrong with it.
         what: String,
     },
-    /// The credentials cannot be had.
+    /// There are no usable credentials.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
 }
 
 impl ShareError {
-    /// A refusal of what was asked of `address`.
+    /// A [`ShareError::Refused`] of the share at `address`.
     pub(crate) fn refused(address: &str, what: impl Into<String>) -> Self {
         Self::Refused { address: address.to_string(), what: what.into() }
     }

@@ -1,4 +1,4 @@
-//! Receives answers without waiting: what they carry goes from the socket to the caller's buffers.
+//! Receives answers without blocking; their payload goes from the socket straight to the caller's buffers.
 
 use std::io::{ErrorKind, Read};
 
@@ -6,18 +6,18 @@ use crate::chunks::Chunks;
 use crate::protocol::{Answer, Done, Frame, PREFIX_BYTES, Protocol, SlotBytes};
 use crate::wire::Wire;
 
-/// Bytes that are taken at a time where many answers are short.
+/// Size of the buffer if slots are short: one read takes many answers.
 const MANY: usize = 64 << 10;
-/// Bytes that are taken at a time where what they carry is long: it should go to its slot at once.
+/// Size of the buffer if slots are long: most of a payload should be read straight into its slot.
 const FEW: usize = 512;
-/// A slot from which on what answers carry is long.
+/// Slot size from which a slot counts as long.
 const LONG: u32 = 16 << 10;
-/// Longest message that is taken whole.
+/// Length limit of a message that is collected whole.
 const MOST_WHOLE: usize = 16 << 20;
-/// Longest message that is taken in parts.
+/// Length limit of a message that is received in parts.
 const MOST_BYTES: usize = 65 << 20;
 
-/// Answers on their way in.
+/// The receiving side of a connection.
 pub(crate) struct Inbox {
     buffer: Box<[u8]>,
     begin: usize,
@@ -28,49 +28,50 @@ pub(crate) struct Inbox {
 enum State {
     /// The next byte is the first of a message.
     Between,
-    /// What the message carries goes to a slot: so much is there, so much is not, and so much follows that nobody wants.
+    /// The payload goes to a slot: `there` bytes have come, `missing` have not, and `after` bytes follow that are
+    /// skipped.
     Carrying { slot: u32, there: usize, missing: usize, after: usize },
-    /// So many bytes are of no concern.
+    /// This many bytes are skipped.
     Skipping(usize),
-    /// What the message carries comes in chunks, and is of no concern; then this is done.
+    /// The payload comes in chunks and is skipped; then this request is done.
     Chunked(Chunks, Done),
-    /// The message is taken whole, since it is sealed.
+    /// The message is collected whole, because it is signed or encrypted.
     Gathering { message: Vec<u8>, length: usize },
 }
 
-/// What keeps answers from being received.
-pub(crate) enum Trouble {
+/// Why answers cannot be received.
+pub(crate) enum ReceiveError {
     Lost(std::io::Error),
     Garbage(String),
 }
 
 impl Inbox {
-    /// For slots of so many bytes.
+    /// For slots of `slot_bytes` bytes.
     pub fn new(slot_bytes: u32, protocol: &dyn Protocol) -> Self {
         let least = protocol.least_bytes();
         let bytes = match slot_bytes {
             LONG.. => FEW.max(least),
-            // Never more than one answer comes.
+            // Only one answer comes at a time.
             short if protocol.most_in_flight() == 1 => least + short as usize,
             _ => MANY.max(least),
         };
         Self { buffer: vec![0; bytes].into(), begin: 0, end: 0, state: State::Between }
     }
 
-    /// Whether nothing has come of a message that has not ended.
+    /// Whether no message is partly received.
     pub fn is_between(&self) -> bool {
         self.begin == self.end && matches!(self.state, State::Between | State::Skipping(0))
     }
 
-    /// Forgets what has come, since its connection is gone.
+    /// Discards what was received on a lost connection.
     pub fn clear(&mut self) {
         (self.begin, self.end, self.state) = (0, 0, State::Between);
     }
 
-    /// Takes what has come, and tells `done` which requests that ends; gives whether there was anything.
+    /// Receives what has come, and calls `done` for each request that this completes. Returns whether anything came.
     ///
     /// # Errors
-    /// Where the connection is lost, or what comes is not of the protocol.
+    /// If the connection is lost, or the data violates the protocol.
     pub fn receive(
         &mut self,
         stream: &mut Wire,
@@ -78,7 +79,7 @@ impl Inbox {
         slots: &mut dyn SlotBytes,
         expected: &dyn Fn(u32) -> u32,
         done: &mut dyn FnMut(Done),
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, ReceiveError> {
         let mut anything = false;
         loop {
             let room = match &mut self.state {
@@ -93,11 +94,11 @@ impl Inbox {
             };
             let wanted = room.len();
             let came = match stream.read(room) {
-                Ok(0) => return Err(Trouble::Lost(ErrorKind::UnexpectedEof.into())),
+                Ok(0) => return Err(ReceiveError::Lost(ErrorKind::UnexpectedEof.into())),
                 Ok(came) => came,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(anything),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Trouble::Lost(error)),
+                Err(error) => return Err(ReceiveError::Lost(error)),
             };
             anything = true;
             match &mut self.state {
@@ -106,14 +107,14 @@ impl Inbox {
                 }
                 _ => self.end += came,
             }
-            while self.step(protocol, slots, expected, done).map_err(Trouble::Garbage)? {}
+            while self.step(protocol, slots, expected, done).map_err(ReceiveError::Garbage)? {}
             if came < wanted && stream.is_read_whole() {
                 return Ok(true);
             }
         }
     }
 
-    /// Goes on with what is there; gives whether that was anything.
+    /// Processes the buffered bytes by one step; returns whether there may be another.
     fn step(
         &mut self,
         protocol: &mut dyn Protocol,
@@ -167,7 +168,7 @@ impl Inbox {
         Ok(true)
     }
 
-    /// Looks at the beginning of a message, once enough of it is there.
+    /// Reads the beginning of a message, once enough of it is there.
     fn begin_message(
         &mut self,
         protocol: &mut dyn Protocol,
@@ -203,7 +204,7 @@ impl Inbox {
             }
             Answer::Data { slot, from, length: carried } => {
                 carries(from, carried as usize, length, expected(slot))?;
-                // The data begin within what is there, or right behind it.
+                // The data must begin within the prefix, or right after it.
                 if from > prefix {
                     return Err("data that begin too late".to_string());
                 }
@@ -216,7 +217,7 @@ impl Inbox {
     }
 }
 
-/// Reads a message that was sealed.
+/// Reads a signed or encrypted message.
 fn opened(
     message: &mut Vec<u8>,
     protocol: &mut dyn Protocol,
@@ -243,7 +244,7 @@ fn opened(
     Ok(())
 }
 
-/// Refuses an answer that says to have moved more than was asked.
+/// Refuses an answer that claims to have moved more bytes than the request asked for.
 fn checked(ended: &Done, expected: &dyn Fn(u32) -> u32) -> Result<(), String> {
     match ended.result {
         Ok(moved) if moved > expected(ended.slot) => Err(format!("{moved} bytes for a request of fewer")),
@@ -251,7 +252,7 @@ fn checked(ended: &Done, expected: &dyn Fn(u32) -> u32) -> Result<(), String> {
     }
 }
 
-/// Refuses data that lie outside of their message, or are more than was asked for.
+/// Refuses data that do not fit in their message, or are more than the request asked for.
 fn carries(from: usize, carried: usize, length: usize, expected: u32) -> Result<(), String> {
     let fits = from.checked_add(carried).is_some_and(|end| end <= length);
     if fits && carried <= expected as usize { Ok(()) } else { Err(format!("{carried} bytes of data in {length}")) }

@@ -1,9 +1,8 @@
-//! Speaks to file servers: SMB 2 and 3, NFS version 3, S3.
+//! Implements clients of file servers: SMB 2 and 3, NFS version 3, S3.
 //!
-//! An address and credentials enter, a [`Share`] leaves, with a file of our own in it. A [`Pipeline`] then keeps many reads
-//! and writes of that file in flight on one connection, in the caller's thread and the caller's buffers: nothing runs
-//! beside it, and bytes go from the socket to the buffer and back without a copy, but where messages are signed or
-//! encrypted.
+//! [`Share::connect`] takes an address and credentials, and makes our own file on the share. A [`Pipeline`] then keeps
+//! many reads and writes of that file in flight on one connection. It runs in the caller's thread and uses the caller's
+//! buffers; bytes are copied only if messages are signed or encrypted.
 
 mod again;
 mod aws;

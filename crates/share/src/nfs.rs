@@ -1,4 +1,4 @@
-//! Speaks NFS version 3 (RFC 1813) over RPC (RFC 5531).
+//! Implements NFS version 3 (RFC 1813) over RPC (RFC 5531).
 
 mod file;
 mod rehearsal;

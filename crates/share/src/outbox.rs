@@ -1,4 +1,4 @@
-//! Sends messages without waiting: heads from a place of their own for each slot, payloads from the caller's buffers.
+//! Sends messages without blocking: heads from a buffer for each slot, payloads straight from the caller's buffers.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Write};
@@ -6,41 +6,41 @@ use std::io::{ErrorKind, IoSlice, Write};
 use crate::protocol::{MARK_BYTES, Op, Order, Protocol, SlotBytes};
 use crate::wire::Wire;
 
-/// Parts of messages that go out with one call.
+/// Most parts of messages in one system call.
 const PARTS: usize = 48;
-/// The most zeros after a payload.
+/// Padding after a payload.
 const ZEROS: [u8; 4] = [0; 4];
 
-/// Messages on their way out.
+/// The sending side of a connection.
 pub(crate) struct Outbox {
-    /// Places for heads, each with room for four bytes of length before it.
+    /// Buffers for heads, each with room for four bytes of length before the head.
     heads: Vec<Box<[u8]>>,
     queue: VecDeque<Sending>,
 }
 
-/// A message, and how much of it has gone.
+/// A message, and how much of it was sent.
 struct Sending {
     slot: u32,
-    /// Where the bytes before the payload are, and which of them.
+    /// The buffer that holds the head, and where in it the head begins.
     place: usize,
     from: usize,
     head: usize,
     payload: usize,
     padding: usize,
     sent: usize,
-    /// The whole message where it was signed or encrypted; empty where its parts go out as they are.
+    /// The whole message if it is signed or encrypted; otherwise empty.
     sealed: Vec<u8>,
 }
 
 impl Outbox {
-    /// For requests of so many slots.
+    /// For requests in `slots` slots.
     pub fn new(slots: u32, protocol: &dyn Protocol) -> Self {
         let places = (slots as usize).min(protocol.most_in_flight());
         let heads = vec![vec![0; MARK_BYTES + protocol.head_bytes()].into(); places];
         Self { heads, queue: VecDeque::with_capacity(places) }
     }
 
-    /// Forgets what has not gone, since its connection is gone.
+    /// Discards what was not sent on a lost connection.
     pub fn clear(&mut self) {
         self.queue.clear();
     }
@@ -49,10 +49,10 @@ impl Outbox {
         self.queue.is_empty()
     }
 
-    /// Takes a request in.
+    /// Queues a request.
     ///
     /// # Errors
-    /// Where it cannot be sealed.
+    /// If it cannot be signed or encrypted.
     pub fn add(&mut self, order: &Order, protocol: &mut dyn Protocol, slots: &dyn SlotBytes) -> Result<(), String> {
         let place = order.slot as usize % self.heads.len();
         let head = &mut self.heads[place];
@@ -81,10 +81,10 @@ impl Outbox {
         Ok(())
     }
 
-    /// Sends as much as the connection takes now; gives whether that is anything.
+    /// Sends as much as the connection accepts now; returns whether anything was sent.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// If the connection is lost.
     pub fn send(&mut self, stream: &mut Wire, slots: &dyn SlotBytes) -> std::io::Result<bool> {
         let mut has_sent = false;
         while !self.queue.is_empty() {
@@ -110,7 +110,7 @@ impl Outbox {
                 Err(error) => return Err(error),
             }
         }
-        // Of what is encrypted something may have been left behind.
+        // TLS may still hold encrypted bytes that it could not send.
         match if stream.owes() { stream.flush() } else { Ok(()) } {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(has_sent),
             flushed => flushed.map(|()| has_sent),
@@ -135,7 +135,7 @@ impl Sending {
         if self.sealed.is_empty() { self.head + self.payload + self.padding } else { self.sealed.len() }
     }
 
-    /// What has not gone yet.
+    /// The parts that were not sent yet.
     fn rest<'a>(&'a self, heads: &'a [Box<[u8]>], slots: &'a dyn SlotBytes) -> [&'a [u8]; 3] {
         if !self.sealed.is_empty() {
             return [&self.sealed[self.sent..], &[], &[]];

@@ -9,21 +9,21 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::channel::Channel;
 use crate::error::ShareError;
-use crate::inbox::{Inbox, Trouble};
+use crate::inbox::{Inbox, ReceiveError};
 use crate::outbox::Outbox;
 use crate::protocol::{Done, Op, Opened, Order, Outcome, Protocol, SlotBytes};
 
-/// Making durable what a server holds in memory may take as many times as long as an answer.
+/// A flush may take this many times as long as any other request.
 const FLUSH_TIMES: u32 = 10;
 
-/// What a pipeline is opened for.
+/// Options for opening a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneOptions {
-    /// Whether each write is on the server's disk before it is done: SMB's write-through flag, NFS's FILE_SYNC.
+    /// Whether each write is on the server's disk before it completes: SMB's write-through flag, NFS's FILE_SYNC.
     pub durable: bool,
-    /// Requests that it may carry, counted from slot 0.
+    /// Number of slots, which count from 0; each holds one request.
     pub slots: u32,
-    /// Bytes of each.
+    /// Bytes of each slot.
     pub slot_bytes: u32,
     /// Whether messages are signed or encrypted.
     pub sealing: Sealing,
@@ -31,24 +31,24 @@ pub struct LaneOptions {
     pub purpose: Purpose,
 }
 
-/// What requests are for. Where a write is an object of its own, it says which objects they go to.
+/// What requests are for. On S3, where each write makes an object, it decides which objects requests use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Purpose {
-    /// They are measured.
+    /// A measured run.
     #[default]
     Measure,
-    /// They lay out the file, in its order.
+    /// Laying out the file, in order.
     LayOut,
-    /// They read what was written by others that were measured.
+    /// Reading back what a measured run has written.
     ReadBack,
 }
 
-/// Where connections come from on which requests can be in flight.
+/// Opens pipelines.
 pub trait PipelineSource {
-    /// A connection of its own.
+    /// Opens a pipeline on a new connection.
     ///
     /// # Errors
-    /// Where the server takes no further one.
+    /// If the server accepts no further connection.
     fn pipeline(&self, options: LaneOptions) -> Outcome<Pipeline>;
 }
 
@@ -56,7 +56,7 @@ pub trait PipelineSource {
 pub struct Pipeline {
     channel: Channel,
     protocol: Box<dyn Protocol>,
-    /// Orders that the server does not admit yet.
+    /// Orders that the protocol cannot send yet.
     waiting: VecDeque<Order>,
     outbox: Outbox,
     inbox: Inbox,
@@ -64,13 +64,13 @@ pub struct Pipeline {
     orders: Vec<Option<Order>>,
     in_flight: usize,
     flushes: usize,
-    /// Whether the server has ended the connection, or is about to: another one has to take its place.
+    /// Whether the server has closed the connection or is about to, so that it must be replaced.
     is_cut: bool,
-    /// Answers that came on this connection.
+    /// Number of answers on this connection.
     answered: u64,
-    /// Whether its connection has taken the place of another.
+    /// Whether this connection has replaced another one.
     is_renewed: bool,
-    /// When something came last, or was asked of a server that owed nothing.
+    /// When data last moved, or an order came while none was in flight.
     heard: Instant,
 }
 
@@ -95,15 +95,15 @@ impl Pipeline {
         })
     }
 
-    /// Orders that have not come back.
+    /// Number of orders that are not done.
     pub fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// Takes an order; `advance` sends it.
+    /// Queues an order; `advance` sends it.
     ///
     /// # Panics
-    /// Where there is no such slot.
+    /// If there is no such slot.
     pub fn order(&mut self, order: Order) {
         if self.in_flight == 0 {
             self.heard = Instant::now();
@@ -114,17 +114,17 @@ impl Pipeline {
         self.waiting.push_back(order);
     }
 
-    /// Sends what can be sent, takes what has come, and appends what is done; does not wait, unless the server has ended the
-    /// connection and another one has to take its place.
+    /// Sends what can be sent, receives what has come, and appends finished orders to `done`. Does not block, unless
+    /// the server has closed the connection and it must be replaced.
     ///
     /// # Errors
-    /// Where the connection is lost, the server is silent for too long, or speaks another protocol.
+    /// If the connection is lost or cannot be replaced, or the server violates the protocol.
     pub fn advance(&mut self, slots: &mut dyn SlotBytes, done: &mut Vec<Done>) -> Outcome<()> {
         self.push(slots)?;
         if self.take(slots, done)? { self.push(slots) } else { Ok(()) }
     }
 
-    /// Takes what has come, and appends what is done; gives whether anything is.
+    /// Receives what has come, and appends finished orders to `done`; returns whether there are any.
     ///
     /// # Errors
     /// As [`Self::advance`].
@@ -149,18 +149,18 @@ impl Pipeline {
         match self.inbox.receive(&mut self.channel.stream, protocol, slots, &expected, &mut has_ended) {
             Ok(true) => self.heard = Instant::now(),
             Ok(false) => {}
-            Err(Trouble::Lost(error)) => self.has_lost(error)?,
-            Err(Trouble::Garbage(what)) => return Err(self.channel.peer.garbage(what)),
+            Err(ReceiveError::Lost(error)) => self.has_lost(error)?,
+            Err(ReceiveError::Garbage(what)) => return Err(self.channel.peer.garbage(what)),
         }
-        // What an answer did not wait for is of no use, and no request may follow it.
+        // An answer that came before its request was sent whole leaves the connection unusable for another request.
         let came_early = self.in_flight < before && self.protocol.most_in_flight() == 1 && !self.outbox.is_empty();
         self.is_cut |= came_early || self.protocol.is_spent();
         Ok(self.in_flight < before)
     }
 
-    /// A connection that ends between two answers may be replaced; elsewhere something is lost.
+    /// Handles a lost connection: it may be replaced if it ended between two answers; otherwise this is an error.
     fn has_lost(&mut self, error: std::io::Error) -> Outcome<()> {
-        // The first one may have waited long for its first request.
+        // The first connection may have waited so long for its first request that the server closed it.
         let is_idle = self.in_flight == 0 || self.answered > 0 || !self.is_renewed;
         if is_idle && self.inbox.is_between() && self.protocol.can_renew() {
             self.is_cut = true;
@@ -169,15 +169,15 @@ impl Pipeline {
         Err(self.channel.peer.lost(error))
     }
 
-    /// Whether another connection has to take the place of this one.
+    /// Whether the connection must be replaced.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Puts another connection in its place, and sends again what has not been answered.
+    /// Replaces the connection, and resends orders that were not answered.
     ///
     /// # Errors
-    /// Where the server takes no further one.
+    /// If the server accepts no further connection.
     pub(crate) fn renew(&mut self) -> Outcome<()> {
         self.channel = self.protocol.renewed()?;
         let peer = &self.channel.peer;
@@ -190,25 +190,25 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Refuses to wait any longer for a server that has been silent for too long.
+    /// Checks that the server is not silent for too long.
     ///
     /// # Errors
-    /// Then.
+    /// If it is.
     pub fn check_silence(&self) -> Outcome<()> {
         self.check_silence_at(Instant::now())
     }
 
-    /// The same, where it is `now`.
+    /// The same, at the time `now`.
     pub(crate) fn check_silence_at(&self, now: Instant) -> Outcome<()> {
         let allowed = self.channel.peer.timeout * if self.flushes > 0 { FLUSH_TIMES } else { 1 };
         let waited = now.saturating_duration_since(self.heard);
         if self.in_flight > 0 && waited > allowed { Err(self.channel.peer.silent(waited)) } else { Ok(()) }
     }
 
-    /// Sends what can be sent; does not wait.
+    /// Sends what can be sent; does not block.
     ///
     /// # Errors
-    /// Where the connection is lost.
+    /// If the connection is lost.
     pub fn push(&mut self, slots: &dyn SlotBytes) -> Outcome<()> {
         if self.is_cut && self.in_flight > 0 {
             self.renew()?;
@@ -219,24 +219,24 @@ impl Pipeline {
             added.map_err(|what| self.channel.peer.garbage(what))?;
         }
         match self.outbox.send(&mut self.channel.stream, slots) {
-            // Who takes a long message part by part is not silent.
+            // A server that accepts a long message in parts is not silent.
             Ok(true) if self.sends() => {
                 self.heard = Instant::now();
                 Ok(())
             }
             Ok(_) => Ok(()),
-            // Its answer may still come: a server need not read all of what it refuses.
+            // The answer may still come: a server need not read all of a request that it refuses.
             Err(_) if self.protocol.can_renew() => Ok(()),
             Err(error) => Err(self.channel.peer.lost(error)),
         }
     }
 
-    /// That the connection is lost.
+    /// The error for a lost connection.
     pub(crate) fn lost(&self, error: std::io::Error) -> ShareError {
         self.channel.peer.lost(error)
     }
 
-    /// Whether there is something to be sent.
+    /// Whether there is something to send.
     pub(crate) fn sends(&self) -> bool {
         !self.outbox.is_empty() || self.channel.stream.owes()
     }
@@ -247,19 +247,19 @@ impl Pipeline {
     }
 }
 
-/// Waits until one of the pipelines can go on, for so long at most; without a time until then, but no longer than a second.
+/// Waits until one of the pipelines can go on, for at most `time` and at most one second.
 ///
 /// # Errors
-/// What the system says; a signal is no error.
+/// If polling fails; a signal is not an error.
 pub fn wait(pipelines: &[Pipeline], time: Option<Duration>) -> std::io::Result<()> {
     const MOST: usize = 64;
     let interest = |pipeline: &Pipeline| match pipeline {
-        // What comes then waits for the next order.
+        // Data on an idle connection waits for the next order.
         Pipeline { in_flight: 0, .. } => PollFlags::empty(),
         busy if busy.sends() => PollFlags::IN | PollFlags::OUT,
         _ => PollFlags::IN,
     };
-    // Without an allocation for as many connections as anyone takes.
+    // A fixed array avoids an allocation.
     let mut few = std::array::from_fn::<_, MOST, _>(|at| {
         let pipeline = &pipelines[at.min(pipelines.len() - 1)];
         PollFd::from_borrowed_fd(pipeline.socket(), interest(pipeline))
@@ -267,7 +267,7 @@ pub fn wait(pipelines: &[Pipeline], time: Option<Duration>) -> std::io::Result<(
     poll_for(&mut few[..pipelines.len().min(MOST)], time)
 }
 
-/// Waits for one of these, for so long at most; without a time until then, but no longer than a second.
+/// Waits for one of these sockets, for at most `time` and at most one second.
 pub(crate) fn poll_for(sockets: &mut [PollFd<'_>], time: Option<Duration>) -> std::io::Result<()> {
     let time = time.unwrap_or(Duration::from_secs(1)).min(Duration::from_secs(1));
     let limit = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };

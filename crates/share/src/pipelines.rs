@@ -1,4 +1,4 @@
-//! Keeps requests in flight on several connections, and looks at those alone that have something to take.
+//! Keeps requests in flight on several connections, and serves only those that are ready.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -7,51 +7,51 @@ use std::time::{Duration, Instant};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::again::Again;
+use crate::again::Resender;
 use crate::pipeline::{LaneOptions, Pipeline, PipelineSource, Purpose, poll_for, wait};
 use crate::protocol::{Done, Order, Outcome, SlotBytes};
 
-/// So many connections are looked at in turn, which takes no further call.
+/// Up to this many connections are polled one after the other, without epoll.
 const FEW: usize = 4;
-/// How many of them are told of with one call.
+/// Most ready connections that one epoll call reports.
 const AT_ONCE: usize = 64;
-/// How often silence is looked at where there are more.
+/// How often to check for silent servers if there are more than [`FEW`] connections.
 const SILENCE_EVERY: Duration = Duration::from_millis(50);
 
-/// Connections that the slots are shared out to.
+/// Connections that share the slots.
 pub struct Pipelines {
     each: Vec<Pipeline>,
-    /// Who says which of them have something; `None` where there are few.
-    crowd: Option<Crowd>,
-    /// What is sent again where the server has too much to do; `None` where that is measured.
-    again: Option<Again>,
+    /// Reports which connections are ready; `None` if there are few.
+    crowd: Option<EpollSet>,
+    /// Resends orders that a busy server refuses; `None` in a measured run.
+    again: Option<Resender>,
 }
 
-struct Crowd {
+struct EpollSet {
     epoll: OwnedFd,
-    /// Those that have something.
+    /// The connections that are ready.
     ready: Vec<usize>,
-    /// Which of them it also watches for room to send.
+    /// Which connections are also watched for room to send.
     sending: Vec<bool>,
     looked: Instant,
 }
 
 impl Pipelines {
-    /// So many connections to `source`, and at least one.
+    /// Opens `count` connections to `source`, at least one.
     ///
     /// # Errors
-    /// Where the server takes no further one.
+    /// If the server accepts no further connection.
     pub fn open(source: &dyn PipelineSource, count: u32, options: LaneOptions) -> Outcome<Self> {
         let each: Vec<Pipeline> = (0..count.max(1)).map(|_| source.pipeline(options)).collect::<Result<_, _>>()?;
-        let crowd = if each.len() > FEW { Some(Crowd::of(&each)?) } else { None };
-        let again = (options.purpose == Purpose::LayOut).then(Again::default);
+        let crowd = if each.len() > FEW { Some(EpollSet::of(&each)?) } else { None };
+        let again = (options.purpose == Purpose::LayOut).then(Resender::default);
         Ok(Self { each, crowd, again })
     }
 
-    /// Takes an order; `push` sends it.
+    /// Queues an order; `push` sends it.
     ///
     /// # Panics
-    /// Where there is no such slot.
+    /// If there is no such slot.
     pub fn order(&mut self, order: Order) {
         if let Some(again) = &mut self.again {
             again.was_sent(order);
@@ -64,10 +64,10 @@ impl Pipelines {
         self.each[order.slot as usize % count].order(order);
     }
 
-    /// Sends what can be sent; does not wait.
+    /// Sends what can be sent; does not block.
     ///
     /// # Errors
-    /// Where a connection is lost.
+    /// If a connection is lost.
     pub fn push(&mut self, slots: &dyn SlotBytes) -> Outcome<()> {
         let busy = (0..).zip(&mut self.each).filter(|(_, pipeline)| pipeline.in_flight() > 0);
         for (at, pipeline) in busy {
@@ -79,7 +79,7 @@ impl Pipelines {
         Ok(())
     }
 
-    /// Sends what can be sent, takes what has come, and appends what is done; does not wait.
+    /// Sends what can be sent, receives what has come, and appends finished orders to `done`; does not block.
     ///
     /// # Errors
     /// As [`Pipeline::advance`].
@@ -107,10 +107,10 @@ impl Pipelines {
         Ok(())
     }
 
-    /// Waits until one of them can go on, for so long at most; without a time until then, but no longer than a second.
+    /// Waits until one of them can go on, for at most `time` and at most one second.
     ///
     /// # Errors
-    /// What the system says; a signal is no error.
+    /// If polling fails; a signal is not an error.
     pub fn wait(&self, time: Option<Duration>) -> std::io::Result<()> {
         let again = self.again.as_ref().and_then(|again| again.wait(Instant::now()));
         let time = time.into_iter().chain(again).min();
@@ -120,10 +120,10 @@ impl Pipelines {
         }
     }
 
-    /// Refuses to wait any longer for a server that has been silent for too long.
+    /// Checks that the server is not silent for too long.
     ///
     /// # Errors
-    /// Then.
+    /// If it is.
     pub fn check_silence(&mut self) -> Outcome<()> {
         let now = Instant::now();
         if let Some(crowd) = &mut self.crowd {
@@ -136,7 +136,7 @@ impl Pipelines {
     }
 }
 
-impl Crowd {
+impl EpollSet {
     fn of(each: &[Pipeline]) -> Outcome<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|error| each[0].lost(error.into()))?;
         let ready = Vec::with_capacity(AT_ONCE);
@@ -145,7 +145,7 @@ impl Crowd {
         Ok(crowd)
     }
 
-    /// Asks which have something, without waiting.
+    /// Asks which connections are ready; does not block.
     fn look(&mut self) -> std::io::Result<()> {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut room = [const { MaybeUninit::<Event>::uninit() }; AT_ONCE];
@@ -157,7 +157,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// Sends what can be sent on one of them, on another connection where the server has ended this one.
+    /// Sends what can be sent on one connection; replaces the connection if the server has closed it.
     fn push(&mut self, at: usize, pipeline: &mut Pipeline, slots: &dyn SlotBytes) -> Outcome<()> {
         if pipeline.is_cut() {
             self.forget(pipeline);
@@ -178,12 +178,12 @@ impl Crowd {
         added.map_err(|error| pipeline.lost(error.into()))
     }
 
-    /// Whoever else holds the socket open would keep it in here.
+    /// Removes a socket explicitly: epoll would keep it while a duplicate of the descriptor is open.
     fn forget(&self, pipeline: &Pipeline) {
         let _ = epoll::delete(&self.epoll, pipeline.socket());
     }
 
-    /// Watches for room to send where something is to be sent, and else not.
+    /// Watches for room to send only while there is something to send.
     fn watch(&mut self, at: usize, pipeline: &Pipeline) -> Outcome<()> {
         let sends = pipeline.sends();
         if self.sending[at] == sends {

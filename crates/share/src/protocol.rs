@@ -1,11 +1,11 @@
-//! Defines what a protocol does for requests in flight: it writes their messages and reads the answers.
+//! Defines the interface of a protocol: it writes the messages of requests and reads the answers.
 
 use crate::channel::Channel;
 use crate::error::ShareError;
 
-/// Bytes of a message before its payload, at most, where four bytes of length stand before it.
+/// Most bytes of a message before its payload, in protocols that put four bytes of length before it.
 pub(crate) const HEAD_BYTES: usize = 512;
-/// Bytes of an answer that are looked at before its payload is taken, where it has so many.
+/// Bytes of an answer that are read before its payload is received; fewer if the answer is shorter.
 pub(crate) const PREFIX_BYTES: usize = 256;
 /// Bytes of the length before a message.
 pub(crate) const MARK_BYTES: usize = 4;
@@ -21,33 +21,33 @@ pub enum Op {
     Flush,
 }
 
-/// A request for a slot that is free.
+/// A request in a free slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Whose bytes.
+    /// The slot whose bytes it moves.
     pub slot: u32,
-    /// What is done.
+    /// What it does.
     pub op: Op,
-    /// First byte of the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
-    /// Bytes; of a flush without meaning.
+    /// Length in bytes; ignored for a flush.
     pub length: u32,
 }
 
-/// What became of a request: bytes moved, or the number of an error as <errno.h> has it.
+/// The outcome of a request: bytes moved, or an error number of <errno.h>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
-    /// The slot that is free again.
+    /// The slot, which is free again.
     pub slot: u32,
-    /// Bytes, or the error.
+    /// Bytes moved, or the error number.
     pub result: Result<u32, i32>,
 }
 
-/// The bytes of slots, which belong to whoever issues requests.
+/// The buffers of slots, which belong to the caller.
 pub trait SlotBytes {
-    /// Where what is read goes.
+    /// The buffer that a read fills.
     fn incoming(&mut self, slot: u32) -> &mut [u8];
-    /// What a write carries; the same until it is done.
+    /// The payload of a write; it must not change until the write is done.
     fn outgoing(&self, slot: u32) -> &[u8];
 }
 
@@ -60,35 +60,36 @@ pub struct Limits {
     pub write_bytes: u32,
 }
 
-/// An answer, as far as its first bytes tell.
+/// What the first bytes of an answer say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The request of this slot is done.
     Done(Done),
-    /// The request of this slot is done when this many bytes, from this byte of the message on, are in its slot.
+    /// The request of this slot is done once `length` bytes, from byte `from` of the message on, are in its slot.
     Data { slot: u32, from: usize, length: u32 },
-    /// The request of this slot is done, and what the answer carries comes in chunks of HTTP behind the frame.
+    /// The request of this slot is done; the answer's payload follows the frame in HTTP chunks.
     Chunked(Done),
-    /// Nothing that concerns a request.
+    /// The message does not complete a request.
     Other,
 }
 
-/// How far a message goes.
+/// The extent of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// Bytes before the message, which are no part of it.
+    /// Bytes before the message, which do not belong to it.
     pub before: usize,
-    /// Bytes of it that have to be there before it is read.
+    /// Bytes of it that must be there before it can be read.
     pub prefix: usize,
-    /// Bytes of all of it, but for those of an [`Answer::Chunked`].
+    /// Length of the whole message, without the chunks of an [`Answer::Chunked`].
     pub length: usize,
 }
 
 impl Frame {
-    /// Of a message with its length in four bytes before it, as `length` reads them; `None` where these are not there yet.
+    /// The frame of a message with four bytes of length before it, which `length` decodes; `None` if they are not there
+    /// yet.
     ///
     /// # Errors
-    /// Where they are no length, in a few words.
+    /// If the length is invalid, in a few words.
     pub fn marked(there: &[u8], length: impl FnOnce(u32) -> Result<usize, String>) -> Result<Option<Self>, String> {
         let Some(mark) = there.first_chunk() else { return Ok(None) };
         let length = length(u32::from_be_bytes(*mark))?;
@@ -96,13 +97,13 @@ impl Frame {
     }
 }
 
-/// One protocol's side of a pipeline.
+/// The protocol of a pipeline.
 pub(crate) trait Protocol: Send {
-    /// Bytes of a message before its payload, at most.
+    /// Most bytes of a message before its payload.
     fn head_bytes(&self) -> usize {
         HEAD_BYTES
     }
-    /// Bytes from the first of a message that may have to be there before it is known how far it goes.
+    /// Most bytes of a message that may be needed before its length is known.
     fn least_bytes(&self) -> usize {
         MARK_BYTES + PREFIX_BYTES
     }
@@ -110,42 +111,42 @@ pub(crate) trait Protocol: Send {
     fn most_in_flight(&self) -> usize {
         usize::MAX
     }
-    /// Whether the order can go out now; if not, an answer has to come first.
+    /// Whether the order can be sent now; if not, an answer must come first.
     fn admits(&self, order: &Order) -> bool;
-    /// Writes the message before its payload into `head`, without what [`Self::mark`] gives; gives its length.
+    /// Writes the part of the message before its payload into `head`, without the [`Self::mark`]; returns its length.
     fn write(&mut self, order: &Order, head: &mut [u8]) -> usize;
-    /// The four bytes before a message of this many bytes; `None` where messages say themselves how far they go.
+    /// The four bytes before a message of this many bytes; `None` for self-delimiting messages.
     fn mark(&self, length: usize) -> Option<u32>;
-    /// How far the message goes that begins with these bytes; `None` where they do not tell yet.
+    /// The extent of the message that begins with these bytes; `None` if there are too few bytes yet.
     ///
     /// # Errors
-    /// Where they are none of this protocol, in a few words.
+    /// If they violate the protocol, in a few words.
     fn frame(&mut self, there: &[u8]) -> Result<Option<Frame>, String>;
     /// Reads the first bytes of an answer of `length` bytes.
     ///
     /// # Errors
-    /// Where they are none of this protocol, in a few words.
+    /// If they violate the protocol, in a few words.
     fn read(&mut self, prefix: &[u8], length: usize) -> Result<Answer, String>;
-    /// Whether the connection has to be replaced before it carries another request.
+    /// Whether the connection must be replaced before the next request.
     fn is_spent(&self) -> bool {
         false
     }
-    /// Whether servers may end a connection between two answers, and another one goes on.
+    /// Whether a connection that the server closes between two answers may be replaced.
     fn can_renew(&self) -> bool {
         false
     }
-    /// That one; requests that were not answered are written again.
+    /// Opens the replacement; the caller writes unanswered requests again.
     ///
     /// # Errors
-    /// Where the server takes no further one.
+    /// If the server accepts no further connection.
     fn renewed(&mut self) -> Outcome<Channel> {
         unreachable!("only a protocol that can renew is asked to")
     }
-    /// Zeros after a payload of this many bytes.
+    /// Number of zeros after a payload of this many bytes.
     fn padding(&self, _length: usize) -> usize {
         0
     }
-    /// What signs or encrypts messages; `None` where they go as they are.
+    /// What signs or encrypts messages; `None` if they are sent plain.
     fn seal(&mut self) -> Option<&mut dyn Seal> {
         None
     }
@@ -153,58 +154,58 @@ pub(crate) trait Protocol: Send {
 
 /// Signs or encrypts whole messages.
 pub(crate) trait Seal {
-    /// Changes a message so that it can go out.
+    /// Signs or encrypts a message to send.
     ///
     /// # Errors
-    /// Where that fails, in a few words.
+    /// If that fails, in a few words.
     fn close(&mut self, message: &mut Vec<u8>) -> Result<(), String>;
-    /// Checks a message that came in and makes it plain.
+    /// Verifies or decrypts a received message.
     ///
     /// # Errors
-    /// Where it is not from the server, in a few words.
+    /// If it is not authentic, in a few words.
     fn open(&mut self, message: &mut Vec<u8>) -> Result<(), String>;
 }
 
-/// What a request asks for, beside the answer's head.
+/// The payload that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Bytes that the answer carries.
+    /// Payload bytes of the answer.
     pub carried: usize,
-    /// Zeros after them.
+    /// Number of zeros after them.
     pub padding: usize,
 }
 
-/// A server's side of one protocol: answers from memory.
+/// The server's side of a protocol in a rehearsal: answers from memory.
 pub(crate) trait Answers: Send {
-    /// How far the request goes that begins with these bytes; its prefix tells all that matters, where it has not to be
-    /// taken whole. `None` where they do not tell yet.
+    /// The extent of the request that begins with these bytes; `None` if there are too few bytes yet. The prefix holds
+    /// all that [`Self::answer`] needs.
     ///
     /// # Errors
-    /// Where they are none.
+    /// If they violate the protocol.
     fn frame(&self, there: &[u8]) -> Result<Option<Frame>, String>;
-    /// The four bytes before an answer of this many bytes; `None` where answers say themselves how far they go.
+    /// The four bytes before an answer of this many bytes; `None` for self-delimiting answers.
     fn mark(&self, length: usize) -> Option<u32>;
-    /// Makes a request plain that was taken whole.
+    /// Decrypts a request.
     ///
     /// # Errors
-    /// Where it is none of the client's.
+    /// If it is not authentic.
     fn open(&mut self, message: &mut Vec<u8>) -> Result<(), String>;
-    /// Appends the answer to `out`, but for what it carries; `None` where there is none.
+    /// Appends the answer without its payload to `out`; `None` if the request is invalid.
     fn answer(&mut self, request: &[u8], out: &mut Vec<u8>) -> Option<Asked>;
-    /// Whether answers are changed as a whole before they go out.
+    /// Whether answers are encrypted before they are sent.
     fn seals(&self) -> bool;
-    /// Changes one.
+    /// Encrypts an answer.
     ///
     /// # Errors
-    /// Where that fails.
+    /// If that fails.
     fn close(&mut self, message: &mut Vec<u8>) -> Result<(), String>;
 }
 
-/// What a pipeline is opened with, once the server knows the file.
+/// A connection on which the file is open, and its protocol.
 pub(crate) struct Opened {
     pub channel: Channel,
     pub protocol: Box<dyn Protocol>,
 }
 
-/// The outcome of talking to a server.
+/// The result of an exchange with a server.
 pub(crate) type Outcome<T> = Result<T, ShareError>;

@@ -1,7 +1,8 @@
-//! Serves reads and writes from memory, over loopback, in threads of this process: what our own client can do at best.
+//! Serves reads and writes from memory over loopback, in threads of this process, to measure the limit of our own
+//! clients.
 //!
-//! Nobody signs in and nothing is kept: a read brings zeros, a write is taken and forgotten. Whatever this gives, a real
-//! server and a network can only give less of it.
+//! There is no sign-in and no storage: reads return zeros, and written bytes are discarded. With a real server and
+//! network, the client can only be slower.
 
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -18,17 +19,18 @@ use crate::s3::S3Client;
 use crate::smb::SealKind;
 use crate::{nfs, s3, smb};
 
-/// Bytes that are taken from a connection at a time.
+/// Size of the input buffer.
 const INPUT_BYTES: usize = 256 << 10;
-/// What is carried up to this size waits for further answers, and goes out with them.
+/// Payloads up to this size are collected and sent together with other answers.
 const SHORT: usize = 32 << 10;
-/// Bytes of answers that go out at the latest.
+/// Collected answers are sent at the latest when they reach this size.
 const OUTPUT_BYTES: usize = 256 << 10;
-/// Longer than any request.
+/// Length limit of a request.
 const MOST_BYTES: usize = 64 << 20;
-/// How long neither side may be silent.
+/// How long either side may be silent.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// What reads carry. Filled when it is first needed: the program is smaller by it, and its pages differ as a server's do.
+/// The payload of reads. Filled on first use, which keeps the program file small; written explicitly, so that it has
+/// its own pages, as a server's data have, and not the kernel's shared zero page.
 static ZEROS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut zeros = vec![1; 1 << 20];
     std::hint::black_box(&mut zeros).fill(0);
@@ -41,14 +43,14 @@ pub struct Rehearsal {
     served: Mutex<Vec<Served>>,
 }
 
-/// What our client does for each message; `None` where nobody here can answer it.
+/// What the client does for each message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part {
-    /// Messages are sealed so, or go as they are.
+    /// SMB messages are signed or encrypted like this, or plain.
     Smb(Option<SealKind>),
     Nfs,
     S3(S3Client),
-    /// S3 over TLS, for which nobody here has a certificate.
+    /// S3 over TLS, which cannot be rehearsed because there is no certificate for it.
     Unrehearsed,
 }
 
@@ -62,19 +64,19 @@ impl Part {
     }
 }
 
-/// A connection, and who answers on it.
+/// A connection, and the thread that serves it.
 struct Served {
     stream: TcpStream,
     thread: JoinHandle<()>,
 }
 
 impl Rehearsal {
-    /// A server for a client that does this.
+    /// A server for such a client.
     pub(crate) fn new(part: Part) -> Self {
         Self { part, served: Mutex::default() }
     }
 
-    /// One of `protocol` whose messages are neither signed nor encrypted.
+    /// A server of `protocol` whose messages are neither signed nor encrypted.
     pub fn plain(protocol: ShareProtocol) -> Self {
         Self::new(match protocol {
             ShareProtocol::Smb => Part::Smb(None),
@@ -129,7 +131,7 @@ impl PipelineSource for Rehearsal {
 impl Drop for Rehearsal {
     fn drop(&mut self) {
         for Served { stream, thread } in self.served.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // Who still reads or writes there ends.
+            // This ends a thread that still reads or writes.
             let _ = stream.shutdown(Shutdown::Both);
             let _ = thread.join();
         }
@@ -146,23 +148,23 @@ fn serve(stream: &TcpStream, mut answers: Box<dyn Answers>) {
         output: Vec::with_capacity(OUTPUT_BYTES + SHORT + 1024),
         message: Vec::new(),
     };
-    // How it ends is of no concern to anybody.
+    // The client reports errors of the connection.
     while let Ok(Some(())) = requests.next(answers.as_mut()) {}
 }
 
 struct Requests<'a> {
     stream: &'a TcpStream,
-    /// What has come and is not taken yet lies from `begin` to `end`.
+    /// Received bytes; those from `begin` to `end` are not processed yet.
     input: Box<[u8]>,
     begin: usize,
     end: usize,
-    /// Answers that have not gone out.
+    /// Answers that were not sent yet.
     output: Vec<u8>,
     message: Vec<u8>,
 }
 
 impl Requests<'_> {
-    /// Answers one request; `None` where it is none.
+    /// Answers one request; `None` if it is invalid.
     fn next(&mut self, answers: &mut dyn Answers) -> std::io::Result<Option<()>> {
         let Frame { before, prefix, length } = loop {
             match answers.frame(&self.input[self.begin..self.end]) {
@@ -218,7 +220,7 @@ impl Requests<'_> {
         if self.output.len() >= OUTPUT_BYTES { self.flush(self.stream).map(Some) } else { Ok(Some(())) }
     }
 
-    /// Takes more in; answers go out before, since it may have to wait.
+    /// Receives more; sends collected answers first, because this may block.
     fn more(&mut self) -> std::io::Result<()> {
         self.flush(self.stream)?;
         self.input.copy_within(self.begin..self.end, 0);
@@ -232,7 +234,7 @@ impl Requests<'_> {
         }
     }
 
-    /// Takes so many bytes out, and keeps them where they are wanted.
+    /// Consumes this many bytes, and appends them to `kept` if given.
     fn take(&mut self, mut bytes: usize, mut kept: Option<&mut Vec<u8>>) -> std::io::Result<()> {
         while bytes > 0 {
             if self.begin == self.end {
@@ -252,7 +254,7 @@ impl Requests<'_> {
     }
 }
 
-/// Sends one after the other, with one call where it takes them.
+/// Sends both, with one system call if possible.
 fn write_both(mut stream: &TcpStream, first: &[u8], second: &[u8]) -> std::io::Result<()> {
     let sent = stream.write_vectored(&[IoSlice::new(first), IoSlice::new(second)])?;
     match sent.checked_sub(first.len()) {

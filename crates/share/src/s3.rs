@@ -1,4 +1,4 @@
-//! Speaks S3 over HTTP/1.1, signed with Version 4 of Amazon's signatures.
+//! Implements S3 over HTTP/1.1, with AWS Signature Version 4.
 
 mod client;
 mod head;

@@ -1,4 +1,4 @@
-//! Connects to a share, whichever protocol it speaks, and opens a file of our own in it.
+//! Connects to a share of any protocol, and creates our own file in it.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -18,41 +18,41 @@ use crate::rehearsal::{Part, Rehearsal};
 use crate::s3::{S3Client, S3File, S3Share};
 use crate::smb::{SealKind, SmbFile, SmbShare};
 
-/// How often a name that is taken is replaced by another.
+/// How many names are tried if names are taken.
 const NAMES: u32 = 16;
 
-/// How a share is entered.
+/// Credentials and time limit for a share.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// Who signs in; NFS takes the process's own user.
+    /// Who signs in; NFS ignores them and uses the process's own user.
     pub credentials: Credentials,
     /// How long a server may be silent.
     pub timeout: Duration,
 }
 
-/// A share with a file of our own in it, which is removed when this is dropped.
+/// A share with our own file in it; dropping this removes the file.
 pub struct Share {
     kind: Kind,
-    /// How errors call it.
+    /// The address that errors show.
     address: Arc<str>,
-    /// Where the server is.
+    /// The server's network address; `None` if unknown.
     server: Option<SocketAddr>,
-    /// The sockets of pipelines that were opened since they were taken last.
+    /// Sockets of pipelines opened since [`Share::take_connections`] was called last.
     connections: Mutex<Vec<OwnedFd>>,
 }
 
 enum Kind {
-    // The file ends before the share does.
+    // In each, the file comes first, so that it is dropped before the share.
     Smb(Box<(SmbFile, SmbShare)>),
     Nfs(Box<(NfsFile, NfsShare)>),
     S3(Box<(S3File, S3Share)>),
 }
 
 impl Share {
-    /// Connects to `address` and makes an empty file there, under a name that nobody has.
+    /// Connects to `address` and creates an empty file there under a free name; on S3, begins an upload instead.
     ///
     /// # Errors
-    /// Where the server is not there, does not let the user in, or lets no file be made.
+    /// If the server cannot be reached, does not let the user in, or does not allow the file.
     pub fn connect(address: &ShareAddress, access: &Access) -> Outcome<Self> {
         let name: Arc<str> = address.place().to_string().into();
         let peer = Peer {
@@ -80,12 +80,12 @@ impl Share {
         Ok(Self { kind, address: name, server, connections: Mutex::default() })
     }
 
-    /// How errors call it: its address without a user.
+    /// The address that errors show, without the user.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Where the server is.
+    /// The server's network address; `None` if unknown.
     pub fn server(&self) -> Option<SocketAddr> {
         self.server
     }
@@ -99,7 +99,7 @@ impl Share {
         }
     }
 
-    /// What both sides agreed on, in a sentence without its full stop.
+    /// What client and server agreed on, as a sentence without the full stop.
     pub fn facts(&self) -> String {
         match &self.kind {
             Kind::Smb(both) => both.1.facts(),
@@ -108,10 +108,10 @@ impl Share {
         }
     }
 
-    /// Bytes that may still be written.
+    /// Free space in bytes.
     ///
     /// # Errors
-    /// Where the server does not say.
+    /// If the server does not report it.
     pub fn free_bytes(&mut self) -> Outcome<u64> {
         match &mut self.kind {
             Kind::Smb(both) => both.0.free_bytes(),
@@ -120,11 +120,11 @@ impl Share {
         }
     }
 
-    /// Gets ready to lay out the file of `bytes`, by lanes for that purpose; gives the bytes of each request where they
-    /// have to be so many.
+    /// Prepares to lay out the file with `bytes`, through pipelines with `Purpose::LayOut`. Returns the size
+    /// that each request must have, if it matters.
     ///
     /// # Errors
-    /// Where the server takes no file of that size.
+    /// If the server refuses the upload.
     pub fn begin_layout(&self, bytes: u64) -> Outcome<Option<u64>> {
         match &self.kind {
             Kind::Smb(_) | Kind::Nfs(_) => Ok(None),
@@ -132,10 +132,10 @@ impl Share {
         }
     }
 
-    /// Ends that: from now on the file can be read.
+    /// Completes the layout; from now on the file can be read.
     ///
     /// # Errors
-    /// Where the server does not take it.
+    /// If the server refuses to complete the upload.
     pub fn end_layout(&self) -> Outcome<()> {
         match &self.kind {
             Kind::Smb(_) | Kind::Nfs(_) => Ok(()),
@@ -143,21 +143,21 @@ impl Share {
         }
     }
 
-    /// The sockets of all pipelines that were opened since this was asked last, to be looked at; each stays open for as long
-    /// as its pipeline or what is given here.
+    /// The sockets of all pipelines opened since the last call, to read their TCP statistics. Each is a duplicate,
+    /// which keeps the connection open as long as it exists.
     pub fn take_connections(&self) -> Vec<OwnedFd> {
         std::mem::take(&mut self.connections.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether messages can be sealed so.
+    /// Checks that messages can be signed or encrypted like this.
     ///
     /// # Errors
-    /// Why not, in a sentence without its full stop.
+    /// Why not, as a sentence without the full stop.
     pub fn offers(&self, sealing: Sealing) -> Result<(), String> {
         self.seal(sealing).map(drop)
     }
 
-    /// Whether messages that are sealed as the server asks for it go as they are.
+    /// Whether the server asks for neither signing nor encryption.
     pub fn is_plain(&self) -> bool {
         self.seal(Sealing::AsAsked) == Ok(None)
     }
@@ -172,7 +172,8 @@ impl Share {
         if sealing == Sealing::AsAsked { Ok(None) } else { Err(why()) }
     }
 
-    /// A server in this process that answers as this one does, from memory, with messages sealed so.
+    /// A server in this process that answers from memory in the same protocol, with messages signed or encrypted like
+    /// this.
     pub fn rehearsal(&self, sealing: Sealing) -> Rehearsal {
         Rehearsal::new(match &self.kind {
             Kind::Smb(_) => Part::Smb(self.seal(sealing).unwrap_or_default()),
@@ -192,7 +193,7 @@ impl PipelineSource for Share {
             Kind::Nfs(both) => both.1.open(&both.0, durable, slots)?,
             Kind::S3(both) => both.1.open(&both.0, options)?,
         };
-        // Without it the run goes on, and nothing is told of its connection.
+        // If duplicating fails, the run only lacks the TCP statistics of this connection.
         if let Ok(socket) = opened.channel.stream.tcp().try_clone() {
             self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(socket.into());
         }
@@ -200,17 +201,17 @@ impl PipelineSource for Share {
     }
 }
 
-/// The first of a server's numbers.
+/// The first network address of a server.
 fn found(server: (&str, u16)) -> Option<SocketAddr> {
     std::net::ToSocketAddrs::to_socket_addrs(&server).ok()?.next()
 }
 
-/// A file under the first name that nobody has.
+/// Creates a file under the first free name.
 fn under_a_free_name<T>(peer: &Peer, mut create: impl FnMut(&str) -> Outcome<Option<T>>) -> Outcome<T> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     for _ in 0..NAMES {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        // Other machines have the same process numbers.
+        // Process IDs alone are not unique among machines.
         let random = u32::from_le_bytes(crate::smb::random());
         let name = format!(".halfpower-{}-{number}-{random:08x}", std::process::id());
         if let Some(file) = create(&name)? {

@@ -1,6 +1,6 @@
-//! Finds the user and password for a server of files: environment, a file, or a question on the terminal.
+//! Finds the user and password for a file server: in a file, in the environment, or by asking on the terminal.
 //!
-//! The password never stands on a command line.
+//! A password is never taken from the command line.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
@@ -11,17 +11,17 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::credentials::{Credentials, CredentialsError, read_alone};
 
-/// Names of the environment.
+/// Environment variables.
 const USER: &str = "HALFPOWER_SMB_USER";
 const PASSWORD: &str = "HALFPOWER_SMB_PASSWORD";
 const DOMAIN: &str = "HALFPOWER_SMB_DOMAIN";
 
 impl Credentials {
-    /// Those for `address`: of the file where one is named, else of the environment, else as the user says who is asked on
-    /// the terminal. What the address says of user and domain comes first.
+    /// Finds the credentials for `address`: in `file` if given, else in the environment; a missing password is asked
+    /// for on the terminal. A user and domain in the address take precedence.
     ///
     /// # Errors
-    /// Where the file cannot be used, or a user has no password and there is no terminal to ask on.
+    /// If the file cannot be used, or there is no password and no terminal to ask on.
     pub fn find(address: &ShareAddress, file: Option<&Path>) -> Result<Self, CredentialsError> {
         match address.protocol {
             ShareProtocol::Smb => {}
@@ -46,7 +46,7 @@ impl Credentials {
         Ok(found)
     }
 
-    /// What the environment says, and whether there was a password.
+    /// Credentials from the environment, and whether they include a password.
     fn of_environment(variable: impl Fn(&str) -> Option<String>) -> (Self, bool) {
         let password = variable(PASSWORD);
         let has_password = password.is_some();
@@ -57,7 +57,7 @@ impl Credentials {
         )
     }
 
-    /// What a file as for `mount.cifs` says, and whether there was a password.
+    /// Credentials from a file in the format of `mount.cifs`, and whether they include a password.
     fn read(path: &Path) -> Result<(Self, bool), CredentialsError> {
         let text = read_alone(path)?;
         let (mut found, mut has_password) = (Self::default(), false);
@@ -79,7 +79,7 @@ impl Credentials {
     }
 }
 
-/// Asks for a password on the terminal, without showing it; `None` where there is none.
+/// Asks for a password on the terminal, without echo; `None` if there is no terminal or no answer.
 fn ask(address: &str, user: &str) -> Option<String> {
     let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
     let before = tcgetattr(&terminal).ok()?;

@@ -1,4 +1,4 @@
-//! Speaks SMB 2 and 3 (MS-SMB2).
+//! Implements SMB 2 and 3 (MS-SMB2).
 
 mod dialect;
 mod encryption;

@@ -1,4 +1,4 @@
-//! Speaks TLS over a connection, waiting or not as its socket does; nothing runs beside it.
+//! Implements TLS over a connection, blocking or not as its socket is; starts no threads.
 
 use std::io::{ErrorKind, IoSlice, Read, Result, Write};
 use std::net::TcpStream;
@@ -8,27 +8,27 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
-/// Names a file of certificates that are trusted in place of the machine's.
+/// Environment variable with a file of certificates to trust instead of the machine's.
 pub(crate) const BUNDLE: &str = "AWS_CA_BUNDLE";
 
-/// One side of TLS over a connection.
+/// The client's side of TLS over a connection.
 #[derive(Debug)]
 pub(crate) struct TlsWire {
     session: ClientConnection,
     stream: TcpStream,
 }
 
-/// Why a connection carries no TLS.
+/// Why TLS cannot be used on a connection.
 pub(crate) enum Refusal {
     /// The server is not trusted, or speaks another protocol; in a few words.
     Untrusted(String),
-    /// Nothing here is trusted; a sentence.
+    /// This machine trusts no certificates; a sentence.
     NoTrust(String),
     /// The connection failed.
     Failed(std::io::Error),
 }
 
-/// What is trusted: the certificates of the file that the environment names, else the machine's (SSL_CERT_FILE).
+/// The trusted certificates: those of the file that the environment names, otherwise the machine's (SSL_CERT_FILE).
 fn trusted() -> std::result::Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     if let Some(path) = std::env::var_os(BUNDLE).filter(|path| !path.is_empty()) {
@@ -55,10 +55,10 @@ fn config(roots: RootCertStore) -> std::result::Result<Arc<ClientConfig>, String
 }
 
 impl TlsWire {
-    /// TLS over a connection to a server of this name.
+    /// Begins TLS on a connection to the server `host`.
     ///
     /// # Errors
-    /// Where the server is not who it should be, or speaks no TLS.
+    /// If the server is not trusted, or does not speak TLS.
     pub fn over(mut stream: TcpStream, host: &str) -> std::result::Result<Self, Refusal> {
         static CONFIG: OnceLock<std::result::Result<Arc<ClientConfig>, String>> = OnceLock::new();
         let config = CONFIG.get_or_init(|| trusted().and_then(config)).clone().map_err(Refusal::NoTrust)?;
@@ -82,7 +82,7 @@ impl TlsWire {
         self.session.wants_write()
     }
 
-    /// Sends what waits, as much as the connection takes.
+    /// Sends the pending encrypted bytes.
     fn send(&mut self) -> Result<()> {
         while self.session.wants_write() {
             match self.session.write_tls(&mut self.stream) {
@@ -95,7 +95,7 @@ impl TlsWire {
         Ok(())
     }
 
-    /// Takes bytes in by `put`; where there is no room for any, others have to go first.
+    /// Encrypts bytes with `put`; if its buffer is full, sends pending bytes first.
     fn take(&mut self, put: impl Fn(&mut ClientConnection) -> Result<usize>) -> Result<usize> {
         loop {
             let count = put(&mut self.session)?;

@@ -1,4 +1,4 @@
-//! Carries bytes to a server and back, as they are or over TLS, waiting or not as its socket does.
+//! Carries bytes to a server and back, plain or over TLS, blocking or not as its socket is.
 
 use std::io::{IoSlice, Read, Result, Write};
 use std::net::TcpStream;
@@ -6,15 +6,15 @@ use std::net::TcpStream;
 /// A connection to a server.
 #[derive(Debug)]
 pub(crate) enum Wire {
-    /// Bytes go as they are.
+    /// Bytes are sent plain.
     Plain(TcpStream),
-    /// They are encrypted.
+    /// Bytes are encrypted.
     #[cfg(feature = "s3")]
     Tls(Box<crate::tls::TlsWire>),
 }
 
 impl Wire {
-    /// The connection below.
+    /// The TCP connection below.
     pub fn tcp(&self) -> &TcpStream {
         match self {
             Self::Plain(stream) => stream,
@@ -23,12 +23,12 @@ impl Wire {
         }
     }
 
-    /// Whether a read that brought less than there was room for has taken everything. Of TLS each brings a record at most.
+    /// Whether a read that fills less than its buffer has read everything. With TLS, a read returns at most one record.
     pub fn is_read_whole(&self) -> bool {
         matches!(self, Self::Plain(_))
     }
 
-    /// Whether something that was written has still to go out.
+    /// Whether written bytes are still to be sent.
     pub fn owes(&self) -> bool {
         match self {
             Self::Plain(_) => false,

@@ -1,11 +1,11 @@
-//! Carries orders over a pipeline to their end.
+//! Carries out orders over a pipeline.
 
 use std::time::Duration;
 
 use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, Purpose, SlotBytes, wait};
 use halfpower_spec::Sealing;
 
-/// Longest that is waited before silence is looked at.
+/// Longest wait between checks for silence.
 const STEP: Duration = Duration::from_millis(2);
 
 pub struct Slots(pub Vec<Vec<u8>>);
@@ -20,7 +20,7 @@ impl SlotBytes for Slots {
     }
 }
 
-/// What became of the orders, by slot; or the sentence for why that is not known.
+/// Carries out the orders; returns their outcomes by slot, or the error.
 pub fn carry(pipeline: &mut Pipeline, slots: &mut Slots, orders: &[Order]) -> Result<Vec<Done>, String> {
     orders.iter().for_each(|order| pipeline.order(*order));
     let mut done = Vec::new();
@@ -35,7 +35,7 @@ pub fn carry(pipeline: &mut Pipeline, slots: &mut Slots, orders: &[Order]) -> Re
     Ok(done)
 }
 
-/// So many orders, one after the other in the file.
+/// `count` orders for consecutive places in the file.
 pub fn orders(op: Op, count: u32, length: u32, from: u64) -> Vec<Order> {
     let offset = |slot: u32| from + u64::from(slot) * u64::from(length);
     (0..count).map(|slot| Order { slot, op, offset: offset(slot), length }).collect()

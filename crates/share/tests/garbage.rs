@@ -1,4 +1,4 @@
-//! Checks that a server which answers anything at all neither hangs nor crashes whoever speaks to it.
+//! Checks that a server that sends random answers neither hangs nor crashes the client.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use halfpower_share::{Access, Credentials, Share};
 use halfpower_spec::{ShareAddress, ShareProtocol};
 
-/// A server whose answers begin as they should and end as chance has it; gives its port.
+/// Starts a server whose answers begin correctly and go on with random bytes; returns its port.
 fn server(seed: u64, protocol: ShareProtocol) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -26,7 +26,7 @@ fn server(seed: u64, protocol: ShareProtocol) -> u16 {
                 let mut answer: Vec<u8> =
                     (0..length).map(|_| next() as u8 & if next() % 2 == 0 { 0xff } else { 1 }).collect();
                 match protocol {
-                    // The head of the request as an answer to it, of any status.
+                    // The head of the request, as an answer with any status.
                     ShareProtocol::Smb if next() % 8 > 0 && count > 68 && length > 64 => {
                         answer[..64].copy_from_slice(&asked[4..68]);
                         answer[16] |= 1;

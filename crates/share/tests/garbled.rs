@@ -1,4 +1,4 @@
-//! Checks that a server whose answers are garbled on their way neither hangs nor crashes whoever speaks to it.
+//! Checks that answers that are garbled on their way neither hang nor crash the client.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -17,13 +17,13 @@ use crate::memory_nfs::MemoryNfs;
 use crate::memory_s3::{KEY, MemoryS3, SECRET};
 use crate::memory_smb::MemorySmb;
 
-/// Far longer than a whole talk may take: what comes later hangs.
+/// Far longer than a whole exchange may take: a client that takes longer hangs.
 const HANGS: Duration = Duration::from_secs(60);
 const SLOT_BYTES: u32 = 4096;
-/// Most of their time they wait for what does not come.
+/// Number of clients at once; most of the time they wait for answers that do not come.
 const CLIENTS: usize = 8;
 
-/// Numbers that look like chance and come again (xorshift).
+/// Reproducible pseudo-random numbers (xorshift).
 struct Chance(u64);
 
 impl Chance {
@@ -35,7 +35,7 @@ impl Chance {
     }
 }
 
-/// A way to the server behind `port` on which answers are garbled and counted; gives its own port.
+/// Starts a proxy to the server at `port` that garbles and counts answers; returns the proxy's port.
 fn garbling(protocol: ShareProtocol, port: u16, seed: u64, garbled: &Arc<AtomicU64>) -> u16 {
     let listener = TcpListener::bind(("0.0.0.0", 0)).unwrap();
     let own = listener.local_addr().unwrap().port();
@@ -43,7 +43,7 @@ fn garbling(protocol: ShareProtocol, port: u16, seed: u64, garbled: &Arc<AtomicU
     std::thread::spawn(move || {
         for (number, client) in (0..).zip(listener.incoming().flatten().filter(is_waited_for)) {
             let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { continue };
-            // What is over leaves no port waiting, or a minute's talks would take them all.
+            // Close without TIME_WAIT; otherwise the connections of one minute would take all ports.
             SockRef::from(&server).set_linger(Some(Duration::ZERO)).unwrap();
             let (mut there, mut back) = (client.try_clone().unwrap(), server.try_clone().unwrap());
             std::thread::spawn(move || {
@@ -63,19 +63,19 @@ fn garbling(protocol: ShareProtocol, port: u16, seed: u64, garbled: &Arc<AtomicU
     own
 }
 
-/// Whether the one at its other end has not given up yet: on a busy machine nearly all of them would have, for as long as
-/// those that have are served too.
+/// Whether the client has not given up yet. On a busy machine, serving those that have would delay the others until
+/// they give up too.
 fn is_waited_for(client: &TcpStream) -> bool {
     let mut ends = [PollFd::new(client, PollFlags::RDHUP)];
     poll(&mut ends, Some(&Timespec::default())).is_ok_and(|gone| gone == 0)
 }
 
-/// How many answers come first as they are: often none, seldom so many that a talk is nearly over.
+/// How many answers are passed on unchanged at first: often none, seldom nearly all.
 fn sound(chance: &mut Chance) -> u64 {
     chance.next(4) * chance.next(5)
 }
 
-/// Hands answers on: a few as they are, then some of them changed.
+/// Passes answers on: the first ones unchanged, then some of them changed.
 fn answers(
     mut server: TcpStream,
     mut client: &TcpStream,
@@ -97,7 +97,7 @@ fn answers(
     Ok(())
 }
 
-/// The same of HTTP, whose answers say themselves how long they are.
+/// The same for HTTP, whose answers are self-delimiting.
 fn texts(
     mut server: TcpStream,
     mut client: &TcpStream,
@@ -134,7 +134,7 @@ fn garble(mark: &mut [u8; 4], message: &mut Vec<u8>, chance: &mut Chance) {
         2 => message.extend((0..chance.next(300)).map(|byte| byte as u8)),
         3 => message.iter_mut().for_each(|byte| *byte = chance.next(256) as u8),
         _ => {
-            // Where the heads and their lengths are.
+            // Change bytes where the heads and lengths are.
             let near = message.len().min(160) as u64;
             for _ in 0..=chance.next(4).min(near) {
                 if let Some(byte) = message.get_mut(chance.next(near.max(1)) as usize) {
@@ -149,7 +149,7 @@ fn garble(mark: &mut [u8; 4], message: &mut Vec<u8>, chance: &mut Chance) {
     }
 }
 
-/// Signs in, makes a file, writes, reads and flushes, as far as that goes; gives the sentence that ended it.
+/// Signs in, creates a file, writes, reads and flushes, as far as possible; returns the error that ended it.
 fn talk(address: &ShareAddress) -> Option<String> {
     let (user, password) = match address.protocol {
         ShareProtocol::S3 => (KEY.to_string(), SECRET.to_string()),
@@ -171,8 +171,8 @@ fn talk(address: &ShareAddress) -> Option<String> {
     said().err()
 }
 
-/// The server's address for a talk. Each port of a talk that is over is taken for a minute, towards one address: a few
-/// hundred ports are all that NFS has, so talks go round this machine's own addresses.
+/// The server's address for an exchange. Toward one address, a used port is blocked for a minute, and NFS has only a
+/// few hundred ports, so exchanges go round this machine's loopback addresses.
 fn address(protocol: ShareProtocol, talk: u64, port: u16) -> ShareAddress {
     let host = format!("127.0.0.{}", 1 + talk % 250);
     let text = match protocol {
@@ -200,13 +200,13 @@ fn survive(protocol: ShareProtocol, messages: u64) {
     };
     let garbled = Arc::new(AtomicU64::new(0));
     let port = garbling(protocol, port, 0x5eed + messages, &garbled);
-    let (told, heard) = mpsc::channel();
+    let (reported, heard) = mpsc::channel();
     let count = Arc::clone(&garbled);
     let talks = Arc::new(AtomicU64::new(0));
     let client = move || {
         while count.load(Ordering::Relaxed) < messages {
             let address = address(protocol, talks.fetch_add(1, Ordering::Relaxed), port);
-            if told.send(talk(&address)).is_err() {
+            if reported.send(talk(&address)).is_err() {
                 return;
             }
         }
@@ -244,7 +244,7 @@ fn s3_survives_garbled_answers() {
     survive(ShareProtocol::S3, 300);
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Tests of the clients of file servers, against servers in memory.
+//! Tests the clients of file servers against servers in memory.
 
 mod carrying;
 mod garbage;

@@ -1,4 +1,4 @@
-//! Serves one NFS export from memory, on a port of its own: every program answers there, so that no port mapper is needed.
+//! Serves one NFS export from memory. Every RPC program answers on the same port, so no port mapper is needed.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -13,24 +13,24 @@ pub enum Mood {
     Well,
     /// Never answers.
     Silent,
-    /// Answers with bytes that are none of NFS.
+    /// Answers with bytes that are not NFS.
     Garbage,
     /// Ends the connection.
     Gone,
-    /// Has no room.
+    /// Has no space left.
     Full,
-    /// Says with each COMMIT that it was started anew.
+    /// Changes its verifier with each COMMIT, as after a restart.
     Restarted,
 }
 
-/// A server that lives as long as its process.
+/// A server that lives until the process ends.
 pub struct MemoryNfs {
     pub port: u16,
     pub files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
     mood: Arc<Mutex<Mood>>,
-    /// Commits that were asked for.
+    /// Number of commits requested.
     pub commits: Arc<AtomicU64>,
-    /// Writes that had to be on the disk at once.
+    /// Number of stable writes.
     pub stable_writes: Arc<AtomicU64>,
 }
 
@@ -129,7 +129,7 @@ impl MemoryNfs {
                 files.remove(std::str::from_utf8(words.opaque()?).ok()?);
                 put(reply, &[0, 0, 0]);
             }
-            // Attributes, sizes: requests of 1 MiB, 8 GiB free.
+            // No attributes; 8 GiB free here, and requests of up to 1 MiB below.
             18 => put(reply, &[0, 0, 2, 0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]),
             19 => put(reply, &[0, 0, 1 << 20, 1 << 20, 512, 1 << 20, 1 << 20, 512, 4096, 0, 0, 0, 0, 0]),
             6 => {

@@ -1,4 +1,4 @@
-//! Serves one bucket of S3 from memory: signatures are checked, objects are read by range, written whole or in parts.
+//! Serves one S3 bucket from memory: checks signatures, reads objects by range, writes them whole or in parts.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -20,39 +20,39 @@ pub enum Mood {
     Well,
     /// Never answers.
     Silent,
-    /// Answers with bytes that are none of HTTP.
+    /// Answers with bytes that are not HTTP.
     Garbage,
     /// Ends the connection.
     Gone,
-    /// Ends the connection after each answer, as it says.
+    /// Announces and closes the connection after each answer.
     Closing,
     /// Refuses every second request, in chunks.
     SlowDown,
-    /// Refuses the first so many requests.
+    /// Refuses this many requests at first.
     Busy(u64),
-    /// Refuses as some proxies do: the answer ends with its connection, and tells no length.
+    /// Refuses as some proxies do: the answer has no length and ends with the connection.
     Unmeasured,
-    /// Ends connections before anything is asked on them.
+    /// Closes connections before they carry a request.
     Impatient,
-    /// Makes one object of the parts of an upload, and ends the connection instead of saying so.
+    /// Completes an upload, and closes the connection instead of answering.
     Mute,
-    /// Lets nobody write.
+    /// Refuses writes.
     ReadOnly,
-    /// Takes what is uploaded slowly, a little at a time.
+    /// Receives uploads slowly, a little at a time.
     Slow,
 }
 
 #[derive(Default)]
 pub struct Store {
     pub objects: BTreeMap<String, Vec<u8>>,
-    /// Parts of uploads that have not ended, by their name.
+    /// Parts of unfinished uploads, by ID.
     pub uploads: BTreeMap<String, BTreeMap<u64, Vec<u8>>>,
-    /// Requests for bytes of objects, and connections.
+    /// Number of requests that move object bytes, and of connections.
     pub requests: u64,
     pub connections: u64,
 }
 
-/// A server that lives as long as its process.
+/// A server that lives until the process ends.
 #[derive(Clone)]
 pub struct MemoryS3 {
     pub port: u16,
@@ -116,7 +116,7 @@ impl MemoryS3 {
         *self.mood.lock().unwrap()
     }
 
-    /// What a slow one does before it takes more.
+    /// Pauses before receiving more, if the server is slow.
     fn rest(&self) {
         if self.mood() == Mood::Slow {
             std::thread::sleep(Duration::from_millis(2));
@@ -243,7 +243,7 @@ impl MemoryS3 {
     }
 }
 
-/// The object of all parts, which have to be those that were given out, and large but for the last.
+/// Joins all parts into one object; their tags must match, and all except for the last must be large.
 fn complete(store: &mut Store, key: String, id: &str, body: &[u8]) -> Answer {
     let Some(parts) = store.uploads.remove(id) else { return refuse(404, "NoSuchUpload") };
     let named = String::from_utf8_lossy(body).matches("&quot;part-").count();
@@ -300,7 +300,7 @@ fn next(stream: &mut impl Read, there: &mut Vec<u8>, rest: &dyn Fn()) -> Option<
     Some(Asked { method, path, query, fields, body })
 }
 
-/// Whether the request is signed by the one user, worked out from what came.
+/// Checks that the request is signed by the known user.
 fn checked(asked: &Asked) -> Result<(), &'static str> {
     let Some(authorization) = asked.fields.get("authorization") else { return Err("AccessDenied") };
     let of = |name: &str| authorization.split(name).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("");

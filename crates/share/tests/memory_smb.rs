@@ -1,4 +1,5 @@
-//! Serves one SMB share from memory: to guests, or to one user who may sign and encrypt; NTLM as far as these need it.
+//! Serves one SMB share from memory: to guests, or to one user who may sign and encrypt. Has only as much NTLM as these
+//! need.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -18,35 +19,35 @@ const HEAD: usize = 64;
 /// Free bytes: 2^20 units of 8 sectors of 1024 bytes.
 const FREE: [u32; 2] = [8, 1024];
 
-/// A server that lives as long as its process.
+/// A server that lives until the process ends.
 #[derive(Clone)]
 pub struct MemorySmb {
     pub port: u16,
     pub files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
-    /// Flushes that were asked for.
+    /// Number of flushes requested.
     pub flushes: Arc<AtomicU64>,
-    /// Writes that had to be on the disk at once.
+    /// Number of writes with the write-through flag.
     pub durable_writes: Arc<AtomicU64>,
-    /// Whether it has no room.
+    /// Whether its disk is full.
     pub full: Arc<Mutex<bool>>,
-    /// Whom it serves, and what it offers.
+    /// The user that it serves, and what it offers.
     user: Option<KnownUser>,
-    /// Reads and writes that came signed, and that came encrypted.
+    /// Number of reads and writes that came signed, and of those that came encrypted.
     pub signed: Arc<AtomicU64>,
     pub encrypted: Arc<AtomicU64>,
 }
 
-/// Ann is served, and nobody else.
+/// A server for the user ann alone.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownUser {
     /// SMB 2.1 or 3.0.
     pub dialect: u16,
     pub offers_encryption: bool,
-    /// Whether the share wants everything encrypted.
+    /// Whether the share requires encryption.
     pub wants_encryption: bool,
 }
 
-/// One connection: names of open files by their number, and those that go with it.
+/// One connection: the names of open files by number, and of those that are removed when it ends.
 #[derive(Default)]
 struct Session {
     open: Vec<String>,
@@ -121,7 +122,7 @@ impl MemorySmb {
         counts.fetch_add(u64::from(is_io), Ordering::Relaxed);
     }
 
-    /// Status and body of the answer; `None` to what no client asks.
+    /// Status and body of the answer; `None` for requests that our client never sends.
     fn answer(&self, request: &[u8], session: &mut Session) -> Option<(u32, Vec<u8>)> {
         let body = request.get(HEAD..)?;
         let mut files = self.files.lock().unwrap();
@@ -141,7 +142,7 @@ impl MemorySmb {
             5 => {
                 let (at, length) = (u16_at(body, 44)? as usize, u16_at(body, 46)? as usize);
                 let name = utf16(request.get(at..at + length)?);
-                // Disposition: only a new one, or only one that is there.
+                // Disposition: only a new file, or only an existing one.
                 if (u32_at(body, 36)? == 2) == files.contains_key(&name) {
                     return refused(COLLISION);
                 }
@@ -161,9 +162,9 @@ impl MemorySmb {
             16 => {
                 let units = (1_u64 << 20).to_le_bytes();
                 let sizes = FREE.map(u32::to_le_bytes).concat();
-                let told = [&units[..], &units, &units, &sizes].concat();
-                let front = [&[9, 0, HEAD as u8 + 8, 0][..], &(told.len() as u32).to_le_bytes()].concat();
-                Some((SUCCESS, [front, told].concat()))
+                let reported = [&units[..], &units, &units, &sizes].concat();
+                let front = [&[9, 0, HEAD as u8 + 8, 0][..], &(reported.len() as u32).to_le_bytes()].concat();
+                Some((SUCCESS, [front, reported].concat()))
             }
             _ => None,
         }
@@ -215,7 +216,7 @@ fn refused(status: u32) -> Option<(u32, Vec<u8>)> {
     Some((status, vec![9, 0, 0, 0, 0, 0, 0, 0, 0]))
 }
 
-/// SMB 2.1, or what the user speaks, with large requests of up to 1 MiB, no signatures required.
+/// SMB 2.1, or the user's dialect, with large requests of up to 1 MiB and no required signatures.
 fn negotiated(user: Option<KnownUser>) -> Vec<u8> {
     let mut body = words(&[65, 1, user.map_or(0x0210, |user| user.dialect), 0]);
     body.extend([7; 16]);
@@ -225,7 +226,7 @@ fn negotiated(user: Option<KnownUser>) -> Vec<u8> {
     body
 }
 
-/// NTLM's challenge first, then whoever comes is a guest, or the user.
+/// First sends the NTLM challenge, then accepts the client as a guest or as the user.
 fn set_up(request: &[u8], user: Option<KnownUser>, session: &mut Session) -> Option<(u32, Vec<u8>)> {
     let body = request.get(HEAD..)?;
     let (at, length) = (u16_at(body, 12)? as usize, u16_at(body, 14)? as usize);

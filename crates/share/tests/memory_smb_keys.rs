@@ -1,6 +1,6 @@
-//! Signs and encrypts what the SMB server in memory says to the user ann, whose password is hidden-word.
+//! Signs and encrypts messages of the SMB server in memory to the user ann, whose password is hidden-word.
 //!
-//! Made of the ciphers themselves, and of none of what is tested.
+//! It uses the ciphers directly, and none of the code under test.
 
 use aes::Aes128;
 use aes_gcm::aead::{AeadInOut, inout::InOutBuf};
@@ -12,7 +12,7 @@ use sha2::Sha256;
 
 use crate::memory_smb::u32_at;
 
-/// The MD4 of hidden-word, with which ANN was hashed (MS-NLMP, NTOWFv2).
+/// The MD4 of hidden-word, the key with which ANN is hashed (MS-NLMP, NTOWFv2).
 const NTLM_HASH: [u8; 16] =
     [0x9e, 0x12, 0x17, 0xd2, 0x11, 0x59, 0xe8, 0x14, 0x0c, 0xf0, 0x3a, 0x96, 0xbf, 0x1e, 0xe9, 0xae];
 const TRANSFORM: usize = 52;
@@ -21,16 +21,16 @@ const FLAGS: usize = 16;
 const SIGNATURE: std::ops::Range<usize> = 48..64;
 const SESSION: u64 = 77;
 
-/// What a session of SMB 3.0 or 2.1 is signed and encrypted with.
+/// The keys of a session of SMB 3.0 or 2.1.
 pub struct SessionKeys {
     signing: [u8; 16],
     is_old: bool,
-    /// What the client encrypts with, and what the server does.
+    /// The ciphers with the keys of the client and of the server.
     encryption: Option<[Ccm<Aes128, U16, U11>; 2]>,
     sent: u64,
 }
 
-/// How a message came, and how its answer goes.
+/// How a message came, and how its answer is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Came {
     Plain,
@@ -39,7 +39,7 @@ pub enum Came {
 }
 
 impl SessionKeys {
-    /// Of a session whose client proved itself with this response to the challenge; no key is exchanged.
+    /// The keys of a session whose client sent this response to the challenge, without key exchange.
     pub fn of(response: &[u8], dialect: u16) -> Self {
         let mut mac = Hmac::<md5::Md5>::new_from_slice(&NTLM_HASH).unwrap();
         mac.update(&response[..16]);
@@ -47,7 +47,7 @@ impl SessionKeys {
         if dialect < 0x0300 {
             return Self { signing: key.into(), is_old: true, encryption: None, sent: 0 };
         }
-        // SP 800-108: counter, label and its end, zero, context and its end, bits.
+        // SP 800-108: counter, label with its terminator, zero, context with its terminator, number of bits.
         let derived = |between: &[u8]| -> [u8; 16] {
             let whole = [&[0, 0, 0, 1], between, &[0, 0, 0, 128]].concat();
             half(&Hmac::<Sha256>::new_from_slice(&key).unwrap().chain_update(whole).finalize().into_bytes())
@@ -57,7 +57,7 @@ impl SessionKeys {
         Self { signing: derived(b"SMB2AESCMAC\0\0SmbSign\0"), is_old: false, encryption, sent: 0 }
     }
 
-    /// Makes a message plain, and tells how it came; `None` where it is not from the client.
+    /// Verifies or decrypts a message, and returns how it came; `None` if it is not from the client.
     pub fn open(&self, message: &mut Vec<u8>) -> Option<Came> {
         if message.starts_with(b"\xfdSMB") {
             let (front, body) = message.split_at_mut_checked(TRANSFORM)?;
@@ -100,7 +100,7 @@ impl SessionKeys {
         }
     }
 
-    /// Of a message whose signature is zero.
+    /// The signature of a message whose signature field is zero.
     fn signature(&self, message: &[u8]) -> [u8; 16] {
         if self.is_old {
             return half(

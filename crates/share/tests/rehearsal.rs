@@ -1,4 +1,4 @@
-//! Checks that the server in memory of this process answers what our own clients ask, at any size and depth.
+//! Checks that the rehearsal server answers our own clients, at any size and depth.
 
 use halfpower_share::{Op, PipelineSource, Rehearsal};
 use halfpower_spec::ShareProtocol;

@@ -1,4 +1,4 @@
-//! Checks requests in flight to a bucket in memory: bytes, depth, objects of our own, and a server that fails.
+//! Checks requests in flight to a bucket in memory: bytes, depth, our own objects, and a server that fails.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ pub fn lay_out(share: &Share, bytes: usize) {
     share.end_layout().unwrap();
 }
 
-/// Carries orders, each on a connection of its own.
+/// Carries out orders, each on its own connection.
 fn carry_all(pipelines: &mut Pipelines, slots: &mut Slots, orders: &[Order]) -> Result<Vec<Done>, String> {
     orders.iter().for_each(|order| pipelines.order(*order));
     let mut done = Vec::new();
@@ -229,7 +229,7 @@ fn a_layout_asks_again_where_the_server_has_too_much_to_do() {
         let mut slots = Slots((0..4).map(|slot| vec![slot; PART_BYTES]).collect());
         carry_all(&mut pipelines, &mut slots, &orders(Op::Write, 4, PART_BYTES as u32, 0)).unwrap()
     };
-    // Not for ever.
+    // It gives up after some time.
     let done = lay_out(u64::MAX);
     assert!(done.iter().all(|done| done.result == Err(16)), "{done:?}");
     let asked = server.store.lock().unwrap().requests;
@@ -243,7 +243,7 @@ fn a_layout_asks_again_where_the_server_has_too_much_to_do() {
     assert!(object.chunks(PART_BYTES).zip(0..4).all(|(part, slot)| part.iter().all(|byte| *byte == slot)));
 }
 
-/// An upload over a slow line takes longer than an answer may be waited for.
+/// An upload over a slow line may take longer than the timeout.
 #[test]
 fn who_takes_an_upload_a_little_at_a_time_is_not_silent() {
     const BYTES: u32 = 64 << 20;
@@ -258,7 +258,7 @@ fn who_takes_an_upload_a_little_at_a_time_is_not_silent() {
     assert_eq!(done[0].result, Ok(BYTES));
 }
 
-/// An upload has 10,000 parts at most.
+/// An upload has at most 10,000 parts.
 #[test]
 fn an_object_of_terabytes_is_laid_out_in_larger_parts() {
     const TIB: u64 = 1 << 40;

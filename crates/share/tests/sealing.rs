@@ -1,4 +1,4 @@
-//! Checks that messages are signed or encrypted where that is asked for, and that what cannot be had is refused.
+//! Checks that messages are signed or encrypted if the user asks for it, and that unavailable sealings are refused.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::smb::connect;
 const NEW: KnownUser = KnownUser { dialect: 0x0300, offers_encryption: true, wants_encryption: false };
 const OLD: KnownUser = KnownUser { dialect: 0x0210, offers_encryption: false, ..NEW };
 
-/// Writes and reads 64 KiB four times; gives how many of the eight came signed, and how many encrypted.
+/// Writes and reads 64 KiB four times; returns how many of the eight requests came signed, and how many encrypted.
 fn moved(server: &MemorySmb, sealing: Sealing) -> [u64; 2] {
     let share = connect(server.port, "share", Duration::from_secs(5)).unwrap();
     let counts = || [&server.signed, &server.encrypted].map(|count| count.load(Ordering::Relaxed));

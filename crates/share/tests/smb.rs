@@ -1,4 +1,4 @@
-//! Checks a whole session of SMB with a server in memory: signing in, a file of our own, requests in flight.
+//! Checks a whole SMB session with a server in memory: sign-in, our own file, requests in flight.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

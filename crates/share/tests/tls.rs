@@ -1,6 +1,6 @@
-//! Checks requests in flight to a bucket in memory over TLS, and who is not trusted.
+//! Checks requests in flight to a bucket in memory over TLS, and that untrusted servers are refused.
 //!
-//! What is trusted is read once from the environment, so each case is this very program, started anew.
+//! The trusted certificates are read once from the environment, so each case starts this program again.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::carrying::{Slots, carry, lane, orders};
 use crate::memory_s3::{BUCKET, KEY, MemoryS3, SECRET};
 use crate::s3::{address, credentials, lay_out};
 
-/// Where the certificate lies, in a process that was started for a case.
+/// Environment variable with the folder of the certificate, in a process that was started for a case.
 const FOLDER: &str = "HALFPOWER_TLS_FOLDER";
 const BYTES: usize = 8 << 20;
 
-/// A certificate for `name`, signed by itself.
+/// Makes a self-signed certificate for `name`.
 fn certificate(folder: &Path, name: &str) {
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=lab"]);
@@ -30,7 +30,7 @@ fn certificate(folder: &Path, name: &str) {
     assert!(openssl.stderr(Stdio::null()).status().expect("openssl").success());
 }
 
-/// Serves the bucket over TLS with the certificate of `folder`; gives its port.
+/// Serves the bucket over TLS with the certificate in `folder`; returns the port.
 fn serve(server: &MemoryS3, folder: &Path) -> u16 {
     let chain = CertificateDer::pem_file_iter(folder.join("certificate")).unwrap().map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_file(folder.join("key")).unwrap();
@@ -54,7 +54,7 @@ fn connect(port: u16) -> Result<Share, ShareError> {
     Share::connect(&address(&format!("s3://{BUCKET}?endpoint=https://127.0.0.1:{port}")), &access)
 }
 
-/// This program again, for one of the cases below, which trusts `bundle` alone; gives what it said.
+/// Starts this program again for one of the cases below, with `bundle` as the only trusted certificates.
 fn again(case: &str, folder: &Path, bundle: &Path) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", case, "--nocapture"]).env(FOLDER, folder).env("AWS_CA_BUNDLE", bundle);

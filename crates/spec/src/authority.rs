@@ -1,9 +1,9 @@
-//! Reads the server and port of an address, and finds a password that stands in one.
+//! Parses the server and port of an address, and finds a password in it.
 
-/// What stands between the address of a bucket and that of its server.
+/// Separates the address of a bucket from that of its server.
 pub(crate) const OF_ENDPOINT: &str = "?endpoint=";
 
-/// The text of an address with `***` for its password; `None` where it holds none.
+/// The text of an address with `***` instead of its password; `None` if it holds no password.
 pub fn without_password(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once("://")?;
     if let Some((bare, url)) = text.split_once(OF_ENDPOINT) {
@@ -14,7 +14,7 @@ pub fn without_password(text: &str) -> Option<String> {
         });
     }
     let authority = rest.split('/').next().unwrap_or(rest);
-    // A password may itself hold a `/`: an `@` further on then still ends it.
+    // A password may contain a `/`; a later `@` still ends it.
     let account = match authority.rsplit_once('@') {
         Some((account, _)) => account,
         None if has_port(authority) => return None,
@@ -24,7 +24,7 @@ pub fn without_password(text: &str) -> Option<String> {
     Some(format!("{scheme}://{user}:***@{}", &rest[account.len() + 1..]))
 }
 
-/// Whether what stands before the first `/` is a server, with a number after its colon or none.
+/// Whether the part before the first `/` is a server, with or without a port number.
 fn has_port(authority: &str) -> bool {
     let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
     authority.starts_with('[') || port.bytes().all(|byte| byte.is_ascii_digit())

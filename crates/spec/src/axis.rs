@@ -2,7 +2,7 @@
 
 use crate::{Bytes, ParseError};
 
-/// A comma list whose items are read by `read`; each error points into the whole text.
+/// Parses a comma-separated list with `read` for each item; errors point into the whole text.
 pub fn list<T>(text: &str, read: impl Fn(&str) -> Result<Vec<T>, ParseError>) -> Result<Vec<T>, ParseError> {
     let mut values = Vec::new();
     let mut offset = 0;
@@ -13,7 +13,7 @@ pub fn list<T>(text: &str, read: impl Fn(&str) -> Result<Vec<T>, ParseError>) ->
     Ok(values)
 }
 
-/// Doubles from the first to the last value of `first..last` or `first-last`; a lone value is itself.
+/// Doubles from the first to the last value of `first..last` or `first-last`; returns a single value as it is.
 fn doubling(item: &str, read: impl Fn(&str) -> Result<u64, ParseError>) -> Result<Vec<u64>, ParseError> {
     let Some((first, last)) = item.split_once("..").or_else(|| item.split_once('-')) else {
         return Ok(vec![read(item)?]);
@@ -27,14 +27,14 @@ fn doubling(item: &str, read: impl Fn(&str) -> Result<u64, ParseError>) -> Resul
     Ok(std::iter::successors(Some(low), |value| value.checked_mul(2)).take_while(|value| *value <= high).collect())
 }
 
-/// Block sizes: `4KiB..1MiB` is every power of two from the first to the last.
+/// Parses block sizes: `4KiB..1MiB` is every power of two from the first to the last.
 pub fn bytes_axis(text: &str) -> Result<Vec<Bytes>, ParseError> {
     let sizes = list(text, |item| doubling(item, |size| size.parse::<Bytes>().map(|bytes| bytes.0)))?;
     distinct_above_zero(text, sizes, "a block size must be at least one byte")
         .map(|sizes| sizes.into_iter().map(Bytes).collect())
 }
 
-/// Counts such as depths and threads: `1..32` is 1, 2, 4, 8, 16, 32.
+/// Parses counts such as depths and threads: `1..32` is 1, 2, 4, 8, 16, 32.
 pub fn count_axis(text: &str) -> Result<Vec<u32>, ParseError> {
     let read = |count: &str| {
         count.parse::<u32>().map(u64::from).map_err(|_| ParseError::new(count, 0, "write a whole number"))

@@ -1,4 +1,4 @@
-//! Describes requests of several sizes: which sizes, and how often each is drawn.
+//! Describes requests of several sizes: the sizes, and how often each is drawn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,54 +9,54 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Direction, ParseError};
 
-/// Different sizes that a workload has at most: it is copied often.
+/// Most different sizes of a workload; few, because workloads are copied often.
 const MOST: usize = 6;
-/// The largest size: a length has to fit what the kernel takes.
+/// Largest size: the kernel limits the length of a request.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Sizes of reads and of writes, each with its share of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct BlockSizes {
-    /// Rising; places that are not used have no share in either direction.
+    /// Sizes in bytes, ascending; unused entries have no share in either direction.
     bytes: [u32; MOST],
-    /// Shares of reads in percent, by place.
+    /// Shares of reads in percent, in the order of `bytes`.
     reads: [u8; MOST],
     writes: [u8; MOST],
 }
 
 impl BlockSizes {
-    /// The sizes of one direction, rising, with their shares in percent, which make 100 together.
+    /// The sizes of one direction, ascending, with their shares in percent; the shares sum to 100.
     pub fn of(self, rw: Direction) -> impl Iterator<Item = (Bytes, u8)> {
         let shares = if rw == Direction::Read { self.reads } else { self.writes };
         let sizes = self.bytes.into_iter().map(|bytes| Bytes(bytes.into()));
         sizes.zip(shares).filter(|(_, percent)| *percent > 0)
     }
 
-    /// Every size of either direction.
+    /// All sizes of both directions.
     pub fn sizes(self) -> impl Iterator<Item = Bytes> {
         self.of(Direction::Read).chain(self.of(Direction::Write)).map(|(size, _)| size)
     }
 
-    /// The largest size: that of the buffers, and of the workload's `bs`.
+    /// The largest size, which is also the size of buffers and the workload's `bs`.
     pub fn largest(self) -> Bytes {
         self.sizes().max().unwrap_or_default()
     }
 
-    /// The smallest size: random requests begin at its multiples, as in fio.
+    /// The smallest size; random requests begin at its multiples, as in fio.
     pub fn smallest(self) -> Bytes {
         self.sizes().min().unwrap_or_default()
     }
 
-    /// Bytes of a request on the average, where `read_share` of the requests are reads.
+    /// Mean bytes of a request if `read_share` (0 to 1) of the requests are reads.
     pub fn mean_bytes(self, read_share: f64) -> f64 {
         let mean = |rw| self.of(rw).map(|(size, percent)| size.0 as f64 * f64::from(percent) / 100.0).sum::<f64>();
         read_share * mean(Direction::Read) + (1.0 - read_share) * mean(Direction::Write)
     }
 }
 
-/// `4k/60:64k/40`, and with other sizes for writes `4k/60:64k/40,8k`, as fio writes them. Sizes without a share have the
-/// rest in equal parts.
+/// fio's syntax: `4k/60:64k/40`, or `4k/60:64k/40,8k` with other sizes for writes. Sizes without a share divide the
+/// rest equally.
 impl FromStr for BlockSizes {
     type Err = ParseError;
 

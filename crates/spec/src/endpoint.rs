@@ -1,4 +1,4 @@
-//! Parses and prints where S3 is asked: `http://server:port` or `https://server`.
+//! Parses and prints the address of an S3 server: `http://server:port` or `https://server`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::str::FromStr;
 use crate::ParseError;
 use crate::authority::{host_and_port, without_password};
 
-/// A server of S3.
+/// An S3 server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Whether it is spoken to over TLS.
+    /// Whether connections use TLS.
     pub is_tls: bool,
-    /// Its name or number, an IPv6 one without its brackets.
+    /// Host name or IP address; IPv6 without brackets.
     pub host: String,
-    /// The port, where the address names one.
+    /// The port, if the address names one.
     pub port: Option<u16>,
 }
 
@@ -23,7 +23,7 @@ impl Endpoint {
         self.port.unwrap_or(if self.is_tls { 443 } else { 80 })
     }
 
-    /// The server and its port, where that is named, as the field `Host` of a request has it.
+    /// The server, with its port if one is named, as in the `Host` header of a request.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         self.port.map_or(host.clone(), |port| format!("{host}:{port}"))

@@ -1,4 +1,4 @@
-//! Describes where a text cannot be parsed, and what would be accepted there.
+//! Defines the error for text that cannot be parsed: the place, and what would be accepted there.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ pub struct ParseError {
     pub text: String,
     /// Byte offset of the first character that does not fit.
     pub at: usize,
-    /// What is wrong there and what would do.
+    /// What is wrong there, and what would be accepted.
     pub message: String,
 }
 
@@ -20,7 +20,7 @@ impl ParseError {
         Self { text: text.to_string(), at, message: message.into() }
     }
 
-    /// The same error seen from a longer text in which `self.text` starts at byte `offset`.
+    /// The same error, located in a longer text in which `self.text` starts at byte `offset`.
     pub fn within(self, whole: &str, offset: usize) -> Self {
         Self { text: whole.to_string(), at: self.at + offset, message: self.message }
     }

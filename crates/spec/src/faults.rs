@@ -5,28 +5,28 @@ use std::fmt;
 use crate::quantity::share;
 use crate::{Nanos, ParseError};
 
-/// Shares of requests that meet a fault of each kind; a request meets one fault at most.
+/// Shares of requests with each kind of fault; a request has at most one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Faults {
     /// Requests that fail with EIO.
     pub errors: f64,
     /// Reads and writes that move fewer bytes than asked.
     pub short: f64,
-    /// Requests whose completion comes late.
+    /// Requests that complete late.
     pub stall: f64,
-    /// How late.
+    /// Delay of a late completion.
     pub stall_time: Nanos,
-    /// Reads that bring one flipped bit.
+    /// Reads that return one flipped bit.
     pub flip: f64,
-    /// Writes of which only the beginning reaches the medium, and which say that all did.
+    /// Writes that report success, although only their beginning reaches the medium.
     pub torn: f64,
-    /// Writes that never reach the medium, and say that they did.
+    /// Writes that report success, although nothing reaches the medium.
     pub lost: f64,
     /// Writes that reach another place of the medium.
     pub misdirect: f64,
 }
 
-/// The longest that a completion may come late.
+/// Longest allowed delay of a completion.
 const LONGEST_STALL: Nanos = Nanos(60_000_000_000);
 
 impl Default for Faults {
@@ -45,7 +45,7 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// The keys as they are written.
+    /// The keys, as an error lists them.
     pub(crate) const KEYS: &str = "errors, short, stall, flip, torn, lost, misdirect";
 
     /// Whether any fault is ever injected.
@@ -66,7 +66,7 @@ impl Faults {
         ]
     }
 
-    /// Changes one share; `false` where `key` is none of these.
+    /// Changes one share; `false` if `key` is not the key of a fault.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<bool, ParseError> {
         let place = match key {
             "errors" => &mut self.errors,
@@ -92,21 +92,21 @@ impl Faults {
         if time == Nanos(0) || time > LONGEST_STALL {
             return Err(ParseError::new(value, at, format!("a stall takes up to {LONGEST_STALL}, and some time")));
         }
-        // Where nothing stalls the time means nothing, and is not written either.
+        // Without stalls the time has no meaning, and Display does not write it.
         if self.stall > 0.0 {
             self.stall_time = time;
         }
         Ok(())
     }
 
-    /// What makes no sense about the shares together.
+    /// What is wrong with the shares as a whole; `None` if nothing is.
     pub(crate) fn complaint(&self) -> Option<&'static str> {
         let sum: f64 = self.shares().iter().map(|(_, share)| share).sum();
         (sum > 1.0).then_some("a request meets one fault at most: let the shares of all faults add up to 100% or less")
     }
 }
 
-/// The faults there are, each after a comma.
+/// The faults with a share, each after a comma.
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (key, share) in self.shares().into_iter().filter(|(_, share)| *share > 0.0) {

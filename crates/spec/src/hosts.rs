@@ -1,4 +1,4 @@
-//! Names the processes of a study of many hosts that take part in a run.
+//! Names the processes of a study on many hosts that take part in a run.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,27 +10,27 @@ use serde::{Deserialize, Serialize};
 use crate::words::words;
 use crate::{Bytes, ParseError};
 
-/// Processes of a study of many hosts, by their ranks: `0-3`, or `5` alone.
+/// Processes of a study on many hosts, by their ranks: `0-3`, or `5` alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Hosts {
-    /// The first of them.
+    /// The first rank.
     pub from: u32,
-    /// How many, in the order of their ranks; at least 1.
+    /// Number of consecutive ranks; at least 1.
     pub count: u32,
 }
 
 impl Hosts {
-    /// The first so many.
+    /// The first `count` processes.
     pub fn first(count: u32) -> Self {
         Self { from: 0, count }
     }
 
-    /// One of them.
+    /// One process.
     pub fn only(rank: u32) -> Self {
         Self { from: rank, count: 1 }
     }
 
-    /// Their ranks.
+    /// The ranks.
     pub fn ranks(self) -> Range<u32> {
         self.from..self.from.saturating_add(self.count)
     }
@@ -60,14 +60,14 @@ impl FromStr for Hosts {
     }
 }
 
-/// How the processes of a study of many hosts share out its target.
+/// How the processes of a study on many hosts divide its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostFiles {
-    /// Whether each has a file of its own.
+    /// Whether each process has its own file.
     pub layout: HostLayout,
-    /// Bytes of a shared file that each has in turn; `None` gives each one part.
+    /// Chunk size in which a shared file is striped across the processes; `None` gives each process one part.
     pub interleave: Option<Bytes>,
-    /// Whether each reads what the next one has written.
+    /// Whether each process reads what the next one wrote.
     pub reorder: bool,
 }
 
@@ -78,7 +78,7 @@ impl Default for HostFiles {
 }
 
 impl HostFiles {
-    /// Whether each process has a file of its own, and reads it.
+    /// Whether each process has its own file and reads it.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
@@ -94,11 +94,11 @@ impl fmt::Display for HostFiles {
 }
 
 words! {
-    /// How the data of many hosts lie on their target.
+    /// How the data of many hosts are laid out on their target.
     HostLayout, "host layout":
-    /// Each process has a file, or a target, of its own.
+    /// Each process has its own file or target.
     FilePerProcess = "file-per-process",
-    /// All have one file or target, and each its own part of it.
+    /// All processes have one file or target, each its own part of it.
     Shared = "shared",
 }
 

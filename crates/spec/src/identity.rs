@@ -1,15 +1,15 @@
-//! Writes the identity of a workload: the text that its seeds and its key in a study file derive from.
+//! Writes the identity of a workload: the text from which its seeds and its key in a study file derive.
 //!
-//! The letters are frozen. They are those of the first study files, so that a study begun then resumes with the same
-//! seeds; flags and fields may be renamed without touching this file. A setting that is new writes nothing where it has
-//! its default, so that workloads of earlier studies keep their identity.
+//! The letters must never change: they are those of the first study files, so that a study begun then resumes with the
+//! same seeds. Renamed flags and fields keep their letters. A new setting writes nothing at its default, so that
+//! workloads of earlier studies keep their identity.
 
 use std::fmt::{self, Display, Formatter};
 
 use crate::workload::Arrival;
-use crate::{Issuing, Workload, WorkloadOptions};
+use crate::{Issuing, Workload};
 
-/// A workload in letters that no release changes; equal workloads have equal identities.
+/// A workload as text that is the same in every release; equal workloads have equal identities.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity<'a>(pub &'a Workload);
 
@@ -34,41 +34,8 @@ impl Display for Identity<'_> {
         if let Some(Arrival { iops, arrivals }) = rate {
             write!(f, " --rate {iops} --arrivals {arrivals}")?;
         }
-        write_options(options, f)
+        options.given().try_for_each(|(row, value)| row.write(f, row.pinned, &value))
     }
-}
-
-fn write_options(options: &WorkloadOptions, f: &mut Formatter<'_>) -> fmt::Result {
-    let default = WorkloadOptions::default();
-    let WorkloadOptions { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, .. } =
-        options;
-    let WorkloadOptions { page_cache, fadvise, write_cache, members, volume_layout, kernel, verify, .. } = options;
-    let WorkloadOptions { random_distribution, ramp_time, bssplit, connections, sealing, way, hosts, .. } = options;
-    let mut part = |differs: bool, name: &str, value: &dyn Display| {
-        if differs { write!(f, " --{name} {value}") } else { Ok(()) }
-    };
-    part(*layout != default.layout, "layout", layout)?;
-    part(*misalign != default.misalign, "shift", misalign)?;
-    region.iter().try_for_each(|region| part(true, "region", region))?;
-    part(*fdatasync != default.fdatasync, "fdatasync", fdatasync)?;
-    part(*thinktime != default.thinktime, "thinktime", thinktime)?;
-    part(*affinity != default.affinity, "affinity", affinity)?;
-    part(*streams != default.streams, "streams", streams)?;
-    part(*random_readers != default.random_readers, "randoms", random_readers)?;
-    part(*page_cache != default.page_cache, "page-cache", page_cache)?;
-    part(*fadvise != default.fadvise, "fadvise", fadvise)?;
-    write_cache.iter().try_for_each(|switch| part(true, "wce", switch))?;
-    part(*members != default.members, "members", members)?;
-    volume_layout.iter().try_for_each(|layout| part(true, "join", layout))?;
-    kernel.iter().try_for_each(|kernel| part(true, "kernel", kernel))?;
-    part(*random_distribution != default.random_distribution, "random-distribution", random_distribution)?;
-    part(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
-    bssplit.iter().try_for_each(|sizes| part(true, "bssplit", sizes))?;
-    part(*connections != default.connections, "connections", connections)?;
-    part(*sealing != default.sealing, "sealing", sealing)?;
-    part(*way != default.way, "way", way)?;
-    hosts.iter().try_for_each(|hosts| part(true, "hosts", hosts))?;
-    if *verify { f.write_str(" --verify") } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Says how requests are handed to the kernel beside the engine: which memory their buffers lie in, how many go out
-//! with one call.
+//! Describes how requests are handed to the kernel: the memory of their buffers, and how many requests one system call
+//! submits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,24 +13,24 @@ use crate::{EngineName, ParseError};
 words! {
     /// Which pages the buffers of requests lie in (fio's iomem).
     IoMem, "memory for buffers":
-    /// Ordinary pages, as those of most applications: a large request has as many pieces as pages.
+    /// Ordinary pages, as in most applications: a large request has as many segments as pages.
     Pages = "pages",
-    /// Huge pages: a large request is in one piece, or a few.
+    /// Huge pages: a large request has one segment, or a few.
     Huge = "huge",
 }
 
-/// How requests are handed to the kernel. A workload without it is one of the first releases: huge pages for buffers of
-/// 256 KiB and more, and one call for all requests that could go out.
+/// How requests are handed to the kernel. Workloads of the first releases lack it: they used huge pages for buffers of
+/// 256 KiB and more, and one call for all requests that were ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Issuing {
     /// Memory of the buffers.
     pub iomem: IoMem,
-    /// Most requests that one system call submits (fio's iodepth_batch); 0 is all that can go out.
+    /// Most requests that one system call submits (fio's iodepth_batch); 0 means no limit.
     pub iodepth_batch: u32,
 }
 
-/// What brings most requests a second in ordinary memory: a call for each. From three requests in one call on the kernel
-/// holds them back until it has seen them all.
+/// The default gives most requests a second in ordinary memory: one call per request. With three or more requests in a
+/// call, the kernel holds them back until it has seen them all.
 impl Default for Issuing {
     fn default() -> Self {
         Self { iomem: IoMem::Pages, iodepth_batch: 1 }
@@ -38,12 +38,12 @@ impl Default for Issuing {
 }
 
 impl Issuing {
-    /// Whether it is what most applications do.
+    /// Whether it is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The same as far as `engine` can do it: one that has no calls that requests could share makes one for each.
+    /// The same, limited to what `engine` can do: an engine that cannot share calls makes one call per request.
     pub fn by(self, engine: EngineName) -> Self {
         if engine.shares_calls() { self } else { Self { iodepth_batch: 1, ..self } }
     }

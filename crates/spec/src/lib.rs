@@ -11,9 +11,11 @@ mod faults;
 mod hosts;
 mod identity;
 mod issuing;
+mod option_row;
 mod quantity;
 mod question;
 mod random_distribution;
+mod region;
 mod share_address;
 mod simulated;
 mod spread;
@@ -34,6 +36,7 @@ pub use issuing::{IoMem, Issuing};
 pub use quantity::{Bytes, Nanos, Rate};
 pub use question::{Experiment, Question};
 pub use random_distribution::RandomDistribution;
+pub use region::Region;
 pub use share_address::{ShareAddress, ShareProtocol};
 pub use simulated::SimulatedDisk;
 pub use spread::Spread;
@@ -44,4 +47,4 @@ pub use words::{
     Switch, VolumeLayout, Way,
 };
 pub use workload::{Arrival, Run, Workload};
-pub use workload_options::{Region, WorkloadOptions};
+pub use workload_options::{OPTIONS, OptionRow, WorkloadOption, WorkloadOptions};

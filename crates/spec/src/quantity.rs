@@ -27,7 +27,7 @@ pub struct Nanos(pub u64);
 #[serde(transparent)]
 pub struct Rate(pub f64);
 
-/// Units in lower case, and `kB`, `KB`, `MB`, `GB`, `TB` as they are: those are decimal, and fio's `kb` is not.
+/// Units in lower case (binary, as in fio), and `kB`, `KB`, `MB`, `GB`, `TB` exactly so (decimal).
 const SIZE_UNITS: [(&str, f64); 24] = [
     ("", 1.0),
     ("b", 1.0),
@@ -152,7 +152,7 @@ impl fmt::Display for Nanos {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
-        // A unit in which the number would not be read back as it is gives way to the next.
+        // Use only a unit in which the number reads back exactly.
         match units.iter().find(|(unit, _)| self.0 >= *unit && self.0 / unit * unit == self.0) {
             Some((unit, name)) => write!(f, "{}{name}", self.0 / unit),
             None => write!(f, "{}B/s", self.0),
@@ -160,7 +160,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A share: `3%` or `0.03`.
+/// Parses a share: `3%` or `0.03`.
 pub(crate) fn share(text: &str) -> Result<f64, ParseError> {
     let (digits, scale) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 0.01));
     match digits.parse::<f64>() {
@@ -170,7 +170,7 @@ pub(crate) fn share(text: &str) -> Result<f64, ParseError> {
 }
 
 impl Bytes {
-    /// The size in KiB, as the cost formulas want it.
+    /// The size in KiB, the unit of the cost formulas.
     pub fn kib(self) -> f64 {
         self.0 as f64 / 1024.0
     }
@@ -182,7 +182,7 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
-    /// A span from seconds; negative spans become nothing.
+    /// A span from seconds; negative spans become 0.
     pub fn from_seconds(seconds: f64) -> Self {
         Self((seconds * 1e9).round() as u64)
     }

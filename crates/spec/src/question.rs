@@ -15,50 +15,50 @@ use crate::{
 };
 
 words! {
-    /// A named plan of cells, and what is made of them.
+    /// A named plan of cells and its analysis.
     Experiment, "experiment":
     /// Offsets one after the other.
     Sequential = "sequential",
     /// Offsets anywhere.
     Random = "random",
-    /// Through the page cache against past it: call, copy and lazy writer.
+    /// Buffered against direct I/O: call, copy and writeback.
     Buffered = "buffered",
-    /// Files new, appended, allocated, written: what extending costs.
+    /// New, appended, allocated and written files: the cost of extending a file.
     Allocation = "allocation",
     /// Requests on and off the boundaries of chunks and blocks.
     Alignment = "alignment",
-    /// One target, two, all: where the shared path takes over.
+    /// One target, two, all: the number at which the shared path becomes the limit.
     Scaling = "scaling",
     /// Two copies against a stripe and a single disk.
     Mirror = "mirror",
     /// Throughput from the first to the last byte.
     Zones = "zones",
-    /// The same few blocks again and again: the ceiling of controller and link.
+    /// The same few blocks repeatedly: the ceiling of controller and link.
     Burst = "burst",
     /// How fast the processors move memory.
     Memory = "memory",
-    /// What it costs to have writes on the medium.
+    /// The cost of writes that are on the medium when they complete.
     Durability = "durability",
-    /// One workload through every way of issuing it.
+    /// One workload through every engine and way of issuing.
     Engines = "engines",
-    /// One processor against all, on the interrupt's and off it.
+    /// One processor against all, on and off the processor that takes the interrupt.
     Processors = "processors",
     /// Several streams at once, and one against random requests.
     Streams = "streams",
     /// Where a request's time goes below the system call.
     Anatomy = "anatomy",
-    /// Bytes and accesses for the money.
+    /// Capacity and accesses for the price.
     Price = "price",
-    /// What a limit lets through at once after a rest, and what it sustains.
+    /// The burst that a limit lets through after a rest, and the rate that it sustains.
     Credit = "credit",
-    /// One host, two, all at once: what each further one brings.
+    /// One host, two, all at once: the gain from each further host.
     Hosts = "hosts",
-    /// What a share gives by block size, depth and connections, and what it costs at both ends.
+    /// Throughput of a share by block size, depth and connections, and its cost at both ends.
     Network = "network",
 }
 
 impl Experiment {
-    /// The order of offsets, of the two experiments that walk block size and depth.
+    /// The order of offsets of `sequential` and `random`, which walk block size and depth; `None` for all others.
     pub fn pattern(self) -> Option<Pattern> {
         match self {
             Self::Sequential => Some(Pattern::Sequential),
@@ -67,12 +67,13 @@ impl Experiment {
         }
     }
 
-    /// Whether a change of rate within a run is what it looks for.
+    /// Whether it looks for a change of rate within a run.
     pub fn looks_for_change(self) -> bool {
         self == Self::Credit
     }
 
-    /// The one of these two that walks this order; the first for an order that is not known, which no plan has.
+    /// The experiment that walks block size and depth in this order; `sequential` for an unknown order, which no plan
+    /// has.
     pub fn walking(pattern: Pattern) -> Self {
         match pattern {
             Pattern::Sequential | Pattern::Unknown => Self::Sequential,
@@ -81,24 +82,24 @@ impl Experiment {
     }
 }
 
-/// What a study is to find out.
+/// Everything that a study is asked to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// The target, in its canonical text.
     pub target: String,
-    /// Which plans to run.
+    /// Experiments to run.
     pub experiments: Vec<Experiment>,
-    /// Ways the bytes go.
+    /// Directions to measure.
     pub directions: Vec<Direction>,
-    /// Block sizes, rising.
+    /// Block sizes, ascending.
     pub bs: Vec<Bytes>,
-    /// Depths, rising.
+    /// Depths, ascending.
     pub iodepth: Vec<u32>,
-    /// Cache settings, the chief one first.
+    /// Cache settings, the main one first.
     pub cache: Vec<Cache>,
     /// Submitting threads of every cell.
     pub threads: u32,
-    /// Connections to a file server that the requests of each thread are shared out to.
+    /// Connections to a file server over which each thread's requests are spread.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub connections: u32,
     /// Whether messages to a file server are signed or encrypted.
@@ -106,15 +107,15 @@ pub struct Question {
     pub sealing: Sealing,
     /// How requests are issued.
     pub engine: EngineName,
-    /// How they are handed to the kernel; `None` where there is none, and for studies of the first releases.
+    /// How requests are handed to the kernel; `None` if no kernel is involved, and for studies of the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuing: Option<Issuing>,
-    /// How many hosts share it out.
+    /// How many hosts divide the target among them.
     #[serde(default, skip_serializing_if = "HostFiles::is_usual")]
     pub host_files: HostFiles,
     /// Bytes of the target that are used; `None` takes 1 GiB of a folder, and all of a file or a device.
     pub size: Option<Bytes>,
-    /// Whether these bytes lie in pieces over all of the target.
+    /// Whether these bytes are spread in pieces over the whole target.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spread: bool,
     /// Time that the whole study may take.
@@ -124,19 +125,19 @@ pub struct Question {
     pub runtime: Option<Nanos>,
     /// Fewest runs of a cell.
     pub repeats: u32,
-    /// What the data sheet says the target can do.
+    /// Peak advertised performance from the data sheet.
     pub peak: Option<Rate>,
     /// Seed of the plan's order and of every run.
     pub seed: u64,
-    /// How the device's own write cache is set for the study; `None` leaves it.
+    /// Setting of the device's write cache for the study; `None` leaves it unchanged.
     #[serde(default)]
     pub write_cache: Option<Switch>,
-    /// What the target costs, in any currency.
+    /// Price of the target, in any currency.
     #[serde(default)]
     pub price: Option<f64>,
 }
 
-/// As studies had it before there was a choice.
+/// The value for studies that were made before this setting existed.
 fn one() -> u32 {
     1
 }
@@ -181,12 +182,12 @@ impl Question {
         }
     }
 
-    /// The workload options that all cells of the study have in common, if their experiment does not turn them.
+    /// The workload options that all cells of the study share, unless their experiment varies them.
     pub fn options(&self) -> WorkloadOptions {
         WorkloadOptions { connections: self.connections, sealing: self.sealing, ..WorkloadOptions::default() }
     }
 
-    /// The orders of offsets whose block sizes and depths the study walks.
+    /// The orders of offsets for which the study walks block size and depth.
     pub fn patterns(&self) -> impl Iterator<Item = Pattern> + Clone + '_ {
         self.experiments.iter().filter_map(|experiment| experiment.pattern())
     }

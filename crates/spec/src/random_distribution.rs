@@ -1,4 +1,4 @@
-//! Describes how often random requests fall on which blocks: evenly, or some blocks more often than others.
+//! Describes the distribution of random requests over blocks: even, or skewed to some blocks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::ParseError;
 
-/// Parts of a parameter of 1: it is kept to three decimals.
+/// Parameters are kept in thousandths.
 const PARTS: f64 = 1000.0;
-/// The greatest parameter of a Zipf distribution; nearly all requests fall on one block long before.
+/// Largest parameter of a Zipf distribution; even far below it, nearly all requests go to one block.
 const MOST_ZIPF: f64 = 10.0;
 
-/// How often random requests fall on which blocks.
+/// How random requests are distributed over blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum RandomDistribution {
-    /// Each block as often as any other.
+    /// All blocks equally often.
     #[default]
     Even,
-    /// The k-th of the blocks as often as 1 / k^s says (Zipf); s in thousandths.
+    /// The frequency of the k-th block is proportional to 1 / k^s (Zipf); s in thousandths.
     Zipf(u32),
-    /// The share h of the blocks has the share 1 - h of the requests, and so on within that share (Pareto); h in
+    /// A share h of the blocks gets the share 1 - h of the requests, and so on within that share (Pareto); h in
     /// thousandths.
     Pareto(u32),
 }
 
 impl RandomDistribution {
-    /// The parameter of a kind, s or h; 0 for the even one.
+    /// The parameter s or h; 0 for the even distribution.
     pub fn parameter(self) -> f64 {
         match self {
             Self::Even => 0.0,
@@ -37,7 +37,7 @@ impl RandomDistribution {
     }
 }
 
-/// `random`, `zipf:1.2` or `pareto:0.2`, as fio writes them.
+/// fio's syntax: `random`, `zipf:1.2` or `pareto:0.2`.
 impl FromStr for RandomDistribution {
     type Err = ParseError;
 

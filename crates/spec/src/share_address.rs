@@ -5,7 +5,7 @@ use std::fmt;
 use crate::authority::{OF_ENDPOINT, host_and_port, without_password};
 use crate::{Endpoint, EngineName, ParseError};
 
-/// How a file server is spoken to.
+/// A protocol of file servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShareProtocol {
     /// SMB 2 and 3: Windows, Samba, most NAS.
@@ -26,7 +26,7 @@ impl ShareProtocol {
         }
     }
 
-    /// What people call it.
+    /// Its usual name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Smb => "SMB",
@@ -44,7 +44,7 @@ impl ShareProtocol {
         }
     }
 
-    /// The port where the address names none.
+    /// The default port.
     pub fn usual_port(self) -> u16 {
         match self {
             Self::Smb => 445,
@@ -53,40 +53,40 @@ impl ShareProtocol {
         }
     }
 
-    /// Whether a connection carries one request at a time, so that each request in flight has one of its own.
+    /// Whether a connection carries one request at a time, so that each request in flight needs its own connection.
     pub fn is_one_at_a_time(self) -> bool {
         self == Self::S3
     }
 
-    /// Whether each write makes an object of its own, and what was laid out stays as it is.
+    /// Whether each write creates a new object and leaves the laid-out data unchanged.
     pub fn writes_objects(self) -> bool {
         self == Self::S3
     }
 
-    /// Whether what was written is made durable by a request of its own, unless each write already is.
+    /// Whether a separate flush request makes writes durable, unless each write is already durable.
     pub fn has_flush(self) -> bool {
         self != Self::S3
     }
 }
 
-/// A folder on a file server: `smb://[[domain;]user@]host[:port]/share[/folder]`, `nfs://host[:port]/export[/folder]`, or of
-/// a bucket: `s3://bucket[/folder][?endpoint=URL]`.
+/// A folder on a file server: `smb://[[domain;]user@]host[:port]/share[/folder]`, `nfs://host[:port]/export[/folder]`,
+/// or of a bucket: `s3://bucket[/folder][?endpoint=URL]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShareAddress {
-    /// How the server is spoken to.
+    /// The protocol.
     pub protocol: ShareProtocol,
-    /// The domain of the user, where the address names one; SMB alone has it.
+    /// The user's domain, if the address names one; SMB only.
     pub domain: Option<String>,
-    /// The user, where the address names one; SMB alone has it.
+    /// The user, if the address names one; SMB only.
     pub user: Option<String>,
-    /// The server's name or number, an IPv6 one without its brackets; of S3 the bucket's name.
+    /// The server's name or IP address, IPv6 without brackets; for S3, the bucket's name.
     pub host: String,
-    /// The port, where the address names one.
+    /// The port, if the address names one.
     pub port: Option<u16>,
-    /// The share and the folders in it, or the folders of an NFS server's path, which are never empty; of S3 what keys
-    /// begin with. No part is empty.
+    /// SMB: the share and the folders in it. NFS: the folders of the export path, at least one. S3: the parts of the
+    /// key prefix. No part is empty.
     pub path: Vec<String>,
-    /// The server that S3 is asked of, where it is not the usual one of the user's region; S3 alone has it.
+    /// The S3 server, if it is not the usual one of the user's region; S3 only.
     pub endpoint: Option<Endpoint>,
 }
 
@@ -96,7 +96,7 @@ impl ShareAddress {
         self.port.unwrap_or(self.protocol.usual_port())
     }
 
-    /// The server's name and port; `None` of S3 where the user's region says it.
+    /// The server's name and port; `None` for S3 if the user's region determines it.
     pub fn server(&self) -> Option<(&str, u16)> {
         match (&self.endpoint, self.protocol) {
             (Some(endpoint), _) => Some((&endpoint.host, endpoint.reached_port())),
@@ -105,12 +105,12 @@ impl ShareAddress {
         }
     }
 
-    /// The same place whoever asks for it: without user and domain.
+    /// The same address without user and domain.
     pub fn place(&self) -> Self {
         Self { user: None, domain: None, ..self.clone() }
     }
 
-    /// Reads what follows `SCHEME://` in `text`.
+    /// Parses the part after `SCHEME://` in `text`.
     ///
     /// # Errors
     /// A [`ParseError`] that points at the character, and never shows a password.
@@ -167,7 +167,7 @@ impl ShareAddress {
     }
 }
 
-/// Why there is no user in an address.
+/// Why an address of this protocol must not name a user.
 fn no_user(protocol: ShareProtocol) -> &'static str {
     match protocol {
         ShareProtocol::S3 => {
@@ -178,7 +178,7 @@ fn no_user(protocol: ShareProtocol) -> &'static str {
     }
 }
 
-/// Whether it can be the name of a bucket, as part of a path or of a server's name.
+/// Whether `name` is a valid bucket name, usable in a path and in a server's name.
 fn is_bucket(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)) && !name.starts_with('.')
 }
@@ -201,7 +201,7 @@ impl fmt::Display for ShareAddress {
     }
 }
 
-/// The text with `%20` and its like as the bytes that they stand for; what stands for no text stays as it is.
+/// Decodes percent-encoding such as `%20`; sequences that do not decode to text stay unchanged.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -214,7 +214,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_string())
 }
 
-/// The text with `%20` and its like for what would end it.
+/// Percent-encodes the characters that would end the text.
 fn encoded(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

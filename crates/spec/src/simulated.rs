@@ -10,21 +10,21 @@ use crate::{Bytes, Faults, Nanos, ParseError, Rate, Switch};
 /// The constants of a simulated storage path. `model` says how they become completions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedDisk {
-    /// Time a disk spends on a request whatever its size.
+    /// Time that a disk spends on each request, whatever its size.
     pub fixed: Nanos,
-    /// Bytes a second that one disk moves once it has begun.
+    /// Transfer rate of one disk, in bytes a second.
     pub rate: Rate,
     /// Disks that serve requests side by side; a request goes to the one that is free first.
     pub disks: u32,
-    /// Bytes a second that all disks share on their way to the host.
+    /// Rate that all disks share on the path to the host, in bytes a second.
     pub shared: Option<Rate>,
     /// Requests a second that the whole path accepts (a cloud volume's I/O limit).
     pub iops: Option<f64>,
-    /// Bytes that may pass `shared` at once after a rest, beyond its rate (a cloud volume's burst credit).
+    /// Burst of bytes that `shared` lets through after a rest (a cloud volume's burst credit).
     pub credit: Bytes,
-    /// Requests that may pass `iops` at once after a rest.
+    /// Burst of requests that `iops` lets through after a rest.
     pub credit_ios: u64,
-    /// Slices of time in which both limits hand out what they let through; 0 is evenly (a control group's are 100 ms).
+    /// Time slice in which both limits release requests; 0 releases them evenly (a control group's slice is 100 ms).
     pub slice: Nanos,
     /// Relative standard deviation from run to run: the same for all requests of a run.
     pub noise: f64,
@@ -32,21 +32,21 @@ pub struct SimulatedDisk {
     pub jitter: f64,
     /// Autocorrelation of that jitter from one request to the next, from 0 to below 1.
     pub correlation: f64,
-    /// Processor time a request costs whatever its size.
+    /// Processor time of each request, whatever its size.
     pub cpu_fixed: Nanos,
-    /// Processor time each KiB of it adds.
+    /// Processor time that each KiB adds.
     pub cpu_per_kib: Nanos,
-    /// Share of that processor time which is charged to nobody (interrupts, kernel threads).
+    /// Share of that processor time that is charged to no process (interrupts, kernel threads).
     pub unseen: f64,
     /// Whether a thread's requests wait for the processor time of those before them, as they do on one core.
     pub core_bound: bool,
     /// Processors of the host.
     pub cpus: u32,
-    /// Bytes the path holds.
+    /// Capacity in bytes.
     pub size: Bytes,
-    /// Seed of everything random in it.
+    /// Seed of all randomness in it.
     pub seed: u64,
-    /// What goes wrong with its requests; drawn apart from all else, so that it changes nothing else.
+    /// Injected faults; drawn separately, so that they change nothing else.
     pub faults: Faults,
 }
 
@@ -76,19 +76,19 @@ impl Default for SimulatedDisk {
     }
 }
 
-/// The keys as they are written, each with the text of its value.
+/// The keys, as an error lists them.
 const KEYS: &str = "fixed, rate, disks, shared, iops, credit, credit_ios, slice, noise, jitter, correlation, cpu_fixed, \
      cpu_per_kib, unseen, core_bound, cpus, size, seed";
 
-/// The longest slice of a limit.
+/// Longest slice of a limit.
 const MOST_SLICE: Nanos = Nanos(10_000_000_000);
-/// The most disks of a simulated path.
+/// Most disks of a simulated path.
 const MOST_DISKS: u32 = 1024;
-/// The most processors of a simulated host: each record has an entry for each of them.
+/// Most processors of a simulated host; each record has an entry for every one.
 const MOST_CPUS: u32 = 4096;
 
 impl SimulatedDisk {
-    /// Reads `key=value,key=value`; every key may be left out.
+    /// Parses `key=value,key=value`; every key is optional.
     pub fn from_constants(text: &str) -> Result<Self, ParseError> {
         let mut disk = Self::default();
         let mut offset = 0;
@@ -105,7 +105,7 @@ impl SimulatedDisk {
         disk.checked(text)
     }
 
-    /// Reads the same keys from TOML; `name` is how the error calls the text.
+    /// Parses the same keys from TOML; errors call the text `name`.
     pub fn from_toml(name: &str, text: &str) -> Result<Self, ParseError> {
         #[derive(Deserialize)]
         #[serde(transparent)]
@@ -127,7 +127,7 @@ impl SimulatedDisk {
     /// Changes one constant.
     ///
     /// # Errors
-    /// Where there is no such key, the value is none of it, or the disk makes no sense with it.
+    /// If the key does not exist, the value is invalid, or the resulting disk is inconsistent.
     pub fn with(mut self, key: &str, value: &str) -> Result<Self, ParseError> {
         self.set(key, value)?;
         self.checked(value)
@@ -188,7 +188,7 @@ impl SimulatedDisk {
 }
 
 impl SimulatedDisk {
-    /// Whether its limits remember from one run to the next what they have let through.
+    /// Whether its limits carry burst credit over from one run to the next.
     pub fn has_buckets(&self) -> bool {
         self.credit > Bytes(0) || self.credit_ios > 0 || self.slice > Nanos(0)
     }

@@ -1,35 +1,35 @@
-//! Lays a span in equal pieces over a whole target, so that a little of it stands for all of it.
+//! Spreads a span in equal pieces over a whole target, so that a small part represents all of it.
 
 use std::ops::Range;
 
 use crate::Bytes;
 
-/// Bytes of a piece where the span has enough of them: a stream that moves so much spends little of its time between
-/// pieces, even where heads have to move.
+/// Largest piece, in bytes: a stream over pieces of this size spends little time between pieces, even on disks with
+/// heads.
 const MOST_PIECE_BYTES: u64 = 64 << 20;
-/// Bytes of a piece where the span is small. Pieces begin at multiples of it.
+/// Smallest piece, in bytes. Pieces begin at multiples of it.
 const LEAST_PIECE_BYTES: u64 = 1 << 20;
-/// Pieces that there are where the span has room for them: the target is touched everywhere.
+/// Number of pieces to aim for, so that requests reach all parts of the target.
 const ENOUGH_PIECES: u64 = 16;
 
-/// Where the pieces of a span lie: the first at the target's begin, the last at its end, the others evenly between.
+/// Places of the pieces of a span: the first at the target's start, the last at its end, the others evenly between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spread {
-    /// Where the first piece lies.
+    /// First byte of the first piece.
     first_byte: u64,
-    /// Bytes of a piece; the last one may hold fewer.
+    /// Bytes of a piece; the last may hold fewer.
     piece_bytes: u64,
-    /// Bytes from the first byte of a piece to that of the next: at least two pieces, or a piece of each process.
+    /// Bytes from the start of a piece to the start of the next: at least two pieces, or one piece of every process.
     stride_bytes: u64,
-    /// Whether somebody else's piece begins where one ends.
+    /// Whether another process's piece begins where a piece ends.
     is_shared: bool,
 }
 
 impl Spread {
-    /// `span_bytes` over a target of `whole_bytes`.
+    /// Spreads `span_bytes` over a target of `whole_bytes`.
     ///
     /// # Errors
-    /// Why they cannot lie so, in a sentence that goes on after the target's name.
+    /// The reason why the span cannot be spread, as a phrase that follows the target's name.
     pub fn over(span_bytes: u64, whole_bytes: u64) -> Result<Self, String> {
         let enough = |piece: &u64| span_bytes / piece >= ENOUGH_PIECES;
         let sizes = std::iter::successors(Some(MOST_PIECE_BYTES), |piece| Some(piece / 2));
@@ -55,8 +55,8 @@ impl Spread {
         Ok(Self { first_byte: 0, piece_bytes, stride_bytes, is_shared: false })
     }
 
-    /// The part of process `rank` of `of` processes that have `span_bytes` each: one after the other, or in turns of
-    /// `interleave` bytes.
+    /// The part of process `rank` out of `of` processes with `span_bytes` each: one part after the other, or striped in
+    /// chunks of `interleave` bytes.
     pub fn of_process(rank: u32, of: u32, span_bytes: u64, interleave: Option<Bytes>) -> Self {
         let piece_bytes = interleave.map_or(span_bytes, |interleave| interleave.0).max(1);
         Self {
@@ -67,29 +67,29 @@ impl Spread {
         }
     }
 
-    /// Whether a request of `bytes` may begin at any multiple of them and stays in its piece, or in the gap behind it.
+    /// Whether every request of `bytes` that begins at a multiple of `bytes` stays in its piece or the gap after it.
     pub fn admits(&self, bytes: u64, span_bytes: u64) -> bool {
         let is_whole = !self.is_shared || self.piece_bytes >= span_bytes || self.piece_bytes.is_multiple_of(bytes);
         bytes <= self.piece_bytes && is_whole
     }
 
-    /// Bytes of a piece. A request that is no larger and begins in a piece ends before the next one begins.
+    /// Bytes of a piece. A request up to this size that begins in a piece ends before the next piece begins.
     pub fn piece_bytes(&self) -> u64 {
         self.piece_bytes
     }
 
-    /// How many pieces a span of so many bytes has.
+    /// Number of pieces in a span of `span_bytes`.
     pub fn pieces(&self, span_bytes: u64) -> u64 {
         span_bytes.div_ceil(self.piece_bytes)
     }
 
-    /// Where a byte of the span lies on the target.
+    /// Offset on the target of a byte of the span.
     #[inline]
     pub fn place(&self, offset: u64) -> u64 {
         self.first_byte + (offset / self.piece_bytes) * self.stride_bytes + offset % self.piece_bytes
     }
 
-    /// Where a part of the span lies on the target.
+    /// Ranges on the target that hold a part of the span.
     pub fn places(&self, part: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
         let (this, part) = (*self, part.clone());
         let pieces = part.start / this.piece_bytes..part.end.div_ceil(this.piece_bytes);

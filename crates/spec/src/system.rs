@@ -14,43 +14,43 @@ use crate::{ParseError, Switch};
 words! {
     /// How a simulated machine's disks make one volume.
     DiskArray, "disk array":
-    /// Each for itself: the volume is one after the other.
+    /// One disk after the other (concatenated).
     Each = "each",
-    /// A stripe that the host makes.
+    /// A stripe made by the host.
     Stripe = "stripe",
-    /// A stripe that the adapter makes.
+    /// A stripe made by the adapter.
     AdapterStripe = "adapter-stripe",
-    /// A mirror of two that the adapter makes.
+    /// A mirror of two disks made by the adapter.
     Mirror = "mirror",
 }
 
-/// A simulated machine: which it is, and how it is used.
+/// A simulated machine and its settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedSystem {
-    /// What stands after `sim:`: the name of a shipped machine, or of a file that ends in `.toml`.
+    /// The name after `sim:`: that of a shipped machine, or of a file that ends in `.toml`.
     pub name: String,
     /// Its TOML.
     pub text: String,
-    /// How it is used.
+    /// Its settings.
     pub setup: Setup,
-    /// Constants of its parts that are other than its text says: `disk.rpm` to `15000`.
+    /// Constants of its parts that override its TOML: `disk.rpm` to `15000`.
     pub constants: BTreeMap<String, String>,
 }
 
-/// What an administrator chooses before anything is measured.
+/// Settings that an administrator would choose before measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
     /// Disks in use.
     pub disks: u32,
-    /// How they make one volume; `None` is a stripe by the host where there are several.
+    /// How the disks make one volume; `None` is a stripe by the host if there are several.
     pub array: Option<DiskArray>,
-    /// Adapters, each with a bus of its own, over which the disks are spread.
+    /// Adapters, each with its own bus, over which the disks are spread.
     pub buses: u32,
-    /// Whether files lie on the chunks of a stripe, whatever the machine's habit.
+    /// Whether files are aligned to the chunks of a stripe, whatever the machine's default.
     pub aligned: bool,
-    /// Whether the volume is a dynamic one.
+    /// Whether the volume is a dynamic disk.
     pub dynamic: bool,
-    /// Whether the processor moves the data itself.
+    /// Whether the processor moves the data (programmed I/O).
     pub pio: bool,
     /// Processors in use; `None` for all.
     pub processors: Option<u32>,
@@ -62,11 +62,11 @@ impl Default for Setup {
     }
 }
 
-/// The settings as they are written, beside a part's constants.
+/// The keys, as an error lists them.
 const KEYS: &str = "disks, array, buses, aligned, dynamic, pio, processors, or a constant such as disk.rpm";
 
 impl SimulatedSystem {
-    /// The machine `name` of this TOML, as it is used where nothing is said.
+    /// The machine `name` with this TOML and default settings.
     pub fn new(name: &str, text: &str) -> Self {
         Self { name: name.to_string(), text: text.to_string(), setup: Setup::default(), constants: BTreeMap::new() }
     }
@@ -74,7 +74,7 @@ impl SimulatedSystem {
     /// Changes one setting.
     ///
     /// # Errors
-    /// Where there is no such key, or the value is none of it; for `text`, where the TOML is another one.
+    /// If the key does not exist or the value is invalid; for `text`, if the TOML has changed.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ParseError> {
         let setup = &mut self.setup;
         match key {
@@ -98,12 +98,12 @@ impl SimulatedSystem {
         Ok(())
     }
 
-    /// Whether the machine is told by a file, whose contents may change.
+    /// Whether a file defines the machine; its contents may change.
     fn is_of_a_file(&self) -> bool {
         self.name.ends_with(".toml")
     }
 
-    /// A name for the TOML itself: its FNV-1a checksum of 32 bits (Fowler, Noll, Vo), in hexadecimal.
+    /// The 32-bit FNV-1a checksum of the TOML (Fowler, Noll, Vo), in hexadecimal.
     fn digest(&self) -> String {
         let hash =
             self.text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
@@ -122,7 +122,7 @@ fn switch(text: &str) -> Result<bool, ParseError> {
     Switch::from_str(text).map(|position| position == Switch::On)
 }
 
-/// As it is written after `sim:`: the name, then what differs from the usual.
+/// The text after `sim:`: the name, then the settings that differ from the defaults.
 impl fmt::Display for SimulatedSystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_file_is_told_by_its_contents_too() {
-        let told = system("pc.toml", &[]).unwrap().to_string();
-        let (_, digest) = told.split_once("text=").unwrap();
+        let reported = system("pc.toml", &[]).unwrap().to_string();
+        let (_, digest) = reported.split_once("text=").unwrap();
         assert!(system("pc.toml", &[("text", digest)]).is_ok());
         let changed = system("pc.toml", &[("text", "00000000")]).unwrap_err();
         assert!(changed.to_string().contains("has changed"), "{changed}");

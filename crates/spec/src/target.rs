@@ -10,10 +10,10 @@ use crate::{Bytes, ParseError, ShareAddress, ShareProtocol, SimulatedDisk, Simul
 pub enum Target {
     /// A folder (halfpower lays out its own file there), a file or a block device.
     Path(PathBuf),
-    /// Several of these as one: `stripe:A,B`, `mirror:A,B` or `each:A,B`.
+    /// Several paths as one: `stripe:A,B`, `mirror:A,B` or `each:A,B`.
     Several(Several),
-    /// A folder on a file server, `smb://server/share`, `nfs://server/export` or `s3://bucket/prefix`; halfpower lays out
-    /// its own file there.
+    /// A folder on a file server, `smb://server/share`, `nfs://server/export` or `s3://bucket/prefix`; halfpower lays
+    /// out its own file there.
     Share(ShareAddress),
     /// A simulated disk of constants, `sim:fixed=80us,...`.
     Simulated(SimulatedDisk),
@@ -26,19 +26,19 @@ pub enum Target {
 /// Several paths as one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Several {
-    /// How they make one.
+    /// How the members make one target.
     pub volume_layout: VolumeLayout,
     /// The members, in their order.
     pub members: Vec<PathBuf>,
-    /// Bytes of a stripe that lie on one member before the next has its turn.
+    /// Bytes that a stripe puts on one member before the next.
     pub chunk: Bytes,
 }
 
 impl Several {
-    /// The chunk of the 1998 study's stripes and of most since.
+    /// The chunk of the 1998 study's stripes, and of most stripes since.
     pub const USUAL_CHUNK: Bytes = Bytes(64 * 1024);
 
-    /// Reads `A,B,...`, in which `chunk=SIZE` may stand anywhere.
+    /// Parses `A,B,...`, with `chunk=SIZE` anywhere in the list.
     fn parse(volume_layout: VolumeLayout, text: &str) -> Result<Self, ParseError> {
         let mut several = Self { volume_layout, members: Vec::new(), chunk: Self::USUAL_CHUNK };
         let mut at = 0;
@@ -62,7 +62,7 @@ impl Several {
     }
 }
 
-/// As it is written after the scheme.
+/// The text after the scheme.
 impl fmt::Display for Several {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members: Vec<String> = self.members.iter().map(|path| path.display().to_string()).collect();
@@ -72,10 +72,10 @@ impl fmt::Display for Several {
 }
 
 impl Target {
-    /// Reads a target; `read` is how the TOML of a simulated machine is had, by its name or that of its file.
+    /// Parses a target; `read` returns the TOML of a simulated machine, by its name or the path of its file.
     ///
     /// # Errors
-    /// A [`ParseError`] that points at the character, also for words of a scheme that is not known.
+    /// A [`ParseError`] that points at the character; also for an unknown scheme.
     pub fn parse(text: &str, read: impl Fn(&Path) -> std::io::Result<String>) -> Result<Self, ParseError> {
         if let Some(rest) = text.strip_prefix("sim:") {
             return simulated(rest, read).map_err(|error| error.within(text, "sim:".len()));
@@ -110,7 +110,7 @@ fn share(protocol: ShareProtocol, text: &str) -> Result<Target, ParseError> {
     ShareAddress::parse(protocol, text).map(Target::Share)
 }
 
-/// A disk of constants where the first item is one; else a name, and settings after it.
+/// Parses a disk of constants if the first item is one, or else a machine's name and its settings.
 fn simulated(text: &str, read: impl Fn(&Path) -> std::io::Result<String>) -> Result<Target, ParseError> {
     let (name, settings) = text.split_once(',').unwrap_or((text, ""));
     if name.is_empty() || name.contains('=') {
@@ -133,7 +133,7 @@ fn simulated(text: &str, read: impl Fn(&Path) -> std::io::Result<String>) -> Res
 }
 
 impl Target {
-    /// The same with one setting changed, written `key=value`; simulated targets alone have settings.
+    /// Changes one setting, written `key=value`; only simulated targets have settings.
     ///
     /// # Errors
     /// A [`ParseError`] that points at the character of `setting`.

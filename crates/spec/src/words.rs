@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ParseError;
 
-/// Declares an enum whose variants have exactly one spelling, in flags, files and output alike.
+/// Declares an enum whose variants have one spelling each, in flags, files and output alike.
 ///
-/// Variants after `never asked for:` stand in files and output alone: no flag takes them, and no list has them.
+/// Variants after `never asked for:` occur only in files and output: no flag accepts them, and `ALL` lacks them.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $what:literal: $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?
         $(; never asked for: $($(#[$hdoc:meta])* $hidden:ident = $hidden_word:literal),+ $(,)?)?) => {
@@ -21,10 +21,10 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every value that can be asked for, in its usual order.
+            /// Every value that a flag accepts, in the usual order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word for it.
+            /// Its spelling.
             pub fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -60,12 +60,12 @@ words! {
 }
 
 words! {
-    /// In which order the offsets come.
+    /// The order of offsets.
     Pattern, "pattern":
     Sequential = "sequential",
     Random = "random",
     ; never asked for:
-    /// Not told by the tool that measured it.
+    /// Unknown: the tool that measured it does not report it.
     Unknown = "unknown",
 }
 
@@ -78,23 +78,23 @@ words! {
     Randwrite = "randwrite",
     Mixed = "rw",
     Randmixed = "randrw",
-    /// Blocks are given back (discarded on a device, punched out of a file), one after the other.
+    /// Blocks are trimmed (discarded on a device, punched out of a file), one after the other.
     Trim = "trim",
-    /// The same in no order.
+    /// The same in random order.
     Randtrim = "randtrim",
-    /// Each block is given back and then written, one after the other.
+    /// Each block is trimmed and then written, one after the other.
     Trimwrite = "trimwrite",
     ; never asked for:
-    /// Reads in an order that the tool that measured them does not tell.
+    /// Reads in an order that the measuring tool does not report.
     UnknownRead = "read-unknown",
-    /// Writes in such an order.
+    /// Writes in an order that the measuring tool does not report.
     UnknownWrite = "write-unknown",
-    /// Both in such an order.
+    /// Reads and writes in an order that the measuring tool does not report.
     UnknownMixed = "rw-unknown",
 }
 
 words! {
-    /// Which caches take part, in SQLIO's four settings.
+    /// The caches in use, in SQLIO's four settings.
     Cache, "cache setting":
     /// The page cache and the device's own (SQLIO's Y): plain buffered I/O.
     Both = "both",
@@ -107,42 +107,42 @@ words! {
 }
 
 words! {
-    /// What the page cache holds of the target when a buffered run begins.
+    /// State of the page cache when a buffered run begins.
     PageCache, "state of the page cache":
-    /// Nothing, and each block is read once: the path is measured.
+    /// Holds nothing of the target, and each block is read once: the run measures the path.
     Empty = "empty",
-    /// All of it, and blocks are read again and again: the page cache itself is measured.
+    /// Holds all of the target, and blocks are read repeatedly: the run measures the page cache itself.
     Warm = "warm",
 }
 
 words! {
     /// Whether messages to a file server are signed or encrypted.
     Sealing, "sealing":
-    /// As the server asks for it.
+    /// As the server asks.
     AsAsked = "as-asked",
-    /// Each is signed, and each answer's signature is checked.
+    /// Each message is signed, and the signature of each reply is checked.
     Signed = "signed",
-    /// All are encrypted, which signs them too.
+    /// All messages are encrypted, which also signs them.
     Encrypted = "encrypted",
 }
 
 words! {
-    /// Which way requests go to the files of a server.
+    /// Path of requests to the files of a server.
     Way, "way":
-    /// From here, as to any target: of a share, over the network.
+    /// From here: to a share, over the network.
     Wire = "wire",
     /// From the server itself, through its own share.
     SameMachine = "same-machine",
-    /// From the server itself, past the share.
+    /// From the server itself, bypassing the share.
     Local = "local",
 }
 
 words! {
     /// How requests are issued: fio's ioengine, sqlio2's personality.
     EngineName, "engine":
-    /// io_uring where the kernel allows it, else a pool of threads (sync at depth 1).
+    /// io_uring if the kernel allows it, else a pool of threads (sync at depth 1).
     Auto = "auto",
-    /// Completes at once and touches nothing: what the harness itself costs.
+    /// Completes at once and moves no data: measures the cost of the harness itself.
     Null = "null",
     /// A simulated system in virtual time.
     Simulated = "simulated",
@@ -152,9 +152,9 @@ words! {
     Pool = "pool",
     /// io_uring with registered buffers and files.
     IoUring = "io_uring",
-    /// io_uring with nothing registered: what registering saves.
+    /// io_uring with nothing registered: shows what registration saves.
     Plain = "io_uring_plain",
-    /// io_uring whose kernel thread polls for submissions, so that none takes a system call.
+    /// io_uring with a kernel thread that polls for submissions, so that submitting needs no system call.
     Sqpoll = "io_uring_sqpoll",
     /// io_uring that polls the device for completions instead of waiting for its interrupt.
     Iopoll = "io_uring_iopoll",
@@ -162,25 +162,25 @@ words! {
     Libaio = "libaio",
     /// Loads and stores on mapped memory; the page faults are the requests.
     Mmap = "mmap",
-    /// SMB2 requests in flight over TCP connections of our own, without a mount.
+    /// SMB2 requests over halfpower's own TCP connections, without a mount.
     Smb = "smb",
-    /// NFSv3 requests in flight over TCP connections of our own, without a mount.
+    /// NFSv3 requests over halfpower's own TCP connections, without a mount.
     Nfs = "nfs",
-    /// S3 requests over HTTP/1.1, each in flight on a TCP connection of its own, without a mount.
+    /// S3 requests over HTTP/1.1, one in flight on each TCP connection, without a mount.
     S3 = "s3",
-    /// No storage at all: the processors' own loops over memory (the kernels of `memory`).
+    /// No storage: loops over memory (the kernels of `memory`).
     Memory = "memory",
     ; never asked for:
-    /// Another tool's own way of issuing them, or one that it does not tell.
+    /// Another tool's own engine, or one that it does not report.
     Unknown = "unknown",
 }
 
 words! {
-    /// When requests come, where they come at a rate of their own.
+    /// Spacing of requests in an open loop.
     Arrivals, "kind of arrivals":
-    /// At equal distances.
+    /// Equal intervals.
     Fixed = "fixed",
-    /// At exponentially distributed distances, as from many independent users.
+    /// Exponentially distributed intervals, as from many independent users.
     Poisson = "poisson",
 }
 
@@ -192,53 +192,53 @@ words! {
 }
 
 words! {
-    /// What a run is measured for.
+    /// The purpose of a run.
     Pass, "pass":
-    /// Throughput, latency and the charged processor time.
+    /// Measures throughput, latency and charged processor time.
     Plain = "plain",
-    /// The same workload beside the soaker, for the processor time that nobody is charged for.
+    /// The same workload with the soaker running, for processor time that is charged to no process.
     Soaker = "soaker",
-    /// The same workload with the block layer's tracepoints on, for where a request's time goes.
+    /// The same workload with the block layer's tracepoints on, to see where a request's time goes.
     Traced = "traced",
-    /// The same workload again, after plain runs have chosen it: what is reported of a choice comes from other runs
-    /// than those that made it.
+    /// The same workload again, after plain runs have chosen it: reported values come from other runs than those that
+    /// made the choice.
     Confirm = "confirm",
 }
 
 words! {
-    /// How the file is there when a run begins, and how the run's writes find their place in it.
+    /// State of the file when a run begins, and where the run's writes go.
     Layout, "layout":
-    /// Preallocated and written: a write finds its blocks there.
+    /// Preallocated and written: writes overwrite existing blocks.
     Written = "written",
-    /// A file just created, written from its first byte on: each write extends it.
+    /// Just created and written from its first byte on: each write extends it.
     New = "new",
-    /// A file opened for appending, as a log is.
+    /// Opened for appending, like a log.
     Append = "append",
-    /// A file just created whose last block is written first: its size stands from then on, its blocks do not.
+    /// Just created, with the last block written first: this fixes its size, but its blocks are not allocated.
     LastFirst = "last-first",
-    /// `fallocate`d: its blocks are there, and marked as never written.
+    /// `fallocate`d: its blocks are allocated but marked as unwritten.
     Fallocated = "fallocated",
-    /// Written whole, then cut to nothing on opening: each write extends it again.
+    /// Written whole, then truncated to 0 bytes on opening: each write extends it again.
     Truncated = "truncated",
 }
 
 words! {
     /// Which processors the submitting threads may use.
     Affinity, "affinity":
-    /// Any.
+    /// Any processor.
     All = "all",
-    /// One for all of them, the first that the process may use.
+    /// One processor for all threads: the first that the process may use.
     One = "one",
-    /// The one that takes most of the device's interrupts.
+    /// The processor that takes most of the device's interrupts.
     Interrupt = "interrupt",
-    /// One that takes none of them, or the fewest.
+    /// A processor that takes none of the device's interrupts, or the fewest.
     Other = "other",
 }
 
 words! {
-    /// What the kernel is told of the order of reads (`posix_fadvise`): how far it reads ahead.
+    /// Advice to the kernel on the order of reads (`posix_fadvise`), which sets how far it reads ahead.
     Fadvise, "advice to the kernel":
-    /// Nothing: its own read-ahead.
+    /// No advice: the kernel's default read-ahead.
     Normal = "normal",
     /// Reads will be sequential: twice its read-ahead.
     Sequential = "sequential",
@@ -249,43 +249,43 @@ words! {
 words! {
     /// How several members make one target.
     VolumeLayout, "volume layout":
-    /// Each for itself: as many lanes as members, none knows of the others.
+    /// Each member independent of the others, with its own lanes.
     Each = "each",
-    /// Chunk after chunk, as RAID 0.
+    /// Chunks in turn, as RAID 0.
     Stripe = "stripe",
     /// Two copies, as RAID 1; reads by TwinStor's rule.
     Mirror = "mirror",
 }
 
 words! {
-    /// A loop over memory: memspeed's eight tests, and what processors have learnt since.
+    /// A loop over memory: memspeed's eight tests, and newer instructions.
     Kernel, "memory kernel":
-    /// The loop alone; its time is taken from the others'.
+    /// The empty loop; its time is subtracted from the others'.
     Null = "null",
     /// Reads 64 bits at a time.
     Read = "read64",
     /// Writes 64 bits at a time.
     Write = "write64",
-    /// Reads with the widest vectors there are.
+    /// Reads with the processor's widest vectors.
     ReadVector = "read-vector",
-    /// Writes with the widest vectors there are.
+    /// Writes with the processor's widest vectors.
     WriteVector = "write-vector",
-    /// Writes past the caches, with non-temporal stores.
+    /// Writes with non-temporal stores, which bypass the caches.
     WriteStream = "write-stream",
     /// The C library's memcpy.
     Copy = "memcpy",
     /// Copies with vectors, by ordinary stores.
     CopyVector = "copy-vector",
-    /// Copies with vectors, storing past the caches.
+    /// Copies with vectors and non-temporal stores, which bypass the caches.
     CopyStream = "copy-stream",
-    /// Reads a file that the page cache holds, 64 KiB at a time.
+    /// Reads a file in the page cache, 64 KiB at a time.
     FileRead = "file-read",
-    /// Writes such a file, 64 KiB at a time; it is deleted on close, before anything is written back.
+    /// Writes a file in the page cache, 64 KiB at a time; it is deleted on close, before writeback.
     FileWrite = "file-write",
 }
 
 impl Rw {
-    /// The access pattern that moves bytes one way in one order.
+    /// The access pattern of one direction and one order of offsets.
     pub fn of(pattern: Pattern, direction: Direction) -> Self {
         match (pattern, direction) {
             (Pattern::Sequential, Direction::Read) => Self::Read,
@@ -306,7 +306,7 @@ impl Rw {
         }
     }
 
-    /// The way its bytes go; `None` where they go both ways. Trims are changes of the target, as writes are.
+    /// Its direction; `None` if it both reads and writes. Trims count as writes, since they change the target.
     pub fn direction(self) -> Option<Direction> {
         match self {
             Self::Read | Self::Randread | Self::UnknownRead => Some(Direction::Read),
@@ -316,7 +316,7 @@ impl Rw {
         }
     }
 
-    /// Whether it gives blocks back.
+    /// Whether it trims.
     pub fn trims(self) -> bool {
         matches!(self, Self::Trim | Self::Randtrim | Self::Trimwrite)
     }
@@ -328,23 +328,23 @@ impl Rw {
 }
 
 impl EngineName {
-    /// Whether it carries requests to files or devices of this machine that are really there.
+    /// Whether it sends requests to real files or devices of this machine.
     pub fn is_for_storage(self) -> bool {
         let is_elsewhere = matches!(self, Self::Null | Self::Simulated | Self::Memory | Self::Unknown);
         self != Self::Auto && !is_elsewhere && !self.is_of_a_share()
     }
 
-    /// Whether it speaks to a file server itself.
+    /// Whether it is a client of a file server.
     pub fn is_of_a_share(self) -> bool {
         matches!(self, Self::Smb | Self::Nfs | Self::S3)
     }
 
-    /// Whether it carries out one request after the other, whatever the depth.
+    /// Whether it executes one request at a time, whatever the depth.
     pub fn is_in_turn(self) -> bool {
         matches!(self, Self::Sync | Self::Mmap)
     }
 
-    /// Whether several requests can go out with one system call.
+    /// Whether one system call can submit several requests.
     pub fn shares_calls(self) -> bool {
         matches!(self, Self::Auto | Self::IoUring | Self::Plain | Self::Iopoll | Self::Libaio)
     }

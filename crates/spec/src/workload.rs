@@ -15,37 +15,37 @@ use crate::{
 pub struct Workload {
     /// Access pattern.
     pub rw: Rw,
-    /// Share of reads in percent, where `rw` is mixed; without meaning elsewhere.
+    /// Share of reads in percent; only meaningful if `rw` is mixed.
     pub rwmixread: u8,
-    /// Bytes a request (SQLIO's request size); the largest, where the options name several sizes.
+    /// Bytes per request (SQLIO's request size); the largest if the options name several sizes.
     pub bs: Bytes,
     /// Requests kept outstanding by each thread.
     pub iodepth: u32,
     /// Submitting threads.
     pub threads: u32,
-    /// Which caches take part.
+    /// The caches in use.
     pub cache: Cache,
     /// How requests are issued.
     pub engine: EngineName,
-    /// How they are handed to the kernel; `None` where there is none, as in virtual time, and for runs of the first
-    /// releases.
+    /// How requests are handed to the kernel; `None` if no kernel is involved, as in virtual time, and for runs of the
+    /// first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuing: Option<Issuing>,
-    /// Requests a second that come to each thread, whether or not earlier ones are done (open loop); `None` issues
-    /// a request as soon as another is done (closed loop).
+    /// Request rate of each thread, whether or not earlier requests are done (open loop); `None` issues a request as
+    /// soon as another is done (closed loop).
     #[serde(default)]
     pub rate: Option<Arrival>,
-    /// Options beside these.
+    /// Further options.
     #[serde(default, alias = "twist", skip_serializing_if = "WorkloadOptions::is_default")]
     pub options: WorkloadOptions,
 }
 
-/// Requests that come at a rate of their own.
+/// The arrival of requests in an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Arrival {
-    /// Requests a second, on the average.
+    /// Mean requests a second.
     pub iops: u64,
-    /// At which distances.
+    /// Spacing of the requests.
     pub arrivals: Arrivals,
 }
 
@@ -78,7 +78,7 @@ impl Workload {
         self.options.bssplit.into_iter().flat_map(BlockSizes::sizes).chain(one)
     }
 
-    /// Bytes of a request on the average, as they are asked for.
+    /// Mean bytes that a request asks for.
     pub fn mean_bytes(&self) -> f64 {
         let read_share = match self.rw.direction() {
             Some(Direction::Read) => 1.0,
@@ -88,7 +88,7 @@ impl Workload {
         self.options.bssplit.map_or(self.bs.0 as f64, |sizes| sizes.mean_bytes(read_share))
     }
 
-    /// The same, issued as its engine can: see [`Issuing::by`].
+    /// The same workload, issued as its engine can: see [`Issuing::by`].
     pub fn issued_by_engine(self) -> Self {
         Self { issuing: self.issuing.map(|issuing| issuing.by(self.engine)), ..self }
     }
@@ -114,23 +114,23 @@ impl fmt::Display for Workload {
 /// One run: a workload of an experiment, measured once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// The plan it belongs to; `None` for `halfpower run`.
+    /// The experiment it belongs to; `None` for `halfpower run`.
     pub experiment: Option<Experiment>,
-    /// What is asked of the target.
+    /// The workload.
     pub workload: Workload,
     /// Which repetition of its cell and pass this is, from 0.
     pub repeat: u32,
-    /// What it is measured for.
+    /// Its purpose.
     pub pass: Pass,
-    /// How long the window stays open.
+    /// Length of the window.
     pub runtime: Nanos,
     /// Seed of its offsets and of its payload.
     pub seed: u64,
 }
 
 impl Run {
-    /// Whether it belongs to the walks of block size and depth (`sequential`, `random`, or no experiment) and has no
-    /// options beside the connections and their sealing, which all walks of a study have in common.
+    /// Whether it belongs to the walks of block size and depth (`sequential`, `random`, or no experiment) and sets no
+    /// options except connections and sealing, which all walks of a study share.
     pub fn walks(&self) -> bool {
         let options = WorkloadOptions { connections: 1, sealing: Sealing::AsAsked, ..self.workload.options };
         self.experiment.is_none_or(|experiment| experiment.pattern().is_some()) && options.is_default()

@@ -1,81 +1,182 @@
-//! Describes the options of a workload beside its pattern, block size, depth, threads, cache and engine.
+//! Declares the options of a workload beyond pattern, block size, depth, threads, cache and engine, one row each.
 
-use std::fmt;
+use std::fmt::{self, Formatter};
 use std::ops::Range;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::option_row::{count, microseconds, options, word};
 use crate::{
     Affinity, BlockSizes, Bytes, Fadvise, Hosts, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution,
-    Sealing, Switch, VolumeLayout, Way,
+    Region, Sealing, Switch, VolumeLayout, Way,
 };
 
-/// Everything about a workload that is usually left alone. Each part is a flag of `halfpower run`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct WorkloadOptions {
-    /// How the file is there when the run begins.
-    pub layout: Layout,
-    /// Bytes by which every request begins later than a multiple of its size.
+// A row: the option's name; its field with its meaning, type and default; how its value is read; its flag, and how its
+// identity spells it, which no release changes; what the help says of it. The order is that of the fields in a record
+// and of the flags in a line. What each target backend makes of it: `measure/src/option_answers.rs`.
+options! {
+    /// State of the file when the run begins.
+    Layout layout: Layout = Layout::Written;
+        one(word), "layout" pinned "layout";
+        "Prepare the file this way before the run: written, new, append, last-first, fallocated, truncated";
+    /// Offset in bytes by which every request is shifted off a multiple of its size.
     #[serde(alias = "shift")]
-    pub misalign: Bytes,
-    /// The part of the target that is used; `None` is all of it.
-    pub region: Option<Region>,
-    /// Writes of a thread after which it makes everything durable, and waits for that; 0 is never.
-    pub fdatasync: u32,
-    /// Time that a thread lets pass after completions before it submits again.
-    pub thinktime: Nanos,
+    Misalign misalign: Bytes = Bytes(0);
+        one(word), "misalign" pinned "shift";
+        "Shift each request by this many bytes off a multiple of its size";
+    /// The part of the target in use; `None` is all of it.
+    Region region: Option<Region> = None;
+        perhaps(word), "region" pinned "region" takes "FROM+LENGTH";
+        "Use only a part of the target, given by its first byte and its length, such as 1GiB+64MiB";
+    /// Number of writes after which a thread calls fdatasync and waits; 0 means never.
+    Fdatasync fdatasync: u32 = 0;
+        one(count::<0, { u32::MAX }>), "fdatasync" pinned "fdatasync" takes "WRITES";
+        "Call fdatasync after this many writes of a thread; 0 flushes only at the end";
+    /// Time that a thread waits after completions before it submits again.
+    Thinktime thinktime: Nanos = Nanos(0);
+        one(microseconds), "thinktime" pinned "thinktime";
+        "Wait this long after completions before submitting again; a bare number is microseconds, as in fio";
     /// Which processors the submitting threads may use.
-    pub affinity: Affinity,
-    /// Sequential streams that each thread takes in turn, each in a part of its own; 1 is a single one.
-    pub streams: u32,
-    /// Threads that read 8 KiB at a time at random anywhere, one request each, beside those of the workload and
-    /// counted apart from them.
+    Affinity affinity: Affinity = Affinity::All;
+        one(word), "affinity" pinned "affinity";
+        "Submit from these processors: all, one, interrupt (the one that takes the device's interrupts), other \
+         (any but that one)";
+    /// Sequential streams that each thread serves in turn, each in its own part of the target; 1 is a single stream.
+    Streams streams: u32 = 1;
+        one(count::<1, 1024>), "streams" pinned "streams";
+        "Issue this many sequential streams in turn from each thread";
+    /// Additional threads that read 8 KiB blocks at random, one request at a time; their requests are counted
+    /// separately.
     #[serde(alias = "randoms")]
-    pub random_readers: u32,
-    /// What the page cache holds of the target when a buffered run begins.
-    pub page_cache: PageCache,
-    /// What the kernel is told of the order of reads.
-    pub fadvise: Fadvise,
-    /// The device's own write cache (WCE, write cache enable), switched for this run; `None` is as it is.
+    RandomReaders random_readers: u32 = 0;
+        one(count::<0, 1024>), "random-readers" pinned "randoms";
+        "Add this many threads that read 8 KiB blocks at random; their requests are counted separately";
+    /// State of the page cache when a buffered run begins.
+    PageCache page_cache: PageCache = PageCache::Empty;
+        one(word), "page-cache" pinned "page-cache";
+        "Begin a buffered run with the target's pages in this state: empty (each block is read once) or warm (all \
+         blocks are cached and read repeatedly, which measures the page cache itself)";
+    /// Advice to the kernel on the order of reads.
+    Fadvise fadvise: Fadvise = Fadvise::Normal;
+        one(word), "fadvise" pinned "fadvise";
+        "Advise the kernel on the order of reads: normal, sequential, random";
+    /// Setting of the device's write cache (WCE, write cache enable) for this run; `None` leaves it unchanged.
     #[serde(alias = "wce")]
-    pub write_cache: Option<Switch>,
-    /// Members of the target that take part, the first so many; 0 is all.
-    pub members: u32,
-    /// How they make one target; `None` is as the target's name says.
+    WriteCache write_cache: Option<Switch> = None;
+        perhaps(word), "write-cache" pinned "wce" takes "on|off";
+        "Switch the device's write cache on or off for this run, and restore it afterwards";
+    /// Number of members of the target in use, counted from the first; 0 is all.
+    Members members: u32 = 0;
+        one(count::<0, { u32::MAX }>), "members" pinned "members";
+        "Use only this many members of the target, counted from the first; 0 uses all";
+    /// How the members make one target; `None` is as the target's name says.
     #[serde(alias = "join")]
-    pub volume_layout: Option<VolumeLayout>,
-    /// The loop over memory, for the engine `memory`.
-    pub kernel: Option<Kernel>,
+    VolumeLayout volume_layout: Option<VolumeLayout> = None;
+        perhaps(word), "volume-layout" pinned "join";
+        "Combine the members as each, stripe or mirror, whatever the target's name says";
+    /// The memory kernel, for the engine `memory`.
+    Kernel kernel: Option<Kernel> = None;
+        perhaps(word), "kernel" pinned "kernel";
+        "Choose the memory kernel, for --engine memory";
     /// Whether each block carries its number, the seed and a checksum, which every read checks.
-    pub verify: bool,
-    /// How often random requests fall on which blocks.
+    Verify verify: bool = false;
+        switch(), "verify" pinned "verify";
+        "Write blocks with their number, the seed and a checksum, and verify every block that is read";
+    /// How random requests are distributed over blocks.
     #[serde(skip_serializing_if = "is_even")]
-    pub random_distribution: RandomDistribution,
-    /// Time that requests go out before the window opens (fio's ramp_time, diskspd's warm up).
+    RandomDistribution random_distribution: RandomDistribution = RandomDistribution::Even;
+        one(word), "random-distribution" pinned "random-distribution" alias "random_distribution";
+        "Distribute random requests over the blocks: random (evenly), zipf:S, pareto:H\n\nzipf:1.2 gives the k-th \
+         block a frequency proportional to 1 / k^1.2. pareto:0.2 sends 80% of the requests to 20% of the blocks. \
+         Frequent blocks are scattered over the target.";
+    /// Time for which requests are issued before the window opens (fio's ramp_time, diskspd's warm-up).
     #[serde(skip_serializing_if = "is_nothing")]
-    pub ramp_time: Nanos,
-    /// Sizes that are drawn for each request (fio's bssplit); the workload's `bs` is then the largest of them. `None`
-    /// gives all requests that size.
+    RampTime ramp_time: Nanos = Nanos(0);
+        one(word), "ramp-time" pinned "ramp-time" alias "ramp_time";
+        "Issue requests for this long before measuring begins";
+    /// Sizes from which each request's size is drawn (fio's bssplit); the workload's `bs` is then the largest. `None`
+    /// gives all requests the size `bs`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bssplit: Option<BlockSizes>,
-    /// Connections to a file server that the requests of each thread are shared out to.
+    Bssplit bssplit: Option<BlockSizes> = None;
+        perhaps(word), "bssplit" pinned "bssplit" takes "SIZE/PERCENT:...";
+        "Draw each request's size from these sizes with their shares in percent, such as 4k/60:64k/40; --bs is \
+         then the largest\n\nSizes without a share divide the rest equally. A second list is for writes: \
+         4k/60:64k/40,8k. Random requests begin at multiples of the smallest size; each sequential request begins \
+         where the previous one ends.";
+    /// Connections to a file server over which each thread's requests are spread.
     #[serde(skip_serializing_if = "is_single")]
-    pub connections: u32,
+    Connections connections: u32 = 1;
+        one(count::<1, 64>), "connections" pinned "connections";
+        "Spread each thread's requests over this many connections to a file server, smb:// or nfs://";
     /// Whether messages to a file server are signed or encrypted.
     #[serde(skip_serializing_if = "is_as_asked")]
-    pub sealing: Sealing,
-    /// Which way requests go: from here, or from the far end, where a witness measures there.
+    Sealing sealing: Sealing = Sealing::AsAsked;
+        one(word), "sealing" pinned "sealing";
+        "Sign or encrypt messages to a file server: as-asked (as the server asks), signed, encrypted (SMB \
+         only)\n\nGuests can use neither. Encryption needs SMB 3. halfpower refuses to measure if the server does \
+         not offer it.";
+    /// Path of the requests: from here, or from the far end if a witness measures there.
     #[serde(skip_serializing_if = "is_over_the_wire")]
-    pub way: Way,
-    /// Processes that take part, where a study is of many; `None` is all.
+    Way way: Way = Way::Wire;
+        one(word), "way" pinned "way";
+        "Measure from here (wire), or at the far end if its witness offers it: bypassing the share (local) or \
+         through it (same-machine)";
+    /// Processes that take part in a run on many hosts; `None` is all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hosts: Option<Hosts>,
+    Hosts hosts: Option<Hosts> = None;
+        perhaps(word), "hosts" pinned "hosts" takes "RANKS";
+        "On many hosts, use only the processes with these ranks, such as 0-3 or 5";
 }
 
-/// Whether it writes nothing, so that records of workloads without it are as they were.
+/// One option of a workload: its names, its help, and how its value becomes text and back.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionRow {
+    /// Which option it is.
+    pub option: WorkloadOption,
+    /// Its flag, without the dashes.
+    pub flag: &'static str,
+    /// Its spelling in the identity of a workload, which must never change.
+    pub pinned: &'static str,
+    /// fio's spelling, if it differs.
+    pub alias: Option<&'static str>,
+    /// Name of its value in the help; `None` is the flag in capitals.
+    pub value_name: Option<&'static str>,
+    /// Its help: a sentence, and optional details after an empty line.
+    pub help: &'static str,
+    /// Whether the flag takes no value.
+    pub is_switch: bool,
+    pub(crate) text: fn(&WorkloadOptions) -> Option<String>,
+    pub(crate) read: fn(&mut WorkloadOptions, &str) -> Result<(), ParseError>,
+    pub(crate) usual: fn() -> Option<String>,
+}
+
+impl OptionRow {
+    /// Its value as the flag accepts it, empty for a switch; `None` for the default.
+    pub fn text(&self, options: &WorkloadOptions) -> Option<String> {
+        (self.text)(options)
+    }
+
+    /// Sets the option from the text of its flag.
+    ///
+    /// # Errors
+    /// If the text is not a valid value of this option.
+    pub fn read(&self, options: &mut WorkloadOptions, text: &str) -> Result<(), ParseError> {
+        (self.read)(options, text)
+    }
+
+    /// Its default as the flag accepts it; `None` if it is unset by default.
+    pub fn usual(&self) -> Option<String> {
+        (self.usual)()
+    }
+
+    /// Writes it after a space under this name.
+    pub(crate) fn write(&self, f: &mut Formatter<'_>, name: &str, value: &str) -> fmt::Result {
+        if self.is_switch { write!(f, " --{name}") } else { write!(f, " --{name} {value}") }
+    }
+}
+
+/// Whether the field is left out, so that records of workloads without it stay unchanged.
 fn is_even(distribution: &RandomDistribution) -> bool {
     *distribution == RandomDistribution::Even
 }
@@ -96,55 +197,24 @@ fn is_nothing(time: &Nanos) -> bool {
     *time == Nanos(0)
 }
 
-/// A part of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Region {
-    /// Its first byte.
-    pub from: Bytes,
-    /// Its length.
-    pub bytes: Bytes,
-}
-
-impl Default for WorkloadOptions {
-    fn default() -> Self {
-        Self {
-            layout: Layout::Written,
-            misalign: Bytes(0),
-            region: None,
-            fdatasync: 0,
-            thinktime: Nanos(0),
-            affinity: Affinity::All,
-            streams: 1,
-            random_readers: 0,
-            page_cache: PageCache::Empty,
-            fadvise: Fadvise::Normal,
-            write_cache: None,
-            members: 0,
-            volume_layout: None,
-            kernel: None,
-            verify: false,
-            random_distribution: RandomDistribution::Even,
-            ramp_time: Nanos(0),
-            bssplit: None,
-            connections: 1,
-            sealing: Sealing::AsAsked,
-            way: Way::Wire,
-            hosts: None,
-        }
-    }
-}
-
 impl WorkloadOptions {
-    /// The bytes that are used of a target of `span` bytes: the region as far as it lies within.
+    /// The bytes of a target of `span` bytes that are in use: the part of the region within the target.
     pub fn used(&self, span: u64) -> Range<u64> {
         let Some(Region { from, bytes }) = self.region else { return 0..span };
         from.0.min(span)..from.0.saturating_add(bytes.0).min(span)
     }
 
-    /// The bytes that requests fall into: those that are used from the shift on, so that blocks are counted from there.
+    /// The bytes that requests can reach: those in use from the shift on, where counting of blocks begins.
     pub fn reached(&self, span: u64) -> Range<u64> {
         let Range { start, end } = self.used(span);
         start.saturating_add(self.misalign.0).min(end)..end
+    }
+
+    /// The options that differ from their defaults, each with its value as its flag takes it; switches come last.
+    pub fn given(&self) -> impl Iterator<Item = (&'static OptionRow, String)> + use<> {
+        let options = *self;
+        let [valued, switches] = [false, true].map(|switch| OPTIONS.iter().filter(move |row| row.is_switch == switch));
+        valued.chain(switches).filter_map(move |row| Some((row, row.text(&options)?)))
     }
 
     /// Whether every option has its default.
@@ -155,62 +225,8 @@ impl WorkloadOptions {
 
 /// The flags of the options that differ from their defaults, each after a space.
 impl fmt::Display for WorkloadOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let default = Self::default();
-        let Self {
-            layout, misalign, fdatasync, thinktime, affinity, streams, random_readers, fadvise, members, ..
-        } = *self;
-        let mut flag = |differs: bool, name: &str, value: &dyn fmt::Display| {
-            if differs { write!(f, " --{name} {value}") } else { Ok(()) }
-        };
-        flag(layout != default.layout, "layout", &layout)?;
-        flag(misalign != default.misalign, "misalign", &misalign)?;
-        self.region.iter().try_for_each(|region| flag(true, "region", region))?;
-        flag(fdatasync != default.fdatasync, "fdatasync", &fdatasync)?;
-        flag(thinktime != default.thinktime, "thinktime", &thinktime)?;
-        flag(affinity != default.affinity, "affinity", &affinity)?;
-        flag(streams != default.streams, "streams", &streams)?;
-        flag(random_readers != default.random_readers, "random-readers", &random_readers)?;
-        flag(self.page_cache != default.page_cache, "page-cache", &self.page_cache)?;
-        flag(fadvise != default.fadvise, "fadvise", &fadvise)?;
-        self.write_cache.iter().try_for_each(|write_cache| flag(true, "write-cache", write_cache))?;
-        flag(members != default.members, "members", &members)?;
-        self.volume_layout.iter().try_for_each(|volume_layout| flag(true, "volume-layout", volume_layout))?;
-        self.kernel.iter().try_for_each(|kernel| flag(true, "kernel", kernel))?;
-        let Self { random_distribution, ramp_time, .. } = self;
-        flag(*random_distribution != default.random_distribution, "random-distribution", random_distribution)?;
-        flag(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
-        self.bssplit.iter().try_for_each(|sizes| flag(true, "bssplit", sizes))?;
-        flag(self.connections != default.connections, "connections", &self.connections)?;
-        flag(self.sealing != default.sealing, "sealing", &self.sealing)?;
-        flag(self.way != default.way, "way", &self.way)?;
-        self.hosts.iter().try_for_each(|hosts| flag(true, "hosts", hosts))?;
-        if self.verify { f.write_str(" --verify") } else { Ok(()) }
-    }
-}
-
-/// `FROM+LENGTH`, such as `1GiB+64MiB`.
-impl FromStr for Region {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        let (from, bytes) = text.split_once('+').ok_or_else(|| {
-            ParseError::new(text, 0, "write a region as its first byte and its length, such as 1GiB+64MiB")
-        })?;
-        let region = Self {
-            from: from.parse()?,
-            bytes: bytes.parse().map_err(|error: ParseError| error.within(text, from.len() + 1))?,
-        };
-        match region.bytes {
-            Bytes(0) => Err(ParseError::new(text, from.len() + 1, "a region must hold at least one byte")),
-            _ => Ok(region),
-        }
-    }
-}
-
-impl fmt::Display for Region {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}+{}", self.from, self.bytes)
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.given().try_for_each(|(row, value)| row.write(f, row.flag, &value))
     }
 }
 
@@ -241,11 +257,22 @@ mod tests {
     }
 
     #[test]
-    fn a_region_is_read_back_and_pointed_at() {
-        let region: Region = "1GiB+64MiB".parse().unwrap();
-        assert_eq!(region, Region { from: Bytes(1 << 30), bytes: Bytes(64 << 20) });
-        assert_eq!(region.to_string().parse(), Ok(region));
-        assert_eq!("1GiB+0".parse::<Region>().unwrap_err().at, 5);
-        assert!("1GiB".parse::<Region>().is_err());
+    fn every_row_reads_back_what_it_writes_and_refuses_what_is_none() {
+        for row in OPTIONS {
+            assert!(row.help.split("\n\n").next().is_some_and(|first| !first.is_empty()), "{}", row.flag);
+            let mut options = WorkloadOptions::default();
+            assert!(row.is_switch || row.read(&mut options, "no such value").is_err(), "{}", row.flag);
+            if let Some(usual) = row.usual() {
+                row.read(&mut options, &usual).unwrap();
+                assert!(options.is_default(), "{} is {usual} by default", row.flag);
+            }
+        }
+        let mut options = WorkloadOptions::default();
+        for (flag, value) in [("region", "1GiB+64MiB"), ("thinktime", "20"), ("verify", ""), ("streams", "4")] {
+            OPTIONS.iter().find(|row| row.flag == flag).unwrap().read(&mut options, value).unwrap();
+        }
+        assert_eq!(options.to_string(), " --region 1GiB+64MiB --thinktime 20us --streams 4 --verify");
+        let streams = OPTIONS.iter().find(|row| row.option == WorkloadOption::Streams).unwrap();
+        assert!(streams.read(&mut options, "1025").unwrap_err().message.contains("1 to 1024"));
     }
 }

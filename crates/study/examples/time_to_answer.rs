@@ -1,4 +1,4 @@
-//! Compares studies of two minutes with exhaustive grids: simulated disks, a line each, and the sums.
+//! Compares studies of two minutes with exhaustive grids on simulated disks; prints one line per disk, and the sums.
 //!
 //! `cargo run --release -p halfpower-study --example time_to_answer [DISKS]`
 
@@ -11,20 +11,20 @@ use std::time::Instant;
 use grid::{Answer, Studied, What};
 use halfpower_spec::{Bytes, SimulatedDisk};
 
-/// Cells with so many runs or more are counted together.
+/// Cells with this many runs or more are counted together.
 const MOST_RUNS: usize = 6;
 
-/// What all disks together come to.
+/// Sums over all disks.
 #[derive(Default)]
 struct Sums {
     study_wrong: Vec<What>,
     grid_wrong: Vec<What>,
-    /// Advice that names the very cell that the grid names.
+    /// Advice that names the same cell as the grid.
     same: usize,
     longest_s: f64,
     all_s: f64,
     runs: usize,
-    /// By runs of a cell: cells, those whose interval holds the truth, and those within 5%.
+    /// By number of runs of a cell: cells, cells whose interval holds the truth, and cells within 5%.
     intervals: BTreeMap<usize, [usize; 3]>,
 }
 

@@ -1,7 +1,7 @@
-//! Finds every run of the walks that is worth its time, with its urgency.
+//! Lists every run of the walks that is worth its time, with its urgency.
 //!
-//! First a coarse look at each path; then what peak, half power and advice hang on; then the soaker's pass; then
-//! repeats, the deciding cells first; and last whatever has an interval wider than it should.
+//! The order: a coarse look at each path; then the cells that decide peak, half power and advice; then the soaker's
+//! pass; then repeats, deciding cells first; and last, cells with too wide an interval.
 
 use std::collections::BTreeMap;
 
@@ -14,38 +14,38 @@ use crate::priorities::Priority;
 use crate::repeats::{SHARP, deciding_runs};
 use crate::shown_cells::shown_cells;
 
-/// Probability of lying on the other side of half power at which a cell needs no further run for it.
+/// A cell needs no further run for half power if it lies on the other side with at most this probability.
 const SURE: f64 = 0.05;
-/// Runs that are spent on a cell only because it stands near half power.
+/// Most runs of a cell that are made only because it is near half power.
 const DOUBT_RUNS: u32 = 10;
-/// Runs after which a deciding cell that stays wide waits its turn with the others.
+/// Runs after which a deciding cell with a wide interval has no precedence any more.
 const PATIENCE_RUNS: u32 = 12;
-/// How much less urgent each further run of a cell that decides most is, against 1 for the others.
+/// Loss of urgency per further run of a cell that decides the path; 1 for other cells.
 const PATH_STEP: f64 = 0.4;
-/// Runs of one cell that are planned ahead of what they will show.
+/// Most runs of one cell that are planned before their results are known.
 const AHEAD: u32 = 4;
-/// Expected gain over the best of a curve, and over the best of a path, that makes a cell worth a run.
+/// Least relative gain over the best of a curve, or of a path, that makes a cell worth a run.
 const CURVE_GAIN: f64 = 0.015;
 const PATH_GAIN: f64 = 0.01;
-/// Cells of one curve that are looked into before what they show is used.
+/// Most cells of one curve that are measured before the results are used.
 const CELLS_A_LOOK: usize = 2;
-/// Probability of reaching half power, below the size that seems to be the first, that makes a cell worth a run.
+/// Least probability of reaching half power that makes a cell below the presumed half-power size worth a run.
 const UNLIKELY: f64 = 0.1;
-/// Relative difference of the peaks at either end of the depths below which a path keeps its own depth.
+/// Least relative difference between the peaks of the first and last depth at which depth matters.
 const DEPTH_MATTERS: f64 = 0.1;
-/// What a first look at a cell is worth that is shown whatever it decides, among those that decide.
+/// Value of a first run of a cell that is always shown, relative to deciding cells.
 const SHOWN_VALUE: f64 = 0.5;
-/// Block sizes beside the soaker, and in the coarse look.
+/// Number of block sizes in the soaker's pass and in the coarse look.
 const SPREAD_SIZES: usize = 3;
 
-/// How far a study has come.
+/// Stage of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// It looks at what it has not seen.
+    /// Measures new cells.
     Looking,
-    /// What it would report now is measured again first, so that no lucky run alone chooses it.
+    /// First repeats the cells that it would report now, so that a single lucky run does not decide the choice.
     Choosing,
-    /// What it chose is confirmed.
+    /// Confirms the chosen cells.
     Confirming,
 }
 
@@ -53,17 +53,17 @@ pub(crate) enum Stage {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunCandidate {
     pub priority: Priority,
-    /// Order within the priority, the lowest first.
+    /// Order within the priority, lowest first.
     pub rank: f64,
     pub cell: CellId,
     pub pass: Pass,
-    /// Which of the cell's next runs it is.
+    /// Index among the cell's next runs, from 0.
     pub later: u32,
 }
 
-/// Everything worth measuring, in no order.
+/// All runs worth making, unordered.
 ///
-/// At the stage of confirming, or where nothing is left that could change what is chosen, the choice is confirmed first.
+/// In the confirming stage, or if nothing is left that could change the choice, the choice is confirmed first.
 pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], stage: Stage) -> Vec<RunCandidate> {
     let advice = advice_by_kind(paths);
     let mut candidates = Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], stage: Sta
     candidates
 }
 
-/// Adds the runs that shown cells lack: a rate is shown with a few runs or badly known, however noisy the others are.
+/// Adds the runs that shown cells still lack, so that every shown rate rests on the fewest runs.
 fn show(question: &Question, paths: &[ObservedPath], candidates: &mut Vec<RunCandidate>) {
     for (number, path) in paths.iter().enumerate() {
         for cell in shown_cells(path).into_iter().filter(|cell| path.cells[*cell].runs[0] > 0) {
@@ -102,8 +102,8 @@ fn show(question: &Question, paths: &[ObservedPath], candidates: &mut Vec<RunCan
     }
 }
 
-/// Adds the plain runs that what is chosen so far lacks. Where they show that one lucky run had chosen it, another cell
-/// takes its place, and is measured again in its turn.
+/// Adds the plain runs that the cells chosen so far lack. If they show that a choice was due to one lucky run, another
+/// cell takes its place, and is then repeated too.
 fn choose(question: &Question, paths: &[ObservedPath], advice: &AdviceByKind, candidates: &mut Vec<RunCandidate>) {
     let of_kind = |experiment, direction| advice.get(&(experiment, direction)).cloned();
     for cell in confirmation::chosen(paths, of_kind) {
@@ -115,7 +115,7 @@ fn choose(question: &Question, paths: &[ObservedPath], advice: &AdviceByKind, ca
     }
 }
 
-/// Adds the confirming runs of what is chosen, one of each cell after the other; the fewest that the peaks need come
+/// Adds the confirming runs of the chosen cells, one run per cell in turn. The fewest runs that the peaks need come
 /// first.
 fn confirm(paths: &[ObservedPath], advice: &AdviceByKind, candidates: &mut Vec<RunCandidate>) {
     let of_kind = |experiment, direction| advice.get(&(experiment, direction)).cloned();
@@ -144,7 +144,7 @@ fn advice_by_kind(paths: &[ObservedPath]) -> AdviceByKind {
     kinds.into_iter().map(|(kind, paths)| (kind, advice(&paths))).collect()
 }
 
-/// `count` places of an axis of `length` from its first to its last, evenly.
+/// `count` evenly spaced indices of an axis of `length`, from the first to the last.
 fn spread(length: usize, count: usize) -> Vec<usize> {
     let (count, last) = (count.min(length), length - 1);
     let mut places: Vec<usize> = (0..count).map(|index| index * last / (count - 1).max(1)).collect();
@@ -152,7 +152,7 @@ fn spread(length: usize, count: usize) -> Vec<usize> {
     places
 }
 
-/// How much a cell decides.
+/// What depends on a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Importance {
     Nothing,
@@ -175,7 +175,7 @@ impl PathCandidates<'_> {
         self.candidates.push(RunCandidate { priority, rank, cell: (self.number, cell), pass, later });
     }
 
-    /// Wants runs of a cell from those it has up to `runs`, each later one less urgently by `step`.
+    /// Requests runs of a cell until it has `runs`; each later run is less urgent by `step`.
     fn want_up_to(&mut self, priority: Priority, step: f64, cell: usize, runs: u32) {
         let done = self.path.cells[cell].runs[0];
         for later in 0..runs.saturating_sub(done).min(AHEAD) {
@@ -187,19 +187,19 @@ impl PathCandidates<'_> {
         self.path.cells[cell].runs[0] > 0
     }
 
-    /// The cells of the coarse look that are missing; whether there were any.
+    /// Requests the missing cells of the coarse look; returns whether there were any.
     fn seeds(&mut self) -> bool {
         let (depths, sizes) = (spread(self.path.depths.len(), 2), spread(self.path.sizes.len(), SPREAD_SIZES));
         let before = self.candidates.len();
         for depth in &depths {
             for size in &sizes {
                 let cell = self.path.cell_at(*depth, *size);
-                // A path that keeps its own depth is hardly another at the last one.
+                // The page cache keeps its own depth, so the last depth hardly differs.
                 let skipped = !self.path.cache.direct() && *depth != depths[0] && Some(size) != sizes.last();
                 if skipped || self.measured(cell) || self.path.closed(cell) {
                     continue;
                 }
-                // Behind a limit in slices the deepest queues wait, until it is known how fast they pass.
+                // Behind a limit in slices, the deepest queues come last, when it is known how fast they pass.
                 let queue_bytes = self.path.queue_bytes(cell);
                 let (priority, rank) = match (self.path.looks(cell), self.path.is_in_slices()) {
                     (true, _) => (Priority::Look, queue_bytes),
@@ -212,7 +212,7 @@ impl PathCandidates<'_> {
         self.candidates.len() > before
     }
 
-    /// Whether this depth's curve is one that the answer shows first.
+    /// Whether the answer shows this depth's curve first.
     fn leading(&self, depth: usize) -> bool {
         self.path.cache.direct() || depth == 0 || depth + 1 == self.path.depths.len()
     }
@@ -239,14 +239,14 @@ impl PathCandidates<'_> {
         }
     }
 
-    /// Whether the first and the last depth of the axis differ in their peaks.
+    /// Whether the peaks of the first and the last depth differ.
     fn depth_matters(&self) -> bool {
         let log = |depth: usize| half_power(self.path, depth).map(|curve| self.path.rates[curve.peak].log);
         let ends = [0, self.path.depths.len() - 1].map(log);
         matches!(ends, [Some(first), Some(last)] if (last - first).abs() > DEPTH_MATTERS)
     }
 
-    /// Unmeasured cells that may be the path's peak or its kind's advice, with what each is worth.
+    /// Unmeasured cells that may be the path's peak or the advice, each with its value.
     fn path_values(&self) -> Vec<(usize, f64)> {
         let unmeasured = |cell: usize| !self.measured(cell) && !self.path.closed(cell);
         let own = |name: CellId| (name.0 == self.number && unmeasured(name.1)).then_some(name.1);
@@ -261,7 +261,7 @@ impl PathCandidates<'_> {
         values
     }
 
-    /// Unmeasured cells of a depth that its peak or its half power hang on, with what each is worth.
+    /// Unmeasured cells of a depth that may decide its peak or half power, each with its value.
     fn curve_values(&self, depth: usize) -> Vec<(usize, f64)> {
         let open = |cell: &usize| !self.measured(*cell) && !self.path.closed(*cell);
         let unmeasured = || self.path.of_depth(depth).filter(open);
@@ -284,7 +284,7 @@ impl PathCandidates<'_> {
         unmeasured().map(value).filter(|(_, value)| *value > 0.0).collect()
     }
 
-    /// Smallest, middle and largest block size at one depth, that of the peak when the pass began.
+    /// Requests the soaker's pass: smallest, middle and largest block size at the depth of the peak.
     fn soaker(&mut self) {
         let soaked = (0..self.path.cells.len()).find(|cell| self.path.cells[*cell].runs[1] > 0);
         let Some(at) = soaked.or_else(|| best(self.path, self.path.sound())) else { return };
@@ -296,7 +296,7 @@ impl PathCandidates<'_> {
             if self.path.closed(cell) {
                 continue;
             }
-            // Without a plain run the cell would be in no finding.
+            // Findings leave out a cell without a plain run.
             if !self.measured(cell) {
                 self.want(Priority::Soaker, 0.0, cell, Pass::Plain, 0);
             }
@@ -308,7 +308,7 @@ impl PathCandidates<'_> {
         }
     }
 
-    /// More runs of the cells that were measured.
+    /// Requests more runs of measured cells.
     fn repeat(&mut self) {
         let weights = self.weights();
         let (least, deciding) = (self.question.repeats, deciding_runs(self.question));
@@ -318,7 +318,7 @@ impl PathCandidates<'_> {
             if runs == 0 || given_up {
                 continue;
             }
-            // What decides most gets all its runs while the others get their first few.
+            // Cells that decide the path get all their runs while the others get their first few.
             let wanted = if weight == Importance::Path { deciding } else { least };
             let step = if weight == Importance::Path { PATH_STEP } else { 1.0 };
             self.want_up_to(Priority::Repeat, step, cell, wanted);
@@ -348,7 +348,7 @@ impl PathCandidates<'_> {
         self.want_up_to(priority, 1.0, cell, runs + enough - known.rate.count);
     }
 
-    /// Runs of cells that may turn out on the other side of half power.
+    /// Requests runs of cells that may be on the other side of half power.
     fn settle_half_power(&mut self) {
         let deciding = deciding_runs(self.question);
         for curve in self.curves() {
@@ -372,7 +372,7 @@ impl PathCandidates<'_> {
         depths.filter_map(|depth| half_power(self.path, depth)).collect()
     }
 
-    /// How much each cell decides.
+    /// What depends on each cell.
     fn weights(&self) -> Vec<Importance> {
         let mut weights = vec![Importance::Nothing; self.path.cells.len()];
         if self.path.rates.is_empty() {

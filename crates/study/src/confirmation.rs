@@ -1,8 +1,8 @@
-//! Chooses the cells that are measured again to report them, and says how many runs each still wants.
+//! Chooses the cells to confirm, and computes how many confirming runs each still needs.
 //!
 //! The best of many noisy means is too high (the winner's curse). So plain runs choose the peak of each direction and
-//! the advised cell of each pattern and direction, and runs of a pass of their own say what the chosen cell gives. Once
-//! a choice has a confirming run it stays, whatever later plain runs show.
+//! the advised cell of each pattern and direction, and separate confirming runs give the reported value. Once a choice
+//! has a confirming run, it stays, whatever later plain runs show.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use crate::kriging::{LogEstimate, highest};
 use crate::observed_path::ObservedPath;
 use crate::repeats::SHARP;
 
-/// Fewest runs that a reported value rests on.
+/// Fewest runs behind a reported value.
 pub(crate) const LEAST_RUNS: u32 = 3;
-/// Most cells of a direction that are confirmed, those of the advice among them.
+/// Most cells of a direction that are confirmed, including advised cells.
 const MOST_CHOSEN: usize = 8;
-/// Probability of being faster than all that was confirmed from which another cell is confirmed too.
+/// Least probability of being faster than all confirmed cells at which another cell is confirmed too.
 const SURELY_FASTER: f64 = 0.95;
-/// Runs after which a cell stays as wide as it is.
+/// Most confirming runs of a cell, however wide its interval.
 const MOST_RUNS: u32 = 400;
 
 /// The cells whose values are reported: the peak of each direction and the advised cell of each kind.
@@ -44,9 +44,9 @@ pub(crate) fn chosen(
     chosen
 }
 
-/// The cell that plain runs, its own and its neighbours', found faster than what confirmed runs now give of all that was
-/// chosen, by more than chance explains: the choice was wrong, or the path is not what it was then. It is confirmed too,
-/// so that the report does not contradict itself; `None` where there is none, or the choice has changed often enough.
+/// A cell whose plain runs, with its neighbours', are faster than the confirming runs of all chosen cells, by more than
+/// chance explains: either the choice was wrong, or the path has changed. It is confirmed too, so that the report does
+/// not contradict itself. `None` if there is no such cell, or too many cells were chosen already.
 fn challenger(paths: &[ObservedPath], direction: Direction, begun: &[CellId]) -> Option<CellId> {
     let confirmed = |(number, cell): &CellId| (&paths[*number].cells[*cell].confirmed, paths[*number].spread);
     if begun.len() >= MOST_CHOSEN || begun.iter().any(|cell| confirmed(cell).0.count < LEAST_RUNS) {
@@ -76,26 +76,26 @@ fn confirming(paths: &[(usize, &ObservedPath)]) -> Vec<CellId> {
     paths.iter().flat_map(of_path).collect()
 }
 
-/// The direct cell of a direction that plain runs found fastest: of those to be confirmed, or else of all.
+/// The direct cell of a direction with the fastest plain runs, among those with confirming runs or else among all.
 pub(crate) fn chosen_direct(paths: &[ObservedPath], direction: Direction) -> Option<CellId> {
     chosen_of(paths, |path| path.direction == direction && path.cache.direct())
 }
 
-/// The peaks that would be reported: of each direction the cell that plain runs found fastest, of those to be confirmed
-/// or else of all.
+/// The peaks that would be reported: for each direction the cell with the fastest plain runs, among those with
+/// confirming runs or else among all.
 pub(crate) fn chosen_peaks(paths: &[ObservedPath]) -> Vec<CellId> {
     Direction::ALL.iter().filter_map(|direction| chosen_of(paths, |path| path.direction == *direction)).collect()
 }
 
 fn chosen_of(paths: &[ObservedPath], is_one: impl Fn(&ObservedPath) -> bool) -> Option<CellId> {
     let these: Vec<(usize, &ObservedPath)> = paths.iter().enumerate().filter(|(_, path)| is_one(path)).collect();
-    // A path has no rates where every run of its cells went wrong since.
+    // A path has no rates if every run of its cells has failed since.
     let rate = |name: &CellId| paths[name.0].rates.get(name.1).map_or(f64::NEG_INFINITY, |rate| rate.log);
     let confirmed = confirming(&these).into_iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
     confirmed.or_else(|| peak(&these))
 }
 
-/// The direct cell of a direction that plain runs found fastest so far.
+/// The direct cell of a direction with the fastest plain runs so far.
 pub(crate) fn direct_peak(paths: &[ObservedPath], direction: Direction) -> Option<CellId> {
     let direct = |path: &&ObservedPath| path.direction == direction && path.cache.direct();
     peak(&paths.iter().enumerate().filter(|(_, path)| direct(path)).collect::<Vec<_>>())
@@ -110,7 +110,7 @@ fn peak(paths: &[(usize, &ObservedPath)]) -> Option<CellId> {
     highest(peaks).map(|(_, name)| name)
 }
 
-/// Confirming runs that a cell still wants, as far as what it has so far can tell.
+/// Number of confirming runs that a cell still needs, estimated from its runs so far.
 pub(crate) fn wanted_runs(path: &ObservedPath, cell: usize) -> u32 {
     let confirmed = &path.cells[cell].confirmed;
     let (done, spread) = (confirmed.count, path.spread);

@@ -1,4 +1,4 @@
-//! Finds the cells that the answer hangs on: peaks, both sides of half power, and what may be advised.
+//! Finds the cells that decide the answer: peaks, both sides of half power, and candidates for advice.
 
 use halfpower_analyse::policy::{self, Contender, Ease};
 use halfpower_spec::Direction;
@@ -7,23 +7,23 @@ use crate::kriging::LogEstimate;
 use crate::observed_cell::ObservedCell;
 use crate::observed_path::ObservedPath;
 
-/// Probability of being the better advice from which a cell is worth a look.
+/// Least probability of being the better advice that makes a cell worth a run.
 const RIVAL: f64 = 0.25;
 
-/// Where half power lies on one depth's curve, as far as it is known or predicted.
+/// Half power on one depth's curve, measured or predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct HalfPowerBracket {
     /// The best cell measured.
     pub peak: usize,
-    /// Half of its rate, with its deviation.
+    /// Half of the peak's rate, with its deviation.
     pub half: LogEstimate,
-    /// The smallest size that reaches half of the peak, by measurement or by prediction.
+    /// The smallest size that reaches half of the peak, measured or predicted.
     pub reached: usize,
-    /// The size below it, where there is one.
+    /// The next smaller size, if there is one.
     pub below: Option<usize>,
 }
 
-/// The curve of a depth, by the depth's place on its axis; `None` until a cell of it was measured.
+/// Half power at a depth, given by its index on the axis; `None` until one of its cells was measured.
 pub(crate) fn half_power(path: &ObservedPath, depth: usize) -> Option<HalfPowerBracket> {
     let on_curve = || path.of_depth(depth).filter(|cell| !path.closed(*cell));
     let peak = best(path, on_curve().filter(|cell| path.cells[*cell].sound()))?;
@@ -39,29 +39,29 @@ impl HalfPowerBracket {
         path.rates[cell].above_estimate(&self.half)
     }
 
-    /// The probability that the cell turns out on the other side of half power than it seems; 0 for the peak itself.
+    /// The probability that the cell is on the other side of half power than it seems; 0 for the peak itself.
     pub fn doubt(&self, path: &ObservedPath, cell: usize) -> f64 {
         let reaches = self.reaches(path, cell);
         if cell == self.peak { 0.0 } else { reaches.min(1.0 - reaches) }
     }
 }
 
-/// The cell of the highest rate; of equals the first.
+/// The cell with the highest rate; the first of equal ones.
 pub(crate) fn best(path: &ObservedPath, cells: impl Iterator<Item = usize>) -> Option<usize> {
     cells.reduce(|best, cell| if path.rates[cell].log > path.rates[best].log { cell } else { best })
 }
 
-/// A cell among all paths: the path's number and its own.
+/// A cell among all paths: index of the path, and of the cell in it.
 pub(crate) type CellId = (usize, usize);
 
-/// What is advised for one pattern and direction.
+/// The advice for one pattern and direction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AdvisedCells {
-    /// The advised cell of those measured.
+    /// The advised cell among those measured.
     pub stands: Option<CellId>,
-    /// The cell that would be advised if every prediction were right.
+    /// The cell that would be advised if all predictions were right.
     pub presumed: Option<CellId>,
-    /// Cells that may turn out to be better advice, with the probability of it.
+    /// Cells that may be better advice, each with the probability of it.
     pub rivals: Vec<(CellId, f64)>,
 }
 
@@ -80,7 +80,7 @@ impl AdviceCandidate {
     }
 }
 
-/// The advice over `paths` that share a pattern and a direction, each with its number.
+/// The advice over `paths` of one pattern and direction, each with its index.
 pub(crate) fn advice(paths: &[(usize, &ObservedPath)]) -> AdvisedCells {
     let candidates = candidates(paths);
     let measured: Vec<&AdviceCandidate> = candidates.iter().filter(|candidate| candidate.measured).collect();

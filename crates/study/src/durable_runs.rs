@@ -1,7 +1,8 @@
-//! Plans the durable runs of a study: the peak of direct writes again, each write on the medium before it completes.
+//! Plans the durable runs of a study: the peak of direct writes again, with each write on the medium before it
+//! completes.
 //!
-//! A write that a device has accepted may still lie in somebody's memory. So the cell that stands for writes is also
-//! measured with `--cache none`, and the report says both rates.
+//! A completed write may still be in a volatile cache. So the chosen direct write cell is also measured with
+//! `--cache none`, and the report shows both rates.
 
 use halfpower_record::Environment;
 use halfpower_spec::{Cache, Direction, Experiment, Nanos, Pass, Question, Run, Workload};
@@ -9,13 +10,13 @@ use halfpower_spec::{Cache, Direction, Experiment, Nanos, Pass, Question, Run, W
 use crate::seeds::seeded;
 use crate::slices::Slices;
 
-/// Durable runs of the cell.
+/// Number of durable runs.
 const RUNS: u32 = 5;
-/// Length of each: durable writes are slow, and a window wants many of them.
+/// Window of each run: durable writes are slow, and a window needs many of them.
 const RUNTIME: Nanos = Nanos(500_000_000);
-/// The largest share of the budget that they may take.
+/// Largest share of the budget for these runs.
 const SHARE: f64 = 0.04;
-/// The same where windows hold the slices of a limit, and runs that are made all the same.
+/// Largest share if windows must hold the slices of a limit, and the fewest runs made even beyond it.
 const SLICES_SHARE: f64 = 0.15;
 const FEWEST_RUNS: u32 = 2;
 
@@ -24,16 +25,16 @@ const FEWEST_RUNS: u32 = 2;
 pub(crate) struct DurableRuns {
     seed: u64,
     runtime: Nanos,
-    /// Whether the question asks for the length of windows.
+    /// Whether the question sets the length of windows.
     fixed: bool,
-    /// Runs that the study makes; 0 where the question or the target leaves no room for them.
+    /// Number of durable runs to make; 0 if the question or the target excludes them.
     wanted: u32,
     done: u32,
 }
 
 impl DurableRuns {
-    /// Those of a study about `question`: none where direct writes are not asked for, where durable ones are asked for
-    /// anyway, and on targets that are no hardware.
+    /// The durable runs of a study about `question`: none if it lacks direct writes, includes durable writes anyway, or
+    /// the target is not hardware.
     pub fn new(question: &Question, environment: &Environment) -> Self {
         let is_hardware = environment.capabilities.kind.is_hardware();
         let asks = question.patterns().next().is_some()
@@ -46,8 +47,8 @@ impl DurableRuns {
         Self { seed: question.seed, runtime, fixed, wanted: if is_hardware && asks { RUNS } else { 0 }, done: 0 }
     }
 
-    /// Lets the windows hold the slices of a limit on writes, in fewer runs where the budget does not hold all; what they
-    /// then take beyond what was reserved.
+    /// Lengthens the windows to hold the slices of a limit on writes, with fewer runs if the budget requires it.
+    /// Returns the time beyond what was reserved.
     pub fn limit_in_slices(&mut self, slices: Slices, budget: Nanos) -> Nanos {
         let (before, usual) = (self.left().0, self.runtime);
         let window = slices.window(usual, None, 0.0, budget);
@@ -60,32 +61,32 @@ impl DurableRuns {
         Nanos(self.left().0.saturating_sub(before))
     }
 
-    /// What they take of the budget.
+    /// Time that these runs take of the budget.
     pub fn reserved(&self) -> Nanos {
         Nanos(self.runtime.0 * u64::from(self.wanted))
     }
 
-    /// What those take that are still to come.
+    /// Time of the runs still to come.
     pub fn left(&self) -> Nanos {
         Nanos(self.runtime.0 * u64::from(self.wanted.saturating_sub(self.done)))
     }
 
-    /// Whether `run` is one of them.
+    /// Whether `run` is a durable run of this plan.
     pub fn owns(&self, run: &Run) -> bool {
         self.wanted > 0 && run.walks() && run.workload.cache == Cache::None
     }
 
-    /// Takes note that one was made.
+    /// Counts one run as made.
     pub fn observe(&mut self) {
         self.done += 1;
     }
 
-    /// Makes no more of them.
+    /// Cancels all remaining runs.
     pub fn give_up(&mut self) {
         self.wanted = 0;
     }
 
-    /// The next one, of the cell that stands for direct writes.
+    /// The next run, derived from the chosen direct write cell.
     pub fn next(&self, chosen: Option<(Experiment, Workload)>) -> Option<Run> {
         let (experiment, workload) = chosen.filter(|_| self.done < self.wanted)?;
         let workload = Workload { cache: Cache::None, ..workload };

@@ -1,4 +1,4 @@
-//! Tells whether a study has come to its end, from its file alone.
+//! Determines from a study file alone whether the study is finished.
 
 use halfpower_record::{LeftOut, RecordError, StudyFile, TargetKind, total};
 use halfpower_spec::Run;
@@ -6,11 +6,11 @@ use halfpower_spec::Run;
 use crate::planner::Step;
 use crate::study_program::StudyProgram;
 
-/// When the last run of a study that is finished began, in milliseconds of Unix time, 0 in virtual time; `None` of one
-/// that would go on.
+/// Start of the last run of a finished study, in milliseconds of Unix time (0 in virtual time); `None` if the study is
+/// unfinished.
 ///
 /// # Errors
-/// Where the file cannot be read.
+/// If the file cannot be read.
 pub fn finished(file: &StudyFile) -> Result<Option<u64>, RecordError> {
     let mut program = StudyProgram::new(file.question(), file.environment());
     let records = file.records()?;
@@ -23,7 +23,7 @@ pub fn finished(file: &StudyFile) -> Result<Option<u64>, RecordError> {
     let mut given_up = None;
     loop {
         match program.next() {
-            // What could not be measured then is not tried again.
+            // Runs that could not be measured are not tried again.
             Step::Run(run) if is_left_out(&run) && given_up != Some(run) => {
                 program.give_up(&run);
                 given_up = Some(run);
@@ -34,12 +34,12 @@ pub fn finished(file: &StudyFile) -> Result<Option<u64>, RecordError> {
     }
 }
 
-/// The share of its time that a study has spent, in 0 to 1; `None` of one that is finished.
+/// The share of its time that a study has spent, 0 to 1; `None` if it is finished.
 ///
 /// # Errors
-/// Where the file cannot be read.
+/// If the file cannot be read.
 pub fn unfinished_share(file: &StudyFile) -> Result<Option<f64>, RecordError> {
-    // Another tool's results end where they end.
+    // Imported results are always complete.
     if file.environment().capabilities.kind == TargetKind::Imported || finished(file)?.is_some() {
         return Ok(None);
     }

@@ -1,7 +1,8 @@
-//! Puts the runs of the experiments with a fixed plan in order, and says how long each is.
+//! Orders the runs of experiments with a fixed plan, and sets their windows.
 //!
-//! Round by round, so that a budget that is too small costs repeats and no experiment; in each round one experiment
-//! after the other, reads before writes, and all else mixed by the study's seed, so that no drift passes for an effect.
+//! Runs go round by round, so that a small budget reduces repeats and not experiments. Each round goes through the
+//! experiments one after the other, reads before writes, and shuffles everything else by the study's seed, so that
+//! drift does not look like an effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,19 +18,19 @@ use crate::seeds::{mixed, seeded};
 use crate::slices::Slices;
 use halfpower_experiments::{PlanRequest, PlannedCell, plan};
 
-/// The part of their budget that windows fill; preparation takes the rest.
+/// Share of the budget for windows; preparation takes the rest.
 const SHARE: f64 = 0.6;
-/// The same where every run is a long one.
+/// The same share if every run is long.
 const LONG_SHARE: f64 = 0.8;
-/// Shortest and longest window, in nanoseconds: throttles work in slices of 100 ms, and what takes longer than a
-/// second is measured in more runs instead.
+/// Shortest and longest window, in nanoseconds: throttles work in slices of 100 ms, and above a second more runs are
+/// better than longer ones.
 const WINDOW_NS: (f64, f64) = (100e6, 1e9);
-/// How much longer than its window a run is taken to be, until one was seen.
+/// Assumed time of a run as a multiple of its window, until a run was seen.
 const LENGTH: f64 = 1.5;
 
-/// Rounds beyond the plan's, for as long as there is time and a cell has an interval that is too wide.
+/// Most extra rounds, made while there is time and a cell has too wide an interval.
 const MORE_ROUNDS: u32 = 12;
-/// The first window of each direction, in nanoseconds, and as a share of the budget at most: long enough to see that
+/// First window of each direction, in nanoseconds, and its largest share of the budget: long enough to see whether
 /// requests complete in waves.
 const LOOK_NS: u64 = 500_000_000;
 const LOOK_SHARE: u64 = 40;
@@ -37,25 +38,25 @@ const LOOK_SHARE: u64 = 40;
 /// The runs of all fixed plans, and which of them are done.
 #[derive(Debug, Clone)]
 pub(crate) struct FixedRuns {
-    /// Those of the plan, then those of the rounds beyond it.
+    /// The plan's runs, then those of extra rounds.
     runs: Vec<Run>,
-    /// How many are the plan's.
+    /// Number of the plan's runs.
     planned: usize,
     done: BTreeSet<RunKey>,
     given_up: BTreeSet<Workload>,
-    /// What plain runs of each workload gave, in MB/s.
+    /// Throughput of each workload's plain runs, in MB/s.
     rates: BTreeMap<(Option<Experiment>, Workload), Sample>,
-    /// The limits in slices of time that are known.
+    /// The known limits in time slices.
     slices: BTreeMap<Direction, Slices>,
-    /// Whether the question asks for the length of windows.
+    /// Whether the question sets the length of windows.
     fixed_windows: bool,
-    /// Whether limits are looked for, and cells that stay wide get further rounds: a model has its constants.
+    /// Whether to look for limits and to add extra rounds for wide cells; simulated targets need neither.
     is_hardware: bool,
     budget_ns: u64,
     spent_ns: u64,
 }
 
-/// What tells runs apart, as in the study file.
+/// The key of a run, as in the study file.
 type RunKey = (Option<Experiment>, Workload, Pass, u32);
 
 fn key_of(run: &Run) -> RunKey {
@@ -63,7 +64,7 @@ fn key_of(run: &Run) -> RunKey {
 }
 
 impl FixedRuns {
-    /// The runs that `question` asks for beside the walks of block size and depth, in `budget`.
+    /// The runs of `question` other than the walks of block size and depth, within `budget`.
     pub fn new(question: &Question, environment: &Environment, budget: Nanos) -> Self {
         let request = PlanRequest { question, environment };
         let cells = |experiment: &Experiment| plan(*experiment, &request).ok().map(|cells| (*experiment, cells));
@@ -76,7 +77,7 @@ impl FixedRuns {
         };
         let all_long = plans.iter().flat_map(|(_, cells)| cells).all(|cell| cell.windows > 1);
         let windows_ns = budget.0 as f64 * if all_long { LONG_SHARE } else { SHARE };
-        // Fewer repeats where all of them would leave none of them time.
+        // Make fewer repeats if windows would otherwise become too short.
         let fits = |most: &u32| count(*most) as f64 * WINDOW_NS.0 <= windows_ns;
         let most = (1..=question.repeats.max(1)).rev().find(fits).unwrap_or(1);
         let window_ns = windows_ns / count(most).max(1) as f64;
@@ -113,7 +114,7 @@ impl FixedRuns {
         &self.runs[..self.planned]
     }
 
-    /// Takes in what a run gave, and what it took.
+    /// Records the result and the time of a run.
     pub fn observe(&mut self, seen: &Observation) {
         let Run { experiment, workload, pass, .. } = seen.run;
         self.done.insert(key_of(&seen.run));
@@ -127,7 +128,7 @@ impl FixedRuns {
         }
     }
 
-    /// Leaves out all runs of a workload that cannot be measured.
+    /// Skips all runs of a workload that cannot be measured.
     pub fn give_up(&mut self, workload: &Workload) {
         self.given_up.insert(*workload);
     }
@@ -136,7 +137,7 @@ impl FixedRuns {
         of.iter().filter(|run| !self.done.contains(&key_of(run)) && !self.given_up.contains(&run.workload))
     }
 
-    /// What comes next.
+    /// The next step.
     pub fn next(&self) -> Step {
         let run = self.to_do(self.runs()).next();
         let Some(run) = run.or_else(|| self.next_of_more_rounds()) else { return Step::Answered };
@@ -147,8 +148,8 @@ impl FixedRuns {
         Step::Run(run)
     }
 
-    /// The next run of the rounds beyond the plan's: of one that was begun, or of a new one where a cell is not known
-    /// well enough.
+    /// The next run of the extra rounds: from a round already begun, or from a new one if a cell is not known well
+    /// enough.
     fn next_of_more_rounds(&self) -> Option<&Run> {
         let more = &self.runs[self.planned..];
         let next = self.to_do(more).next().filter(|_| self.is_hardware)?;
@@ -157,7 +158,7 @@ impl FixedRuns {
         (is_begun || self.rates.values().any(is_wide)).then_some(next)
     }
 
-    /// The window of a run: long enough for the slices of a limit, where there is one.
+    /// The window of a run: long enough for the slices of a limit, if there is one.
     fn window(&self, run: &Run) -> Nanos {
         let Some(direction) = run.workload.rw.direction().filter(|_| run.workload.cache.direct()) else {
             return run.runtime;
@@ -177,7 +178,7 @@ impl FixedRuns {
         Nanos(run.runtime.0.max(look))
     }
 
-    /// How long they will still take.
+    /// Time that the remaining runs will take.
     pub fn left(&self) -> Nanos {
         let expected: f64 = self.to_do(self.runs()).map(|run| run.runtime.0 as f64 * LENGTH).sum();
         Nanos((expected as u64).min(self.budget_ns.saturating_sub(self.spent_ns)))
@@ -188,12 +189,12 @@ fn repeats_of(cell: &PlannedCell, question: &Question) -> u32 {
     cell.repeats.unwrap_or(question.repeats).max(1)
 }
 
-/// The end of a cell's repeats: rounds beyond the plan's have those alone that the plan leaves open.
+/// The end of a cell's repeats; extra rounds contain only cells whose repeats the plan leaves open.
 fn repeats_within(cell: &PlannedCell, question: &Question, repeats: &Range<u32>) -> u32 {
     if repeats.start > 0 && cell.repeats.is_none() { repeats.end } else { repeats_of(cell, question) }
 }
 
-/// The runs of these repeats, in their order; a usual window is `window_ns`, as far as windows may be so short or long.
+/// The runs of these repeats in order, with windows of `window_ns` within the limits for windows.
 fn in_order(
     experiment: Experiment,
     cells: &[PlannedCell],
@@ -203,7 +204,7 @@ fn in_order(
 ) -> Vec<Run> {
     let mut runs = Vec::new();
     for cell in cells {
-        // Who asks for many windows in one wants it as long as the budget lets it be.
+        // A run that stands for many windows may be as long as the budget allows.
         let longest = if cell.windows > 1 { f64::INFINITY } else { WINDOW_NS.1 };
         let usual = window_ns.clamp(WINDOW_NS.0, longest) * f64::from(cell.windows);
         let runtime = question.runtime.unwrap_or(Nanos((usual / 1e6) as u64 * 1_000_000));
@@ -238,7 +239,7 @@ mod tests {
         (question, Environment { capabilities, ..Environment::default() }, Nanos(budget_s * 1_000_000_000))
     }
 
-    /// What was seen of a run that took so long.
+    /// An observation of `run` that took `spent_ns`.
     fn seen_of(run: Run, spent_ns: u64) -> Observation {
         Observation {
             run,
@@ -277,7 +278,7 @@ mod tests {
             seen.push(run);
         }
         assert_eq!((seen.len(), fixed.next(), fixed.left()), (all, Step::Answered, Nanos(0)));
-        // Repeat by repeat, so that a study cut short has all places alike.
+        // Repeat by repeat, so that a study cut short has measured all cells equally often.
         assert!(seen.windows(2).all(|pair| pair[0].repeat <= pair[1].repeat));
         assert!(seen.windows(2).any(|pair| pair[0].workload > pair[1].workload), "the order is no order of places");
     }

@@ -1,8 +1,9 @@
-//! Plans what issuing costs and brings: the cells that decide, each again in other memory, in other batches and without
+//! Plans runs that compare ways of issuing: the deciding cells again with other memory, other batches and without
 //! registration.
 //!
-//! Every way is measured beside the usual one in the same rounds, so that no drift passes for an effect. The runs belong
-//! to the experiment `engines`, which asks the same at fixed settings; where it is asked for, these are left out.
+//! Each way is measured in the same rounds as the usual one, so that drift does not look like an effect. The runs
+//! belong to the experiment `engines`, which compares the same at fixed settings; if the question includes it, these
+//! runs are left out.
 
 use std::collections::BTreeSet;
 
@@ -12,47 +13,47 @@ use halfpower_spec::{Bytes, Direction, EngineName, Experiment, IoMem, Issuing, N
 use crate::seeds::{mixed, seeded};
 use crate::slices::Slices;
 
-/// Share of the budget that they may take.
+/// Largest share of the budget for these runs.
 const SHARE: f64 = 0.1;
 /// Shortest and longest window, in nanoseconds.
 const WINDOW_NS: (f64, f64) = (60e6, 500e6);
-/// How much longer than its window a run is taken to be.
+/// Assumed time of a run as a multiple of its window.
 const LENGTH: f64 = 1.5;
-/// Most plain runs of each way; one more run of each is beside the soaker.
+/// Most plain runs of each way; each also gets one run with the soaker.
 const MOST_ROUNDS: u32 = 3;
-/// Cells that are looked at, and ways of each, at most.
+/// Most cells, and most ways of each.
 const CELLS: usize = 4;
 const WAYS: usize = 5;
-/// Some requests a call, beside all that can go out.
+/// Batch size to compare with one request per call and with no limit.
 const SOME: u32 = 8;
 
-/// The runs of one study that say what issuing costs and brings.
+/// The runs of one study that compare ways of issuing.
 #[derive(Debug, Clone)]
 pub(crate) struct IssuingRuns {
     seed: u64,
-    /// The usual way; `None` where nothing is looked at.
+    /// The usual way; `None` if nothing is compared.
     usual: Option<Usual>,
     /// Plain runs of each way.
     rounds: u32,
     runtime: Nanos,
     budget_ns: u64,
     spent_ns: u64,
-    /// What is not done yet, in its order; `None` until the cells are known.
+    /// Remaining runs in order; `None` until the cells are known.
     to_do: Option<Vec<Run>>,
 }
 
-/// How the walks issue, and what else can be had.
+/// How the walks issue requests, and which alternatives exist.
 #[derive(Debug, Clone, Copy)]
 struct Usual {
     engine: EngineName,
     issuing: Issuing,
-    /// Whether the same ring can be had with nothing registered.
+    /// Whether the same engine is available without registration.
     has_plain: bool,
 }
 
 impl IssuingRuns {
-    /// Those of a study about `question`: none in virtual time, none where `engines` is asked for anyway, none where the
-    /// budget does not hold a round, and none behind the limit of a control group, in whose slices nothing of it shows.
+    /// The comparing runs of a study about `question`: none in virtual time, if the question includes `engines`, if the
+    /// budget cannot hold a round, or behind the limit of a control group, whose slices would hide the differences.
     pub fn new(question: &Question, environment: &Environment) -> Self {
         let budget_ns = question.budget.0 as f64 * SHARE;
         let least_ns = question.runtime.map_or(WINDOW_NS.0, |runtime| runtime.0 as f64);
@@ -76,12 +77,12 @@ impl IssuingRuns {
         }
     }
 
-    /// Whether they wait to be told the cells.
+    /// Whether the cells are still unknown.
     pub fn waits(&self) -> bool {
         self.usual.is_some() && self.to_do.is_none()
     }
 
-    /// Lets the ways of these cells be measured: one plain run of each, then one beside the soaker, then further rounds.
+    /// Sets the cells to compare: one plain run of each way, then one with the soaker, then further rounds.
     pub fn begin(&mut self, cells: &[Workload]) {
         let Some(usual) = self.usual.filter(|_| self.to_do.is_none()) else { return };
         let ways: BTreeSet<Workload> = cells.iter().take(CELLS).flat_map(|cell| usual.ways(cell)).collect();
@@ -99,12 +100,12 @@ impl IssuingRuns {
         self.to_do = Some(to_do);
     }
 
-    /// Whether `run` is one of them.
+    /// Whether `run` is one of these runs.
     pub fn owns(&self, run: &Run) -> bool {
         self.usual.is_some() && run.experiment == Some(Experiment::Engines)
     }
 
-    /// Takes in one of them; what it took of the budget.
+    /// Records one of these runs, and returns its time.
     pub fn observe(&mut self, record: &Record) -> Nanos {
         let Run { workload, pass, repeat, .. } = record.run;
         let is_done = |run: &Run| (run.workload, run.pass, run.repeat) == (workload, pass, repeat);
@@ -113,18 +114,18 @@ impl IssuingRuns {
         Nanos(record.spent_ns)
     }
 
-    /// Makes no more runs of this way.
+    /// Cancels the remaining runs of this way.
     pub fn give_up(&mut self, run: &Run) {
         self.to_do.iter_mut().for_each(|to_do| to_do.retain(|other| other.workload != run.workload));
     }
 
-    /// The next of them; `None` where none is left, or their share of the budget is spent.
+    /// The next run; `None` if none is left or their share of the budget is spent.
     pub fn next(&self) -> Option<Run> {
         let run = *self.to_do.as_ref()?.first()?;
         (self.spent_ns + run.runtime.0 <= self.budget_ns).then_some(run)
     }
 
-    /// What those take that are still to come, at most.
+    /// Most time that the remaining runs may take.
     pub fn left(&self) -> Nanos {
         let runs = self.to_do.as_ref().map_or(0, Vec::len) as f64;
         let expected_ns = (runs * self.runtime.0 as f64 * LENGTH) as u64;
@@ -133,7 +134,7 @@ impl IssuingRuns {
 }
 
 impl Usual {
-    /// `None` where there are no direct requests, or where the engine has nothing that could be otherwise.
+    /// `None` without direct requests, or if the engine has no alternative way.
     fn of(question: &Question, issuing: Issuing, capabilities: &Capabilities) -> Option<Self> {
         let can = |name: EngineName| capabilities.can(&format!("engine {name}")).is_ok();
         let engine = match question.engine {
@@ -146,7 +147,7 @@ impl Usual {
         (asks && engine.shares_calls() && engine != EngineName::Auto).then_some(Self { engine, issuing, has_plain })
     }
 
-    /// A cell as it is usually issued, and each part of that otherwise, one at a time.
+    /// The cell as usually issued, followed by variants that each change one part.
     fn ways(&self, cell: &Workload) -> Vec<Workload> {
         let usual = Workload { engine: self.engine, issuing: Some(self.issuing), ..*cell };
         let other = match self.issuing.iomem {
@@ -155,7 +156,7 @@ impl Usual {
         };
         let turned = |issuing| Workload { issuing: Some(issuing), ..usual };
         let mut ways = vec![usual, turned(Issuing { iomem: other, ..self.issuing })];
-        // Of one request at a time none shares a call; of a few, some are all.
+        // A single request shares no call; for few requests, `SOME` equals no limit.
         let batches = [1, SOME, 0].into_iter().filter(|batch| match batch {
             0 => cell.iodepth > 1,
             1 => cell.iodepth > 1 && self.issuing.iodepth_batch != 1,
@@ -202,15 +203,15 @@ mod tests {
         assert!(issuing.waits() && issuing.next().is_none());
         issuing.begin(&[small()]);
         let ways: BTreeSet<String> = all(&issuing).iter().map(|run| run.workload.to_string()).collect();
-        let told = |engine: &str, issued: &str| {
+        let reported = |engine: &str, issued: &str| {
             format!("--rw randread --bs 4KiB --iodepth 32 --threads 1 --cache device --engine {engine} {issued}")
         };
         let expected = [
-            told("io_uring", "--iomem pages --iodepth-batch 1"),
-            told("io_uring", "--iomem huge --iodepth-batch 1"),
-            told("io_uring", "--iomem pages --iodepth-batch 8"),
-            told("io_uring", "--iomem pages --iodepth-batch 0"),
-            told("io_uring_plain", "--iomem pages --iodepth-batch 1"),
+            reported("io_uring", "--iomem pages --iodepth-batch 1"),
+            reported("io_uring", "--iomem huge --iodepth-batch 1"),
+            reported("io_uring", "--iomem pages --iodepth-batch 8"),
+            reported("io_uring", "--iomem pages --iodepth-batch 0"),
+            reported("io_uring_plain", "--iomem pages --iodepth-batch 1"),
         ];
         assert_eq!(ways, BTreeSet::from(expected));
         let rounds: Vec<(Pass, u32)> = all(&issuing).iter().map(|run| (run.pass, run.repeat)).step_by(5).collect();

@@ -1,17 +1,17 @@
-//! Estimates what a cell gives that was not measured, from the cells around it.
+//! Estimates the value of an unmeasured cell from measured cells around it.
 //!
 //! Kriging over log2 of depth and block size (G. Matheron, Principles of geostatistics, 1963; D. Krige, 1951):
 //! logarithms of rates and costs are smooth along both axes, and the covariance says how fast knowledge fades with
-//! distance. No physical model is assumed, so that odd disks are believed as readily as textbook ones.
+//! distance. It assumes no physical model, so that unusual disks fit as well as textbook ones.
 
-/// Neighbours that an estimate rests on; those farther away are hidden behind them.
+/// Number of nearest cells in an estimate; farther ones add almost nothing.
 const NEIGHBOURS: usize = 16;
-/// Variance of the level before anything is known, far above any difference between cells.
+/// Prior variance of the level, far above any difference between cells.
 const LEVEL_VARIANCE: f64 = 25.0;
-/// Octaves over which slopes are alike.
+/// Octaves over which slopes are similar.
 const REACH_OCTAVES: f64 = 4.0;
 
-/// Where a cell stands: log2 of its block size and of its depth.
+/// Position of a cell: log2 of its block size and of its depth.
 pub(crate) type Position = (f64, f64);
 
 /// The natural logarithm of a rate or a cost, with the standard deviation of that logarithm.
@@ -30,36 +30,36 @@ pub(crate) struct MeasuredPoint {
     pub variance: f64,
 }
 
-/// What is expected of a surface before it is seen: its slopes an octave, and how much it bends.
+/// Prior knowledge of a surface: its slopes per octave, and how much it bends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SurfacePrior {
-    /// Gain of the logarithm for each octave of block size and of depth.
+    /// Increase of the logarithm per octave of block size and of depth.
     pub slope: Position,
     /// Standard deviation of these slopes.
     pub slope_deviation: Position,
-    /// Standard deviation of what is not a plane: a function of either axis, and of both together. The first is the
-    /// larger, since depth multiplies what block size gives until a ceiling comes.
+    /// Standard deviation of the non-planar parts: a function of each axis alone, and of both axes together. The first
+    /// is larger, since depth multiplies the effect of block size until a ceiling.
     pub roughness: (f64, f64),
-    /// Octaves of block size that an octave of depth is worth.
+    /// Octaves of block size that correspond to one octave of depth.
     pub depth_scale: f64,
 }
 
-/// A surface of which some cells are known: what they have in common is worked out once for all estimates.
+/// A surface with some known cells; their common terms are computed once for all estimates.
 #[derive(Debug)]
 pub(crate) struct Surface<'a> {
     prior: &'a SurfacePrior,
     known: &'a [MeasuredPoint],
-    /// How alike two known cells bend, the rows of a lower triangle; `None` where no estimate has asked yet.
+    /// Covariance of the bends of two known cells, as rows of a lower triangle; `None` until an estimate needs it.
     bends: Vec<Option<f64>>,
 }
 
 impl<'a> Surface<'a> {
-    /// The surface with these cells.
+    /// The surface with these known cells.
     pub fn new(prior: &'a SurfacePrior, known: &'a [MeasuredPoint]) -> Self {
         Self { prior, known, bends: vec![None; known.len() * (known.len() + 1) / 2] }
     }
 
-    /// The estimate at `at` from what is known, and no estimate where nothing is.
+    /// The estimate at `at`; `None` if no cell is known.
     pub fn estimate(&mut self, at: Position) -> Option<LogEstimate> {
         let indices = self.prior.nearest(self.known, at);
         let near: Vec<MeasuredPoint> = indices.iter().map(|index| self.known[*index]).collect();
@@ -67,7 +67,7 @@ impl<'a> Surface<'a> {
         self.prior.estimate(&near, lower, at)
     }
 
-    /// The lower triangle, row by row.
+    /// The lower triangle of the covariance matrix, row by row.
     fn covariances(&mut self, near: &[usize], origin: Position) -> Vec<f64> {
         let mut lower = Vec::with_capacity(near.len() * (near.len() + 1) / 2);
         for (row, one) in near.iter().enumerate() {
@@ -98,7 +98,7 @@ impl SurfacePrior {
         (!near.is_empty()).then(|| LogEstimate { log: centre + gain, deviation: variance.sqrt() })
     }
 
-    /// The places in `known` of the cells nearest to `at`, in their order.
+    /// Indices in `known` of the cells nearest to `at`, in ascending order.
     fn nearest(&self, known: &[MeasuredPoint], at: Position) -> Vec<usize> {
         let mut near: Vec<(f64, usize)> =
             known.iter().enumerate().map(|(index, known)| (self.distance(known.at, at), index)).collect();
@@ -110,7 +110,7 @@ impl SurfacePrior {
         near.into_iter().map(|(_, index)| index).collect()
     }
 
-    /// A level, a plane through `origin`, and what bends: along each axis by itself, and over both together.
+    /// Covariance of a level, a plane through `origin`, and bends along each axis and over both together.
     fn covariance(&self, one: Position, other: Position, origin: Position) -> f64 {
         self.levels(one, other, origin) + self.bends(one, other)
     }
@@ -123,7 +123,7 @@ impl SurfacePrior {
         LEVEL_VARIANCE + plane
     }
 
-    /// What does not hang on where the plane has its origin.
+    /// The part of the covariance that does not depend on the plane's origin.
     fn bends(&self, one: Position, other: Position) -> f64 {
         self.roughness.0.powi(2) * (matern(one.0 - other.0) + matern((one.1 - other.1) * self.depth_scale))
             + self.roughness.1.powi(2) * matern(self.distance(one, other))
@@ -138,7 +138,7 @@ impl SurfacePrior {
     }
 }
 
-/// The highest of these estimates, with what it is of; of equals the first.
+/// The highest estimate with its item; the first of equal ones.
 pub(crate) fn highest<T>(estimates: impl Iterator<Item = (LogEstimate, T)>) -> Option<(LogEstimate, T)> {
     estimates.reduce(|most, next| if next.0.log > most.0.log { next } else { most })
 }
@@ -149,7 +149,7 @@ fn matern(distance: f64) -> f64 {
     (1.0 + scaled) * (-scaled).exp()
 }
 
-/// Replaces a symmetric matrix, given as the rows of its lower triangle, by its Cholesky factor; `None` where it
+/// Replaces a symmetric matrix, given as the rows of its lower triangle, by its Cholesky factor; `None` if it
 /// is not positive definite.
 fn cholesky(lower: &mut [f64], size: usize) -> Option<()> {
     let start = |row: usize| row * (row + 1) / 2;
@@ -180,18 +180,18 @@ fn forward(lower: &[f64], right: &[f64]) -> Vec<f64> {
 }
 
 impl LogEstimate {
-    /// The probability that the value is above that whose logarithm is `log`.
+    /// The probability that the value exceeds the value with logarithm `log`.
     pub fn above(&self, log: f64) -> f64 {
         0.5 + 0.5 * statrs::function::erf::erf(self.z(log) / 2f64.sqrt())
     }
 
-    /// The probability that the value is above another estimated one.
+    /// The probability that the value exceeds another estimate.
     pub fn above_estimate(&self, other: &Self) -> f64 {
         Self { log: self.log, deviation: self.deviation.hypot(other.deviation) }.above(other.log)
     }
 
-    /// By how much, relatively, the value is expected to be above that whose logarithm is `log`, counting nothing
-    /// where it is below: the expected improvement (J. Mockus, 1975).
+    /// The expected relative gain over the value with logarithm `log`, counting lower values as no gain: the expected
+    /// improvement (J. Mockus, 1975).
     pub fn gain_over(&self, log: f64) -> f64 {
         let z = self.z(log);
         let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();

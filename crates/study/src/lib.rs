@@ -1,4 +1,4 @@
-//! Conducts many runs as one study: decides what is measured next, until the question is answered or the budget spent.
+//! Conducts a study: decides which run is next, until the question is answered or the budget is spent.
 
 #[cfg(test)]
 #[path = "../../analyse/tests/built/mod.rs"]

@@ -1,4 +1,4 @@
-//! Reads off a record what the planner of the walks goes by.
+//! Extracts from a record what the planner of the walks needs.
 
 use halfpower_analyse::policy;
 use halfpower_record::Record;
@@ -7,23 +7,23 @@ use halfpower_spec::Run;
 /// What the planner keeps of a record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// What was asked.
+    /// The run.
     pub run: Run,
-    /// What it gave, in MB/s, as the analysis counts it: without a trimmed start; 0 where nothing moved.
+    /// Throughput in MB/s as the analysis counts it, without a trimmed start; 0 if nothing moved.
     pub mbps: f64,
-    /// Charged processor time a byte, in nanoseconds.
+    /// Charged processor time per byte, in nanoseconds.
     pub charged_ns_per_byte: f64,
-    /// What the soaker lost a byte, in nanoseconds; `None` where it did not run.
+    /// Time that the soaker lost per byte, in nanoseconds; `None` if the soaker did not run.
     pub soaker_ns_per_byte: Option<f64>,
-    /// Whether a request failed, so that no conclusion rests on it.
+    /// Whether a request failed; such a run supports no conclusion.
     pub failed: bool,
-    /// Whether it read what the page cache held when it began, so that it is no advice.
+    /// Whether it read data that the page cache already held; such a run supports no advice.
     pub cached: bool,
-    /// Whether the device moved what it read or wrote, as its own counter says.
+    /// Whether the device moved the bytes, by its own counter.
     pub from_device: bool,
-    /// Time between the waves that its requests completed in, where they came in time.
+    /// Period of the waves in which its requests completed, if they were periodic.
     pub wave_ns: Option<u64>,
-    /// What it took of the budget.
+    /// Time that it took of the budget.
     pub spent_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Keeps what is known of one path: every cell's runs, and an estimate for every cell.
+//! Keeps the results of one path: every cell's runs, and an estimate for every cell.
 
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, Workload};
 
@@ -9,25 +9,25 @@ use crate::seeds::seeded;
 use crate::slices::Slices;
 use crate::window_length::{Expectation, runtime_for};
 
-/// Spread from run to run that is taken for granted before a path has shown its own.
+/// Assumed spread from run to run until a path has shown its own.
 const USUAL_SPREAD: f64 = 0.03;
-/// Cells with a spread of their own that make a path's.
+/// Cells with repeated runs needed to compute a path's spread.
 const CELLS_FOR_SPREAD: usize = 4;
-/// Least spread: no cell is known better than that from one run.
+/// Least spread: a single run never tells more.
 const LEAST_SPREAD: f64 = 0.002;
-/// Runs that the path's spread counts for beside a cell's own.
+/// Weight of the path's spread, in runs, against a cell's own spread.
 const BORROWED: f64 = 3.0;
-/// By how much predictions may be found too sure of themselves, or too careful.
+/// Limits of the factor that corrects the deviations of predictions.
 const SURPRISE: (f64, f64) = (0.4, 3.0);
-/// Cells of a block size or a depth that have to fail before the others are taken to.
+/// Failed cells of a block size or a depth after which the others count as failing too.
 const FAILURES: usize = 2;
-/// Rates climb with block size and depth, until they do not.
+/// Rates rise with block size and depth, up to a ceiling.
 const RATE: SurfacePrior =
     SurfacePrior { slope: (0.35, 0.35), slope_deviation: (0.35, 0.35), roughness: (0.7, 0.4), depth_scale: 1.0 };
-/// The page cache keeps its own depth.
+/// The page cache keeps its own depth, so depth hardly changes buffered rates.
 const BUFFERED_RATE: SurfacePrior =
     SurfacePrior { slope: (0.2, 0.0), slope_deviation: (0.3, 0.1), roughness: (0.5, 0.2), depth_scale: 0.3 };
-/// The cost of a byte falls with block size, as the fixed part is shared by more.
+/// The cost per byte falls with block size, because more bytes share the fixed part.
 const COST: SurfacePrior =
     SurfacePrior { slope: (-0.35, 0.0), slope_deviation: (0.35, 0.1), roughness: (0.4, 0.2), depth_scale: 0.5 };
 
@@ -41,31 +41,31 @@ pub(crate) struct ObservedPath {
     pub depths: Vec<u32>,
     pub sizes: Vec<Bytes>,
     pub cells: Vec<ObservedCell>,
-    /// MB/s of every cell, measured or not; empty until anything was.
+    /// Estimated MB/s of every cell, measured or not; empty until a cell was measured.
     pub rates: Vec<LogEstimate>,
-    /// The same of the charged nanoseconds a byte.
+    /// Estimated charged nanoseconds per byte, likewise.
     pub costs: Vec<LogEstimate>,
     /// Relative spread from run to run, of rates and of costs.
     pub spread: f64,
     pub cost_spread: f64,
-    /// Sum and number of the squares by which first runs missed their predictions, in deviations.
+    /// Sum and number of squared errors of predictions against first runs, in deviations.
     surprise: (f64, f64),
-    /// What the deviations in `rates` were multiplied by for it.
+    /// Resulting factor in the deviations of `rates`.
     calibration: f64,
     /// Runs that failed or moved nothing.
     failures: u32,
-    /// The limit in slices of time that its requests stand behind.
+    /// The limit in time slices on its requests, if known.
     slices: Option<Slices>,
-    /// Whether its first runs are to find out if there is one.
+    /// Whether its first runs must find out whether there is such a limit.
     looks: bool,
-    /// What the whole study may take.
+    /// Budget of the whole study.
     budget: Nanos,
     threads: u32,
     stale: bool,
 }
 
 impl ObservedPath {
-    /// Every path that the question asks for, with nothing known.
+    /// Every path of the question, without results.
     pub fn all(question: &Question) -> Vec<Self> {
         let mut paths = Vec::new();
         for pattern in question.patterns() {
@@ -101,12 +101,12 @@ impl ObservedPath {
         }
     }
 
-    /// The number of the cell of this depth and block size, by their places on the axes.
+    /// Index of the cell with this depth and block size, given by their indices on the axes.
     pub fn cell_at(&self, depth: usize, size: usize) -> usize {
         depth * self.sizes.len() + size
     }
 
-    /// The cells of one depth, by the place of the depth on its axis.
+    /// The cells of one depth, given by its index on the axis.
     pub fn of_depth(&self, depth: usize) -> std::ops::Range<usize> {
         self.cell_at(depth, 0)..self.cell_at(depth + 1, 0)
     }
@@ -116,13 +116,13 @@ impl ObservedPath {
         (self.depths[cell / self.sizes.len()], self.sizes[cell % self.sizes.len()])
     }
 
-    /// The cells that conclusions may rest on.
+    /// The cells that support conclusions.
     pub fn sound(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.cells.len()).filter(|cell| self.cells[*cell].sound())
     }
 
-    /// Whether a run of the cell would be of no use: it was given up, its block size or its depth failed twice and never
-    /// worked, or what it keeps in flight passes a limit in slices too slowly for the budget.
+    /// Whether a run of the cell would be useless: the cell was given up, its block size or depth failed twice and
+    /// never worked, or its queue passes a limit in slices too slowly for the budget.
     pub fn closed(&self, cell: usize) -> bool {
         let fails = |cells: &mut dyn Iterator<Item = usize>| {
             let (mut failures, mut works) = (0, false);
@@ -139,37 +139,36 @@ impl ObservedPath {
                 && (fails(&mut self.of_depth(depth)) || fails(&mut (size..self.cells.len()).step_by(self.sizes.len()))))
     }
 
-    /// Whether what a cell keeps in flight passes a limit too slowly for the budget. The least that can be asked never
-    /// does.
+    /// Whether a cell's queue passes a limit too slowly for the budget. The smallest queue never does.
     fn passes_too_slowly(&self, cell: usize) -> bool {
         let Some(slices) = self.slices.filter(|_| cell > 0) else { return false };
         self.queue_bytes(cell) > slices.most_queue_bytes(self.expected_mbps(cell), self.budget)
     }
 
-    /// The rate that a cell is expected to give; `None` where nothing is known.
+    /// The expected rate of a cell; `None` if nothing is known.
     fn expected_mbps(&self, cell: usize) -> Option<f64> {
         self.rates.get(cell).map(|rate| rate.log.exp())
     }
 
-    /// Bytes that a cell keeps in flight.
+    /// Bytes in flight in a cell.
     pub fn queue_bytes(&self, cell: usize) -> f64 {
         let (depth, bs) = self.settings(cell);
         bs.0 as f64 * f64::from(depth) * f64::from(self.threads)
     }
 
-    /// Whether nothing can be got out of this path: three cells were given up and none gave anything.
+    /// Whether the path gives nothing: three cells were given up and none moved bytes.
     pub fn hopeless(&self) -> bool {
         self.cells.iter().filter(|cell| cell.given_up()).count() >= 3 && self.sound().next().is_none()
     }
 
-    /// What a plain run of this path has taken, where there was any.
+    /// Mean time of a plain run of this path; `None` without one.
     pub fn run_ns(&self) -> Option<u64> {
         let runs: u64 = self.cells.iter().map(|cell| u64::from(cell.runs[0])).sum();
         let spent_ns: u64 = self.cells.iter().map(|cell| cell.spent_ns).sum();
         spent_ns.checked_div(runs)
     }
 
-    /// Takes in an observation of this path; one of a cell that nobody asked for is passed over.
+    /// Records an observation of this path; ignores cells outside the question.
     pub fn learn(&mut self, seen: &Observation) {
         let Workload { iodepth, bs, .. } = seen.run.workload;
         let (Ok(depth), Ok(size)) = (self.depths.binary_search(&iodepth), self.sizes.binary_search(&bs)) else {
@@ -199,7 +198,7 @@ impl ObservedPath {
         self.failures += u32::from(seen.failed || seen.mbps <= 0.0);
         if seen.mbps > 0.0 {
             cell.rate.add(seen.mbps);
-            // A cost of nothing is below what the clock of processor time can tell.
+            // A cost of 0 is below the resolution of the processor clock.
             cell.cost.add(seen.charged_ns_per_byte.max(1e-9));
         }
         self.stale = true;
@@ -215,12 +214,12 @@ impl ObservedPath {
         self.surprise.1 += 1.0;
     }
 
-    /// How far predictions have been off, in deviations; begun with two that were exactly as far off as they said.
+    /// Root mean square error of predictions, in deviations; starts with two errors of exactly one deviation.
     fn misjudged(&self) -> f64 {
         ((2.0 + self.surprise.0) / (2.0 + self.surprise.1)).sqrt().clamp(SURPRISE.0, SURPRISE.1)
     }
 
-    /// Works out every cell's estimate anew where something was learnt since.
+    /// Recomputes every cell's estimate if there are new results.
     pub fn refresh(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -257,7 +256,7 @@ impl ObservedPath {
         (0..self.cells.len()).map(estimate).collect()
     }
 
-    /// What its own runs say of a cell.
+    /// The measured point of a cell from its own runs.
     fn point(&self, cell: usize, spread: f64, sample: &Sample) -> MeasuredPoint {
         let freedom = BORROWED + f64::from(sample.count) - 1.0;
         let squares = BORROWED * spread * spread + sample.variance() * (f64::from(sample.count) - 1.0);
@@ -265,9 +264,9 @@ impl ObservedPath {
         MeasuredPoint { at: self.position(cell), log: sample.mean.ln(), variance }
     }
 
-    /// The sound cell, among those that are `open`, that its own plain runs and those of the cells around it together
-    /// say to be the fastest, with what they say of it. One lucky run among slow neighbours is hardly believed, and many
-    /// neighbours that agree are, however noisy each of them is.
+    /// The fastest sound cell among those that are `open`, judged by its own plain runs together with those of its
+    /// neighbours, with the estimate. One lucky run among slow neighbours has little weight; many neighbours that agree
+    /// have much, however noisy each of them is.
     pub fn fastest_by_all(&self, open: impl Fn(&ObservedCell) -> bool) -> Option<(LogEstimate, usize)> {
         let point = |cell: usize| self.point(cell, self.spread, &self.cells[cell].rate);
         let known: Vec<MeasuredPoint> = self.sound().map(point).collect();
@@ -285,8 +284,8 @@ impl ObservedPath {
         ((bs.0 as f64).log2(), f64::from(depth).log2())
     }
 
-    /// Windows of this path hold the slices of a limit from now on. What shorter ones have shown is forgotten where
-    /// nothing was known of it before.
+    /// Makes windows of this path hold the slices of a limit from now on. If the limit is new, results of shorter
+    /// windows are dropped.
     pub fn limit_in_slices(&mut self, slices: Slices) {
         if self.slices.is_none() {
             for cell in &mut self.cells {
@@ -297,7 +296,7 @@ impl ObservedPath {
         self.slices = Some(slices.joined(self.slices));
     }
 
-    /// Lets the first runs of the deepest cells be long enough to find out if there is such a limit.
+    /// Makes the first runs of the deepest cells long enough to find out whether there is such a limit.
     pub fn look(&mut self) {
         self.looks = true;
     }
@@ -307,13 +306,13 @@ impl ObservedPath {
         self.slices.is_some()
     }
 
-    /// That limit.
+    /// The limit in slices, if known.
     pub fn slices(&self) -> Option<Slices> {
         self.slices
     }
 
-    /// Whether the next run of a cell is to find out if there is such a limit: of the deepest smallest and the deepest
-    /// largest, as long as none is known.
+    /// Whether the next run of a cell must find out whether there is a limit in slices: true for the deepest cells of
+    /// the smallest and the largest block, as long as no limit is known.
     pub fn looks(&self, cell: usize) -> bool {
         let deepest = self.of_depth(self.depths.len() - 1);
         let is_extreme = cell == deepest.start || cell + 1 == deepest.end;
@@ -330,7 +329,7 @@ impl ObservedPath {
         }
     }
 
-    /// The next run of a cell, `later` runs after the one that comes next.
+    /// A coming run of a cell: the next one, or `later` runs after it.
     pub fn run(&self, question: &Question, cell: usize, pass: Pass, later: u32) -> Run {
         let (iodepth, bs) = self.settings(cell);
         let workload = Workload {
@@ -356,10 +355,10 @@ impl ObservedPath {
     }
 }
 
-/// Deviation of the logarithm where nothing can be said.
+/// Deviation of the logarithm if nothing is known.
 const LEVEL_DOUBT: f64 = 3.0;
 
-/// The spread from run to run of a path: the median over its cells, so that a few wild ones do not make it.
+/// The spread from run to run of a path: the median over its cells, so that a few outliers do not matter.
 fn spread<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
     // The median of chi squared over its degrees of freedom is about (1 - 2/9f)^3 (Wilson and Hilferty, 1931).
     let unbiased = |sample: &Sample| {

@@ -1,10 +1,9 @@
-//! Decides what is measured next in the walks of block size and depth: a pure function of the question and what was
-//! seen.
+//! Decides the next run in the walks of block size and depth, as a pure function of the question and the observations.
 //!
-//! The planner holds an estimate with its deviation for every cell (`kriging`), asks which runs would sharpen the
-//! answer (`candidates`), and takes the most urgent of one direction together as a batch, in an order that the study's
-//! seed decides: reads and writes in blocks, so that what a device remembers of writes does not leak into reads,
-//! and all else interleaved, so that no drift passes for an effect.
+//! The planner keeps an estimate with its deviation for every cell (`kriging`), lists the runs that would sharpen the
+//! answer (`candidates`), and takes the most urgent ones of one direction as a batch, in an order set by the study's
+//! seed. Reads and writes form separate batches, so that after-effects of writes do not reach reads; everything else is
+//! interleaved, so that drift does not look like an effect.
 
 use std::collections::BTreeSet;
 
@@ -22,48 +21,48 @@ use crate::seeds::mixed;
 use crate::slices::Slices;
 use crate::window_length::runtime;
 
-/// Most runs of a batch, and the number up to which less urgent ones fill it.
+/// Most runs of a batch, and the size up to which less urgent runs fill it.
 const BATCH: usize = 16;
 const FILLED_BATCH: usize = 8;
-/// The share of the budget that a batch may take, so that each direction has its turn however long windows are.
+/// Largest share of the budget for a batch, so that each direction gets its turn however long windows are.
 const BATCH_SHARE: f64 = 0.15;
-/// The share of the budget that may go into looking further before what was seen is repeated.
+/// Share of the budget for exploring, before measured cells are repeated.
 const EXPLORING_SHARE: f64 = 0.6;
-/// The share that may at any time: where noise has moved half power, its new sides are seen at least once.
+/// Share of the budget for exploring at any time: if noise has moved half power, its new sides get a run.
 const FEW_SHARE: f64 = 0.05;
-/// The share after which what would be chosen is measured again before anything else is looked at.
+/// Share of the budget after which the cells that would be chosen are repeated before anything else.
 const CHOOSING_SHARE: f64 = 0.45;
-/// The share after which what was chosen so far is confirmed, whatever else is wanted.
+/// Share of the budget after which the choice is confirmed before anything else.
 const CONFIRMING_SHARE: f64 = 0.65;
-/// What is kept for the fewest runs that confirm the peaks, as a multiple of what they are expected to take.
+/// Time reserved for the fewest runs that confirm the peaks, as a multiple of their expected time.
 const RESERVE: f64 = 1.5;
-/// The share after which the fastest cells are believed to be them.
+/// Share of the budget after which the fastest cells count as found.
 const PEAK_SHARE: f64 = 0.4;
-/// The share after which what is chosen by then is also issued in other ways.
+/// Share of the budget after which the cells chosen by then are also issued in other ways.
 const ISSUING_SHARE: f64 = 0.7;
-/// How much longer than a plain run one beside the soaker is taken to be, until one was seen.
+/// Assumed time of a soaker run as a multiple of a plain run, until one was seen.
 const SOAKER_LENGTH: f64 = 1.5;
 
-/// What comes next.
+/// The next step of a study.
 #[allow(clippy::large_enum_variant, reason = "there is one at a time, and a run is copied anyway")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
-    /// This run.
+    /// Make this run.
     Run(Run),
-    /// Nothing: all that decides is sharp, and every cell shown has the runs that it should.
+    /// End: all deciding cells are known well, and every shown cell has its runs.
     Answered,
-    /// Nothing: the budget does not hold another run.
+    /// End: the budget does not hold another run.
     BudgetSpent,
 }
 
-/// The next run of a study about `question`, after `seen` in the order in which it was seen.
+/// The next step of a study about `question`, after the observations `seen` in their order.
 ///
-/// It works through all of `seen`; whoever asks again and again keeps a [`Planner`].
+/// Replays all of `seen`; for repeated calls, keep a [`Planner`].
 pub fn next(question: &Question, seen: &[Observation]) -> Step {
     after(question, seen).next()
 }
 
-/// How long the study will still take at most, as [`Planner::left`] says it.
+/// Most time that the study will still take; see [`Planner::left`].
 pub fn left(question: &Question, seen: &[Observation]) -> Nanos {
     after(question, seen).left()
 }
@@ -74,32 +73,32 @@ fn after(question: &Question, seen: &[Observation]) -> Planner {
     planner
 }
 
-/// A study's plan as far as it goes: told what was seen, it says what comes next.
+/// The plan of a study: takes observations, and returns the next step.
 ///
-/// The same observations in the same order always lead to the same next run, whenever it was asked for.
+/// The same observations in the same order always lead to the same next run, however often it is asked for.
 #[derive(Debug, Clone)]
 pub struct Planner {
     question: Question,
     paths: Vec<ObservedPath>,
-    /// The rest of the batch, the next run first.
+    /// The remaining runs of the batch, the next one first.
     batch: Vec<Planned>,
     /// Whether runs were left out because the budget does not hold them.
     held_back: bool,
     costs: Costs,
 }
 
-/// What runs have taken of the budget so far.
+/// Time that runs have taken of the budget so far.
 #[derive(Debug, Clone, Default)]
 struct Costs {
     spent_ns: u64,
     /// Time and number of runs, by pass.
     runs: [(u64, u64); 3],
-    /// Time by direction: what keeps reads and writes balanced.
+    /// Time by direction, to balance reads and writes.
     directions: [u64; 2],
 }
 
 impl Planner {
-    /// The plan of a study of which nothing was measured yet.
+    /// The plan of a study without observations.
     pub fn new(question: &Question) -> Self {
         let mut paths = ObservedPath::all(question);
         for direction in Direction::ALL {
@@ -112,7 +111,7 @@ impl Planner {
         planner
     }
 
-    /// Takes in what was seen of a run, whoever asked for it.
+    /// Records the observation of a run, whether or not this planner asked for it.
     pub fn observe(&mut self, seen: &Observation) {
         let Run { experiment, workload, pass, .. } = seen.run;
         self.costs.add(seen);
@@ -133,7 +132,7 @@ impl Planner {
         }
     }
 
-    /// Lets the windows of a direction hold the slices of a limit; whether that is news.
+    /// Makes the windows of a direction hold the slices of a limit; returns whether the limit is new.
     pub(crate) fn limit_in_slices(&mut self, direction: Direction, slices: Slices) -> bool {
         let mut is_new = false;
         for path in self.paths.iter_mut().filter(|path| path.direction == direction && path.cache.direct()) {
@@ -143,7 +142,7 @@ impl Planner {
         is_new
     }
 
-    /// The same plan where the environment says more: limits that a level advertises hold from the beginning.
+    /// The plan with limits that the environment's levels advertise, valid from the start.
     pub(crate) fn within(mut self, environment: &Environment) -> Self {
         let least_bs = self.question.bs.first().copied().unwrap_or(Bytes(0));
         for direction in Direction::ALL {
@@ -155,7 +154,7 @@ impl Planner {
         self
     }
 
-    /// What comes next.
+    /// The next step.
     pub fn next(&self) -> Step {
         let spent_ns = self.costs.spent_ns;
         let fits = |planned: &&Planned| spent_ns == 0 || spent_ns + planned.expected_ns <= self.question.budget.0;
@@ -166,8 +165,8 @@ impl Planner {
         }
     }
 
-    /// How long the study will still take at most: what is left of the budget. Noise asks for more runs as it shows, so
-    /// that a closer estimate would climb.
+    /// Most time that the study will still take: the rest of the budget. A closer estimate would rise whenever noise
+    /// required more runs.
     pub fn left(&self) -> Nanos {
         match self.next() {
             Step::Run(_) => Nanos(self.question.budget.0.saturating_sub(self.costs.spent_ns)),
@@ -175,7 +174,7 @@ impl Planner {
         }
     }
 
-    /// Plans the next batch from all that is known.
+    /// Plans the next batch from all observations.
     fn plan(&mut self) {
         self.paths.iter_mut().for_each(ObservedPath::refresh);
         let expected = Expected::new(self);
@@ -194,7 +193,7 @@ impl Planner {
         let batch = self.select(&candidates);
         let planned = batch.into_iter().map(|want| {
             let run = self.paths[want.cell.0].run(&self.question, want.cell.1, want.pass, want.later);
-            // A slow cell's window may be longer than all before it.
+            // A slow cell's window may be longer than all earlier ones.
             Planned { run, expected_ns: expected.run_ns(&self.paths, want).max(run.runtime.0) }
         });
         let mut batch: Vec<Planned> = planned.collect();
@@ -208,15 +207,16 @@ impl Planner {
         self.batch = batch;
     }
 
-    /// The cell that stands for direct writes, where one was chosen to be confirmed.
+    /// The chosen direct write cell; `None` until there is one.
     pub(crate) fn chosen_direct_write(&self) -> Option<(Experiment, Workload)> {
         let (path, cell) = confirmation::chosen_direct(&self.paths, Direction::Write)?;
         let run = self.paths[path].run(&self.question, cell, Pass::Plain, 0);
         Some((self.paths[path].experiment, run.workload))
     }
 
-    /// The direct cells whose ways of issuing are worth a look: the fastest of each direction, the smallest block at half
-    /// of the chief one's rate, and the deepest smallest block. None before enough was seen.
+    /// The direct cells for which other ways of issuing are worth measuring: the fastest of each direction, the
+    /// smallest block that reaches half of the main one's rate, and the deepest smallest block. Empty until enough was
+    /// measured.
     pub(crate) fn issuing_cells(&self) -> Vec<Workload> {
         let is_early = (self.costs.spent_ns as f64) < self.question.budget.0 as f64 * ISSUING_SHARE;
         if is_early && self.next() != Step::Answered {
@@ -242,14 +242,14 @@ impl Planner {
         workloads
     }
 
-    /// The smallest block at half of the rate of a cell, at its depth.
+    /// The smallest block that reaches half of a cell's rate at the same depth.
     fn half_power_beside(&self, (number, peak): CellId) -> Option<CellId> {
         let path = &self.paths[number];
         let curve = half_power(path, peak / path.sizes.len())?;
         path.cells[curve.reached].sound().then_some((number, curve.reached))
     }
 
-    /// The deepest cell of the smallest block, at random where such was measured.
+    /// The deepest cell of the smallest block; random if one was measured.
     fn deepest_smallest(&self, direction: Direction) -> Option<CellId> {
         let of_path = |(number, path): (usize, &ObservedPath)| {
             let cell = path.cell_at(path.depths.len() - 1, 0);
@@ -260,18 +260,18 @@ impl Planner {
         found.max_by_key(|(pattern, _)| *pattern == Pattern::Random).map(|(_, cell)| cell)
     }
 
-    /// The limit in slices on direct requests of a direction, where one is known.
+    /// The limit in slices on direct requests of a direction, if known.
     pub(crate) fn slices(&self, direction: Direction) -> Option<Slices> {
         let mut direct = self.paths.iter().filter(|path| path.direction == direction && path.cache.direct());
         direct.find_map(ObservedPath::slices)
     }
 
-    /// Takes note of time that other runs took of the walks' budget.
+    /// Charges the time of other runs to the walks' budget.
     pub(crate) fn charge(&mut self, spent: Nanos) {
         self.costs.spent_ns += spent.0;
     }
 
-    /// The fastest cell of each direction so far, once enough was seen to believe it, with the window of its runs.
+    /// The fastest cell of each direction so far with the window of its runs; empty until enough was measured.
     pub(crate) fn peaks(&self) -> Vec<(Experiment, Workload, Nanos)> {
         if (self.costs.spent_ns as f64) < self.question.budget.0 as f64 * PEAK_SHARE {
             return Vec::new();
@@ -284,8 +284,8 @@ impl Planner {
         Direction::ALL.iter().filter_map(of_direction).collect()
     }
 
-    /// The choice is confirmed from a share of the budget on, or sooner where runs are so long that what is left holds
-    /// little more than the fewest runs of the peaks.
+    /// The present stage. Confirming begins at a share of the budget, or sooner if runs are so long that the rest of
+    /// the budget holds little more than the fewest runs of the peaks.
     fn stage(&self, expected: &Expected) -> Stage {
         let Nanos(budget_ns) = self.question.budget;
         let spent = self.costs.spent_ns as f64 / budget_ns as f64;
@@ -298,13 +298,13 @@ impl Planner {
         }
     }
 
-    /// A number that orders equally urgent runs as if by chance, so that no block size always goes first.
+    /// A pseudorandom number that orders equally urgent runs, so that no block size always goes first.
     fn chance(&self, want: &RunCandidate) -> u64 {
         let number = ((want.cell.0 as u64) << 40) | ((want.cell.1 as u64) << 8) | u64::from(want.later);
         mixed(self.question.seed ^ mixed(number))
     }
 
-    /// Leaves out what looks further when that would cost cells already seen the runs that they are owed.
+    /// Drops exploring runs for which measured cells would have to give up runs that they still need.
     fn afford(&self, candidates: &mut Vec<RunCandidate>, expected: &Expected) {
         let remaining_ns = self.question.budget.0.saturating_sub(self.costs.spent_ns);
         let owed = candidates.iter().filter(|want| matches!(want.priority, Priority::Repeat | Priority::Soaker));
@@ -327,14 +327,14 @@ impl Planner {
         });
     }
 
-    /// The most urgent runs of one direction: where both are as urgent, of the one that had less time so far.
+    /// The most urgent runs of one direction; if both are equally urgent, of the one with less time so far.
     fn select<'a>(&self, candidates: &'a [RunCandidate]) -> Vec<&'a RunCandidate> {
         let Some(first) = candidates.first() else { return Vec::new() };
         let direction = |want: &RunCandidate| self.paths[want.cell.0].direction;
         let urgent = candidates.iter().filter(|want| want.priority == first.priority).map(direction);
         let chosen = urgent.min_by_key(|way| (self.costs.directions[*way as usize], *way)).expect("there is a first");
         let own = candidates.iter().filter(|want| direction(want) == chosen);
-        // What a look shows decides the windows of all that comes after it.
+        // The result of a look decides the windows of all later runs.
         let most = if first.priority == Priority::Look { 1 } else { BATCH };
         let filling = own.enumerate().take(most);
         filling
@@ -344,7 +344,7 @@ impl Planner {
     }
 }
 
-/// A run of the batch, and what it is expected to take.
+/// A run of the batch, and its expected time.
 #[derive(Debug, Clone, Copy)]
 struct Planned {
     run: Run,
@@ -362,9 +362,9 @@ impl Costs {
     }
 }
 
-/// What a run is expected to take, from the runs so far.
+/// Expected times of runs, from the runs so far.
 struct Expected {
-    /// A plain run of each path.
+    /// Time of a plain run of each path.
     paths_ns: Vec<u64>,
     soaker_ns: u64,
 }
@@ -390,7 +390,7 @@ impl Expected {
         paths[path].cells[cell].run_ns().unwrap_or(self.paths_ns[path])
     }
 
-    /// The fewest runs that confirm the peaks.
+    /// Time of the fewest runs that confirm the peaks.
     fn peaks_ns(&self, paths: &[ObservedPath]) -> u64 {
         let peaks = confirmation::chosen_peaks(paths);
         peaks.into_iter().map(|cell| u64::from(confirmation::LEAST_RUNS) * self.plain_ns(paths, cell)).sum()

@@ -1,33 +1,32 @@
-//! Lists how urgent runs can be, the most urgent first.
+//! Defines the urgency of runs, the most urgent first.
 
-/// How urgent a run is, the most urgent first.
+/// Urgency of a run, the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
-    /// What the headline and the advice report, once they are chosen, and what the first screen shows: the few runs that
-    /// a figure rests on at least.
+    /// The fewest runs of cells that the headline and the advice report once chosen, and that the first screen shows.
     Confirm,
-    /// What the headline and the advice report, until it is known well.
+    /// Further runs of cells that the headline and the advice report, until they are known well.
     ConfirmAgain,
-    /// What shows whether a limit in slices sets how long windows must be, each alone before all others.
+    /// A run that shows whether a limit in slices requires longer windows; made alone, before all others.
     Look,
     /// The coarse look.
     Seed,
-    /// What would be reported as it stands, until it has the fewest runs.
+    /// Cells that would be reported now, until they have the fewest runs.
     Choose,
-    /// What peak, half power and advice hang on.
+    /// Cells that decide peak, half power and advice.
     Explore,
-    /// Beside the soaker, once a cell.
+    /// First run with the soaker.
     Soaker,
     /// The fewest runs that a cell gets.
     Repeat,
     /// The runs that a deciding cell gets.
     Decide,
-    /// Deciding cells that are still wide, or near half power.
+    /// Deciding cells with a wide interval, or near half power.
     Sharpen,
-    /// Beside the soaker again.
+    /// Further runs with the soaker.
     SoakerAgain,
     /// Half power at the depths of a path that keeps its own depth.
     Complete,
-    /// All other cells that are still wide.
+    /// All other cells with a wide interval.
     Widest,
 }

@@ -1,12 +1,12 @@
-//! Names the cells that the first screen of a report shows whatever they decide: small random requests.
+//! Lists the cells that the first screen of a report always shows: small random requests.
 
 use halfpower_analyse::policy;
 use halfpower_spec::{Direction, Pattern};
 
 use crate::observed_path::ObservedPath;
 
-/// The cells of a direct path of random requests that are shown: the smallest block size at the first and the last
-/// depth; and of reads the size next to a database's pages at every depth, since advice for it needs them.
+/// The shown cells of a direct path of random requests: the smallest block size at the first and the last depth; for
+/// reads also the size next to a database page at every depth, which the advice needs.
 pub(crate) fn shown_cells(path: &ObservedPath) -> Vec<usize> {
     if path.pattern != Pattern::Random || !path.cache.direct() {
         return Vec::new();

@@ -1,40 +1,40 @@
-//! Knows which directions are limited in slices of time, so that windows hold enough of them.
+//! Handles limits that work in time slices, so that windows hold enough slices.
 //!
-//! A control group hands out its limit ten times a second, and other limits do so too: requests complete in waves. A
-//! window of a few waves is wrong by up to a whole one.
+//! A control group releases its limit ten times a second, and other limits do likewise, so requests complete in waves.
+//! A window of a few waves is wrong by up to a whole wave.
 
 use halfpower_record::Environment;
 use halfpower_spec::{Bytes, Direction, Nanos};
 
 use crate::observation::Observation;
 
-/// Slices that a window should hold, and how many at least.
+/// Slices that a window should hold, and the fewest.
 const SLICES: f64 = 9.0;
 const FEWEST_SLICES: f64 = 6.5;
-/// Share of the budget that a window of so many may be, and one of the fewest.
+/// Largest share of the budget for such a window, and for a window of the fewest slices.
 const SHARE: f64 = 0.05;
 const MOST_SHARE: f64 = 0.15;
-/// Times that a window should turn the queue over, which may all come at once behind such a limit.
+/// Times that a window should turn the queue over; behind such a limit, a whole queue may complete at once.
 const TURNOVERS: f64 = 3.5;
 /// Slices of the kernel's control groups (`DFL_THROTL_SLICE_HD`, block/blk-throttle.c), in nanoseconds.
 const CGROUP_SLICE_NS: u64 = 100_000_000;
-/// Shorter slices need no longer windows.
+/// Shortest slice that needs longer windows, in nanoseconds.
 const LEAST_SLICE_NS: u64 = 50_000_000;
-/// Share of the slowest rate seen in waves above which a cell is taken to be limited, too.
+/// A cell counts as limited if its rate exceeds this share of the slowest rate seen in waves.
 const NEAR: f64 = 0.5;
-/// How the probe calls the limits of a control group.
+/// The probe's name for limits of a control group.
 const CGROUP_LEVEL: &str = "cgroup limit";
 
-/// A limit that is handed out in slices.
+/// A limit that is released in time slices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Slices {
     period_ns: u64,
-    /// The slowest rate that the limit was seen with, in MB/s.
+    /// The slowest rate seen under the limit, in MB/s.
     least_mbps: f64,
 }
 
 impl Slices {
-    /// What the path's levels say of requests of `least_bs` and more.
+    /// The limit that the path's levels advertise for requests of at least `least_bs`.
     pub fn advertised(environment: &Environment, direction: Direction, least_bs: Bytes) -> Option<Self> {
         let holds = |of: Option<Direction>| of.is_none_or(|of| of == direction);
         let levels = environment.levels.iter();
@@ -47,20 +47,20 @@ impl Slices {
         Some(Self { period_ns: CGROUP_SLICE_NS, least_mbps })
     }
 
-    /// What a run shows; `None` where its requests did not complete in waves.
+    /// The limit that a run shows; `None` if its requests did not complete in waves.
     pub fn seen(seen: &Observation) -> Option<Self> {
         let direct = seen.run.workload.cache.direct();
         let period_ns = seen.wave_ns.filter(|period_ns| direct && *period_ns >= LEAST_SLICE_NS)?;
         Some(Self { period_ns, least_mbps: seen.mbps })
     }
 
-    /// Both, where something was known before.
+    /// Combines this limit with what was known before.
     pub fn joined(self, known: Option<Self>) -> Self {
         let Some(known) = known else { return self };
         Self { period_ns: self.period_ns.max(known.period_ns), least_mbps: self.least_mbps.min(known.least_mbps) }
     }
 
-    /// The window of a cell that is expected to give `mbps` with `queue_bytes` in flight: `usual`, or one that holds
+    /// The window of a cell with expected rate `mbps` and `queue_bytes` in flight: `usual`, or a longer one that holds
     /// enough slices and turns the queue over a few times, as far as the budget allows.
     pub fn window(&self, usual: Nanos, mbps: Option<f64>, queue_bytes: f64, budget: Nanos) -> Nanos {
         if mbps.is_some_and(|mbps| mbps < NEAR * self.least_mbps) {
@@ -73,12 +73,12 @@ impl Slices {
         if needed <= share(MOST_SHARE) { Nanos(usual.0.max(needed as u64)) } else { usual }
     }
 
-    /// Bytes in flight, at most, that a window turns over often enough within a budget, at a rate of `mbps`.
+    /// Most bytes in flight that a window turns over often enough within a budget, at a rate of `mbps`.
     pub fn most_queue_bytes(&self, mbps: Option<f64>, budget: Nanos) -> f64 {
         MOST_SHARE * budget.0 as f64 * self.limited_mbps(mbps) / 1e3 / TURNOVERS
     }
 
-    /// The rate of a cell that is expected to give `mbps` behind the limit.
+    /// The rate behind the limit of a cell with expected rate `mbps`.
     fn limited_mbps(&self, mbps: Option<f64>) -> f64 {
         mbps.unwrap_or(self.least_mbps).max(self.least_mbps)
     }

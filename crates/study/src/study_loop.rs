@@ -1,4 +1,4 @@
-//! Conducts a study: run after run, each kept before the next begins, until the planner or the user says enough.
+//! Conducts a study run by run, storing each record before the next run, until the planner or the user ends it.
 
 use std::sync::atomic::AtomicBool;
 
@@ -10,31 +10,31 @@ use halfpower_spec::{Experiment, Nanos, Question, Run};
 use crate::planner::Step;
 use crate::study_program::StudyProgram;
 
-/// How many times as long a window is that is measured again because its run was not steady.
+/// Factor by which the window grows if a run was not steady and is measured again.
 const EXTENDED: u64 = 2;
 
-/// Whoever watches: told before and after each run.
+/// Observes a study; called before and after each run.
 pub trait Observer {
-    /// A run begins; `so_far` is how the study stands before it.
+    /// Called when a run begins; `so_far` is the progress before it.
     fn begins(&mut self, run: &Run, so_far: &SoFar);
-    /// It ended with this record.
+    /// Called when a run has ended with this record.
     fn ended(&mut self, record: &Record);
 }
 
-/// How far a study is.
+/// Progress of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SoFar {
-    /// Runs made.
+    /// Number of runs made.
     pub runs: usize,
-    /// Time of the budget that is gone.
+    /// Spent time of the budget.
     pub spent: Nanos,
-    /// How long it will still take at most: it only falls, and falls at once where the answer comes before the budget is
+    /// Most time that the study will still take. It only falls; it drops to 0 if the answer comes before the budget is
     /// spent.
     pub left: Nanos,
 }
 
-/// Measures `run`; where its series is not steady, once more in a window twice as long, which then stands for the run.
-/// What went wrong in the first window is kept. An experiment that looks for a change of rate wants the run as it is.
+/// Measures `run`. If its series is not steady, measures once more in a window twice as long, which replaces the first;
+/// the faults of the first window are kept. An experiment that looks for a change of rate keeps the first.
 fn measure_steadily(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
     let first = halfpower_measure::measure(backend, run, stop)?;
     let looks_for_change = run.experiment.is_some_and(Experiment::looks_for_change);
@@ -49,21 +49,21 @@ fn measure_steadily(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBoo
     Ok(Record { spent_ns: first.spent_ns + second.spent_ns, discarded, resubmitted_ios, ..second })
 }
 
-/// How a study came to its end.
+/// The reason why a study ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// Every cell was measured as often as it is worth.
+    /// Every cell has all the runs that it needs.
     Answered,
     /// The budget is spent.
     BudgetSpent,
-    /// Somebody asked for an end; the same study can be taken up again.
+    /// The user interrupted it; the study can be resumed.
     Interrupted,
 }
 
-/// Why a study cannot go on.
+/// Errors that end a study.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// The target or the engine.
+    /// Error of the target or the engine.
     #[error(transparent)]
     Measure(#[from] MeasureError),
     /// The study file.
@@ -71,10 +71,10 @@ pub enum StudyError {
     File(#[from] RecordError),
 }
 
-/// Takes the study in `file` from where it is to its end.
+/// Continues the study in `file` to its end.
 ///
 /// # Errors
-/// What keeps runs from being measured or kept. All records made before are in the file.
+/// Errors of measuring or of the study file. All earlier records are in the file.
 pub fn conduct(
     question: &Question,
     backend: &mut dyn TargetBackend,
@@ -99,7 +99,7 @@ pub fn conduct(
             Ok(record) => record,
             Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),
             Err(error) => match run.experiment.filter(|_| program.can_spare(&run)) {
-                // The rest of the study does not hang on this cell.
+                // The rest of the study does not depend on this cell.
                 Some(experiment) => {
                     let left_out = LeftOut { experiment, workload: Some(run.workload), why: error.to_string() };
                     backend.environment_mut().left_out.push(left_out);
@@ -110,7 +110,7 @@ pub fn conduct(
                 None => return Err(error.into()),
             },
         };
-        // What was learnt while the run was made stands in the file too.
+        // The environment may have changed during the run; store it too.
         file.go_on_in(backend.environment())?;
         file.append(&record)?;
         observer.ended(&record);

@@ -1,4 +1,4 @@
-//! Decides what comes next in a study: the walks first, then the experiments with a fixed plan.
+//! Decides the next run of a study: first of the walks, then of the experiments with a fixed plan.
 
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Direction, Nanos, Pass, Question, Run};
@@ -11,14 +11,14 @@ use crate::observed_path::ObservedPath;
 use crate::planner::{Planner, Step};
 use crate::thread_runs::ThreadRuns;
 
-/// The part of the budget that the walks get where other experiments were asked for, too.
+/// Share of the budget for the walks if the question includes other experiments.
 const WALKS: f64 = 0.4;
 
-/// All that a study measures.
+/// All runs of a study.
 pub(crate) struct StudyProgram {
-    /// `None` where no walk was asked for.
+    /// `None` if the question includes no walk.
     walks: Option<Planner>,
-    /// The part of the budget that is theirs.
+    /// The walks' part of the budget.
     for_walks: Nanos,
     threads: ThreadRuns,
     issuing: IssuingRuns,
@@ -56,7 +56,7 @@ impl StudyProgram {
         }
     }
 
-    /// Takes in a record.
+    /// Records a run.
     pub fn observe(&mut self, record: &Record) {
         match &mut self.walks {
             _ if self.durable.owns(&record.run) => self.durable.observe(),
@@ -80,12 +80,12 @@ impl StudyProgram {
         }
     }
 
-    /// Whether the rest of the study can do without `run`.
+    /// Whether the study can go on without `run`.
     pub fn can_spare(&self, run: &Run) -> bool {
         !run.walks() || self.durable.owns(run) || self.threads.owns(run)
     }
 
-    /// Leaves out what cannot be measured: a workload of a fixed plan, or the durable runs.
+    /// Skips runs that cannot be measured: a workload of a fixed plan, or the durable runs.
     pub fn give_up(&mut self, run: &Run) {
         match run {
             run if self.durable.owns(run) => self.durable.give_up(),
@@ -95,7 +95,7 @@ impl StudyProgram {
         }
     }
 
-    /// What comes next.
+    /// The next step.
     pub fn next(&self) -> Step {
         let walks = self.walks.as_ref().map_or(Step::Answered, Planner::next);
         let beside = self.threads.next().or_else(|| self.issuing.next()).filter(|_| self.walks.is_some());
@@ -113,9 +113,9 @@ impl StudyProgram {
         }
     }
 
-    /// How long the study will still take at most.
+    /// Most time that the study will still take.
     pub fn left(&self) -> Nanos {
-        // What is issued in other ways is part of the walks' budget, unless they have come to their end before.
+        // Runs that compare ways of issuing use the walks' budget, unless the walks have already ended.
         let walks = match self.walks.as_ref().map_or(0, |walks| walks.left().0) {
             0 => self.issuing.left().0,
             left => left,
@@ -124,12 +124,12 @@ impl StudyProgram {
     }
 }
 
-/// Every run of the fixed plans that a question asks for in this environment, in their order.
+/// Every run of a question's fixed plans in this environment, in order.
 pub fn fixed_runs(question: &Question, environment: &Environment) -> Vec<Run> {
     StudyProgram::new(question, environment).fixed.runs().to_vec()
 }
 
-/// Every cell that the walks of a question may measure, as many times as asked, mixed by the study's seed.
+/// Every cell that a question's walks may measure, with all its repeats, shuffled by the study's seed.
 pub fn grid_runs(question: &Question) -> Vec<Run> {
     let mut runs = Vec::new();
     for path in ObservedPath::all(question) {
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::built::{disk, record};
 
-    /// All runs of a study of a disk as if it were hardware, each of which takes its window.
+    /// All runs of a study of a disk treated as hardware; each run takes exactly its window.
     fn runs(question: &Question) -> Vec<Run> {
         let capabilities = Capabilities {
             kind: TargetKind::Folder,

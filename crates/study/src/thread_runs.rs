@@ -1,8 +1,8 @@
-//! Plans further threads: where one thread never has time to spare, the same cell goes on with 2, 4 and more.
+//! Plans runs with more threads: if one thread fills its core, the same cell is measured with 2, 4 and more.
 //!
-//! A device of several million requests a second is more than a core can issue. The deepest small requests show that
-//! first, and so do the fastest cells. A thread that waits for a processor which others have is as full as one that runs.
-//! Where no core is full, nothing of this is measured and the budget does not suffer.
+//! One core cannot issue several million requests a second. The deepest small requests and the fastest cells show that
+//! first. A thread that waits for a processor in use by others counts as busy. If no core is full, none of these runs
+//! is made, and they take nothing of the budget.
 
 use std::collections::BTreeMap;
 
@@ -12,56 +12,56 @@ use halfpower_spec::{Bytes, Direction, EngineName, Experiment, Nanos, Pass, Patt
 
 use crate::seeds::seeded;
 
-/// Runs of each number of threads, and runs beside them of the number that was chosen.
+/// Runs of each number of threads, and additional runs of the chosen number.
 const RUNS: usize = 3;
 const CONFIRMING_RUNS: usize = 3;
-/// The largest share of the budget that they may take.
+/// Largest share of the budget for these runs.
 const SHARE: f64 = 0.2;
-/// Bytes in flight over all threads that are not exceeded.
+/// Most bytes in flight over all threads.
 const MOST_QUEUE_BYTES: u64 = 256 << 20;
 
 /// The runs with more threads of one study.
 #[derive(Debug, Clone)]
 pub(crate) struct ThreadRuns {
     seed: u64,
-    /// Threads of the walks, and most threads that have a processor of their own.
+    /// Threads of the walks, and the most threads with one processor each.
     threads: u32,
     cpus: u32,
     budget_ns: u64,
     spent_ns: u64,
-    /// Whether the engine issues from its threads alone.
+    /// Whether the engine issues only from its submitting threads.
     counts: bool,
-    /// Small requests whose deepest cells are looked at.
+    /// Small requests whose deepest cells are candidates.
     small: Vec<(Pattern, Direction, Bytes)>,
     deepest: u32,
-    /// What the walks' own runs show of a thread's core.
+    /// Results of the walks' own runs.
     shown: BTreeMap<Workload, Shown>,
     tasks: Vec<Task>,
 }
 
-/// What runs of one workload show.
+/// Results of runs of one workload.
 #[derive(Debug, Clone, Default)]
 struct Shown {
     mbps: Vec<f64>,
     cores: Vec<f64>,
     confirming: usize,
-    /// Plain runs, whether they moved anything or not.
+    /// Number of plain runs, including those that moved nothing.
     runs: usize,
 }
 
-/// A cell that goes on with more threads.
+/// A cell to measure with more threads.
 #[derive(Debug, Clone)]
 struct Task {
     experiment: Experiment,
     workload: Workload,
     runtime: Nanos,
-    /// By number of threads, those of the walks first.
+    /// Results by number of threads, beginning with that of the walks.
     steps: BTreeMap<u32, Shown>,
     given_up: bool,
 }
 
 impl ThreadRuns {
-    /// Those of a study about `question`.
+    /// The runs with more threads of a study about `question`.
     pub fn new(question: &Question, environment: &Environment) -> Self {
         let is_direct = question.cache.iter().any(|cache| cache.direct());
         let counts = !question.engine.is_in_turn() && question.engine != EngineName::Pool && is_direct;
@@ -79,12 +79,12 @@ impl ThreadRuns {
         }
     }
 
-    /// Whether `run` is one of them.
+    /// Whether `run` is one of these runs.
     pub fn owns(&self, run: &Run) -> bool {
         run.walks() && run.workload.threads != self.threads
     }
 
-    /// Takes in one of them; what it took of the budget.
+    /// Records one of these runs, and returns its time.
     pub fn observe(&mut self, record: &Record) -> Nanos {
         let workload = record.run.workload;
         let of = |task: &&mut Task| Workload { threads: workload.threads, ..task.workload } == workload;
@@ -95,7 +95,7 @@ impl ThreadRuns {
         Nanos(record.spent_ns)
     }
 
-    /// Takes in a run of the walks: a small deep cell that fills its thread's core goes on with more.
+    /// Records a run of the walks; a small deep cell that fills its core is then measured with more threads.
     pub fn observe_walk(&mut self, record: &Record) {
         let Run { workload, pass, .. } = record.run;
         let Some(direction) = workload.rw.direction().filter(|_| self.counts && workload.cache.direct()) else {
@@ -111,7 +111,7 @@ impl ThreadRuns {
         }
     }
 
-    /// Lets a cell of the walks go on with more threads where its core is full.
+    /// Plans more threads for a cell of the walks if its core is full.
     pub fn go_on(&mut self, workload: &Workload, experiment: Option<Experiment>, runtime: Nanos) {
         let Some((shown, experiment)) = self.shown.get(workload).zip(experiment) else { return };
         let begun = self.tasks.iter().any(|task| task.workload == *workload);
@@ -122,13 +122,13 @@ impl ThreadRuns {
         self.tasks.push(Task { experiment, workload: *workload, runtime, steps, given_up: false });
     }
 
-    /// Makes no more runs of this cell.
+    /// Cancels the remaining runs of this cell.
     pub fn give_up(&mut self, run: &Run) {
         let of = |task: &&mut Task| Workload { threads: run.workload.threads, ..task.workload } == run.workload;
         self.tasks.iter_mut().filter(of).for_each(|task| task.given_up = true);
     }
 
-    /// The next of them; `None` where none is wanted, or their share of the budget is spent.
+    /// The next run; `None` if none is needed or their share of the budget is spent.
     pub fn next(&self) -> Option<Run> {
         let task = |task: &Task| {
             let (threads, pass, repeat) = task.next(self.cpus)?;
@@ -141,7 +141,7 @@ impl ThreadRuns {
     }
 }
 
-/// The deepest small requests of each direction: the smallest, and of random reads those of a database too.
+/// The small requests of each direction: the smallest block, and for random reads also a database's.
 fn small(question: &Question) -> Vec<(Pattern, Direction, Bytes)> {
     let database = database_bs(question.bs.iter().copied());
     let pattern = question.patterns().max_by_key(|pattern| *pattern == Pattern::Random);
@@ -192,14 +192,14 @@ impl Task {
         more.or_else(|| self.confirm())
     }
 
-    /// Twice as many threads, as far as there are processors for them and memory for their requests.
+    /// Twice as many threads, if there are enough processors, and memory for their requests.
     fn more(&self, threads: u32, cpus: u32) -> Option<(u32, Pass, u32)> {
         let more = (threads * 2).min(cpus);
         let queue_bytes = u64::from(more) * u64::from(self.workload.iodepth) * self.workload.bs.0;
         (more > threads && queue_bytes <= MOST_QUEUE_BYTES).then_some((more, Pass::Plain, 0))
     }
 
-    /// Runs that had no part in choosing how many threads it takes: the fewest that are near the best.
+    /// A confirming run of the chosen number of threads, the fewest that come near the best.
     fn confirm(&self) -> Option<(u32, Pass, u32)> {
         let best = self.steps.values().map(Shown::mean_mbps).fold(0.0, f64::max);
         let (threads, chosen) = self.steps.iter().find(|(_, shown)| shown.mean_mbps() >= NEAR_BEST * best)?;
@@ -214,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    /// A record of the deepest small reads, of a thread that was charged and waited for these shares of the time.
+    /// A record of the deepest small reads, whose thread was charged and waited for these shares of the time.
     fn record(charged: f64, waited: f64) -> Record {
         let rw = halfpower_spec::Rw::Randread;
         let workload = Workload { rw, bs: Bytes(4096), iodepth: 32, ..Workload::default() };

@@ -1,59 +1,59 @@
-//! Says how long the window of a run of the walks is: slow cells get more of it.
+//! Computes the window of a run of the walks: slow cells get longer windows.
 //!
-//! Many short windows beat few long ones: what differs from run to run is not averaged away within a run. But
-//! throttles and cloud bursts work in slices of 100 ms, so that windows are shorter than that in tiny budgets alone.
+//! Many short windows are better than few long ones, because variation from run to run does not average out within a
+//! run. But throttles and cloud bursts work in slices of 100 ms, so only tiny budgets have shorter windows.
 
 use halfpower_spec::{Bytes, Nanos, Question};
 
 use crate::repeats::{DECIDING_RUNS, deciding_runs};
 use crate::slices::Slices;
 
-/// The part of the budget that expected windows fill; preparation takes some, and noise asks for more runs.
+/// Share of the budget for expected windows; the rest is for preparation and for runs that noise requires.
 const SHARE: f64 = 0.72;
 /// Shortest and longest window, in nanoseconds.
 const WINDOW_NS: (f64, f64) = (100e6, 1e9);
-/// The shortest of a budget that does not hold a coarse answer in such windows.
+/// Shortest window in nanoseconds if the budget does not hold a coarse answer otherwise.
 const TINY_WINDOW_NS: f64 = 20e6;
-/// Runs of a path's coarse answer.
+/// Runs that a path's coarse answer needs.
 const COARSE_RUNS: f64 = 10.0;
 /// Cells of a curve that decide: its peak and both sides of half power.
 const CELLS_A_CURVE: usize = 3;
-/// Cells of a path beside them: seeds, and steps on the way to peak and half power.
+/// Further cells of a path: seeds, and steps on the way to peak and half power.
 const CELLS_BESIDE: usize = 8;
-/// Cells of a direct path, on the average over all, that are measured because the first screen shows them.
+/// Mean number of cells per direct path that are measured because the first screen shows them.
 const CELLS_SHOWN: usize = 2;
-/// Runs beside the soaker that a path gets.
+/// Runs with the soaker per path.
 const SOAKER_RUNS: f64 = 6.0;
 
-/// Requests that a window should see: what was in flight when it opened is then a small part of it.
+/// Requests that a window should hold, so that those in flight when it opened are a small part.
 const REQUESTS: f64 = 40.0;
-/// The rate, in MB/s, that a cell is taken to give as long as nothing is known of it.
+/// Assumed rate of an unmeasured cell, in MB/s.
 const UNSEEN_MBPS: f64 = 100.0;
-/// However slow a cell, the budget holds so many of its windows.
+/// Fewest windows of any cell, however slow, that the budget must hold.
 const WINDOWS_A_BUDGET: u64 = 150;
-/// The first window of a deepest cell, in nanoseconds, and as a share of the budget at most: long enough to see that
+/// First window of a deepest cell, in nanoseconds, and its largest share of the budget: long enough to see whether
 /// requests complete in waves.
 const LOOK_NS: u64 = 500_000_000;
 const LOOK_SHARE: u64 = 40;
-/// How often the usual window a slow cell's may be doubled.
+/// Most doublings of the usual window for a slow cell.
 const DOUBLINGS: u32 = 3;
 
-/// What is known of a cell before a run.
+/// Expectations of a cell before a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expectation {
     pub bs: Bytes,
-    /// Bytes that it keeps in flight.
+    /// Bytes in flight.
     pub queue_bytes: f64,
-    /// The rate that it is expected to give.
+    /// Expected rate in MB/s.
     pub mbps: Option<f64>,
-    /// The limit in slices that it stands behind.
+    /// The limit in slices on its requests, if known.
     pub slices: Option<Slices>,
-    /// Whether this run is to find out if there is one.
+    /// Whether this run must find out whether there is such a limit.
     pub looks: bool,
 }
 
-/// The window of a run: the usual one, doubled while fewer requests would pass in it than a rate needs, and long enough
-/// for the slices of a limit.
+/// The window of a run: the usual one, doubled while it would hold too few requests, and long enough for the slices of
+/// a limit.
 pub(crate) fn runtime_for(question: &Question, cell: &Expectation) -> Nanos {
     let Expectation { bs, queue_bytes, mbps, slices, looks } = *cell;
     if let Some(asked) = question.runtime {

@@ -1,4 +1,4 @@
-//! Checks that the reported peak is neither too high nor too sure of itself, over simulated disks whose peak is known.
+//! Checks that the reported peak is unbiased and its interval wide enough, on simulated disks with known peaks.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,13 +12,13 @@ use halfpower_spec::{Bytes, Direction, Nanos, Question, SimulatedDisk};
 /// Run-to-run noise, as a share.
 const NOISES: [f64; 3] = [0.03, 0.10, 0.20];
 
-/// What a direction's peak was said to be, against the truth.
+/// The reported peak of a direction, against the truth.
 struct Said {
     off: f64,
     covers: bool,
 }
 
-/// Studies of the disk with this noise, one a seed and direction, side by side on all processors; in the order of seeds.
+/// Reported peaks of studies with this noise, one per seed and direction, in the order of seeds; runs in parallel.
 fn studies(noise: f64, seeds: std::ops::Range<u64>) -> Vec<Said> {
     let (next, said) = (AtomicU64::new(seeds.start), Mutex::new(BTreeMap::new()));
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
@@ -75,7 +75,7 @@ fn the_peak_is_not_the_luckiest_cell() {
     }
 }
 
-/// Windows that cut the waves of a limit are wrong by up to a whole one, and the fastest of them is the luckiest.
+/// Windows that cut the waves of a limit are wrong by up to a whole wave, and the fastest window is the luckiest.
 #[test]
 fn the_peak_behind_a_limit_in_slices_is_the_limit_whatever_the_budget() {
     for limit in ["shared=10MB/s", "shared=37MB/s", "iops=100"] {
@@ -97,7 +97,7 @@ fn the_peak_behind_a_limit_in_slices_is_the_limit_whatever_the_budget() {
     }
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use super::*;
 

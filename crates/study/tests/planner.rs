@@ -1,4 +1,4 @@
-//! Checks that the planner keeps its promises, whatever the question and the disk.
+//! Checks the planner's guarantees over many questions and disks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -6,20 +6,20 @@ use std::time::Instant;
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Nanos, Pass, Question, Run, Rw, Workload};
 use halfpower_study::{Observation, Planner, Step, left, next};
 
-/// A disk of fixed cost and rate with a ceiling, in MB/s for a depth and block size.
+/// Throughput in MB/s of a disk with fixed cost, rate and ceiling, at a depth and block size.
 fn disk(depth: u32, bs: Bytes) -> f64 {
     let us = 100.0 + bs.0 as f64 / 500.0;
     (f64::from(depth.min(4)) * bs.0 as f64 / us).min(1200.0)
 }
 
-/// A factor that is `spread` around 1, the same for the same run.
+/// A factor around 1 with relative deviation `spread`, the same for the same run.
 fn factor(run: &Run, spread: f64) -> f64 {
     let uniform = |salt: u64| {
         let mixed = (run.seed ^ (salt << 50)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         ((mixed ^ (mixed >> 32)) >> 11) as f64 / (1u64 << 53) as f64
     };
-    // Twelve uniform draws make a normal one, nearly (Irwin-Hall).
+    // The sum of twelve uniform draws is nearly normal (Irwin-Hall).
     1.0 + spread * ((0..12).map(uniform).sum::<f64>() - 6.0)
 }
 
@@ -37,7 +37,7 @@ fn observe_of(run: Run, mbps: f64) -> Observation {
     }
 }
 
-/// The page cache keeps a depth of its own.
+/// True throughput in MB/s; buffered paths keep their own depth.
 fn truth(workload: &Workload) -> f64 {
     disk(if workload.cache.direct() { workload.iodepth } else { 2 }, workload.bs)
 }
@@ -124,7 +124,7 @@ fn a_study_taken_up_again_goes_on_as_it_would_have() {
 
 #[test]
 fn every_curve_is_bracketed_and_every_cell_shown_has_its_runs() {
-    // Windows of their own length: those that fill the budget leave no time for all that could be asked.
+    // Fix the window: windows that fill the budget would leave no time for all cells.
     let runtime = Some(Nanos(100_000_000));
     let question = Question { cache: vec![Cache::Device], runtime, ..Question::about("x") };
     let (seen, end) = play(&question, observe);
@@ -144,13 +144,13 @@ fn every_curve_is_bracketed_and_every_cell_shown_has_its_runs() {
     }
     assert!(runs.iter().filter(|((_, pass), _)| *pass == Pass::Plain).all(|(_, runs)| *runs >= question.repeats));
     let all = question.bs.len() * question.iodepth.len() * 4;
-    // Three quarters, and what the first screen shows whatever it decides.
+    // Three quarters of the cells, plus those that the first screen always shows.
     assert!(runs.len() - confirmed < all * 4 / 5, "{} of {all} cells for a plain disk", runs.len());
 }
 
 #[test]
 fn the_cheapest_cell_near_the_peak_is_measured_as_one_that_decides() {
-    // Larger blocks are a little faster and cost far more: 512 KiB are within 5% of 1 MiB, 256 KiB are not.
+    // Larger blocks are a little faster but cost far more: 512 KiB is within 5% of 1 MiB, 256 KiB is not.
     let rate = |Workload { iodepth, bs, .. }: Workload| {
         f64::from(iodepth.min(4)) * 300.0 * bs.0 as f64 / (bs.0 as f64 + 20480.0)
     };
@@ -283,7 +283,7 @@ fn a_seconds_budget_is_not_asked_for_more_than_is_left() {
     assert_eq!(left(&question, &seen), Nanos(0));
 }
 
-/// Not a limit, but a figure to look at: `cargo test --release -- --nocapture planning`.
+/// Prints the planning time without asserting a limit: `cargo test --release -- --nocapture planning`.
 #[test]
 fn planning_is_told_by_the_run() {
     let question = Question { budget: Nanos(500_000_000_000_000), ..Question::about("x") };
@@ -323,7 +323,7 @@ fn what_the_first_screen_shows_has_three_runs_however_noisy_the_disk() {
     }
 }
 
-/// Where what chose a cell does not come again, the report must not say less than other cells of it show.
+/// If a lucky choice does not repeat, the reported peak must not be below other cells' results.
 #[test]
 fn where_a_choice_was_luck_the_next_best_is_confirmed_too() {
     let question = Question {
@@ -340,12 +340,12 @@ fn where_a_choice_was_luck_the_next_best_is_confirmed_too() {
     assert!(best >= 0.98 * 1200.0, "the best that is confirmed gives {best} MB/s of 1200");
 }
 
-/// On a noisy disk no single cell is surely faster than what was chosen, but all of them together are.
+/// On a noisy disk no single cell is certainly faster than the choice, but all together are.
 #[test]
 fn where_many_noisy_cells_outrun_a_lucky_choice_one_of_them_is_confirmed() {
     const SPREAD: f64 = 0.2;
     let question = |seed| Question { budget: Nanos(60_000_000_000), seed, ..Question::about("x") };
-    // Direct requests reach 1,100 MB/s from many cells on, buffered ones 780; one of them was lucky as long as it was chosen.
+    // Many direct cells reach 1,100 MB/s, buffered ones 780; one buffered cell was lucky until it was chosen.
     let is_direct = |run: &Run| run.workload.cache.direct();
     let truth = |run: &Run| {
         if is_direct(run) { disk(4 * run.workload.iodepth, run.workload.bs).min(1100.0) } else { 780.0 }

@@ -1,5 +1,5 @@
-//! Checks that a study says in two minutes what an exhaustive grid says in an hour: ten random disks, played request by
-//! request in virtual time; the table of fifty is made by `cargo run --release --example time_to_answer`.
+//! Checks that a study finds in two minutes what an exhaustive grid finds in an hour, on ten random disks simulated in
+//! virtual time. `cargo run --release --example time_to_answer` makes the table of fifty.
 
 use crate::grid::{Answer, What, disk, grid_s, mistakes, question, study};
 
@@ -21,8 +21,8 @@ fn a_study_says_what_an_exhaustive_grid_says_in_a_tenth_of_its_time() {
         let found = mistakes(&question, &disk, &Answer::from(&studied.findings));
         wrong.extend(found.into_iter().map(|(what, words)| (what, format!("disk {number}, {words}"))));
     }
-    // The highest of many noisy cells is above the truth now and then, in the grid as well; but not by much. And the
-    // last runs of a budget may move a curve's half power next to a size that there is no time left for.
+    // The highest of many noisy cells is sometimes a little above the truth, in the grid as well. And the last runs of
+    // a budget may move a curve's half power next to a size for which no time is left.
     let slight = |what: &What| match what {
         What::Peak(tenths) | What::CurvePeak(tenths) => *tenths < 100,
         What::NotBracketed => true,

@@ -1,4 +1,4 @@
-//! Writes numbers as short text with a unit; the only place that rounds for a reader.
+//! Writes numbers as short text with a unit; the only place that rounds for display.
 
 /// Throughput in decimal MB/s: `1,780 MB/s`, `43.1 MB/s`, `4.31 MB/s`.
 pub fn mbps(mbps: f64) -> String {
@@ -10,7 +10,7 @@ pub fn iops(iops: f64) -> String {
     format!("{} IOPS", number(iops))
 }
 
-/// A number with three digits that matter, and separators where it is long: `1,780`, `43.1`, `4.31`, `0.05`.
+/// A number with three significant digits, and separators if it is long: `1,780`, `43.1`, `4.31`, `0.05`.
 pub fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => thousands(value),
@@ -31,7 +31,7 @@ pub fn size(bytes: f64) -> String {
     }
 }
 
-/// Nanoseconds in the unit that reads best.
+/// Nanoseconds in the most readable unit.
 pub fn time_ns(ns: f64) -> String {
     time_us(ns / 1e3)
 }
@@ -53,7 +53,7 @@ pub fn percent(share: f64) -> String {
     if percent.abs() >= 9.95 || percent == 0.0 { format!("{}%", thousands(percent)) } else { format!("{percent:.1}%") }
 }
 
-/// A small number with two digits that matter: `0.083`, `1.2`, `15`.
+/// A small number with two significant digits: `0.083`, `1.2`, `15`.
 pub fn two_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_string();
@@ -62,7 +62,7 @@ pub fn two_digits(value: f64) -> String {
     if decimals == 0 { thousands(value) } else { format!("{value:.decimals$}") }
 }
 
-/// A factor, to a hundredth as long as that says anything: `0.98`, `1.00`, `12`.
+/// A factor, with two decimals below 10: `0.98`, `1.00`, `12`.
 pub fn factor(value: f64) -> String {
     if value.abs() < 9.995 { format!("{value:.2}") } else { two_digits(value) }
 }

@@ -1,6 +1,6 @@
 //! Writes numbers, sizes, times and paths as short text for people.
 //!
-//! Everything that makes sentences uses it: the experiments and the report. The analysis does not: it returns numbers.
+//! The experiments and the report use it for their sentences. The analysis does not: it returns numbers.
 
 pub mod format;
 mod path;

@@ -1,21 +1,21 @@
-//! Tells how far the far end's clock is from ours, from messages there and back.
+//! Estimates the offset of the far end's clock from round trips of messages.
 
 use std::time::Duration;
 
-/// How far another clock is ahead of ours.
+/// The offset of another clock from ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// Its time less ours, in nanoseconds.
+    /// Far clock minus our clock, in nanoseconds.
     pub offset_ns: i64,
-    /// That is known to this, plus or minus: half of the round trip.
+    /// Uncertainty, plus or minus: half of the round trip.
     pub reach_ns: u64,
 }
 
 impl ClockOffset {
-    /// Of a clock that showed `theirs_unix_ns` at some moment of a round trip that began at `ours_unix_ns`.
+    /// The offset of a clock that read `theirs_unix_ns` at some moment of a round trip that began at `ours_unix_ns`.
     ///
-    /// The far end read its clock between sending and arrival, so the middle of the round trip is wrong by half of it at
-    /// most.
+    /// The far end read its clock between sending and arrival, so the middle of the round trip is off by at most half
+    /// of it.
     pub fn of_round_trip(ours_unix_ns: u64, theirs_unix_ns: u64, round_trip: Duration) -> Self {
         let half_ns = round_trip.as_nanos() / 2;
         let offset_ns = i128::from(theirs_unix_ns) - i128::from(ours_unix_ns) - half_ns as i128;
@@ -25,7 +25,7 @@ impl ClockOffset {
         }
     }
 
-    /// The better known of two.
+    /// The estimate with the smaller uncertainty.
     pub fn better(self, other: Self) -> Self {
         if other.reach_ns < self.reach_ns { other } else { self }
     }

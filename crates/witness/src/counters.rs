@@ -1,4 +1,4 @@
-//! Reads all counters of a machine at one moment, and gives what it spent between two.
+//! Reads all counters of a machine at one moment, and computes what the machine spent between two readings.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::interfaces::{self, Interfaces};
 use crate::noise::{NoiseProbe, NoiseSnapshot};
 use crate::processes::{self, Processes};
 
-/// What the counters showed at one moment.
+/// The counters at one moment.
 pub(crate) struct Counters {
     at: Instant,
     machine: Vec<Times>,
@@ -22,20 +22,20 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// All of them now, with processes of these names.
+    /// Reads all counters now, including those of processes with these names.
     pub(crate) fn read(names: &[String]) -> Self {
         Self {
             disks: disks::read(),
             interfaces: interfaces::read(),
             noise: NoiseProbe::of(&[]).look(),
             processes: processes::read(names),
-            // The finest and the most wanted last, so that a window holds little of the reading.
+            // Read processor time last: it is the finest counter, and the window must not contain the other readings.
             machine: processor::machine(),
             at: Instant::now(),
         }
     }
 
-    /// What was spent from here to `now`, without a soaker.
+    /// The machine's spending from this reading to `now`, without a soaker.
     pub(crate) fn bill(&self, names: &[String], now: &Self) -> FarBill {
         FarBill {
             span_ns: now.at.duration_since(self.at).as_nanos() as u64,
@@ -49,7 +49,7 @@ impl Counters {
     }
 }
 
-/// What each processor spent between two readings.
+/// The time that each processor spent between two readings.
 pub fn processors_since(now: &[Times], then: &[Times]) -> Vec<CpuTimes> {
     let since = |(now, then): (&Times, &Times)| CpuTimes {
         user_ns: now.user_ns.saturating_sub(then.user_ns),

@@ -1,4 +1,4 @@
-//! Reads what each whole block device has done, from /proc/diskstats.
+//! Reads the activity of each whole block device from /proc/diskstats.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use halfpower_record::{DiskLimit, DiskUse};
 
 use crate::noise::SECTOR_BYTES;
 
-/// The counters of one device since it was found.
+/// The counters of one device since it appeared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DiskCounters {
     number: DeviceNumber,
@@ -17,17 +17,17 @@ pub(crate) struct DiskCounters {
     busy_ms: u64,
 }
 
-/// The counters of all devices, by their names.
+/// The counters of all devices by name.
 pub(crate) type Disks = BTreeMap<String, DiskCounters>;
 
-/// Those of the running system; a partition's work is its device's too, so partitions are left out.
+/// Reads the counters of the running system. Partitions are left out: their work is already counted for their device.
 pub(crate) fn read() -> Disks {
     let mut all = parse(&std::fs::read_to_string("/proc/diskstats").unwrap_or_default());
     all.retain(|name, _| Path::new("/sys/block").join(name.replace('/', "!")).exists());
     all
 }
 
-/// Fields as in the kernel's Documentation/admin-guide/iostats.rst, after major, minor and name.
+/// The fields follow the kernel's Documentation/admin-guide/iostats.rst, after major, minor and name.
 fn parse(text: &str) -> Disks {
     let device = |line: &str| {
         let mut words = line.split_whitespace();
@@ -41,8 +41,8 @@ fn parse(text: &str) -> Disks {
     text.lines().filter_map(device).collect()
 }
 
-/// What the devices did between two readings; those that did nothing, or were not there before, are left out.
-/// `limits` are those that bind the server's processes.
+/// The activity of devices between two readings. Idle devices and devices that were new in the second reading are left
+/// out. `limits` are the limits of the server's processes.
 pub(crate) fn between(then: &Disks, now: &Disks, limits: &BTreeMap<DeviceNumber, DiskLimit>) -> Vec<DiskUse> {
     let used = |(name, now): (&String, &DiskCounters)| {
         let then = then.get(name)?;

@@ -1,11 +1,11 @@
-//! Says why a far end has no witness, in one sentence each.
+//! Defines why a far end has no witness, in one sentence each.
 
 use std::io;
 use std::time::Duration;
 
 use crate::PROTOCOL;
 
-/// Why there is no witness, or none any more.
+/// Why there is no witness, or no longer one.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
     /// The command cannot be started.
@@ -19,7 +19,7 @@ pub enum WitnessError {
         /// How, such as ` with exit status 127`.
         how: String,
     },
-    /// It was lost before.
+    /// The connection to the witness was lost earlier.
     #[error("--far-end: `{command}` was lost, and is not asked again")]
     Lost {
         /// The command.
@@ -30,10 +30,10 @@ pub enum WitnessError {
     Silent {
         /// The command.
         command: String,
-        /// How long that was waited for.
+        /// How long the caller waited.
         patience: Duration,
     },
-    /// An answer is none.
+    /// An answer is not a reply of a witness.
     #[error(
         "--far-end: `{command}` answered `{said}`, which is no reply of a witness; it must start `halfpower witness` \
          and print nothing else"
@@ -41,22 +41,22 @@ pub enum WitnessError {
     Garbage {
         /// The command.
         command: String,
-        /// How that begins.
+        /// The beginning of the answer.
         said: String,
     },
-    /// The witness is of a release that speaks otherwise.
+    /// The witness belongs to a release with another protocol version.
     #[error(
         "--far-end: the witness of halfpower {program} speaks version {protocol}, and this halfpower {} speaks \
          {PROTOCOL}; install one release at both ends",
         env!("CARGO_PKG_VERSION")
     )]
     OtherVersion {
-        /// What it speaks.
+        /// The witness's protocol version.
         protocol: u32,
-        /// Its release.
+        /// The witness's release.
         program: String,
     },
-    /// Somebody asked for an end (SIGINT, SIGTERM).
+    /// The user interrupted the program (SIGINT, SIGTERM).
     #[error("interrupted")]
     Interrupted,
     /// The witness could not do what was asked.
@@ -67,17 +67,17 @@ pub enum WitnessError {
     },
 }
 
-/// How many characters of an answer are shown.
+/// Characters shown of an answer.
 const SHOWN: usize = 80;
-/// How many characters of a reason.
+/// Characters shown of a reason.
 const SHOWN_OF_REASON: usize = 500;
 
-/// How an answer begins, printable.
+/// The beginning of an answer, in printable characters.
 pub(crate) fn shown(said: &[u8]) -> String {
     begins(&String::from_utf8_lossy(said), SHOWN)
 }
 
-/// A reason, printable.
+/// A reason, in printable characters.
 pub(crate) fn shown_whole(said: &str) -> String {
     begins(said, SHOWN_OF_REASON)
 }

@@ -1,18 +1,18 @@
-//! Reads what each network interface has moved, from /proc/net/dev.
+//! Reads the bytes that each network interface has moved, from /proc/net/dev.
 
 use std::collections::BTreeMap;
 
 use halfpower_record::InterfaceUse;
 
-/// Bytes that came in and went out since each interface was made, by its name.
+/// Bytes received and sent by each interface since it was created, by name.
 pub(crate) type Interfaces = BTreeMap<String, (u64, u64)>;
 
-/// Those of this process's network.
+/// Reads the interfaces of this process's network namespace.
 pub(crate) fn read() -> Interfaces {
     parse(&std::fs::read_to_string("/proc/net/dev").unwrap_or_default())
 }
 
-/// Lines of a name, a colon, eight counters of what came in and eight of what went out; bytes are the first of each.
+/// Each line has a name, a colon, eight counters of received data and eight of sent data; bytes are the first of each.
 fn parse(text: &str) -> Interfaces {
     let interface = |line: &str| {
         let (name, counters) = line.rsplit_once(':')?;
@@ -22,7 +22,7 @@ fn parse(text: &str) -> Interfaces {
     text.lines().filter_map(interface).collect()
 }
 
-/// What the interfaces moved between two readings; those that moved nothing, or were not there before, are left out.
+/// The bytes that interfaces moved between two readings; idle interfaces and new ones are left out.
 pub(crate) fn between(then: &Interfaces, now: &Interfaces) -> Vec<InterfaceUse> {
     let used = |(name, now): (&String, &(u64, u64))| {
         let then = then.get(name).filter(|then| *then != now)?;

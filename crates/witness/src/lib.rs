@@ -1,8 +1,8 @@
-//! Accounts for what a machine spends over a window, here or at the far end of a path.
+//! Measures what a machine spends during a window, on this machine or at the far end of a path.
 //!
-//! [`serve`] answers requests about its own machine, a line each; [`Witness`] is the other side of that talk. Transport
-//! and lock are the command that joins the two, such as ssh: no port is opened. Where it is told so at its start, a witness
-//! also measures at its own end ([`Ways`]).
+//! [`serve`] answers requests about its own machine, one on each line; [`Witness`] is the client. A command such as ssh
+//! joins the two and provides transport and authentication, so no port is opened. If enabled at its start, a witness
+//! also measures runs at its own end ([`Ways`]).
 
 mod clock_offset;
 mod counters;

@@ -2,21 +2,21 @@
 
 use std::io::{self, BufRead};
 
-/// What was read.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// A line without its end.
+    /// A line without its line break.
     Whole(Vec<u8>),
-    /// A line of more bytes than are read; it was passed over.
+    /// A line that exceeds the limit; it was skipped.
     TooLong,
-    /// There is nothing more.
+    /// The end of the input.
     End,
 }
 
-/// The next line of at most `most` bytes; the last one need not have an end.
+/// Reads the next line of at most `most` bytes; the last line needs no line break.
 ///
 /// # Errors
-/// Those of `input`.
+/// Any error of `input`.
 pub(crate) fn next(input: &mut impl BufRead, most: usize) -> io::Result<Line> {
     let (mut line, mut length) = (Vec::new(), 0usize);
     loop {

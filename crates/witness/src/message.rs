@@ -1,7 +1,7 @@
-//! Defines the requests to a witness and its replies: a JSON object on a line each.
+//! Defines the requests to a witness and its replies: one JSON object on each line.
 //!
-//! A request is `{"id":1,"do":"hello"}`; its reply has the same `id` and one more key, which names what it holds. Whoever
-//! asks numbers the requests upwards, so that a late reply is known for what it is.
+//! A request is `{"id":1,"do":"hello"}`. Its reply has the same `id` and one more key, which names the content. The
+//! client increments the number with each request, so it can recognise a late reply.
 
 use halfpower_record::{FarBill, Machine, Record};
 use halfpower_spec::{Bytes, Run, Way};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the requests and replies; both ends must speak the same.
 pub const PROTOCOL: u32 = 1;
 
-/// Figures above this are no counts of anything that happens in a window: 104 days in nanoseconds.
+/// Largest plausible figure in a window; as nanoseconds it is 104 days.
 const MOST: u64 = 1 << 53;
 /// More processors, disks or names than any machine has.
 const MOST_ENTRIES: usize = 1 << 14;
@@ -20,81 +20,81 @@ const LONGEST_NAME: usize = 256;
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Request {
-    /// Its number.
+    /// Number of the request.
     pub id: u64,
-    /// What is asked.
+    /// The call.
     #[serde(flatten)]
     pub call: Call,
 }
 
-/// What can be asked.
+/// The calls that a witness accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 pub(crate) enum Call {
-    /// Who is there: a greeting.
+    /// Greet: report version and machine.
     Hello,
-    /// What its clock shows.
+    /// Report the clock.
     Time,
-    /// To start the soaker, which runs until the window that comes next has ended.
+    /// Start the soaker, which runs until the next window ends.
     Soak,
-    /// To begin a window.
+    /// Begin a window.
     Begin {
-        /// Whether the soaker goes on beside it, or stops.
+        /// Whether the soaker runs during the window; otherwise it stops.
         soaker: bool,
     },
-    /// To end it: its bill.
+    /// End the window and report its bill.
     End,
-    /// To measure a run at its own end, on a file of this size.
+    /// Measure a run at the witness's end, on a file of this size.
     Measure { run: Box<Run>, size: Bytes },
 }
 
 /// A reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// Number of the request; `None` where that could not be read.
+    /// Number of the request; `None` if it could not be read.
     pub(crate) id: Option<u64>,
-    /// What it holds.
+    /// The content.
     #[serde(flatten)]
     pub(crate) answer: Answer,
 }
 
-/// What a reply holds.
+/// The content of a reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Answer {
     Greeting(Greeting),
-    /// Its Unix time in nanoseconds.
+    /// The witness's Unix time in nanoseconds.
     Time(u64),
-    /// The soaker runs; the share of the processors that it gets on the idle machine.
+    /// The soaker runs; its share of the processors on the idle machine.
     Soaking(f64),
     /// The window has begun.
     Begun(bool),
     Bill(FarBill),
-    /// What it measured: a record's JSON as text, since it holds larger numbers than the message around it can.
+    /// The measured record as JSON text, because it holds larger numbers than the message around it can.
     Record(String),
     /// Why the request could not be served.
     Error(String),
 }
 
-/// Who is there.
+/// The witness's introduction of itself.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Greeting {
-    /// The version of the talk that it speaks.
+    /// The protocol version that it speaks.
     pub protocol: u32,
     /// Its release of halfpower.
     pub program: String,
-    /// The kernel's number of this boot, by which two processes know that they are on one machine.
+    /// The kernel's ID of this boot; two processes with the same ID run on the same machine.
     pub boot: Option<String>,
     /// Its machine.
     pub machine: Machine,
-    /// Names of the processes whose time it tells.
+    /// Names of the processes for which it reports processor time.
     pub processes: Vec<String>,
-    /// Ways by which it measures at its own end.
+    /// The ways in which it can measure at its own end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Way>,
 }
 
-/// The one thing that is read of every greeting, whatever its version is.
+/// The part of a greeting that is the same in every version.
 #[derive(Deserialize)]
 struct OfAnyVersion {
     greeting: Version,
@@ -108,7 +108,7 @@ struct Version {
 }
 
 impl Reply {
-    /// Reads a line; `None` where it is no reply of this version, or holds figures that cannot be.
+    /// Parses a line; `None` if it is not a reply of this version, or holds impossible figures.
     pub fn read(line: &[u8]) -> Option<Self> {
         let reply: Self = serde_json::from_slice(line).ok()?;
         let is_sound = match &reply.answer {
@@ -122,13 +122,13 @@ impl Reply {
         is_sound.then_some(reply)
     }
 
-    /// The version and the release of a greeting in another version.
+    /// The version and release in a greeting of another version.
     pub(crate) fn other_version(line: &[u8]) -> Option<(u32, String)> {
         let Version { protocol, program } = serde_json::from_slice::<OfAnyVersion>(line).ok()?.greeting;
         (protocol != PROTOCOL).then_some((protocol, program))
     }
 
-    /// What a bill holds; `None` for another reply.
+    /// The bill in this reply; `None` for another reply.
     pub fn bill(&self) -> Option<&FarBill> {
         match &self.answer {
             Answer::Bill(bill) => Some(bill),
@@ -136,7 +136,7 @@ impl Reply {
         }
     }
 
-    /// What was measured there; `None` for another reply.
+    /// The record in this reply; `None` for another reply.
     pub fn record(&self) -> Option<Record> {
         match &self.answer {
             Answer::Record(text) => record(text),
@@ -145,7 +145,7 @@ impl Reply {
     }
 }
 
-/// The record of this text; `None` where it is none that a witness can have measured.
+/// Parses a record; `None` if a witness cannot have measured it.
 pub(crate) fn record(text: &str) -> Option<Record> {
     let record: Record = serde_json::from_str(text).ok()?;
     let counts = [record.elapsed_ns, record.spent_ns, record.bytes, record.ios, record.cpu.span_ns];
@@ -153,7 +153,7 @@ pub(crate) fn record(text: &str) -> Option<Record> {
     (is_alone && counts.into_iter().all(|count| count <= MOST)).then_some(record)
 }
 
-/// Whether a name can be printed as it is.
+/// Whether a name is safe to print.
 fn is_name(name: &str) -> bool {
     name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
 }
@@ -171,7 +171,7 @@ impl Greeting {
     }
 }
 
-/// Whether its figures can be.
+/// Whether the figures of a bill are possible.
 fn is_sound(bill: &FarBill) -> bool {
     let FarBill { span_ns, machine, soaker, processes, disks, interfaces, noise } = bill;
     let of_machine = machine

@@ -1,17 +1,17 @@
-//! Records evidence of others at work while a run was measured.
+//! Records evidence of other activity on the machine while a run was measured.
 //!
-//! The names of files that the kernel keeps enter; the difference between two readings leaves. What the kernel does
-//! not tell is `None`, which is a normal result.
+//! It takes the paths of kernel statistics and returns the difference between two readings. A figure that the kernel
+//! does not report is `None`, which is a normal result.
 
 use std::fs;
 use std::path::PathBuf;
 
 use halfpower_record::Noise;
 
-/// A sector of the kernel's block statistics, whatever the device's own is.
+/// Sector size of the kernel's block statistics, whatever the device's own sector size.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
-/// Where to look.
+/// The statistics files to read.
 #[derive(Debug, Clone)]
 pub struct NoiseProbe {
     /// The statistics of the devices under the target.
@@ -19,7 +19,7 @@ pub struct NoiseProbe {
     pressure: PathBuf,
 }
 
-/// What it saw at one moment.
+/// The counters at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoiseSnapshot {
     pressure_io_ns: Option<u64>,
@@ -28,7 +28,7 @@ pub struct NoiseSnapshot {
 }
 
 impl NoiseProbe {
-    /// A witness of the whole devices of these kernel names, all together.
+    /// A probe over the whole devices with these kernel names; their counts are added up.
     pub fn of(devices: &[String]) -> Self {
         Self {
             devices: devices.iter().map(|name| PathBuf::from("/sys/block").join(name).join("stat")).collect(),
@@ -36,7 +36,7 @@ impl NoiseProbe {
         }
     }
 
-    /// What is to be seen now.
+    /// Reads the counters now.
     pub fn look(&self) -> NoiseSnapshot {
         let pressure = |kind| fs::read_to_string(self.pressure.join(kind)).ok().and_then(|text| some_stalled_ns(&text));
         let moved = self.devices.iter().map(|stat| moved_bytes(&fs::read_to_string(stat).ok()?));
@@ -48,7 +48,7 @@ impl NoiseProbe {
         }
     }
 
-    /// What happened between two looks.
+    /// The noise between two snapshots.
     pub fn between(&self, then: &NoiseSnapshot, now: &NoiseSnapshot) -> Noise {
         let grown = |then: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(then?));
         Noise {
@@ -60,7 +60,7 @@ impl NoiseProbe {
     }
 }
 
-/// The total of the line `some avg10=0.00 ... total=123`, which is in microseconds.
+/// The total of the line `some avg10=0.00 ... total=123`, which the kernel gives in microseconds.
 fn some_stalled_ns(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     let total = line.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
@@ -73,7 +73,7 @@ fn moved_bytes(text: &str) -> Option<u64> {
     Some((fields.get(2)? + fields.get(6)?) * SECTOR_BYTES)
 }
 
-/// The mean frequency over the processors that tell one.
+/// The mean frequency of the processors that report one.
 fn frequency_mhz() -> Option<f64> {
     let frequency = |cpu: usize| -> Option<f64> {
         let file = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");

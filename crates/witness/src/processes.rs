@@ -1,4 +1,4 @@
-//! Reads what processes of given names have been charged.
+//! Reads the processor time of processes with given names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,10 @@ use halfpower_record::ProcessTime;
 /// The kernel cuts the names of processes to this length.
 const LONGEST_NAME: usize = 15;
 
-/// Name and processor time in nanoseconds of each process of a wanted name, by its number.
+/// Name and processor time in nanoseconds of each matching process, by process ID.
 pub(crate) type Processes = BTreeMap<u32, (String, u64)>;
 
-/// The numbers of the processes of these names that are there now; of all where none are named.
+/// IDs of the running processes with these names; of all processes if no names are given.
 pub(crate) fn numbers(names: &[String]) -> impl Iterator<Item = u32> {
     let named = (!names.is_empty()).then(|| read(names).into_keys());
     let all = names.is_empty().then(every_number);
@@ -24,7 +24,7 @@ fn every_number() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The processes of these names that are there now.
+/// Reads the running processes with these names.
 pub(crate) fn read(names: &[String]) -> Processes {
     if names.is_empty() {
         return Processes::new();
@@ -33,7 +33,7 @@ pub(crate) fn read(names: &[String]) -> Processes {
     let process = |number: u32| {
         let name = fs::read_to_string(format!("/proc/{number}/comm")).ok()?;
         let name = name.trim_end_matches('\n');
-        // One that has just ended has no clock any more.
+        // A process that has just ended has no clock any more.
         let charged_ns = wanted.contains(&name).then(|| charged_to_process_ns(number)).flatten()?;
         Some((number, (name.to_string(), charged_ns)))
     };
@@ -45,13 +45,13 @@ fn cut(name: &str) -> &str {
     &name[..end]
 }
 
-/// What the processes of each name were charged between two readings. One that began in between counts from its
-/// beginning; one that ended in between is not known any more.
+/// The processor time of each name's processes between two readings. A process that began in between counts from its
+/// start; one that ended in between is not counted.
 pub(crate) fn between(names: &[String], then: &Processes, now: &Processes) -> Vec<ProcessTime> {
     let of_name = |name: &String| {
         let same = now.iter().filter(|(_, (known, _))| known == cut(name));
         let charged = |(number, (name, now_ns)): (&u32, &(String, u64))| {
-            // A number that was given anew is another process.
+            // A reused process ID belongs to another process.
             let before = then.get(number).filter(|(known, then_ns)| known == name && then_ns <= now_ns);
             now_ns - before.map_or(0, |(_, then_ns)| *then_ns)
         };
@@ -73,8 +73,8 @@ mod tests {
         let then = of(&[(7, "smbd", 100), (8, "smbd", 50), (9, "smbd", 900)]);
         let now = of(&[(7, "smbd", 130), (9, "smbd", 20), (10, "smbd", 5), (11, "a-name-beyond-f", 3)]);
         let times = between(&names, &then, &now);
-        let told: Vec<(u64, u64)> = times.iter().map(|time| (time.processes, time.charged_ns)).collect();
-        assert_eq!(told, [(3, 30 + 20 + 5), (1, 3), (0, 0)], "8 ended, 9 was given anew, 10 is new");
+        let reported: Vec<(u64, u64)> = times.iter().map(|time| (time.processes, time.charged_ns)).collect();
+        assert_eq!(reported, [(3, 30 + 20 + 5), (1, 3), (0, 0)], "8 ended, 9 was given anew, 10 is new");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Answers requests about this machine, a line each, until the input ends.
+//! Answers requests about this machine, one on each line, until the input ends.
 
 use std::io::{self, BufRead, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,11 +17,12 @@ use crate::ways::Ways;
 /// Longer than any request.
 const LONGEST_REQUEST: usize = 4096;
 
-/// Answers each line of `input` with one of `output`, about this machine and the processes of these names. What is no
-/// request gets a line that says so. Runs are measured by `ways`. It ends where the input ends, or where nobody reads the answers any more.
+/// Answers each line of `input` with one line of `output`, about this machine and the processes with these names. An
+/// invalid request gets an error reply. `ways` measures runs. Returns when the input ends or nobody reads the output
+/// any more.
 ///
 /// # Errors
-/// Where the input cannot be read.
+/// If the input cannot be read.
 pub fn serve(
     mut input: impl BufRead,
     mut output: impl Write,
@@ -36,7 +37,7 @@ pub fn serve(
             Line::Whole(line) => server.reply(&line),
         };
         let line = serde_json::to_string(&reply).map_err(io::Error::other)?;
-        // Whoever asked has gone: there is nobody left to tell.
+        // The client has gone, so the reply has no reader.
         if writeln!(output, "{line}").and_then(|()| output.flush()).is_err() {
             return Ok(());
         }
@@ -47,7 +48,7 @@ fn unread(why: &str) -> Reply {
     Reply { id: None, answer: Answer::Error(format!("no request: {why}")) }
 }
 
-/// What is remembered from one request to the next.
+/// The state kept between requests.
 struct Server<'a> {
     processes: &'a [String],
     ways: &'a mut dyn Ways,
@@ -75,7 +76,7 @@ impl Server<'_> {
     }
 
     fn soak(&mut self) -> Answer {
-        // Two of them would take from each other.
+        // Two soakers would take time from each other.
         self.soaking = None;
         match Soaking::new() {
             Ok(soaking) => {
@@ -88,7 +89,7 @@ impl Server<'_> {
     }
 
     fn measure(&mut self, run: &Run, size: Bytes) -> Answer {
-        // A run has a soaker of its own where it wants one.
+        // A run starts its own soaker if it needs one.
         (self.soaking, self.begun) = (None, None);
         let measured = self.ways.measure(run, size);
         let text = measured.and_then(|record| serde_json::to_string(&record).map_err(|error| error.to_string()));
@@ -110,7 +111,7 @@ impl Server<'_> {
     }
 }
 
-/// Who answers here.
+/// The greeting of this witness.
 fn greeting(processes: &[String], ways: Vec<Way>) -> Greeting {
     Greeting {
         protocol: PROTOCOL,

@@ -1,4 +1,4 @@
-//! Runs the soaker beside a window, with its baseline of the idle machine before it.
+//! Runs the soaker during a window, after measuring its baseline on the idle machine.
 
 use std::io;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use halfpower_os::processor::{self, Baseline, SoakerReading};
 use halfpower_record::Soaker;
 
-/// How long the soaker runs alone before a run, to learn what the idle machine leaves it.
+/// How long the soaker runs alone before a run, to measure what the idle machine leaves it.
 const BASELINE: Duration = Duration::from_millis(150);
 
-/// A soaker at work, and what the idle machine left it.
+/// A running soaker and its baseline.
 pub struct Soaking {
     soaker: processor::Soaker,
     idle: Baseline,
@@ -20,10 +20,10 @@ impl Soaking {
     /// Starts the soaker and waits for its baseline.
     ///
     /// # Errors
-    /// Where its threads cannot be started.
+    /// If its threads cannot be started.
     pub fn new() -> io::Result<Self> {
         let soaker = processor::Soaker::start()?;
-        // The threads take a moment to be moved to their processors; the baseline begins after it.
+        // The scheduler needs a moment to spread the threads over the processors; the baseline begins after that.
         std::thread::sleep(BASELINE / 10);
         let first = soaker.read();
         std::thread::sleep(BASELINE);
@@ -31,12 +31,12 @@ impl Soaking {
         Ok(Self { idle: begun.baseline_since(&first), begun, soaker })
     }
 
-    /// The window begins.
+    /// Begins the window.
     pub fn begin(&mut self) {
         self.begun = self.soaker.read();
     }
 
-    /// Time lost since the window began, and the time in nanoseconds that its own threads were charged in the while.
+    /// The time lost since the window began, and the soaker's own processor time in nanoseconds since then.
     pub fn lost(&self) -> (Soaker, u64) {
         let now = self.soaker.read();
         let lost_ns = now.lost_ns_since(&self.begun, &self.idle).max(0.0) as u64;

@@ -1,20 +1,20 @@
-//! Defines what a witness needs so that it measures at its own end.
+//! Defines how a witness measures runs at its own end.
 
 use halfpower_record::Record;
 use halfpower_spec::{Bytes, Run, Way};
 
-/// Ways to the files of this machine by which runs are measured for the other end.
+/// Ways to reach this machine's files, by which a witness measures runs for the other end.
 pub trait Ways {
-    /// Which there are.
+    /// The available ways.
     fn offered(&self) -> Vec<Way>;
     /// Measures a run by its way, on a file of this size.
     ///
     /// # Errors
-    /// Why it cannot be measured, in a sentence without its full stop.
+    /// A sentence, without its full stop, that says why the run cannot be measured.
     fn measure(&mut self, run: &Run, size: Bytes) -> Result<Record, String>;
 }
 
-/// None: the witness only looks.
+/// No ways: the witness only observes.
 #[derive(Debug, Clone, Copy)]
 pub struct NoWays;
 

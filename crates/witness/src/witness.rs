@@ -1,4 +1,4 @@
-//! Talks with the witness at the far end: starts the command, asks, and gives up where no answer comes.
+//! Talks to the witness at the far end: starts the command, sends requests, and gives up when no reply comes.
 
 use std::io::{BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -20,25 +20,25 @@ use crate::message::{Answer, Call, Greeting, Reply, Request, record};
 
 /// Longer than any reply: 16,384 processors of 200 bytes.
 const LONGEST_REPLY: usize = 4 << 20;
-/// Messages there and back of which the shortest tells the clock's offset.
+/// Round trips used to estimate the clock offset; the shortest counts.
 const ROUND_TRIPS: usize = 5;
-/// How long the far end is looked at while nothing is asked of it.
+/// How long the far end is observed while it is idle.
 const IDLE: Duration = Duration::from_secs(1);
-/// Answers that may come too late before nobody asks any more.
+/// Late replies after which the witness is given up.
 const MOST_SLOW: u32 = 3;
-/// How long is waited before somebody who asks for an end is heard.
+/// Interval at which a waiting call checks for an interruption.
 const STEP: Duration = Duration::from_millis(100);
-/// How long the command may take to end once its input has.
+/// How long the command may take to end after its input has ended.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How long answers are waited for.
+/// How long the client waits for replies.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// The first one: a connection is made before it, and a password may be asked for.
+    /// For the greeting, which includes connecting and perhaps entering a password.
     pub greeting: Duration,
-    /// Any other.
+    /// For any other reply.
     pub reply: Duration,
-    /// A run that is measured there, beyond its own time: its file is laid out first.
+    /// For a run measured at the far end, beyond the run's own time: its file must be laid out first.
     pub measurement: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Default for Patience {
     }
 }
 
-/// A line that came, and when.
+/// A line and the time of its arrival.
 type Arrived = (Instant, Line);
 
 /// The witness at the far end, as long as it answers.
@@ -69,11 +69,11 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Starts `command` with `/bin/sh -c`, so that words and quotes are the shell's, and waits for its greeting; then
-    /// looks at the far end for a second while nothing is asked of it.
+    /// Starts `command` with `/bin/sh -c`, so shell syntax applies, and waits for the greeting. Then it observes the
+    /// idle far end for a second.
     ///
     /// # Errors
-    /// Where nothing is started, nothing answers, or what answers is no witness of this version.
+    /// If the command does not start, does not answer, or is not a witness of this version.
     pub fn start(command: &str, patience: Patience) -> Result<Self, WitnessError> {
         let shell = Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = shell.map_err(WitnessError::NotStarted)?;
@@ -108,8 +108,9 @@ impl Witness {
         &self.machine
     }
 
-    /// Makes ready for a window, while the target is at rest: reads the clock's offset anew, and starts the soaker there
-    /// where that is wanted. On one and the same machine two soakers would take from each other, and ours sees all.
+    /// Prepares for a window while the target is idle: measures the clock offset again, and starts the far end's soaker
+    /// if requested. If both ends are one machine it starts none: two soakers would take time from each other, and ours
+    /// sees everything.
     pub fn prepare(&mut self, with_soaker: bool) {
         if self.requests.is_none() {
             return;
@@ -131,7 +132,7 @@ impl Witness {
         self.is_window_open = self.heard(begun).is_some();
     }
 
-    /// Ends the window: what the far end spent; `None` where it does not tell.
+    /// Ends the window and returns what the far end spent; `None` if it does not answer.
     pub fn end(&mut self) -> Option<FarEnd> {
         if !std::mem::take(&mut self.is_window_open) {
             return None;
@@ -142,10 +143,10 @@ impl Witness {
         Some(FarEnd { bill, clock_offset_ns, clock_offset_reach_ns })
     }
 
-    /// Has the far end measure a run by its way, on a file of this size.
+    /// Asks the far end to measure a run by its way, on a file of this size.
     ///
     /// # Errors
-    /// Where it does not measure it, is lost, or [`WitnessError::Interrupted`] when `stop` was set.
+    /// If it does not measure the run or is lost; [`WitnessError::Interrupted`] if `stop` was set.
     pub fn measure(&mut self, run: &Run, size: Bytes, stop: &AtomicBool) -> Result<Record, WitnessError> {
         let own = Duration::from_nanos(run.runtime.0.saturating_add(run.workload.options.ramp_time.0));
         let call = Call::Measure { run: Box::new(*run), size };
@@ -154,7 +155,7 @@ impl Witness {
             Ok((Answer::Record(text), _)) => record(&text).filter(|record| record.run == *run),
             Ok(_) => None,
             Err(error) => {
-                // Who has been silent for so long is not waited for again.
+                // Do not wait again for a witness that was silent for so long.
                 if matches!(error, WitnessError::Silent { .. }) {
                     self.requests = None;
                 }
@@ -168,7 +169,7 @@ impl Witness {
         })
     }
 
-    /// What a reader should know of answers that did not come; each sentence is given once.
+    /// Notes about missing replies for the reader; each is returned once.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
@@ -188,7 +189,7 @@ impl Witness {
         Ok((bill.span_ns > 0 && !bill.machine.is_empty()).then(|| busy_ns / bill.span_ns as f64))
     }
 
-    /// The offset by the shortest of several round trips.
+    /// The offset from the shortest of several round trips.
     fn clock_offset(&mut self) -> Result<ClockOffset, WitnessError> {
         let mut best: Option<ClockOffset> = None;
         for _ in 0..ROUND_TRIPS {
@@ -201,12 +202,12 @@ impl Witness {
         Ok(best.expect("there was a round trip"))
     }
 
-    /// Sends a request and waits for its reply; gives the time between the two as well.
+    /// Sends a request and waits for its reply; also returns the time between the two.
     fn ask(&mut self, call: Call, patience: Duration) -> Result<(Answer, Duration), WitnessError> {
         self.ask_until(call, patience, None)
     }
 
-    /// The same, until somebody asks for an end.
+    /// As `ask`, until `stop` is set.
     fn ask_until(
         &mut self,
         call: Call,
@@ -223,7 +224,7 @@ impl Witness {
         let sent = Instant::now();
         let is_sent = self.requests.as_mut().is_some_and(|requests| requests.write_all(line.as_bytes()).is_ok());
         if !is_sent {
-            // What it said before it ended tells more than that it ended.
+            // Its last output explains more than the fact that it ended.
             return Err(match self.replies.recv_timeout(FAREWELL) {
                 Ok((_, Line::Whole(line))) => self.garbage(&line),
                 _ => self.ended(),
@@ -254,7 +255,7 @@ impl Witness {
                 Some(Reply { id: Some(of), answer }) if of == id => {
                     return Ok((answer, arrived.saturating_duration_since(sent)));
                 }
-                // The answer to a request that nobody waits for any more.
+                // A late reply to a request that was given up.
                 Some(Reply { id: Some(of), .. }) if of < id => {}
                 _ => return Err(self.garbage(&line)),
             }
@@ -266,7 +267,7 @@ impl Witness {
     }
 
     fn ended(&mut self) -> WitnessError {
-        // Its output may close a moment before it ends.
+        // The output may close a moment before the process ends.
         let status = within(FAREWELL, || self.child.try_wait().ok().flatten());
         let how = match status.map(|status| (status.code(), status.signal())) {
             Some((Some(code), _)) => format!(" with exit status {code}"),
@@ -276,11 +277,11 @@ impl Witness {
         WitnessError::Ended { command: self.command.clone(), how }
     }
 
-    /// What was answered; where that is nothing, a note says so, and a witness that is lost is not asked again.
+    /// The answer, if there is one. An error adds a note; a lost witness is not asked again.
     fn heard<T>(&mut self, answer: Result<T, WitnessError>) -> Option<T> {
         let error = match answer {
             Ok(answer) => return Some(answer),
-            // Lost before, and noted.
+            // Lost earlier and already noted.
             Err(_) if self.requests.is_none() => return None,
             Err(error) => error,
         };
@@ -291,7 +292,7 @@ impl Witness {
         None
     }
 
-    /// Whether the far end is not asked again after this; then it is given up.
+    /// Whether the witness is lost after this error; if so, it is given up.
     fn weigh(&mut self, error: &WitnessError) -> bool {
         let is_lost = match error {
             WitnessError::Refused { .. } | WitnessError::Interrupted => false,
@@ -310,7 +311,7 @@ impl Witness {
 
 impl Drop for Witness {
     fn drop(&mut self) {
-        // The end of its input ends a witness.
+        // A witness ends when its input ends.
         self.requests = None;
         if within(FAREWELL, || self.child.try_wait().ok().flatten()).is_none() {
             let _ = self.child.kill();
@@ -319,7 +320,7 @@ impl Drop for Witness {
     }
 }
 
-/// The first value that `look` gives in so long.
+/// The first value that `look` returns within `time`.
 fn within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let until = Instant::now() + time;
     loop {
@@ -331,9 +332,9 @@ fn within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     }
 }
 
-/// Hands over each line with the moment at which it came, from a thread of its own.
+/// Reads lines in a separate thread and sends each with its time of arrival.
 fn listen(output: ChildStdout) -> std::io::Result<Receiver<Arrived>> {
-    // One that nobody reads must not fill the memory.
+    // Bounded, so that unread lines cannot fill the memory.
     let (lines, replies) = mpsc::sync_channel(16);
     let work = move || {
         let mut output = BufReader::new(output);
@@ -349,7 +350,7 @@ fn listen(output: ChildStdout) -> std::io::Result<Receiver<Arrived>> {
     Ok(replies)
 }
 
-/// Processors that this end kept busy since this reading, by the time that they have counted.
+/// Number of processors that this end kept busy since `then`, from their own time counters.
 fn idle_cores_here(then: &[Times]) -> Option<f64> {
     let spent = processors_since(&processor::machine(), then);
     let share = |cpu: &CpuTimes| {

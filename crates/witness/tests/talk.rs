@@ -1,4 +1,4 @@
-//! Tests the talk of both sides: with a real witness in this process, and with commands that stand for bad ones.
+//! Tests both sides of the protocol: with a real witness in this process, and with commands that imitate faulty ones.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -52,8 +52,8 @@ fn the_soaker_runs_for_the_window_that_comes_next() {
     assert!(soaked(&said[2]) && !soaked(&said[4]), "{said:#?}");
 }
 
-/// A shell script that speaks as a witness does, but for `odd`, cases of its own by the line; `$id` is the request's
-/// number and `$count` that of the line.
+/// A shell script that answers as a witness, except for the `case` branches in `odd`; `$id` is the request's number and
+/// `$count` the line's.
 fn fake(odd: &str) -> String {
     let machine = r#"{\"kernel\":\"6\",\"cpu_model\":\"c\",\"cpus\":1,\"memory\":1,\"virtualised\":null}"#;
     let noise = r#"{\"pressure_io_ns\":null,\"pressure_cpu_ns\":null,\"device_bytes\":null,\"cpu_mhz\":null}"#;
@@ -74,13 +74,13 @@ fn fake(odd: &str) -> String {
     format!("/bin/sh -c '{script}'")
 }
 
-/// Patience that a loaded machine does not try.
+/// Patience that even a loaded machine does not exhaust.
 const PATIENCE: Patience = Patience {
     greeting: Duration::from_secs(30),
     reply: Duration::from_secs(20),
     measurement: Duration::from_secs(20),
 };
-/// Lines of the talk before the first window: the greeting, five times, and a window at rest.
+/// Requests before the first window: the greeting, five round trips, and a window on the idle machine.
 const BEFORE: u32 = 8;
 
 fn refusal(command: &str) -> WitnessError {
@@ -107,11 +107,11 @@ fn what_is_no_witness_of_this_version_is_refused_before_anything_is_measured() {
 #[test]
 fn words_and_quotes_are_the_shells() {
     let folder = tempfile::tempdir().unwrap();
-    let told = folder.path().join("it's told");
-    let text = told.to_str().unwrap().replace('\'', r"'\''");
+    let reported = folder.path().join("it's told");
+    let text = reported.to_str().unwrap().replace('\'', r"'\''");
     let _ = refusal(&format!("printf '%s|' one 'two  three' \"$HOME\" >'{text}'"));
     let home = std::env::var("HOME").unwrap_or_default();
-    assert_eq!(std::fs::read_to_string(told).unwrap(), format!("one|two  three|{home}|"));
+    assert_eq!(std::fs::read_to_string(reported).unwrap(), format!("one|two  three|{home}|"));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn an_answer_that_comes_too_late_is_passed_over() {
     assert!(witness.end().is_some(), "{:?}", witness.take_notes());
 }
 
-/// A run by the way past the share, of a moment.
+/// A short run by the local way, past the share.
 fn local_run() -> Run {
     let options = WorkloadOptions { way: Way::Local, ..WorkloadOptions::default() };
     let workload = Workload { options, ..Workload::default() };

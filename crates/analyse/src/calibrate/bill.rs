@@ -1,7 +1,7 @@
-//! Fits what a request of one path costs the processor.
+//! Fits the processor cost of a request on one path.
 //!
-//! The deepest cells tell what a request costs where waiting costs next to nothing, since one wait serves many
-//! requests; what the shallower ones cost beyond that is the wait.
+//! At the deepest cells one wait serves many requests, so waiting costs almost nothing there, and their cost is that of
+//! the request itself. The extra cost of shallower cells is the wait.
 
 use super::calibration::Remark;
 use super::path_constants::Fit;
@@ -27,7 +27,7 @@ pub(super) fn add<'a>(fit: &mut Fit, path: &'a MeasuredPath<'a>, costs: &[Cost])
     }
 }
 
-/// From cells with their charge a request, in microseconds.
+/// Fits the charge from cells with their charge a request, in microseconds.
 fn charged(fit: &mut Fit, cells: &[(&CellFinding, f64)]) {
     let mut depths: Vec<u32> = cells.iter().map(|(cell, _)| cell.iodepth).collect();
     depths.sort_unstable();
@@ -51,7 +51,7 @@ fn charged(fit: &mut Fit, cells: &[(&CellFinding, f64)]) {
     let scatter = (line.points > 2).then_some(line.scatter);
     fit.remarks.insert("charged_us", Remark::Charge { cells: count, iodepth: deepest, scatter });
     if let Some(wait_us) = waits.get(waits.len() / 2) {
-        // Less than a part in a hundred of the request's own charge is none.
+        // Below one percent of the request's own charge, the wait counts as zero.
         let least = line.intercept / 100.0;
         fit.constants.wait_us = if *wait_us > least { *wait_us } else { 0.0 };
         fit.remarks.insert("wait_us", Remark::Wait { cells: waits.len() });

@@ -1,4 +1,4 @@
-//! Holds a fitted device with what each of its constants rests on.
+//! Holds a fitted device, with the data behind each of its constants.
 
 use std::collections::BTreeMap;
 
@@ -6,56 +6,56 @@ use halfpower_model::{Fitted, PathConstants};
 
 use crate::{CellSettings, PathSettings, SharedCeiling};
 
-/// Why a study cannot be calibrated from.
+/// Why a study cannot be used for a calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CalibrateError {
-    /// No walks of block size and depth.
+    /// It has no walks of block size and depth.
     NoWalks,
-    /// No path can be fitted, each for a reason of its own.
+    /// No path can be fitted; the reason for each.
     TooLittle(Vec<NotFitted>),
     /// Half of the cells are too few to fit a model to.
     HalvesTooSmall,
 }
 
-/// Whose the ceilings are that a study of one device shows.
+/// To whom the ceilings in a study of one device belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ceilings {
-    /// Each further device brings another.
+    /// To the device: each further device adds another.
     #[default]
     Device,
-    /// Further devices share them: a link, an adapter, a quota.
+    /// To a shared part: further devices share them, as with a link, an adapter or a quota.
     Shared,
 }
 
-/// A fitted device, and what its constants rest on.
+/// A fitted device, and the data behind its constants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
-    /// The device; its line about itself is empty.
+    /// The device; its `about` line is empty.
     pub fitted: Fitted,
-    /// Runs that it rests on.
+    /// Runs behind it.
     pub runs: usize,
     /// What was measured, in its canonical text.
     pub target: String,
-    /// What each constant rests on, by its place in the text, such as `path.random-direct-read.fixed_us`.
+    /// What each constant rests on, by its key in the text, such as `path.random-direct-read.fixed_us`.
     pub remarks: BTreeMap<String, Remark>,
-    /// How well each path was met.
+    /// How well each path was fitted.
     pub paths: Vec<FittedPath>,
     /// What could not be fitted.
     pub not_fitted: Vec<NotFitted>,
 }
 
-/// How well one path was met.
+/// How well one path was fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FittedPath {
-    /// Which.
+    /// The path.
     pub path: PathSettings,
     /// Its constants.
     pub constants: PathConstants,
     /// Cells that it was fitted to.
     pub cells: usize,
-    /// Half of them are predicted within this share of what was measured.
+    /// Half of the cells are predicted within this share of the measurement.
     pub half_within: f64,
-    /// Nine tenths are.
+    /// Nine tenths of the cells are predicted within this share.
     pub most_within: f64,
 }
 
@@ -64,68 +64,68 @@ pub struct FittedPath {
 pub enum Remark {
     /// How much of the target was measured.
     MeasuredSpan,
-    /// How well the whole path was met.
+    /// How well the whole path was fitted.
     Path {
         /// The cells that it was fitted to.
         range: MeasuredRange,
-        /// How well it was met.
+        /// How well it was fitted.
         fitted: FittedPath,
-        /// The cell farthest off, and predicted over measured throughput there.
+        /// The cell with the largest error, and predicted over measured throughput there.
         farthest: Option<(CellSettings, f64)>,
     },
-    /// Fitted; the time of a request bounds so many cells.
+    /// Fitted; the time of a request limits these cells.
     RequestTime {
-        /// Those cells.
+        /// Number of cells.
         cells: usize,
     },
-    /// The rate at which one request's bytes pass, in MB/s; `None` where no effect of the size was seen.
+    /// The rate at which one request's bytes pass, in MB/s; `None` if size has no visible effect.
     ByteRate {
-        /// That rate.
+        /// The rate.
         mbps: Option<f64>,
     },
-    /// Fitted; more depth does not speed up so many cells; `None` where that was not seen.
+    /// Fitted; these cells gain nothing from more depth; `None` if no such cell was seen.
     SideBySide {
-        /// Those cells.
+        /// Number of cells.
         cells: Option<usize>,
     },
-    /// Fitted; the ceiling bounds so many cells.
+    /// Fitted; the ceiling limits these cells.
     Ceiling {
-        /// Those cells.
+        /// Number of cells.
         cells: usize,
     },
-    /// The soaker's bound less the charge, over so many cells; `None` where no run was beside the soaker.
+    /// The soaker's bound minus the charge, over these cells; `None` if no run was beside the soaker.
     Unseen {
-        /// Those cells.
+        /// Number of cells.
         cells: Option<usize>,
     },
-    /// The charge is not known of two sizes.
+    /// The charge is not known at two sizes.
     ChargeUnknown,
-    /// The charge, fitted to so many cells of one depth.
+    /// The charge, fitted to these cells of one depth.
     Charge {
-        /// Those cells.
+        /// Number of cells.
         cells: usize,
         /// Their depth.
         iodepth: u32,
-        /// Relative scatter around the line, where more than two sizes tell it.
+        /// Relative scatter around the line, if there are more than two sizes.
         scatter: Option<f64>,
     },
-    /// The median of what so many shallower cells are charged beyond that.
+    /// The median extra charge of these shallower cells.
     Wait {
-        /// Those cells.
+        /// Number of cells.
         cells: usize,
     },
-    /// The most of the ceilings of so many paths, taken for what devices share.
+    /// The highest of the ceilings of these paths, taken as what devices share.
     CeilingsOfPaths {
-        /// Those paths.
+        /// Number of paths.
         paths: usize,
     },
-    /// Measured of members together.
+    /// Measured with members together.
     Members(SharedCeiling),
-    /// What several devices would share is not known.
+    /// It is not known what several devices would share.
     SharedUnknown {
-        /// Of reads.
+        /// Whether that holds for reads.
         reads: bool,
-        /// Of writes.
+        /// Whether that holds for writes.
         writes: bool,
     },
 }
@@ -144,31 +144,31 @@ pub struct MeasuredRange {
 pub enum NotFitted {
     /// A whole path.
     Path {
-        /// Which.
+        /// The path.
         path: PathSettings,
-        /// Why.
+        /// The reason.
         why: Unfittable,
     },
-    /// How many requests go side by side, since no cell was bound by it.
+    /// The number of requests in parallel, because it limited no cell.
     SideBySide {
-        /// The paths of which it is not known.
+        /// The affected paths.
         paths: Vec<PathSettings>,
     },
-    /// Processor time that nobody is charged for, since no run was beside the soaker.
+    /// Processor time charged to no process, because no run was beside the soaker.
     UnseenTime {
-        /// The paths of which it is not known.
+        /// The affected paths.
         paths: Vec<PathSettings>,
     },
 }
 
-/// Why cells bear no model.
+/// Why no model can be fitted to some cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfittable {
-    /// Too few could be used.
+    /// Too few were usable.
     TooFewCells {
-        /// How many it takes.
+        /// Number that is needed.
         needed: usize,
-        /// How many there are.
+        /// Number of usable ones.
         usable: usize,
     },
     /// All have one block size.
@@ -176,6 +176,6 @@ pub enum Unfittable {
         /// That size.
         bs_bytes: u64,
     },
-    /// They lie on no line.
+    /// No line fits them.
     NoLine,
 }

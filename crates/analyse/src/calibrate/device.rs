@@ -1,7 +1,7 @@
-//! Fits a device to what a study measured, with what each constant rests on.
+//! Fits a device to a study, with the data behind each constant.
 //!
-//! The model is [`halfpower_model::Fitted`]: for each path, the time of a request alone, how many go side by side and
-//! what they come up against, and what a request costs the processor.
+//! The model is [`halfpower_model::Fitted`]: for each path, the time of a single request, the number of requests in
+//! parallel, the ceilings, and the processor cost of a request.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use super::typical::{significant, typical};
 use crate::path::paths;
 use crate::{Findings, MeasuredCeilings, PathSettings, SharedCeiling};
 
-/// Fits a device to what was found and to the ceilings that experiments measured; `span` is how much of the target was
+/// Fits a device to the findings and to the ceilings that experiments measured; `span` is how much of the target was
 /// measured.
 ///
 /// # Errors
-/// Where nothing was measured that a constant could be fitted to.
+/// If nothing was measured that a constant could be fitted to.
 pub fn calibrate(
     findings: &Findings,
     measured: &MeasuredCeilings,
@@ -42,7 +42,7 @@ pub fn calibrate(
         remarks.insert(format!("path.{key}"), fit.remark());
         remarks.extend(fit.remarks.iter().map(|(name, remark)| (format!("path.{key}.{name}"), remark.clone())));
     }
-    // As they were seen, before a ceiling is taken for what devices share.
+    // Taken before a ceiling is moved to what devices share.
     let paths = fits.iter().map(Fit::fitted).collect();
     let shared = shared(&measured.shared, ceilings, &mut fits, &mut remarks);
     not_fitted.extend(unseen(&fits));
@@ -73,7 +73,7 @@ fn key(fit: &Fit) -> String {
     Fitted::key(fit.path.pattern, fit.path.cache, fit.path.rw)
 }
 
-/// What members side by side were seen to share; or the ceilings of a single device, where those are shared.
+/// What parallel members were seen to share; or the ceilings of a single device, if these are shared.
 fn shared(
     measured: &[SharedCeiling],
     ceilings: Ceilings,
@@ -101,7 +101,7 @@ fn shared(
     shared
 }
 
-/// What of the model no cell showed.
+/// The parts of the model that no cell showed.
 fn unseen(fits: &[Fit]) -> Vec<NotFitted> {
     let lacking = |lacks: &dyn Fn(&Fit) -> bool| -> Option<Vec<PathSettings>> {
         let paths: Vec<PathSettings> = fits.iter().filter(|fit| lacks(fit)).map(|fit| fit.path).collect();

@@ -1,7 +1,7 @@
-//! Tells what a calibration is worth: fitted to one half of a study's cells, it predicts the other half.
+//! Measures how well a calibration predicts: fitted to one half of a study's cells, it predicts the other half.
 //!
-//! The halves lie like the fields of a chessboard over block size and depth, so that what is predicted always lies
-//! beside what was measured, and never between two runs of the same settings.
+//! The halves alternate like the squares of a chessboard over block size and depth, so each predicted cell lies beside
+//! measured ones, and both halves never share a cell.
 
 use super::calibration::CalibrateError;
 use super::path_constants;
@@ -16,32 +16,32 @@ pub struct HeldOut {
     pub paths: Vec<HeldOutPath>,
     /// Cells that were predicted.
     pub cells: usize,
-    /// Half of all predictions are off by less, as a share of what was measured.
+    /// Half of all predictions have a smaller error, as a share of the measurement.
     pub half_within: f64,
-    /// Nine tenths are.
+    /// Nine tenths have a smaller error.
     pub most_within: f64,
-    /// How far two runs of the same cell are apart in the median, where cells were run more than once: nobody can
-    /// predict better than that.
+    /// Median difference between two runs of the same cell, if cells were run more than once: no prediction can be
+    /// better.
     pub runs_apart: Option<f64>,
 }
 
-/// The same of one path.
+/// The same for one path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeldOutPath {
-    /// Which.
+    /// The path.
     pub path: PathSettings,
     /// Cells that were predicted.
     pub cells: usize,
-    /// Half of the predictions are off by less.
+    /// Half of the predictions have a smaller error.
     pub half_within: f64,
-    /// Nine tenths are.
+    /// Nine tenths have a smaller error.
     pub most_within: f64,
 }
 
 /// Predicts each half of the cells of each path from the other.
 ///
 /// # Errors
-/// Where no path has enough cells for two halves.
+/// If no path has enough cells for two halves.
 pub fn check(findings: &Findings) -> Result<HeldOut, CalibrateError> {
     if findings.cells.is_empty() {
         return Err(CalibrateError::NoWalks);
@@ -67,7 +67,7 @@ pub fn check(findings: &Findings) -> Result<HeldOut, CalibrateError> {
     Ok(HeldOut { paths: held_out, cells: all.len(), half_within, most_within, runs_apart: runs_apart(&findings.cells) })
 }
 
-/// How far off each cell's prediction by the other half is.
+/// The error of each cell's prediction by the other half.
 fn predicted(path: &MeasuredPath<'_>) -> Vec<f64> {
     let halves = halves(path);
     let other = [&halves[1], &halves[0]];
@@ -80,7 +80,7 @@ fn predicted(path: &MeasuredPath<'_>) -> Vec<f64> {
     off
 }
 
-/// The fields of either colour.
+/// The cells of each colour of the chessboard.
 fn halves<'a>(path: &'a MeasuredPath<'a>) -> [Vec<&'a CellFinding>; 2] {
     let cells: Vec<&CellFinding> = path.usable().collect();
     let rank = |of: &dyn Fn(&CellFinding) -> u64, cell: &CellFinding| {

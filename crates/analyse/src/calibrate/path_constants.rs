@@ -1,9 +1,9 @@
 //! Fits the constants of one path to its cells.
 //!
-//! The models of `path_model.rs` (a line, a number side by side, a ceiling in bytes, one in requests, each there or not)
-//! are settled from many starts, and then moved so that the mean of the relative errors is least, not of their
-//! squares: a few cells that some disturbance spoilt do not bend the rest. Of the sets of terms the best by BIC is
-//! taken, with Laplace's distribution of errors.
+//! The models of `path_model.rs` (a line and, each optional, the number in parallel, a ceiling in bytes and one in
+//! requests) are settled from many starts. Then they are moved to minimise the mean of the relative errors, not of
+//! their squares, so that a few disturbed cells do not bend the rest. The set of terms with the best BIC is used, with
+//! Laplace's distribution of errors.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +17,21 @@ use crate::path_model::{Observation, PathModel, Regime};
 use crate::regime::starts;
 use crate::{CellFinding, CellSettings, PathSettings};
 
-/// Relative error below which being nearer counts for little.
+/// Relative error below which further improvement counts for little.
 const KNEE: f64 = 0.01;
-/// Shapes of each set of terms that are moved on, those that begin best.
+/// Number of starts of each set of terms that are optimised: those with the least loss.
 const MOVED_ON: usize = 2;
-/// Largest and smallest step of that, as a logarithm.
+/// Largest and smallest step of the optimisation, as a logarithm.
 const STEPS: [f64; 2] = [0.2, 1e-4];
-/// Moves with one step before the step is halved all the same.
+/// Most moves with one step before the step is halved.
 const MOVES: usize = 40;
-/// What a constant that was nothing begins to move from.
+/// Smallest value from which a constant of 0 is moved.
 const LEAST_US: f64 = 1e-2;
 const LEAST_US_PER_BYTE: f64 = 1e-6;
-/// Fewest cells that tell a line from a limit.
+/// Fewest cells needed to tell a line from a limit.
 const FEWEST: usize = 3;
 
-/// A path that was fitted.
+/// A fitted path.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub path: PathSettings,
@@ -49,7 +49,7 @@ pub(super) struct Fit {
 /// The constants of a path's usable cells.
 ///
 /// # Errors
-/// Why there are none.
+/// The reason if they cannot be fitted.
 pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
     let cells: Vec<&CellFinding> = path.usable().collect();
     let (model, bounds) = fit_model(&cells)?;
@@ -77,7 +77,7 @@ pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
     })
 }
 
-/// The range of what was measured.
+/// Smallest and largest measured block size and depth.
 fn range(cells: &[&CellFinding]) -> MeasuredRange {
     let ends = |of: &dyn Fn(&CellFinding) -> u64| {
         let values = || cells.iter().map(|cell| of(cell));
@@ -86,7 +86,7 @@ fn range(cells: &[&CellFinding]) -> MeasuredRange {
     MeasuredRange { bs_bytes: ends(&|cell| cell.bs_bytes), depths: ends(&|cell| u64::from(cell.total_depth())) }
 }
 
-/// The constants of some cells, whatever they rest on.
+/// The constants of some cells, without the data behind them.
 pub(super) fn constants(cells: &[&CellFinding]) -> Result<PathConstants, Unfittable> {
     let deepest = cells.iter().map(|cell| cell.total_depth()).max().unwrap_or(1);
     fit_model(cells).map(|(model, _)| constants_of(&model, deepest))
@@ -98,7 +98,7 @@ pub(super) fn off(constants: &PathConstants, cell: &CellFinding) -> f64 {
 }
 
 impl Fit {
-    /// How well it was met, with the cell farthest off.
+    /// How well the path was fitted, with the cell of the largest error.
     pub fn remark(&self) -> Remark {
         let worst = self.off.iter().max_by(|one, other| one.0.abs().total_cmp(&other.0.abs()));
         let farthest = worst.map(|(off, settings)| (*settings, 1.0 + off));
@@ -123,7 +123,7 @@ fn constants_of(model: &PathModel, deepest: u32) -> PathConstants {
     PathConstants {
         fixed_us,
         us_per_kib: us_per_byte * 1024.0,
-        // What was never seen is not promised.
+        // Without a limit in the cells, the deepest measured depth is promised, and no more.
         side_by_side: Some(model.parallelism.unwrap_or_else(|| f64::from(deepest))),
         ceiling_mbps: model.bandwidth,
         ceiling_iops: model.requests.map(|per_us| significant(per_us * 1e6)),
@@ -163,7 +163,7 @@ fn fit_model(cells: &[&CellFinding]) -> Result<(PathModel, Vec<Regime>), Unfitta
     Ok((without_idle_terms(model, &bounds), bounds))
 }
 
-/// A term that bounds no cell says nothing.
+/// Removes the terms that limit no cell.
 fn without_idle_terms(model: PathModel, bounds: &[Regime]) -> PathModel {
     let bound = |regime| bounds.contains(&regime);
     PathModel {
@@ -180,13 +180,13 @@ fn score(model: &PathModel, seen: &[Observation], constants: usize) -> f64 {
     2.0 * count * loss(model, seen).ln() + constants as f64 * count.ln()
 }
 
-/// Mean relative error, rounded off at its knee.
+/// Mean relative error, rounded below `KNEE`.
 fn loss(model: &PathModel, seen: &[Observation]) -> f64 {
     let off = |seen: &Observation| (model.time(seen).0 / seen.time_us).ln().hypot(KNEE);
     seen.iter().map(off).sum::<f64>() / seen.len() as f64
 }
 
-/// The model moved to where the loss is least: along each constant and each pair of them, by ever smaller steps.
+/// The model with the least loss: moved along each constant and each pair of them, by ever smaller steps.
 fn moved(model: PathModel, seen: &[Observation]) -> PathModel {
     let (mut model, mut least) = (model, loss(&model, seen));
     let mut step = STEPS[0];
@@ -209,7 +209,7 @@ fn moved(model: PathModel, seen: &[Observation]) -> PathModel {
     model
 }
 
-/// Up and down along each of the five constants, and along each pair, both ways.
+/// Up and down along each of the five constants, and along each pair, in both directions.
 fn directions() -> impl Iterator<Item = [f64; 5]> {
     let signs = [-1.0, 0.0, 1.0];
     (0..5).flat_map(move |one| {
@@ -228,7 +228,7 @@ fn directions() -> impl Iterator<Item = [f64; 5]> {
 
 fn stepped(model: &PathModel, direction: [f64; 5], step: f64) -> PathModel {
     let by = |constant: usize| (direction[constant] * step).exp();
-    // From nothing no factor leads away.
+    // No factor changes 0.
     let grown = |value: f64, constant: usize, least: f64| match direction[constant] {
         0.0 => value,
         _ => value.max(least) * by(constant),

@@ -1,7 +1,7 @@
-//! Holds what the analysis finds in two studies, as numbers and enums.
+//! Defines what the analysis finds in two studies, as numbers and enums.
 //!
-//! Changes are from A to B, in percent of A. Rates are decimal MB/s, sizes bytes, times microseconds. What is not
-//! known is `None`.
+//! Changes are from A to B, in percent of A. Rates are decimal MB/s, sizes are bytes, times are microseconds. `None`
+//! means not known.
 
 use halfpower_record::{Device, FileSystem, Machine};
 use halfpower_spec::{Cache, Direction, EngineName, Pattern};
@@ -12,20 +12,20 @@ use super::price_table::PriceTable;
 use super::reservations::{Flaw, InStudy, Note, Outcome};
 use crate::{Bound, CellSettings, Interval, PathSettings};
 
-/// Everything that two studies say of each other.
+/// The comparison of two studies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The study that changes are counted from.
+    /// The baseline: changes are counted from it.
     pub a: StudyFacts,
-    /// The study that is held against it.
+    /// The study compared with the baseline.
     pub b: StudyFacts,
-    /// Whether the studies differ, or why that cannot be told.
+    /// Whether the studies differ, or why that is not known.
     pub outcome: Outcome,
     /// Whether anything differs: some change has `different` set.
     pub different: bool,
-    /// What a reader should know before believing it.
+    /// What a reader should know before believing the result.
     pub notes: Vec<Note>,
-    /// From where on a difference counts.
+    /// Thresholds from which a difference counts.
     pub practical: Practical,
     /// One for each pattern, direction and cache setting that both studies measured.
     pub paths: Vec<PathComparison>,
@@ -33,7 +33,7 @@ pub struct Comparison {
     pub half_power: Vec<HalfPowerComparison>,
     /// One for each path and bound for which both studies have a fit.
     pub cost: Vec<CostComparison>,
-    /// What the money buys, where prices were given.
+    /// Price-performance, if prices were given.
     pub price: Option<PriceTable>,
     /// Every cell that both studies measured, by pattern, direction, cache setting, depth and block size.
     pub cells: Vec<CellComparison>,
@@ -41,18 +41,18 @@ pub struct Comparison {
     pub only_a: Vec<CellSettings>,
     /// Cells that only B measured.
     pub only_b: Vec<CellSettings>,
-    /// Cells that both measured and nothing can be concluded from.
+    /// Cells that both measured but that allow no conclusion.
     pub left_out: Vec<LeftOut>,
-    /// Conditions that the user set, and what became of them.
+    /// Conditions that the user set, with their results.
     pub fail_if: Vec<ConditionFinding>,
 }
 
 /// One of the two studies.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StudyFacts {
-    /// How tables call it: `A` is the baseline, then `B`, `C` and so on.
+    /// Its name in tables: `A` is the baseline, then `B`, `C` and so on.
     pub letter: String,
-    /// How the user calls it: its file, or the name that was given to it.
+    /// The user's name for it: its file, or a name given to it.
     pub name: String,
     /// What was measured, in its canonical text.
     pub target: String,
@@ -62,19 +62,19 @@ pub struct StudyFacts {
     pub filesystem: Option<FileSystem>,
     /// The device under the target.
     pub device: Option<Device>,
-    /// Engines that carried its runs.
+    /// Engines that ran it.
     pub engines: Vec<EngineName>,
     /// Runs that it holds.
     pub runs: usize,
-    /// Time that they took, in seconds.
+    /// Their time, in seconds.
     pub seconds: f64,
-    /// When the first began, in milliseconds of Unix time; 0 in virtual time.
+    /// When the first run began, in milliseconds of Unix time; 0 in virtual time.
     pub started_unix_ms: u64,
-    /// Speed of its processors in MHz: the median over its runs, or what the machine said before them.
+    /// Speed of its processors in MHz: the median over its runs, or what the machine reported before them.
     pub cpu_mhz: Option<f64>,
 }
 
-/// From where on a difference of a cell counts, in percent, for each figure compared.
+/// Thresholds from which a difference of a cell counts, in percent, for each compared figure.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Practical {
     /// Throughput.
@@ -85,17 +85,17 @@ pub struct Practical {
     pub cost: Floor,
 }
 
-/// The noise of one figure, and the threshold that follows.
+/// The noise of one figure, and the resulting threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Floor {
-    /// By how much a cell of two studies of one system differs at most in 19 of 20 cases, the median over cells, in
-    /// percent; `null` where no cell was measured more than once in both studies.
+    /// Largest difference of a cell between two studies of one system in 19 of 20 cases, the median over cells, in
+    /// percent; `null` if no cell was measured more than once in both studies.
     pub noise_percent: Option<f64>,
     /// The larger of 5 and the noise, in percent.
     pub threshold_percent: f64,
 }
 
-/// What becomes of one figure from A to B.
+/// Change of one figure from A to B.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The figure in A: the geometric mean over runs, or over cells and runs.
@@ -104,19 +104,20 @@ pub struct Change {
     pub b: f64,
     /// `100 (b / a - 1)`.
     pub percent: f64,
-    /// Lower end of its 95% interval; `null` where a single run leaves no interval.
+    /// Lower end of its 95% interval; `null` if a study has a single run.
     pub low_percent: Option<f64>,
     /// Upper end.
     pub high_percent: Option<f64>,
-    /// Lower end of the 95% interval of the figure in B; `null` where a single run leaves no interval.
+    /// Lower end of the 95% interval of the figure in B; `null` for a single run.
     pub b_low: Option<f64>,
     /// Upper end.
     pub b_high: Option<f64>,
-    /// Probability of at least such a change by chance, after Holm's correction over all that was tested.
+    /// Probability of at least this change by chance, after Holm's correction over all tests.
     pub p: Option<f64>,
-    /// Whether others used the disk while the worse figure was measured, so that the change may be theirs.
+    /// Whether others used the disk during the worse measurement, so that they may have caused the change.
     pub others_used_the_disk: bool,
-    /// Whether it is beyond chance (`p` below 0.05) and beyond the practical threshold, and cannot be others' use.
+    /// Whether it is beyond chance (`p` below 0.05) and beyond the practical threshold, and others cannot have caused
+    /// it.
     pub different: bool,
 }
 
@@ -130,26 +131,26 @@ pub struct CellComparison {
     pub runs_a: usize,
     /// Runs of it in B.
     pub runs_b: usize,
-    /// Whether it was steady within its runs in both.
+    /// Whether it was steady within its runs in both studies.
     pub steady: bool,
     /// Throughput.
     pub mbps: Change,
-    /// Median latency in nanoseconds, of each run; `null` where a run has none. It is not tested: a change of it is never
+    /// Median latency in nanoseconds, of each run; `null` if a run has none. It is not tested: its change is never
     /// called different.
     pub latency_ns_p50: Option<Change>,
-    /// 99th percentile of latency in nanoseconds, of each run; `null` where a run has none.
+    /// 99th percentile of latency in nanoseconds, of each run; `null` if a run has none.
     pub latency_ns_p99: Option<Change>,
-    /// Charged processor time a request; `null` where a run has none.
+    /// Charged processor time a request; `null` if a run has none.
     pub charged_us: Option<Change>,
 }
 
-/// A cell that both measured and that is left out of everything.
+/// A cell that both studies measured and that the comparison leaves out.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Its settings.
     #[serde(flatten)]
     pub settings: CellSettings,
-    /// Where it has its flaw.
+    /// The study with the flaw.
     pub study: InStudy,
     /// What is wrong with it.
     pub flaw: Flaw,
@@ -164,23 +165,23 @@ pub struct PathComparison {
     pub rw: Direction,
     /// Cache setting.
     pub cache: Cache,
-    /// Common cells.
+    /// Number of common cells.
     pub cells: usize,
-    /// Of these, cells whose throughput, tail or cost is different.
+    /// Number of these with different throughput, tail latency or cost.
     pub cells_different: usize,
     /// Throughput, the geometric mean over the common cells.
     pub throughput_mbps: Change,
-    /// 99th percentile of latency, likewise.
+    /// 99th percentile of latency, the geometric mean over the common cells.
     pub latency_ns_p99: Option<Change>,
-    /// Charged processor time a request, likewise.
+    /// Charged processor time a request, the geometric mean over the common cells.
     pub charged_us: Option<Change>,
-    /// The same in thousands of processor cycles, where both processors' speeds are known.
+    /// The same in thousands of processor cycles, if the speeds of both processors are known.
     pub charged_kilocycles: Option<[f64; 2]>,
-    /// The best cell of each study, of those that both questions ask for; of those with several runs, if there are.
+    /// The best cell of each study, of those that both questions ask for; of those with several runs, if there are any.
     pub peak_mbps: Change,
-    /// Where A has its peak.
+    /// Settings of A's peak.
     pub peak_at_a: CellSettings,
-    /// Where B has its peak.
+    /// Settings of B's peak.
     pub peak_at_b: CellSettings,
 }
 
@@ -195,7 +196,7 @@ pub struct HalfPowerComparison {
     pub cache: Cache,
     /// Depth asked for.
     pub iodepth: u32,
-    /// Smallest block size at half of A's peak at this depth; an upper bound where `bracketed_a` is false.
+    /// Smallest block size that reaches half of A's peak at this depth; an upper bound if `bracketed_a` is false.
     pub bs_bytes_a: u64,
     /// The same in B.
     pub bs_bytes_b: u64,
@@ -203,7 +204,7 @@ pub struct HalfPowerComparison {
     pub bracketed_a: bool,
     /// Whether B did.
     pub bracketed_b: bool,
-    /// n1/2, the block size at which half of a request's time is overhead; its interval follows from both studies'.
+    /// n1/2, the block size at which half of a request's time is overhead; its interval combines those of both studies.
     pub n_half_bytes: Option<Change>,
 }
 
@@ -218,7 +219,7 @@ pub struct CostComparison {
     pub cache: Cache,
     /// Which bound.
     pub bound: Bound,
-    /// Microseconds a request whatever its size.
+    /// Microseconds a request, independent of its size.
     pub fixed_us: CostTerm,
     /// Microseconds each KiB adds.
     pub marginal_us_per_kib: CostTerm,
@@ -231,9 +232,9 @@ pub struct CostTerm {
     pub a: Interval,
     /// In B.
     pub b: Interval,
-    /// From A to B; `null` where either is 0. Its interval follows from both studies' intervals.
+    /// Change from A to B; `null` if either is 0. Its interval combines those of both studies.
     pub change: Option<Change>,
-    /// Both in processor cycles, where both processors' speeds are known.
+    /// Both in processor cycles, if the speeds of both processors are known.
     pub cycles: Option<[f64; 2]>,
 }
 
@@ -251,26 +252,26 @@ pub enum Quantity {
     P99,
     /// Throughput, the mean over a path's common cells.
     Throughput,
-    /// Requests a second of the cell that has most.
+    /// Requests a second of the cell with the most.
     Iops,
     /// Median latency of a cell.
     P50,
 }
 
-/// A condition that the user set, and what became of it.
+/// A condition that the user set, with its results.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConditionFinding {
-    /// As it was written.
+    /// The condition as written.
     pub condition: String,
     /// What it bounds.
     pub limit: ConditionLimit,
     /// Whether it holds on any path.
     pub holds: bool,
-    /// Everything that it was held against.
+    /// Everything that it was checked against.
     pub cases: Vec<ConditionCase>,
 }
 
-/// One thing that a condition was held against.
+/// One figure that a condition was checked against.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConditionCase {
     /// What the condition asks about.
@@ -278,9 +279,9 @@ pub struct ConditionCase {
     /// The path.
     #[serde(flatten)]
     pub path: PathSettings,
-    /// The depth, where the quantity is of one.
+    /// The depth, if the quantity has one.
     pub iodepth: Option<u32>,
-    /// The block size, where the quantity is of one.
+    /// The block size, if the quantity has one.
     pub bs_bytes: Option<u64>,
     /// Its change.
     pub change: Change,

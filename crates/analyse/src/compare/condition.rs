@@ -1,4 +1,4 @@
-//! Holds a condition such as `random read peak < -5%` against a comparison.
+//! Checks a condition such as `random read peak < -5%` against a comparison.
 
 mod text;
 
@@ -11,7 +11,7 @@ use super::comparison::{
 };
 use crate::PathSettings;
 
-/// Which side of the limit is meant.
+/// Comparison operator of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparator {
     Below,
@@ -20,7 +20,7 @@ enum Comparator {
     AtLeast,
 }
 
-/// Which cells or paths are meant; `None` is all of them.
+/// Selection of cells or paths; `None` selects all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Narrowing {
     pattern: Option<Pattern>,
@@ -59,14 +59,14 @@ impl Narrowing {
             && self.iodepth.is_none_or(|wanted| wanted == cell.settings.iodepth)
     }
 
-    /// Whether it tells cells of one path apart.
+    /// Whether it selects single cells of a path.
     fn is_of_cells(&self) -> bool {
         self.bs_bytes.is_some() || self.iodepth.is_some()
     }
 }
 
 impl Condition {
-    /// Where it holds; without a case where the studies have nothing in common that it asks about.
+    /// Checks it; the result has no case if the studies share nothing that it asks about.
     pub fn check(&self, comparison: &Comparison) -> ConditionFinding {
         let cases = match self.quantity {
             Quantity::HalfPower => self.half_powers(comparison),
@@ -115,7 +115,7 @@ impl Condition {
         comparison.cells.iter().filter(|cell| self.narrowing.names_cell(cell))
     }
 
-    /// Of each path the cell with most requests a second in A.
+    /// The cell with most requests a second in A, for each path.
     fn busiest_cells(&self, comparison: &Comparison) -> Vec<ConditionCase> {
         let iops = |cell: &CellComparison| cell.mbps.a / cell.settings.bs_bytes as f64;
         let of_path = |settings: PathSettings| {
@@ -138,9 +138,9 @@ impl Condition {
         Some(self.case(settings.path(), (Some(settings.iodepth), Some(settings.bs_bytes)), change))
     }
 
-    /// The estimate is on the side that is meant. Chance alone fulfils no condition: the interval of a change has to lie
-    /// clear of no change too, where no change at all would not be on that side, and the interval of a figure has to lie
-    /// on that side.
+    /// Whether the estimate is on the required side of the limit, beyond chance. For a change, the interval must also
+    /// exclude "no change", unless no change at all would fulfil the condition too. For a figure, the whole interval
+    /// must be on the required side.
     fn holds(&self, change: &Change) -> bool {
         let certain = || self.is_fulfilled_by(0.0) || (change.clear_of_none() && !change.others_used_the_disk);
         match self.limit {
@@ -166,7 +166,7 @@ impl Condition {
 }
 
 impl ConditionFinding {
-    /// Whether any case has an interval, without which nothing can be told.
+    /// Whether any case has an interval; without one, nothing can be decided.
     pub fn can_be_decided(&self) -> bool {
         let interval = |case: &ConditionCase| match self.limit {
             ConditionLimit::Figure(_) => case.change.b_low.is_some(),

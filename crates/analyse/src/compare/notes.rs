@@ -1,4 +1,4 @@
-//! Finds what two studies differ in besides their figures.
+//! Finds the differences between two studies besides their figures.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::reservations::{Note, PlaceAspect};
 use super::study_records::StudyRecords;
 use crate::mean::median;
 
-/// What is known of one study as a whole.
+/// The facts of one study as a whole.
 pub(crate) fn facts(study: &StudyRecords<'_>, letter: String) -> StudyFacts {
     let findings = study.findings;
     let engines: BTreeSet<EngineName> = study.records.iter().map(|record| record.engine).collect();
@@ -30,7 +30,7 @@ pub(crate) fn facts(study: &StudyRecords<'_>, letter: String) -> StudyFacts {
     }
 }
 
-/// What differs besides the figures, and what could not be compared.
+/// The differences besides the figures, and what could not be compared.
 pub(crate) fn notes(comparison: &Comparison, a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Vec<Note> {
     let aspects = places(&comparison.a, &comparison.b).into_iter();
     let mut notes: Vec<Note> = aspects.map(|aspect| Note::PlaceDiffers { aspect }).collect();
@@ -57,7 +57,7 @@ fn places(a: &StudyFacts, b: &StudyFacts) -> Vec<PlaceAspect> {
     };
     let machines = [&a.machine, &b.machine];
     let processors = machines.map(|machine| (machine.cpus, &machine.cpu_model));
-    // What another tool does not tell is no difference.
+    // Facts that another tool does not report are not a difference.
     let known = |word: fn(&StudyFacts) -> bool| word(a) && word(b);
     let aspects = [
         (!same_target(&a.target, &b.target), PlaceAspect::Targets),
@@ -70,7 +70,7 @@ fn places(a: &StudyFacts, b: &StudyFacts) -> Vec<PlaceAspect> {
     aspects.into_iter().filter(|(differ, _)| *differ).map(|(_, aspect)| aspect).collect()
 }
 
-/// Whether two targets are the same; of simulated ones the constants count, in any order.
+/// Whether two targets are the same; for simulated ones the constants are compared, in any order.
 fn same_target(a: &str, b: &str) -> bool {
     let constants = |text: &'_ str| -> Option<BTreeSet<String>> {
         text.strip_prefix("sim:").map(|rest| rest.split(',').map(str::to_string).collect())
@@ -81,7 +81,7 @@ fn same_target(a: &str, b: &str) -> bool {
     }
 }
 
-/// Cells that would be called different, had nobody else used the disk.
+/// Cells that would be called different if nobody else had used the disk.
 fn beside_others(comparison: &Comparison) -> Option<Note> {
     let practical = &comparison.practical;
     let excused = |cell: &CellComparison| {

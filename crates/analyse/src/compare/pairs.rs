@@ -1,6 +1,6 @@
 //! Pairs the cells that two studies share, each with the logarithms of its runs' figures.
 //!
-//! Logarithms, since what is compared is a ratio: noise of 3% is as wide at 10 MB/s as at 1,000.
+//! Logarithms, because the comparison uses ratios: noise of 3% is then as wide at 10 MB/s as at 1,000.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub(crate) struct Matched {
     pub only_a: Vec<CellSettings>,
     pub only_b: Vec<CellSettings>,
     pub left_out: Vec<LeftOut>,
-    /// Cells of A and of B that both questions ask for, measured in the other or not: among them are the peaks.
+    /// Cells of A and of B that both questions ask for, even if only one measured them; the peaks are among them.
     pub asked_by_both: [Vec<OwnCell>; 2],
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct OwnCell {
 }
 
 impl CellSettings {
-    /// Whether a question has it on its axes.
+    /// Whether the cell is on a question's axes.
     fn is_asked_by(&self, question: &Question) -> bool {
         question.bs.contains(&Bytes(self.bs_bytes))
             && question.iodepth.contains(&self.iodepth)
@@ -112,13 +112,14 @@ impl Logs {
         self.0.iter().map(|log| (log - mean).powi(2)).sum()
     }
 
-    /// The variance of one run, with what all cells know of it, and its degrees of freedom; `None` of a single run.
+    /// The moderated variance of one run and its degrees of freedom, using the spread of all cells; `None` for a single
+    /// run.
     pub fn moderated(&self, prior: Option<Prior>) -> Option<(f64, f64)> {
         let freedom = self.count().checked_sub(1).filter(|freedom| *freedom > 0)?;
         Some(prior?.moderated(self.squares() / freedom as f64, freedom))
     }
 
-    /// Whether there is a number for every run, of which there is one at least.
+    /// Whether there is at least one run, and a number for every run.
     fn sound(&self) -> bool {
         !self.0.is_empty() && self.0.iter().all(|log| log.is_finite())
     }
@@ -150,26 +151,26 @@ impl CellRuns {
 }
 
 impl Pair {
-    /// The logarithms in both studies, where each run has the figure.
+    /// The logarithms in both studies, if each run has the figure.
     pub fn logs(&self, figure: Figure) -> Option<(&Logs, &Logs)> {
         let (a, b) = (self.a.logs(figure), self.b.logs(figure));
         (a.sound() && b.sound()).then_some((a, b))
     }
 
-    /// The variance within both studies and its degrees of freedom; `None` where either has a single run.
+    /// The variance within both studies and its degrees of freedom; `None` if either has a single run.
     fn variance(&self, figure: Figure) -> Option<(f64, usize)> {
         let (a, b) = self.logs(figure)?;
         let freedom = a.count() + b.count() - 2;
         (a.count() > 1 && b.count() > 1).then(|| ((a.squares() + b.squares()) / freedom as f64, freedom))
     }
 
-    /// ln(B / A) with its error; `None` where a single run leaves none.
+    /// ln(B / A) with its error; `None` if a study has a single run.
     pub fn estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
         let (variance, freedom) = self.variance(figure)?;
         self.estimate_with(figure, prior?.moderated(variance, freedom))
     }
 
-    /// Half the width of the 95% interval of the logarithm of B's figure; `None` of a single run.
+    /// Half the width of the 95% interval of the logarithm of B's figure; `None` for a single run.
     pub fn reach_of_b(&self, figure: Figure, prior: Option<Prior>) -> Option<f64> {
         let (_, b) = self.logs(figure)?;
         let (variance, freedom) = b.moderated(prior)?;
@@ -177,12 +178,12 @@ impl Pair {
         Some(Estimate { log_ratio: b.mean(), error, freedom }.reach())
     }
 
-    /// In which of A and B others used the disk.
+    /// For A and for B, whether others used the disk.
     pub fn beside_others(&self) -> [bool; 2] {
         [self.a.beside_others, self.b.beside_others]
     }
 
-    /// The same with the spread of all cells, for a cell that has none of its own: enough within a mean over cells.
+    /// The same with the pooled spread of all cells, for a cell without its own: accurate enough for a mean over cells.
     pub fn pooled_estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
         self.estimate_with(figure, prior?.pooled())
     }
@@ -194,13 +195,13 @@ impl Pair {
     }
 }
 
-/// What the variances of one figure have in common over all cells.
+/// The common prior of the variances of one figure over all cells.
 pub(crate) fn prior(pairs: &[Pair], figure: Figure) -> Option<Prior> {
     let variances: Vec<(f64, usize)> = pairs.iter().filter_map(|pair| pair.variance(figure)).collect();
     Prior::of(&variances)
 }
 
-/// Matches the cells of two studies by their settings; the engine may differ.
+/// Matches the cells of two studies by their settings; the engines may differ.
 pub(crate) fn matched(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Matched {
     let (mut of_a, of_b) = (cells(a), cells(b));
     let asked_by_both = [&of_a, &of_b].map(|cells| own_cells(cells, a.question, b.question));

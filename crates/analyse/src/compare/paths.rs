@@ -7,7 +7,7 @@ use super::priors::Priors;
 use super::spread::Estimate;
 use crate::{CellSettings, Cost, Curve, Findings, Interval};
 
-/// The common cells of one path, of which there is at least one.
+/// Compares the common cells of one path, at least one.
 pub(crate) fn path(
     pairs: &[Pair],
     asked_by_both: &[Vec<OwnCell>; 2],
@@ -42,7 +42,7 @@ pub(crate) fn path(
     }
 }
 
-/// The mean change over the cells beside which nobody else used the disk, where there are any.
+/// The mean change over the cells without other use of the disk, if there are any; otherwise over all.
 fn mean_change(pairs: &[Pair], figure: Figure, priors: &Priors) -> Option<Change> {
     let (beside_others, alone): (Vec<&Pair>, Vec<&Pair>) =
         pairs.iter().partition(|pair| pair.beside_others().contains(&true));
@@ -52,7 +52,7 @@ fn mean_change(pairs: &[Pair], figure: Figure, priors: &Priors) -> Option<Change
     })
 }
 
-/// The mean of the logarithms over all cells that have the figure; those run once lend the others' spread.
+/// The mean of the logarithms over all cells that have the figure; cells run once use the pooled spread of the others.
 fn mean_over(pairs: &[&Pair], figure: Figure, priors: &Priors) -> Option<Change> {
     let prior = priors.of_figure(figure);
     let logs: Vec<(f64, f64)> =
@@ -75,7 +75,7 @@ fn mean_over(pairs: &[&Pair], figure: Figure, priors: &Priors) -> Option<Change>
     ))
 }
 
-/// The fastest cell of one study on the path of `settings`; of those run several times, if there are.
+/// The fastest cell of one study on the path of `settings`; of those with several runs, if there are any.
 fn peak(settings: &CellSettings, asked: &[OwnCell], common: &[OwnCell]) -> OwnCell {
     let own = || asked.iter().chain(common).filter(|cell| cell.settings.path() == settings.path());
     let repeated = own().any(|cell| cell.mbps.count() > 1);
@@ -84,7 +84,7 @@ fn peak(settings: &CellSettings, asked: &[OwnCell], common: &[OwnCell]) -> OwnCe
     best.expect("a path has a common cell").clone()
 }
 
-/// The peak of B over that of A, wherever each is.
+/// The peak of B over the peak of A, even at different settings.
 fn peak_change(a: &OwnCell, b: &OwnCell, priors: &Priors) -> Change {
     let moderated = |cell: &OwnCell| cell.mbps.moderated(priors.of_figure(Figure::Throughput));
     let estimate = moderated(a).zip(moderated(b)).map(|(of_a, of_b)| Estimate {
@@ -147,11 +147,11 @@ pub(crate) fn costs(a: &Findings, b: &Findings, mhz: Option<[f64; 2]>) -> Vec<Co
     .collect()
 }
 
-/// B over A of two values with intervals of their own; `None` where there is nothing to divide.
+/// B over A of two values with separate intervals; `None` if a value is 0.
 ///
-/// The interval by the method of variance estimates recovery: G. Y. Zou, A. Donner, Construction of confidence
-/// limits about effect measures: a general approach, 2008, on logarithms. It has none where an interval has no
-/// width or reaches 0, of which there is no logarithm.
+/// The interval uses the method of variance estimates recovery: G. Y. Zou, A. Donner, Construction of confidence limits
+/// about effect measures: a general approach, 2008, on logarithms. There is none if an interval has no width or reaches
+/// 0, which has no logarithm.
 fn ratio(a: &Interval, b: &Interval) -> Option<Change> {
     if a.value <= 0.0 || b.value <= 0.0 || !a.value.is_finite() || !b.value.is_finite() {
         return None;

@@ -1,7 +1,7 @@
-//! Counts what the money buys: the price-performance table of two studies.
+//! Computes the price-performance table of two studies.
 //!
-//! Columns of Chung, Gray, Worthington, Horst (2000), Table 10: accesses to kilobytes (KAPS) and to megabytes
-//! (MAPS) a second, and each for a unit of money. What a study did not measure is missing, and said to be.
+//! Columns of Chung, Gray, Worthington, Horst (2000), Table 10: accesses to kilobytes (KAPS) and to megabytes (MAPS) a
+//! second, and each per unit of money. What a study did not measure is listed as missing.
 
 use halfpower_record::Record;
 use halfpower_spec::{Direction, Experiment, Pattern};
@@ -27,8 +27,8 @@ pub fn price(a: &StudyRecords<'_>, b: &StudyRecords<'_>, prices: [f64; 2]) -> Pr
     PriceTable { a, b, missing }
 }
 
-/// Cells of the walks and those of the experiment `price`, which are of one member where there are several: of several,
-/// the walks' are kept apart from them.
+/// Uses the cells of the walks and those of the experiment `price`. With several members, `price` measures a single
+/// one, so its cells are used only if the walks have none.
 fn row(study: &StudyRecords<'_>, price: f64, missing: &mut Vec<MissingFigure>) -> PriceRow {
     let findings = study.findings;
     let gb = findings.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
@@ -54,13 +54,13 @@ fn row(study: &StudyRecords<'_>, price: f64, missing: &mut Vec<MissingFigure>) -
 }
 
 impl PriceRow {
-    /// Whether any access was measured that it buys.
+    /// Whether any access that it buys was measured.
     pub fn buys_accesses(&self) -> bool {
         self.best.kaps.is_some() || self.best.maps.is_some()
     }
 }
 
-/// What `price` buys: the accesses among these cells, and so many gigabytes.
+/// What `price` buys: the accesses among these cells, and `gb` gigabytes.
 pub fn price_row(cells: &[&CellFinding], price: f64, gb: Option<f64>) -> PriceRow {
     PriceRow {
         price,
@@ -71,7 +71,7 @@ pub fn price_row(cells: &[&CellFinding], price: f64, gb: Option<f64>) -> PriceRo
     }
 }
 
-/// What both lack, then what each lacks alone.
+/// What both studies lack, then what each lacks alone.
 fn of_either(of_a: &[MissingFigure], of_b: &[MissingFigure]) -> Vec<(InStudy, MissingFigure)> {
     let in_both = of_a.iter().filter(|one| of_b.contains(one)).map(|one| (InStudy::Both, *one));
     let only_a = of_a.iter().filter(|one| !of_b.contains(one)).map(|one| (InStudy::A, *one));

@@ -1,4 +1,4 @@
-//! Holds what two systems give for their price.
+//! Defines what two systems give for their price.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub struct PriceTable {
     pub a: PriceRow,
     /// B's row.
     pub b: PriceRow,
-    /// What is missing in them.
+    /// What is missing in the rows.
     pub missing: Vec<(InStudy, MissingFigure)>,
 }
 
@@ -27,7 +27,7 @@ pub enum MissingFigure {
         /// Block size.
         bs_bytes: u64,
     },
-    /// Random direct reads of this size at depth 1; deeper ones it has.
+    /// Random direct reads of this size at depth 1; it has deeper ones.
     RandomReadsOneDeep {
         /// Block size.
         bs_bytes: u64,
@@ -37,15 +37,15 @@ pub enum MissingFigure {
 /// One system's price and what it buys.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PriceRow {
-    /// Its price, in whatever money both prices are in.
+    /// Its price; both prices are in the same currency.
     pub price: f64,
     /// Capacity of the device in decimal gigabytes.
     pub gb: Option<f64>,
-    /// Gigabytes for a unit of money.
+    /// Gigabytes per unit of money.
     pub gb_per_price: Option<f64>,
     /// One request at a time, as the paper counted.
     pub one_deep: Accesses,
-    /// At the depth that gives most.
+    /// At the depth with the highest rate.
     pub best: Accesses,
 }
 
@@ -60,8 +60,8 @@ pub struct Accesses {
     pub maps: Option<f64>,
     /// Depth at which they were measured.
     pub maps_iodepth: Option<u32>,
-    /// KAPS for a unit of money.
+    /// KAPS per unit of money.
     pub kaps_per_price: Option<f64>,
-    /// MAPS for a unit of money.
+    /// MAPS per unit of money.
     pub maps_per_price: Option<f64>,
 }

@@ -1,9 +1,9 @@
-//! Holds the spread of each figure that the cells of two studies share.
+//! Holds the common spread of each figure over the cells of two studies.
 
 use super::pairs::{Figure, Pair, prior};
 use super::spread::Prior;
 
-/// The spread of each figure that cells share.
+/// The common spread of each figure over all cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Priors {
     throughput: Option<Prior>,

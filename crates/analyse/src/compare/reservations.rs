@@ -1,4 +1,4 @@
-//! Holds whether two studies differ, and what keeps them from being compared.
+//! Defines whether two studies differ, and what prevents their comparison.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,42 +7,42 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Both hold the same records.
+    /// Both contain the same records.
     SameRecords,
     /// No cell was run more than once in both, so chance is unknown.
     ChanceUnknown,
     /// They have no cell in common.
     NothingInCommon,
-    /// Nothing that was tested is different.
+    /// No test found a difference.
     NoDifference,
     /// Something is different.
     Different,
 }
 
-/// What differs between two studies besides their figures, or keeps figures from being compared.
+/// A difference besides the figures, or something that prevents their comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Note {
-    /// They were taken in different places.
+    /// They were made in different places.
     PlaceDiffers {
-        /// In what.
+        /// The difference.
         aspect: PlaceAspect,
     },
-    /// They used parts of the target that differ in size.
+    /// They used parts of the target of different size.
     SpanDiffers {
         /// Bytes in A.
         a_bytes: u64,
         /// Bytes in B.
         b_bytes: u64,
     },
-    /// The part of the target that was used lies in pieces over all of it in one of them, or over another number of bytes.
+    /// In one study the used part is spread over the whole target, or over another number of bytes than in the other.
     SpreadDiffers {
-        /// Bytes over which it lies in A; `None` where it is one part.
+        /// Bytes over which it is spread in A; `None` if it is one contiguous part.
         a_bytes: Option<u64>,
         /// The same in B.
         b_bytes: Option<u64>,
     },
-    /// Cells differ beyond chance, but others used the disk while the worse figure was measured: they are not called
+    /// Cells differ beyond chance, but others used the disk during the worse measurement, so they are not called
     /// different.
     OthersUsedTheDisk {
         /// Such cells.
@@ -62,26 +62,26 @@ pub enum Note {
         /// All common cells.
         of_cells: usize,
     },
-    /// Cells are in one study alone.
+    /// Only one study has these cells.
     InOneAlone {
-        /// Cells that A alone has.
+        /// Cells that only A has.
         a: usize,
-        /// Cells that B alone has.
+        /// Cells that only B has.
         b: usize,
     },
-    /// Common cells are left out.
+    /// Common cells were left out.
     CellsLeftOut {
-        /// How many.
+        /// Number of cells.
         cells: usize,
-        /// Where the first of them has its flaw.
+        /// The study with the flaw of the first of them.
         study: InStudy,
-        /// What is wrong with it.
+        /// The flaw.
         flaw: Flaw,
-        /// Whether that is so of all of them.
+        /// Whether all of them have this flaw.
         all_alike: bool,
     },
-    /// Runs vary so much that a cell has to differ by more than the practical threshold to count; in percent, `None`
-    /// for a figure of which that is not so.
+    /// Runs vary so much that a cell must differ by more than the practical threshold to count; in percent, `None` for
+    /// a figure with less noise.
     Noise {
         /// Throughput.
         throughput_percent: Option<f64>,
@@ -92,7 +92,7 @@ pub enum Note {
     },
 }
 
-/// What two places differ in.
+/// Difference between two places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaceAspect {
@@ -114,15 +114,15 @@ pub enum PlaceAspect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InStudy {
-    /// The study that changes are counted from.
+    /// The baseline.
     A,
-    /// The one that is held against it.
+    /// The study compared with the baseline.
     B,
     /// Both.
     Both,
 }
 
-/// Why a cell bears no conclusion.
+/// Why a cell allows no conclusion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flaw {

@@ -1,28 +1,28 @@
-//! Tests differences of few runs with the spread that all cells have in common, and corrects for many tests.
+//! Tests differences between few runs, using the common spread of all cells, and corrects for many tests.
 //!
-//! Three runs a cell say little of that cell's own spread, but a hundred cells together say much. Each cell's
-//! variance is drawn towards what all cells have in common, as far as they have it in common (G. K. Smyth, Linear
-//! models and empirical Bayes methods for assessing differential expression in microarray experiments, 2004).
+//! Three runs of a cell say little about that cell's spread, but a hundred cells together say much. Each cell's
+//! variance is shrunk towards the common one, as far as the cells agree (G. K. Smyth, Linear models and empirical Bayes
+//! methods for assessing differential expression in microarray experiments, 2004).
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use statrs::function::gamma::digamma;
 
 use crate::mean::median;
 
-/// Degrees of freedom above which Student's t is the normal distribution.
+/// Degrees of freedom from which Student's t counts as normal.
 const NORMAL_FROM: f64 = 1e6;
-/// Share of the median below which a variance is taken for a rounding error of the clock.
+/// Share of the median below which a variance counts as a rounding error of the clock.
 const LEAST_SHARE: f64 = 1e-5;
-/// Share of its weight that the common spread is given: with all of it, a family errs in up to 8% of comparisons
-/// where half of the cells are five times as noisy as the others (simulated); with half of it in 5% at most.
+/// Share of the estimated weight given to the common spread. With the full weight, up to 8% of comparisons have a false
+/// alarm if half of the cells are five times as noisy as the others (simulated); with half the weight, at most 5%.
 const CAUTION: f64 = 0.5;
 
-/// What a variance of few runs is drawn towards: a variance and the degrees of freedom that it is worth.
+/// What a variance of few runs is shrunk towards: a variance and its weight in degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
     variance: f64,
     freedom: f64,
-    /// The mean variance over all that was known, and all degrees of freedom that it rests on.
+    /// The mean variance over all known ones, and the sum of their degrees of freedom.
     pooled: (f64, f64),
 }
 
@@ -33,12 +33,12 @@ pub struct Estimate {
     pub log_ratio: f64,
     /// Its standard error.
     pub error: f64,
-    /// Degrees of freedom of the error; infinite where nothing varies.
+    /// Degrees of freedom of the error; infinite if nothing varies.
     pub freedom: f64,
 }
 
 impl Prior {
-    /// What these variances, each with its degrees of freedom, have in common; `None` where there are none.
+    /// The common prior of these variances, each with its degrees of freedom; `None` if there are none.
     pub fn of(variances: &[(f64, usize)]) -> Option<Self> {
         let known: Vec<(f64, f64)> = variances.iter().filter(|v| v.1 > 0).map(|v| (v.0, v.1 as f64)).collect();
         let total: f64 = known.iter().map(|(_, freedom)| freedom).sum();
@@ -50,7 +50,7 @@ impl Prior {
         let logs: Vec<f64> =
             known.iter().map(|(variance, d)| variance.max(least).ln() - digamma(d / 2.0) + (d / 2.0).ln()).collect();
         if known.len() < 2 || logs.iter().any(|log| !log.is_finite()) {
-            // One cell, or cells of which most never vary: each stands for itself.
+            // One cell, or mostly cells without any variation: each cell keeps its own variance.
             return Some(Self { variance: pooled, freedom: 0.0, pooled: (pooled, total) });
         }
         let count = logs.len() as f64;
@@ -65,12 +65,12 @@ impl Prior {
         Some(Self { variance, freedom: CAUTION * freedom, pooled: (pooled, total) })
     }
 
-    /// The variance of a run of which nothing is known but that it is one of many, and its degrees of freedom.
+    /// The variance of a run without any estimate for its own cell, and its degrees of freedom.
     pub fn pooled(&self) -> (f64, f64) {
         self.pooled
     }
 
-    /// A cell's own variance drawn towards the prior, and the degrees of freedom of the result.
+    /// A cell's variance shrunk towards the prior, and the degrees of freedom of the result.
     pub fn moderated(&self, variance: f64, freedom: usize) -> (f64, f64) {
         if self.freedom.is_infinite() {
             return self.pooled;
@@ -92,7 +92,7 @@ impl Estimate {
         quantile * self.error
     }
 
-    /// The probability of at least such a difference, either way, where there is none.
+    /// The probability of at least this difference, in either direction, if there is none.
     pub fn chance(&self) -> f64 {
         if self.log_ratio == 0.0 {
             return 1.0;
@@ -109,10 +109,10 @@ impl Estimate {
         (2.0 * beyond).min(1.0)
     }
 
-    /// The mean of estimates: of `own` ones each has a variance of its own, `pooled` ones share a single one.
+    /// The mean of estimates: each of `own` has a separate variance, those of `pooled` share one.
     ///
-    /// Degrees of freedom by F. E. Satterthwaite, An approximate distribution of estimates of variance
-    /// components, 1946.
+    /// Degrees of freedom by F. E. Satterthwaite, An approximate distribution of estimates of variance components,
+    /// 1946.
     pub fn mean(own: &[Self], pooled: &[Self]) -> Self {
         let count = (own.len() + pooled.len()) as f64;
         let variance_of = |one: &Self| one.error * one.error;
@@ -130,9 +130,8 @@ impl Estimate {
     }
 }
 
-/// Holm's correction: the chances of tests that stand beside each other, each as large as it has to be for the
-/// whole family to err once in twenty studies at 0.05. S. Holm, A simple sequentially rejective multiple test
-/// procedure, 1979.
+/// Holm's correction: raises the p-values of tests made together so that, at 0.05, the whole family errs once in twenty
+/// studies. S. Holm, A simple sequentially rejective multiple test procedure, 1979.
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|one, other| chances[*one].total_cmp(&chances[*other]));
@@ -156,7 +155,7 @@ fn trigamma(mut x: f64) -> f64 {
     sum + 1.0 / x + y / 2.0 + y / x * (1.0 / 6.0 - y * (1.0 / 30.0 - y * (1.0 / 42.0 - y / 30.0)))
 }
 
-/// The x at which trigamma is `value`, by halving an interval: trigamma falls from infinity to 0.
+/// The x at which trigamma is `value`, by bisection: trigamma falls from infinity to 0.
 fn inverse_trigamma(value: f64) -> f64 {
     let (mut low, mut high) = (-20.0f64, 20.0f64);
     for _ in 0..80 {
@@ -177,7 +176,7 @@ mod tests {
         (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0
     }
 
-    /// Differences of `cells` cells with two groups of three runs, whose spread lies between the two given.
+    /// Differences of `cells` cells with two groups of three runs, with a spread between the two given.
     fn differences(cells: usize, spreads: (f64, f64), random: &mut Xoshiro256PlusPlus) -> Vec<Estimate> {
         let sums: Vec<(f64, f64)> = (0..cells)
             .map(|cell| {

@@ -1,9 +1,8 @@
 //! Compares two studies cell by cell and path by path.
 //!
-//! Cells of equal settings are paired, the logarithm of each ratio gets an interval from the spread of the runs,
-//! and Holm's correction over everything tested keeps two studies of one system from being called different more
-//! than once in twenty times. What is beyond chance has to be beyond a practical threshold too. `docs/method.md`
-//! has every definition.
+//! Cells of equal settings are paired. The logarithm of each ratio gets an interval from the spread of the runs. Holm's
+//! correction over all tests limits false alarms: two studies of one system are called different at most once in twenty
+//! times. A difference must also exceed a practical threshold. `docs/method/compare.md` has every definition.
 
 use super::change::log_percent;
 use super::comparison::{CellComparison, Change, Comparison, Floor, PathComparison, Practical};
@@ -16,19 +15,19 @@ use super::spread::holm;
 use super::study_records::StudyRecords;
 use crate::mean::median;
 
-/// Least difference that anybody has a use for, in percent.
+/// Smallest difference of practical use, in percent.
 const PRACTICAL_PERCENT: f64 = 5.0;
-/// Compares two studies; `None` where they have no cell in common from which anything could be concluded.
+/// Compares two studies; `None` if they have no cell in common that allows a conclusion.
 ///
-/// Prices and conditions are the caller's: see [`crate::price`] and [`crate::Condition`].
+/// Prices and conditions are left to the caller: see [`crate::price`] and [`crate::Condition`].
 pub fn compare(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Option<Comparison> {
     compare_all(a, &[*b]).pop().filter(|comparison| comparison.outcome != Outcome::NothingInCommon)
 }
 
-/// Compares a baseline with each of `others`, in their order. One that has no cell in common with the baseline says so in
-/// its outcome.
+/// Compares a baseline with each of `others`, in their order. The outcome says so if a study has no cell in common with
+/// the baseline.
 ///
-/// All that is tested is one family: a study more makes no false difference more likely.
+/// All tests form one family, so further studies do not make a false difference more likely.
 pub fn compare_all(baseline: &StudyRecords<'_>, others: &[StudyRecords<'_>]) -> Vec<Comparison> {
     let mut comparisons: Vec<Comparison> = (1..).zip(others).map(|(at, b)| untested(baseline, b, at)).collect();
     test(&mut comparisons);
@@ -53,13 +52,13 @@ fn outcome(comparison: &Comparison, same_records: bool) -> Outcome {
     }
 }
 
-/// What a table calls the study at this place: `A`, `B` and on to `Z`, then `AA`.
+/// Letter of the study at this index: `A`, `B` and on to `Z`, then `AA`.
 fn letter(at: usize) -> String {
     let last = char::from(b'A' + (at % 26) as u8);
     if at < 26 { last.to_string() } else { format!("{}{last}", letter(at / 26 - 1)) }
 }
 
-/// Everything but what rests on the family of tests; `at` is the place of `b` among all studies.
+/// Everything except the tests; `at` is the index of `b` among all studies.
 fn untested(a: &StudyRecords<'_>, b: &StudyRecords<'_>, at: usize) -> Comparison {
     let matched = matched(a, b);
     let priors = &Priors::of(&matched.pairs);
@@ -108,7 +107,7 @@ fn cell(pair: &Pair, priors: &Priors) -> CellComparison {
     }
 }
 
-/// The A/A noise floor: what a typical cell's difference stays below in 19 of 20 comparisons of equal systems.
+/// The A/A noise floor: a typical cell's difference stays below it in 19 of 20 comparisons of equal systems.
 fn floor(pairs: &[Pair], figure: Figure, priors: &Priors) -> Floor {
     let estimates = pairs.iter().filter_map(|pair| pair.estimate(figure, priors.of_figure(figure)));
     let reaches: Vec<f64> = estimates.map(|estimate| estimate.reach()).collect();
@@ -116,7 +115,7 @@ fn floor(pairs: &[Pair], figure: Figure, priors: &Priors) -> Floor {
     Floor { noise_percent, threshold_percent: noise_percent.unwrap_or(0.0).max(PRACTICAL_PERCENT) }
 }
 
-/// Corrects the chances of all that was tested together, and says what is different.
+/// Corrects the p-values of all tests together, and marks what is different.
 fn test(comparisons: &mut [Comparison]) {
     let mut family: Vec<(&mut Change, f64)> =
         comparisons.iter_mut().flat_map(tested).filter(|(change, _)| change.p.is_some()).collect();
@@ -135,14 +134,14 @@ fn test(comparisons: &mut [Comparison]) {
     }
 }
 
-/// The changes that are tested, each with the threshold in percent from which on it counts.
+/// The tested changes, each with its practical threshold in percent.
 fn tested(comparison: &mut Comparison) -> impl Iterator<Item = (&mut Change, f64)> {
     let Practical { throughput, p99, cost } = comparison.practical.clone();
     let of_cells = comparison.cells.iter_mut().flat_map(move |cell| {
         let changes = [Some(&mut cell.mbps), cell.latency_ns_p99.as_mut(), cell.charged_us.as_mut()];
         changes.into_iter().zip([throughput, p99, cost].map(|floor| floor.threshold_percent))
     });
-    // A mean's own noise is far below a cell's: beyond chance and 5% is enough.
+    // A mean is far less noisy than a cell: beyond chance and 5% is enough.
     let of_paths = comparison.paths.iter_mut().flat_map(|path| {
         let PathComparison { throughput_mbps, latency_ns_p99, charged_us, peak_mbps, .. } = path;
         let changes = [Some(throughput_mbps), latency_ns_p99.as_mut(), charged_us.as_mut(), Some(peak_mbps)];

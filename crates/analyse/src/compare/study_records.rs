@@ -8,13 +8,13 @@ use crate::Findings;
 /// One of the two studies that are compared.
 #[derive(Debug, Clone, Copy)]
 pub struct StudyRecords<'a> {
-    /// How it is called: its file.
+    /// Its name: the file.
     pub name: &'a str,
-    /// What it asked.
+    /// Its question.
     pub question: &'a Question,
-    /// Where it was taken.
+    /// Where it was made.
     pub environment: &'a Environment,
-    /// What the analysis says of it.
+    /// The analysis of it.
     pub findings: &'a Findings,
     /// Its records.
     pub records: &'a [Record],

@@ -1,4 +1,4 @@
-//! Looks for what is different about a slow host: its link, its hypervisor, others at work, its latencies' tail.
+//! Looks for causes of a slow host: its link, its hypervisor, other activity, its latency tail.
 
 use halfpower_record::{HostPlace, HostShare};
 use schemars::JsonSchema;
@@ -7,13 +7,13 @@ use serde::Serialize;
 use super::together::Together;
 use crate::mean::median;
 
-/// Share of its processors' time that a hypervisor has to take beyond what it takes of the peers' to be named.
+/// Extra share of processor time taken by a hypervisor, compared with the peers, from which it is reported.
 const STEAL: f64 = 0.02;
-/// Processors that others have to keep busy beyond those of the peers.
+/// Extra processors kept busy by others, compared with the peers, from which they are reported.
 const OTHERS: f64 = 0.25;
-/// How many times the peers' tail, over the median latency, a tail has to be.
+/// Ratio of a host's tail to its peers' tail (each over its median latency) from which it is reported.
 const TAIL: f64 = 2.0;
-/// Share of the peers' link speed below which a link is slower.
+/// Share of the peers' link speed below which a link counts as slower.
 const LINK: f64 = 0.9;
 
 /// What is different about a host.
@@ -34,16 +34,16 @@ pub enum HostEvidence {
         /// The median of the others.
         peers: f64,
     },
-    /// Others are at work there: processors that were busy beyond what its own process was charged.
+    /// Others are active there: busy processors beyond the charge of its own process.
     OtherWork {
-        /// How many.
+        /// Number of processors.
         processors: f64,
         /// The median of the others.
         peers: f64,
     },
     /// Its slow requests are slower: the 99th percentile over the median latency.
     Tail {
-        /// The quotient.
+        /// The ratio.
         times_median: f64,
         /// The median of the others.
         peers: f64,

@@ -1,15 +1,15 @@
-//! Tests whether a host comes last too often to be chance, whatever the noise is.
+//! Tests whether a host comes last too often to be chance, for any distribution of the noise.
 //!
-//! Where all hosts are alike, each place among `k` hosts of a run is equally likely for each of them. The sum of a host's
-//! places over its runs then has a known distribution, exact for any number of runs and hosts (Friedman 1937 ranks within
-//! blocks in the same way). Nothing is assumed of the noise but that it does not favour a host.
+//! If all hosts are equal, each of them is equally likely to take each place among the `k` hosts of a run. The sum of a
+//! host's places over its runs then has a known distribution, exact for any number of runs and hosts (Friedman 1937
+//! ranks within blocks in the same way). The only assumption about the noise is that it favours no host.
 
-/// Runs from which on the normal distribution stands for the exact one: a sum of so many even draws has shorter tails, so
-/// the probability that is given is too large, and never too small.
+/// Runs from which the normal distribution replaces the exact one: a sum of uniform draws has shorter tails than it, so
+/// the probability is too large, never too small.
 const EXACT_RUNS: usize = 64;
 
-/// The probability that a host among alike ones has places that add up to `sum` or less; `hosts` has the number of hosts
-/// of each run, and place 1 is the slowest. Without runs it is 1.
+/// The probability that a host among equal ones has places that add up to `sum` or less; `hosts` has the number of
+/// hosts of each run, and place 1 is the slowest. Without runs it is 1.
 pub(crate) fn probability(hosts: &[u32], sum: u64) -> f64 {
     let least = hosts.len() as u64;
     if sum < least {
@@ -19,12 +19,12 @@ pub(crate) fn probability(hosts: &[u32], sum: u64) -> f64 {
     if hosts.len() > EXACT_RUNS { normal(hosts, sum) } else { exact(hosts, beyond) }
 }
 
-/// Whether a host that is the slowest in all these runs is surely slow at this level.
+/// Whether a host that is the slowest in all these runs counts as slow at this level.
 pub(crate) fn can_tell(hosts: &[u32], level: f64) -> bool {
     !hosts.is_empty() && probability(hosts, hosts.len() as u64) <= level
 }
 
-/// Adds one run after the other to the distribution of the sum of places, each counted from 0, as far as `beyond`.
+/// Adds the runs one by one to the distribution of the sum of places, each counted from 0, up to `beyond`.
 fn exact(hosts: &[u32], beyond: u64) -> f64 {
     let most: u64 = hosts.iter().map(|k| u64::from(k.saturating_sub(1))).sum();
     if beyond >= most {
@@ -47,7 +47,7 @@ fn exact(hosts: &[u32], beyond: u64) -> f64 {
     chances.iter().sum::<f64>().clamp(0.0, 1.0)
 }
 
-/// The normal distribution of the same mean and variance, with a half for the step between sums.
+/// The normal distribution of the same mean and variance, with a continuity correction of one half.
 fn normal(hosts: &[u32], sum: u64) -> f64 {
     let mean: f64 = hosts.iter().map(|k| (f64::from(*k) + 1.0) / 2.0).sum();
     let variance: f64 = hosts.iter().map(|k| (f64::from(*k).powi(2) - 1.0) / 12.0).sum();

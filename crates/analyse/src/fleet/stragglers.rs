@@ -10,7 +10,7 @@ use super::rank_sum;
 use super::together::{Seen, Together};
 use crate::mean::median;
 
-/// Chance that a study of alike hosts names any of them.
+/// Probability that a study of equal hosts names any of them.
 const FALSE_ALARM: f64 = 0.05;
 /// Share of its peers' rate above which a host is not slow enough to be named.
 const SLOW: f64 = 0.95;
@@ -26,12 +26,12 @@ pub struct Straggler {
     pub rw: Direction,
     /// Its rate as a share of its peers': the median over the runs.
     pub of_peers: f64,
-    /// Runs that this rests on.
+    /// Runs behind this.
     pub runs: usize,
-    /// The chance that a host like all others comes last so often, times the hosts and directions that were looked at; at
+    /// The probability that an equal host comes last this often, times the number of tested hosts and directions; at
     /// most 0.05.
     pub chance: f64,
-    /// The same as `of_peers` where each host measured alone; `None` where they did not.
+    /// The same as `of_peers` with each host measured alone; `None` if they were not.
     pub alone_of_peers: Option<f64>,
     /// What else is different about it.
     pub evidence: Vec<HostEvidence>,
@@ -43,7 +43,7 @@ pub(super) struct Found {
     pub can_tell: bool,
 }
 
-/// Those among `hosts`, with their names, in `together`; `records` has the runs that each made alone.
+/// Finds stragglers among `hosts`, with their names, in `together`; `records` has the runs that each host made alone.
 pub(super) fn find(hosts: &[HostPlace], names: &[String], together: &[Together<'_>], records: &[Record]) -> Found {
     let tests = (hosts.len() * Direction::ALL.len()) as f64;
     let mut found = Found { stragglers: Vec::new(), can_tell: false };
@@ -77,7 +77,8 @@ pub(super) fn find(hosts: &[HostPlace], names: &[String], together: &[Together<'
     found
 }
 
-/// A host's rate alone as a share of the median of the others' alone, in the same settings: the median over these.
+/// A host's rate alone as a share of the median of the others' rates alone, at the same settings: the median over
+/// settings.
 fn alone_of_peers(records: &[Record], rank: u32, rw: Direction) -> Option<f64> {
     let of_rw = |record: &&Record| record.hosts.len() == 1 && record.run.workload.rw.direction() == Some(rw);
     let alone: Vec<&Record> = records.iter().filter(of_rw).collect();
@@ -92,7 +93,7 @@ fn alone_of_peers(records: &[Record], rank: u32, rw: Direction) -> Option<f64> {
     (!shares.is_empty()).then(|| median(shares))
 }
 
-/// What was asked, whichever host it was asked of.
+/// The workload without the host that it was meant for.
 fn settings(record: &Record) -> Workload {
     let workload = record.run.workload;
     Workload { options: WorkloadOptions { hosts: None, ..workload.options }, ..workload }

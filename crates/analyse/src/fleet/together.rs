@@ -6,7 +6,7 @@ use halfpower_spec::Direction;
 /// A run that several hosts made, each compared with the others.
 pub(super) struct Together<'a> {
     pub record: &'a Record,
-    /// By rank; `None` of those that took no part.
+    /// By rank; `None` for hosts that took no part.
     seen: Vec<Option<Seen>>,
 }
 
@@ -15,14 +15,14 @@ pub(super) struct Together<'a> {
 pub(super) struct Seen {
     /// Its rate as a share of the median of the others.
     pub of_peers: f64,
-    /// Its place, from 1, the slowest; of hosts that are equally fast all have the highest place.
+    /// Its place, from 1, the slowest; equally fast hosts all get the highest of their places.
     pub place: u32,
     /// Hosts of the run.
     pub hosts: u32,
 }
 
 impl<'a> Together<'a> {
-    /// `None` where one host made the run, where it is paced, or where one of them moved nothing or met an error.
+    /// `None` if only one host made the run, if it is paced, or if a host moved nothing or had an error.
     pub fn of(record: &'a Record) -> Option<Self> {
         let shares = &record.hosts;
         let is_whole = shares.iter().all(|share| share.errors == 0 && share.mbps() > 0.0);
@@ -42,7 +42,7 @@ impl<'a> Together<'a> {
         Some(Self { record, seen })
     }
 
-    /// A host of it; `None` where it took no part.
+    /// A host of the run; `None` if it took no part.
     pub fn host(&self, rank: u32) -> Option<Seen> {
         self.seen.get(rank as usize).copied().flatten()
     }
@@ -52,7 +52,7 @@ impl<'a> Together<'a> {
     }
 }
 
-/// The median of sorted values without the one at this place; there are at least two.
+/// The median of sorted values without the one at this index; there are at least two.
 fn median_but_for(sorted: &[f64], left_out: usize) -> f64 {
     let at = |place: usize| sorted[if place >= left_out { place + 1 } else { place }];
     let others = sorted.len() - 1;

@@ -1,4 +1,4 @@
-//! Records of a simulated disk by its closed form: constants and a question enter, the records of a study leave.
+//! Makes records of a simulated disk from its closed form: the records of a study for given constants and a question.
 #![allow(dead_code)] // Each test file uses its own part.
 
 use std::collections::BTreeMap;
@@ -25,12 +25,12 @@ pub fn disk(constants: &str) -> SimulatedDisk {
     SimulatedDisk::from_constants(constants).unwrap()
 }
 
-/// Twelve uniform draws make a normal one, nearly (Irwin-Hall).
+/// The sum of twelve uniform draws is nearly normal (Irwin-Hall).
 pub fn normal(random: &mut impl Rng) -> f64 {
     (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0
 }
 
-/// Every cell of the question, `repeats` plain runs and one beside the soaker each, with the disk's own noise.
+/// Every cell of the question, each with `repeats` plain runs and one beside the soaker, with the disk's own noise.
 pub fn study(disk: &SimulatedDisk, question: &Question) -> Vec<Record> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(disk.seed);
     let mut records = Vec::new();
@@ -62,13 +62,13 @@ pub fn workloads(question: &Question) -> Vec<Workload> {
     workloads
 }
 
-/// One run of about a second whose throughput is `factor` times what the disk gives.
+/// One run of about a second with `factor` times the throughput of the disk.
 pub fn record(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pass, factor: f64) -> Record {
     let bytes_a_second = halfpower_model::throughput(disk, workload.bs, workload.iodepth).0 * factor;
     record_at(disk, workload, repeat, pass, bytes_a_second)
 }
 
-/// One run of about a second at a given rate, with the disk's processor costs.
+/// One run of about a second at a given rate, with the disk's processor cost.
 pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pass, bytes_a_second: f64) -> Record {
     let (bs, depth) = (workload.bs.0 as f64, f64::from(workload.iodepth));
     let ios = (bytes_a_second / bs).ceil().max(1.0);
@@ -135,9 +135,9 @@ pub fn workload(rw: Rw, cache: Cache, bs_kib: u64, iodepth: u32) -> Workload {
     Workload { rw, cache, bs: Bytes(bs_kib * 1024), iodepth, ..Workload::default() }
 }
 
-/// A run of `runtime_ns` on the disk's own model, request by request as the measured window does it: `depth` kept
-/// in flight, steps of a hundredth of the window. `speed` gives the disk's speed at a share of the window; a factor
-/// on the time between two completions stands for it.
+/// A run of `runtime_ns` on the disk's own model, request by request as in the measured window: `depth` requests are
+/// kept in flight, and a step is a hundredth of the window. `speed` gives the disk's speed at a share of the window; it
+/// scales the time between two completions.
 pub fn run(disk: &SimulatedDisk, workload: Workload, runtime_ns: u64, seed: u64, speed: &dyn Fn(f64) -> f64) -> Record {
     let mut path = DiskPath::new(disk, seed);
     let request = |token| Submission { token, operation: Operation::Read, offset: 0, length: workload.bs.0 as u32 };
@@ -145,7 +145,7 @@ pub fn run(disk: &SimulatedDisk, workload: Workload, runtime_ns: u64, seed: u64,
     let step_ns = (runtime_ns / 100).clamp(1_000_000, 100_000_000);
     let mut record = record_at(disk, workload, 0, Pass::Plain, 1e9);
     let (mut bytes, mut ios, mut before, mut steps) = (0, 0, 0, Vec::new());
-    // Two clocks: the model's, and the window's, which a changing speed stretches.
+    // Two clocks: the model's, and the window's, which is stretched when the speed changes.
     let (mut last_ns, mut now_ns) = (0.0, 0.0);
     while now_ns < runtime_ns as f64 {
         let Some(done) = path.pop() else { break };

@@ -27,7 +27,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
         let held_out = halfpower_analyse::check(&analysed.findings).map_err(refused).with_context(of_study)?;
         return to_output(|out| tell_check(&held_out, out));
     }
-    // What other experiments used, such as memory, is none of the device.
+    // Only the walks use the device's span; other experiments may use memory, for example.
     let walks = analysed.records.iter().filter(|record| record.walks());
     let span = walks.map(|record| record.span_bytes).max().unwrap_or(0);
     let ceilings = if args.shared { Ceilings::Shared } else { Ceilings::Device };
@@ -47,7 +47,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
     }
 }
 
-/// The place for the model, under a name that `sim:` targets can have; standard output needs none.
+/// The destination of the model; its name must be valid in a `sim:` target, unless it is standard output.
 fn named_output(path: &Path, force: bool) -> Result<Destination> {
     let output = destination(path, Form::Model, force)?;
     if output.is_standard_output() {
@@ -62,12 +62,12 @@ fn named_output(path: &Path, force: bool) -> Result<Destination> {
     Ok(output)
 }
 
-/// Why a study bears no model, as an error.
+/// Converts the reason why a study gives no model to an error.
 fn refused(error: CalibrateError) -> anyhow::Error {
     anyhow!(halfpower_report::calibrate_error_text(&error))
 }
 
-/// What the file is, and what it does not hold.
+/// The comment that begins the file: what it is, and what was not fitted.
 fn heading(calibration: &Calibration) -> String {
     let mut text = "# Fitted by `halfpower calibrate`; `halfpower study sim:THIS-FILE --set disks=4 --output predicted.halfpower`\n\
                     # predicts with it.\n\
@@ -117,15 +117,15 @@ fn tell(calibration: &Calibration, path: &Path, out: &mut dyn Write) -> Result<(
     Ok(())
 }
 
-/// What a way was seen to come up against, in bytes and in requests.
+/// The ceilings seen on a path, in bytes and in requests a second.
 fn ceiling(constants: &PathConstants) -> String {
     let seen = [constants.ceiling_mbps.map(format::mbps), constants.ceiling_iops.map(format::iops)];
     let seen: Vec<String> = seen.into_iter().flatten().collect();
     if seen.is_empty() { "none seen".to_string() } else { seen.join(", ") }
 }
 
-/// A study that asks for what the model knows, of four such devices, in a file of its own beside the one that was
-/// calibrated from.
+/// A command that predicts four such devices: a study of what the model knows, written to a separate file beside the
+/// model.
 fn next_command(fitted: &Fitted, path: &Path) -> String {
     let (patterns, directions, caches) = known_together(fitted);
     let mut command = format!("halfpower study {} --set disks=4", quoted(&format!("sim:{}", path.display())));
@@ -143,14 +143,14 @@ fn next_command(fitted: &Fitted, path: &Path) -> String {
     command + " --output " + &quoted(&output.to_string_lossy())
 }
 
-/// Most patterns, directions and cache settings of which the model knows every combination; of several as many, the
-/// first. A study asks for all combinations.
+/// The largest sets of patterns, directions and cache settings for which the model knows every combination; the first
+/// of equal ones. A study measures all combinations.
 fn known_together(fitted: &Fitted) -> (Vec<Pattern>, Vec<Direction>, Vec<Cache>) {
     let mut most = Default::default();
     let mut ways = 0;
     for patterns in subsets(Pattern::ALL) {
         for directions in subsets(Direction::ALL) {
-            // Whatever these know together only adds to them.
+            // Take every cache setting that the model knows for all of these.
             let in_all = |cache: &Cache| {
                 let knows = |pattern: &Pattern| {
                     directions.iter().all(|direction| fitted.passage(*pattern, *cache, *direction).is_some())
@@ -167,7 +167,7 @@ fn known_together(fitted: &Fitted) -> (Vec<Pattern>, Vec<Direction>, Vec<Cache>)
     most
 }
 
-/// Every choice of some of these.
+/// All non-empty subsets.
 fn subsets<T: Copy>(of: &[T]) -> impl Iterator<Item = Vec<T>> {
     (1_usize..1 << of.len()).map(|chosen| {
         of.iter().enumerate().filter(|(backend, _)| chosen >> backend & 1 == 1).map(|(_, one)| *one).collect()
@@ -222,13 +222,13 @@ mod tests {
 
     #[test]
     fn the_next_command_asks_for_nothing_that_the_model_does_not_know() {
-        // Ways that have nothing in common: the first of them alone.
+        // Paths without anything in common: only the first.
         assert_eq!(
             command(&["sequential-buffered-read", "random-direct-write"]),
             "halfpower study sim:mine.toml --set disks=4 --experiments sequential --rw read --cache both \
              --output mine-predicted.halfpower"
         );
-        // A way that lacks costs no more than it has to.
+        // One missing path costs as few of the others as possible.
         let but_one = ["sequential-direct-read", "sequential-direct-write", "random-direct-read"];
         assert_eq!(
             command(&but_one),

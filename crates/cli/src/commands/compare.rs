@@ -13,7 +13,7 @@ use super::{destination, to_output};
 use crate::baselines;
 use crate::compare_args::CompareArgs;
 
-/// A condition of `--fail-if` holds: no error, but not what the user wanted either.
+/// A condition of `--fail-if` holds. This is not an error, but gives its own exit code.
 #[derive(Debug)]
 pub struct ConditionHolds(String);
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for ConditionHolds {
 
 impl std::error::Error for ConditionHolds {}
 
-/// A study that is compared, under the name that the user gave it.
+/// A study to compare, with the name that the user gave it.
 struct Named {
     name: String,
     file: StudyFile,
@@ -46,7 +46,10 @@ impl Named {
     }
 }
 
-/// Compares, tells, and then answers with [`ConditionHolds`] where a condition does.
+/// Compares studies and prints the comparison.
+///
+/// # Errors
+/// [`ConditionHolds`] if a condition of `--fail-if` holds; all errors of reading and writing.
 pub fn compare(args: &CompareArgs) -> Result<()> {
     let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
     let mut studies = studies(args)?;
@@ -76,7 +79,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     answer(&comparisons)
 }
 
-/// The baseline first, then the others in their order.
+/// Opens the baseline first, then the others in their order.
 fn studies(args: &CompareArgs) -> Result<Vec<Named>> {
     let mut named: Vec<(String, PathBuf)> = Vec::new();
     if let Some(name) = &args.baseline {
@@ -134,7 +137,7 @@ fn write_page(page: &Destination, comparisons: &[Comparison], studies: &[Named])
     page.write(|out| -> Result<()> { Ok(halfpower_report::compare_html(comparisons, &findings, &mut &mut *out)?) })
 }
 
-/// Says what could not be decided, and which conditions hold.
+/// Prints which conditions cannot be decided, and returns those that hold as an error.
 fn answer(comparisons: &[Comparison]) -> Result<()> {
     let mut holding = Vec::new();
     for comparison in comparisons {

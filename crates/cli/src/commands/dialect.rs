@@ -1,4 +1,5 @@
-//! Implements lines of other tools: `halfpower sqlio`, `halfpower diskspd`, and fio's words in `halfpower run`.
+//! Implements command lines of other tools: `halfpower sqlio`, `halfpower diskspd`, and fio's options in `halfpower
+//! run`.
 
 use std::ffi::OsString;
 
@@ -7,15 +8,15 @@ use halfpower_dialects::{Dialect, Measured, Refusal, Translation};
 
 use super::{outcome, run, to_output};
 use crate::args::CommandLine;
-use crate::hosts::company;
+use crate::hosts::join_processes;
 use crate::run_args::RunArgs;
 
-/// A line of fio's words after `halfpower run`.
+/// Runs a line of fio's options after `halfpower run`.
 pub fn fio(words: &[OsString]) -> Result<()> {
     conduct(halfpower_dialects::fio::translate(words))
 }
 
-/// A line of SQLIO's words.
+/// Runs a line of SQLIO's options.
 pub fn sqlio(words: &[OsString]) -> Result<()> {
     if asks_for_help(words) {
         return list(Dialect::Sqlio);
@@ -23,7 +24,7 @@ pub fn sqlio(words: &[OsString]) -> Result<()> {
     conduct(halfpower_dialects::sqlio::translate(words))
 }
 
-/// A line of diskspd's words.
+/// Runs a line of diskspd's options.
 pub fn diskspd(words: &[OsString]) -> Result<()> {
     if asks_for_help(words) {
         return list(Dialect::Diskspd);
@@ -45,19 +46,19 @@ fn list(dialect: Dialect) -> Result<()> {
     })
 }
 
-/// Measures what a line asks, run after run, and prints it.
+/// Measures the runs of a line one after the other, and prints them.
 fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
     let translation = translated.or_else(|refusals| refused(&refusals))?;
     let asked: Vec<RunArgs> = translation.runs.iter().map(|run| CommandLine::of_run(&run.words)).collect();
     let stop = halfpower_os::interrupt::stop_flag()?;
     let targets = asked.iter().map(run::asked).collect::<Result<Vec<_>>>()?;
-    let Some(company) = company(&targets, &stop)? else { return Ok(()) };
+    let Some(join_processes) = join_processes(&targets, &stop)? else { return Ok(()) };
     for note in translation.notes() {
         crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(note));
     }
     let mut done = Vec::new();
     for (nth, (words, args)) in translation.runs.iter().zip(&asked).enumerate() {
-        let (record, environment) = run::measured(args, (nth, &company), &stop)?;
+        let (record, environment) = run::measured(args, (nth, &join_processes), &stop)?;
         if translation.is_printed_as_ours() {
             to_output(|out| {
                 if !words.name.is_empty() && !args.json {
@@ -73,7 +74,7 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
     outcome::of(&records)
 }
 
-/// Names every option that was not taken.
+/// Prints every refused option, and returns the last as the error.
 fn refused<T>(refusals: &[Refusal]) -> Result<T> {
     let (last, rest) = refusals.split_last().expect("a line is refused for a reason");
     for refusal in rest {

@@ -48,7 +48,7 @@ fn form(format: Format) -> Form {
     }
 }
 
-/// Writes a file a cell below a new or empty folder: fio-plot looks at one job a file.
+/// Writes one file per cell below a new or empty folder, because fio-plot reads one job per file.
 fn fio_folder(entries: &[Entry], target: &str, folder: &Path) -> Result<()> {
     if folder.exists() && !folder.is_dir() {
         bail!(

@@ -1,5 +1,5 @@
 //! Implements `halfpower generate`: writes completions and man pages from the definition of the command line, and the
-//! schemas of what `--json` prints.
+//! JSON schemas of `--json` output.
 
 use std::fs;
 use std::io;
@@ -40,7 +40,7 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page of a command, and those of the commands below it.
+/// Writes the man page of a command and of its subcommands.
 fn man_pages(command: &Command, folder: &Path) -> io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         man_pages(below, folder)?;
@@ -48,7 +48,7 @@ fn man_pages(command: &Command, folder: &Path) -> io::Result<()> {
     let man = Man::new(command.clone());
     let file_name = man.get_filename();
     let name = file_name.trim_end_matches(".1");
-    // The crate's own title loses an empty date, and calls the page after the command below alone.
+    // clap_mangen's title drops an empty date, and names only the subcommand.
     let title = format!(".TH {name} 1 \"\" \"halfpower {}\"\n", env!("CARGO_PKG_VERSION"));
     let mut page = title.into_bytes();
     man.render_name_section(&mut page)?;
@@ -64,7 +64,7 @@ fn man_pages(command: &Command, folder: &Path) -> io::Result<()> {
     fs::write(folder.join(&file_name), page)
 }
 
-/// What ends a help text: `Examples:` opens a section, and its lines stay as they are.
+/// Formats the end of a help text: a heading such as `Examples:` opens a section; indented lines are not filled.
 fn sections(text: &str) -> Roff {
     let mut roff = Roff::new();
     for block in text.split("\n\n").map(|block| block.trim_matches('\n')).filter(|block| !block.is_empty()) {

@@ -10,7 +10,7 @@ use halfpower_spec::escaped;
 use super::to_output;
 use crate::args::ImportArgs;
 
-/// Reads every file before anything is written, so that a broken one leaves nothing behind.
+/// Imports files. Reads all of them before it writes anything, so that a broken one leaves nothing behind.
 pub fn import(args: &ImportArgs) -> Result<()> {
     if args.output.symlink_metadata().is_ok() {
         return Err(halfpower_record::RecordError::Exists { path: args.output.clone() }.into());

@@ -13,12 +13,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::to_output;
 use crate::args::MemoryArgs;
 
-/// Fewest and most rounds over all kernels, and the time after which no further round is begun.
+/// Fewest and most rounds over all kernels, and the time after which no further round begins.
 const ROUNDS: (u32, u32) = (3, 7);
 const LAST_ROUND_BEGINS: Duration = Duration::from_secs(11);
-/// How long each window stays open.
+/// Length of each window.
 const RUNTIME: Nanos = Nanos(80_000_000);
-/// So much that it is the clock here, and not the plan, that ends the rounds.
+/// A budget so large that the clock here ends the rounds, and not the plan.
 const NO_BUDGET: Nanos = Nanos(3_600_000_000_000);
 
 pub fn memory(args: &MemoryArgs) -> Result<()> {
@@ -37,7 +37,7 @@ pub fn memory(args: &MemoryArgs) -> Result<()> {
     })
 }
 
-/// The runs of the experiment `memory`, without what this machine cannot run.
+/// The runs of the experiment `memory`, without those that this machine cannot run.
 fn plan(args: &MemoryArgs, backend: &RealTarget) -> Vec<Run> {
     let question = Question {
         experiments: vec![Experiment::Memory],
@@ -49,7 +49,7 @@ fn plan(args: &MemoryArgs, backend: &RealTarget) -> Vec<Run> {
         ..Question::about("null:")
     };
     let mut runs = halfpower_study::fixed_runs(&question, backend.environment());
-    // To the plan one thread is no wish; here it may be one.
+    // The plan treats one thread as the default and adds more; `--threads 1` must limit them here.
     runs.retain(|run| run.workload.threads <= args.threads.unwrap_or(u32::MAX));
     let mut refused = BTreeSet::new();
     runs.retain(|run| match backend.admits(&run.workload) {
@@ -84,7 +84,7 @@ fn open_target(args: &MemoryArgs) -> Result<RealTarget> {
     })
 }
 
-/// Measures round after round, the first `least` in any case and more while there is time, with a line on the terminal
+/// Measures round after round: at least `least` rounds, and more while there is time. Updates a line on the terminal
 /// between runs.
 fn measure_all(
     backend: &mut dyn TargetBackend,

@@ -1,9 +1,9 @@
-//! Decides from the records of a command whether it ends well.
+//! Decides from a command's records whether it succeeded.
 
 use anyhow::{Result, bail};
 use halfpower_record::Record;
 
-/// Data were wrong: the command did its work, and its answer is bad.
+/// Reads found wrong data. The command completed, but the target cannot be trusted.
 #[derive(Debug)]
 pub struct WrongData(u64);
 
@@ -16,10 +16,10 @@ impl std::fmt::Display for WrongData {
 
 impl std::error::Error for WrongData {}
 
-/// What `records` mean for the command that made them.
+/// Checks the records of a command.
 ///
 /// # Errors
-/// [`WrongData`] where reads found wrong data; a sentence where there is no run, or no request of any run succeeded.
+/// [`WrongData`] if reads found wrong data; a sentence if there is no run, or if no request of any run succeeded.
 pub fn of(records: &[Record]) -> Result<()> {
     let wrong: u64 = records.iter().map(Record::wrong_data).sum();
     if wrong > 0 {

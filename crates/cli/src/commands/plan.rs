@@ -1,7 +1,7 @@
 //! Implements `halfpower plan`: prints the runs of a study as commands.
 //!
-//! `sequential` and `random` are printed as their whole grid, because a study chooses from it as it measures. All other
-//! experiments are printed run by run, as the study makes them.
+//! `sequential` and `random` are printed as their whole grid, because a study chooses from it while it measures. All
+//! other experiments are printed run by run, as the study makes them.
 
 use std::io::Write;
 
@@ -12,11 +12,11 @@ use halfpower_spec::{Experiment, Nanos, Question, Run};
 use super::question::{check_cells, open_target, question, quoted, without_direct};
 use super::to_output;
 use crate::args::PlanArgs;
-use crate::hosts::Company;
+use crate::hosts::Processes;
 
 pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut question = question(&args.question)?;
-    let mut backend = open_target(&args.question, &question, &Company::Alone)?;
+    let mut backend = open_target(&args.question, &question, &Processes::Alone)?;
     without_direct(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
     let left_out = halfpower_experiments::left_out(&question, backend.environment());
@@ -38,7 +38,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     })
 }
 
-/// How many runs that are and how long they measure, as comments that a shell passes over.
+/// Prints the number of runs and their measuring time, as shell comments.
 fn summary(question: &Question, walked: &[Run], fixed: &[Run], out: &mut dyn Write) -> Result<()> {
     let seconds = |runs: &[Run]| runs.iter().map(|run| run.runtime.seconds()).sum::<f64>();
     let time = |runs: &[Run]| Nanos::from_seconds(seconds(runs).round());
@@ -66,7 +66,7 @@ fn summary(question: &Question, walked: &[Run], fixed: &[Run], out: &mut dyn Wri
     Ok(())
 }
 
-/// The command that makes one run; as part of a study it also says which run it is.
+/// The command for one run; as part of a study, it also names experiment and repeat.
 fn command(question: &Question, run: &Run, in_study: bool) -> String {
     let Run { workload, repeat, pass, runtime, seed, .. } = run;
     let membership = match (run.experiment, in_study) {
@@ -77,13 +77,13 @@ fn command(question: &Question, run: &Run, in_study: bool) -> String {
     format!("halfpower run {target} {workload} --runtime {runtime} --seed {seed} --pass {pass}{membership}")
 }
 
-/// The study's write cache, for a run on its own; a run of a study file takes it from there.
+/// The flag for the study's write cache, for a run outside a study file; other runs read it from the file.
 fn write_cache(args: &PlanArgs, run: &Run) -> String {
     let own = run.workload.options.write_cache.is_some() || args.output.is_some();
     args.question.write_cache.filter(|_| !own).map_or(String::new(), |position| format!(" --write-cache {position}"))
 }
 
-/// What every command of a study ends with.
+/// The flags at the end of every command of a study.
 fn suffix(args: &PlanArgs) -> String {
     let common = &args.question.common;
     let mut suffix = String::new();

@@ -1,4 +1,4 @@
-//! Implements `halfpower probe`: shows the levels of a path and what each advertises.
+//! Implements `halfpower probe`: shows the levels of a path and the peak that each advertises.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ pub fn probe(args: &ProbeArgs) -> Result<()> {
     })
 }
 
-/// The target, or each of its members, by name.
+/// The environment of the target, or of each of its members, with its name.
 fn environments(args: &ProbeArgs) -> Result<Vec<(String, Environment)>> {
     let target = &reached(args.target.clone(), args.endpoint.as_ref())?;
     let of_path = |path: &Path| -> Result<(String, Environment)> {

@@ -8,19 +8,19 @@ use halfpower_spec::{Bytes, Cache, Direction, Experiment, Issuing, Nanos, Questi
 
 use super::Purpose;
 use crate::args::QuestionArgs;
-use crate::hosts::{Asked, Company};
+use crate::hosts::{Processes, TargetRequest};
 
-/// Shortest budget that a study can do anything with.
+/// Shortest useful budget of a study.
 const LEAST_BUDGET: Nanos = Nanos(1_000_000_000);
 const USUAL_BUDGET: Nanos = Nanos(120_000_000_000);
-/// Virtual time costs nothing, and disks that turn are slow: their runs are long enough for hundreds of accesses.
+/// Defaults for the papers' machines: virtual time is free, and rotating disks need long runs for hundreds of accesses.
 const BUDGET_OF_A_MACHINE: Nanos = Nanos(7_200_000_000_000);
 const WINDOW_OF_A_MACHINE: Nanos = Nanos(4_000_000_000);
 
 /// The walks of block size and depth.
 const USUAL_EXPERIMENTS: [Experiment; 2] = [Experiment::Sequential, Experiment::Random];
 
-/// The question that the flags ask.
+/// Builds the question from the flags.
 pub fn question(args: &QuestionArgs) -> Result<Question> {
     let asked_target = args.target()?;
     let machine = is_of_a_paper(&asked_target);
@@ -57,7 +57,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     })
 }
 
-/// The text that a study knows its target by: paths are whole.
+/// The target's canonical text in a study, with absolute paths.
 pub fn canonical(target: &Target) -> Result<String> {
     let whole = |path: &PathBuf| {
         path.canonicalize().with_context(|| format!("{}: name an existing folder, file or device", path.display()))
@@ -72,7 +72,7 @@ pub fn canonical(target: &Target) -> Result<String> {
     })
 }
 
-/// Leaves direct I/O out of a study that did not ask for it, where the target has none; gives whether it did.
+/// Removes direct I/O from the question if the target has none and the user did not ask for it; returns whether it did.
 pub fn without_direct(args: &QuestionArgs, question: &mut Question, backend: &dyn TargetBackend) -> bool {
     let asked = !args.cache.is_empty() || args.fio_cache.is_given();
     let is_real = matches!(args.target(), Ok(Target::Path(_) | Target::Several(_)));
@@ -89,12 +89,12 @@ pub fn without_direct(args: &QuestionArgs, question: &mut Question, backend: &dy
     true
 }
 
-/// Whether it is simulated from parts, as the papers' machines are, and not from a study.
+/// Whether the target is a machine simulated from parts, like the papers' machines, and not a model fitted to a study.
 fn is_of_a_paper(target: &Target) -> bool {
     matches!(target, Target::System(system) if !halfpower_model::Fitted::is_told_by(&system.text))
 }
 
-/// Powers of two from 4 KiB to 1 MiB; of a paper's machine from the papers' smallest request on.
+/// The default block sizes: powers of two from 4 KiB to 1 MiB; from 2 KiB for a paper's machine, as in the papers.
 fn usual_sizes(target: &Target) -> Vec<Bytes> {
     (if is_of_a_paper(target) { 11 } else { 12 }..=20).map(|power| Bytes(1 << power)).collect()
 }
@@ -142,8 +142,12 @@ fn caches(args: &QuestionArgs, target: &Target) -> Result<Vec<Cache>> {
     })
 }
 
-/// Opens the target of a study, wherever it is measured from.
-pub fn open_target(args: &QuestionArgs, question: &Question, company: &Company) -> Result<Box<dyn TargetBackend>> {
+/// Opens the target of a study on all hosts that measure it.
+pub fn open_target(
+    args: &QuestionArgs,
+    question: &Question,
+    join_processes: &Processes,
+) -> Result<Box<dyn TargetBackend>> {
     let purpose = Purpose {
         writes: question.directions.contains(&Direction::Write),
         size: question.size,
@@ -151,19 +155,19 @@ pub fn open_target(args: &QuestionArgs, question: &Question, company: &Company) 
         layout_limit: Nanos(question.budget.0 / 4),
         write_cache: question.write_cache,
     };
-    let mut backend = company.open(0, &asked(args)?, purpose)?;
+    let mut backend = join_processes.open(0, &asked(args)?, purpose)?;
     if let Some(peak) = question.peak {
         halfpower_probe::with_peak(&mut backend.environment_mut().levels, peak);
     }
     Ok(backend)
 }
 
-/// What the flags name as the target.
-pub fn asked(args: &QuestionArgs) -> Result<Asked<'_>> {
-    Ok(Asked { target: args.target()?, common: &args.common })
+/// The target that the flags name.
+pub fn asked(args: &QuestionArgs) -> Result<TargetRequest<'_>> {
+    Ok(TargetRequest { target: args.target()?, common: &args.common })
 }
 
-/// Refuses, before anything is measured, a study with a cell that the target cannot measure.
+/// Refuses a study with a cell that the target cannot measure, before anything is measured.
 pub fn check_cells(backend: &dyn TargetBackend, question: &Question) -> Result<()> {
     let largest_depth = question.iodepth.last().copied().unwrap_or(1);
     let ways = question.patterns().flat_map(|pattern| question.directions.iter().map(move |rw| Rw::of(pattern, *rw)));
@@ -188,7 +192,7 @@ pub fn check_cells(backend: &dyn TargetBackend, question: &Question) -> Result<(
     Ok(())
 }
 
-/// The command that asks `question`, with what differs from the default.
+/// The command that asks `question`, with the flags that differ from the default.
 pub fn command_of(question: &Question) -> String {
     let usual = Question::about("");
     let mut words = vec![format!("halfpower study {}", quoted(&question.target))];
@@ -224,7 +228,7 @@ fn listed<T: std::fmt::Display>(values: &[T]) -> String {
     values.iter().map(T::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:,%+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

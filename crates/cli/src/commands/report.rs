@@ -12,7 +12,7 @@ use halfpower_report::Style;
 use super::{destination, to_output};
 use crate::args::ReportArgs;
 
-/// Columns where nobody can be asked for them: in a file, a pipe, a mail.
+/// Columns if output does not go to a terminal.
 const WITHOUT_A_TERMINAL: usize = 80;
 
 /// A study file and its analysis.
@@ -21,12 +21,12 @@ pub struct Analysed {
     pub records: Vec<Record>,
     /// The study file.
     path: PathBuf,
-    /// The command that asks the same question; empty where another tool measured.
+    /// The command that asks the same question; empty if another tool measured.
     pub command: String,
 }
 
-/// The hosts and levels that the records to be analysed are of: where a study went on with more hosts or fewer, those that
-/// were there at last.
+/// The hosts and levels of the records to analyse: if a study continued with a different number of hosts, those of the
+/// last environment.
 fn of_hosts(began: &Environment, at_last: &Environment) -> (Vec<HostPlace>, Vec<Level>) {
     let of = if began.hosts.len() == at_last.hosts.len() { began } else { at_last };
     (of.hosts.clone(), of.levels.clone())
@@ -84,7 +84,7 @@ pub fn report(args: &ReportArgs) -> Result<()> {
     }
 }
 
-/// As wide as the terminal is, of which it is asked; in colour only on a terminal that takes it, without NO_COLOR.
+/// The terminal's width, and colour only on a terminal that supports it and without NO_COLOR.
 pub fn style() -> Style {
     let out = std::io::stdout();
     let size = terminal_size::terminal_size_of(&out).filter(|_| out.is_terminal());

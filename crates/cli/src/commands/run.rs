@@ -9,21 +9,21 @@ use halfpower_spec::{Pass, Run, Target, Way};
 
 use super::question::canonical;
 use super::{Purpose, outcome, switched_write_cache, to_output, with_far_end};
-use crate::hosts::{Asked, Company, company};
+use crate::hosts::{Processes, TargetRequest, join_processes};
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
 use crate::run_progress::RunProgress;
 
 pub fn run(args: &RunArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
-    let Some(company) = company(&[asked(args)?], &stop)? else { return Ok(()) };
-    let (record, environment) = measured(args, (0, &company), &stop)?;
+    let Some(join_processes) = join_processes(&[asked(args)?], &stop)? else { return Ok(()) };
+    let (record, environment) = measured(args, (0, &join_processes), &stop)?;
     to_output(|out| print(args, &record, &environment, out))?;
     outcome::of(std::slice::from_ref(&record))
 }
 
-/// What the flags name as the target.
-pub fn asked(args: &RunArgs) -> Result<Asked<'_>> {
-    Ok(Asked { target: args.target()?, common: &args.common })
+/// The target that the flags name.
+pub fn asked(args: &RunArgs) -> Result<TargetRequest<'_>> {
+    Ok(TargetRequest { target: args.target()?, common: &args.common })
 }
 
 /// Prints a record as the flags say.
@@ -37,7 +37,7 @@ pub fn print(args: &RunArgs, record: &Record, environment: &Environment, out: &m
     Ok(())
 }
 
-/// Refuses a study of another target.
+/// Checks that the study file is of this target.
 fn belongs(file: &StudyFile, target: &Target) -> Result<()> {
     let (theirs, ours) = (&file.question().target, canonical(target)?);
     if *theirs != ours {
@@ -49,9 +49,12 @@ fn belongs(file: &StudyFile, target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Measures the run, and appends its record to the study that the flags name.
-/// `nth` is which of the command's runs it is.
-pub fn measured(args: &RunArgs, (nth, company): (usize, &Company), stop: &AtomicBool) -> Result<(Record, Environment)> {
+/// Measures the command's `nth` run, and appends its record to the study that the flags name, if any.
+pub fn measured(
+    args: &RunArgs,
+    (nth, join_processes): (usize, &Processes),
+    stop: &AtomicBool,
+) -> Result<(Record, Environment)> {
     let target = args.target()?;
     let workload = args.workload()?;
     if args.runtime.0 == 0 {
@@ -71,7 +74,7 @@ pub fn measured(args: &RunArgs, (nth, company): (usize, &Company), stop: &Atomic
     }
     let write_cache = file.as_ref().and_then(|file| file.question().write_cache);
     let purpose = Purpose::of_run(&args.common, writes, write_cache);
-    let backend = company.open(nth, &asked(args)?, purpose)?;
+    let backend = join_processes.open(nth, &asked(args)?, purpose)?;
     if workload.options.way == Way::Wire || args.common.far_end.is_none() {
         backend.admits(&workload)?;
     }
@@ -102,7 +105,7 @@ pub fn measured(args: &RunArgs, (nth, company): (usize, &Company), stop: &Atomic
     Ok((record, backend.environment().clone()))
 }
 
-/// Tells what a run gave that the user has ended; it is kept in no study.
+/// Prints the record of a run that the user interrupted, and returns an error; the record is not stored.
 fn cut_short(args: &RunArgs, record: &Record, environment: &Environment) -> Result<(Record, Environment)> {
     to_output(|out| print(args, record, environment, out))?;
     let kept = if args.place.output.is_some() { ", and nothing was kept in the study" } else { "" };

@@ -15,17 +15,17 @@ use super::question::{asked, check_cells, open_target, question, without_direct}
 use super::report::Analysed;
 use super::{destination, outcome, switched_write_cache, to_output, with_far_end};
 use crate::args::StudyArgs;
-use crate::hosts::{Company, company};
+use crate::hosts::{Processes, join_processes};
 use crate::progress::Progress;
 
 pub fn study(args: &StudyArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
-    let Some(company) = company(&[asked(&args.question)?], &stop)? else { return Ok(()) };
+    let Some(join_processes) = join_processes(&[asked(&args.question)?], &stop)? else { return Ok(()) };
     let output = if args.again { beside(&args.output) } else { args.output.clone() };
-    let question = with_hosts(question(&args.question)?, args, &company);
-    let mut question = as_begun(question, args, &output, &company)?;
+    let question = with_hosts(question(&args.question)?, args, &join_processes);
+    let mut question = as_begun(question, args, &output, &join_processes)?;
     let report = report_beside(args, &output)?;
-    let backend = open_target(&args.question, &question, &company)?;
+    let backend = open_target(&args.question, &question, &join_processes)?;
     without_direct(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
     let earlier =
@@ -33,7 +33,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     if let Some(file) = &earlier
         && let Some(began_unix_ms) = halfpower_study::finished(file)?
     {
-        return tell(args, file, &report, Some(Repeated::of(file, began_unix_ms)));
+        return tell(args, file, &report, Some(AlreadyFinished::of(file, began_unix_ms)));
     }
     let mut backend = with_far_end(backend, &args.question.common)?;
     let _write_cache = switched_write_cache(backend.as_mut(), question.write_cache)?;
@@ -61,13 +61,13 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     tell(args, &file, &report, None)
 }
 
-/// That a study was finished before, so that nothing was measured now.
-struct Repeated {
-    /// When its last run began, or where time was virtual, when its file was last written.
+/// A study that was already finished, so that nothing was measured now.
+struct AlreadyFinished {
+    /// Start of its last run, or in virtual time the last write of its file, in milliseconds of Unix time.
     finished_unix_ms: u64,
 }
 
-impl Repeated {
+impl AlreadyFinished {
     fn of(file: &StudyFile, began_unix_ms: u64) -> Self {
         let written = file.path().metadata().and_then(|metadata| metadata.modified()).ok();
         let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -85,8 +85,8 @@ impl Repeated {
     }
 }
 
-/// Writes the report and says what was found.
-fn tell(args: &StudyArgs, file: &StudyFile, report: &Destination, repeated: Option<Repeated>) -> Result<()> {
+/// Writes the report and prints the findings.
+fn tell(args: &StudyArgs, file: &StudyFile, report: &Destination, repeated: Option<AlreadyFinished>) -> Result<()> {
     let analysed = Analysed::of(file)?;
     report.write(|out| analysed.write_html(out))?;
     if let Some(repeated) = &repeated {
@@ -108,7 +108,7 @@ fn tell(args: &StudyArgs, file: &StudyFile, report: &Destination, repeated: Opti
     outcome::of(&analysed.records)
 }
 
-/// The first name with a number after it that neither a study nor a report has; `path` itself where it has none.
+/// `path` if neither a study nor a report has this name, or else the first unused name with a number appended.
 fn beside(path: &Path) -> PathBuf {
     let taken =
         |path: &PathBuf| [path.clone(), path.with_extension("html")].iter().any(|path| path.symlink_metadata().is_ok());
@@ -119,7 +119,7 @@ fn beside(path: &Path) -> PathBuf {
     names.find(|path| !taken(path)).expect("numbers do not end before names do")
 }
 
-/// The place for the report, beside the study file: looked at before anything is measured.
+/// Checks the destination of the report, beside the study file, before anything is measured.
 fn report_beside(args: &StudyArgs, study: &Path) -> Result<Destination> {
     let path = study.with_extension("html");
     if path == study {
@@ -139,21 +139,21 @@ fn report_beside(args: &StudyArgs, study: &Path) -> Result<Destination> {
         .with_context(|| format!("the report of --output {} goes beside it", study.display()))
 }
 
-/// The usual question of several hosts: also what each of them brings.
-fn with_hosts(mut question: Question, args: &StudyArgs, company: &Company) -> Question {
-    if args.question.experiments.is_none() && matches!(company, Company::Leads(_)) {
+/// Adds the experiment `hosts` if several hosts measure and the user chose no experiments.
+fn with_hosts(mut question: Question, args: &StudyArgs, join_processes: &Processes) -> Question {
+    if args.question.experiments.is_none() && matches!(join_processes, Processes::Leads(_)) {
         question.experiments.push(Experiment::Hosts);
     }
     question
 }
 
-/// The question as it was asked where a study is gone on with: of the first releases, whose runs are issued as they
-/// were; of more hosts, or fewer, than there are now.
-fn as_begun(question: Question, args: &StudyArgs, output: &Path, company: &Company) -> Result<Question> {
+/// Adapts the question to the study file that it continues: studies of the first releases keep their way of issuing,
+/// and studies begun with a different number of hosts keep their experiments.
+fn as_begun(question: Question, args: &StudyArgs, output: &Path, join_processes: &Processes) -> Result<Question> {
     let common = &args.question.common;
     let asks_issuing = common.iomem.is_some() || common.iodepth_batch.is_some() || question.issuing.is_none();
     let asks_experiments = args.question.experiments.is_some();
-    let is_alone = matches!(company, Company::Alone);
+    let is_alone = matches!(join_processes, Processes::Alone);
     if (asks_issuing && asks_experiments && !is_alone) || !output.exists() {
         return Ok(question);
     }
@@ -164,12 +164,12 @@ fn as_begun(question: Question, args: &StudyArgs, output: &Path, company: &Compa
         |of: &Question| of.experiments.iter().copied().filter(|one| *one != Experiment::Hosts).collect::<Vec<_>>();
     let is_same = !asks_experiments && walks(begun) == walks(&question);
     let experiments = if is_same { begun.experiments.clone() } else { question.experiments };
-    // A single process has nobody to share the target out to.
+    // A single process does not divide the target, so keep the file's layout.
     let host_files = if is_alone { begun.host_files } else { question.host_files };
     Ok(Question { issuing, experiments, host_files, ..question })
 }
 
-/// A new study file, made only when the target is ready and there is something to keep in it.
+/// Creates a new study file, once the target is ready.
 fn begun(path: &Path, question: &Question, backend: &mut dyn TargetBackend, stop: &AtomicBool) -> Result<StudyFile> {
     backend.make_ready(None, stop)?;
     let left_out = halfpower_experiments::left_out(question, backend.environment());
@@ -177,11 +177,11 @@ fn begun(path: &Path, question: &Question, backend: &mut dyn TargetBackend, stop
     Ok(StudyFile::create(path, question, backend.environment())?)
 }
 
-/// The study file with the target made ready again, of the span that it had.
+/// Prepares the target again with its earlier span, and returns the study file ready for more records.
 fn resumed(mut file: StudyFile, backend: &mut dyn TargetBackend, stop: &AtomicBool) -> Result<StudyFile> {
     let span = span(&file)?;
     backend.make_ready(span, stop)?;
-    // What the plan was made with stands; only what is about the machine of today is new.
+    // Keep the capabilities with which the plan was made; take only the machine's present state.
     let began = file.environment();
     note_of_hosts(began.hosts.len(), backend);
     let (capabilities, left_out) = (began.capabilities.clone(), began.left_out.clone());
@@ -190,7 +190,7 @@ fn resumed(mut file: StudyFile, backend: &mut dyn TargetBackend, stop: &AtomicBo
     Ok(file)
 }
 
-/// Tells of a study that goes on with another number of processes than it began with.
+/// Adds a note if a study continues with a different number of processes.
 fn note_of_hosts(began_with: usize, backend: &mut dyn TargetBackend) {
     let words =
         |processes: usize| if processes < 2 { "one process".to_string() } else { format!("{processes} processes") };
@@ -205,12 +205,12 @@ fn note_of_hosts(began_with: usize, backend: &mut dyn TargetBackend) {
     }
 }
 
-/// Bytes of each member that the study uses. A file of an early release does not say; the walks of its records do,
-/// while other experiments use memory, or a part.
+/// Bytes of each member that the study uses. Files of early releases do not store this; then it comes from a record of
+/// the walks, because other experiments may use memory or only a part.
 fn span(file: &StudyFile) -> Result<Option<Bytes>> {
-    let told = file.environment().capabilities.span;
-    if told > Bytes(0) {
-        return Ok(Some(told));
+    let reported = file.environment().capabilities.span;
+    if reported > Bytes(0) {
+        return Ok(Some(reported));
     }
     Ok(file.records()?.iter().find(|record| record.run.walks()).map(|record| Bytes(record.span_bytes)))
 }

@@ -10,7 +10,7 @@ use halfpower_text::format;
 use super::to_output;
 use crate::args::SystemsArgs;
 
-/// Agreements in the order of the summary, and what is said of their rows.
+/// Agreements in the order of the summary, each with its label.
 const AGREEMENTS: [(Agreement, &str); 6] = [
     (Agreement::Within10, "predicted within 10%"),
     (Agreement::Within25, "within 25%"),
@@ -48,7 +48,7 @@ fn list(out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// A line of counts, and every figure that a system answers.
+/// Prints a line of counts, and every figure that a system answers.
 fn table(reproduction: &Reproduction, out: &mut dyn Write) -> Result<()> {
     let counts = AGREEMENTS.map(|(verdict, words)| format!("{} {words}", reproduction.count(verdict)));
     let share = format::percent(reproduction.share_within_10());
@@ -69,7 +69,7 @@ fn table(reproduction: &Reproduction, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// How the published figure bounds the quantity.
+/// Prefix that shows how the published figure bounds the quantity.
 fn relation(relation: Relation) -> &'static str {
     match relation {
         Relation::Equals => "",
@@ -82,19 +82,19 @@ fn relation(relation: Relation) -> &'static str {
     }
 }
 
-/// The mechanism; where our figure is off, also why.
+/// The mechanism, and if our figure is off, the reason.
 fn mechanism(row: &Row) -> String {
     let off = !matches!(row.verdict, Agreement::Within10 | Agreement::NotPredicted);
     if off && row.explained { format!("{}; {}", row.mechanism, row.remark) } else { row.mechanism.to_string() }
 }
 
-/// Ours over the published figure; `None` where that is 0.
+/// Our figure divided by the published one; `None` if that is 0.
 fn ratio(row: &Row) -> Option<f64> {
     let ratio = row.ours? / row.figure.value;
     ratio.is_finite().then_some(ratio)
 }
 
-/// Three significant digits.
+/// Formats a value with three significant digits.
 fn short(value: f64) -> String {
     let value = if value.abs() < 5e-5 { 0.0 } else { value };
     let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };

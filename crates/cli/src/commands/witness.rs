@@ -1,4 +1,4 @@
-//! Implements `halfpower witness`: answers another halfpower about this machine, and measures here what it asks for.
+//! Implements `halfpower witness`: reports this machine's resource use to another halfpower, and measures on request.
 
 use std::io::{self, BufReader, IsTerminal};
 

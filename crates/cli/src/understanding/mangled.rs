@@ -1,4 +1,4 @@
-//! Tests that no command line makes the program stumble.
+//! Tests that no command line makes the program panic.
 
 use proptest::prelude::*;
 
@@ -119,7 +119,7 @@ fn word() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Words that other tools have and we have not.
+/// Words of other tools that halfpower itself lacks.
 const THEIRS: [&str; 40] = [
     "--filename=sim:",
     "--name",
@@ -187,7 +187,7 @@ fn no_command_line_makes_it_stumble() {
     feed(3000);
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Goes once through a loop device behind a limit of its control group: no rate is judged.
+//! Runs once on a loop device behind a control group's limit, without judging rates.
 
 use std::process::Command;
 
@@ -26,7 +26,7 @@ fn runs_of_a_limited_loop_device_end_well_and_their_bytes_and_records_are_right(
         String::from_utf8(output.stdout).unwrap()
     };
     let name = device.device.display();
-    // losetup of another test may look at the device meanwhile.
+    // losetup of another test may open the device meanwhile.
     for rw in ["--rw read", "--rw write --overwrite --force-in-use"] {
         let words = format!("{name} {rw} --bs 64k --iodepth 4 --runtime 500ms");
         let before = device.bytes_read();

@@ -1,6 +1,6 @@
-//! Holds studies of real devices against what the devices were given: loop devices behind the kernel's own throttle.
+//! Compares studies of real devices with their known limits: loop devices behind the kernel's own throttle.
 //!
-//! Needs root, loop devices and the blkio controller (either version of control groups); says aloud what is missing.
+//! Needs root, loop devices and the blkio controller (either version of control groups); prints what is missing.
 
 mod functional;
 mod lab;

@@ -1,4 +1,4 @@
-//! What stands behind the lab: loop devices over files of random bytes, and control groups that throttle them.
+//! Creates the lab's devices: loop devices over files of random bytes, and control groups that throttle them.
 
 use std::fs;
 use std::io::Read;
@@ -9,18 +9,18 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub const MIB: u64 = 1 << 20;
-/// Where the controller of the first version of control groups is.
+/// Folder of the controller in version 1 of control groups.
 const VERSION_1: &str = "/sys/fs/cgroup/blkio";
 
 /// A loop device.
 pub struct Loop {
     pub device: PathBuf,
-    /// What its file lies in, where the file is its own.
+    /// Folder of its file, if it has its own.
     _folder: Option<TempDir>,
 }
 
 impl Loop {
-    /// Over a file of so many random bytes.
+    /// Creates one over a file of `bytes` random bytes.
     pub fn new(bytes: u64) -> Result<Self, String> {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let file = folder.path().join("disk");
@@ -30,7 +30,7 @@ impl Loop {
         Self::over(&file, &[], Some(folder))
     }
 
-    /// Over a part of another one.
+    /// Creates one over a part of another.
     pub fn part(of: &Self, from: u64, bytes: u64) -> Result<Self, String> {
         Self::over(&of.device, &[format!("--offset={from}"), format!("--sizelimit={bytes}")], None)
     }
@@ -45,14 +45,14 @@ impl Loop {
         Ok(Self { device: String::from_utf8(output.stdout).unwrap().trim().into(), _folder: folder })
     }
 
-    /// Bytes that were read from it so far.
+    /// Bytes read from it so far.
     pub fn bytes_read(&self) -> u64 {
         let stat = Path::new("/sys/block").join(self.device.file_name().unwrap()).join("stat");
         let stat = fs::read_to_string(stat).unwrap();
         512 * stat.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap()
     }
 
-    /// Its number, MAJOR:MINOR.
+    /// Its device number, MAJOR:MINOR.
     fn number(&self) -> String {
         let name = self.device.file_name().unwrap();
         fs::read_to_string(Path::new("/sys/block").join(name).join("dev")).unwrap().trim().to_string()
@@ -70,10 +70,10 @@ pub struct Throttle {
     pub group: PathBuf,
 }
 
-/// A study that was begun.
+/// A running study.
 pub struct Begun(Child);
 
-/// What a device may read and write in it, in bytes and in requests a second.
+/// Limits of a device in the group, in bytes and in requests a second.
 pub struct Limit<'a> {
     pub device: &'a Loop,
     pub bps: Option<u64>,
@@ -96,7 +96,7 @@ impl Throttle {
         Ok(throttle)
     }
 
-    /// Sets a limit from now on.
+    /// Sets a limit.
     pub fn set(&self, limit: &Limit) -> Result<(), String> {
         let is_version_1 = Path::new(VERSION_1).is_dir();
         let lines = if is_version_1 { limit.of_version_1() } else { vec![limit.of_version_2()] };
@@ -104,7 +104,7 @@ impl Throttle {
         lines.into_iter().try_for_each(write)
     }
 
-    /// Begins a study in the group. Several may run side by side: the limits are far below what the disk beneath can do.
+    /// Begins a study in the group. Several may run in parallel, because the limits are far below the disk's own rate.
     pub fn begin(&self, folder: &Path, target: &str, words: &str) -> Begun {
         let study = Command::new("sh")
             .arg("-c")
@@ -117,14 +117,14 @@ impl Throttle {
         Begun(study.unwrap())
     }
 
-    /// A shell command that runs what follows it in the group.
+    /// A shell command that runs the command after it in the group.
     pub fn within(&self) -> String {
         format!("echo $$ > '{}/cgroup.procs' && exec", self.group.display())
     }
 }
 
 impl Begun {
-    /// What it found.
+    /// Waits for its end, and returns its findings.
     pub fn findings(self) -> Value {
         let output = self.0.wait_with_output().unwrap();
         assert!(output.status.success());
@@ -133,7 +133,7 @@ impl Begun {
 }
 
 impl<'a> Limit<'a> {
-    /// A limit on reads alone.
+    /// A limit on reads only.
     pub fn of_reads(device: &'a Loop, bps: Option<u64>, iops: Option<u64>) -> Self {
         Self { device, bps, iops, write_bps: None, write_iops: None }
     }
@@ -164,7 +164,7 @@ impl Drop for Throttle {
     }
 }
 
-/// Says aloud that a test cannot be run here; fails where it has to.
+/// Prints that a test is skipped; fails if tests must not be skipped.
 pub fn skip(what: &str) {
     assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
     eprintln!("skipped: {what}");

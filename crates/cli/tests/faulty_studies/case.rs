@@ -1,4 +1,4 @@
-//! Makes a study out of a number: a disk with faults, a question, and a run at which it is interrupted.
+//! Derives a study from a number: a disk with faults, a question, and the run at which it is interrupted.
 
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Faults, Nanos, Question, SimulatedDisk, Target};
 
@@ -42,7 +42,7 @@ impl Random {
     }
 }
 
-/// Every plan that a disk of constants can be asked, and some that it cannot.
+/// Every experiment that a simulated disk supports, and some that it does not.
 const EXPERIMENTS: [Experiment; 13] = [
     Experiment::Sequential,
     Experiment::Random,
@@ -73,7 +73,7 @@ impl Case {
             ..SimulatedDisk::default()
         };
         let mut experiments = vec![random.one_of(&EXPERIMENTS)];
-        // Some plan that always has runs.
+        // Include an experiment that always has runs.
         if experiments[0].pattern().is_none() {
             experiments.insert(0, random.one_of(&EXPERIMENTS[..2]));
         }
@@ -93,13 +93,13 @@ impl Case {
         Self { disk, question, verifies: random.below(4) > 0, interruption: random.next() }
     }
 
-    /// The run at whose beginning a study of `runs` is interrupted.
+    /// Index of the run, out of `runs`, at whose start the study is interrupted.
     pub fn interrupted_at(&self, runs: usize) -> usize {
         (self.interruption % runs as u64) as usize
     }
 }
 
-/// None of them, one, some or all; now and then every request.
+/// No fault, one, some or all kinds; sometimes in every request.
 fn faults(random: &mut Random) -> Faults {
     let share = random.one_of(&[0.001, 0.01, 0.1]);
     let mut some = || if random.below(3) == 0 { share } else { 0.0 };

@@ -1,6 +1,6 @@
-//! Tests whole studies on simulated disks whose requests fail, come short or late, and whose data is not what was written.
+//! Tests whole studies on simulated disks with failed, short and late requests, and with wrong data.
 //!
-//! Each study has a number, from which all of it follows. `HALFPOWER_FAULTY_STUDY=N` runs number N alone.
+//! A number determines each study. `HALFPOWER_FAULTY_STUDY=N` runs only number N.
 
 mod case;
 mod tally;
@@ -21,10 +21,10 @@ use halfpower_study::{Ending, Observer, SoFar, conduct};
 use tally::Tally;
 use verifying::Verifying;
 
-/// Runs of a study that has no end.
+/// Number of runs at which a study counts as endless.
 const ENDLESS: usize = 5_000;
 
-/// Whoever interrupts a study as a run begins.
+/// Observer that interrupts a study when a run begins.
 struct Interrupter<'a> {
     stop: &'a AtomicBool,
     begun: usize,
@@ -41,7 +41,7 @@ impl Observer for Interrupter<'_> {
     fn ended(&mut self, _: &Record) {}
 }
 
-/// Takes the study in `path` on to its end, or to the run at which it is interrupted.
+/// Continues the study in `path` to its end, or to the run at which it is interrupted.
 fn go_on(case: &Case, path: &Path, interrupted_at: Option<usize>) -> (Ending, Verifying) {
     let mut backend = Verifying::new(case.disk.clone(), case.verifies);
     let mut file = StudyFile::open_or_create(path, &case.question, backend.environment()).unwrap();
@@ -56,7 +56,7 @@ fn records(path: &Path) -> Vec<Record> {
     StudyFile::open(path).unwrap().records().unwrap()
 }
 
-/// One study: whole, and again with an interruption; what it must keep in every case.
+/// Runs one study whole, and again with an interruption, and checks its invariants.
 fn try_study(number: u64, folder: &Path, tally: &Mutex<Tally>) {
     let case = Case::of(number);
     let name = format!("study {number}: {}", case.question.target);
@@ -82,7 +82,7 @@ fn try_study(number: u64, folder: &Path, tally: &Mutex<Tally>) {
     std::fs::remove_file(cut).unwrap();
 }
 
-/// Whether the study is told without a panic, and its faults are in what is told.
+/// Checks that the study is reported without a panic, and that the report has its faults.
 fn report(name: &str, case: &Case, path: &Path, as_page: bool) {
     let file = StudyFile::open(path).unwrap();
     let all = file.records().unwrap();
@@ -103,13 +103,13 @@ fn report(name: &str, case: &Case, path: &Path, as_page: bool) {
     assert!(json.starts_with('{'), "{name}");
 }
 
-/// A folder in memory where there is one, so that thousands of study files cost no disk.
+/// A folder in memory if possible, so that thousands of study files need no disk.
 fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
 }
 
-/// Tries the studies of these numbers, side by side on all processors.
+/// Runs the studies of these numbers in parallel on all processors.
 fn try_studies(numbers: Range<u64>) -> Tally {
     let (folder, tally) = (folder(), Mutex::new(Tally::default()));
     match std::env::var("HALFPOWER_FAULTY_STUDY") {
@@ -140,7 +140,7 @@ fn two_hundred_studies_with_faults_keep_their_promises() {
     tally.assert_all_kinds();
 }
 
-/// What the laboratory runs.
+/// Tests for the laboratory.
 mod lab {
     use super::*;
 

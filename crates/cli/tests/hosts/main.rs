@@ -1,8 +1,9 @@
-//! Measures with many processes over MPI: on hosts behind wires of known rates, on a throttled device, and killed at random
-//! moments.
+//! Measures with many processes over MPI: on hosts behind links of known rates, on a throttled device, and with kills
+//! at random moments.
 //!
-//! Takes a program with MPI: `cargo test --features halfpower/mpi --test hosts`. `HALFPOWER_MPICH` names one that was
-//! built with MPICH, `HALFPOWER_DEFAULT` one without MPI. `HALFPOWER_HOST_KILLS=50` makes as many kills of each kind.
+//! Needs a program with MPI: `cargo test --features halfpower/mpi --test hosts`. `HALFPOWER_MPICH` names a program
+//! built with MPICH, `HALFPOWER_DEFAULT` one without MPI. `HALFPOWER_HOST_KILLS=50` sets the number of kills of each
+//! kind.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +13,7 @@ mod processes;
 #[allow(dead_code, reason = "the lab of devices uses all of it")]
 mod throttled;
 
-/// Lets one test after the other use the processors: what measures would see those beside it.
+/// Lets one test at a time use the processors, because tests that measure would disturb each other.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,4 +1,4 @@
-//! Starts processes of one computer by mpirun, and checks what they say together.
+//! Starts several processes on one machine with mpirun, and checks their joint results.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::alone;
 use crate::throttled::skip;
 
-/// Simulated: every figure follows from its constants.
+/// A simulated disk, so that every figure follows from its constants.
 pub const DISK: &str = "sim:fixed=100us,rate=400MB/s,disks=2";
 
-/// The program, where it was built with MPI and there is an mpirun.
+/// The program, if it was built with MPI and mpirun exists.
 pub fn program() -> Option<PathBuf> {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_halfpower"));
     if !cfg!(feature = "mpi") {
@@ -26,7 +26,7 @@ pub fn program() -> Option<PathBuf> {
     Some(program)
 }
 
-/// A command without what a launcher around this test may have set.
+/// A command without environment variables that a launcher of this test may have set.
 pub fn plain(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars() {
@@ -38,7 +38,7 @@ pub fn plain(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// mpirun of so many processes of the program.
+/// A command that starts `processes` processes of the program with mpirun.
 pub fn mpirun(program: &Path, folder: &Path, processes: u32, words: &[&str]) -> Command {
     let mut command = plain("mpirun");
     command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
@@ -76,7 +76,7 @@ fn one_process_gives_the_records_of_none() {
     assert!(plain(&program).args(words("alone")).current_dir(folder.path()).output().unwrap().status.success());
     assert!(together(&program, folder.path(), 1, &words("one")).status.success());
     let (alone, one) = (records(&folder.path().join("alone")), records(&folder.path().join("one")));
-    // The harness's own time is measured for real.
+    // The harness's own time is measured in real time, so it differs.
     let known = |records: &[Record]| -> Vec<Record> {
         records.iter().map(|record| Record { harness_ns_per_io: 0.0, ..record.clone() }).collect()
     };
@@ -89,7 +89,7 @@ fn a_study_of_three_processes_has_thrice_the_rates_and_one_report() {
     let _alone = alone();
     let Some(program) = program() else { return };
     let folder = folder();
-    // Of several, a study asks for `hosts` too, which makes other runs of it.
+    // With several processes, a study would also run `hosts`, so name the experiments.
     let words = |name| ["study", DISK, "--experiments", "sequential,random", "--budget", "20s", "--output", name];
     assert!(plain(&program).args(words("alone")).current_dir(folder.path()).output().unwrap().status.success());
     let output = together(&program, folder.path(), 3, &words("three"));
@@ -101,7 +101,7 @@ fn a_study_of_three_processes_has_thrice_the_rates_and_one_report() {
         assert_eq!(record.hosts.len(), 3);
         assert_eq!(record.hosts.iter().map(|host| host.bytes).sum::<u64>(), record.bytes);
     }
-    // Without noise each process's disk gives the same.
+    // Without noise, each process's disk gives the same.
     assert_eq!(three[0].bytes, 3 * alone[0].bytes);
     assert_eq!(three[0].elapsed_ns, alone[0].elapsed_ns);
     let file = StudyFile::open(&folder.path().join("three")).unwrap();

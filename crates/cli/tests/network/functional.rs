@@ -1,4 +1,4 @@
-//! Goes once through a share of Samba and one of NFS-Ganesha: no rate is judged.
+//! Runs once on a share of Samba and one of NFS-Ganesha, without judging rates.
 
 use crate::{documents, lab_beside};
 

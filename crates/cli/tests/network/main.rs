@@ -1,4 +1,4 @@
-//! Measures shares of Samba and NFS-Ganesha at the other end of a wire of known rate, and brings faults about there.
+//! Measures shares of Samba and NFS-Ganesha over a link of known rate, and causes faults there.
 
 mod functional;
 mod lab;
@@ -9,28 +9,28 @@ use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
-/// Says what is left out and why; a failure where nothing may be left out.
+/// Prints what is skipped and why; fails if tests must not be skipped.
 fn skip(what: &str) {
     assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
     eprintln!("skipped: {what}");
 }
 
-/// Of those who measure each has the processors alone; those who only look at what happens share them with each other.
+/// Tests that measure use the processors alone; tests that only observe behaviour share them.
 static PROCESSORS: RwLock<()> = RwLock::new(());
 
-/// What `script` prints in a lab that has the processors alone, so that its rates are its own; otherwise like [`lab`].
+/// Like [`lab`], with exclusive use of the processors, so that rates are undisturbed.
 fn lab_alone(script: &str) -> Option<String> {
     let _alone = PROCESSORS.write().unwrap_or_else(PoisonError::into_inner);
     lab(script)
 }
 
-/// What `script` prints in a lab with others like it beside; otherwise like [`lab`].
+/// Like [`lab`], in parallel with other such scripts.
 fn lab_beside(script: &str) -> Option<String> {
     let _shared = PROCESSORS.read().unwrap_or_else(PoisonError::into_inner);
     lab(script)
 }
 
-/// What `script` prints in the lab, with its errors; `None` where the lab cannot be had.
+/// Output of `script` in the lab, with its errors; `None` if the lab is not available.
 fn lab(script: &str) -> Option<String> {
     let needed = ["unshare", "ip", "tc", "smbd", "smbpasswd", "ganesha.nfsd", "rpcbind"];
     let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
@@ -58,14 +58,14 @@ fn lab(script: &str) -> Option<String> {
     Some(text)
 }
 
-/// The JSON documents in what the lab printed, each on lines of its own.
+/// The JSON documents in the lab's output, each on separate lines.
 fn documents(text: &str) -> Vec<Value> {
     let text = format!("\n{text}");
     let from = |at: usize| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next()?.ok();
     text.match_indices("\n{\n").filter_map(|(at, _)| from(at + 1)).collect()
 }
 
-/// The throughputs in MB/s that runs printed.
+/// The throughputs that runs printed, in MB/s.
 fn rates(text: &str) -> Vec<f64> {
     let line = |line: &str| -> Option<f64> {
         let rest = line.trim().strip_prefix("throughput")?;

@@ -1,8 +1,8 @@
-//! Compares an experiment's section of the page with the one in `golden/`; `HALFPOWER_BLESS=1` writes them anew.
+//! Compares an experiment's section of the page with the file in `golden/`; `HALFPOWER_BLESS=1` writes the files anew.
 
 use std::path::{Path, PathBuf};
 
-/// The section of one experiment, a tag a line.
+/// The section of one experiment, one tag per line.
 fn section(page: &str, experiment: &str) -> String {
     let begin = page.find(&format!("<section class=\"inside\" id=\"{experiment}\">")).expect("no such section");
     let end = begin + page[begin..].find("</section>").unwrap() + "</section>".len();
@@ -14,7 +14,7 @@ fn section(page: &str, experiment: &str) -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// Holds the section of one experiment against the one kept as `name`.
+/// Compares the section of one experiment with the golden file `name`.
 pub fn golden(page: &str, experiment: &str, name: &str) {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
     let found = section(page, experiment);

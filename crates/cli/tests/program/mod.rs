@@ -1,4 +1,4 @@
-//! Runs the program as its users do, in a folder of its own.
+//! Runs the program as its users do, in a separate folder.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// A folder on the disk that the build is on, which memory file systems would not stand for.
+/// A folder on the build's disk, and not in a memory file system, which may lack direct I/O.
 pub fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// The program with these words, in this folder, with nothing to read.
+/// A command for the program with these words in this folder, with empty input.
 pub fn command(folder: &Path, words: &[&str]) -> Command {
     of(env!("CARGO_BIN_EXE_halfpower"), folder, words)
 }
 
-/// The program as it is built without any feature: this one, or the one that `HALFPOWER_DEFAULT` names.
+/// The program built without features: this one, or the one that `HALFPOWER_DEFAULT` names.
 pub fn without_features() -> Option<PathBuf> {
     if !cfg!(any(feature = "mpi", feature = "s3")) {
         return Some(env!("CARGO_BIN_EXE_halfpower").into());
@@ -28,20 +28,20 @@ pub fn without_features() -> Option<PathBuf> {
     named
 }
 
-/// Another program with these words.
+/// A command for another program with these words.
 pub fn of(program: impl AsRef<OsStr>, folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(program);
-    // Whatever the user has kept: baselines of the tests are beside what they try.
+    // Keep baselines of tests in their folder, apart from the user's.
     command.current_dir(folder).args(words).stdin(Stdio::null()).env("XDG_DATA_HOME", folder.join(".data"));
     command
 }
 
-/// What it printed and how it ended.
+/// Runs the program, and returns its output and exit status.
 pub fn run(folder: &Path, words: &[&str]) -> Output {
     command(folder, words).output().unwrap()
 }
 
-/// Says aloud that a test cannot be run here; fails where it has to.
+/// Prints that a test is skipped; fails if tests must not be skipped.
 pub fn skip(what: &str) {
     assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
     eprintln!("skipped: {what}");

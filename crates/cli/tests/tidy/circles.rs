@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::modules::{Module, modules_of};
 
-/// Re-exports of re-exports end somewhere.
+/// Longest chain of re-exports that is followed.
 const DEEPEST: usize = 16;
 
-/// What a path stands for: a module, what one defines, or what comes from another crate.
+/// The target of a path: a module, an item of a module, or an item of another crate.
 #[derive(Clone, Copy)]
 enum Meaning {
     Module(usize),
@@ -16,7 +16,7 @@ enum Meaning {
     Foreign,
 }
 
-/// Which files of a crate name which others, and by which path; a re-export stands for the file that defines.
+/// The files that each file of a crate names, and by which path; a re-export counts as the defining file.
 pub type Arrows = BTreeMap<PathBuf, BTreeMap<PathBuf, String>>;
 
 pub fn arrows(root: &Path) -> Arrows {
@@ -27,7 +27,7 @@ pub fn arrows(root: &Path) -> Arrows {
         for path in module.paths.iter().filter(|path| names_another(module, path)) {
             let target = match meaning(&modules, own, path, 0) {
                 Some(Meaning::Item(target)) => target,
-                // What is named through an imported module is a path of its own.
+                // A name reached through an imported module is a separate path.
                 Some(Meaning::Module(target)) if path.last().is_some_and(|last| last == "*") => target,
                 _ => continue,
             };
@@ -40,7 +40,7 @@ pub fn arrows(root: &Path) -> Arrows {
     arrows
 }
 
-/// A word alone is a name of the module's own, unless a re-export brought it in.
+/// Whether a path names another module; a single word names the module's own item, unless a re-export brought it in.
 fn names_another(module: &Module, path: &[String]) -> bool {
     path.len() > 1 || module.imports.iter().any(|import| import.is_public && import.name == path[0])
 }
@@ -63,7 +63,7 @@ fn meaning(modules: &[Module], own: usize, path: &[String], depth: usize) -> Opt
     Some(now)
 }
 
-/// What a word stands for in a module.
+/// The target of a word in a module.
 fn within(modules: &[Module], at: usize, word: &str, depth: usize) -> Option<Meaning> {
     if let Some(child) = modules[at].children.get(word) {
         return Some(Meaning::Module(*child));

@@ -1,4 +1,4 @@
-//! Checks that everything the program is built from may be used, changed and passed on freely.
+//! Checks that all dependencies have free licences.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{complain, root};
 
-/// Licences that ask for no more than their own text; words of SPDX.
+/// Licences that only require to include their own text, as SPDX identifiers.
 const FREE: [&str; 10] = [
     "MIT",
     "Apache-2.0",
@@ -20,7 +20,7 @@ const FREE: [&str; 10] = [
     "Zlib",
 ];
 
-/// Whether each part of an expression leaves the choice of a free licence.
+/// Whether each part of a licence expression allows a free licence.
 fn is_free(expression: &str) -> bool {
     let parts = expression.replace(['(', ')'], "").replace(" / ", " OR ").replace('/', " OR ");
     parts.split(" AND ").all(|part| part.split(" OR ").any(|licence| FREE.contains(&licence.trim())))

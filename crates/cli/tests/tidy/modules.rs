@@ -1,4 +1,4 @@
-//! Reads which modules a crate has, what each defines and imports, and which paths it names.
+//! Reads a crate's modules: their items, their imports, and the paths that they name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 /// Keywords before the name of an item.
 const ITEMS: [&str; 9] = ["fn", "struct", "enum", "union", "trait", "type", "const", "static", "mod"];
 
-/// One module, without what it has for tests alone.
+/// One module, without its test-only items.
 #[derive(Default)]
 pub struct Module {
     pub file: PathBuf,
@@ -17,7 +17,7 @@ pub struct Module {
     pub children: BTreeMap<String, usize>,
     pub items: BTreeSet<String>,
     pub imports: Vec<Import>,
-    /// Paths that its code names, imports of others for their own use included, re-exports left out.
+    /// Paths that its code names, including private imports, without re-exports.
     pub paths: BTreeSet<Vec<String>>,
 }
 
@@ -49,7 +49,7 @@ fn add_module(file: &Path, tokens: TokenStream, parent: Option<usize>, modules: 
     own
 }
 
-/// The tokens without attributes and without the items that are compiled for tests alone.
+/// The tokens without attributes and without test-only items.
 fn without_tests(tokens: TokenStream) -> Vec<TokenTree> {
     let mut kept = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
@@ -87,7 +87,7 @@ fn ident(token: Option<&TokenTree>) -> Option<String> {
     }
 }
 
-/// Items at the top of a module, and the paths within them.
+/// Reads the items at the top of a module, and the paths within them.
 fn read_items(tokens: &[TokenTree], own: usize, modules: &mut Vec<Module>) {
     let mut at = 0;
     while at < tokens.len() {
@@ -118,7 +118,7 @@ fn read_items(tokens: &[TokenTree], own: usize, modules: &mut Vec<Module>) {
     }
 }
 
-/// The file of `mod name;`: beside the root or a `mod.rs`, and in the folder of any other module's name.
+/// The file of `mod name;`: beside the root or a `mod.rs`, or else in the folder named after the module.
 fn file_of_child(own: usize, name: &str, modules: &[Module]) -> PathBuf {
     let file = &modules[own].file;
     let is_root = modules[own].parent.is_none();
@@ -145,7 +145,7 @@ fn read_use(tokens: &[TokenTree], at: usize, modules: &mut [Module], own: usize)
     end + 1
 }
 
-/// The names and paths of a tree of imports.
+/// Reads the names and paths of a tree of imports.
 fn read_tree(tokens: &[TokenTree], prefix: &[String], imported: &mut Vec<(String, Vec<String>)>) {
     for branch in tokens.split(|token| is_punct(token, ',')) {
         let mut path = prefix.to_vec();
@@ -195,7 +195,7 @@ fn read_path(tokens: &[TokenTree], at: usize, paths: &mut BTreeSet<Vec<String>>)
     }
 }
 
-/// The paths within an item.
+/// Reads the paths within an item.
 fn read_within(tokens: &[TokenTree], paths: &mut BTreeSet<Vec<String>>) {
     let mut at = 0;
     while at < tokens.len() {

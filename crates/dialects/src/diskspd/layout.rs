@@ -96,7 +96,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Shares of each processor's time: kernel time is all that is neither user, idle nor stolen.
+/// Prints shares of each processor's time; kernel time is everything except user, idle and steal time.
 fn processors(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let line = "-".repeat(43);
     writeln!(out, "CPU |  Usage |  User  |  Kernel |  Idle\n{line}")?;
@@ -115,7 +115,7 @@ fn processors(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{line}\navg.|{usage:7.2}%|{user:7.2}%|{kernel:8.2}%|{idle:7.2}%\n")
 }
 
-/// One direction of a lane, or both.
+/// Figures of one direction of a lane, or of both.
 fn figures(lane: &LaneRecord, direction: Option<Direction>) -> LaneSide {
     let (reads, writes) = (lane.reads.unwrap_or_default(), lane.writes.unwrap_or_default());
     match direction {
@@ -125,7 +125,7 @@ fn figures(lane: &LaneRecord, direction: Option<Direction>) -> LaneSide {
     }
 }
 
-/// Two sets of latencies as one: their weighted mean, and the deviation from it.
+/// Combines two sets of latencies: the weighted mean, and the deviation from it.
 fn together(a: LaneSide, b: LaneSide) -> LaneSide {
     let ios = a.ios + b.ios;
     let weighted = |of: &dyn Fn(&LaneSide) -> f64| (of(&a) * a.ios as f64 + of(&b) * b.ios as f64) / ios.max(1) as f64;

@@ -5,26 +5,26 @@ use halfpower_spec::Bytes;
 use super::shown::Shown;
 use crate::{OptionRow, RunWords};
 
-type Row = OptionRow<Asked>;
+type Row = OptionRow<ParsedOptions>;
 
-/// What was collected of a line.
+/// The options collected from a line.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ParsedOptions {
     pub(super) run: RunWords,
     pub(super) shown: Shown,
     pub(super) block_bytes: u64,
     pub(super) writes_percent: u32,
     pub(super) random: bool,
-    /// Alignment of random offsets, where one was given.
+    /// Alignment of random offsets in bytes, if given.
     pub(super) random_align: Option<u64>,
     pub(super) stride: Option<u64>,
     pub(super) total_threads: Option<u32>,
 }
 
-/// Seconds that go by before the window opens, unless -W says otherwise.
+/// Default warm-up in seconds, unless -W sets it.
 const USUAL_WARM_UP_S: u32 = 5;
 
-impl Asked {
+impl ParsedOptions {
     /// diskspd's defaults.
     pub(super) fn new() -> Self {
         Self {
@@ -44,8 +44,8 @@ fn count(value: &str) -> Result<u32, String> {
     value.parse().map_err(|_| format!("`{value}` is not a whole number; write it attached, as in -t2"))
 }
 
-/// A size with K, M, G or T, or in blocks with b.
-fn size(asked: &Asked, value: &str) -> Result<u64, String> {
+/// Parses a size with K, M, G or T, or in blocks with b.
+fn size(asked: &ParsedOptions, value: &str) -> Result<u64, String> {
     let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let number: u64 =
         value[..digits].parse().map_err(|_| format!("`{value}` is no size; write it attached, as in -b4K"))?;
@@ -65,7 +65,7 @@ fn zero(value: &str, why: &str) -> Result<(), String> {
     if value.trim_start_matches('0').is_empty() && !value.is_empty() { Ok(()) } else { Err(why.to_string()) }
 }
 
-fn affinity(_: &mut Asked, value: &str) -> Result<(), String> {
+fn affinity(_: &mut ParsedOptions, value: &str) -> Result<(), String> {
     if value.is_empty() || value == "g" {
         Ok(())
     } else {
@@ -73,8 +73,8 @@ fn affinity(_: &mut Asked, value: &str) -> Result<(), String> {
     }
 }
 
-/// The letters of -S, in any order.
-fn caching(asked: &mut Asked, letters: &str) -> Result<(), String> {
+/// Takes the letters of -S, in any order.
+fn caching(asked: &mut ParsedOptions, letters: &str) -> Result<(), String> {
     let (mut uncached, mut durable) = (letters.is_empty(), false);
     for letter in letters.chars() {
         match letter {
@@ -102,8 +102,8 @@ fn caching(asked: &mut Asked, letters: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// -f: a size, or the letters of hints.
-fn size_or_hint(asked: &mut Asked, value: &str) -> Result<(), String> {
+/// Takes -f: a size, or letters for hints.
+fn size_or_hint(asked: &mut ParsedOptions, value: &str) -> Result<(), String> {
     if value.starts_with(|c: char| c.is_ascii_digit()) {
         asked.run.size = Some(Bytes(size(asked, value)?));
         return Ok(());
@@ -116,7 +116,7 @@ fn size_or_hint(asked: &mut Asked, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn throttle(asked: &mut Asked, value: &str) -> Result<(), String> {
+fn throttle(asked: &mut ParsedOptions, value: &str) -> Result<(), String> {
     match value.strip_suffix('i') {
         Some(iops) => asked.run.set("--rate-iops", count(iops)?),
         None => asked.run.set("--rate", format!("{}kB/s", count(value)?)),

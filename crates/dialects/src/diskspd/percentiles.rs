@@ -1,6 +1,6 @@
 //! Lists the percentiles that diskspd prints.
 
-/// Their names and their shares of all requests; the least and the greatest stand around them.
+/// Their names and shares of all requests; minimum and maximum are printed around them.
 pub(super) const PERCENTILES: [(&str, f64); 13] = [
     ("25th", 0.25),
     ("50th", 0.5),

@@ -1,4 +1,4 @@
-//! Reads diskspd's XML (-Rxml) as records: one for each time span, or for each target where its targets differ.
+//! Reads diskspd's XML (-Rxml) as records: one per time span, or one per target if its targets differ.
 
 mod latency;
 mod profile;
@@ -13,10 +13,10 @@ use self::latency::latencies;
 use self::profile::{Span, Target};
 use self::tree::{Element, parsed};
 use crate::foreign_run::{ForeignRun, Moved, whole};
-use crate::found::{Found, Trouble};
+use crate::found::{FileError, Found};
 
-pub(crate) fn read(file: &str, text: &str) -> Result<Found, Trouble> {
-    // Warnings may stand before the results, on the same stream; their line ends keep the lines' numbers.
+pub(crate) fn read(file: &str, text: &str) -> Result<Found, FileError> {
+    // Warnings on the same stream may precede the results; their line ends are kept, so that line numbers stay right.
     let start = text.find("<Results").unwrap_or(0);
     let lines = text[..start].matches('\n').count();
     let end = text.rfind("</Results>").map_or(text.len(), |at| at + "</Results>".len());
@@ -45,14 +45,14 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Found, Trouble> {
     Ok(found)
 }
 
-/// Which time span of which file.
+/// A time span and its file.
 struct SpanOfFile<'a> {
     file: &'a str,
     number: usize,
     date: Option<&'a str>,
 }
 
-fn take(place: &SpanOfFile<'_>, span: &Span, measured: &Element<'_>, found: &mut Found) -> Result<(), Trouble> {
+fn take(place: &SpanOfFile<'_>, span: &Span, measured: &Element<'_>, found: &mut Found) -> Result<(), FileError> {
     if let Some(error) = measured.text("Error") {
         found.left_out.push(format!("time span {}: {}", place.number, error.trim_end_matches('.')));
         return Ok(());
@@ -75,14 +75,14 @@ fn take(place: &SpanOfFile<'_>, span: &Span, measured: &Element<'_>, found: &mut
     Ok(())
 }
 
-/// What some of a time span's targets, of the same settings, gave; latency is told of all of them together alone.
+/// The record of a time span's targets with the same settings. diskspd reports latency only over all targets.
 fn record(
     place: &SpanOfFile<'_>,
     span: &Span,
     targets: &[&Target],
     measured: &Element<'_>,
     all: bool,
-) -> Result<Record, Trouble> {
+) -> Result<Record, FileError> {
     let workload = span.workload(targets, all);
     let mut origin = origin(place, targets, all);
     let latencies = if all { latencies(measured)? } else { None };
@@ -158,11 +158,11 @@ fn origin(place: &SpanOfFile<'_>, targets: &[&Target], all: bool) -> Origin {
     }
 }
 
-/// What each processor did, of its share of the time.
-fn processors(measured: &Element<'_>, elapsed_ns: u64) -> Result<Vec<CpuTimes>, Trouble> {
+/// Time of each processor by kind, from its shares.
+fn processors(measured: &Element<'_>, elapsed_ns: u64) -> Result<Vec<CpuTimes>, FileError> {
     let Some(utilization) = measured.child("CpuUtilization") else { return Ok(Vec::new()) };
     let times = |cpu: Element<'_>| {
-        let share = |name: &str| -> Result<u64, Trouble> {
+        let share = |name: &str| -> Result<u64, FileError> {
             let percent: f64 = cpu.number(name)?;
             Ok(whole((percent / 100.0).clamp(0.0, 1.0) * elapsed_ns as f64).unwrap_or(0))
         };
@@ -176,7 +176,7 @@ fn processors(measured: &Element<'_>, elapsed_ns: u64) -> Result<Vec<CpuTimes>, 
     utilization.children("CPU").map(times).collect()
 }
 
-/// `2026/11/22 10:00:00 UTC`, in milliseconds of Unix time; `None` of any other layout.
+/// `2026/11/22 10:00:00 UTC`, in milliseconds of Unix time; `None` for any other format.
 fn unix_ms_of(date: &str) -> Option<u64> {
     let in_utc = date.trim().trim_end_matches("UTC").trim_end_matches("GMT").trim();
     (in_utc.len() < date.trim().len())

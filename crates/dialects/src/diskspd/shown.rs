@@ -1,6 +1,6 @@
-//! Holds what diskspd's layouts show of the line.
+//! Holds what diskspd's layouts show of the command line.
 
-/// What the layouts show of the line.
+/// What the layouts show of the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Shown {
     /// The line as it was typed, after the program's name.
@@ -11,6 +11,6 @@ pub struct Shown {
     pub xml: bool,
     /// Seconds before the window opens.
     pub warm_up_s: u32,
-    /// Seconds after it closed.
+    /// Seconds after the window closed.
     pub cool_down_s: u32,
 }

@@ -9,7 +9,7 @@ use halfpower_spec::{Direction, Pattern};
 use super::shown::Shown;
 use crate::Measured;
 
-/// Writes elements, one a line, each as deep as it stands.
+/// Writes elements, one per line, indented by depth.
 struct Elements<'a> {
     out: &'a mut dyn Write,
     depth: usize,
@@ -132,7 +132,7 @@ fn shares(cpu: &CpuTimes, xml: &mut Elements<'_>) -> io::Result<()> {
     ])
 }
 
-/// Percentiles that stand in a bucket each, as diskspd's: every hundredth, then the nines.
+/// diskspd's percentiles, one per bucket: every whole percent, then the nines.
 fn percentiles() -> impl Iterator<Item = f64> {
     (0..100).map(f64::from).chain([99.9, 99.99, 99.999, 99.9999, 99.999_99, 99.999_999, 99.999_999_9, 100.0])
 }

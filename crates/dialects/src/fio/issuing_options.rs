@@ -1,4 +1,4 @@
-//! Lists fio's options that say how requests are issued, and through which caches.
+//! Lists fio's options for issuing requests and for caches.
 
 use super::job::Job;
 use super::take::{count, on, only, set};

@@ -1,11 +1,11 @@
-//! Holds one job while its options come in, and turns it into a run.
+//! Collects the options of one job, and converts the job into a run.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::RunWords;
 
-/// What fio's form of io_uring was asked for.
+/// fio's io_uring options of a job.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ring {
     pub(super) registered: bool,
@@ -13,28 +13,28 @@ pub struct Ring {
     pub(super) kernel_thread: bool,
 }
 
-/// One job: a section of a job file, or what the command line says.
+/// One job: a section of a job file, or the options of a command line.
 #[derive(Debug, Clone, Default)]
 pub struct Job {
     pub(super) run: RunWords,
     pub(super) directory: Option<PathBuf>,
-    /// fio's name of the engine.
+    /// fio's name for the engine.
     pub(super) engine: Option<String>,
     pub(super) ring: Ring,
-    /// Whether it waits for the jobs before it.
+    /// Whether it waits for earlier jobs.
     pub(super) waits: bool,
     pub(super) time_based: bool,
-    /// Whether the line names its target as fio does.
+    /// Whether the line names its target as fio does, so that fio's defaults apply.
     pub(super) has_fio_defaults: bool,
     pub(super) prints_json: bool,
     pub(super) wants_sections: Vec<String>,
 }
 
 impl Job {
-    /// The run that it asks for.
+    /// Converts the job into a run.
     ///
     /// # Errors
-    /// Which of its options do not go together.
+    /// A sentence about options that cannot be combined.
     pub(super) fn finished(mut self) -> Result<RunWords, String> {
         self.place_files();
         if let Some(engine) = self.engine.take().or_else(|| self.has_fio_defaults.then(|| "psync".to_string())) {
@@ -56,7 +56,7 @@ impl Job {
         Ok(self.run)
     }
 
-    /// fio's defaults for what was left out.
+    /// Sets fio's defaults for missing options.
     fn fill_in(&mut self) {
         let is_target = |word: &OsString| RunWords::is_scheme(word) || Path::new(word).exists();
         if self.run.files.is_empty() && !self.run.own.iter().any(is_target) {
@@ -94,7 +94,7 @@ impl Job {
         }
     }
 
-    /// Each file in its directory; a directory alone is a target.
+    /// Joins each file with its directory; a directory without files is itself the target.
     fn place_files(&mut self) {
         let Some(directory) = self.directory.take() else { return };
         if self.run.files.is_empty() {
@@ -104,7 +104,7 @@ impl Job {
         }
     }
 
-    /// Our engine that issues requests as fio's does.
+    /// The halfpower engine that corresponds to fio's.
     fn our_engine(&mut self, engine: &str) -> Result<&'static str, String> {
         let Ring { registered, polls_device, kernel_thread } = self.ring;
         Ok(match engine {
@@ -118,7 +118,7 @@ impl Job {
             },
             "mmap" => "mmap",
             "posixaio" => "pool",
-            // Words of our own.
+            // halfpower's own names.
             "auto" => "auto",
             "pool" => "pool",
             "io_uring_plain" => "io_uring_plain",
@@ -136,7 +136,7 @@ impl Job {
         })
     }
 
-    /// The engine for trims, which are a call each: in fio they hold up the thread that submits, here each has one of a
+    /// The engine for trims, each of which is a system call: in fio it blocks the submitting thread, here a thread of a
     /// pool.
     fn that_trims(&mut self, engine: &'static str) -> &'static str {
         let trims = self.run.get("--rw").is_some_and(|rw| rw.contains("trim"));
@@ -148,7 +148,7 @@ impl Job {
         "pool"
     }
 
-    /// The files of a `filename`: several stand between colons, and `\:` is a colon.
+    /// Takes the files of a `filename`, separated by colons; `\:` is a literal colon.
     pub(super) fn name_files(&mut self, value: &OsStr) -> Result<(), String> {
         self.has_fio_defaults = true;
         let text = value.to_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reads a job file: sections, globals, comments and variables of the environment.
+//! Reads a job file: sections, globals, comments and environment variables.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,10 +7,10 @@ use super::job::Job;
 use super::options::named;
 use crate::{Refusal, Value};
 
-/// The jobs of a file, each with `shared` and the globals before it.
+/// Returns the jobs of a file, each with `shared` and the preceding globals.
 ///
 /// # Errors
-/// Every key that is not taken, with its line.
+/// Every key that is refused, with its line.
 pub(super) fn read(path: &Path, shared: &Job) -> Result<Vec<Job>, Vec<Refusal>> {
     let wrong = |line: usize, option: &str, why: String| Refusal {
         place: if line == 0 { path.display().to_string() } else { format!("{}, line {line}", path.display()) },
@@ -26,7 +26,7 @@ pub(super) fn read(path: &Path, shared: &Job) -> Result<Vec<Job>, Vec<Refusal>> 
     })?;
     let mut globals = shared.clone();
     let mut jobs: Vec<Job> = Vec::new();
-    // Whether the open section is a job, the globals, or one that was not asked for.
+    // The open section: a job, the globals, or one that was not selected.
     let mut open = Section::None;
     let mut refusals = Vec::new();
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, without_comment(line))) {
@@ -68,7 +68,7 @@ enum Section {
     None,
     Global,
     Job,
-    /// One that `--section` leaves out.
+    /// A section that `--section` leaves out.
     Passed,
 }
 
@@ -83,7 +83,7 @@ impl Section {
     }
 }
 
-/// The line up to its comment, which begins with `;` or `#`.
+/// The line without its comment, which begins with `;` or `#`.
 fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or_default().trim()
 }
@@ -98,7 +98,7 @@ fn take(job: &mut Job, key: &str, value: Option<String>) -> Result<(), String> {
     }
 }
 
-/// The value with `${NAME}` replaced from the environment.
+/// Replaces `${NAME}` in the value from the environment.
 fn expanded(value: &str) -> Result<String, String> {
     let Some((before, rest)) = value.split_once("${") else { return Ok(value.to_string()) };
     let Some((name, after)) = rest.split_once('}') else { return Err(format!("`{value}` has no closing brace")) };

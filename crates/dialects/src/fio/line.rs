@@ -1,4 +1,4 @@
-//! Reads a command line of fio's words mixed with words of `halfpower run`.
+//! Parses a command line that mixes fio's options with flags of `halfpower run`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,7 +10,7 @@ use super::json::FioJson;
 use super::options::named;
 use crate::{Layout, Refusal, Translation, Value};
 
-/// Options of fio that are flags of `halfpower run` as well, with the same meaning: they do not make a line fio's.
+/// fio's options that are also flags of `halfpower run` with the same meaning; they do not make a line fio's.
 const SHARED: [&str; 19] = [
     "rw",
     "rwmixread",
@@ -45,7 +45,7 @@ pub fn speaks(words: &[OsString]) -> bool {
     })
 }
 
-/// A job file: it ends in .fio, or its first line that says something is a section.
+/// Whether the file is a job file: its name ends in .fio, or its first meaningful line opens a section.
 fn is_job_file(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "fio")
         || path.metadata().is_ok_and(|data| data.is_file() && data.len() < 1 << 20) && {
@@ -56,7 +56,7 @@ fn is_job_file(path: &Path) -> bool {
         }
 }
 
-/// The key of a long option, and the value that is attached to it.
+/// The key of a long option, and its attached value.
 fn key(word: &OsStr) -> Option<(String, Option<OsString>)> {
     let bytes = word.as_bytes().strip_prefix(b"--")?;
     let end = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());
@@ -64,10 +64,10 @@ fn key(word: &OsStr) -> Option<(String, Option<OsString>)> {
     Some((key, bytes.get(end + 1..).map(|value| OsString::from_vec(value.to_vec()))))
 }
 
-/// What was collected of a line.
+/// The options collected from a line.
 #[derive(Default)]
 struct Line {
-    /// What every job has.
+    /// Options common to all jobs.
     shared: Job,
     jobs: Vec<Job>,
     files: Vec<OsString>,
@@ -80,10 +80,10 @@ impl Line {
         self.jobs.last_mut().unwrap_or(&mut self.shared)
     }
 
-    /// Takes an option; gives whether it used `next`.
+    /// Takes an option; returns whether it used `next`.
     fn option(&mut self, word: &OsStr, key: &str, attached: Option<OsString>, next: Option<&OsString>) -> bool {
         let row = named(key).filter(|row| {
-            // Without a value these are halfpower's own.
+            // Without a value, this is halfpower's own flag.
             !(row.aliases.contains(&"overwrite") && key == "overwrite" && attached.is_none())
                 && key != "timeout"
                 && !(row.name == "verify"
@@ -104,7 +104,7 @@ impl Line {
             self.jobs.push(self.shared.clone());
         }
         let takes_next = attached.is_none() && row.value == Value::Needed;
-        // fio asks for a value of 0 or 1 after most switches.
+        // Most of fio's switches need a value of 0 or 1.
         let switch = next.filter(|next| attached.is_none() && !takes_next && (*next == "0" || *next == "1"));
         let value = match (&attached, takes_next) {
             (Some(value), _) => Some(value.clone()),
@@ -125,7 +125,7 @@ impl Line {
 /// Translates the words after `halfpower run`.
 ///
 /// # Errors
-/// Every option that is not taken, with its place.
+/// Every option that is refused, with its place.
 pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     let mut line = Line::default();
     let mut at = 0;

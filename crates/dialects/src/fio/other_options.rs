@@ -9,7 +9,7 @@ type Row = OptionRow<Job>;
 const PAYLOAD: &str = "what is written is always incompressible and never the same twice";
 const NO_LOG: &str = "there are no logs; `--json` of `halfpower run` has bytes over time and all latencies";
 
-/// fio's options beside the workload.
+/// fio's options other than those of the workload.
 pub(super) const OPTIONS: &[Row] = &[
     Row::without_effect("refill_buffers", PAYLOAD).or(&["scramble_buffers"]).optional(),
     Row::taken(
@@ -141,7 +141,11 @@ pub(super) const OPTIONS: &[Row] = &[
         "flow_id",
         "flow_watermark",
     ]),
-    Row::refused("client", "halfpower measures on this machine").or(&["server", "remote_config", "daemonize"]),
+    Row::refused("client", "start halfpower with mpirun to measure from many hosts (docs/many-hosts.md)").or(&[
+        "server",
+        "remote_config",
+        "daemonize",
+    ]),
     Row::refused("readonly", "leave it out: what halfpower did not create is only written with --overwrite").optional(),
     Row::refused("parse_only", "use `halfpower plan`")
         .or(&[

@@ -1,6 +1,6 @@
 //! Reads fio's JSON (json and json+) as records.
 //!
-//! A file may hold text beside the JSON, as fio prints both where it is asked for both, and several documents.
+//! A file may hold text besides the JSON, since fio can print both, and several documents.
 
 mod document;
 mod latency;
@@ -15,10 +15,10 @@ use self::document::{Document, Job, Side, documents};
 use self::latency::{Known, known};
 use self::options::{Options, Settings};
 use crate::foreign_run::{ForeignRun, Moved, whole};
-use crate::found::{Found, Trouble};
+use crate::found::{FileError, Found};
 
-/// Every job of every document; entries of the same job are one result, as they are with group_reporting.
-pub(crate) fn read(file: &str, text: &str) -> Result<Found, Trouble> {
+/// Reads every job of every document; entries of the same job become one result, as with group_reporting.
+pub(crate) fn read(file: &str, text: &str) -> Result<Found, FileError> {
     let mut found = Found { version: None, date: None, host: None, records: Vec::new(), left_out: Vec::new() };
     for document in documents(text)? {
         found.version = found.version.or_else(|| Some(document.version.clone()));
@@ -28,10 +28,10 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Found, Trouble> {
     Ok(found)
 }
 
-fn take(file: &str, document: &Document, found: &mut Found) -> Result<(), Trouble> {
+fn take(file: &str, document: &Document, found: &mut Found) -> Result<(), FileError> {
     if document.version.starts_with("fio-2.") || document.version.starts_with("fio-1.") {
         let version = &document.version;
-        return Err(Trouble::of_file(format!("{version} wrote other units than fio does from 3.0 on: run it again")));
+        return Err(FileError::of_file(format!("{version} wrote other units than fio does from 3.0 on: run it again")));
     }
     let jobs = together(document);
     for entries in &jobs {
@@ -45,7 +45,7 @@ fn take(file: &str, document: &Document, found: &mut Found) -> Result<(), Troubl
     Ok(())
 }
 
-/// The entries of each job: one, or one for each of its threads.
+/// Groups the entries of each job: one, or one per thread.
 fn together(document: &Document) -> Vec<Vec<&Job>> {
     let mut jobs: Vec<Vec<&Job>> = Vec::new();
     for job in &document.jobs {
@@ -63,7 +63,7 @@ fn together(document: &Document) -> Vec<Vec<&Job>> {
     jobs
 }
 
-/// One job as a record, or why it can be none.
+/// Converts one job to a record, or returns why it does not fit one.
 fn result(
     file: &str,
     document: &Document,
@@ -98,7 +98,7 @@ fn result(
     run.runtime_ns = settings.runtime_ns.unwrap_or(0);
     run.span_bytes = settings.span_bytes.unwrap_or(0);
     run.elapsed_ns = read.elapsed_ns.max(write.elapsed_ns);
-    // The figures of one side alone would be told as if the others were none.
+    // With figures of one side only, the record would look as if the other side had none.
     if known.has_latency {
         run.latency.merge(&read.moved.latency);
         run.latency.merge(&write.moved.latency);
@@ -132,7 +132,7 @@ fn origin(file: &str, job: &Job, options: &Options<'_>, settings: &Settings) -> 
     }
 }
 
-/// One direction of a job, over its threads.
+/// One direction of a job, over all its threads.
 struct SideOfJob {
     moved: Moved,
     elapsed_ns: u64,
@@ -173,9 +173,9 @@ fn side(entries: &[&Job], direction: Direction) -> Result<SideOfJob, String> {
     Ok(sum)
 }
 
-/// When it began: newer releases say that, older ones when they printed.
+/// Sets the start time: newer releases report it, older ones only the time of printing.
 fn started(document: &Document, job: &Job, run: &mut ForeignRun) {
-    // That is the beginning of a job which nothing ran after.
+    // From the time of printing, the start is known only for a job after which nothing ran.
     let last = document.jobs.iter().all(|other| other.groupid == job.groupid);
     let printed = document.timestamp_ms.filter(|_| last).map(|ms| ms.saturating_sub(run.elapsed_ns / 1_000_000));
     match job.job_start.or(printed).filter(|ms| *ms > 0) {
@@ -186,7 +186,7 @@ fn started(document: &Document, job: &Job, run: &mut ForeignRun) {
     }
 }
 
-/// Processor time: fio tells its share of the time of all threads.
+/// Sets processor time: fio reports it as a share of the time of all threads.
 fn charged(entries: &[&Job], run: &mut ForeignRun) {
     let (mut user_ns, mut system_ns) = (0.0, 0.0);
     for job in entries {
@@ -203,7 +203,7 @@ fn charged(entries: &[&Job], run: &mut ForeignRun) {
     }
 }
 
-/// Requests that failed, by the first error's number.
+/// Failed requests, by the number of the first error.
 fn errors(entries: &[&Job]) -> BTreeMap<String, u64> {
     let mut errors = BTreeMap::new();
     for job in entries {

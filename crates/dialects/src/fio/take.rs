@@ -1,10 +1,10 @@
-//! Reads the values of fio's options.
+//! Parses the values of fio's options.
 
 use halfpower_spec::Bytes;
 
 use super::Job;
 
-/// A switch: 0 or 1, true or false; one without a value is on.
+/// Parses a switch: 0 or 1, true or false; without a value it is on.
 pub fn on(value: &str) -> Result<bool, String> {
     match value {
         "" | "1" | "true" | "yes" => Ok(true),
@@ -13,12 +13,12 @@ pub fn on(value: &str) -> Result<bool, String> {
     }
 }
 
-/// A whole number.
+/// Parses a whole number.
 pub fn count(value: &str) -> Result<u32, String> {
     value.parse().map_err(|_| format!("`{value}` is not a whole number; write it like 8"))
 }
 
-/// A size in bytes, `k` being 1024.
+/// Parses a size in bytes, with `k` = 1024.
 pub fn size(value: &str) -> Result<Bytes, String> {
     if value.contains('%') {
         return Err(format!("`{value}`: halfpower takes sizes, not shares; write one like 1g"));
@@ -26,7 +26,7 @@ pub fn size(value: &str) -> Result<Bytes, String> {
     value.parse().map_err(|error: halfpower_spec::ParseError| error.to_string())
 }
 
-/// The one value of a list for reads, writes and trims, where all of its items are the same.
+/// Returns the single value of a list for reads, writes and trims, if all its items are equal.
 pub fn same_for_all(value: &str) -> Result<&str, String> {
     let mut items = value.split(',').filter(|item| !item.is_empty());
     match items.next() {
@@ -37,24 +37,24 @@ pub fn same_for_all(value: &str) -> Result<&str, String> {
     }
 }
 
-/// A time in seconds where it has no unit, as in fio's `runtime`.
+/// Parses a time, in seconds without a unit, as in fio's `runtime`.
 pub fn seconds(value: &str) -> Result<halfpower_spec::Nanos, String> {
     value.parse().map_err(|error: halfpower_spec::ParseError| error.to_string())
 }
 
-/// A time in microseconds where it has no unit, as in fio's `thinktime`.
+/// Parses a time, in microseconds without a unit, as in fio's `thinktime`.
 pub fn microseconds(value: &str) -> Result<halfpower_spec::Nanos, String> {
     let with_unit =
         if value.ends_with(|c: char| c.is_ascii_digit()) { format!("{value}us") } else { value.to_string() };
     seconds(&with_unit)
 }
 
-/// Takes the value only where it is the one that halfpower always has.
+/// Accepts the value only if halfpower always behaves so.
 pub fn only(value: &str, accepted: &[&str], why: &str) -> Result<(), String> {
     if accepted.contains(&value) { Ok(()) } else { Err(format!("`{value}`: {why}")) }
 }
 
-/// Sets a flag of ours to the value as it is.
+/// Passes the value unchanged to a halfpower flag.
 pub fn set(job: &mut Job, flag: &'static str, value: &str) -> Result<(), String> {
     job.run.set(flag, value);
     Ok(())

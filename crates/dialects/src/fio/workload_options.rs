@@ -1,4 +1,4 @@
-//! Lists fio's options that say which requests go where.
+//! Lists fio's options for target and workload.
 
 use halfpower_spec::{BlockSizes, ParseError, RandomDistribution, Rw};
 

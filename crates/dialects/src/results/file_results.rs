@@ -1,21 +1,21 @@
-//! Defines what one file of another tool holds, and why it cannot be read.
+//! Defines the results in one file of another tool, and the errors of reading it.
 
 use halfpower_record::{ImportedFile, Record};
 
-/// What one file holds.
+/// The results in one file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
     /// The file and the tool that wrote it.
     pub file: ImportedFile,
-    /// The machine that it was measured on, where the file says it.
+    /// The machine that was measured, if the file names it.
     pub host: Option<String>,
-    /// A record for each result that was taken.
+    /// A record for each imported result.
     pub records: Vec<Record>,
-    /// Why others were not, a sentence each without its full stop.
+    /// The reason for each skipped result, a sentence without full stop.
     pub left_out: Vec<String>,
 }
 
-/// Why a file could not be read, or files do not go together.
+/// Why a file could not be read, or files cannot be combined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResultsError {
     /// The file is broken at this line.
@@ -25,15 +25,15 @@ pub enum ResultsError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong and what would do.
+        /// What is wrong, and what would be accepted.
         message: String,
     },
-    /// The file is none that can be read, or holds nothing.
+    /// The file has no known format, or holds no result.
     #[error("{file}: {message}")]
     File {
         /// The file.
         file: String,
-        /// What is wrong and what would do.
+        /// What is wrong, and what would be accepted.
         message: String,
     },
     /// The files do not make one study.

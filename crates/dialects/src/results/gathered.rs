@@ -1,4 +1,4 @@
-//! Puts the results of several files together into what a study file needs.
+//! Combines the results of several files into the contents of a study file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,27 +7,27 @@ use halfpower_spec::{Bytes, Cache, Direction, Nanos, Question};
 
 use super::file_results::{Results, ResultsError};
 
-/// Files that are named one by one.
+/// Most files that a note lists by name.
 const FILES_NAMED: usize = 5;
-/// Targets and settings that are named one by one.
+/// Most targets or settings that a note lists by name.
 const NAMED: usize = 3;
 
-/// Everything that a study file of imported results holds.
+/// The contents of a study file with imported results.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gathered {
-    /// What the results answer together.
+pub struct ImportedStudy {
+    /// The question that the results answer.
     pub question: Question,
-    /// Where they come from, with a note for whatever a reader should know.
+    /// The sources of the results, with notes for the reader.
     pub environment: Environment,
     /// A record for each result.
     pub records: Vec<Record>,
 }
 
-/// The results of all files as one study of `target`, or of what they themselves name.
+/// Combines the results of all files into one study of `target`, or of the target that the results name.
 ///
 /// # Errors
-/// [`ResultsError::Apart`] where there is no result, or where one cell would mix results of two targets.
-pub fn gathered(all: Vec<Results>, target: Option<&str>) -> Result<Gathered, ResultsError> {
+/// [`ResultsError::Apart`] if there is no result, or if one cell would mix results of two targets.
+pub fn gathered(all: Vec<Results>, target: Option<&str>) -> Result<ImportedStudy, ResultsError> {
     let notes = notes(&all);
     let imported: Vec<_> = all.iter().map(|results| results.file.clone()).collect();
     let hosts: BTreeSet<String> = all.iter().filter_map(|results| results.host.clone()).collect();
@@ -45,14 +45,14 @@ pub fn gathered(all: Vec<Results>, target: Option<&str>) -> Result<Gathered, Res
     let capabilities = Capabilities { kind: TargetKind::Imported, span: Bytes(span), ..Capabilities::default() };
     let machine = Machine { hostname, ..Machine::default() };
     let environment = Environment { machine, capabilities, notes, imported, ..Environment::default() };
-    Ok(Gathered { question, environment, records })
+    Ok(ImportedStudy { question, environment, records })
 }
 
 fn targets(records: &[Record]) -> BTreeSet<&str> {
     records.iter().filter_map(|record| record.origin.as_ref()?.target.as_deref()).collect()
 }
 
-/// What was measured, as far as the results say it.
+/// The target, as far as the results name it.
 fn target_of(records: &[Record], file: &str) -> String {
     let named: BTreeSet<&str> = targets(records).into_iter().flat_map(|name| name.split(", ")).collect();
     let named: Vec<&str> = named.into_iter().collect();
@@ -63,7 +63,7 @@ fn target_of(records: &[Record], file: &str) -> String {
     }
 }
 
-/// Repeats of a cell are the same load on the same target.
+/// Checks that each cell has results of one target only, because repeats must be of the same target.
 fn no_cell_of_two_targets(records: &[Record]) -> Result<(), ResultsError> {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for record in records {
@@ -79,7 +79,7 @@ fn no_cell_of_two_targets(records: &[Record]) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Numbers the repeats of each run in the order of the files, where two have the same number.
+/// Renumbers the repeats of each run in the order of the files, if two have the same number.
 fn number(records: &mut [Record]) {
     let mut taken: BTreeSet<(Option<&str>, String, &str, u32)> = BTreeSet::new();
     let mut next: BTreeMap<(Option<&str>, String, &str), u32> = BTreeMap::new();
@@ -116,7 +116,7 @@ fn question(records: &[Record], target: String) -> Question {
     }
 }
 
-/// What a reader should know of these results, a sentence each.
+/// Notes for the reader of these results, a sentence each.
 fn notes(all: &[Results]) -> Vec<String> {
     let mut notes: Vec<String> =
         all.iter().take(FILES_NAMED).map(|results| format!("imported {}", results.file)).collect();
@@ -131,14 +131,14 @@ fn notes(all: &[Results]) -> Vec<String> {
     notes
 }
 
-/// What the results do not tell, what most lack first.
+/// The values that results lack, those that most lack first.
 fn not_told(all: &[Results]) -> Option<String> {
     let origins = all.iter().flat_map(|results| &results.records).filter_map(|record| record.origin.as_ref());
     let mut counts: BTreeMap<Unknown, usize> = BTreeMap::new();
     let mut count = 0;
     for origin in origins {
         count += 1;
-        // Their own sentence tells of settings; nobody misses the preparation.
+        // A separate note lists settings; the time of preparation is not important.
         let missed = origin.unknown.iter().filter(|what| !matches!(what, Unknown::Settings | Unknown::Preparation));
         missed.for_each(|what| *counts.entry(*what).or_default() += 1);
     }
@@ -148,12 +148,12 @@ fn not_told(all: &[Results]) -> Option<String> {
         true => what.words().to_string(),
         false => format!("{} (of {some})", what.words()),
     };
-    let told: Vec<String> = rows.iter().map(words).collect();
+    let reported: Vec<String> = rows.iter().map(words).collect();
     let results = if count == 1 { "the result does".to_string() } else { format!("the {count} results do") };
-    (!told.is_empty()).then(|| format!("{results} not tell {}", told.join(", ")))
+    (!reported.is_empty()).then(|| format!("{results} not tell {}", reported.join(", ")))
 }
 
-/// Which results stand in no cell, since they have settings that a cell does not have.
+/// The results that belong to no cell because of settings that a cell cannot express.
 fn settings(all: &[Results]) -> Option<String> {
     let origins = all.iter().flat_map(|results| &results.records).filter_map(|record| record.origin.as_ref());
     let special: Vec<_> = origins.filter(|origin| origin.unknown.contains(&Unknown::Settings)).collect();

@@ -1,11 +1,11 @@
-//! Holds what was collected of a line of SQLIO's.
+//! Holds the options collected from an SQLIO line.
 
 use super::shown::Shown;
 use crate::RunWords;
 
-/// What was collected of a line.
+/// The options collected from a line.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct ParsedOptions {
     pub(super) run: RunWords,
     pub(super) shown: Shown,
     pub(super) writes: bool,

@@ -8,7 +8,7 @@ use halfpower_spec::{Cache, Direction, EngineName, Pattern};
 use super::shown::Shown;
 use crate::{Layout, Measured};
 
-/// Milliseconds that the histogram tells apart; the last column holds all that is longer.
+/// Columns of the histogram, in milliseconds; the last column counts all longer latencies.
 const COLUMNS_MS: u64 = 24;
 
 impl Layout for Shown {

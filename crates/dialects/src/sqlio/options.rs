@@ -2,17 +2,17 @@
 
 use halfpower_spec::Bytes;
 
-use super::asked::Asked;
+use super::asked::ParsedOptions;
 use super::parameter_file;
 use crate::OptionRow;
 
-type Row = OptionRow<Asked>;
+type Row = OptionRow<ParsedOptions>;
 
 fn number(value: &str) -> Result<u64, String> {
     value.parse().map_err(|_| format!("`{value}` is not a whole number; write it attached, as in -b8"))
 }
 
-/// The block size, SQLIO's 2 KiB where none was given yet.
+/// SQLIO's default block size, in KiB.
 const USUAL_KIB: u64 = 2;
 
 /// SQLIO's options.

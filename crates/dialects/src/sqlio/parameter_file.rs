@@ -1,14 +1,14 @@
-//! Reads SQLIO's parameter file: a line for each file, with its threads, a processor mask and its size in MiB.
+//! Reads SQLIO's parameter file: one line per file with its threads, a processor mask and its size in MiB.
 
 use halfpower_spec::Bytes;
 
-use super::asked::Asked;
+use super::asked::ParsedOptions;
 
-/// Takes what the file says into `asked`.
+/// Reads the file into `asked`.
 ///
 /// # Errors
-/// The line that cannot be taken, and why.
-pub(super) fn read(asked: &mut Asked, path: &str) -> Result<(), String> {
+/// The line that is refused, and why.
+pub(super) fn read(asked: &mut ParsedOptions, path: &str) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
     let (mut threads, mut size) = (None, None);
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())) {

@@ -6,13 +6,13 @@ use halfpower_record::{Origin, RecordError, Tool, TraceLine, Unknown, read_trace
 use halfpower_spec::{BlockSizes, Bytes, EngineName, Experiment, Pass, Pattern, Rw, Workload, WorkloadOptions};
 
 use crate::foreign_run::{ForeignRun, Moved, whole};
-use crate::found::{Found, Trouble};
+use crate::found::{FileError, Found};
 
-/// Every line of the trace; the format says nothing of latency, and of the order of offsets in the comment at best.
-pub(crate) fn read(file: &str, text: &str) -> Result<Found, Trouble> {
+/// Reads every line of the trace. The format has no latency, and the order of offsets at most in the comment.
+pub(crate) fn read(file: &str, text: &str) -> Result<Found, FileError> {
     let lines = read_trace(text.as_bytes()).map_err(|error| match error {
-        RecordError::Trace { line, field, message } => Trouble::at(line, format!("{field}: {message}")),
-        other => Trouble::of_file(other.to_string()),
+        RecordError::Trace { line, field, message } => FileError::at(line, format!("{field}: {message}")),
+        other => FileError::of_file(other.to_string()),
     })?;
     let date = lines.first().map(|(_, line)| line.time_stamp.clone()).filter(|stamp| !stamp.is_empty());
     let records = lines.into_iter().map(|(number, line)| measured(file, number, line).map(ForeignRun::into_record));
@@ -20,8 +20,8 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Found, Trouble> {
     Ok(Found { version: None, date, host: None, records, left_out: Vec::new() })
 }
 
-fn measured(file: &str, number: usize, line: TraceLine) -> Result<ForeignRun, Trouble> {
-    let wrong = |field: &str, message: &str| Trouble::at(number, format!("{field}: {message}"));
+fn measured(file: &str, number: usize, line: TraceLine) -> Result<ForeignRun, FileError> {
+    let wrong = |field: &str, message: &str| FileError::at(number, format!("{field}: {message}"));
     let scaled = |value: f64, factor: f64, field: &str| {
         whole(value * factor).ok_or_else(|| wrong(field, "it is larger than anything that was ever measured"))
     };
@@ -81,7 +81,7 @@ fn unknown(
         (Unknown::Order, workload.rw.pattern() == Pattern::Unknown),
         (Unknown::Mix, workload.rw.direction().is_none()),
         (Unknown::Engine, workload.engine == EngineName::Unknown),
-        // The trace has no field for what the cells of other experiments differ in.
+        // The trace has no fields for the settings that other experiments vary.
         (Unknown::Settings, !is_of_walks),
         (Unknown::Latency, true),
         (Unknown::ChargedTime, line.user_ms.is_none() || line.kernel_ms.is_none()),
@@ -106,7 +106,7 @@ fn origin(file: &str, number: usize, unknown: BTreeSet<Unknown>, comment: &Comme
     }
 }
 
-/// What a comment says: the words that halfpower writes, or a word of anybody's about the order.
+/// Contents of a comment: halfpower's words, or any word about the order of offsets.
 #[derive(Default)]
 struct Comment {
     rw: Option<Rw>,

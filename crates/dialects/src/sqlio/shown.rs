@@ -1,6 +1,6 @@
-//! Holds what SQLIO's layout shows of the line.
+//! Holds what SQLIO's layout shows of the command line.
 
-/// What the layout shows of the line.
+/// What the layout shows of the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Shown {
     /// Whether latencies were asked for.

@@ -9,7 +9,7 @@ use crate::data::ExperimentData;
 use crate::ratio::Scale;
 use crate::ratio_finding::RatioFinding;
 
-/// A shifted cell and what it is of the aligned one.
+/// A shifted cell, and its rate as a share of the aligned cell's.
 struct Shifted<'a> {
     cell: &'a ExperimentCell<'a>,
     of_aligned: RatioFinding,
@@ -18,7 +18,7 @@ struct Shifted<'a> {
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, AlignmentAnswer) {
     let scale = Scale::of(data.sound());
     let mut cells: Vec<&ExperimentCell> = data.sound().collect();
-    // The smallest direct requests first, each kind by its shift.
+    // Direct requests before buffered ones, then smallest first, each kind sorted by shift.
     cells.sort_by_key(|cell| (!cell.workload.cache.direct(), cell.workload.bs, cell.workload));
     let ratio = |cell: &ExperimentCell| {
         let aligned = cells.iter().find(|other| other.workload == aligned(&cell.workload))?;
@@ -67,7 +67,7 @@ fn answer(shifted: &[Shifted]) -> AlignmentAnswer {
     AlignmentAnswer { kinds: kinds.len(), lose, alike, faster, unclear }
 }
 
-/// Of each kind of request the shift that keeps least.
+/// For each kind of request, the shift that keeps the smallest share of the rate.
 fn worst_of_each_kind<'a>(shifted: &'a [Shifted<'a>]) -> Vec<&'a Shifted<'a>> {
     let same = |one: &Shifted, other: &Shifted| aligned(&one.cell.workload) == aligned(&other.cell.workload);
     let kept = |one: &Shifted| one.of_aligned.interval.value;

@@ -12,13 +12,14 @@ pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     [shares(rows), rates(rows)].into_iter().flatten().collect()
 }
 
-/// Such as `random direct writes of 4 KiB, 8 deep`.
+/// A kind of request, such as `random direct writes of 4 KiB, 8 deep`.
 fn kind(row: &AlignmentRow) -> String {
     let path = path_words(row.pattern, row.cache, row.rw);
     format!("{path}s of {}, {} deep", format::size(row.bs_bytes as f64), row.iodepth)
 }
 
-/// A line a kind, a bar a shift: `of` makes the value of a row. The names of kinds are long, and shifts are not.
+/// One line per kind and one bar per shift, since the legend has more room for the long names of kinds; `of` gives the
+/// value of a row.
 fn lines(rows: &[AlignmentRow], of: impl Fn(&AlignmentRow) -> Option<Interval>) -> Vec<Line> {
     let begin = |row: &AlignmentRow| match row.shift_bytes {
         0 => "aligned".to_string(),

@@ -1,18 +1,18 @@
-//! Plans `alignment`: requests off the boundaries of chunks, pages and the device's blocks, beside aligned ones.
+//! Plans `alignment`: requests off the boundaries of chunks, pages and device blocks, and the same requests aligned.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, Pattern, VolumeLayout, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// A page, and the block of most file systems and devices.
+/// A page; also the block of most file systems and devices.
 const PAGE: Bytes = Bytes(4 << 10);
-/// Requests that hold many blocks, so that what is cut off at either end is little.
+/// Requests of many blocks, so that the partial blocks at both ends are a small share.
 const LARGE: Bytes = Bytes(64 << 10);
-/// What buffered requests are shifted by, where the device does not say what its smallest unit is.
+/// Shift of buffered requests.
 const SECTOR: Bytes = Bytes(512);
 const DEPTH: u32 = 8;
-/// Depths at which requests of a chunk are read: one at a time, each cut in two is two disks at work at once.
+/// Depths for reading requests of one chunk. One at a time, a request that crosses a boundary keeps two disks busy.
 const CHUNK_DEPTHS: [u32; 2] = [1, 8];
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -23,7 +23,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if direct.is_none() {
         buffered.clone()?;
     }
-    // Chunks are the stripe's, whatever is known of its members.
+    // Chunk boundaries belong to the stripe, so they are known even if the members' blocks are not.
     let off_blocks = ask.capabilities().can("shifts");
     if direct.is_none() || ask.capabilities().chunk.is_none() {
         off_blocks.clone()?;
@@ -39,7 +39,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if let Some(unit) = direct {
         let blocks = if off_blocks.is_ok() { Direction::ALL } else { &[] };
         for direction in blocks {
-            // A shift by a whole page moves no page.
+            // Skipped for a unit of a page: a shift by a whole page splits no page.
             if unit < PAGE {
                 add(ask.workload(Pattern::Random, *direction, PAGE, DEPTH), &[Bytes(0), unit]);
             }
@@ -67,8 +67,8 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     Ok(Plan { cells, missing: missing(ask) })
 }
 
-/// None, the 12 of 64 KiB that files lay off the chunks in 1998, and half a chunk, as far as direct requests may begin
-/// there.
+/// Shifts of requests of one chunk: 0, 12/64 of a chunk (how far files were off the chunks in 1998), and half a chunk,
+/// each rounded down to the unit of direct requests.
 fn chunk_shifts(chunk: Bytes, unit: Bytes) -> Vec<Bytes> {
     let mut shifts: Vec<Bytes> =
         [0, chunk.0 * 3 / 16, chunk.0 / 2].map(|shift| Bytes(shift / unit.0 * unit.0)).to_vec();
@@ -76,7 +76,7 @@ fn chunk_shifts(chunk: Bytes, unit: Bytes) -> Vec<Bytes> {
     shifts
 }
 
-/// What of it cannot be measured here.
+/// The parts that cannot be measured here.
 fn missing(ask: &PlanRequest) -> Vec<String> {
     let Some(unit) = ask.capabilities().direct_unit else {
         return vec!["direct I/O is not to be had here, so only buffered requests were shifted".to_string()];

@@ -12,7 +12,7 @@ pub struct Rows {
     pub alignment: Vec<AlignmentRow>,
 }
 
-/// Requests of one kind, shifted by so much.
+/// Requests of one kind with one shift.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AlignmentRow {
     /// Bytes by which each request begins later than a multiple of its size.
@@ -35,6 +35,6 @@ pub struct AlignmentRow {
     pub high: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Throughput as a share of the same requests unshifted; `null` for those themselves.
+    /// Throughput as a share of the same requests without a shift; `null` for the unshifted requests.
     pub of_aligned: Option<Interval>,
 }

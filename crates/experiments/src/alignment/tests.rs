@@ -1,4 +1,5 @@
-//! Checks that `alignment` returns what shifted requests were made to lose, and claims no more than the runs carry.
+//! Checks that `alignment` returns the loss that was built into shifted requests, and claims no more than the runs
+//! support.
 
 use crate::built::{disk, normal, record_at};
 use crate::study_findings::{StudyFindings, analyse};
@@ -7,7 +8,7 @@ use halfpower_spec::{Bytes, Cache, Experiment, Pass, Question, Run, Rw, Workload
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Runs of each kind: access pattern, cache setting, KiB, depth, shift and what the shifted ones keep.
+/// Runs of one kind: access pattern, cache setting, KiB, depth, shift, and the share that shifted requests keep.
 type Kind = (Rw, Cache, u64, u32, u64, f64);
 
 fn findings(kinds: &[Kind], scatter: f64) -> StudyFindings {
@@ -69,8 +70,8 @@ fn what_runs_do_not_carry_is_not_said() {
 
 #[test]
 fn kinds_that_shifting_makes_faster_are_not_among_those_that_runs_cannot_tell() {
-    let told = findings(&[(Rw::Randwrite, Cache::Device, 4, 8, 512, 1.5), KEEPING], 0.01);
-    let answer = &told.experiments[0].answer;
+    let reported = findings(&[(Rw::Randwrite, Cache::Device, 4, 8, 512, 1.5), KEEPING], 0.01);
+    let answer = &reported.experiments[0].answer;
     assert!(
         answer.starts_with("1 of 2 kinds of shifted requests are faster") && !answer.contains("cannot tell"),
         "{answer}"

@@ -11,7 +11,7 @@ pub(crate) const PAPERS: &str = "In 1998 files lay off the chunks of a stripe, s
     same: a request over a chunk's end is two. What is new: devices whose blocks of 4 KiB are larger than the \
     sectors they take requests in, and file systems that write a part of a block only while nobody else does.";
 
-/// Losses that the answer names one by one; the report's table has all of them.
+/// Number of losses that the answer names; the report's table has all of them.
 const NAMED: usize = 3;
 
 pub(crate) fn answer(found: &AlignmentAnswer) -> String {
@@ -35,7 +35,7 @@ pub(crate) fn answer(found: &AlignmentAnswer) -> String {
     sentence(&clauses.join("; "))
 }
 
-/// The kinds that neither lose nor gain.
+/// Describes the kinds that do not lose.
 fn rest(kinds: usize, alike: usize, unclear: usize) -> String {
     match (alike, unclear) {
         (0, 0) => "no kind of shifted requests comes within 10% of aligned ones".to_string(),
@@ -51,7 +51,7 @@ fn rest(kinds: usize, alike: usize, unclear: usize) -> String {
     }
 }
 
-/// What one kind keeps.
+/// Describes the loss of one kind.
 fn loss(kind: &ShiftedKind) -> String {
     let path = path_words(kind.pattern, kind.cache, kind.rw);
     let (of, by, kept) = (size(kind.bs_bytes), size(kind.shift_bytes), share(&kind.of_aligned));

@@ -1,4 +1,4 @@
-//! Compares writes into files that grow with writes into blocks that are there.
+//! Compares writes into growing files with writes into blocks that are already written.
 
 use halfpower_analyse::ExperimentCell;
 use halfpower_spec::Layout;
@@ -9,9 +9,9 @@ use crate::data::ExperimentData;
 use crate::ratio::{Ratio, Scale};
 use crate::ratio_finding::RatioFinding;
 
-/// The ways in which a file grows.
+/// Layouts in which the file grows.
 const GROWING: [Layout; 4] = [Layout::New, Layout::Append, Layout::LastFirst, Layout::Truncated];
-/// Those of them that go from front to back.
+/// Layouts in which the file grows from front to back.
 const IN_ORDER: [Layout; 3] = [Layout::New, Layout::Append, Layout::Truncated];
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, AllocationAnswer) {
@@ -43,7 +43,7 @@ fn row(cell: &ExperimentCell) -> AllocationRow {
 
 struct Cases<'a> {
     scale: Scale,
-    /// By cache setting, depth and layout.
+    /// Sorted by cache setting, depth and layout.
     cells: Vec<&'a ExperimentCell<'a>>,
 }
 
@@ -63,7 +63,8 @@ impl<'a> Cases<'a> {
         (depths().min().unwrap_or(1), depths().max().unwrap_or(1))
     }
 
-    /// What growing files get of what written blocks get, deep where direct: there the device is not the limit.
+    /// Compares growing files with written blocks. Direct writes count at the largest depth only, where the device is
+    /// not the limit.
     fn extending(&self, direct: bool) -> Option<GrowingFiles> {
         let iodepth = direct.then_some(self.depths().1);
         let written = self.of(direct, iodepth, &[Layout::Written]);
@@ -72,7 +73,8 @@ impl<'a> Cases<'a> {
         Some(GrowingFiles { cache: written[0].workload.cache, iodepth, of_written, written_mbps })
     }
 
-    /// What a file gets whose last block is written first, where that is less than growing in order gives.
+    /// The share of written blocks' throughput that a file gets if its last block is written first; `None` if that is
+    /// not slower than growing in order.
     fn jumping(&self) -> Option<RatioFinding> {
         let deep = Some(self.depths().1);
         let last_first = self.of(true, deep, &[Layout::LastFirst]);
@@ -81,7 +83,7 @@ impl<'a> Cases<'a> {
         (beside.is_less() && !beside.is_alike()).then_some(ratio)
     }
 
-    /// What depth brings to growing files and to written blocks.
+    /// The gain from depth for growing files and for written blocks.
     fn deepening(&self) -> Option<DepthGain> {
         let (shallow, deep) = self.depths();
         let gain = |layouts: &[Layout]| {
@@ -92,7 +94,7 @@ impl<'a> Cases<'a> {
         Some(DepthGain { iodepth: deep, written: written.finding(), growing: growing.finding(), extension })
     }
 
-    /// What blocks that were reserved and never written get of what written ones get.
+    /// Compares reserved but never written blocks with written ones.
     fn reserving(&self) -> Option<ReservedBlocks> {
         let deep = Some(self.depths().1);
         let fallocated = self.of(true, deep, &[Layout::Fallocated]);
@@ -102,7 +104,7 @@ impl<'a> Cases<'a> {
     }
 }
 
-/// What follows from the gains of depth.
+/// Concludes from the gains of depth how files are extended.
 fn extension(written: &Ratio, growing: &Ratio) -> Extension {
     let brings = |ratio: &Ratio| ratio.finding().is_more() && !ratio.finding().is_alike();
     let (is_less, gains) = (written.over(growing).finding().is_more(), growing.finding().is_more());

@@ -1,4 +1,4 @@
-//! Defines what `allocation` finds: what growing costs, and whether depth helps it.
+//! Defines the answer of `allocation`: what growing costs, and whether depth helps.
 
 use halfpower_spec::Cache;
 use schemars::JsonSchema;
@@ -6,28 +6,28 @@ use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
-/// What growing files and reserved blocks get of what written blocks get.
+/// How growing files and reserved blocks compare with written blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct AllocationAnswer {
     /// Files that grow from front to back, by direct writes at the largest depth.
     pub direct: Option<GrowingFiles>,
-    /// The share of written blocks that a file gets whose last block was written first, in the same way; `null` where
-    /// it is surely not less than growing in order gives.
+    /// Throughput of a file whose last block was written first, as a share of written blocks, measured as `direct`;
+    /// `null` if it is not slower beyond chance than growing in order.
     pub last_first_of_written: Option<RatioFinding>,
-    /// What depth brings.
+    /// The gain from depth.
     pub deepening: Option<DepthGain>,
-    /// Blocks that fallocate reserved, in the same way as `direct`.
+    /// Blocks that fallocate reserved, measured as `direct`.
     pub fallocated: Option<ReservedBlocks>,
     /// Files that grow from front to back, by buffered writes.
     pub buffered: Option<GrowingFiles>,
 }
 
-/// What growing files get.
+/// Throughput of growing files.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct GrowingFiles {
     /// Cache setting.
     pub cache: Cache,
-    /// Depth; `null` where all depths count.
+    /// Depth; `null` if the figure includes all depths.
     pub iodepth: Option<u32>,
     /// Throughput as a share of that of written blocks.
     pub of_written: RatioFinding,
@@ -35,40 +35,40 @@ pub struct GrowingFiles {
     pub written_mbps: f64,
 }
 
-/// What depth brings to written blocks and to growing files.
+/// The gain from depth for written blocks and for growing files.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DepthGain {
     /// The largest depth, compared with the smallest.
     pub iodepth: u32,
-    /// How many times as fast written blocks are.
+    /// How many times as fast written blocks are at that depth.
     pub written: RatioFinding,
-    /// How many times as fast growing files are.
+    /// How many times as fast growing files are at that depth.
     pub growing: RatioFinding,
-    /// What follows from both.
+    /// The conclusion from both gains.
     pub extension: Extension,
 }
 
-/// How a file system extends a file when several writes want it.
+/// How a file system extends a file when several writes need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Extension {
-    /// Depth brings nothing to either, which tells nothing.
+    /// Depth brings no gain to either, so nothing follows.
     NotShown,
-    /// Depth brings as much to growing files: all writes go side by side.
+    /// Growing files gain as much from depth: writes are carried out in parallel.
     SideBySide,
     /// The runs are too uncertain to tell.
     Unclear,
-    /// Depth brings something to growing files, but less: some writes go side by side.
+    /// Growing files gain from depth, but less: some writes are carried out in parallel.
     Partly,
-    /// Depth brings nothing to growing files: one write at a time.
+    /// Growing files gain nothing from depth: one write at a time.
     OneAtATime,
 }
 
-/// What blocks get that were reserved and never written.
+/// Throughput of blocks that were reserved and never written.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ReservedBlocks {
     /// Throughput as a share of that of written blocks.
     pub of_written: RatioFinding,
-    /// Whether they are surely faster than growing files.
+    /// Whether they are faster than growing files beyond chance.
     pub helps: bool,
 }

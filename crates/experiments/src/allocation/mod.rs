@@ -1,4 +1,4 @@
-//! Measures `allocation`: writes that extend a file instead of writing where it is.
+//! Measures `allocation`: writes that extend a file, and writes into existing blocks.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

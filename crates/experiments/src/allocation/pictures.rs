@@ -1,4 +1,4 @@
-//! Draws what `allocation` measured: throughput by how the file is there.
+//! Draws what `allocation` measured: throughput by file layout.
 
 use halfpower_analyse::Interval;
 use halfpower_spec::Cache;
@@ -8,7 +8,7 @@ use super::rows::{AllocationRow, Rows};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
-/// Bars by case, a colour for each cache setting and depth.
+/// Bars by layout, one colour per cache setting and depth.
 pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     let mut groups: Vec<(Cache, u32)> = rows.allocation.iter().map(|row| (row.cache, row.iodepth)).collect();
     groups.dedup();

@@ -1,13 +1,13 @@
-//! Plans `allocation`: sequential writes into files that grow, and into blocks that are there.
+//! Plans `allocation`: sequential writes into growing files and into existing blocks.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, Layout, Pattern, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Block size of both studies' figures on extension.
+/// Block size that both papers used for file extension.
 const BLOCK: Bytes = Bytes(64 << 10);
-/// One at a time, and as many as ought to keep a disk busy: whether they are carried out side by side shows there.
+/// One at a time, and enough to keep a disk busy: the difference shows whether writes are carried out in parallel.
 const DEPTHS: [u32; 2] = [1, 8];
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -22,7 +22,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if caches[0] != Cache::Both && ask.page_cache().is_ok() {
         caches.push(Cache::Both);
     }
-    // A file lies on one member.
+    // A file lies on a single member.
     let only_one = u32::from(ask.capabilities().members > 1);
     let mut cells = Vec::new();
     for cache in caches {

@@ -7,20 +7,20 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// Sequential writes into files that are there in different ways.
+    /// Sequential writes into files with different layouts.
     pub allocation: Vec<AllocationRow>,
 }
 
-/// Writes into a file that is there in one way.
+/// Writes into a file with one layout.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AllocationRow {
-    /// How the file is there when they begin.
+    /// Layout of the file when the writes begin.
     pub case: Layout,
     /// Cache setting.
     pub cache: Cache,
     /// Depth asked for.
     pub iodepth: u32,
-    /// Mean throughput in MB/s, with the closing flush where it is buffered.
+    /// Mean throughput in MB/s; includes the closing flush if buffered.
     pub mbps: f64,
     /// Lower end of its 95% interval.
     pub low: f64,

@@ -1,10 +1,10 @@
-//! Checks that `allocation` says what is true of records whose truth is known.
+//! Checks the answers of `allocation` on records with known truth.
 
 use halfpower_spec::{Bytes, Cache, Experiment, Layout, Rw, Workload, WorkloadOptions};
 
-use crate::built_study::{answer, told};
+use crate::built_study::{answer, reported};
 
-/// All cases; `rate` gives MB/s by layout, depth, and whether it is direct.
+/// All layouts, depths and cache settings; `rate` gives MB/s by layout, depth, and whether requests are direct.
 fn allocation(rate: impl Fn(Layout, u32, bool) -> f64) -> Vec<(Workload, f64)> {
     let mut cells = Vec::new();
     for cache in [Cache::Device, Cache::Both] {
@@ -31,7 +31,7 @@ fn extension_that_takes_one_write_at_a_time_is_recognised() {
         (true, 8) if !grows(layout) => 500.0,
         (true, _) => 100.0,
     };
-    let findings = told(Experiment::Allocation, &allocation(serial), 0.03);
+    let findings = reported(Experiment::Allocation, &allocation(serial), 0.03);
     let rows = &findings.rows.allocation.allocation;
     assert_eq!(rows.len(), 24);
     let new = rows.iter().find(|row| (row.case, row.cache, row.iodepth) == (Layout::New, Cache::Device, 8)).unwrap();
@@ -61,7 +61,7 @@ fn extension_that_goes_side_by_side_is_not_called_serial() {
         true => f64::from(iodepth) * if grows(layout) { 50.0 } else { 60.0 },
         false => 300.0,
     };
-    let answer = answer(&told(Experiment::Allocation, &allocation(even), 0.02)).to_string();
+    let answer = answer(&reported(Experiment::Allocation, &allocation(even), 0.02)).to_string();
     assert!(answer.contains("both are carried out side by side") && !answer.contains("at a time"), "{answer}");
     assert!(answer.contains("a growing file gets 8"), "{answer}");
     let alike = answer_of_noise();
@@ -69,7 +69,7 @@ fn extension_that_goes_side_by_side_is_not_called_serial() {
     assert!(!alike.contains("a growing file gets"), "{alike}");
 }
 
-/// Alike in truth, and runs that differ by a third.
+/// The answer for equal rates with 30% noise between runs.
 fn answer_of_noise() -> String {
-    answer(&told(Experiment::Allocation, &allocation(|_, _, _| 200.0), 0.3)).to_string()
+    answer(&reported(Experiment::Allocation, &allocation(|_, _, _| 200.0), 0.3)).to_string()
 }

@@ -1,4 +1,4 @@
-//! Divides the time of requests into the phases that the kernel's tracepoints mark.
+//! Divides the time of requests into the phases between the kernel's tracepoints.
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_record::{Anatomy, Phase, Record};
@@ -7,16 +7,16 @@ use super::answer::{AnatomyAnswer, CutRequests, PhaseShare, RequestTime, Returne
 use super::rows::{AnatomyRow, Rows};
 use crate::data::ExperimentData;
 
-/// Above this share of its requests, cuts and a full driver are worth telling.
+/// Events are reported above this share of the requests: cut requests, and requests that a full driver returns.
 const WORTH_SAYING: f64 = 0.01;
-/// The phase that no tracepoint sees: what the latency has beyond the first and the last of them.
+/// The phase that no tracepoint sees: latency before the first tracepoint and after the last.
 pub(super) const OUTSIDE: &str = "outside";
 
-/// A cell and what its traced runs saw.
+/// A cell and the figures of its traced runs.
 pub(super) struct Column<'a> {
     pub cell: &'a ExperimentCell<'a>,
     pub n: u32,
-    /// The run's mean latency and its anatomy.
+    /// Mean latency in nanoseconds and anatomy of each run.
     runs: Vec<(f64, &'a Anatomy)>,
     pub rows: Vec<AnatomyRow>,
 }
@@ -31,7 +31,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, AnatomyAnswer) {
     (Rows { anatomy: columns.iter().flat_map(|column| column.rows.clone()).collect() }, answer(&columns))
 }
 
-/// The cells that were traced, by members, depth and block size.
+/// The traced cells, sorted by members, depth and block size.
 pub(super) fn columns<'a>(data: &'a ExperimentData) -> Vec<Column<'a>> {
     let mut columns: Vec<Column> = data.sound().filter_map(|cell| column(data, cell)).collect();
     columns.sort_by_key(|column| (column.n, column.cell.workload.iodepth, column.cell.workload.bs));
@@ -96,7 +96,7 @@ impl Column<'_> {
         }
     }
 
-    /// Events of a kind for each request.
+    /// Mean number of events per request.
     fn each(&self, count: impl Fn(&Anatomy) -> u64) -> f64 {
         let all: f64 = self.runs.iter().map(|(_, anatomy)| anatomy.requests as f64).sum();
         self.runs.iter().map(|(_, anatomy)| count(anatomy) as f64).sum::<f64>() / all.max(1.0)

@@ -15,14 +15,14 @@ pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
     if columns.is_empty() { Vec::new() } else { vec![shares(&columns, several), times(&columns, several)] }
 }
 
-/// Such as `4 KiB, 16 deep, 2 devices`.
+/// The label of a column, such as `4 KiB, 16 deep, 2 devices`.
 fn label(column: &Column, several: bool) -> String {
     let devices = if column.n == 1 { "device" } else { "devices" };
     let on = if several { format!(", {} {devices}", column.n) } else { String::new() };
     request(column.cell.workload.bs.0, column.cell.workload.iodepth) + &on
 }
 
-/// Every phase that some column has, in the order of the way.
+/// All phases that occur in any column, in the order in which a request passes them.
 fn phases(columns: &[Column]) -> Vec<&'static str> {
     let known = Phase::ALL.iter().map(|phase| phase.word()).chain([OUTSIDE]);
     known.filter(|phase| columns.iter().any(|column| column.rows.iter().any(|row| row.phase == *phase))).collect()

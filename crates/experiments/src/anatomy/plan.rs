@@ -1,15 +1,15 @@
-//! Plans `anatomy`: traced requests, small and large, alone and among many, on one device and on several.
+//! Plans `anatomy`: traced requests, small and large, single and queued, on one member and on all.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Direction, Pass, Pattern, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// A page, and what is large enough that moving it is most of the work.
+/// A page, and a block so large that moving it is most of the work.
 const BLOCKS: [Bytes; 2] = [Bytes(4096), Bytes(1 << 20)];
-/// Alone, and with a queue.
+/// One request at a time, and a queue.
 const DEPTHS: [u32; 2] = [1, 16];
-/// The plain runs say what tracing adds.
+/// The plain runs show what tracing adds.
 const PASSES: &[Pass] = &[Pass::Plain, Pass::Traced];
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {

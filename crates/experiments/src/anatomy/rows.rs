@@ -6,14 +6,14 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// Where a request's time goes, a row a phase.
+    /// The phases of a request's time, one row each.
     pub anatomy: Vec<AnatomyRow>,
 }
 
-/// What one phase takes of requests of one kind.
+/// Time that requests of one kind spend in one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AnatomyRow {
-    /// The stretch of the way, by the word of [`halfpower_record::Phase`]; `outside` is what no tracepoint sees.
+    /// The phase, by the word of [`halfpower_record::Phase`]; `outside` is time that no tracepoint sees.
     pub phase: &'static str,
     /// Block size.
     pub bs_bytes: u64,
@@ -21,9 +21,9 @@ pub struct AnatomyRow {
     pub iodepth: u32,
     /// Members of the target that take part.
     pub n: u32,
-    /// Its share of the mean latency.
+    /// Share of the mean latency.
     pub share: f64,
-    /// Mean time in it, in nanoseconds.
+    /// Mean time in the phase, in nanoseconds.
     pub ns: f64,
     /// Lower end of its 95% interval.
     pub low: f64,

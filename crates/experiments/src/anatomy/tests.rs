@@ -1,11 +1,11 @@
-//! Checks that the phases of records with known anatomies are those that the report shows.
+//! Checks that the report shows the phases of records with known anatomies.
 
 use super::rows::AnatomyRow;
 use crate::study_findings::{StudyFindings, analyse};
 use halfpower_record::{Anatomy, Capabilities, Environment, Latency, Phase, PhaseTime, Record};
 use halfpower_spec::{Experiment, Pass, Question, Rw, Workload};
 
-/// Mean nanoseconds in each phase, without and with a queue; the latency has 2,000 more.
+/// Mean nanoseconds in each phase, for a single request; the latency has 2,000 more.
 const ALONE: [f64; 7] = [2000.0, 1000.0, 1000.0, 1000.0, 30_000.0, 1000.0, 2000.0];
 
 fn question() -> Question {
@@ -73,9 +73,12 @@ fn known_phases_come_back_with_their_shares_and_intervals() {
     for columns in findings.rows.anatomy.anatomy.chunks(8) {
         assert!((columns.iter().map(|row| row.share).sum::<f64>() - 1.0).abs() < 1e-9);
     }
-    let told = &findings.experiments[0];
-    assert!(told.answer.starts_with("One at a time, a request of 4 KiB takes 40 µs (75% in the device"), "{told:?}");
-    assert_eq!(told.pictures[0].lines.len(), 8);
+    let reported = &findings.experiments[0];
+    assert!(
+        reported.answer.starts_with("One at a time, a request of 4 KiB takes 40 µs (75% in the device"),
+        "{reported:?}"
+    );
+    assert_eq!(reported.pictures[0].lines.len(), 8);
 }
 
 #[test]

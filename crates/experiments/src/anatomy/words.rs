@@ -30,22 +30,22 @@ fn why(untraced: &Untraced) -> &str {
     }
 }
 
-/// Such as `4 KiB, 16 deep`.
+/// The kind of a request, such as `4 KiB, 16 deep`.
 pub(super) fn request(bs_bytes: u64, iodepth: u32) -> String {
     format!("{}, {iodepth} deep", size(bs_bytes))
 }
 
-/// All requests of one depth.
+/// Describes all requests of one depth.
 fn requests(of_depth: &[RequestTime]) -> String {
-    let told: Vec<String> = of_depth.iter().map(|one| format!("a request of {}", time(one))).collect();
+    let reported: Vec<String> = of_depth.iter().map(|one| format!("a request of {}", time(one))).collect();
     let deep = match of_depth[0].iodepth {
         1 => "One at a time".to_string(),
         depth => format!("{depth} deep"),
     };
-    format!("{deep}, {}.", told.join(", and "))
+    format!("{deep}, {}.", reported.join(", and "))
 }
 
-/// Such as `4 KiB takes 41 µs (72% in the device, 12% in completion)`.
+/// Describes one request, such as `4 KiB takes 41 µs (72% in the device, 12% in completion)`.
 fn time(one: &RequestTime) -> String {
     let next =
         one.next.map_or(String::new(), |next| format!(", {} {}", format::percent(next.share), place(next.phase)));
@@ -53,7 +53,7 @@ fn time(one: &RequestTime) -> String {
     format!("{} takes {time} ({device} in the device{next})", size(one.bs_bytes))
 }
 
-/// Where a phase is spent, in words.
+/// The place of a phase, in words.
 fn place(phase: &str) -> &'static str {
     match phase {
         "submit" => "on the way to the block layer",

@@ -1,4 +1,4 @@
-//! Compares requests through the page cache with requests past it.
+//! Compares requests through the page cache with direct requests.
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::{Direction, Fadvise, PageCache, Pass};
@@ -11,7 +11,7 @@ use super::rows::{BufferedRow, Rows};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
 
-/// Block size whose run is shown over time, and at which the terms of the cost are set beside each other.
+/// Block size of the run shown over time, and of the chart that compares the cost's terms.
 pub(super) const SHOWN_BYTES: u64 = 64 << 10;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, BufferedAnswer) {
@@ -19,7 +19,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, BufferedAnswer) {
     let buffered_cost = terms(&walk.cells);
     let answer = BufferedAnswer {
         against_direct: Direction::ALL.iter().filter_map(|rw| walk.against_direct(*rw)).collect(),
-        // Writes differ from reads by what is done behind.
+        // Writes if there are any: they have work behind the call (writing back), which reads lack.
         cost: buffered_cost.iter().max_by_key(|row| row.rw).copied(),
         small_write: walk.small_write(),
         below_a_page: walk.below_a_page(),
@@ -49,7 +49,7 @@ fn row(cell: &ExperimentCell) -> BufferedRow {
     }
 }
 
-/// The cells, in order of block size.
+/// The cells, sorted by direction, cache setting, options and block size.
 pub(super) struct Walk<'a> {
     scale: Scale,
     pub cells: Vec<&'a ExperimentCell<'a>>,
@@ -65,7 +65,7 @@ impl<'a> Walk<'a> {
         Self { scale: Scale::of(cells.iter().copied()), cells }
     }
 
-    /// The walk of block sizes in one direction, through the page cache or past it.
+    /// The walk of block sizes in one direction, buffered or direct.
     pub fn along(&self, rw: Direction, direct: bool) -> Vec<&'a ExperimentCell<'a>> {
         let on_it = |cell: &&&ExperimentCell| {
             let workload = cell.workload;
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
         self.along(rw, direct).into_iter().find(|cell| cell.workload.bs.0 == bs_bytes)
     }
 
-    /// Buffered requests against direct ones, at the smallest size of a page or more and at the largest.
+    /// Compares buffered with direct requests, at the smallest block size of a page or more and at the largest.
     fn against_direct(&self, rw: Direction) -> Option<AgainstDirect> {
         let at = |bs_bytes: u64| {
             let times = self.scale.times(&[self.at(rw, false, bs_bytes)?], &[self.at(rw, true, bs_bytes)?])?;
@@ -90,7 +90,7 @@ impl<'a> Walk<'a> {
         Some(AgainstDirect { rw, smallest, largest: (compared.len() > 1).then_some(largest) })
     }
 
-    /// What a small write takes that has to read its page first, and one that finds it.
+    /// Compares a small write that must read its page first with one that finds its page in memory.
     fn small_write(&self) -> Option<SmallWrite> {
         let [absent, present] = [PageCache::Empty, PageCache::Warm].map(|state| self.small(state));
         let (absent, present) = (absent?, present?);
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
         Some(SmallWrite { bs_bytes: absent.workload.bs.0, absent_ns, present_ns, times })
     }
 
-    /// The write of less than a page, anywhere, with the page cache in this state.
+    /// The random write of less than a page, with the page cache in this state.
     pub fn small(&self, state: PageCache) -> Option<&'a ExperimentCell<'a>> {
         let is_small = |cell: &&&ExperimentCell| {
             let workload = cell.workload;
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
         self.cells.iter().find(is_small).copied()
     }
 
-    /// What writes of less than a page get of whole pages, one after the other.
+    /// Compares sequential writes of less than a page with writes of whole pages.
     fn below_a_page(&self) -> Option<BelowAPage> {
         let writes = self.along(Direction::Write, false);
         let small = writes.iter().find(|cell| cell.workload.bs.0 < PAGE_BYTES)?;
@@ -121,17 +121,17 @@ impl<'a> Walk<'a> {
         Some(BelowAPage { bs_bytes: small.workload.bs.0, page_bytes: PAGE_BYTES, of_whole })
     }
 
-    /// What reads get when the kernel is told to expect no order.
+    /// Compares reads without read-ahead (advice `random`) with the same reads as usual.
     fn without_read_ahead(&self) -> Option<WithoutReadAhead> {
         let without = self.advised(Fadvise::Random)?;
         let of_usual = self.scale.times(&[without], &[self.advised(Fadvise::Normal)?])?;
         Some(WithoutReadAhead { bs_bytes: without.workload.bs.0, of_usual })
     }
 
-    /// The read of the block size at which advice is compared, with this advice.
+    /// The read with this advice, at the block size at which advice is compared.
     pub fn advised(&self, advice: Fadvise) -> Option<&'a ExperimentCell<'a>> {
-        let told = |cell: &&&ExperimentCell| cell.workload.options.fadvise != Fadvise::Normal;
-        let bs = self.cells.iter().find(told)?.workload.bs;
+        let reported = |cell: &&&ExperimentCell| cell.workload.options.fadvise != Fadvise::Normal;
+        let bs = self.cells.iter().find(reported)?.workload.bs;
         let is_it = |cell: &&&ExperimentCell| {
             let workload = cell.workload;
             let fits = workload.bs == bs && workload.options.fadvise == advice;

@@ -1,4 +1,4 @@
-//! Defines what `buffered` finds: what the page cache adds to requests, and what it takes from them.
+//! Defines the answer of `buffered`: what the page cache adds to requests, and what it saves.
 
 use halfpower_spec::Direction;
 use schemars::JsonSchema;
@@ -7,31 +7,31 @@ use serde::Serialize;
 use super::cost::BufferedCostRow;
 use crate::ratio_finding::RatioFinding;
 
-/// What the page cache does to requests.
+/// The effect of the page cache on requests.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct BufferedAnswer {
-    /// Buffered requests against direct ones, by direction.
+    /// Buffered requests compared with direct ones, by direction.
     pub against_direct: Vec<AgainstDirect>,
-    /// The terms of a buffered request's processor time, of writes where there are any.
+    /// The terms of a buffered request's processor time; of writes if there are any.
     pub cost: Option<BufferedCostRow>,
-    /// A write of less than a page anywhere.
+    /// A random write of less than a page.
     pub small_write: Option<SmallWrite>,
-    /// Writes of less than a page, one after the other.
+    /// Sequential writes of less than a page.
     pub below_a_page: Option<BelowAPage>,
     /// The phases of a write.
     pub phases: Option<WritePhases>,
-    /// Reads of which the kernel was told to expect no order.
+    /// Reads with the advice to expect random access, which turns read-ahead off.
     pub without_read_ahead: Option<WithoutReadAhead>,
 }
 
-/// How many times as fast buffered requests of one direction are as direct ones, one request at a time.
+/// How many times as fast buffered requests of one direction are as direct ones, at depth 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AgainstDirect {
     /// Which way the bytes go.
     pub rw: Direction,
-    /// At the smallest size of a page or more.
+    /// At the smallest block size of a page or more.
     pub smallest: RatioAtSize,
-    /// At the largest size, where that is another.
+    /// At the largest block size, if that is another one.
     pub largest: Option<RatioAtSize>,
 }
 
@@ -44,7 +44,7 @@ pub struct RatioAtSize {
     pub times: RatioFinding,
 }
 
-/// What a write of less than a page takes.
+/// The time of a write of less than a page.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct SmallWrite {
     /// Block size.
@@ -53,37 +53,37 @@ pub struct SmallWrite {
     pub absent_ns: f64,
     /// Mean time into a page that is in memory, in nanoseconds.
     pub present_ns: f64,
-    /// The first over the second.
+    /// `absent_ns` over `present_ns`, with its interval.
     pub times: RatioFinding,
 }
 
-/// What writes of less than a page get of what writes of whole pages get.
+/// How writes of less than a page compare with writes of whole pages.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct BelowAPage {
     /// Block size.
     pub bs_bytes: u64,
-    /// A page.
+    /// Size of a page.
     pub page_bytes: u64,
-    /// Their throughput as a share of that of whole pages.
+    /// Throughput as a share of that of whole pages.
     pub of_whole: RatioFinding,
 }
 
-/// At which rate writes come in, and what of the time goes to the flush.
+/// The rates at which the page cache takes writes, and the share of time in the flush.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WritePhases {
     /// Block size.
     pub bs_bytes: u64,
     /// Throughput into the page cache in MB/s, before the closing flush.
     pub memory_mbps: f64,
-    /// The same at first, where it changed.
+    /// That throughput at first, if it changed.
     pub burst_mbps: Option<f64>,
-    /// The same later, where it changed.
+    /// That throughput later, if it changed.
     pub sustained_mbps: Option<f64>,
     /// Share of the time that the closing flush took.
     pub flush_share: f64,
 }
 
-/// What reads keep without read-ahead.
+/// Throughput of reads without read-ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WithoutReadAhead {
     /// Block size.

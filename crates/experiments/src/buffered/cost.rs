@@ -1,8 +1,8 @@
-//! Divides a buffered request's processor time: cells of a walk of block sizes enter, three terms a direction leave:
-//! the call, the copy of each byte, and what the kernel does besides for each 64 KiB.
+//! Divides a buffered request's processor time into three terms per direction: the call, the copy of each byte, and the
+//! kernel's other work for each 64 KiB.
 //!
-//! Source: Chung, Gray, Worthington, Horst (2000), section 8.2. The first two are charged to the process and come from
-//! a line over block sizes; the third is what the soaker lost beyond that charge.
+//! Source: Chung, Gray, Worthington, Horst (2000), section 8.2. The first two terms are charged to the process and come
+//! from a line fitted over block sizes. The third is what the soaker lost beyond that charge.
 
 use halfpower_spec::{Direction, Pass};
 use schemars::JsonSchema;
@@ -10,46 +10,46 @@ use serde::Serialize;
 
 use halfpower_analyse::{Bound, CellFinding, Cost, ExperimentCell, Interval, costs};
 
-/// A page of memory: smaller writes read it first, which is no part of these terms.
+/// A page of memory. Smaller writes read their page first, so they are left out of these terms.
 pub(crate) const PAGE_BYTES: u64 = 4096;
-/// The unit of the third term: what the papers' systems wrote behind at a time.
+/// The unit of the third term: how much the papers' systems wrote behind at a time.
 pub(super) const UNIT_BYTES: f64 = 65_536.0;
 
-/// The terms of one direction.
+/// The cost terms of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct BufferedCostRow {
     /// Which way the bytes go.
     pub rw: Direction,
-    /// Charged for a request whatever its size, in microseconds.
+    /// Charged per request, whatever its size, in microseconds.
     pub call_us: Interval,
-    /// Charged for each byte, in nanoseconds: the copy, and what is done for each page.
+    /// Charged per byte, in nanoseconds: the copy, and the work for each page.
     pub copy_ns_per_byte: Interval,
-    /// Spent on each 64 KiB and charged to nobody: interrupts, reading ahead, writing behind; `null` without the
-    /// soaker's pass.
+    /// Time per 64 KiB that is charged to no process, in microseconds: interrupts, read-ahead, write-behind; `null`
+    /// without a soaker pass.
     pub behind_us_per_64kib: Option<Interval>,
-    /// Block size from which direct requests cost the processor less; `null` where the intervals do not show it.
+    /// Block size from which direct requests cost less processor time; `null` if the intervals do not show one.
     pub break_even_bytes: Option<f64>,
-    /// Who is cheaper.
+    /// Which requests cost less processor time.
     pub cheaper: Cheaper,
-    /// The bound of the cost that says so: the soaker's, and where that tells nothing the charge alone.
+    /// The cost bound behind `cheaper`: the soaker's, or the charge alone if the soaker's decides nothing.
     pub cheaper_by: Option<Bound>,
 }
 
-/// Whose requests cost the processor less, as far as the intervals carry it.
+/// Which requests cost less processor time, as far as the intervals show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cheaper {
-    /// Buffered ones up to a size, direct ones from there on.
+    /// Buffered requests up to a block size, direct ones from there on.
     DirectFromASize,
-    /// Direct ones at any size.
+    /// Direct requests at any block size.
     Direct,
-    /// Buffered ones at any size.
+    /// Buffered requests at any block size.
     Buffered,
-    /// There is no telling.
+    /// The intervals do not decide.
     Unknown,
 }
 
-/// The terms of reads and of writes, where the walk allows a line.
+/// The terms of reads and of writes, if the walk has enough cells for a line.
 pub(crate) fn terms(cells: &[&ExperimentCell]) -> Vec<BufferedCostRow> {
     let whole = |cell: &&&ExperimentCell| cell.workload.options.is_default() && cell.workload.bs.0 >= PAGE_BYTES;
     let walk: Vec<&ExperimentCell> = cells.iter().filter(whole).copied().collect();
@@ -82,7 +82,7 @@ fn of(rw: Direction, walk: &[&ExperimentCell], lines: &[Cost]) -> Option<Buffere
     })
 }
 
-/// What was spent on 64 KiB beyond the charge: the mean over the soaker's runs, of which one alone tells nothing.
+/// Time per 64 KiB beyond the charge: the mean over the soaker's runs; `None` with fewer than two.
 fn behind(rw: Direction, walk: &[&ExperimentCell]) -> Option<Interval> {
     let buffered = walk.iter().filter(|cell| cell.finding.rw == rw && !cell.workload.cache.direct());
     let records = buffered.flat_map(|cell| &cell.records);
@@ -96,11 +96,11 @@ fn behind(rw: Direction, walk: &[&ExperimentCell]) -> Option<Interval> {
     (each.len() > 1).then(|| Interval::of_means(&each))
 }
 
-/// Two lines over block size are compared where they begin and by how they rise; `None` where that tells nothing.
+/// Compares two lines over block size by intercept and slope; `None` if the intervals do not decide.
 fn cheaper(buffered: &Cost, direct: &Cost) -> Option<(Cheaper, Option<f64>)> {
     let less = |one: &Interval, other: &Interval| one.high < other.low;
     let (begins, rises) = (|cost: &Cost| cost.fixed_us, |cost: &Cost| cost.marginal_us_per_kib);
-    // A line through two points fits both, and knows nothing of its error.
+    // A line through two points fits exactly, so its error is unknown.
     if buffered.cells.min(direct.cells) <= 2 {
         return None;
     }

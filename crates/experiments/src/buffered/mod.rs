@@ -1,4 +1,4 @@
-//! Measures `buffered`: what the page cache adds to a request and takes from it.
+//! Measures `buffered`: what the page cache adds to a request and what it saves.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

@@ -47,7 +47,7 @@ fn by_size(walk: &Walk, title: &str, y: Axis, value: &dyn Fn(&CellFinding) -> Op
     (!lines.is_empty()).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
 }
 
-/// The terms of the cost on top of each other.
+/// The terms of the cost, stacked.
 fn parts(terms: &[BufferedCostRow]) -> Option<Picture> {
     let line = |name: &str, value: &dyn Fn(&BufferedCostRow) -> Option<f64>| {
         let point = |row: &BufferedCostRow| Some(Point::named(row.rw.word(), Interval::exact(value(row)?.max(0.0))));
@@ -56,7 +56,7 @@ fn parts(terms: &[BufferedCostRow]) -> Option<Picture> {
     let lines = [
         line("the call", &|row| Some(row.call_us.value)),
         line("the copy", &|row| Some(row.copy_ns_per_byte.value * SHOWN_BYTES as f64 / 1e3)),
-        // Without the soaker's pass nobody knows it, which is not the same as none.
+        // Without a soaker pass this term is unknown, not zero.
         line("reading ahead, writing behind", &|row| Some(row.behind_us_per_64kib?.value)),
     ];
     let lines = lines.into_iter().filter(|line| !line.points.is_empty()).collect();
@@ -85,13 +85,13 @@ fn small_writes(walk: &Walk) -> Option<Picture> {
     })
 }
 
-/// Mean time of a call in microseconds.
+/// Mean time of a call, in microseconds.
 fn mean_us(cell: &ExperimentCell) -> Interval {
     let Interval { value, low, high } = Interval::of_means(&call_ns(cell));
     Interval { value: value / 1e3, low: low / 1e3, high: high / 1e3 }
 }
 
-/// Writes of whole pages anywhere, which read nothing.
+/// Random writes of whole pages, which read nothing first.
 fn whole_pages(walk: &Walk) -> Option<Point> {
     let is_whole = |cell: &&&ExperimentCell| {
         let workload = cell.workload;
@@ -114,14 +114,14 @@ fn advice(walk: &Walk) -> Option<Picture> {
     })
 }
 
-/// What the page cache took over time in the first run; nothing, while it was flushed.
+/// Rate at which the page cache took writes in the first run, over time; zero during the closing flush.
 fn over_time(walk: &Walk) -> Option<Picture> {
     let writes = walk.along(Direction::Write, false);
     let cell = writes.iter().find(|cell| cell.workload.bs.0 == SHOWN_BYTES)?;
     let record = cell.records.iter().find(|record| record.run.pass == Pass::Plain && record.flush_ns > 0)?;
     let step_ns = record.series.step_ns as f64;
     let window_ns = (record.elapsed_ns - record.flush_ns.min(record.elapsed_ns)) as f64;
-    // The steps of the flush are empty; only those before it tell how fast the cache took what it took.
+    // Nothing arrives during the flush, so only the steps before it show the cache's rate.
     let taken = (window_ns / step_ns.max(1.0)) as usize;
     let taken = &record.series.bytes[..taken.min(record.series.bytes.len())];
     let together = taken.len().div_ceil(MOMENTS).max(1);

@@ -7,17 +7,17 @@ use halfpower_spec::{
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Block sizes of the walk, one request at a time: one below a page of memory, and those of both studies' figures.
+/// Block sizes of the walk, at depth 1: one below a page of memory, and those of both papers' figures.
 const SIZES: [Bytes; 5] = [Bytes(2 << 10), Bytes(4 << 10), Bytes(16 << 10), Bytes(64 << 10), Bytes(256 << 10)];
-/// Of these, the sizes that are measured beside the soaker as well: the line from a page to the largest.
+/// Block sizes that also get a soaker pass: enough for the line from a page to the largest.
 const SOAKED: [Bytes; 3] = [SIZES[1], SIZES[3], SIZES[4]];
-/// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
+/// Runs beside the soaker. The soaker's error is a share of the whole time, so more runs add little.
 const SOAKER_RUNS: u32 = 2;
 /// Block size at which advice to the kernel is compared.
 const ADVISED: Bytes = SIZES[2];
-/// Part of the target that small writes fall into: flushing it takes no longer than a window.
+/// Region for small writes, small enough that flushing it takes no longer than a window.
 const SMALL_REGION: u64 = 64 << 20;
-/// Whether a run can find the page cache filled with its target, by the word that places answer to.
+/// Name of the capability: a run can begin with its target in the page cache.
 const WARM: &str = "warm page cache";
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -46,7 +46,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         let options = WorkloadOptions { fadvise, ..WorkloadOptions::default() };
         cells.push(PlannedCell::plain(Workload { options, ..one_at_a_time(ask, Rw::Read, ADVISED) }));
     }
-    // Where nothing stays cached from run to run, a write that finds its page cannot be set beside one that does not.
+    // The comparison needs pages that stay cached from one run to the next.
     if ask.capabilities().can(WARM).is_ok() {
         let span = ask.capabilities().span.0;
         let region = Some(Region { from: Bytes(0), bytes: Bytes(SMALL_REGION.min(span)) });
@@ -60,7 +60,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     Ok(Plan { cells, missing: missing(ask) })
 }
 
-/// Why small writes are not measured with their pages at hand.
+/// Why small writes are not measured with their pages in memory.
 fn missing(ask: &PlanRequest) -> Vec<String> {
     let why = ask.capabilities().can(WARM).err();
     why.into_iter().map(|why| format!("small writes into pages that are at hand are not measured: {why}")).collect()
@@ -70,7 +70,7 @@ fn fits(capabilities: &Capabilities, bs: Bytes) -> bool {
     capabilities.direct_unit.is_some_and(|unit| bs.0.is_multiple_of(unit.0))
 }
 
-/// A buffered workload of one request at a time; by plain calls, unless the question names another way.
+/// A buffered workload at depth 1, with plain calls unless the question names another engine.
 fn one_at_a_time(ask: &PlanRequest, rw: Rw, bs: Bytes) -> Workload {
     let direction = rw.direction().unwrap_or(Direction::Read);
     let usual = ask.workload(rw.pattern(), direction, bs, 1);

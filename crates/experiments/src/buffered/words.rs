@@ -86,7 +86,7 @@ fn phases(found: &WritePhases) -> String {
     )
 }
 
-/// The three terms.
+/// Describes the three cost terms.
 fn cost(row: &BufferedCostRow) -> String {
     let (unit, doing) =
         (format::size(UNIT_BYTES), if row.rw == Direction::Write { "written behind" } else { "read ahead" });
@@ -109,7 +109,7 @@ fn cost(row: &BufferedCostRow) -> String {
     format!("a buffered {} costs {call} a call, {copy} a byte{behind}{cheaper}", row.rw)
 }
 
-/// A value, or its upper end where it may as well be nothing.
+/// The value in words, or its upper end if it may be zero.
 fn known(interval: Interval, words: impl Fn(f64) -> String) -> String {
     if interval.low > 0.0 { words(interval.value) } else { format!("at most {}", words(interval.high)) }
 }

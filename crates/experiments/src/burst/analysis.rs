@@ -1,4 +1,4 @@
-//! Compares requests for the same few blocks with requests for new ones, and times them after a pause.
+//! Compares rereads of the same few blocks with reads of new blocks, and times requests after a pause.
 
 use halfpower_analyse::fit::{LineFit, fit_line};
 use halfpower_analyse::{ExperimentCell, Interval, LinkCeiling};
@@ -10,7 +10,7 @@ use crate::data::ExperimentData;
 use crate::ratio::Scale;
 use crate::ratio_finding::RatioFinding;
 
-/// How many times as fast as new blocks the same ones have to come at least, for a cache to have answered.
+/// Smallest ratio of rereads to reads of new blocks that shows that a cache answered.
 const ANSWERED: f64 = 1.1;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, BurstAnswer) {
@@ -43,7 +43,7 @@ pub(super) fn members(cell: &ExperimentCell) -> u32 {
     cell.workload.options.members.max(1)
 }
 
-/// Sequential reads of new blocks by the same members in the same way.
+/// The cell of sequential reads of new blocks with the same members and settings.
 fn new_blocks<'a>(data: &'a ExperimentData, cell: &ExperimentCell) -> Option<&'a ExperimentCell<'a>> {
     let alike = |other: &&ExperimentCell| {
         let (this, that) = (&cell.workload, &other.workload);
@@ -74,12 +74,12 @@ pub(super) fn medians(cell: &ExperimentCell) -> Vec<f64> {
     runs.map(|record| record.latency.quantile_ns(0.5) as f64).collect()
 }
 
-/// Cells of one request for the same block at a time.
+/// Cells that reread one block at depth 1.
 pub(super) fn one_at_a_time<'a>(data: &'a ExperimentData) -> impl Iterator<Item = &'a ExperimentCell<'a>> {
     data.sound().filter(|cell| is_again(cell) && cell.workload.iodepth == 1)
 }
 
-/// The line through the runs' median latencies in microseconds over KiB.
+/// The line fitted to the runs' median latencies in microseconds over KiB.
 pub(super) fn overhead(data: &ExperimentData) -> Option<LineFit> {
     let of_cell = |cell: &ExperimentCell| {
         let kib = cell.finding.bs_bytes as f64 / 1024.0;
@@ -93,7 +93,7 @@ fn overhead_row(line: &LineFit) -> OverheadRow {
     OverheadRow { fixed_us: line.intercept_interval(), us_per_kib: line.slope_interval(), mbps }
 }
 
-/// Requests after a pause, with the median latency of each run.
+/// Requests after a pause, and the median latency of each run.
 struct Paused {
     row: HitRow,
     medians: Vec<f64>,
@@ -112,27 +112,27 @@ fn paused(cell: &ExperimentCell) -> Paused {
     Paused { row, medians }
 }
 
-/// The fastest row of the most members: what gets through all that they have before them.
+/// The fastest row with the most members: the most that passed through what the members share.
 fn fastest(rows: &[BurstRow]) -> Option<&BurstRow> {
     let most = rows.iter().map(|row| row.n).max()?;
     rows.iter().filter(|row| row.n == most).max_by(|one, other| one.mbps.total_cmp(&other.mbps))
 }
 
-/// The row in which the same blocks come so much faster than new ones that something before the medium must have
-/// answered; of several the one in which they do most.
+/// The row in which rereads beat new blocks by the largest factor, if the factor shows that a cache in front of the
+/// medium answered.
 fn answered(rows: &[BurstRow]) -> Option<&BurstRow> {
     let beyond_doubt = rows.iter().filter_map(|row| Some((row, row.of_new.filter(|times| times.low > ANSWERED)?)));
     beyond_doubt.max_by(|one, other| one.1.value.total_cmp(&other.1.value)).map(|(row, _)| row)
 }
 
-/// What got through controller and link; it is their limit only where the same few blocks came faster than the medium
-/// gives new ones.
+/// The throughput that passed through controller and link. It is their limit only if rereads were faster than the
+/// medium gives new blocks.
 pub(crate) fn measured_link(rows: &[BurstRow]) -> Option<LinkCeiling> {
     let BurstRow { n, bs_bytes, iodepth, mbps, .. } = *fastest(rows)?;
     Some(LinkCeiling { members: n, bs_bytes, iodepth, mbps, answered: answered(rows).is_some() })
 }
 
-/// How all members together compare with one.
+/// Compares all members together with one.
 fn together(data: &ExperimentData, scale: &Scale, rows: &[BurstRow]) -> Option<MembersTogether> {
     let best = fastest(rows).filter(|row| row.n > 1)?;
     let of = |n: u32| {

@@ -1,4 +1,4 @@
-//! Defines what `burst` finds: what controller and link let through, and what a request costs in time.
+//! Defines the answer of `burst`: the throughput of controller and link, and the fixed time of a request.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,54 +6,54 @@ use serde::Serialize;
 use super::rows::{BurstRow, OverheadRow};
 use crate::ratio_finding::RatioFinding;
 
-/// What requests for the same few blocks show.
+/// The results of rereading the same few blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct BurstAnswer {
-    /// The most that came through.
+    /// The highest throughput.
     pub link: Option<LinkRate>,
-    /// All members together against one, where there are several.
+    /// All members together compared with one, if there are several.
     pub together: Option<MembersTogether>,
-    /// The time of a request.
+    /// The time of a request, by size.
     pub overhead: Option<OverheadRow>,
     /// Requests after a pause.
     pub after_a_pause: Option<AfterAPause>,
 }
 
-/// The most that came through controller and link.
+/// The highest throughput through controller and link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LinkRate {
-    /// The fastest requests of the most members.
+    /// The fastest requests with the most members.
     pub fastest: BurstRow,
-    /// The requests that came most times as fast as new blocks, where something before the medium must have answered
-    /// them; `null` where nothing shows that, so that the medium may be the limit.
+    /// The requests that beat new blocks by the largest factor, which shows that a cache in front of the medium
+    /// answered; `null` if none did, so that the medium may be the limit.
     pub answered: Option<BurstRow>,
 }
 
-/// All members together against one.
+/// All members together compared with one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MembersTogether {
-    /// How many.
+    /// Number of members.
     pub n: u32,
-    /// How many times as fast as one.
+    /// Throughput as a multiple of one member's.
     pub times: RatioFinding,
-    /// Whether they surely share what stops them.
+    /// Whether a shared part of the path limits them beyond chance.
     pub shared: bool,
 }
 
-/// How long requests of the smallest size take after a pause.
+/// Latency of the smallest requests after a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AfterAPause {
     /// The pause in nanoseconds.
     pub pause_ns: u64,
     /// Block size.
     pub bs_bytes: u64,
-    /// Median latency of the block that follows, in nanoseconds.
+    /// Median latency of the block after the last one read, in nanoseconds.
     pub latency_ns_p50_next: f64,
-    /// Of the block before.
+    /// Median latency of the last block read, in nanoseconds.
     pub latency_ns_p50_same: f64,
-    /// Of any other.
+    /// Median latency of any other block, in nanoseconds.
     pub latency_ns_p50_any: f64,
-    /// What that shows.
+    /// What these latencies show.
     pub verdict: PauseVerdict,
 }
 
@@ -63,12 +63,12 @@ pub struct AfterAPause {
 pub enum PauseVerdict {
     /// Nothing was measured twice.
     SingleRuns,
-    /// The next block surely comes sooner than the same again.
+    /// The next block comes sooner than the same block, beyond chance.
     NextSooner,
-    /// The same block surely comes sooner than the next.
+    /// The same block comes sooner than the next, beyond chance.
     SameSooner,
-    /// One of the two comes sooner than any other, and neither before the other.
+    /// The same or the next block comes sooner than any other, but neither sooner than the other.
     Sooner,
-    /// No block comes sooner than any other: no cache shows.
+    /// No block comes sooner than any other: no sign of a cache.
     NoCache,
 }

@@ -1,4 +1,4 @@
-//! Measures `burst`: the same few blocks again and again, which no medium has to give.
+//! Measures `burst`: rereads of the same few blocks, which need no medium.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

@@ -1,4 +1,4 @@
-//! Draws what `burst` measured: the same blocks and new ones, their times by size, and requests after a pause.
+//! Draws what `burst` measured: rereads and new blocks, latency by size, and requests after a pause.
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_text::format;
@@ -13,7 +13,7 @@ pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     pictures.into_iter().flatten().collect()
 }
 
-/// The same blocks and new ones, by one member and by all.
+/// Throughput of rereads and of new blocks, by one member and by all.
 fn by_shape(data: &ExperimentData) -> Option<Picture> {
     let cells: Vec<&ExperimentCell> = data.sound().filter(|cell| !pauses(cell) && cell.workload.iodepth > 1).collect();
     let (least, most) = (cells.iter().map(|cell| members(cell)).min()?, cells.iter().map(|cell| members(cell)).max()?);

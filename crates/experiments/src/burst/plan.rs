@@ -1,21 +1,21 @@
-//! Plans `burst`: reads of the same few blocks, which no medium has to give, beside reads of new ones.
+//! Plans `burst`: rereads of the same few blocks, which need no medium, and reads of new blocks.
 
 use halfpower_spec::{Bytes, Direction, Nanos, Pattern, Region, VolumeLayout, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Block sizes and depths at which the same few blocks are read: the 2000 study's two, and a deeper one, since two
-/// requests may be too few for the links of today.
+/// Block sizes and depths of the rereads: two of the 2000 study, and a deeper one because two requests may be too few
+/// for today's links.
 const SHAPES: [(Bytes, u32); 3] = [(Bytes(64 << 10), 2), (Bytes(1 << 20), 2), (Bytes(1 << 20), 8)];
-/// What is read again and again: so little that any cache holds it.
+/// Bytes that are reread: few enough for any cache.
 const FEW: Bytes = Bytes(128 << 10);
-/// Block sizes at which a request's fixed time is told from the time of its bytes.
+/// Block sizes that separate a request's fixed time from its time per byte.
 const SIZES: [Bytes; 5] = [Bytes(4 << 10), Bytes(8 << 10), Bytes(16 << 10), Bytes(32 << 10), Bytes(64 << 10)];
 /// Block sizes of requests after a pause.
 const AFTER_A_PAUSE: [Bytes; 2] = [Bytes(8 << 10), Bytes(64 << 10)];
-/// Long enough for a drive to have read ahead.
+/// Pause long enough for a drive to read ahead.
 const PAUSE: Nanos = Nanos(10_000_000);
-/// Counts of members that are measured one by one; beyond it the powers of two, and all.
+/// Every count of members up to this one is measured; above it, powers of two and all members.
 const ONE_BY_ONE: u32 = 4;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -40,7 +40,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         for shape in SHAPES {
             let options = together(n, all);
             add(Pattern::Sequential, shape, WorkloadOptions { region: few(shape.0), ..options });
-            // What the medium gives in the same way, for comparison.
+            // The medium's rate with the same settings, for comparison.
             if n == 1 || n == all {
                 add(Pattern::Sequential, shape, options);
             }
@@ -59,7 +59,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     Ok(Plan::of(cells))
 }
 
-/// The first `n` of `all` members, each on its own.
+/// The first `n` of `all` members, each driven separately.
 fn together(n: u32, all: u32) -> WorkloadOptions {
     let members = if all == 1 { 0 } else { n };
     WorkloadOptions { members, volume_layout: (n > 1).then_some(VolumeLayout::Each), ..WorkloadOptions::default() }

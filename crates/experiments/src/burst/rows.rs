@@ -7,67 +7,67 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// The same few blocks again and again, by so many members.
+    /// Rereads of the same few blocks, by number of members.
     pub burst: Vec<BurstRow>,
-    /// What a request for the same block again costs in time; one row, or none.
+    /// The time of a reread by block size; one row or none.
     pub overhead: Vec<OverheadRow>,
-    /// Requests after a pause: of the block before, of the one that follows it, of any.
+    /// Requests after a pause: for the last block read, the block after it, or any other.
     pub hits: Vec<HitRow>,
 }
 
-/// The same few blocks again and again.
+/// Rereads of the same few blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct BurstRow {
-    /// Members that read them, each its own and all at once.
+    /// Members that are read at once, each its own blocks.
     pub n: u32,
     /// Block size.
     pub bs_bytes: u64,
-    /// Requests kept outstanding by each member.
+    /// Requests kept outstanding per member.
     pub iodepth: u32,
-    /// Throughput of all together in MB/s.
+    /// Total throughput in MB/s.
     pub mbps: f64,
     /// Lower end of its 95% interval.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// How many times as much that is as sequential reads of new blocks give in the same way; `null` where those were
-    /// not measured, or nothing twice.
+    /// Throughput as a multiple of sequential reads of new blocks with the same settings; `null` if those were not
+    /// measured, or if nothing was measured twice.
     pub of_new: Option<Interval>,
 }
 
-/// time = fixed + size x per KiB, of requests for the same block again, one at a time.
+/// The fit time = fixed + size x per KiB, for rereads of one block at depth 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct OverheadRow {
-    /// Time of a request whatever its size, in microseconds.
+    /// Time per request, whatever its size, in microseconds.
     pub fixed_us: Interval,
-    /// Time of each KiB more.
+    /// Additional time per KiB, in microseconds.
     pub us_per_kib: Interval,
-    /// Throughput by the latter alone, in MB/s; `null` where size adds no time.
+    /// Throughput from `us_per_kib` alone, in MB/s; `null` if size adds no time.
     pub mbps: Option<f64>,
 }
 
-/// What a request asks for after a pause.
+/// The block requested after a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Hit {
-    /// The block that was read before: a cache hit where something keeps it.
+    /// The last block read: a hit if a cache keeps it.
     Same,
-    /// The block after it: a prefetch hit where something reads ahead.
+    /// The block after it: a hit if something reads ahead.
     Next,
-    /// Any.
+    /// Any block.
     Any,
 }
 
-/// How long requests after a pause take.
+/// Latency of requests after a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HitRow {
-    /// Which block.
+    /// The block requested.
     pub hit: Hit,
     /// Block size.
     pub bs_bytes: u64,
     /// The pause in nanoseconds.
     pub pause_ns: u64,
-    /// Median latency in nanoseconds, the mean over runs.
+    /// Median latency in nanoseconds, as the mean over runs.
     pub latency_ns_p50: f64,
     /// Lower end of its 95% interval.
     pub low: f64,

@@ -1,5 +1,5 @@
-//! Checks that `burst` returns what its records were made with: what a cache lets through, the fixed time, and what
-//! comes sooner after a pause.
+//! Checks that `burst` returns what its records were made with: the cache's rate, the fixed time, and the blocks that
+//! come sooner after a pause.
 
 use super::rows::Hit;
 use crate::built::{disk, normal, record_at};
@@ -18,7 +18,7 @@ const LINK_MBPS: f64 = 400.0;
 const FIXED_US: f64 = 40.0;
 const US_PER_KIB: f64 = 2.5;
 
-/// Whose blocks a request reads.
+/// The blocks that a request reads.
 #[derive(Clone, Copy, PartialEq)]
 enum Blocks {
     Same,
@@ -45,7 +45,7 @@ fn runs(workload: Workload, mbps: f64, us: f64, random: &mut Xoshiro256PlusPlus)
     (0..3).map(run).collect()
 }
 
-/// A path whose medium gives `medium_mbps`, and after a pause the block before after `same_us`.
+/// A path whose medium gives `medium_mbps`, and which answers the last block after a pause in `same_us`.
 fn findings(medium_mbps: f64, same_us: f64) -> StudyFindings {
     findings_of(&records(medium_mbps, same_us))
 }
@@ -84,7 +84,7 @@ fn controller_and_link() -> LevelId {
     LevelId { direction: Some(Direction::Read), ..LevelId::of(LevelKind::ControllerAndLink) }
 }
 
-/// What the level of controller and link rests on.
+/// The evidence for the level of controller and link.
 fn same_blocks(findings: &StudyFindings) -> LinkCeiling {
     match link(findings).source {
         LevelSource::SameBlocks { link, .. } => link,
@@ -152,7 +152,8 @@ fn a_single_run_after_a_pause_judges_nothing() {
     assert!(answer.ends_with(", by one run each."), "{answer}");
 }
 
-/// Small blocks come four times as fast again, and large ones as fast as new ones, which fill the link by themselves.
+/// Rereads of small blocks are four times as fast as new blocks. Rereads of large blocks are not faster, since new ones
+/// already fill the link.
 #[test]
 fn the_factor_stands_with_the_blocks_that_it_was_seen_with() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
@@ -167,8 +168,8 @@ fn the_factor_stands_with_the_blocks_that_it_was_seen_with() {
     assert!(seen_with.starts_with("64 KiB, 2 deep)"), "{answer}");
 }
 
-/// Sequential reads that all but reach what the same few blocks show: controller and link stop them, and it is said how
-/// that is known, what is next, and what would show otherwise.
+/// Sequential reads almost reach the rate of rereads, so controller and link are the bottleneck. The report says how
+/// that is known, what comes next, and what would disprove it.
 #[test]
 fn a_measured_link_can_be_the_bottleneck() {
     let of_burst = findings(100.0, 60.0);

@@ -23,7 +23,7 @@ pub(crate) fn answer(found: &BurstAnswer) -> String {
     sentences(clauses, "No block could be read again.")
 }
 
-/// `1 MiB, 2 deep on each of 4 members`.
+/// The settings of a row, such as `1 MiB, 2 deep on each of 4 members`.
 fn way(row: &BurstRow) -> String {
     let on = if row.n > 1 { format!(" on each of {} members", row.n) } else { String::new() };
     format!("{}, {} deep{on}", size(row.bs_bytes), row.iodepth)
@@ -57,7 +57,7 @@ fn count(members: u32) -> String {
     if members == 1 { "one member".to_string() } else { format!("{members} members") }
 }
 
-/// To follow after a semicolon.
+/// A clause to follow a semicolon.
 fn together(found: &MembersTogether) -> String {
     let why = if found.shared { ", so they share what stops them" } else { "" };
     format!("{} together get {} what one gets{why}", count(found.n), times(&found.times))

@@ -1,4 +1,4 @@
-//! Analyses `credit`: finds in each run where a credit ended, and what went on after it.
+//! Analyses `credit`: finds in each run when a credit ended, and the rate after it.
 
 use halfpower_analyse::{ExperimentCell, Interval, SustainedLimit, judge, levels, run_mbps, waves};
 use halfpower_record::{Record, total};
@@ -8,14 +8,14 @@ use super::answer::{CreditAnswer, LimitCounts, LimitFinding};
 use super::rows::{CreditRow, CreditSpent, LimitSlices, Rows};
 use crate::data::ExperimentData;
 
-/// How much faster than what goes on requests are within a credit.
+/// Smallest ratio of the rate within a credit to the sustained rate.
 const FASTER: f64 = 1.25;
-/// Share of what a limit lets through that a start has to move more, and slices, to have been a credit.
+/// Smallest excess of a run's beginning that counts as a credit: a share of the limit's bytes, and a number of slices.
 const EXCESS: f64 = 0.1;
 const SLICES: f64 = 2.0;
-/// Factor of a known limit above which what goes on is none.
+/// Factor above a known limit from which a sustained rate is not believed.
 const ABOVE_KNOWN: f64 = 1.05;
-/// Share of a credit whose spending is taken for its end.
+/// Share of a credit whose spending counts as its end.
 const NEARLY_ALL: f64 = 0.95;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, CreditAnswer) {
@@ -26,14 +26,14 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, CreditAnswer) {
         let limit = limits.filter_map(|level| level.most_mbps(row.rw, row.bs_bytes, &(0..0))).reduce(f64::min);
         limit.is_some_and(|limit| row.mbps.value > ABOVE_KNOWN * limit)
     };
-    // What goes on above a limit that is known is still the credit.
-    rows.iter_mut().filter(|row| is_above(row)).for_each(|row| (row.told, row.above_known) = (false, true));
+    // A rate above a known limit still comes from the credit.
+    rows.iter_mut().filter(|row| is_above(row)).for_each(|row| (row.settled, row.above_known) = (false, true));
     rows.sort_by_key(|row| (row.rw, row.bs_bytes));
     let limits = limits(&rows);
     (Rows { credit: rows }, CreditAnswer { limits })
 }
 
-/// The limit of each direction that was measured.
+/// The limit of each measured direction.
 fn limits(rows: &[CreditRow]) -> Vec<LimitFinding> {
     let limit = |direction: &Direction| {
         let mut of = rows.iter().filter(|row| row.rw == *direction);
@@ -41,7 +41,8 @@ fn limits(rows: &[CreditRow]) -> Vec<LimitFinding> {
         Some(LimitFinding::of(small, of.next_back().unwrap_or(small)))
     };
     let mut limits: Vec<LimitFinding> = Direction::ALL.iter().filter_map(limit).collect();
-    // A limit that both directions share, and whose credit the first has spent, lets the other go on at the same rate.
+    // If both directions share a limit and the first has spent its credit, the second shows no credit and the same
+    // rate.
     let seen: Vec<LimitFinding> = limits.iter().copied().filter(|found| found.counts != LimitCounts::Nothing).collect();
     for found in limits.iter_mut().filter(|found| found.counts == LimitCounts::Nothing) {
         let same = seen.iter().find(|other| found.is_at_the_rate_of(other));
@@ -50,7 +51,7 @@ fn limits(rows: &[CreditRow]) -> Vec<LimitFinding> {
     limits
 }
 
-/// What each direction that is limited sustains.
+/// The sustained limit of each limited direction.
 pub(crate) fn sustained(rows: &[CreditRow]) -> Vec<SustainedLimit> {
     let limit = |found: LimitFinding| {
         let (on_bytes, on_requests) = match found.counts {
@@ -65,7 +66,7 @@ pub(crate) fn sustained(rows: &[CreditRow]) -> Vec<SustainedLimit> {
     limits(rows).into_iter().filter_map(limit).collect()
 }
 
-/// The interval over runs; of a single one by its own parts.
+/// The interval over runs; of a single run, from its parts.
 fn interval(rates: &[f64], reach: f64) -> Interval {
     match rates {
         [mbps] if reach.is_finite() => Interval { value: *mbps, low: mbps * (1.0 - reach), high: mbps * (1.0 + reach) },
@@ -74,25 +75,25 @@ fn interval(rates: &[f64], reach: f64) -> Interval {
 }
 
 /// What one run shows.
-struct Went {
-    /// What went on at last, in MB/s.
+struct RunRates {
+    /// The sustained rate at the end, in MB/s.
     mbps: f64,
-    /// What was faster before.
+    /// The faster part before it.
     credit: Option<CreditSpent>,
     steady: bool,
-    /// What five parts of it leave open, as a share.
+    /// Relative half width of the run's interval, from five parts of the run.
     reach: f64,
 }
 
 fn row(cell: &ExperimentCell) -> Option<CreditRow> {
     let runs = || cell.records.iter().copied().filter(|record| record.run.pass == Pass::Plain && record.bytes > 0);
-    let went: Vec<Went> = runs().map(went).collect();
+    let went: Vec<RunRates> = runs().map(went).collect();
     let last = went.last()?;
-    // Runs before the credit had ended say nothing of what goes on.
-    let faster = |one: &Went| one.mbps > FASTER * last.mbps;
+    // Runs within the credit show nothing about the sustained rate.
+    let faster = |one: &RunRates| one.mbps > FASTER * last.mbps;
     let rates: Vec<f64> = went.iter().filter(|one| !faster(one)).map(|one| one.mbps).collect();
     let mbps = interval(&rates, last.reach);
-    // What such a run seems to have had is less than it had: its rest is no rest.
+    // A credit seen in such a run is too small, since what followed was not yet the sustained rate.
     let credits = went.iter().filter(|one| !faster(one)).filter_map(|one| one.credit);
     let credits = credits.chain(between(runs(), &went, faster, mbps.value));
     let bs_bytes = cell.finding.bs_bytes;
@@ -107,23 +108,23 @@ fn row(cell: &ExperimentCell) -> Option<CreditRow> {
         credit: credits.reduce(|most, next| if next.bytes > most.bytes { next } else { most }),
         slices: slices(runs()),
         above_known: false,
-        told: went.iter().filter(|one| !faster(one)).all(|one| one.steady),
+        settled: went.iter().filter(|one| !faster(one)).all(|one| one.steady),
     })
 }
 
-fn went(record: &Record) -> Went {
+fn went(record: &Record) -> RunRates {
     let whole = judge(&record.series);
-    // A credit that is spent at once is over by the middle; one that lasts longer shows as a change.
+    // A credit spent at once is over by the middle of the run; a longer one shows as a change of rate.
     let cut_ns = whole.burst.map_or(record.elapsed_ns / 2, |burst| burst.lasted_ns);
     let rest = after(record, cut_ns);
     let mbps = run_mbps(&rest);
     let before_ns = (record.elapsed_ns - rest.elapsed_ns) as f64;
     let limited = mbps * before_ns / 1e3;
     let bytes = (record.bytes - rest.bytes) as f64 - limited;
-    // A slice that was saved up is no credit.
+    // A single saved-up slice is not a credit.
     let slice = waves(record).filter(|waves| waves.regular).map_or(0.0, |waves| waves.bytes);
     let steady = whole.steady && !cuts_waves(record);
-    let without = || Went { mbps: run_mbps(record), credit: None, steady, reach: whole.within_reach() };
+    let without = || RunRates { mbps: run_mbps(record), credit: None, steady, reach: whole.within_reach() };
     if mbps <= 0.0 || bytes < (EXCESS * limited).max(SLICES * slice) {
         return without();
     }
@@ -135,15 +136,15 @@ fn went(record: &Record) -> Went {
     if credit.mbps < FASTER * mbps {
         return without();
     }
-    Went { mbps, credit: Some(credit), steady: steady && rest.steady, reach: rest.within_reach() }
+    RunRates { mbps, credit: Some(credit), steady: steady && rest.steady, reach: rest.within_reach() }
 }
 
-/// Whether a run shows waves that are too few to tell a rate, so that its ends may be off by a whole one.
+/// Whether the run has regular waves, but too few for a rate: a cut wave at either end would distort it.
 fn cuts_waves(record: &Record) -> bool {
     waves(record).is_some_and(|waves| waves.regular && waves.mbps.is_none())
 }
 
-/// When nearly all of a credit of so many bytes was spent, in seconds.
+/// Time in seconds until nearly all of a credit of `bytes` was spent.
 fn lasts_s(record: &Record, mbps: f64, bytes: f64) -> f64 {
     let step_bytes = mbps * record.series.step_ns as f64 / 1e3;
     let mut spent = 0.0;
@@ -155,7 +156,7 @@ fn lasts_s(record: &Record, mbps: f64, bytes: f64) -> f64 {
     steps as f64 * record.series.step_ns as f64 / 1e9
 }
 
-/// The part of a run after so many nanoseconds, as a run of its own.
+/// The part of a run after `cut_ns` nanoseconds, as a run.
 fn after(record: &Record, cut_ns: u64) -> Record {
     let mut rest = record.clone();
     let cut = ((cut_ns / record.series.step_ns.max(1)) as usize).min(record.series.bytes.len());
@@ -165,11 +166,12 @@ fn after(record: &Record, cut_ns: u64) -> Record {
     rest
 }
 
-/// A credit that ended between two runs, or too late in one to tell what went on: all that was moved faster.
+/// A credit that ended between two runs, or too late in a run to show the sustained rate: everything moved faster than
+/// that rate.
 fn between<'a>(
     runs: impl Iterator<Item = &'a Record>,
-    went: &[Went],
-    faster: impl Fn(&Went) -> bool,
+    went: &[RunRates],
+    faster: impl Fn(&RunRates) -> bool,
     mbps: f64,
 ) -> Option<CreditSpent> {
     let runs: Vec<&Record> = runs.zip(went).filter(|(_, went)| faster(went)).map(|(run, _)| run).collect();

@@ -1,4 +1,4 @@
-//! Defines what `credit` finds: a limit of each direction, or that none was seen.
+//! Defines the answer of `credit`: the limit of each direction, or that none showed.
 
 use halfpower_spec::Direction;
 use schemars::JsonSchema;
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::rows::{CreditRow, CreditSpent, LimitSlices};
 
-/// What stops requests that go on.
+/// The limits on sustained requests.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct CreditAnswer {
-    /// One entry a direction that was measured.
+    /// One entry per measured direction.
     pub limits: Vec<LimitFinding>,
 }
 
@@ -18,19 +18,19 @@ pub struct CreditAnswer {
 pub struct LimitFinding {
     /// Which way the bytes go.
     pub rw: Direction,
-    /// What it counts.
+    /// What the limit counts.
     pub counts: LimitCounts,
-    /// What goes on in MB/s where bytes are counted, or else of the largest requests.
+    /// Sustained rate of the largest requests, in MB/s.
     pub sustained_mbps: f64,
-    /// What goes on in requests a second where they are counted, or else of the smallest.
+    /// Sustained rate of the smallest requests, in requests a second.
     pub sustained_iops: f64,
-    /// The larger credit of both sizes.
+    /// The larger credit of the two block sizes.
     pub credit: Option<CreditSpent>,
-    /// Slices of the larger requests, or else of the smaller.
+    /// Slices seen with the larger requests, or else with the smaller.
     pub slices: Option<LimitSlices>,
-    /// The longest run, in seconds, and what all of them moved: a credit beyond that would not have shown.
+    /// Length of the longest run in seconds. A credit larger than `seconds` and `bytes` would not have shown.
     pub seconds: f64,
-    /// See `seconds`.
+    /// Bytes that all runs moved.
     pub bytes: u64,
 }
 
@@ -42,16 +42,16 @@ pub enum LimitCounts {
     Bytes,
     /// Requests.
     Requests,
-    /// Both, each with a limit of its own.
+    /// Both, each with a separate limit.
     Both,
-    /// Nothing shows a limit.
+    /// No limit shows.
     Nothing,
-    /// The rate did not come to rest within the runs.
+    /// The rate did not settle within the runs.
     Unknown,
 }
 
 impl LimitFinding {
-    /// From the small and the large requests of a direction.
+    /// Derives the limit from the small and the large requests of a direction.
     pub(super) fn of(small: &CreditRow, large: &CreditRow) -> Self {
         let bytes = |credit: &CreditSpent| credit.bytes;
         let credits = [small.credit, large.credit].into_iter().flatten();
@@ -69,7 +69,7 @@ impl LimitFinding {
 }
 
 impl LimitFinding {
-    /// Whether what goes on is what goes on in the other direction.
+    /// Whether this direction sustains the same rate as the other.
     pub(super) fn is_at_the_rate_of(&self, other: &Self) -> bool {
         let same = |one: f64, other: f64| (one / other - 1.0).abs() <= SAME;
         match other.counts {
@@ -83,18 +83,18 @@ impl LimitFinding {
     }
 }
 
-/// How far two rates may be apart that are the same limit's.
+/// Largest relative difference between rates of the same limit.
 const SAME: f64 = 0.1;
 
 fn counts(small: &CreditRow, large: &CreditRow) -> LimitCounts {
     let same = |one: f64, other: f64| (one / other - 1.0).abs() <= SAME;
     let of_limited = [small, large].into_iter().filter(|row| row.is_limited());
-    if of_limited.clone().any(|row| !row.told) || small.above_known || large.above_known {
+    if of_limited.clone().any(|row| !row.settled) || small.above_known || large.above_known {
         return LimitCounts::Unknown;
     }
     match (small.is_limited(), large.is_limited()) {
         (false, false) => LimitCounts::Nothing,
-        // A credit that one size has spent does not show in the other.
+        // A credit that one size has spent does not show in the other size.
         _ if same(small.iops, large.iops) => LimitCounts::Requests,
         _ if same(small.mbps.value, large.mbps.value) => LimitCounts::Bytes,
         (true, true) => LimitCounts::Both,

@@ -1,4 +1,4 @@
-//! Measures `credit`: what a limit lets through at once after a rest, and what it sustains.
+//! Measures `credit`: the burst that a limit allows after a rest, and the rate that it sustains.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

@@ -7,7 +7,7 @@ use super::rows::Rows;
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
-/// Points of a line, about.
+/// Approximate number of points in a line.
 const POINTS: usize = 40;
 
 pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
@@ -24,7 +24,7 @@ pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
     }]
 }
 
-/// The first run of a cell, which the others follow without a rest.
+/// The first run of a cell; the later runs follow without a rest.
 fn line(cell: &ExperimentCell) -> Option<Line> {
     let series = &cell.records.iter().find(|record| record.bytes > 0)?.series;
     let group = series.bytes.len().div_ceil(POINTS).max(1);

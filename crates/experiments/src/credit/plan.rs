@@ -1,15 +1,15 @@
-//! Plans `credit`: small and large requests for as long as the budget lets them go on.
+//! Plans `credit`: small and large requests for as long as the budget allows.
 
 use halfpower_spec::{Bytes, Direction, Pattern};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Requests that a limit on their number stops, and requests that a limit on bytes does.
+/// Small requests meet a limit on their number, large ones a limit on bytes.
 const SMALL: Bytes = Bytes(4 << 10);
 const LARGE: Bytes = Bytes(256 << 10);
-/// Deep enough for a limit, and not the depth, to stop them.
+/// Deep enough that a limit stops the requests, not the depth.
 const DEPTH: u32 = 32;
-/// Usual windows that each lasts: a credit is seen to end in long ones alone.
+/// Length of a run in usual windows: only a long run shows the end of a credit.
 const WINDOWS: u32 = 30;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {

@@ -12,7 +12,7 @@ pub struct Rows {
     pub credit: Vec<CreditRow>,
 }
 
-/// Requests of one size in one direction, for as long as the budget let them go on.
+/// Requests of one size in one direction, for as long as the budget allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CreditRow {
     /// Which way the bytes go.
@@ -21,45 +21,47 @@ pub struct CreditRow {
     pub bs_bytes: u64,
     /// Requests kept outstanding.
     pub iodepth: u32,
-    /// Throughput that went on in MB/s: after the fall where there was one, and between whole slices.
+    /// Sustained throughput in MB/s: after the fall, if there was one, and over whole slices.
     pub mbps: Interval,
-    /// The same in requests a second.
+    /// Sustained rate in requests a second.
     pub iops: f64,
-    /// How long the longest run went on, in seconds.
+    /// Length of the longest run, in seconds.
     pub seconds: f64,
-    /// Bytes that all of its runs moved.
+    /// Bytes that all runs moved.
     pub bytes: u64,
-    /// What was faster at first; `null` where nothing was.
+    /// The faster beginning; `null` if there was none.
     pub credit: Option<CreditSpent>,
-    /// Slices that the limit hands out; `null` where requests came evenly.
+    /// The slices in which the limit grants requests; `null` if they passed evenly.
     pub slices: Option<LimitSlices>,
-    /// Whether the rate was steady at last, so that it can be told.
-    pub told: bool,
-    /// Whether it is faster than a limit of the path that is known, so that what went on was still a credit.
+    /// Whether the rate was steady at the end, so that it is known.
+    #[serde(rename = "told")]
+    pub settled: bool,
+    /// Whether the rate exceeds a known limit of the path, so that it still came from a credit.
     pub above_known: bool,
 }
 
 /// What passes at once after a rest.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CreditSpent {
-    /// Throughput while it lasts, in MB/s.
+    /// Throughput during the credit, in MB/s.
     pub mbps: f64,
-    /// How long that is, in seconds.
+    /// Duration in seconds.
     pub lasts_s: f64,
-    /// Its bytes, beyond what the limit lets through meanwhile.
+    /// Bytes beyond what the limit allows in that time.
     pub bytes: f64,
-    /// The same in requests.
+    /// Requests beyond what the limit allows in that time.
     pub ios: f64,
-    /// Whether it ended between two runs, or too late in one to tell what goes on, so that it holds at least as much.
+    /// Whether the credit ended between two runs, or too late in one to show the sustained rate; the figures are then
+    /// lower bounds.
     pub at_least: bool,
 }
 
-/// Slices that a limit hands out.
+/// Slices in which a limit grants requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LimitSlices {
-    /// From one to the next, in milliseconds.
+    /// Interval between slices, in milliseconds.
     pub every_ms: f64,
-    /// Bytes of one.
+    /// Bytes per slice.
     pub bytes: f64,
 }
 

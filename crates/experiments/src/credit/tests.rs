@@ -1,4 +1,4 @@
-//! Checks that `credit` gives back the limits of simulated disks, whatever the window.
+//! Checks that `credit` returns the limits of simulated disks, whatever the window length.
 
 use halfpower_spec::{Direction, Experiment, Nanos, SimulatedDisk};
 
@@ -9,12 +9,12 @@ use crate::table::ExperimentAnswer;
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Cache, Question, Rw};
 
-/// What is found in runs of so many seconds on a disk that has rested before each.
+/// The finding from runs of this length on a disk that rested before each run.
 fn found(constants: &str, seconds: f64) -> LimitFinding {
     found_in(&[4, 256].map(|kib| read(constants, kib, seconds)))
 }
 
-/// A run of so many seconds on a disk that has rested before.
+/// A run of this length on a disk that has rested.
 fn read(constants: &str, kib: u64, seconds: f64) -> Record {
     let disk: SimulatedDisk = disk(constants);
     let workload = workload(Rw::Randread, Cache::Device, kib, 32);
@@ -74,7 +74,7 @@ fn a_credit_that_ends_late_in_a_run_is_told_from_what_goes_on_in_the_next() {
 
 #[test]
 fn slices_are_no_credit() {
-    // The built records have a hundred steps: of 5 s, they would be too long to tell slices of 100 ms apart.
+    // The built records have a hundred steps; for 5 s, the steps would be too long to separate slices of 100 ms.
     for seconds in [0.75, 3.0, 4.0] {
         let limit = found("fixed=10us,rate=1GB/s,disks=8,shared=37MB/s,slice=100ms", seconds);
         assert_eq!((limit.counts, limit.credit), (LimitCounts::Bytes, None), "{limit:?}");

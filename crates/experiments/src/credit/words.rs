@@ -64,7 +64,7 @@ fn requests(number: f64) -> String {
     format::thousands(number)
 }
 
-/// In decimal units, as limits are sold.
+/// Bytes in decimal units, as limits are sold.
 fn bytes(number: f64) -> String {
     if number >= 1e9 { format!("{:.2} GB", number / 1e9) } else { format!("{:.1} MB", number / 1e6) }
 }

@@ -1,4 +1,4 @@
-//! Compares durable writes with the same writes without the promise.
+//! Compares durable writes with the same writes without durability.
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::{Cache, Pass, Switch, Workload, WorkloadOptions};
@@ -9,7 +9,7 @@ use crate::data::ExperimentData;
 use crate::ratio::Scale;
 use crate::ratio_finding::RatioFinding;
 
-/// The half-power point: what is worth having is at least half of what could be had.
+/// The half-power point: at least half of the plain rate.
 const HALF: f64 = 0.5;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, DurabilityAnswer) {
@@ -27,7 +27,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, DurabilityAnswer) {
     (rows, answer)
 }
 
-/// The cells, plain ones before durable ones.
+/// The cells, sorted so that plain writes come before durable ones.
 pub(super) struct Writes<'a> {
     scale: Scale,
     pub cells: Vec<&'a ExperimentCell<'a>>,
@@ -47,7 +47,7 @@ impl<'a> Writes<'a> {
         self.cells.iter().find(|cell| cell.workload == *workload).copied()
     }
 
-    /// The cell without the promise: plain writes through the same caches.
+    /// The comparison cell: plain writes through the same caches.
     fn plain(&self, cell: &ExperimentCell) -> Option<&'a ExperimentCell<'a>> {
         let Workload { cache, options, .. } = cell.workload;
         let same = |cache, options| self.cell(&Workload { cache, options, ..cell.workload });
@@ -60,7 +60,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// What a cell gives of its plain one.
+    /// A cell's rate as a share of its plain cell's.
     fn of_plain(&self, cell: &'a ExperimentCell<'a>) -> Option<RatioFinding> {
         self.scale.times(&[cell], &[self.plain(cell)?])
     }
@@ -86,7 +86,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// The smallest blocks of all, where they were written one at a time with nothing else turned.
+    /// The cell of the smallest blocks, written at depth 1 with default options.
     fn small(&self, cache: Cache) -> Option<&'a ExperimentCell<'a>> {
         let least = self.cells.first()?.workload.bs;
         let is_it = |cell: &&&ExperimentCell| {
@@ -109,7 +109,7 @@ impl<'a> Writes<'a> {
         })
     }
 
-    /// Whether durable writes at once go faster than one by one.
+    /// Compares concurrent durable writes with durable writes one at a time.
     fn at_once(&self) -> Option<DurableAtOnce> {
         let one = self.small(Cache::None)?;
         let deep = self.cells.iter().filter(|cell| {
@@ -120,7 +120,7 @@ impl<'a> Writes<'a> {
         Some(DurableAtOnce { iodepth: deep.workload.iodepth, times: self.scale.times(&[deep], &[one])? })
     }
 
-    /// From how many writes a flush on they get at least half of what they get without flushes.
+    /// The fewest writes per flush that get at least half of the rate without flushes.
     fn sharing(&self, cache: Cache) -> Option<SharedFlush> {
         let mut flushed: Vec<&ExperimentCell> = self.flushed(cache);
         flushed.sort_by_key(|cell| cell.workload.options.fdatasync);
@@ -133,13 +133,13 @@ impl<'a> Writes<'a> {
         Some(SharedFlush { cache, writes, of_plain, is_half: fewest.is_some() })
     }
 
-    /// The cells that flush every so many writes.
+    /// The cells with a flush after every N writes.
     pub fn flushed(&self, cache: Cache) -> Vec<&'a ExperimentCell<'a>> {
         let fits = |cell: &&&ExperimentCell| cell.workload.cache == cache && cell.workload.options.fdatasync > 0;
         self.cells.iter().filter(fits).copied().collect()
     }
 
-    /// What a flush after a single write takes.
+    /// The time of a flush after a single write.
     fn flush_time(&self) -> Option<FlushTime> {
         let single = |cell: &&&ExperimentCell| cell.workload.options.fdatasync == 1;
         let cell =
@@ -153,7 +153,7 @@ impl<'a> Writes<'a> {
         })
     }
 
-    /// What writes keep without the device's write cache.
+    /// Compares writes with and without the device's write cache.
     fn without_write_cache(&self) -> Vec<WithoutWriteCache> {
         let off = self.cells.iter().filter(|cell| cell.workload.options.write_cache == Some(Switch::Off));
         let kept = |cell: &&'a ExperimentCell<'a>| {
@@ -164,7 +164,8 @@ impl<'a> Writes<'a> {
     }
 }
 
-/// This quantile of what flushes between writes took in each plain run, in nanoseconds; `None` where there was none.
+/// This quantile of the flush times between writes, for each plain run, in nanoseconds; `None` if there were no
+/// flushes.
 pub(super) fn syncs_ns(cell: &ExperimentCell, quantile: f64) -> Option<Vec<f64>> {
     let flushed = cell.records.iter().filter(|record| record.run.pass == Pass::Plain && record.syncs.count() > 0);
     let each: Vec<f64> = flushed.map(|record| record.syncs.quantile_ns(quantile) as f64).collect();

@@ -1,4 +1,4 @@
-//! Defines what `durability` finds: what it costs to have writes on the medium, and how many can share that cost.
+//! Defines the answer of `durability`: the cost of durable writes, and how many writes can share it.
 
 use halfpower_spec::Cache;
 use schemars::JsonSchema;
@@ -6,22 +6,22 @@ use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
-/// What durable writes lose.
+/// The cost of durable writes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct DurabilityAnswer {
-    /// Small writes that are durable one by one, direct and buffered.
+    /// Small writes that are each durable, direct and buffered.
     pub one_at_a_time: Vec<DurableWrites>,
-    /// Durable direct writes, many at once.
+    /// Concurrent durable direct writes.
     pub at_once: Option<DurableAtOnce>,
     /// Writes that share a flush, direct and buffered.
     pub sharing: Vec<SharedFlush>,
-    /// What a flush after a single write takes.
+    /// The time of a flush after a single write.
     pub flush: Option<FlushTime>,
     /// Writes with the device's write cache switched off.
     pub without_write_cache: Vec<WithoutWriteCache>,
 }
 
-/// Small writes that are durable one by one.
+/// Small writes that are each durable.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DurableWrites {
     /// Block size.
@@ -30,18 +30,18 @@ pub struct DurableWrites {
     pub plain_cache: Cache,
     /// Durable writes a second.
     pub iops: f64,
-    /// Plain writes a second.
+    /// Plain writes a second, for comparison.
     pub plain_iops: f64,
-    /// How many times as fast plain writes are.
+    /// Plain rate over durable rate.
     pub times_slower: RatioFinding,
 }
 
-/// Durable direct writes, many at once.
+/// Concurrent durable direct writes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DurableAtOnce {
-    /// How many.
+    /// Depth.
     pub iodepth: u32,
-    /// How many times as fast as one at a time.
+    /// Rate as a multiple of one write at a time.
     pub times: RatioFinding,
 }
 
@@ -50,34 +50,34 @@ pub struct DurableAtOnce {
 pub struct SharedFlush {
     /// Cache setting.
     pub cache: Cache,
-    /// Writes for each flush: the fewest that surely get half of the plain rate, and where none does the most measured.
+    /// Writes per flush: the fewest that get half of the plain rate beyond chance, or if none do, the most measured.
     pub writes: u32,
-    /// Their throughput as a share of that of plain writes.
+    /// Throughput as a share of plain writes.
     pub of_plain: RatioFinding,
-    /// Whether that is surely half or more: the half-power point.
+    /// Whether that is half or more beyond chance: the half-power point.
     pub is_half: bool,
 }
 
-/// What a flush after a single write takes.
+/// The time of a flush after a single write.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FlushTime {
-    /// Median in nanoseconds, the mean over runs.
+    /// Median in nanoseconds, as the mean over runs.
     pub ns_p50: f64,
-    /// 99th percentile, likewise.
+    /// 99th percentile in nanoseconds, as the mean over runs.
     pub ns_p99: f64,
-    /// The least median of a run.
+    /// Smallest median of a run, in nanoseconds.
     pub ns_p50_least: f64,
-    /// The largest.
+    /// Largest median of a run, in nanoseconds.
     pub ns_p50_most: f64,
 }
 
-/// What writes keep without the device's write cache.
+/// Writes with the device's write cache switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WithoutWriteCache {
     /// Cache setting.
     pub cache: Cache,
     /// Block size.
     pub bs_bytes: u64,
-    /// Throughput as a share of that with the write cache.
+    /// Throughput as a share of the same writes with the write cache.
     pub of_cached: RatioFinding,
 }

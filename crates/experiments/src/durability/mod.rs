@@ -1,4 +1,4 @@
-//! Measures `durability`: what it costs to have writes on the medium.
+//! Measures `durability`: the cost of writes that are on the medium when they complete.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

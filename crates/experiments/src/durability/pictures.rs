@@ -1,4 +1,4 @@
-//! Draws what `durability` measured: the cache settings, the writes for each flush, and the device's write cache.
+//! Draws what `durability` measured: cache settings, writes per flush, and the device's write cache.
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::{Cache, Switch, Workload};
@@ -18,7 +18,7 @@ pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
 struct Drawn<'a>(Writes<'a>);
 
 impl Drawn<'_> {
-    /// The four settings, one at a time.
+    /// The four cache settings at depth 1.
     fn settings(&self) -> Option<Picture> {
         let usual = |cell: &&&ExperimentCell| cell.workload.options.is_default() && cell.workload.iodepth == 1;
         self.bars("The four cache settings, one write at a time", "Cache setting", &usual, &|workload| {
@@ -34,7 +34,7 @@ impl Drawn<'_> {
         })
     }
 
-    /// Bars a colour for each block size.
+    /// Bars, one colour per block size.
     fn bars(
         &self,
         title: &str,

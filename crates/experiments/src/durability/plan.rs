@@ -1,19 +1,19 @@
-//! Plans `durability`: writes that are durable one by one, that share a flush, and that are not durable.
+//! Plans `durability`: writes that are each durable, writes that share a flush, and plain writes.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pattern, Switch, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// A page, as a log writes it; and what both studies' systems wrote at a time.
+/// A page, as a log writes it, and the write size of both papers' systems.
 const SIZES: [Bytes; 2] = [Bytes(4 << 10), Bytes(64 << 10)];
-/// Writes after which all is made durable.
+/// Writes per flush.
 const INTERVALS: [u32; 5] = [1, 4, 16, 64, 256];
-/// Durable writes at once: whether they can share a flush shows there.
+/// Concurrent durable writes: shows whether they can share a flush.
 const DEPTH: u32 = 16;
-/// Whether the device's write cache can be switched, by the word that places answer to.
+/// Name of the capability: the device's write cache can be switched.
 const WRITE_CACHE: &str = "write cache";
-/// Whether a buffered write can be made to reach the medium before it is done.
+/// Name of the capability: a buffered write can be made durable before it completes.
 const DURABLE_BUFFERED: &str = "durable buffered writes";
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -22,7 +22,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         TargetKind::Nothing | TargetKind::Imported => {
             return Err("there is no storage here that could keep anything".to_string());
         }
-        // A file system before it or a cache in it: without either, every write is durable when it is done.
+        // A simulated disk needs a file system or a cache: without either, every write is durable when it completes.
         TargetKind::Simulated => capabilities.can(WRITE_CACHE)?,
         TargetKind::Folder | TargetKind::File | TargetKind::Device | TargetKind::Share => {}
     }
@@ -58,7 +58,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     Ok(Plan { cells, missing: missing(ask) })
 }
 
-/// Which settings cannot be had.
+/// The settings that are not available here.
 fn missing(ask: &PlanRequest) -> Vec<String> {
     let capabilities = ask.capabilities();
     let direct = if capabilities.direct_unit.is_some() { Ok(()) } else { Err("the target takes none".to_string()) };
@@ -78,7 +78,7 @@ fn can(ask: &PlanRequest, cache: Cache) -> bool {
     }
 }
 
-/// A sequential write of one thread; one at a time by plain calls, unless the question names another way.
+/// A sequential write of one thread; at depth 1 with plain calls, unless the question names another engine.
 fn write(ask: &PlanRequest, cache: Cache, bs: Bytes, iodepth: u32, options: WorkloadOptions) -> PlannedCell {
     let usual = ask.workload(Pattern::Sequential, Direction::Write, bs, iodepth);
     let engine = match (usual.engine, iodepth) {

@@ -1,4 +1,4 @@
-//! Checks that `durability` returns what its records were made with, and names no number that chance could have made.
+//! Checks that `durability` returns what its records were made with, and names no number that chance could explain.
 
 use super::rows::DurabilityRow;
 use crate::built::{disk, record_at};
@@ -9,7 +9,7 @@ use halfpower_spec::{Bytes, Cache, Experiment, Pass, Question, Rw, Switch, Workl
 const PLAIN_MBPS: f64 = 100.0;
 const FLUSH_NS: u64 = 1_500_000;
 
-/// Three runs of sequential writes at this rate, each off by this share of it.
+/// Three runs of sequential writes at this rate, with a relative deviation of `chance`.
 fn runs(cache: Cache, iodepth: u32, options: WorkloadOptions, mbps: f64, chance: f64) -> Vec<Record> {
     let workload = Workload { rw: Rw::Write, cache, bs: Bytes(4096), iodepth, options, ..Workload::default() };
     let run = |repeat: u32| {
@@ -27,7 +27,7 @@ fn usual() -> WorkloadOptions {
     WorkloadOptions::default()
 }
 
-/// Writes with a flush after every so many, at these shares of the plain rate.
+/// Runs with a flush after every N writes, at these shares of the plain rate.
 fn flushed(shares: [f64; 5], chance: f64) -> Vec<Record> {
     let each = [1, 4, 16, 64, 256].into_iter().zip(shares);
     let runs_of = |(fdatasync, share): (u32, f64)| {
@@ -52,7 +52,7 @@ fn near(found: f64, truth: f64) -> bool {
 #[test]
 fn each_promise_is_held_against_the_same_writes_without_it() {
     let write_cache = |write_cache| WorkloadOptions { write_cache: Some(write_cache), ..usual() };
-    let told = findings(&[
+    let reported = findings(&[
         runs(Cache::Both, 1, usual(), 4.0 * PLAIN_MBPS, 0.02),
         runs(Cache::Os, 1, usual(), 8.0, 0.02),
         runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02),
@@ -63,7 +63,8 @@ fn each_promise_is_held_against_the_same_writes_without_it() {
         flushed([0.05, 0.2, 0.45, 0.7, 0.9], 0.02),
     ]);
     let share = |wanted: &dyn Fn(&DurabilityRow) -> bool| {
-        told.rows
+        reported
+            .rows
             .durability
             .durability
             .iter()
@@ -77,7 +78,7 @@ fn each_promise_is_held_against_the_same_writes_without_it() {
     assert!(near(share(&|row| row.fdatasync == 16).unwrap(), 0.45));
     assert!(near(share(&|row| row.write_cache == Some(Switch::Off)).unwrap(), 0.1));
     assert_eq!(share(&|row| row.cache == Cache::Both), None, "a plain write is held against nothing");
-    let answer = &told.experiments[0].answer;
+    let answer = &reported.experiments[0].answer;
     assert!(answer.contains("durable one by one are, direct, 20 times"), "{answer}");
     assert!(answer.contains("16 at once are 8.00 times"), "{answer}");
     assert!(answer.contains("at least half of the plain rate from 64 a flush on: 70%"), "{answer}");
@@ -88,7 +89,7 @@ fn each_promise_is_held_against_the_same_writes_without_it() {
 #[test]
 fn half_of_the_rate_is_reached_where_the_interval_says_so() {
     let plain = || runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02);
-    // 60% with intervals from 40% to 90% may be less than half.
+    // A share of 60% with an interval from 40% to 90% may be less than half.
     let uncertain = answer(&[plain(), flushed([0.05, 0.2, 0.45, 0.6, 0.95], 0.15)]);
     assert!(uncertain.contains("from 256 a flush on"), "{uncertain}");
     let never = answer(&[plain(), flushed([0.05, 0.1, 0.2, 0.3, 0.4], 0.02)]);
@@ -106,7 +107,7 @@ fn half_of_the_rate_is_reached_from_a_number_on_and_not_by_chance_below_it() {
     assert!(once.contains("direct ones get 90% (by one run each) of the plain rate with 256 a flush"), "{once}");
 }
 
-/// Others have the disk for the whole of the second round, and it comes back in the third.
+/// Others use the disk during the whole second round, and it is free again in the third.
 #[test]
 fn a_slow_round_hides_no_difference() {
     let mut runs = [
@@ -130,12 +131,12 @@ fn single_runs_show_their_ratio_and_no_judgement() {
     ]
     .concat();
     once.retain(|record| record.run.repeat == 0);
-    let told = answer(&[once]);
-    assert!(told.contains("direct, 20 times (by one run each) slower"), "{told}");
-    assert!(told.contains("16 at once are 8.00 times (by one run each) as fast"), "{told}");
+    let reported = answer(&[once]);
+    assert!(reported.contains("direct, 20 times (by one run each) slower"), "{reported}");
+    assert!(reported.contains("16 at once are 8.00 times (by one run each) as fast"), "{reported}");
 }
 
-/// Nothing durable was measured of the smallest blocks, so nothing is said of them.
+/// The smallest blocks have no durable cell, so the answer does not mention them.
 #[test]
 fn blocks_of_one_size_are_held_against_each_other_alone() {
     let large = |cache, iodepth, mbps| {
@@ -143,25 +144,26 @@ fn blocks_of_one_size_are_held_against_each_other_alone() {
         records.iter_mut().for_each(|record| record.run.workload.bs = Bytes(65536));
         records
     };
-    let told = answer(&[
+    let reported = answer(&[
         runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02),
         runs(Cache::None, 16, usual(), 40.0, 0.02),
         large(Cache::Device, 1, PLAIN_MBPS),
         large(Cache::None, 1, 50.0),
     ]);
-    assert!(!told.contains("4 KiB") && !told.contains("at once"), "{told}");
+    assert!(!reported.contains("4 KiB") && !reported.contains("at once"), "{reported}");
 }
 
 #[test]
 fn what_chance_could_have_made_is_not_called_slower() {
-    let told = answer(&[
+    let reported = answer(&[
         runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.4),
         runs(Cache::None, 1, usual(), 0.7 * PLAIN_MBPS, 0.4),
         runs(Cache::None, 16, usual(), PLAIN_MBPS, 0.4),
     ]);
     assert!(
-        told.contains("no slower that these runs could tell") && told.contains("bring nothing that these runs show"),
-        "{told}"
+        reported.contains("no slower that these runs could tell")
+            && reported.contains("bring nothing that these runs show"),
+        "{reported}"
     );
     let alike =
         answer(&[runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.001), runs(Cache::None, 1, usual(), PLAIN_MBPS, 0.001)]);

@@ -13,7 +13,7 @@ pub(crate) const PAPERS: &str = "Both studies switched the disk's write cache (W
     the cache stays on and a program asks for durability where it needs it, by O_DSYNC or fdatasync, which \
     flush that cache: the wait is the same, and so is the cure, to let many writes share one.";
 
-/// A flush's largest median over its least from which on both are told.
+/// Ratio of a flush's largest to smallest median above which both are reported.
 const WIDE: f64 = 1.5;
 
 pub(crate) fn answer(found: &DurabilityAnswer) -> String {

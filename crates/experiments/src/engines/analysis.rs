@@ -1,4 +1,4 @@
-//! Compares engines at equal work: which is fastest, which costs least, which answers soonest.
+//! Compares engines at equal work by throughput, cost and latency.
 
 use std::ops::Deref;
 
@@ -11,10 +11,10 @@ use super::rows::{EngineRow, Rows};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
 
-/// What differs by less nobody has to choose by.
+/// Relative difference too small to choose an engine by.
 const ALIKE: f64 = 0.05;
 
-/// Work at which engines are compared.
+/// The work at which engines are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Work {
     pub is_buffered: bool,
@@ -26,7 +26,7 @@ pub(super) fn work(row: &EngineRow) -> Work {
     Work { is_buffered: !row.cache.direct(), iodepth: row.iodepth, bs_bytes: row.bs_bytes }
 }
 
-/// A row and the cell that it tells of.
+/// A row and its cell.
 #[derive(Clone, Copy)]
 struct Measured<'a> {
     row: EngineRow,
@@ -41,7 +41,7 @@ impl Deref for Measured<'_> {
     }
 }
 
-/// All engines at the same work.
+/// All engines at one kind of work.
 type Group<'a> = (Work, Vec<Measured<'a>>);
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, EnginesAnswer) {
@@ -70,7 +70,7 @@ fn row(cell: &ExperimentCell) -> EngineRow {
     let finding = &cell.finding;
     let Interval { value: mbps, low, high } = finding.mbps;
     EngineRow {
-        // What `auto` becomes and what a simulated disk carries all with is the cell's; what differs is asked.
+        // The requested engine, not the engine that ran: on a simulated disk, that is the same one for every cell.
         engine: cell.workload.engine,
         iomem: cell.workload.issuing.map(|issuing| issuing.iomem),
         iodepth_batch: cell.workload.issuing.map(|issuing| issuing.iodepth_batch),
@@ -90,7 +90,7 @@ fn row(cell: &ExperimentCell) -> EngineRow {
 }
 
 fn answer(groups: &[Group], scale: &Scale) -> EnginesAnswer {
-    // The busiest direct work decides on throughput and cost, the idlest on latency.
+    // The deepest direct work decides throughput and cost, the shallowest decides latency.
     let is_direct = |(work, rows): &&Group| !work.is_buffered && rows.len() > 1;
     let smallest = groups.iter().filter(is_direct).map(|(work, _)| work.bs_bytes).min();
     let of_size = || groups.iter().filter(is_direct).filter(|(work, _)| Some(work.bs_bytes) == smallest);
@@ -110,7 +110,7 @@ fn answer(groups: &[Group], scale: &Scale) -> EnginesAnswer {
 }
 
 fn busy(work: &Work, rows: &[Measured], scale: &Scale) -> BusyEngines {
-    // Nobody beats whom the runs do not say to be slower.
+    // Engines tie with the best unless the runs show them to be slower.
     let ties =
         |row: &Measured, best: &Measured| scale.times(&[best.cell], &[row.cell]).is_none_or(|times| !times.is_more());
     let fastest = best(rows, |row| row.iops, ties);
@@ -124,7 +124,7 @@ fn busy(work: &Work, rows: &[Measured], scale: &Scale) -> BusyEngines {
     BusyEngines { iodepth: work.iodepth, bs_bytes: work.bs_bytes, speed, fastest, slowest_iops, cheapest }
 }
 
-/// What a polling engine costs against the one that waits for interrupts.
+/// Processor cost of polling engines compared with io_uring waiting for interrupts.
 fn polling(rows: &[Measured]) -> Vec<PollingCost> {
     let usual = rows.iter().find(|row| row.engine == EngineName::IoUring).filter(|row| cost_us(row) > 0.0);
     let is_polled = |row: &&Measured| matches!(row.engine, EngineName::Sqpoll | EngineName::Iopoll);
@@ -132,7 +132,7 @@ fn polling(rows: &[Measured]) -> Vec<PollingCost> {
     rows.iter().filter(is_polled).filter_map(cost).collect()
 }
 
-/// The best by `measure`, all within a share of it, and those that `ties` with it.
+/// The best engine by `measure`, all within a share of it, and those that tie with it by `ties`.
 fn best(
     rows: &[Measured],
     measure: impl Fn(&EngineRow) -> f64,
@@ -145,7 +145,7 @@ fn best(
     BestEngines { is_all: engines.len() == rows.len() && rows.len() > 2, engines, best: best.row }
 }
 
-/// The upper bound where there is one: what the machine spent, whoever was charged.
+/// The upper cost bound if it was measured: everything the machine spent, whoever was charged.
 fn cost_us(row: &EngineRow) -> f64 {
     row.soaker_us.map_or(row.charged_us, |soaker_us| soaker_us.max(row.charged_us))
 }

@@ -1,4 +1,4 @@
-//! Defines what `engines` finds: which way of issuing requests is fastest, and which is cheapest.
+//! Defines the answer of `engines`: the fastest and the cheapest way to issue requests.
 
 use halfpower_analyse::Interval;
 use halfpower_spec::{Direction, EngineName, IoMem, Pattern};
@@ -11,24 +11,24 @@ use crate::ratio_finding::RatioFinding;
 /// How the engines compare at equal work.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct EnginesAnswer {
-    /// The smallest direct requests, as many at a time as were measured: decides on throughput and cost.
+    /// The smallest direct requests at the largest depth, which decide throughput and cost.
     pub busy: Option<BusyEngines>,
-    /// Polling engines against io_uring, in the same requests.
+    /// Polling engines compared with io_uring on the same requests.
     pub polling: Vec<PollingCost>,
-    /// The same requests one at a time: who answers soonest.
+    /// The same requests at depth 1: the engines with the lowest latency.
     pub soonest: Option<BestEngines>,
     /// Requests through the page cache.
     pub buffered: Vec<EngineRow>,
-    /// What batch, huge pages and registered buffers bring and cost.
+    /// Effect and cost of batches, huge pages and registered buffers.
     pub issuing: Vec<IssuingChange>,
-    /// The only engine that could be measured, where none could be compared.
+    /// The only engine that was measured, if there was nothing to compare it with.
     pub only: Option<EngineRow>,
 }
 
-/// One way of issuing beside the usual one, at the same work through the same engine.
+/// One changed part of issuing, compared with the usual way at the same work and engine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct IssuingChange {
-    /// What is otherwise.
+    /// The part that is changed.
     pub change: IssuingPart,
     /// Order of offsets.
     pub pattern: Pattern,
@@ -36,46 +36,47 @@ pub struct IssuingChange {
     pub rw: Direction,
     /// The engine.
     pub engine: EngineName,
-    /// Requests at a time.
+    /// Depth.
     pub iodepth: u32,
     /// Block size.
     pub bs_bytes: u64,
-    /// Its rate over that without it.
+    /// Rate with the change over the rate without it.
     pub times: Option<RatioFinding>,
-    /// Throughput without it, in MB/s.
+    /// Throughput without the change, in MB/s.
     pub without_mbps: Interval,
-    /// Throughput with it.
+    /// Throughput with the change, in MB/s.
     pub with_mbps: Interval,
-    /// Requests a second without it.
+    /// Requests a second without the change.
     pub without_iops: Interval,
-    /// Requests a second with it.
+    /// Requests a second with the change.
     pub with_iops: Interval,
-    /// What a request costs without it, in microseconds: charged, and by the soaker.
+    /// Processor time per request without the change, in microseconds: charged, and by the soaker.
     pub without_us: (f64, Option<f64>),
-    /// What it costs with it.
+    /// The same with the change.
     pub with_us: (f64, Option<f64>),
-    /// In how many segments of the machine's memory a request's buffer lay without it; `None` where the kernel does not tell.
+    /// Mean number of physical memory segments per request buffer without the change; `null` if the kernel does not
+    /// tell.
     pub without_segments: Option<f64>,
-    /// In how many with it.
+    /// The same with the change.
     pub with_segments: Option<f64>,
 }
 
-/// What is otherwise than usual.
+/// The changed part of issuing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IssuingPart {
     /// Buffers in huge pages.
     HugePages,
-    /// Buffers in ordinary pages, where the study has them in huge ones.
+    /// Buffers in ordinary pages, if the study uses huge pages.
     OrdinaryPages,
-    /// So many requests a call; 0 is all that can go out.
+    /// Most requests per call; 0 means all that can be submitted.
     Batch(u32),
-    /// File and buffers are registered with the ring; without it they are not.
+    /// File and buffers registered with the ring.
     Registration,
 }
 
 impl IssuingPart {
-    /// Buffers in this memory.
+    /// The change to buffers in this memory.
     pub(super) fn memory(iomem: IoMem) -> Self {
         match iomem {
             IoMem::Pages => Self::OrdinaryPages,
@@ -84,51 +85,51 @@ impl IssuingPart {
     }
 }
 
-/// Engines with many requests at a time.
+/// Engines at a large depth.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BusyEngines {
-    /// Requests at a time.
+    /// Depth.
     pub iodepth: u32,
     /// Block size.
     pub bs_bytes: u64,
-    /// What their rates show.
+    /// The comparison of their rates.
     pub speed: EngineSpeed,
-    /// The fastest.
+    /// The fastest engines.
     pub fastest: BestEngines,
-    /// The least rate of any, in requests a second.
+    /// The lowest rate of any engine, in requests a second.
     pub slowest_iops: f64,
-    /// Those that cost the processor least a request.
+    /// The engines with the lowest processor cost per request.
     pub cheapest: BestEngines,
 }
 
-/// What the rates of engines show.
+/// The comparison of engine rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineSpeed {
     /// All are equally fast.
     Alike,
-    /// None is surely faster than another.
+    /// No engine is faster than another beyond chance.
     Unclear,
     /// Some are faster.
     SomeFaster,
 }
 
-/// The engines that are as good as the best.
+/// The engines that tie for the best.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BestEngines {
     /// Their names.
     pub engines: Vec<EngineName>,
-    /// Whether these are all of three or more.
+    /// Whether these are all engines, of three or more.
     pub is_all: bool,
     /// The best of them.
     pub best: EngineRow,
 }
 
-/// What an engine that polls costs.
+/// The processor cost of a polling engine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct PollingCost {
     /// The engine.
     pub engine: EngineName,
-    /// Its processor time a request over that of io_uring, which waits for interrupts.
+    /// Processor time per request, over that of io_uring waiting for interrupts.
     pub of_io_uring: f64,
 }

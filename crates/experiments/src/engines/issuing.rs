@@ -1,4 +1,4 @@
-//! Finds what each part of issuing brings and costs: cells that differ in nothing else, one over the other.
+//! Measures the effect of each part of issuing from pairs of cells that differ only in that part.
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::{EngineName, Issuing, Pattern, Workload};
@@ -7,8 +7,8 @@ use super::answer::{IssuingChange, IssuingPart};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
 
-/// What each part of issuing brings to the direct requests that were measured with and without it, work by work; nothing
-/// where requests are handed to no kernel.
+/// The effect of each part of issuing on direct requests that were measured with and without it, by kind of work; empty
+/// if no kernel handles the requests.
 pub(crate) fn changes(data: &ExperimentData) -> Vec<IssuingChange> {
     let Some(usual) = data.question.issuing else { return Vec::new() };
     let scale = Scale::of(data.sound());
@@ -17,14 +17,14 @@ pub(crate) fn changes(data: &ExperimentData) -> Vec<IssuingChange> {
     for cell in direct() {
         let Some((change, without)) = without(&cell.workload, usual) else { continue };
         let Some(without) = direct().find(|other| other.workload == without) else { continue };
-        changes.push(IssuingChange { times: scale.times(&[cell], &[without]), ..told(change, cell, without) });
+        changes.push(IssuingChange { times: scale.times(&[cell], &[without]), ..reported(change, cell, without) });
     }
     changes
         .sort_by_key(|found| (found.rw, found.pattern != Pattern::Random, found.bs_bytes, found.iodepth, found.change));
     changes
 }
 
-/// What is otherwise in a workload, and the workload without that; `None` where nothing is.
+/// The part of issuing that a workload changes, and the workload without the change; `None` if it changes nothing.
 fn without(workload: &Workload, usual: Issuing) -> Option<(IssuingPart, Workload)> {
     let (issuing, usual) = (workload.issuing?, usual.by(workload.engine));
     let issued_as = |issuing| Workload { issuing: Some(issuing), ..*workload };
@@ -41,7 +41,7 @@ fn without(workload: &Workload, usual: Issuing) -> Option<(IssuingPart, Workload
     }
 }
 
-fn told(change: IssuingPart, with: &ExperimentCell, without: &ExperimentCell) -> IssuingChange {
+fn reported(change: IssuingPart, with: &ExperimentCell, without: &ExperimentCell) -> IssuingChange {
     let Workload { rw, bs, iodepth, engine, .. } = with.workload;
     let cost = |cell: &ExperimentCell| (cell.finding.charged_us.unwrap_or_default(), cell.finding.soaker_us);
     let iops = |cell: &ExperimentCell| -> Interval {

@@ -1,4 +1,4 @@
-//! Measures `engines`: the same work through every way of issuing it.
+//! Measures `engines`: the same work through every engine and way of issuing.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

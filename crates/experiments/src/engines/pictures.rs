@@ -9,7 +9,7 @@ use super::rows::{EngineRow, Rows};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
-/// An engine, and what is otherwise than usual in how it issues: `io_uring, huge pages`.
+/// An engine and what it changes in issuing, such as `io_uring, huge pages`.
 fn way(row: &EngineRow) -> String {
     let usual = Issuing::default();
     let huge = row.iomem.filter(|iomem| *iomem != usual.iomem).map(|_| ", huge pages".to_string());
@@ -20,7 +20,7 @@ fn way(row: &EngineRow) -> String {
     format!("{}{}{}", row.engine, huge.unwrap_or_default(), batch.unwrap_or_default())
 }
 
-/// Bars by engine, a colour for each kind of work.
+/// Bars by engine, one colour per kind of work.
 pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     let groups: Vec<&[EngineRow]> = rows.engines.chunk_by(|one, other| work(one) == work(other)).collect();
     let name = |work: &Work| {

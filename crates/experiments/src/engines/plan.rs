@@ -1,22 +1,23 @@
-//! Plans `engines`: the same work through every way of issuing requests.
+//! Plans `engines`: the same work through every engine and way of issuing.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, IoMem, Issuing, Pass, Pattern, Workload};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// What direct requests are compared by: block size and depth.
+/// Block size and depth of the direct requests that compare engines.
 const DIRECT: [(Bytes, u32); 3] = [(Bytes(4 << 10), 1), (Bytes(4 << 10), 32), (Bytes(64 << 10), 32)];
-/// What ways of issuing are compared by: small requests, larger ones, and such as huge pages hold in one piece.
+/// Requests that compare ways of issuing: small, larger, and large enough that only huge pages hold a buffer in one
+/// piece.
 const ISSUED: [(Bytes, u32); 4] = [DIRECT[1], DIRECT[2], (Bytes(1 << 20), 1), (Bytes(1 << 20), 8)];
-/// Batches beside the usual one: a few, and all that can go out.
+/// Batch sizes besides the usual one: a few, and 0 for all that can be submitted.
 const BATCHES: [u32; 2] = [8, 0];
-/// Block sizes through the page cache, one request after the other from front to back: at random each page fault of a
-/// mapping reads its neighbours too, which later requests would then find, and the work would not be equal.
+/// Block sizes of the sequential buffered requests at depth 1. Random ones would not be equal work: each page fault of
+/// a mapping also reads neighbours, which later requests would find.
 const BUFFERED: [Bytes; 2] = [Bytes(4 << 10), Bytes(64 << 10)];
-/// Engines whose difference from each other is in the page cache: a call for each request, or a page fault.
+/// Engines that differ in how they use the page cache: a call per request, or a page fault.
 const THROUGH_THE_CACHE: [EngineName; 2] = [EngineName::Sync, EngineName::Mmap];
-/// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
+/// Runs beside the soaker. The soaker's error is a share of the whole time, so more runs add little.
 const SOAKER_RUNS: u32 = 2;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -60,7 +61,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     Ok(Plan { cells: cells.collect(), missing: missing(ask) })
 }
 
-/// Direct requests through io_uring, by memory and batch: each turned alone against what most applications do.
+/// Direct requests through io_uring by memory and batch, each changed alone from what most applications use.
 fn ways_of_issuing(ask: &PlanRequest) -> Vec<Workload> {
     let (Some(usual), Some(unit)) = (ask.question.issuing, ask.capabilities().direct_unit) else { return Vec::new() };
     if ask.capabilities().can(&ability(EngineName::IoUring)).is_err() {
@@ -74,7 +75,7 @@ fn ways_of_issuing(ask: &PlanRequest) -> Vec<Workload> {
             cache: Cache::Device,
             ..ask.workload(Pattern::Random, Direction::Read, bs, iodepth)
         };
-        // Of one request at a time none shares a call.
+        // A single request at a time shares no call.
         let batches: &[u32] = if iodepth > 1 { &BATCHES } else { &[] };
         let turned = batches.iter().map(|batch| Issuing { iodepth_batch: *batch, ..usual });
         let all = [usual, Issuing { iomem: IoMem::Huge, ..usual }].into_iter().chain(turned).map(reading);
@@ -85,7 +86,7 @@ fn ways_of_issuing(ask: &PlanRequest) -> Vec<Workload> {
     workloads
 }
 
-/// Why engines are not among those compared.
+/// Why some engines are left out of the comparison.
 fn missing(ask: &PlanRequest) -> Vec<String> {
     let why = |name: &EngineName| Some(format!("{name}: {}", ask.capabilities().can(&ability(*name)).err()?));
     EngineName::ALL.iter().filter_map(why).collect()

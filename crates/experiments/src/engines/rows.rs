@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// What each engine gave at equal work.
+    /// Results of each engine at equal work.
     pub engines: Vec<EngineRow>,
 }
 
@@ -16,9 +16,9 @@ pub struct Rows {
 pub struct EngineRow {
     /// The engine that was asked for.
     pub engine: EngineName,
-    /// Memory of its buffers; `null` where there is none, as in virtual time.
+    /// Memory of the buffers; `null` if there are none, as in virtual time.
     pub iomem: Option<IoMem>,
-    /// Most requests that one call submits, 0 is all that can go out; `null` as `iomem`.
+    /// Most requests that one call submits, 0 for all that can be submitted; `null` if there are no buffers.
     pub iodepth_batch: Option<u32>,
     /// Order of offsets.
     pub pattern: Pattern,
@@ -38,10 +38,11 @@ pub struct EngineRow {
     pub iops: f64,
     /// Median latency in nanoseconds.
     pub latency_ns_p50: u64,
-    /// 99th percentile of the latency.
+    /// 99th percentile of the latency, in nanoseconds.
     pub latency_ns_p99: u64,
-    /// Processor time a request charged to the process, in microseconds.
+    /// Processor time per request charged to the process, in microseconds.
     pub charged_us: f64,
-    /// The same by the soaker, so with interrupts and kernel threads; `null` without its pass.
+    /// Processor time per request by the soaker, which includes interrupts and kernel threads; `null` without a soaker
+    /// pass.
     pub soaker_us: Option<f64>,
 }

@@ -8,7 +8,7 @@ use crate::table::ExperimentAnswer;
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Issuing, Pass, Pattern, Question, Rw, Workload};
 
-/// An engine, its disk with the engine's own costs, and whether depth helps it.
+/// An engine and its simulated disk, which includes the engine's costs.
 const ENGINES: [(EngineName, &str); 4] = [
     (EngineName::Sync, "fixed=80us,rate=500MB/s,cpu_fixed=8us,cpu_per_kib=0ns,unseen=0.25"),
     (EngineName::IoUring, "fixed=80us,rate=500MB/s,disks=8,cpu_fixed=4us,cpu_per_kib=0ns,unseen=0.25"),
@@ -130,8 +130,8 @@ fn rows_are_what_each_engine_was_made_with() {
 
 #[test]
 fn the_answer_names_the_fastest_the_cheapest_and_the_soonest() {
-    let told = findings(&records());
-    let section = &told.experiments[0];
+    let reported = findings(&records());
+    let section = &reported.experiments[0];
     assert!(section.ran);
     let answer = &section.answer;
     assert!(answer.contains("32 requests of 4 KiB at a time io_uring_sqpoll is fastest"), "{answer}");
@@ -159,14 +159,14 @@ fn what_single_runs_say_names_no_fastest() {
         records.into_iter().filter(kept).collect()
     };
     let answer = |records: &[Record]| findings(records).experiments[0].answer.clone();
-    let told = answer(&plain(records(), 1));
-    assert!(told.contains("no engine is surely faster than another"), "{told}");
-    // Of two runs each, one engine stalled in one of its own.
+    let reported = answer(&plain(records(), 1));
+    assert!(reported.contains("no engine is surely faster than another"), "{reported}");
+    // With two runs each, one engine has a stall in one of its runs.
     let mut stalled = plain(records(), 2);
     let is_first = |record: &Record| record.run.repeat == 0 && record.engine == EngineName::IoUring;
     stalled.iter_mut().filter(|record| is_first(record)).for_each(|record| record.elapsed_ns *= 2);
-    let told = answer(&stalled);
-    assert!(told.contains("io_uring and io_uring_sqpoll are fastest"), "{told}");
+    let reported = answer(&stalled);
+    assert!(reported.contains("io_uring and io_uring_sqpoll are fastest"), "{reported}");
 }
 
 #[test]

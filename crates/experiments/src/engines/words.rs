@@ -46,14 +46,14 @@ fn busy(found: &BusyEngines) -> String {
 }
 
 fn polling(costs: &[PollingCost]) -> Option<String> {
-    let told = |cost: &PollingCost| format!("{} {} times", cost.engine, format::two_digits(cost.of_io_uring));
-    let parts: Vec<String> = costs.iter().map(told).collect();
+    let reported = |cost: &PollingCost| format!("{} {} times", cost.engine, format::two_digits(cost.of_io_uring));
+    let parts: Vec<String> = costs.iter().map(reported).collect();
     (!parts.is_empty()).then(|| format!("Polling costs, beside io_uring's interrupts: {}.", parts.join(", ")))
 }
 
-/// What issuing costs and brings, work by work.
+/// Describes the effect and cost of issuing, by kind of work.
 fn issuing(changes: &[IssuingChange]) -> Option<String> {
-    let told = |change: &IssuingChange| {
+    let reported = |change: &IssuingChange| {
         let bring = match change.change {
             IssuingPart::Batch(0 | 1) => "brings",
             _ => "bring",
@@ -63,7 +63,7 @@ fn issuing(changes: &[IssuingChange]) -> Option<String> {
         format!("{what} {brings} at {} instead of {}", cost(change.with_us), cost(change.without_us))
     };
     let of_work = |changes: &[IssuingChange]| {
-        let parts: Vec<String> = changes.iter().map(told).collect();
+        let parts: Vec<String> = changes.iter().map(reported).collect();
         let IssuingChange { iodepth, bs_bytes, engine, .. } = changes[0];
         format!("With {iodepth} × {} through {engine} {}.", size(bs_bytes), parts.join("; "))
     };
@@ -72,7 +72,7 @@ fn issuing(changes: &[IssuingChange]) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// What is otherwise, such as `huge pages`.
+/// Names the changed part, such as `huge pages`.
 pub fn issuing_part(part: IssuingPart) -> String {
     match part {
         IssuingPart::HugePages => "huge pages".to_string(),
@@ -90,8 +90,8 @@ fn soonest(found: &BestEngines) -> String {
 }
 
 fn buffered(rows: &[EngineRow]) -> Option<String> {
-    let told = |row: &EngineRow| format!("{} {} at {}", row.engine, format::mbps(row.mbps), bounds(row));
-    let parts: Vec<String> = rows.iter().map(told).collect();
+    let reported = |row: &EngineRow| format!("{} {} at {}", row.engine, format::mbps(row.mbps), bounds(row));
+    let parts: Vec<String> = rows.iter().map(reported).collect();
     let size = size(rows.first()?.bs_bytes);
     Some(format!("In order through the page cache, {size} at a time: {}.", parts.join(", ")))
 }
@@ -118,7 +118,7 @@ fn bounds(row: &EngineRow) -> String {
     cost((row.charged_us, row.soaker_us))
 }
 
-/// Such as `1.2 µs to 3.4 µs`; the charge alone where the soaker saw no more.
+/// A cost range such as `1.2 µs to 3.4 µs`; only the charge if the soaker lost no more.
 fn cost((charged_us, soaker_us): (f64, Option<f64>)) -> String {
     match soaker_us {
         Some(soaker_us) if soaker_us > charged_us => {

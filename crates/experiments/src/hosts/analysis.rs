@@ -1,4 +1,4 @@
-//! Compares hosts at work at once with the same hosts one by one.
+//! Compares hosts that run at once with the same hosts one by one.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use crate::data::ExperimentData;
 use crate::ratio::Scale;
 use crate::ratio_finding::RatioFinding;
 
-/// Share of what hosts give one by one from which on each is thought to bring all that it has.
+/// Share of the hosts' summed rates from which each host is considered unlimited by the others.
 const SCALES: f64 = 0.95;
-/// Share of the time from which on a disk or all processors at the far end are what stops the hosts.
+/// Busy share from which a disk or the processors at the far end are the limit.
 const FULL: f64 = 0.9;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, HostsAnswer) {
@@ -39,7 +39,7 @@ fn of_kind<'a>(data: &'a ExperimentData, pattern: Pattern, rw: Direction) -> Vec
     data.sound().filter(is_of).filter_map(|cell| Some((cell.workload.options.hosts?, cell))).collect()
 }
 
-/// Hosts alone, by rank.
+/// Hosts measured alone, by rank.
 fn alone<'a>(data: &'a ExperimentData, pattern: Pattern, rw: Direction) -> Vec<(HostAloneRow, &'a ExperimentCell<'a>)> {
     let row = |(hosts, cell): (Hosts, &'a ExperimentCell<'a>)| {
         let Interval { value: mbps, low, high } = cell.finding.mbps;
@@ -75,10 +75,10 @@ fn together(data: &ExperimentData, pattern: Pattern, rw: Direction) -> Vec<Hosts
     rows
 }
 
-/// What hosts at once have shown that they share: the most that came through it in one direction.
+/// The ceiling that hosts share, as their runs at once show it: the highest throughput in one direction.
 pub(crate) fn shared_ceiling(rows: &[HostsRow], rw: Direction) -> Option<SharedCeiling> {
     let of_rw = rows.iter().filter(|row| row.rw == rw);
-    // Fewer hosts than those that it surely stops may get more through it.
+    // Fewer hosts than the ones it stops may get more through it.
     let is_shared =
         |row: &&HostsRow| rows.iter().any(|other| other.shared && (other.pattern, other.rw) == (row.pattern, rw));
     let most = of_rw.filter(is_shared).max_by(|one, other| one.mbps.total_cmp(&other.mbps))?;
@@ -113,7 +113,7 @@ fn scaling(data: &ExperimentData, rows: &Rows, pattern: Pattern, rw: Direction) 
     Some(HostsScaling { pattern, rw, verdict, one_mbps: mean(&rates), n: last.n, mbps: last.mbps, taken_over })
 }
 
-/// Which part of the path stops so many hosts: what a witness at the far end saw of these runs.
+/// The part of the path that stops this many hosts, by what a witness at the far end saw during these runs.
 fn part(data: &ExperimentData, pattern: Pattern, rw: Direction, n: u32) -> SharedPart {
     let cells = of_kind(data, pattern, rw);
     let cell = cells.iter().find(|(hosts, _)| *hosts == Hosts::first(n));

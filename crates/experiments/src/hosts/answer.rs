@@ -1,42 +1,42 @@
-//! Defines what `hosts` finds: how many hosts the path carries, and what stops further ones.
+//! Defines the answer of `hosts`: how many hosts the path carries, and what stops more of them.
 
 use halfpower_spec::{Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What hosts give together.
+/// Throughput of hosts at once.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct HostsAnswer {
-    /// The most hosts that were measured together; 0 where none were.
+    /// The most hosts that were measured at once; 0 if none were.
     pub hosts: u32,
-    /// By pattern and direction.
+    /// The results by pattern and direction.
     pub kinds: Vec<HostsScaling>,
 }
 
-/// Hosts together in one pattern and direction.
+/// Hosts at once, in one pattern and direction.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HostsScaling {
     /// Order of offsets.
     pub pattern: Pattern,
     /// Which way the bytes go.
     pub rw: Direction,
-    /// What they show.
+    /// What the runs show.
     pub verdict: HostsVerdict,
-    /// Throughput of one host alone in MB/s, the mean of those that were measured alone.
+    /// Throughput of one host alone in MB/s: the mean of the hosts that were measured alone.
     pub one_mbps: f64,
-    /// The most hosts.
+    /// The largest number of hosts.
     pub n: u32,
-    /// Their throughput in MB/s.
+    /// Their total throughput in MB/s.
     pub mbps: f64,
-    /// Where a shared path takes over.
+    /// The point from which a shared path is the limit.
     pub taken_over: Option<TakenOver>,
 }
 
-/// What hosts together show.
+/// What runs with several hosts show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostsVerdict {
-    /// All bring what they give alone.
+    /// Every host reaches its rate alone.
     Scale,
     /// The runs cannot tell.
     Unclear,
@@ -44,20 +44,20 @@ pub enum HostsVerdict {
     Stopped,
 }
 
-/// The first count of hosts that a shared path stops.
+/// The smallest number of hosts that a shared path limits.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TakenOver {
-    /// How many hosts.
+    /// Number of hosts.
     pub n: u32,
-    /// Their throughput in MB/s.
+    /// Their total throughput in MB/s.
     pub mbps: f64,
-    /// The most hosts before that were measured.
+    /// The next smaller number of hosts that was measured.
     pub before_n: u32,
-    /// Their throughput in MB/s.
+    /// Its total throughput in MB/s.
     pub before_mbps: f64,
-    /// The most that came through the shared path, with any number of hosts, in MB/s.
+    /// The highest throughput through the shared path, with any number of hosts, in MB/s.
     pub ceiling_mbps: f64,
-    /// Which part of the path it is.
+    /// The part of the path that is the limit.
     pub by: SharedPart,
 }
 
@@ -65,29 +65,29 @@ pub struct TakenOver {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "part")]
 pub enum SharedPart {
-    /// A disk at the far end: requests in flight this share of the time.
+    /// A disk at the far end with requests in flight for this share of the time.
     FarDisk {
-        /// Its name there.
+        /// Its device name there.
         disk: String,
         /// The share, 0 to 1.
         share: f64,
     },
-    /// A disk at the far end, at what a control group lets the server move there.
+    /// A disk at the far end that a control group limits for the server.
     FarDiskLimit {
-        /// Its name there.
+        /// Its device name there.
         disk: String,
         /// The limit in MB/s.
         mbps: f64,
     },
-    /// The processors at the far end: busy this share of the time.
+    /// The processors at the far end, busy for this share of the time.
     FarProcessors {
         /// The share, 0 to 1.
         share: f64,
     },
-    /// The wire of the far end: its disk and its processors have time left.
+    /// The far end's wire: its disk and processors are not busy.
     FarWire,
-    /// All hosts are one computer: its own path to the target.
+    /// All hosts are processes on one computer, so its path to the target is shared.
     OwnComputer,
-    /// No witness tells.
+    /// Unknown, without a witness.
     Unknown,
 }

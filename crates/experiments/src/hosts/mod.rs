@@ -1,4 +1,4 @@
-//! Measures `hosts`: what each further host brings, and each host alone.
+//! Measures `hosts`: the throughput that each further host adds, and each host alone.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

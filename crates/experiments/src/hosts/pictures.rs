@@ -1,4 +1,4 @@
-//! Draws what `hosts` measured: throughput by hosts at work, and each host alone.
+//! Draws what `hosts` measured: throughput by number of hosts, and each host alone.
 
 use halfpower_analyse::Interval;
 use halfpower_spec::{Direction, Pattern};

@@ -1,19 +1,19 @@
-//! Plans `hosts`: one host, two and more at once, and each alone.
+//! Plans `hosts`: one host, two and more at once, and each host alone.
 
 use halfpower_spec::{Bytes, Direction, Hosts, Pattern, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// A block of a stream; all that are outstanding turn over within a short window on a wire of 100 Mbit/s, too.
+/// Block size of a stream. Even at 100 Mbit/s, all outstanding blocks complete within a short window.
 const SEQUENTIAL_BLOCK: Bytes = Bytes(256 << 10);
-/// A small random block.
+/// Block size of random requests.
 const RANDOM_BLOCK: Bytes = Bytes(4 << 10);
-/// Requests outstanding of each host: enough for a path of its own to be busy nearly all the time.
+/// Requests outstanding per host, enough to keep the host's own path busy nearly all the time.
 const SEQUENTIAL_DEPTH: u32 = 16;
 const RANDOM_DEPTH: u32 = 16;
-/// Counts of hosts that are measured one by one; beyond it powers of two, the counts halfway between, and all.
+/// Every count of hosts up to this one is measured; above it, powers of two, the counts halfway between, and all hosts.
 const ONE_BY_ONE: u32 = 8;
-/// Most hosts that are measured alone, evenly among all.
+/// Most hosts that are measured alone, evenly spread over all.
 const ALONE: u32 = 16;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -41,7 +41,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     Ok(Plan { cells: cells.map(cell).collect(), missing })
 }
 
-/// More than one host at once.
+/// The counts of hosts at once, from two.
 fn counts(hosts: u32) -> impl Iterator<Item = u32> {
     let is_told = move |n: &u32| {
         *n <= ONE_BY_ONE || n.is_power_of_two() || (n.is_multiple_of(3) && (n / 3).is_power_of_two()) || *n == hosts
@@ -49,11 +49,11 @@ fn counts(hosts: u32) -> impl Iterator<Item = u32> {
     (2..=hosts).filter(is_told)
 }
 
-/// Each host by itself; of many, the first and the last and evenly between.
+/// Each host alone; of many hosts, the first, the last, and an even selection between them.
 fn alone(hosts: u32) -> impl Iterator<Item = Hosts> {
-    let told = hosts.min(ALONE);
-    (0..told).map(move |place| {
-        let rank = u64::from(place) * u64::from(hosts - 1) / u64::from((told - 1).max(1));
+    let reported = hosts.min(ALONE);
+    (0..reported).map(move |place| {
+        let rank = u64::from(place) * u64::from(hosts - 1) / u64::from((reported - 1).max(1));
         Hosts::only(rank as u32)
     })
 }

@@ -7,32 +7,32 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// So many hosts at once.
+    /// Hosts at once, by their number.
     pub hosts: Vec<HostsRow>,
     /// Each host alone.
     pub hosts_alone: Vec<HostAloneRow>,
 }
 
-/// So many hosts at work at once, the first by rank.
+/// The first `n` hosts by rank, at once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HostsRow {
-    /// How many.
+    /// Number of hosts.
     pub n: u32,
     /// Which way the bytes go.
     pub rw: Direction,
     /// Order of offsets.
     pub pattern: Pattern,
-    /// Throughput of all together in MB/s.
+    /// Total throughput in MB/s.
     pub mbps: f64,
     /// Lower end of its 95% interval.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The same as a share of what these hosts give one by one; of hosts that were not measured alone the mean of the
-    /// others stands for them.
+    /// Total throughput as a share of the summed rates of these hosts alone. A host that was not measured alone counts
+    /// with the mean of the others.
     pub of_alone: f64,
-    /// Whether a path that the hosts share stops them: less than 95% of what they give one by one, by more than runs
-    /// differ.
+    /// Whether a shared path stops the hosts: the total is less than 95% of the summed rates alone, beyond the
+    /// difference between runs.
     pub shared: bool,
 }
 

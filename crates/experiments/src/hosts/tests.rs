@@ -1,4 +1,5 @@
-//! Checks that `hosts` finds the host at which a shared path takes over, and which part of it that is.
+//! Checks that `hosts` finds the number of hosts from which a shared path is the limit, and which part of the path it
+//! is.
 
 use halfpower_analyse::LevelKind;
 use halfpower_record::{CpuTimes, DiskUse, Environment, FarBill, FarEnd, HostPlace, Machine, Record};
@@ -20,7 +21,7 @@ fn environment(hosts: u32) -> Environment {
     Environment { hosts: (0..hosts).map(place).collect(), ..Environment::default() }
 }
 
-/// Sequential reads: each host alone at these rates, and the first two, three and so on behind a path of `shared`.
+/// Sequential reads: each host alone at these rates, and the first two, three and so on behind a path of `shared` MB/s.
 fn records(alone: &[f64], shared: f64, scatter: f64, far_end: Option<&FarEnd>) -> Vec<Record> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
     let mut cells: Vec<(Hosts, f64)> =
@@ -104,7 +105,7 @@ fn the_plan_has_each_host_alone_and_so_many_at_once() {
     let question = Question { experiments: vec![Experiment::Hosts], ..Question::about("d") };
     let cells = |hosts| plan(Experiment::Hosts, &PlanRequest { question: &question, environment: &environment(hosts) });
     let four = cells(4).expect("there are four");
-    // Sequential: 4 alone, 2, 3 and 4 at once; random: 1, 2, 3 and 4; each read and written.
+    // Sequential: 4 alone, and 2, 3 and 4 at once. Random: 1, 2, 3 and 4. Each is read and written.
     assert_eq!(four.len(), (4 + 3 + 4) * 2);
     assert!(cells(1).is_err_and(|why| why.contains("mpirun")));
     assert!(cells(1000).expect("many").len() < 120);

@@ -1,7 +1,7 @@
-//! Makes a rate with its interval for each memory kernel and number of threads.
+//! Computes a rate with its interval for each memory kernel and thread count.
 //!
-//! As memspeed did, the loop alone is measured too and its time taken off: off the loops that are this program's own.
-//! memcpy and the file system bring loops of their own, which are a part of what they are.
+//! As in memspeed, the time of the empty loop is measured and subtracted, but only from this program's own loops. The
+//! loops inside memcpy and the file system stay in, because they are part of the operation.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::data::ExperimentData;
 const READS: [Kernel; 2] = [Kernel::Read, Kernel::ReadVector];
 const WRITES: [Kernel; 3] = [Kernel::Write, Kernel::WriteVector, Kernel::WriteStream];
 const COPIES: [Kernel; 3] = [Kernel::Copy, Kernel::CopyVector, Kernel::CopyStream];
-/// What moves bytes from one place in memory to another, the file system's copies among them.
+/// Kernels that move bytes from one place in memory to another, including the file system's copies.
 const MOVES: [Kernel; 5] = [Kernel::Copy, Kernel::CopyVector, Kernel::CopyStream, Kernel::FileRead, Kernel::FileWrite];
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, MemoryAnswer) {
@@ -34,20 +34,20 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, MemoryAnswer) {
     (Rows { memory: rows }, answer)
 }
 
-/// Every kernel that was run, in the kernels' order, the fewest threads first. The loop alone is not among them: it
-/// moves nothing.
+/// The rate of every kernel that was run, sorted by kernel and thread count. The empty loop is left out: it moves
+/// nothing.
 pub fn memory(records: &[Record]) -> Vec<MemoryRow> {
     rates(&records.iter().collect::<Vec<_>>())
 }
 
-/// What the loop alone takes one thread, in nanoseconds a KiB; `None` where it was not run.
+/// Time of the empty loop on one thread, in nanoseconds per KiB; `None` if it was not run.
 pub fn loop_ns_per_kib(records: &[Record]) -> Option<f64> {
     let overheads = Overheads::of(&records.iter().collect::<Vec<_>>()).0;
     let ((bs, _), request_ns) = overheads.iter().find(|((_, threads), _)| *threads == 1)?;
     Some(request_ns / (bs.0 as f64 / 1024.0))
 }
 
-/// The fastest copy by the most threads.
+/// The fastest copy with the most threads.
 pub(crate) fn measured_copy(rows: &[MemoryRow]) -> Option<MemoryCopy> {
     let most = rows.iter().map(|row| row.threads).max();
     let best = fastest(rows, &MOVES, |row| Some(row.threads) == most)?;
@@ -69,19 +69,19 @@ fn rates(records: &[&Record]) -> Vec<MemoryRow> {
     rates.into_iter().map(row).collect()
 }
 
-/// Plain runs of kernels that moved something.
+/// Plain runs of kernels that moved data.
 fn runs<'a>(records: &[&'a Record]) -> impl Iterator<Item = (Kernel, &'a Record)> {
     let plain = records.iter().filter(|record| record.run.pass == Pass::Plain);
     let moved = plain.filter(|record| record.bytes > 0 && record.elapsed_ns > 0);
     moved.filter_map(|record| Some((record.run.workload.options.kernel?, *record)))
 }
 
-/// Whether the loop is this program's, so that the null kernel is the same loop.
+/// Whether the kernel's loop is this program's own, so that the null kernel is the same loop.
 fn is_own_loop(kernel: Kernel) -> bool {
     !matches!(kernel, Kernel::Copy | Kernel::FileRead | Kernel::FileWrite)
 }
 
-/// What the loop alone takes a request, in nanoseconds, by block size and threads.
+/// Time of the empty loop per request in nanoseconds, by block size and thread count.
 struct Overheads(BTreeMap<(Bytes, u32), f64>);
 
 impl Overheads {
@@ -90,14 +90,14 @@ impl Overheads {
         for (_, record) in runs(records).filter(|(kernel, _)| *kernel == Kernel::Null) {
             let workload = &record.run.workload;
             let sum = sums.entry((workload.bs, workload.threads)).or_default();
-            // All threads go through their requests side by side, each for the whole window.
+            // Threads run in parallel, each for the whole window.
             sum.0 += record.elapsed_ns as f64 * f64::from(workload.threads);
             sum.1 += record.ios;
         }
         Self(sums.into_iter().map(|(key, (ns, requests))| (key, ns / requests.max(1) as f64)).collect())
     }
 
-    /// The loop's part of a run's window, at most half of it: what takes longer was not measured in the same state.
+    /// The loop's share of a run's window, at most half. A longer loop time was measured in another machine state.
     fn of_run(&self, record: &Record) -> f64 {
         let workload = &record.run.workload;
         let request_ns = self.0.get(&(workload.bs, workload.threads)).copied().unwrap_or(0.0);
@@ -111,7 +111,7 @@ fn fastest<'a>(rows: &'a [MemoryRow], kernels: &[Kernel], of: impl Fn(&MemoryRow
     rows.max_by(|one, other| one.mbps.total_cmp(&other.mbps))
 }
 
-/// What one thread gets of the fastest copy, where several were tried.
+/// One thread's share of the fastest copy, if several thread counts were measured.
 fn one_thread_share(rows: &[MemoryRow]) -> Option<f64> {
     let one = fastest(rows, &COPIES, |row| row.threads == 1)?.mbps;
     let all = fastest(rows, &COPIES, |row| row.threads > 1)?.mbps;

@@ -1,11 +1,11 @@
-//! Defines what `memory` finds: the fastest ways to read, write and copy memory.
+//! Defines the answer of `memory`: the fastest ways to read, write and copy memory.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rows::MemoryRow;
 
-/// The fastest ways to move memory; `null` where no kernel of a kind was run.
+/// The fastest ways to move memory; `null` if no kernel of a kind was run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct MemoryAnswer {
     /// Reading memory.
@@ -14,7 +14,7 @@ pub struct MemoryAnswer {
     pub write: Option<MemoryRow>,
     /// Copying memory.
     pub copy: Option<MemoryRow>,
-    /// What one thread copies as a share of what several copy together.
+    /// Copy rate of one thread as a share of that of several threads.
     pub one_thread_share: Option<f64>,
     /// Reading a file that is in the page cache.
     pub file_read: Option<MemoryRow>,

@@ -7,7 +7,7 @@ use super::words::threads;
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
-/// Bars by kernel, a colour for each number of threads.
+/// Bars by kernel, one colour per thread count.
 pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     let rows = &rows.memory;
     let mut counts: Vec<u32> = rows.iter().map(|row| row.threads).collect();

@@ -1,15 +1,14 @@
-//! Plans `memory`: every kernel, by one thread and by all.
+//! Plans `memory`: every kernel, with one thread and with all.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, EngineName, Kernel, Rw, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// What a kernel runs over at a time: megabytes, so that a request's own cost does not show.
+/// Memory that a kernel processes per request: megabytes, so that the cost of the request itself is negligible.
 const BLOCK: Bytes = Bytes(8 << 20);
 
-/// Every kernel, the loop alone among them, by one thread and by as many as the question names or the machine has
-/// processors.
+/// Every kernel, including the empty loop, with one thread and with the question's threads, or else one per processor.
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind == TargetKind::Simulated {
         return Err("a simulated system has no memory that could be measured: name a folder, or null:".to_string());
@@ -21,7 +20,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let counts = if all > 1 { vec![1, all] } else { vec![1] };
     let cell = |kernel, threads| {
         PlannedCell::plain(Workload {
-            // The kernel says what is read and written; of the target it is neither.
+            // The kernel decides what is read and written; the target is not accessed.
             rw: Rw::Read,
             bs: BLOCK,
             iodepth: 1,

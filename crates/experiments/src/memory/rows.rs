@@ -11,15 +11,15 @@ pub struct Rows {
     pub memory: Vec<MemoryRow>,
 }
 
-/// The rate of one memory kernel by so many threads.
+/// The rate of one memory kernel with one thread count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryRow {
-    /// Which loop.
+    /// The kernel.
     pub kernel: Kernel,
-    /// Threads that ran it at once, each over memory of its own.
+    /// Concurrent threads, each on memory of its own.
     pub threads: u32,
-    /// Bytes that all threads read, wrote or copied in a second, in MB/s, the loop's own time taken off. A byte copied
-    /// counts once, as in memspeed; STREAM counts it twice, as read and as written.
+    /// Rate of all threads in MB/s: bytes read, written or copied, without the loop's own time. A copied byte counts
+    /// once, as in memspeed; STREAM counts it twice, as read and as written.
     pub mbps: f64,
     /// Lower end of the 95% t interval over run means.
     pub low: f64,

@@ -1,4 +1,4 @@
-//! Checks that the analysis returns the memory that the records were made from, with a known cost of the loop.
+//! Checks that the analysis returns the memory rates that the records were made from, given a known loop cost.
 
 use super::rows::MemoryRow;
 use super::{loop_ns_per_kib, memory};
@@ -9,10 +9,10 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 const BLOCK: f64 = (8 << 20) as f64;
-/// What the loop alone takes a block: much, so that what is taken off shows.
+/// Loop time per block in nanoseconds, large enough that subtracting it matters.
 const LOOP_NS: f64 = 100_000.0;
 
-/// A run of `kernel` whose memory takes `memory_ns` a block and whose loop comes on top, a thread beside the other.
+/// A run of `kernel` whose memory takes `memory_ns` per block, plus the loop's time, on parallel threads.
 fn run(kernel: Kernel, threads: u32, memory_ns: f64, has_loop: bool) -> Record {
     let block_ns = memory_ns + if has_loop { LOOP_NS } else { 0.0 };
     let options = WorkloadOptions { kernel: Some(kernel), ..WorkloadOptions::default() };
@@ -59,7 +59,7 @@ fn without_the_null_kernel_rates_stand_as_they_were() {
     assert_eq!(loop_ns_per_kib(&records), None);
 }
 
-/// 1,000 trials of five runs with 3% between runs; the binomial margin of 95% is ±1.4%.
+/// 1,000 trials of five runs with 3% between runs; the binomial margin at 95% is ±1.4%.
 #[test]
 fn the_interval_holds_the_true_rate_as_often_as_it_says() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
@@ -86,7 +86,7 @@ fn runs_that_moved_nothing_and_other_records_say_nothing() {
     };
     let of_a_disk = record_at(&disk("fixed=1us,rate=1GB/s"), Workload::default(), 0, Pass::Plain, 1e9);
     assert_eq!(memory(&[failed, beside_soaker, of_a_disk]), []);
-    // A null kernel that took longer than the run itself was measured in another state; nothing becomes infinite.
+    // A null kernel slower than the run itself was measured in another machine state; no rate may become infinite.
     let slow = Record { elapsed_ns: u64::MAX / 1024, ..run(Kernel::Null, 1, 0.0, true) };
     let row = found(&memory(&[run(Kernel::Read, 1, 1e6, true), slow]), Kernel::Read, 1);
     assert!(row.mbps.is_finite() && row.mbps > 0.0);

@@ -13,15 +13,15 @@ pub(crate) const PAPERS: &str = "In 2000 memspeed read Rambus memory of 1,600 MB
     count, and each buffered byte pays for a copy. What is not: stores past the caches, and memory so fast \
     that one thread may not fill it.";
 
-/// The share of what several threads copy from which on one thread is said to copy as much.
+/// Share of the several-thread copy rate from which one thread is said to copy as much.
 const AS_MUCH: f64 = 0.9;
 
 pub(crate) fn answer(found: &MemoryAnswer) -> String {
     let memory = [rate("read", &found.read), rate("written", &found.write), rate("copied", &found.copy)];
     let file = [rate("read", &found.file_read), rate("written", &found.file_write), None];
     let sentences = [rates("Memory", memory), found.one_thread_share.map(one_thread), rates("A cached file", file)];
-    let told: Vec<String> = sentences.into_iter().flatten().collect();
-    if told.is_empty() { "No kernel moved anything.".to_string() } else { told.join(" ") }
+    let reported: Vec<String> = sentences.into_iter().flatten().collect();
+    if reported.is_empty() { "No kernel moved anything.".to_string() } else { reported.join(" ") }
 }
 
 fn rate(verb: &str, row: &Option<MemoryRow>) -> Option<String> {
@@ -43,7 +43,7 @@ fn one_thread(share: f64) -> String {
     }
 }
 
-/// Such as `2 threads`.
+/// A thread count in words, such as `2 threads`.
 pub(super) fn threads(count: u32) -> String {
     if count == 1 { "1 thread".to_string() } else { format!("{count} threads") }
 }

@@ -9,7 +9,7 @@ use crate::data::ExperimentData;
 use crate::ratio::Scale;
 use crate::ratio_finding::RatioFinding;
 
-/// Depth at which random reads keep both copies busy and no more.
+/// Depth at which random reads just keep both copies busy.
 const TWO_DEEP: u32 = 2;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, MirrorAnswer) {
@@ -41,7 +41,7 @@ fn row(cell: &ExperimentCell) -> MirrorRow {
     }
 }
 
-/// The ways of using two members, to be held against one of them.
+/// The layouts of two members, to be compared with a single member.
 struct Ways<'a> {
     cells: Vec<&'a ExperimentCell<'a>>,
     scale: Scale,
@@ -55,7 +55,7 @@ impl<'a> Ways<'a> {
         Self { cells, scale: Scale::of(timed()) }
     }
 
-    /// How many times one member a way is, at each depth that both were measured at.
+    /// A layout's rate as a multiple of one member's, at each depth measured for both.
     fn times_one(
         &self,
         pattern: Pattern,
@@ -115,7 +115,7 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// What reading both copies back has shown.
+/// The result of reading both copies back.
 fn verified(data: &ExperimentData) -> Option<VerifiedCopies> {
     let verified: Vec<&ExperimentCell> = data.cells.iter().filter(|cell| cell.workload.options.verify).collect();
     let wrong_blocks: u64 = verified.iter().map(|cell| cell.finding.errors).sum();

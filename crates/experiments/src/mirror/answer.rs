@@ -1,4 +1,4 @@
-//! Defines what `mirror` finds: what two copies give against one member and against a stripe.
+//! Defines the answer of `mirror`: the throughput of two copies compared with one member and with a stripe.
 
 use halfpower_spec::Pattern;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
-/// What two copies give.
+/// Throughput of two copies.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct MirrorAnswer {
     /// Sequential reads at the largest depth.
@@ -15,7 +15,7 @@ pub struct MirrorAnswer {
     pub random: Option<RandomReads>,
     /// Writes at the largest depth, by order of offsets.
     pub writes: Vec<MirrorWrites>,
-    /// Reading both copies back; `null` where that was not done.
+    /// The result of reading both copies back; `null` if they were not read back.
     pub verified: Option<VerifiedCopies>,
 }
 
@@ -24,25 +24,25 @@ pub struct MirrorAnswer {
 pub struct SequentialReads {
     /// Depth.
     pub iodepth: u32,
-    /// A mirror over one member.
+    /// Rate of the mirror over one member's.
     pub mirror: RatioFinding,
-    /// A stripe over one member, at the same depth.
+    /// Rate of the stripe over one member's, at the same depth.
     pub stripe: Option<RatioFinding>,
-    /// Where the second copy brings something.
+    /// Where the second copy brings a gain.
     pub gain: SecondCopyGain,
-    /// Bytes outstanding from which on it does.
+    /// Bytes outstanding from which it does.
     pub from_outstanding_bytes: Option<u64>,
 }
 
-/// Where the second copy brings something.
+/// Where the second copy brings a gain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SecondCopyGain {
-    /// From some bytes outstanding on.
+    /// From a certain number of outstanding bytes up.
     FromThere,
-    /// With some bytes outstanding, and not with most.
+    /// At some numbers of outstanding bytes, but not at the largest.
     OnlyThere,
-    /// Nowhere that the runs could tell.
+    /// Nowhere, as far as the runs can tell.
     Nowhere,
 }
 
@@ -53,9 +53,9 @@ pub struct RandomReads {
     pub iodepth: u32,
     /// Requests a second.
     pub iops: f64,
-    /// A mirror over one member.
+    /// Rate of the mirror over one member's.
     pub mirror: RatioFinding,
-    /// A stripe over one member.
+    /// Rate of the stripe over one member's.
     pub stripe: Option<RatioFinding>,
 }
 
@@ -64,13 +64,13 @@ pub struct RandomReads {
 pub struct MirrorWrites {
     /// Order of offsets.
     pub pattern: Pattern,
-    /// A mirror over one member.
+    /// Rate of the mirror over one member's.
     pub mirror: RatioFinding,
 }
 
-/// What reading both copies back has shown.
+/// The result of reading both copies back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerifiedCopies {
-    /// Blocks that were wrong.
+    /// Blocks with wrong data.
     pub wrong_blocks: u64,
 }

@@ -1,4 +1,4 @@
-//! Measures `mirror`: two copies against a stripe and against one member.
+//! Measures `mirror`: two copies compared with a stripe and with one member.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

@@ -22,12 +22,12 @@ fn interval(row: &MirrorRow, scale: f64) -> Interval {
     Interval { value: row.mbps * scale, low: row.low * scale, high: row.high * scale }
 }
 
-/// The rows of one kind and way, rising in depth.
+/// The rows of one pattern, direction and layout, sorted by depth.
 fn of(rows: &[MirrorRow], pattern: Pattern, rw: Direction, volume_layout: VolumeLayout) -> Vec<&MirrorRow> {
     rows.iter().filter(|row| (row.pattern, row.rw, row.volume_layout) == (pattern, rw, volume_layout)).collect()
 }
 
-/// What a way of using the members is called.
+/// The name of a layout.
 fn name(volume_layout: VolumeLayout) -> &'static str {
     match volume_layout {
         VolumeLayout::Each => "one member",

@@ -7,10 +7,10 @@ use crate::plan::{Plan, PlanRequest, PlannedCell, several_members};
 
 const SEQUENTIAL_BLOCK: Bytes = Bytes(64 << 10);
 const RANDOM_BLOCK: Bytes = Bytes(8 << 10);
-/// 64 KiB to 1 MiB outstanding: the mirror's rule turns at 256 KiB.
+/// 64 KiB to 1 MiB outstanding: the rule by which a mirror picks a member changes at 256 KiB.
 const SEQUENTIAL_DEPTHS: [u32; 5] = [1, 2, 4, 8, 16];
 const RANDOM_DEPTHS: [u32; 4] = [1, 2, 8, 32];
-/// Requests outstanding of writes.
+/// Depth of writes.
 const WRITE_DEPTH: u32 = 8;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {

@@ -11,10 +11,10 @@ pub struct Rows {
     pub mirror: Vec<MirrorRow>,
 }
 
-/// One way of using two members, in one setting.
+/// One layout of two members, with one set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MirrorRow {
-    /// `mirror` or `stripe` of two members; `each` is one of them alone.
+    /// `mirror` or `stripe` of two members; `each` is a single member.
     pub volume_layout: VolumeLayout,
     /// Which way the bytes go.
     pub rw: Direction,
@@ -24,7 +24,7 @@ pub struct MirrorRow {
     pub bs_bytes: u64,
     /// Requests outstanding.
     pub iodepth: u32,
-    /// Throughput in MB/s; what is written twice counts once.
+    /// Throughput in MB/s; data written to both copies counts once.
     pub mbps: f64,
     /// Requests a second.
     pub iops: f64,

@@ -1,5 +1,5 @@
-//! Checks from which depth on `mirror` says that two copies gain, and that it calls them right only where they were
-//! read.
+//! Checks the depth from which `mirror` reports a gain, and that it calls the copies correct only if they were read
+//! back.
 
 use crate::built::{disk, record_at};
 use crate::study_findings::analyse;
@@ -26,7 +26,7 @@ fn answer(records: &[Vec<Record>]) -> String {
     analyse(&question, &Environment::default(), &records.concat()).experiments[0].answer.clone()
 }
 
-/// Sequential reads by one member at 100 MB/s and by a mirror at these, 1, 2, 4, ... deep.
+/// Sequential reads of one member at 100 MB/s, and of a mirror at these rates at depths 1, 2, 4, ...
 fn reads(rates: &[f64]) -> Vec<Vec<Record>> {
     let one = WorkloadOptions { members: 1, ..WorkloadOptions::default() };
     let depths = (0..rates.len()).map(|power| 1 << power);
@@ -46,7 +46,7 @@ fn a_gain_from_a_depth_on_is_one_at_every_depth_from_there() {
     assert!(none.contains("gain nothing that runs could tell"), "{none}");
 }
 
-/// A stripe that was not measured so deep is not set beside the mirror there.
+/// A stripe that was not measured at the mirror's depth is not compared with it.
 #[test]
 fn a_stripe_is_told_at_the_depth_of_the_mirror() {
     let stripe = WorkloadOptions { volume_layout: Some(VolumeLayout::Stripe), ..mirror() };

@@ -1,4 +1,5 @@
-//! Finds the rates of a share, half of them, round trips a request, and what more connections and sealing do to them.
+//! Finds the rates of a share, its half-power points, round trips per request, and the effect of more connections and
+//! of sealing.
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::{Direction, Sealing, Way, Workload};
@@ -10,7 +11,7 @@ use super::ways::way_rates;
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
 
-/// The half-power point: at least half of what could be had.
+/// The half-power point: at least half of the best rate.
 const HALF: f64 = 0.5;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, NetworkAnswer) {
@@ -56,7 +57,7 @@ fn rate(rows: &[NetworkRow], rw: Direction) -> Option<ShareRate> {
     depths.dedup();
     let half_power = depths.into_iter().filter_map(|iodepth| {
         let alike = of_one.iter().rev().filter(|row| row.iodepth == iodepth);
-        // A single size tells nothing of others.
+        // A single block size shows nothing about others.
         alike.clone().nth(1)?;
         let fast = alike.take_while(|row| row.mbps >= HALF * best.mbps);
         Some(HalfPowerAt { iodepth, bs_bytes: fast.last()?.bs_bytes })
@@ -68,7 +69,7 @@ fn rate(rows: &[NetworkRow], rw: Direction) -> Option<ShareRate> {
         (row.latency_ns_p50 > 0).then(|| row.latency_ns_p50 as f64 / 1e3 / round_trip_us)
     });
     let soaked_us = best.soaker_us.map(|us| us.max(best.charged_us.unwrap_or(0.0)));
-    // Microseconds over bytes are thousands of milliseconds a megabyte.
+    // 1 us per byte is 1,000 ms per decimal megabyte.
     let per_mb = |us: Option<f64>| us.map(|us| us * 1e3 / best.bs_bytes as f64);
     Some(ShareRate {
         rw,
@@ -83,7 +84,7 @@ fn rate(rows: &[NetworkRow], rw: Direction) -> Option<ShareRate> {
     })
 }
 
-/// The most connections at the largest depth, against one.
+/// Compares the most connections, at the largest depth, with one.
 fn more_connections(data: &ExperimentData, rw: Direction) -> Option<MoreConnections> {
     let cells: Vec<&ExperimentCell> = data.sound().filter(|cell| cell.finding.rw == rw).collect();
     let most = cells.iter().filter(|cell| cell.workload.options.connections > 1);

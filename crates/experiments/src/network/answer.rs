@@ -1,4 +1,5 @@
-//! Defines what `network` finds: rates, half power, round trips a request, connections, sealing, ways and both bills.
+//! Defines the answer of `network`: rates, half power, round trips, connections, sealing, ways, and the cost at both
+//! ends.
 
 use halfpower_spec::Direction;
 use schemars::JsonSchema;
@@ -8,16 +9,16 @@ use super::sealed::SealingCost;
 use super::ways::WayRate;
 use crate::ratio_finding::RatioFinding;
 
-/// What a share gives.
+/// The performance of a share.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct NetworkAnswer {
-    /// Each direction that was measured.
+    /// One entry per measured direction.
     pub directions: Vec<ShareRate>,
-    /// What more connections bring, in each direction.
+    /// The gain from more connections, by direction.
     pub connections: Vec<MoreConnections>,
-    /// What signing and encryption cost, in each direction, large blocks first.
+    /// The cost of signing and encryption by direction, large blocks first.
     pub sealing: Vec<SealingCost>,
-    /// What each way gives, in each direction, nearest to the disk first; empty where the wire alone was measured.
+    /// The rate of each way by direction, nearest to the disk first; empty if only the wire was measured.
     pub ways: Vec<WayRate>,
 }
 
@@ -28,40 +29,42 @@ pub struct ShareRate {
     pub rw: Direction,
     /// The best rate in MB/s.
     pub mbps: f64,
-    /// Its block size.
+    /// Block size of that rate.
     pub bs_bytes: u64,
-    /// Its depth.
+    /// Depth of that rate.
     pub iodepth: u32,
-    /// The smallest block size that gives half of the best, at each depth where one does.
+    /// At each depth, the smallest block size that gives half of the best rate; depths without one are left out.
     pub half_power: Vec<HalfPowerAt>,
-    /// Median latency of the smallest request, one at a time, in round trips of the network; `null` where these are not known.
+    /// Median latency of the smallest request at depth 1, in round trips of the network; `null` if the round trip is
+    /// not known.
     pub round_trips: Option<f64>,
-    /// Bytes of that request.
+    /// Block size of that request.
     pub smallest_bs_bytes: u64,
-    /// Processor time of a decimal megabyte at the best rate here, in milliseconds.
+    /// Processor time at this end per decimal megabyte at the best rate, in milliseconds.
     pub ms_per_mb: Option<f64>,
-    /// The same of all the far end, what it spends at rest included; `null` without a witness there.
+    /// Processor time of the whole far end per decimal megabyte at the best rate, in milliseconds, including what it
+    /// spends at rest; `null` without a witness there.
     pub far_ms_per_mb: Option<f64>,
 }
 
-/// Where half power lies at a depth.
+/// The half-power block size at one depth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HalfPowerAt {
     /// The depth.
     pub iodepth: u32,
-    /// The smallest block size from which on every larger one gives half of the best.
+    /// The smallest block size from which all larger ones give at least half of the best rate.
     pub bs_bytes: u64,
 }
 
-/// What more connections bring to the same requests in flight.
+/// The gain from more connections for the same number of requests in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MoreConnections {
     /// Which way the bytes go.
     pub rw: Direction,
     /// Requests in flight over all connections.
     pub iodepth: u32,
-    /// Connections.
+    /// Number of connections.
     pub connections: u32,
-    /// How many times as fast as over a single one.
+    /// Rate as a multiple of that over one connection.
     pub times: RatioFinding,
 }

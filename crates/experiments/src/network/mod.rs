@@ -1,4 +1,5 @@
-//! Measures `network`: what a share gives by block size, depth, connections and sealing and way, and what it costs at both ends.
+//! Measures `network`: the rates of a share by block size, depth, connections, sealing and way, and their cost at both
+//! ends.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

@@ -1,4 +1,4 @@
-//! Draws what `network` measured: rates and processor time by block size, by sealing and by way.
+//! Draws what `network` measured: rates and processor time by block size, sealing and way.
 
 use halfpower_analyse::Interval;
 use halfpower_spec::{Direction, Sealing, Way};
@@ -10,7 +10,7 @@ use super::sealed::Sealed;
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
-/// The depth that ways are compared at.
+/// Depth at which the ways are compared.
 const DEPTH_OF_WAYS: u32 = 8;
 
 type Figure = fn(&NetworkRow) -> Option<Interval>;
@@ -39,7 +39,7 @@ fn far(row: &NetworkRow) -> Option<Interval> {
     row.far_us.filter(|us| *us > 0.0).map(Interval::exact)
 }
 
-/// A line for each direction, depth and figure, over one connection.
+/// One line per direction, depth and figure, over one connection.
 fn by_size(rows: &[&NetworkRow], title: &str, unit: &str, figures: &[(&str, Figure)]) -> Option<Picture> {
     let mut depths: Vec<u32> = rows.iter().map(|row| row.iodepth).collect();
     depths.sort_unstable();
@@ -62,7 +62,7 @@ fn by_size(rows: &[&NetworkRow], title: &str, unit: &str, figures: &[(&str, Figu
     (!lines.is_empty()).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
 }
 
-/// A bar for each sealing and figure, one group for each kind of request that was sealed in several ways.
+/// One bar per sealing and figure; one group per kind of request that was measured with several sealings.
 fn by_sealing(
     data: &ExperimentData,
     rows: &Rows,
@@ -94,7 +94,7 @@ fn by_sealing(
     (lines.len() > 1).then(|| Picture { title: title.to_string(), kind: PictureKind::Bars, x, y, lines })
 }
 
-/// A line for each direction and way, as the server asks to seal it; `None` where there is the wire alone.
+/// One line per direction and way, with the sealing that the server asks for; `None` if only the wire was measured.
 fn by_way(rows: &Rows, title: &str) -> Option<Picture> {
     let is_compared =
         |row: &&NetworkRow| (row.iodepth, row.connections, row.sealing) == (DEPTH_OF_WAYS, 1, Sealing::AsAsked);

@@ -1,4 +1,4 @@
-//! Plans `network`: reads and writes of a share by block size and depth, on several connections, sealed, and by other ways.
+//! Plans `network`: reads and writes of a share by block size, depth, connections, sealing and way.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Direction, EngineName, Pass, Pattern, Sealing, Way, Workload, WorkloadOptions};
@@ -6,20 +6,21 @@ use halfpower_spec::{Bytes, Direction, EngineName, Pass, Pattern, Sealing, Way, 
 use super::sealed::Sealed;
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// What section 9 of the paper of 2000 asked for: 2 KiB to 1 MiB, one at a time and eight.
+/// Block sizes and depths that section 9 of the paper of 2000 called for: 2 KiB to 1 MiB, at depths 1 and 8.
 const SIZES: [Bytes; 6] =
     [Bytes(2 << 10), Bytes(4 << 10), Bytes(16 << 10), Bytes(64 << 10), Bytes(256 << 10), Bytes(1 << 20)];
 const DEPTHS: [u32; 2] = [1, 8];
-/// What connections are compared by: requests of this size, so many in flight over all of them.
+/// Block size and depths that compare connections; a depth is the number of requests in flight over all connections.
 const SHARED: Bytes = Bytes(64 << 10);
 const SHARED_DEPTHS: [u32; 2] = [8, 32];
 const CONNECTIONS: [u32; 3] = [1, 2, 4];
-/// What sealing is compared by: small requests alone, usual ones and large ones in flight.
+/// Requests that compare sealings: small ones at depth 1, usual and large ones at depth 8.
 const SEALED: [(Bytes, u32); 3] = [(Bytes(4 << 10), 1), (SHARED, 8), (Bytes(1 << 20), 8)];
-/// What the far end measures by each way that it offers, at both depths; those beside the soaker 8 deep, for the bill.
+/// Block sizes that the far end measures for each way it offers, at both depths; those at depth 8 also beside the
+/// soaker, for the cost.
 const SIZES_OF_WAYS: [Bytes; 5] = [Bytes(4 << 10), Bytes(16 << 10), Bytes(64 << 10), Bytes(256 << 10), Bytes(1 << 20)];
 const BILLED: [Bytes; 2] = [SHARED, Bytes(1 << 20)];
-/// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
+/// Runs beside the soaker. The soaker's error is a share of the whole time, so more runs add little.
 const SOAKER_RUNS: u32 = 2;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -37,7 +38,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         for (iodepth, connections) in
             SHARED_DEPTHS.into_iter().flat_map(|iodepth| CONNECTIONS.map(|connections| (iodepth, connections)))
         {
-            // One connection eight deep is measured above.
+            // One connection at depth 8 is already in the walk above.
             if (iodepth, connections) != (DEPTHS[1], 1) && (connections == 1 || can_turn.is_ok()) {
                 cells.push(PlannedCell::plain(cell(ask, direction, (SHARED, iodepth), connections)));
             }
@@ -56,14 +57,14 @@ fn cell(ask: &PlanRequest, direction: Direction, (bs, iodepth): (Bytes, u32), co
     Workload { options, ..ask.workload(Pattern::Sequential, direction, bs, iodepth) }
 }
 
-/// A cell, and the same beside the soaker where enough is in flight.
+/// A cell, and the same beside the soaker if enough requests are in flight.
 fn with_bill(workload: Workload) -> impl Iterator<Item = PlannedCell> {
     let plain = PlannedCell::plain(workload);
     let soaker = PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..plain };
     std::iter::once(plain).chain((workload.iodepth == DEPTHS[1]).then_some(soaker))
 }
 
-/// What is measured signed and encrypted, and as the server asks where the study asks for something else.
+/// Signed and encrypted cells, and cells with the server's default if the study asks for another sealing.
 fn sealed(ask: &PlanRequest) -> Vec<Workload> {
     let asked = Sealed::asked(ask.capabilities());
     let others = [Sealing::Signed, Sealing::Encrypted].into_iter();
@@ -84,7 +85,7 @@ fn sealed(ask: &PlanRequest) -> Vec<Workload> {
     workloads
 }
 
-/// The ways that a witness offers beside the wire, on the same requests; each takes the engine that is its own.
+/// The same requests by each other way that a witness offers, each with the engine of its way.
 fn other_ways(ask: &PlanRequest) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
     for (way, direction) in
@@ -110,7 +111,7 @@ fn can(ask: &PlanRequest, sealing: Sealing) -> Result<(), String> {
     ask.capabilities().can(&format!("sealing {sealing}"))
 }
 
-/// What the paper compared and this does not.
+/// Parts of the paper's comparison that this experiment lacks.
 fn missing(ask: &PlanRequest) -> Vec<String> {
     let mut missing = Vec::new();
     for (way, what, flag) in [
@@ -152,7 +153,7 @@ mod tests {
         planned_with(kind, &[], Sealing::AsAsked)
     }
 
-    /// Cells of one sealing in the plain pass.
+    /// Cells with one sealing in the plain pass.
     fn sealed_so(cells: &[PlannedCell], sealing: Sealing) -> Vec<&PlannedCell> {
         let is_so = |cell: &&PlannedCell| cell.passes == [Pass::Plain] && cell.workload.options.sealing == sealing;
         cells.iter().filter(is_so).collect()

@@ -7,11 +7,11 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// What a share gave.
+    /// Results of a share.
     pub network: Vec<NetworkRow>,
 }
 
-/// Sequential requests to a share, or to the folder that it serves.
+/// Sequential requests to a share, or to the folder behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct NetworkRow {
     /// Which way the bytes go.
@@ -20,11 +20,11 @@ pub struct NetworkRow {
     pub bs_bytes: u64,
     /// Requests in flight over all connections.
     pub iodepth: u32,
-    /// Connections.
+    /// Number of connections.
     pub connections: u32,
     /// Whether messages were signed or encrypted.
     pub sealing: Sealing,
-    /// Which way requests went.
+    /// The way that requests took.
     pub way: Way,
     /// Mean throughput in MB/s.
     pub mbps: f64,
@@ -36,12 +36,12 @@ pub struct NetworkRow {
     pub iops: f64,
     /// Median latency in nanoseconds.
     pub latency_ns_p50: u64,
-    /// The network's shortest round trip in microseconds; `null` where TCP does not tell.
+    /// The network's shortest round trip in microseconds; `null` if TCP does not tell.
     pub round_trip_us: Option<f64>,
-    /// Processor time a request charged here, in microseconds.
+    /// Processor time per request charged at this end, in microseconds.
     pub charged_us: Option<f64>,
-    /// The same by this end's soaker; `null` without its pass.
+    /// Processor time per request by the soaker at this end, in microseconds; `null` without a soaker pass.
     pub soaker_us: Option<f64>,
-    /// Processor time a request of all the far end, in microseconds; `null` without a witness there.
+    /// Processor time of the whole far end per request, in microseconds; `null` without a witness there.
     pub far_us: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! Compares cells whose messages are signed or encrypted with those that go as the server asks for it.
+//! Compares signed or encrypted messages with messages sealed as the server asks.
 
 use halfpower_analyse::{CellFinding, ExperimentCell, FarCell};
 use halfpower_record::Capabilities;
@@ -10,7 +10,7 @@ use crate::data::ExperimentData;
 use crate::ratio::Scale;
 use crate::ratio_finding::RatioFinding;
 
-/// How messages go.
+/// How messages are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sealed {
@@ -22,7 +22,7 @@ pub enum Sealed {
     Encrypted,
 }
 
-/// What signing or encryption costs.
+/// The cost of signing or encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct SealingCost {
     /// Which way the bytes go.
@@ -31,39 +31,40 @@ pub struct SealingCost {
     pub bs_bytes: u64,
     /// Requests in flight.
     pub iodepth: u32,
-    /// How messages go.
+    /// The protection measured.
     pub sealed: Sealed,
-    /// What that is compared with: as the server asks for it.
+    /// The protection it is compared with: the one that the server asks for.
     pub than: Sealed,
-    /// How many times as fast as those.
+    /// Rate as a multiple of that with `than`.
     pub times: RatioFinding,
-    /// This end's processor time a decimal megabyte; `null` where it is not known of both.
+    /// Processor time at this end per decimal megabyte; `null` unless it is known for both.
     pub near: Option<CostOfMb>,
-    /// The far end's, without what it spends at rest; `null` where it is not known of both.
+    /// Processor time at the far end per decimal megabyte, without what it spends at rest; `null` unless it is known
+    /// for both.
     pub far: Option<CostOfMb>,
 }
 
-/// Processor time of a decimal megabyte in milliseconds.
+/// Processor time per decimal megabyte, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CostOfMb {
-    /// Signed or encrypted.
+    /// With the measured protection.
     pub ms: f64,
-    /// As the server asks for it.
+    /// With the protection that the server asks for.
     pub than_ms: f64,
 }
 
 impl Sealed {
-    /// How messages go where the server is left to ask for it.
+    /// The protection that the server asks for.
     pub fn asked(capabilities: &Capabilities) -> Self {
         match () {
             () if capabilities.can("sealing plain").is_ok() => Self::Plain,
-            // Where all is encrypted nothing can be signed alone.
+            // If everything is encrypted, signing alone is not available.
             () if capabilities.can("sealing signed").is_ok() => Self::Signed,
             () => Self::Encrypted,
         }
     }
 
-    /// How they go with `sealing`, where the server asks for `asked`.
+    /// The protection with `sealing`, given that the server asks for `asked`.
     pub fn of(sealing: Sealing, asked: Self) -> Self {
         match sealing {
             Sealing::AsAsked => asked,
@@ -72,7 +73,7 @@ impl Sealed {
         }
     }
 
-    /// The word for it.
+    /// The word for this protection.
     pub fn word(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -82,7 +83,7 @@ impl Sealed {
     }
 }
 
-/// Each cell that is sealed otherwise than the server asks for, against the same cell as it asks for.
+/// Compares each cell whose sealing differs from the server's default with the same cell at that default.
 pub(crate) fn sealing_costs(data: &ExperimentData) -> Vec<SealingCost> {
     let asked = Sealed::asked(&data.environment.capabilities);
     let scale = Scale::of(data.sound());
@@ -116,18 +117,19 @@ pub(crate) fn sealing_costs(data: &ExperimentData) -> Vec<SealingCost> {
     costs
 }
 
-/// What the soaker lost a request in microseconds, and no less than what was charged: it errs by a share of the time.
+/// Microseconds per request that the soaker lost, but at least the charge, since the soaker's error is a share of the
+/// time.
 pub(super) fn soaked_us(cell: &CellFinding) -> Option<f64> {
     cell.soaker_us.map(|us| us.max(cell.charged_us.unwrap_or(0.0)))
 }
 
-/// A figure of both cells in microseconds a request, as time of a megabyte; `None` where one of them has none.
+/// Converts a figure of both cells from microseconds per request to time per megabyte; `None` if either is missing.
 fn cost_of_mb(
     cell: &ExperimentCell,
     other: &ExperimentCell,
     figure: &dyn Fn(&CellFinding) -> Option<f64>,
 ) -> Option<CostOfMb> {
-    // Microseconds over bytes are thousands of milliseconds a megabyte.
+    // 1 us per byte is 1,000 ms per decimal megabyte.
     let ms = |cell: &ExperimentCell| Some(figure(&cell.finding)? * 1e3 / cell.workload.bs.0 as f64);
     Some(CostOfMb { ms: ms(cell)?, than_ms: ms(other)? })
 }

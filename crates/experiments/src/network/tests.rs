@@ -11,17 +11,17 @@ use halfpower_spec::{
     Bytes, Direction, EngineName, Experiment, Pass, Question, Rw, Sealing, Way, Workload, WorkloadOptions,
 };
 
-/// A round trip, and what the server takes for a request, in microseconds.
+/// Round trip, and the server's time per request, in microseconds.
 const ROUND_TRIP_US: f64 = 100.0;
 const SERVER_US: f64 = 50.0;
-/// The wire.
+/// Rate of the wire in MB/s.
 const WIRE_MBPS: f64 = 112.0;
-/// What the far end spends on a byte, in nanoseconds.
+/// Processor time of the far end per byte, in nanoseconds.
 const FAR_NS: f64 = 2.0;
-/// So much of the plain rate is left of signed and of encrypted messages, and so much more is spent at both ends.
+/// For plain, signed and encrypted messages: share of the plain rate, and factor on the processor time at both ends.
 const LEFT: [f64; 3] = [1.0, 0.8, 0.5];
 const TIMES: [f64; 3] = [1.0, 1.5, 3.0];
-/// What this end is charged for a plain byte, in nanoseconds.
+/// Processor time charged at this end per plain byte, in nanoseconds.
 const NEAR_NS: f64 = 1.0;
 
 fn runs(rw: Rw, bs: u64, iodepth: u32, connections: u32) -> Vec<Record> {
@@ -69,7 +69,7 @@ fn rates_half_power_round_trips_and_bills_are_recovered() {
     let read = answer.directions.iter().find(|direction| direction.rw == Direction::Read).unwrap();
     assert!((read.mbps / WIRE_MBPS - 1.0).abs() < 0.01, "{read:?}");
     let halves: Vec<(u32, u64)> = read.half_power.iter().map(|half| (half.iodepth, half.bs_bytes)).collect();
-    // 16 KiB a 150 us are 109 MB/s; 2 KiB eight deep as many.
+    // 16 KiB per 150 us is 109 MB/s, and so is 2 KiB at depth 8.
     assert_eq!(halves, [(1, 16 << 10), (8, 2 << 10)]);
     assert!((read.round_trips.unwrap() - 1.5).abs() < 0.02, "{read:?}");
     assert!((read.far_ms_per_mb.unwrap() - FAR_NS).abs() < 0.05, "{read:?}");
@@ -82,7 +82,8 @@ fn rates_half_power_round_trips_and_bills_are_recovered() {
     assert_eq!((found.rows.network.network.len(), section.pictures.len()), (26, 2));
 }
 
-/// The section of 1 MiB and 4 KiB requests as they are asked for, signed and encrypted, at a server that asks for this.
+/// The section for 1 MiB and 4 KiB requests: default, signed and encrypted. `unavailable` lists what the server
+/// refuses.
 fn sealed_section(unavailable: &[&str]) -> (ExperimentSection, NetworkAnswer) {
     let mut records = Vec::new();
     for (shape, sealing) in
@@ -119,7 +120,7 @@ fn what_signing_and_encryption_cost_is_recovered() {
     }
     let titles: Vec<&str> = section.pictures.iter().map(|picture| picture.title.as_str()).collect();
     assert!(titles.contains(&"Throughput by sealing"), "{titles:?}");
-    // Rates of the share are those that nobody sealed.
+    // The share's rates come from unsealed messages only.
     assert!((answer.directions[0].mbps / WIRE_MBPS - 1.0).abs() < 0.01, "{answer:?}");
 }
 
@@ -133,7 +134,7 @@ fn where_signatures_are_required_encryption_is_held_against_them() {
 
 #[test]
 fn the_three_ways_are_told_with_what_a_byte_costs_by_each() {
-    // Times the rate over the wire, and the soaker's loss a byte at the machine that sends, in nanoseconds.
+    // For each way: rate over that of the wire, and the soaker's loss per byte at the sending machine, in nanoseconds.
     let truth = [(Way::Local, 10.0, 1.2), (Way::SameMachine, 4.0, 1.5), (Way::Wire, 1.0, 1.3)];
     let mut records = Vec::new();
     for (way, times, near_ns) in truth {

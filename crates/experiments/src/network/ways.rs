@@ -9,39 +9,40 @@ use serde::Serialize;
 use super::sealed::soaked_us;
 use crate::data::ExperimentData;
 
-/// What one way gives one direction.
+/// The result of one way in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WayRate {
     /// Which way the bytes go.
     pub rw: Direction,
-    /// Which way the requests go.
+    /// The way that requests took.
     pub way: Way,
     /// The best rate in MB/s.
     pub mbps: f64,
-    /// Its block size.
+    /// Block size of that rate.
     pub bs_bytes: u64,
-    /// Its depth.
+    /// Depth of that rate.
     pub iodepth: u32,
-    /// What a byte costs; `null` where no soaker ran beside the requests.
-    pub bill: Option<WayBill>,
+    /// Processor time per megabyte; `null` if no soaker ran beside the requests.
+    pub bill: Option<WayCost>,
 }
 
-/// Processor time of all machines that take part, by the soaker.
+/// Processor time of all machines involved, by the soaker.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct WayBill {
+pub struct WayCost {
     /// Block size of the requests.
     pub bs_bytes: u64,
-    /// Milliseconds a decimal megabyte at the machine that sends the requests: the server itself, but over the wire.
+    /// Milliseconds per decimal megabyte at the machine that sends the requests: the client over the wire, else the
+    /// server.
     pub ms_per_mb: f64,
-    /// The same at the server, where the requests come over the wire to another machine, without what it spends at rest;
-    /// `null` elsewhere, and where it is not known.
+    /// Milliseconds per decimal megabyte at the server when requests come over the wire, without what it spends at
+    /// rest; `null` for the other ways, and if unknown.
     pub far_ms_per_mb: Option<f64>,
 }
 
-/// The usual order: nearest to the disk first.
+/// Order in the report: nearest to the disk first.
 const ORDER: [Way; 3] = [Way::Local, Way::SameMachine, Way::Wire];
 
-/// The ways that were measured, in each direction; none where there is only the wire.
+/// The ways that were measured, by direction; empty if only the wire was.
 pub(crate) fn way_rates(data: &ExperimentData) -> Vec<WayRate> {
     let mut rates = Vec::new();
     for rw in Direction::ALL.iter().copied() {
@@ -76,13 +77,13 @@ fn way_rate(data: &ExperimentData, rw: Direction, way: Way) -> Option<WayRate> {
     })
 }
 
-fn bill(cell: &CellFinding, far_end: Option<&FarEndMachine>) -> Option<WayBill> {
-    // Microseconds over bytes are thousands of milliseconds a megabyte.
+fn bill(cell: &CellFinding, far_end: Option<&FarEndMachine>) -> Option<WayCost> {
+    // 1 us per byte is 1,000 ms per decimal megabyte.
     let ms = |us: f64| us * 1e3 / cell.bs_bytes as f64;
     let far = cell.far_end.as_ref().zip(far_end.filter(|far_end| !far_end.is_this_machine));
     let far = far.map(|(far, machine)| {
         let at_rest_us = machine.idle_cores.unwrap_or(0.0) * far.span_us;
         far.soaker_us.unwrap_or((far.machine_us - at_rest_us).max(0.0))
     });
-    Some(WayBill { bs_bytes: cell.bs_bytes, ms_per_mb: ms(soaked_us(cell)?), far_ms_per_mb: far.map(ms) })
+    Some(WayCost { bs_bytes: cell.bs_bytes, ms_per_mb: ms(soaked_us(cell)?), far_ms_per_mb: far.map(ms) })
 }

@@ -50,7 +50,7 @@ fn connections(found: &MoreConnections) -> String {
     }
 }
 
-/// What one way of sealing costs one direction; the costs are of its block sizes.
+/// Describes the effect of one sealing in one direction at its block sizes.
 fn sealing(costs: &[SealingCost]) -> String {
     let SealingCost { rw, sealed, than, .. } = costs[0];
     let at = |cost: &SealingCost| format!("with {} {} deep", size(cost.bs_bytes), cost.iodepth);
@@ -67,7 +67,7 @@ fn sealing(costs: &[SealingCost]) -> String {
     format!("{} {rw}s have {}{bill}", sealed.word(), rates.join(", "))
 }
 
-/// What each way gives one direction, and what a byte costs by it.
+/// Describes the rate and the cost per byte of each way in one direction.
 fn ways(rates: &[WayRate]) -> String {
     let by = |way: Way| match way {
         Way::Local => "locally at the server",

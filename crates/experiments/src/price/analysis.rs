@@ -1,4 +1,4 @@
-//! Makes the price-performance figures of the study of 2000 from random reads, as a comparison of two studies does.
+//! Computes the price-performance figures of the study of 2000 from random reads, as a comparison of two studies does.
 
 use halfpower_analyse::{Accesses, CellFinding, PriceRow, price_row};
 
@@ -6,7 +6,7 @@ use super::answer::PriceAnswer;
 use super::rows::Rows;
 use crate::data::ExperimentData;
 
-/// Factor above which it is worth saying that several requests at once bring more.
+/// Smallest gain from several requests at once that is reported.
 const WORTH: f64 = 1.01;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, PriceAnswer) {
@@ -18,7 +18,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, PriceAnswer) {
     (Rows { price: vec![row] }, answer)
 }
 
-/// The accesses of which several requests at once bring more.
+/// The best accesses, of those kinds that gain from several requests at once.
 fn deeper(row: &PriceRow) -> Accesses {
     let (best, one) = (&row.best, &row.one_deep);
     let more = |best: Option<f64>, one: Option<f64>| best.filter(|best| one.is_none_or(|one| *best > one * WORTH));

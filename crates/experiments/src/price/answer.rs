@@ -1,14 +1,14 @@
-//! Defines what `price` finds: what the money buys.
+//! Defines the answer of `price`: accesses and bytes for the money.
 
 use halfpower_analyse::{Accesses, PriceRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the money buys.
+/// Accesses and bytes for the money.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct PriceAnswer {
-    /// Everything that it buys; `null` where no price was given.
+    /// The whole price-performance row; `null` if no price was given.
     pub bought: Option<PriceRow>,
-    /// Of the best accesses those that several requests at once surely make more than one at a time.
+    /// The best accesses of those kinds that gain from several requests at once.
     pub deeper: Accesses,
 }

@@ -1,4 +1,4 @@
-//! Draws what `price` measured: accesses for the money, by depth.
+//! Draws what `price` measured: accesses per unit of money, by depth.
 
 use halfpower_analyse::{ExperimentCell, Interval, KILOBYTES, MEGABYTES};
 use halfpower_text::format;
@@ -13,7 +13,7 @@ pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
     pictures.into_iter().flatten().collect()
 }
 
-/// Accesses of one size for a unit of money, by depth.
+/// Accesses of one size per unit of money, by depth.
 fn picture(data: &ExperimentData, price: f64, bytes: u64, what: &str) -> Option<Picture> {
     let mut cells: Vec<&ExperimentCell> = data.sound().filter(|cell| cell.finding.bs_bytes == bytes).collect();
     cells.sort_by_key(|cell| cell.finding.iodepth);

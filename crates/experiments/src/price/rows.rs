@@ -7,6 +7,6 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// What the money buys; one row, or none.
+    /// The price-performance figures; one row or none.
     pub price: Vec<PriceRow>,
 }

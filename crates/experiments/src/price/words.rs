@@ -37,7 +37,7 @@ pub(crate) fn answer(found: &PriceAnswer) -> String {
     }
 }
 
-/// A sum in whatever money the price is in.
+/// A sum in the currency of the price.
 fn money(sum: f64) -> String {
     if sum >= 0.995 { format::number(sum) } else { format::two_digits(sum) }
 }

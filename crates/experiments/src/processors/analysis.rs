@@ -1,4 +1,4 @@
-//! Compares the same work on one processor and on all, and on the interrupts' processor and on another.
+//! Compares the same work on one processor and on all, and on the processor that takes interrupts and on another.
 
 use halfpower_analyse::ExperimentCell;
 use halfpower_spec::{Affinity, Workload};
@@ -10,7 +10,7 @@ use crate::ratio::Scale;
 use crate::ratio_finding::RatioFinding;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ProcessorsAnswer) {
-    let seats = Seats::of(data);
+    let seats = AffinityCells::of(data);
     let on_one = |work: &Workload| seats.compare(work, Affinity::One, Affinity::All);
     let on_interrupt = |work: &Workload| seats.compare(work, Affinity::Interrupt, Affinity::Other);
     let work = seats.work();
@@ -40,22 +40,22 @@ fn row(cell: &ExperimentCell) -> ProcessorRow {
     }
 }
 
-/// The cells: each kind of work on each seat.
-pub(super) struct Seats<'a> {
+/// The cells, by kind of work and set of processors.
+pub(super) struct AffinityCells<'a> {
     scale: Scale,
-    /// The same of charged time.
+    /// The scatter of charged time.
     charges: Scale,
     cells: Vec<&'a ExperimentCell<'a>>,
 }
 
-/// A workload whatever its seat.
+/// The workload without its affinity.
 fn without_seat(workload: &Workload) -> Workload {
     let mut work = *workload;
     work.options.affinity = Affinity::All;
     work
 }
 
-impl<'a> Seats<'a> {
+impl<'a> AffinityCells<'a> {
     pub fn of(data: &'a ExperimentData) -> Self {
         let mut cells: Vec<&ExperimentCell> = data.sound().collect();
         cells.sort_by_key(|cell| {
@@ -66,7 +66,7 @@ impl<'a> Seats<'a> {
         Self { scale: Scale::of(cells.iter().copied()), charges, cells }
     }
 
-    /// The kinds of work, in order.
+    /// The kinds of work, sorted.
     pub fn work(&self) -> Vec<Workload> {
         let mut work = Vec::new();
         for kind in self.cells.iter().map(|cell| without_seat(&cell.workload)) {
@@ -84,12 +84,12 @@ impl<'a> Seats<'a> {
         self.cells.iter().find(fits).copied()
     }
 
-    /// The rate of a kind of work on one seat over that on another; `None` where it was not measured on both.
+    /// Rate of a kind of work on one set of processors over that on another; `None` unless both were measured.
     pub fn rate(&self, work: &Workload, on: Affinity, beside: Affinity) -> Option<RatioFinding> {
         self.scale.times(&[self.on(work, on)?], &[self.on(work, beside)?])
     }
 
-    /// Rate and charged time of a kind of work on one seat, beside another.
+    /// Compares rate and charged time of a kind of work on two sets of processors.
     fn compare(&self, work: &Workload, on: Affinity, beside: Affinity) -> Option<AffinityComparison> {
         let rate = self.rate(work, on, beside)?;
         let (on, beside) = (self.on(work, on)?, self.on(work, beside)?);

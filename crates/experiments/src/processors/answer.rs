@@ -1,4 +1,5 @@
-//! Defines what `processors` finds: what several processors bring, and what the interrupts' processor takes.
+//! Defines the answer of `processors`: the gain from several processors, and the effect of the processor that takes
+//! interrupts.
 
 use halfpower_spec::{Cache, Pattern};
 use schemars::JsonSchema;
@@ -6,16 +7,16 @@ use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
-/// How the same work compares on different processors.
+/// The same work on different processors.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ProcessorsAnswer {
-    /// Each kind of work held to one processor, against all.
+    /// Each kind of work on one processor, compared with all.
     pub one: Vec<AffinityComparison>,
-    /// Work on the processor that takes the interrupts, against another.
+    /// Work on the processor that takes the interrupts, compared with another.
     pub interrupt: Option<AffinityComparison>,
 }
 
-/// The same reads on one set of processors and on another.
+/// The same reads on two sets of processors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AffinityComparison {
     /// Order of offsets.
@@ -26,12 +27,12 @@ pub struct AffinityComparison {
     pub bs_bytes: u64,
     /// Submitting threads.
     pub threads: u32,
-    /// Requests a second.
+    /// Requests a second on the first set.
     pub iops: f64,
-    /// Requests a second on the other.
+    /// Requests a second on the other set.
     pub other_iops: f64,
-    /// The rate over that on the other.
+    /// Rate on the first set over that on the other.
     pub rate: RatioFinding,
-    /// The processor time charged a request over that on the other, where it is known.
+    /// Charged processor time per request over that on the other set; `null` if not known.
     pub charge: Option<RatioFinding>,
 }

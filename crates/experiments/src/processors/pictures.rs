@@ -1,21 +1,21 @@
-//! Draws what `processors` measured: rates and both bounds of the cost, by where requests are submitted.
+//! Draws what `processors` measured: rates and both bounds of the cost, by affinity.
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::{Affinity, Workload};
 
-use super::analysis::Seats;
+use super::analysis::AffinityCells;
 use super::rows::Rows;
 use super::words::reads;
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
 pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
-    let seats = Seats::of(data);
+    let seats = AffinityCells::of(data);
     let rate = |work: &Workload, cell: &ExperimentCell| {
         let affinity = cell.workload.options.affinity;
         let Interval { value, low, high } = seats.rate(work, affinity, Affinity::All)?.interval;
         let [value, low, high] = [value, low, high].map(|share| share * 100.0);
-        // What it is a share of has no error against itself.
+        // The reference is 100% by definition, so it has no error.
         Some(if affinity == Affinity::All { Interval::exact(100.0) } else { Interval { value, low, high } })
     };
     let charged = |_: &Workload, cell: &ExperimentCell| Some(Interval::of_means(&cell.finding.run_charged_us));
@@ -28,9 +28,9 @@ pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
     pictures.into_iter().flatten().collect()
 }
 
-/// Bars by seat, a colour for each kind of work.
+/// Bars by affinity, one colour per kind of work.
 fn bars(
-    seats: &Seats,
+    seats: &AffinityCells,
     title: &str,
     unit: &str,
     value: &dyn Fn(&Workload, &ExperimentCell) -> Option<Interval>,

@@ -1,19 +1,18 @@
-//! Plans `processors`: the same reads on one processor and on all, on the interrupts' processor and on another.
+//! Plans `processors`: the same reads on one processor and on all, and on the interrupts' processor and on another.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Affinity, Bytes, Cache, Direction, EngineName, Pass, Pattern, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Bytes of a small direct request, and how many of them are in flight over all threads: what keeps processors busy.
+/// Size of a small direct request, and how many are in flight over all threads: enough to keep processors busy.
 const SMALL: Bytes = Bytes(4 << 10);
 const DEPTH: u32 = 32;
-/// Bytes of a buffered request, whose copy keeps a processor busy.
+/// Size of a buffered request; its copy keeps a processor busy.
 const COPIED: Bytes = Bytes(64 << 10);
-/// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
+/// Runs beside the soaker. The soaker's error is a share of the whole time, so more runs add little.
 const SOAKER_RUNS: u32 = 2;
-/// Whether one processor can be told from all, and whether that of the interrupts can, by the words that places answer
-/// to.
+/// Names of the capabilities: threads can be held to one processor, and the interrupts' processor is known.
 const ONE: &str = "one processor";
 const INTERRUPT: &str = "interrupt";
 
@@ -23,7 +22,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         return Err("there is no storage here whose requests processors could share".to_string());
     }
     capabilities.can(ONE)?;
-    // Each thread has a part of the target for itself, and every one of them a request at least.
+    // Each thread has its own part of the target, and at least one request.
     let threads = ask.environment.machine.cpus.clamp(2, DEPTH);
     let usual = [Affinity::All, Affinity::One];
     let mut seats = usual.to_vec();
@@ -55,7 +54,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     Ok(Plan { cells: cells.collect(), missing: missing(ask) })
 }
 
-/// Why the interrupts' processor is not set against another.
+/// Why the interrupts' processor is not compared with another.
 fn missing(ask: &PlanRequest) -> Vec<String> {
     let why = ask.capabilities().can(INTERRUPT).err();
     why.into_iter().map(|why| format!("the interrupts' processor is not set against another: {why}")).collect()

@@ -7,11 +7,11 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// The same work on one processor and on all, on the interrupts' and on another.
+    /// The same work on one processor and on all, and on the interrupts' processor and on another.
     pub processors: Vec<ProcessorRow>,
 }
 
-/// The same work on one seat.
+/// One kind of work on one set of processors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ProcessorRow {
     /// Which processors the submitting threads may use.
@@ -36,8 +36,9 @@ pub struct ProcessorRow {
     pub iops: f64,
     /// Median latency in nanoseconds.
     pub latency_ns_p50: u64,
-    /// Processor time a request charged to the process, in microseconds.
+    /// Processor time per request charged to the process, in microseconds.
     pub charged_us: f64,
-    /// The same by the soaker, so with interrupts and kernel threads; `null` without its pass.
+    /// Processor time per request by the soaker, which includes interrupts and kernel threads; `null` without a soaker
+    /// pass.
     pub soaker_us: Option<f64>,
 }

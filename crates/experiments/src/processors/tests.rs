@@ -1,5 +1,5 @@
 //! Checks that `processors` returns what its records were made with, and claims no difference that the runs do not
-//! carry.
+//! support.
 
 use crate::built::{disk, record_at};
 use crate::study_findings::{StudyFindings, analyse};
@@ -9,13 +9,14 @@ use halfpower_spec::{Affinity, Bytes, Cache, Experiment, Pass, Question, Rw, Wor
 const ALL_MBPS: f64 = 400.0;
 const CHARGED_NS: f64 = 4_000.0;
 
-/// Three runs on a seat, at a share of the rate on all and of the charge there, each off by this share of both.
+/// Three runs on one set of processors: rate and charge are shares of those on all processors, with a relative
+/// deviation of `chance`.
 fn runs(affinity: Affinity, threads: u32, rate: f64, charge: f64, chance: f64) -> Vec<Record> {
     let options = WorkloadOptions { affinity, ..WorkloadOptions::default() };
     let (rw, cache, bs) = (Rw::Randread, Cache::Device, Bytes(4096));
     let workload = Workload { rw, cache, bs, iodepth: 32 / threads, threads, options, ..Workload::default() };
     let run = |repeat: u32| {
-        // Chance that each seat has for itself, and that no round has in common.
+        // A deviation that differs between affinities, so that a round has none in common.
         let turn = (repeat + threads + affinity as u32) % 3;
         let off = 1.0 + chance * (f64::from(turn) - 1.0);
         let rate = ALL_MBPS * 1e6 * rate * off;
@@ -35,7 +36,7 @@ fn findings(records: &[Vec<Record>]) -> StudyFindings {
 
 #[test]
 fn rate_and_charge_of_each_seat_come_back() {
-    let told = findings(&[
+    let reported = findings(&[
         runs(Affinity::All, 1, 1.0, 1.0, 0.01),
         runs(Affinity::One, 1, 1.0, 1.0, 0.01),
         runs(Affinity::Interrupt, 1, 0.8, 0.75, 0.01),
@@ -45,11 +46,11 @@ fn rate_and_charge_of_each_seat_come_back() {
     ]);
     let row = |affinity, threads| {
         let fits = |row: &&super::rows::ProcessorRow| (row.affinity, row.threads) == (affinity, threads);
-        *told.rows.processors.processors.iter().find(fits).expect("no such row")
+        *reported.rows.processors.processors.iter().find(fits).expect("no such row")
     };
     assert!((row(Affinity::Interrupt, 1).mbps / (0.8 * ALL_MBPS) - 1.0).abs() < 0.001);
     assert!((row(Affinity::One, 2).charged_us / 3.6 - 1.0).abs() < 0.001);
-    let answer = &told.experiments[0].answer;
+    let answer = &reported.experiments[0].answer;
     assert!(
         answer.contains("random direct reads of 4 KiB by one thread keep their rate (97,656 IOPS) at the same charge"),
         "{answer}"
@@ -62,15 +63,15 @@ fn rate_and_charge_of_each_seat_come_back() {
 
 #[test]
 fn what_is_alike_is_not_given_as_a_share() {
-    let told = findings(&[runs(Affinity::All, 1, 1.0, 1.0, 0.0), runs(Affinity::One, 1, 0.998, 1.002, 0.0)]);
-    let answer = &told.experiments[0].answer;
+    let reported = findings(&[runs(Affinity::All, 1, 1.0, 1.0, 0.0), runs(Affinity::One, 1, 0.998, 1.002, 0.0)]);
+    let answer = &reported.experiments[0].answer;
     assert!(answer.contains("keep their rate") && answer.contains("at the same charge"), "{answer}");
 }
 
 #[test]
 fn what_the_runs_do_not_carry_is_not_claimed() {
-    let told = findings(&[runs(Affinity::All, 1, 1.0, 1.0, 0.3), runs(Affinity::One, 1, 0.8, 0.9, 0.3)]);
-    let answer = &told.experiments[0].answer;
+    let reported = findings(&[runs(Affinity::All, 1, 1.0, 1.0, 0.3), runs(Affinity::One, 1, 0.8, 0.9, 0.3)]);
+    let answer = &reported.experiments[0].answer;
     assert!(answer.contains("show no sure difference"), "{answer}");
     assert!(!answer.contains("charge"), "{answer}");
     assert!(!answer.contains("Submitted on"), "{answer}");

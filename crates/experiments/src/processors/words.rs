@@ -18,11 +18,12 @@ pub(crate) fn answer(found: &ProcessorsAnswer) -> String {
     let one: Vec<String> = found.one.iter().map(|one| compared(one, "all")).collect();
     let one = (!one.is_empty()).then(|| format!("held to one processor, {}", one.join("; ")));
     let interrupt = found.interrupt.as_ref().map(|one| compared(one, "another"));
-    let interrupt = interrupt.map(|told| format!("submitted on the processor that takes the interrupts, {told}"));
+    let interrupt =
+        interrupt.map(|reported| format!("submitted on the processor that takes the interrupts, {reported}"));
     sentences([one, interrupt], "No work could be set on one processor and on all.")
 }
 
-/// Such as `random direct reads of 4 KiB by 2 threads`.
+/// A kind of work, such as `random direct reads of 4 KiB by 2 threads`.
 pub(super) fn reads(pattern: Pattern, cache: Cache, bs_bytes: u64, threads: u32) -> String {
     let by = if threads == 1 { "one thread".to_string() } else { format!("{threads} threads") };
     format!("{pattern} {} reads of {} by {by}", cache_word(cache), size(bs_bytes))

@@ -1,4 +1,4 @@
-//! Compares members at work together with so many times one, and a stripe with the same members on their own.
+//! Compares several members with a multiple of one, and a stripe with the same members driven separately.
 
 use halfpower_analyse::{ExperimentCell, Interval, SharedBy, SharedCeiling};
 use halfpower_spec::{Direction, Pattern, VolumeLayout};
@@ -11,7 +11,7 @@ use crate::data::ExperimentData;
 use crate::ratio::Scale;
 use crate::ratio_finding::RatioFinding;
 
-/// Share of so many times a single member from which on each member is thought to bring all that it has.
+/// Share of `n` times one member's rate from which each member is considered unlimited.
 const SCALES: f64 = 0.95;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ScalingAnswer) {
@@ -42,7 +42,7 @@ fn rows_of(data: &ExperimentData, pattern: Pattern, rw: Direction) -> Vec<Scalin
         let Interval { value, low, high } = cell.finding.mbps;
         let n = cell.workload.options.members.max(1);
         let of_ideal = value / f64::from(n) / single.finding.mbps.value;
-        // Below it by more than runs differ, and by enough to matter.
+        // Below the ideal beyond chance, and by enough to matter.
         let is_surely_less = |times: RatioFinding| times.is_known() && times.interval.high < f64::from(n);
         let falls_short = of_ideal < SCALES && scale.times(&[cell], &[single]).is_some_and(is_surely_less);
         let limited_by = if falls_short { LimitedBy::Shared } else { LimitedBy::Device };
@@ -51,7 +51,7 @@ fn rows_of(data: &ExperimentData, pattern: Pattern, rw: Direction) -> Vec<Scalin
     };
     let mut rows: Vec<ScalingRow> = cells.iter().map(row).collect();
     rows.sort_by_key(|row| (row.volume_layout, row.n));
-    // A stripe alone that falls short does not keep its members busy: what they share carries them one by one.
+    // If only the stripe falls short, it does not keep its members busy: driven separately, they are not limited.
     let shared: Vec<u32> =
         rows.iter().filter(|row| is_shared(row) && row.volume_layout == VolumeLayout::Each).map(|row| row.n).collect();
     for row in rows.iter_mut().filter(|row| !shared.contains(&row.n)) {
@@ -64,12 +64,12 @@ fn is_shared(row: &ScalingRow) -> bool {
     row.limited_by == LimitedBy::Shared
 }
 
-/// Rows of members on their own, by pattern and direction.
+/// Rows of members driven separately, in one pattern and direction.
 pub(super) fn alone(rows: &[ScalingRow], pattern: Pattern, rw: Direction) -> Vec<&ScalingRow> {
     rows.iter().filter(|row| (row.pattern, row.rw, row.volume_layout) == (pattern, rw, VolumeLayout::Each)).collect()
 }
 
-/// What members side by side have shown that they share: the most that came through it in one direction.
+/// The ceiling that members share, as their runs at once show it: the highest throughput in one direction.
 pub(crate) fn shared_ceiling(rows: &[ScalingRow], rw: Direction) -> Option<SharedCeiling> {
     let shared = rows.iter().filter(|row| is_shared(row) && row.rw == rw);
     let most = shared.max_by(|one, other| one.mbps.total_cmp(&other.mbps))?;
@@ -91,7 +91,7 @@ fn scaling(alone: &[&ScalingRow]) -> Option<MembersScaling> {
         MembersScaling { pattern, rw, verdict, one_mbps, n: last.n, mbps: last.mbps, stopped }
     };
     let Some(row) = alone.iter().find(|row| is_shared(row)) else {
-        // Not surely stopped is not the same as surely scaling.
+        // Not stopped beyond chance does not yet mean that the members scale.
         let verdict = if last.of_ideal >= SCALES { ScalingVerdict::Scales } else { ScalingVerdict::Unclear };
         return Some(found(verdict, None));
     };
@@ -107,7 +107,7 @@ fn scaling(alone: &[&ScalingRow]) -> Option<MembersScaling> {
     Some(found(ScalingVerdict::Stopped, Some(stopped)))
 }
 
-/// How the widest stripe compares with the same members on their own.
+/// Compares the widest stripe with the same members driven separately.
 fn stripe(rows: &[ScalingRow]) -> Option<StripeShare> {
     let share = |(pattern, rw)| {
         let each = alone(rows, pattern, rw).last().map(|row| (row.n, row.mbps))?;
@@ -121,7 +121,7 @@ fn stripe(rows: &[ScalingRow]) -> Option<StripeShare> {
     Some(StripeShare { least, most })
 }
 
-/// The line through the two sizes that were measured.
+/// The line through the two block sizes that were measured.
 pub(super) fn costs(data: &ExperimentData, rw: Direction) -> Vec<MemberCost> {
     let of = |pattern| {
         let on_their_own = move |cell: &&ExperimentCell| {

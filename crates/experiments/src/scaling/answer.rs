@@ -1,46 +1,46 @@
-//! Defines what `scaling` finds: how many members the path carries, and what each further one brings.
+//! Defines the answer of `scaling`: how many members the path carries, and what each further one adds.
 
 use halfpower_spec::{Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What several members give together.
+/// Throughput of several members together.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ScalingAnswer {
-    /// The most members that were measured together; 0 where none was measured alone.
+    /// The most members that were measured together; 0 if none was measured alone.
     pub members: u32,
-    /// Members on their own, by pattern and direction.
+    /// Members driven separately, by pattern and direction.
     pub kinds: Vec<MembersScaling>,
-    /// The widest stripe against the same members on their own.
+    /// The widest stripe compared with the same members driven separately.
     pub stripe: Option<StripeShare>,
-    /// What a request costs the processor with one member and with the most.
+    /// Processor cost per request with one member and with the most.
     pub cost: Option<CostByMembers>,
 }
 
-/// Members on their own in one pattern and direction.
+/// Members driven separately, in one pattern and direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MembersScaling {
     /// Order of offsets.
     pub pattern: Pattern,
     /// Which way the bytes go.
     pub rw: Direction,
-    /// What they show.
+    /// What the runs show.
     pub verdict: ScalingVerdict,
     /// Throughput of one member in MB/s.
     pub one_mbps: f64,
-    /// The most members.
+    /// The largest number of members.
     pub n: u32,
-    /// Their throughput in MB/s.
+    /// Their total throughput in MB/s.
     pub mbps: f64,
-    /// Where a shared path stops them.
+    /// The point from which a shared path is the limit.
     pub stopped: Option<StoppedMembers>,
 }
 
-/// What members on their own show.
+/// What members driven separately show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScalingVerdict {
-    /// All bring what they have.
+    /// Every member reaches its rate alone.
     Scales,
     /// The runs cannot tell.
     Unclear,
@@ -48,48 +48,48 @@ pub enum ScalingVerdict {
     Stopped,
 }
 
-/// The first member that a shared path stops.
+/// The smallest number of members that a shared path limits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct StoppedMembers {
-    /// Its number.
+    /// Number of members.
     pub n: u32,
-    /// Throughput with it in MB/s.
+    /// Their total throughput in MB/s.
     pub mbps: f64,
-    /// The most members before it that were measured.
+    /// The next smaller number of members that was measured.
     pub before_n: u32,
-    /// Their throughput in MB/s.
+    /// Its total throughput in MB/s.
     pub before_mbps: f64,
-    /// What each member since then brings, as a share of what one gives.
+    /// What each member beyond `before_n` adds, as a share of one member's rate.
     pub brings_share: f64,
 }
 
-/// What a stripe gives of what the same members give on their own.
+/// Throughput of a stripe as a share of the same members driven separately.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct StripeShare {
-    /// The least share of any pattern and direction.
+    /// Smallest share of any pattern and direction.
     pub least: f64,
-    /// The largest.
+    /// Largest share of any pattern and direction.
     pub most: f64,
 }
 
-/// What a request costs the processor by the number of members.
+/// Processor cost per request, by the number of members.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CostByMembers {
     /// Which way the bytes go.
     pub rw: Direction,
     /// With one member.
     pub one: MemberCost,
-    /// With the most.
+    /// With the largest number.
     pub most: MemberCost,
 }
 
-/// What a request costs the processor with so many members on their own.
+/// Processor cost per request with `n` members driven separately.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MemberCost {
-    /// How many.
+    /// Number of members.
     pub n: u32,
-    /// Charged whatever its size, in microseconds.
+    /// Charged per request whatever its size, in microseconds.
     pub fixed_us: f64,
-    /// Charged for each KiB of it.
+    /// Charged per KiB, in microseconds.
     pub us_per_kib: f64,
 }

@@ -1,4 +1,4 @@
-//! Measures `scaling`: what each further member brings.
+//! Measures `scaling`: the throughput that each further member adds.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

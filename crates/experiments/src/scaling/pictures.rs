@@ -1,4 +1,4 @@
-//! Draws what `scaling` measured: throughput and cost by members at work.
+//! Draws what `scaling` measured: throughput and cost by number of members.
 
 use halfpower_analyse::Interval;
 use halfpower_spec::{Direction, Pattern, VolumeLayout};

@@ -1,17 +1,17 @@
-//! Plans `scaling`: one member, two and more, each on its own and as a stripe.
+//! Plans `scaling`: one member, two and more, driven separately and as a stripe.
 
 use halfpower_spec::{Bytes, Direction, Pattern, VolumeLayout, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell, several_members};
 
-/// Both studies' unit: what a stripe lays on one member.
+/// Sequential block size of both papers, and the stripe's chunk.
 const SEQUENTIAL_BLOCK: Bytes = Bytes(64 << 10);
-/// Both studies' random request.
+/// Random block size of both papers.
 const RANDOM_BLOCK: Bytes = Bytes(8 << 10);
-/// Requests outstanding for each member: enough for all members of a stripe to be busy nearly all the time.
+/// Requests outstanding per member, enough to keep all members of a stripe busy nearly all the time.
 const SEQUENTIAL_DEPTH: u32 = 8;
 const RANDOM_DEPTH: u32 = 16;
-/// Counts of members that are measured one by one; beyond it each second power of two, and all.
+/// Every count of members up to this one is measured; above it, powers of two and all members.
 const ONE_BY_ONE: u32 = 6;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -29,7 +29,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
                 (Pattern::Sequential, SEQUENTIAL_BLOCK, SEQUENTIAL_DEPTH),
                 (Pattern::Random, RANDOM_BLOCK, RANDOM_DEPTH),
             ] {
-                // Lanes of their own have a depth of their own; a stripe is one target, as deep as all of them.
+                // Separate lanes have a depth each; a stripe is one target, as deep as all of them together.
                 let iodepth = if volume_layout == Some(VolumeLayout::Stripe) { depth * n } else { depth };
                 let options = WorkloadOptions { members: n, volume_layout, ..WorkloadOptions::default() };
                 cells.push(PlannedCell::plain(Workload { options, ..ask.workload(pattern, direction, bs, iodepth) }));

@@ -7,24 +7,24 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// So many members together, on their own and as a stripe.
+    /// Members together, driven separately and as a stripe.
     pub scaling: Vec<ScalingRow>,
 }
 
-/// So many members at work together.
+/// `n` members together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ScalingRow {
-    /// How many.
+    /// Number of members.
     pub n: u32,
     /// Which way the bytes go.
     pub rw: Direction,
     /// Order of offsets.
     pub pattern: Pattern,
-    /// Whether each was driven on its own, or all as a stripe; a single member counts as both and is `each`.
+    /// Whether members were driven separately (`each`) or as a stripe; a single member counts as both and is `each`.
     pub volume_layout: VolumeLayout,
-    /// Throughput of all together in MB/s.
+    /// Total throughput in MB/s.
     pub mbps: f64,
-    /// The same as a share of so many times a single one.
+    /// Throughput as a share of `n` times one member's.
     pub of_ideal: f64,
     /// What stops them.
     pub limited_by: LimitedBy,
@@ -34,11 +34,11 @@ pub struct ScalingRow {
     pub high: f64,
 }
 
-/// What stops members side by side.
+/// What stops members together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitedBy {
-    /// Each member gives what it has; or a stripe does not keep all of them busy.
+    /// The members: each reaches its rate alone, or a stripe does not keep all of them busy.
     Device,
     /// A part of the path that they share.
     Shared,

@@ -1,4 +1,4 @@
-//! Checks that `scaling` finds the member at which a shared path takes over, and says so only where runs carry it.
+//! Checks that `scaling` finds the member from which a shared path is the limit, and only if the runs support it.
 
 use super::rows::LimitedBy::{self, Device, Shared};
 use crate::built::{disk, normal, record_at};
@@ -9,7 +9,7 @@ use halfpower_spec::{Cache, Experiment, Pass, Question, Rate, Run, Rw, VolumeLay
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Sequential reads by so many members on their own, at these rates.
+/// Sequential reads by 1, 2, 3, ... members driven separately, at these rates.
 fn records(rates: &[f64], repeats: u32, scatter: f64) -> Vec<Record> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
     let mut records = Vec::new();

@@ -11,7 +11,7 @@ pub(crate) const PAPERS: &str = "In 2000 three Quantum Atlas 10K disks of 25 MB/
     Fireballs, each driven on its own, gave four times the random requests of one. In 1998 four disks \
     saturated an Ultra-Wide bus at 32 of its 40 MB/s. A stripe cost the processor next to nothing.";
 
-/// Shares of a stripe that differ by less are told as one.
+/// Largest difference between a stripe's shares that are reported as one.
 const ONE_SHARE: f64 = 0.02;
 
 pub(crate) fn answer(found: &ScalingAnswer) -> String {

@@ -1,4 +1,4 @@
-//! Compares sequential streams side by side with one alone, and one alone with one among random readers.
+//! Compares several sequential streams with one alone, and one alone with one among random readers.
 
 use halfpower_analyse::{ExperimentCell, Interval, some_mean};
 use halfpower_spec::Cache;
@@ -21,7 +21,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, StreamsAnswer) {
     (Rows { streams }, answer)
 }
 
-/// The single stream alone that a cell is to be held against.
+/// The cell of a single stream alone, for comparison with `cell`.
 fn alone<'a>(cells: &[&'a ExperimentCell<'a>], cell: &ExperimentCell) -> Option<&'a ExperimentCell<'a>> {
     let same = |other: &&&ExperimentCell| {
         let (one, this) = (&other.workload, &cell.workload);
@@ -45,7 +45,7 @@ fn row(cell: &ExperimentCell, alone: Option<&ExperimentCell>) -> StreamRow {
     }
 }
 
-/// How the most streams stand to a single one.
+/// Compares the most streams with a single one.
 fn side_by_side(cells: &[&ExperimentCell], scale: &Scale, cache: Cache) -> Option<StreamsTogether> {
     let many = cells.iter().filter(|cell| cell.workload.cache == cache && cell.workload.options.streams > 1);
     let most = many.max_by_key(|cell| cell.workload.options.streams)?;
@@ -59,7 +59,7 @@ fn side_by_side(cells: &[&ExperimentCell], scale: &Scale, cache: Cache) -> Optio
     })
 }
 
-/// What a stream keeps among the most random readers.
+/// The share of its rate that a stream keeps among the most random readers.
 fn among_readers(cells: &[&ExperimentCell], scale: &Scale) -> Option<StreamAmongReaders> {
     let readers = |cell: &&&ExperimentCell| cell.workload.options.random_readers;
     let direct = cells.iter().filter(|cell| cell.workload.cache.direct() && cell.workload.options.random_readers > 0);

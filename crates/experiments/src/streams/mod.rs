@@ -1,4 +1,4 @@
-//! Measures `streams`: sequential streams side by side and among random readers.
+//! Measures `streams`: concurrent sequential streams, and one among random readers.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;

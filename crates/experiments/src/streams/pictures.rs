@@ -1,4 +1,4 @@
-//! Draws what `streams` measured: streams side by side, and one among random readers.
+//! Draws what `streams` measured: concurrent streams, and one stream among random readers.
 
 use halfpower_analyse::Interval;
 use halfpower_spec::Cache;
@@ -14,7 +14,7 @@ pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
 }
 
 fn picture_of_streams(rows: &[StreamRow]) -> Option<Picture> {
-    // The depth at which several streams were measured; a single one among readers has another.
+    // The depth used for several streams; the stream among readers has another.
     let depth = |cache| rows.iter().find(|row| row.cache == cache && row.streams > 1).map(|row| row.iodepth);
     let line = |cache: Cache| {
         let shown = rows

@@ -1,17 +1,17 @@
-//! Plans `streams`: several sequential streams side by side, and one among random readers.
+//! Plans `streams`: several concurrent sequential streams, and one among random readers.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, Pattern, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Bytes of a request of a stream.
+/// Block size of a stream.
 const BLOCK: Bytes = Bytes(64 << 10);
-/// Streams side by side.
+/// Counts of concurrent streams.
 const STREAMS: [u32; 5] = [1, 2, 4, 8, 16];
-/// Requests in flight past the page cache, of all streams together, so that only their places differ.
+/// Direct requests in flight over all streams together, so that only their offsets differ.
 const DEPTH: u32 = 16;
-/// Random readers beside one stream.
+/// Counts of random readers beside one stream.
 const READERS: [u32; 3] = [0, 1, 4];
 /// Requests that the stream among random readers keeps in flight.
 const DEPTH_AMONG_READERS: u32 = 4;
@@ -38,7 +38,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         cells.extend(READERS.map(|count| reading(Cache::Device, DEPTH_AMONG_READERS, readers(count))));
     }
     if ask.page_cache().is_ok() {
-        // One at a time, as a program reads: what lies ahead is the kernel's to fetch.
+        // At depth 1, as programs read: read-ahead is left to the kernel.
         cells.extend(STREAMS.map(|count| reading(Cache::Both, 1, streams(count))));
         cells.extend(READERS[1..].iter().map(|count| reading(Cache::Both, 1, readers(*count))));
     }

@@ -7,20 +7,20 @@ use serde::Serialize;
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// Sequential streams side by side, and one among random readers.
+    /// Concurrent sequential streams, and one stream among random readers.
     pub streams: Vec<StreamRow>,
 }
 
-/// Sequential streams side by side, or one among random readers.
+/// Concurrent sequential streams, or one stream among random readers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct StreamRow {
     /// Whether the page cache took part.
     pub cache: Cache,
-    /// Requests in flight, of all streams together.
+    /// Requests in flight over all streams together.
     pub iodepth: u32,
-    /// Sequential streams.
+    /// Number of sequential streams.
     pub streams: u32,
-    /// Random readers beside them.
+    /// Number of random readers beside them.
     pub random_readers: u32,
     /// Throughput of all streams together in MB/s.
     pub mbps: f64,
@@ -28,7 +28,7 @@ pub struct StreamRow {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The same as a share of a single stream alone; `None` where that is not known.
+    /// Throughput as a share of that of a single stream alone; `null` if that is not known.
     pub of_one: Option<f64>,
     /// Requests of 8 KiB a second that all random readers got.
     pub readers_iops: Option<f64>,

@@ -1,4 +1,4 @@
-//! Divides the target into bands that are equally fast.
+//! Divides the target into bands of equal speed.
 
 use halfpower_analyse::{ExperimentCell, Interval, mean};
 
@@ -8,7 +8,7 @@ use super::rows::{Rows, ZoneRow};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
 
-/// Bands that differ by less are told from noise by their number alone, and nobody has to care.
+/// Ratio of the slowest band to the fastest from which their difference does not matter, even if it is beyond noise.
 const ALIKE: f64 = 0.9;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ZonesAnswer) {
@@ -18,7 +18,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ZonesAnswer) {
     let (levels, noise) = levels(&places);
     let mut zones = Vec::new();
     for band in bands(&levels, noise) {
-        // A band lasts until the next begins.
+        // A band ends where the next begins.
         let to = places.get(band.end).map_or(span, |(from, _)| *from);
         let means: Vec<f64> = places[band.clone()].iter().map(|(_, cell)| cell.finding.mbps.value).collect();
         let Interval { value, low, high } = Interval::of_means(&means);
@@ -28,7 +28,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ZonesAnswer) {
     (Rows { zones }, answer)
 }
 
-/// The cells by the first byte of their part, in order.
+/// The cells, sorted by the first byte of their part.
 pub(super) fn places<'a>(data: &'a ExperimentData) -> Vec<(u64, &'a ExperimentCell<'a>)> {
     let mut places: Vec<(u64, &ExperimentCell)> =
         data.sound().filter_map(|cell| Some((cell.workload.options.region?.from.0, cell))).collect();
@@ -36,8 +36,8 @@ pub(super) fn places<'a>(data: &'a ExperimentData) -> Vec<(u64, &'a ExperimentCe
     places
 }
 
-/// The rate of each place in MB/s without what its rounds had in common, and the standard error of one, from the
-/// scatter of all together: few runs of one place say little.
+/// Rate of each place in MB/s after removing what its rounds have in common, and the standard error of one rate, pooled
+/// over all places because each has few runs.
 fn levels(places: &[(u64, &ExperimentCell)]) -> (Vec<f64>, f64) {
     let scale = Scale::of(places.iter().map(|(_, cell)| *cell));
     let levels: Vec<f64> = places.iter().map(|(_, cell)| scale.mbps(cell)).collect();
@@ -50,7 +50,7 @@ fn levels(places: &[(u64, &ExperimentCell)]) -> (Vec<f64>, f64) {
     (levels, noise)
 }
 
-/// Where no place was read twice: how much neighbours differ, by the median, so that the edges of bands do not count.
+/// Noise if no place was read twice: the median difference between neighbours, so that the edges of bands do not count.
 fn unlike_neighbours(levels: &[f64]) -> f64 {
     let mut steps: Vec<f64> = levels.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     steps.sort_by(f64::total_cmp);

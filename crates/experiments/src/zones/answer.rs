@@ -1,29 +1,29 @@
-//! Defines what `zones` finds: whether every part of the target is as fast as every other.
+//! Defines the answer of `zones`: whether all parts of the target are equally fast.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How even the target is.
+/// How evenly fast the target is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum ZonesAnswer {
-    /// No part of it could be read.
+    /// No part could be read.
     Unread,
-    /// It is equally fast everywhere.
+    /// All parts are equally fast.
     Even {
         /// Throughput in MB/s.
         mbps: f64,
     },
-    /// It falls into bands that hardly differ.
+    /// The target has bands whose rates differ little.
     Nearly {
-        /// The least throughput of a band in MB/s.
+        /// Lowest throughput of a band in MB/s.
         least_mbps: f64,
-        /// The largest.
+        /// Highest throughput of a band in MB/s.
         most_mbps: f64,
     },
-    /// It falls into bands.
+    /// The target has bands with different rates.
     Bands {
-        /// How many.
+        /// Number of bands.
         bands: usize,
         /// Throughput at the beginning in MB/s.
         first_mbps: f64,

@@ -1,18 +1,18 @@
-//! Divides a row of values into bands of neighbours that are equally high.
+//! Divides a sequence of values into bands of neighbours with equal means.
 //!
 //! Optimal partitioning (Jackson and others, An algorithm for optimal partitioning of data on an interval, 2005): of
-//! all ways to cut the row into bands, the one whose squares about the bands' means, in units of the noise, and a
-//! penalty for each band are least.
+//! all ways to cut the sequence, it picks the one with the smallest sum of squares about the bands' means, in units of
+//! the noise, plus a penalty per band.
 
 use std::ops::Range;
 
-/// What a band costs, in units of the noise's variance and the logarithm of the number of values: BIC would take
-/// two parameters a band, its level and its end; since the end may be anywhere, chance makes bands then.
+/// Penalty per band, in units of the noise's variance times the logarithm of the number of values. BIC would charge two
+/// parameters per band, its level and its end. Since the end may be anywhere, that would make bands from chance.
 const PENALTY: f64 = 5.0;
-/// No value is taken to be known better than this share of the mean, whatever its runs say.
+/// Smallest noise as a share of the mean: no value counts as more precise, whatever its runs say.
 const LEAST_NOISE: f64 = 0.01;
 
-/// The bands of `values`, whose standard errors are `noise`; together they cover all of them, in order.
+/// The bands of `values` with the standard error `noise`; together they cover all values, in order.
 pub(crate) fn bands(values: &[f64], noise: f64) -> Vec<Range<usize>> {
     let count = values.len();
     if count == 0 {
@@ -30,7 +30,7 @@ pub(crate) fn bands(values: &[f64], noise: f64) -> Vec<Range<usize>> {
         let sum: f64 = sums[to] - sums[from];
         (squares[to] - squares[from] - sum * sum / (to - from) as f64) / variance
     };
-    // The cheapest way to cut the first n values, and where its last band begins.
+    // The cheapest way to cut the first n values, and the start of its last band.
     let mut best = vec![(-penalty, 0)];
     for to in 1..=count {
         let ways = (0..to).map(|from| (best[from].0 + cost(from, to) + penalty, from));

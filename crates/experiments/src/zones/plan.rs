@@ -5,9 +5,9 @@ use halfpower_spec::{Bytes, Direction, Pattern, Region, Workload, WorkloadOption
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Places that are looked at.
+/// Number of places to read.
 const PLACES: u64 = 32;
-/// Large enough that the medium and not the request is measured.
+/// Large enough to measure the medium rather than the cost per request.
 const BLOCK: Bytes = Bytes(1 << 20);
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
@@ -20,7 +20,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if part == 0 {
         return Err(format!("the target holds {} and {PLACES} places of {BLOCK} are wanted", Bytes(span)));
     }
-    // A run that came round to its beginning would meet what a cache has kept.
+    // A run must not return to its beginning, where a cache may hold what it read.
     let at = |backend: u64| Region { from: Bytes(backend * part), bytes: Bytes(part) };
     let reading = ask.workload(Pattern::Sequential, Direction::Read, BLOCK, 4);
     let cell = |backend| {

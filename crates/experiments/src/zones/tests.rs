@@ -1,4 +1,4 @@
-//! Checks that `zones` finds the bands of records whose truth is known.
+//! Checks that `zones` finds the bands of records with known truth.
 
 use halfpower_spec::{Bytes, Cache, Experiment, Region, Rw, Workload, WorkloadOptions};
 

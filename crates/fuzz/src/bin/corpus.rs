@@ -7,7 +7,7 @@ use std::path::Path;
 
 use halfpower_fuzz::{ENTRIES, entry, escaped, unescaped};
 
-/// Inputs longer than this are left out of the corpus, which lies in the repository.
+/// Longest input in bytes that the corpus keeps; the corpus is part of the repository.
 const LONGEST: usize = 2048;
 const USAGE: &str = "write `corpus unpack ENTRY FOLDER`, `corpus pack ENTRY FOLDER` or `corpus entries`";
 

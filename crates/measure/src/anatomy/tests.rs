@@ -1,4 +1,4 @@
-//! Tests the anatomy with traces of known phases: cuts, merges, and what others do.
+//! Tests the anatomy with traces of known phases, with splits, merges, and requests of others.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use halfpower_record::{Anatomy, Phase};
 
 use super::anatomy;
 
-/// The submitting thread, a thread of the kernel, and somebody else.
+/// The submitting thread, a kernel thread, and a foreign thread.
 const OWN: u32 = 10;
 const KERNEL: u32 = 2;
 const STRANGER: u32 = 77;
 /// The disk's interrupt line.
 const LINE: u32 = 36;
 
-/// A trace that is written event by event.
+/// Builds a trace event by event.
 #[derive(Default)]
 struct Tape {
     trace: Trace,
@@ -44,7 +44,7 @@ impl Tape {
         self.event(at_ns, KERNEL, What::Interrupt { number: LINE })
     }
 
-    /// A request of 4 KiB with every step, 10 ns apart at first; the device takes `device_ns`.
+    /// A request of 4 KiB with every step; the first steps are 10 ns apart, and the device takes `device_ns`.
     fn whole(&mut self, at_ns: u64, slot: u64, start: u64, device_ns: u64) -> &mut Self {
         self.submit(at_ns, slot, 4096)
             .block(at_ns + 10, OWN, Step::Queued, start, 8)
@@ -109,7 +109,7 @@ fn a_merged_request_shares_the_steps_of_its_neighbour() {
     tape.block(180, KERNEL, Step::Completed, 0, 16).answer(190, 0, 4096).answer(190, 1, 4096);
     let anatomy = tape.anatomy();
     assert_eq!((anatomy.requests, anatomy.block_requests, anatomy.merges), (2, 1, 1));
-    // Plugged from the grant at 20, and from the merge at 45, to the scheduler at 60.
+    // One is plugged from its grant at 20 and one from its merge at 45, both until the scheduler at 60.
     assert_eq!(means(&anatomy), [10.0, 7.5, 27.5, 20.0, 100.0, 0.0, 10.0]);
 }
 

@@ -26,7 +26,7 @@ enum Manner {
     NeverAnswers,
 }
 
-/// An engine of real time that behaves in one manner.
+/// An engine in real time with one kind of misbehaviour.
 struct Mannered(Manner, Instant, Vec<Completion>);
 
 impl Engine for Mannered {
@@ -59,7 +59,7 @@ impl Engine for Mannered {
     }
 }
 
-fn driven(manners: &[Manner]) -> Result<Vec<Driven>, MeasureError> {
+fn driven(manners: &[Manner]) -> Result<Vec<LaneOutcome>, MeasureError> {
     let lane = |manner: &Manner| Lane {
         engine: Box::new(Mannered(*manner, Instant::now(), Vec::new())),
         depth: 3,
@@ -81,7 +81,7 @@ fn driven(manners: &[Manner]) -> Result<Vec<Driven>, MeasureError> {
         flush: false,
         silence,
     };
-    // A lane that is to panic does so before its window ends, however late its thread gets a processor.
+    // A long window, so that a lane that should panic does so before the end, however late its thread runs.
     let panics = manners.iter().any(|manner| matches!(manner, Manner::Panics | Manner::PanicsAsItSettles));
     let runtime = Nanos(if panics { 10_000_000_000 } else { 20_000_000 });
     let workload = Workload::default();

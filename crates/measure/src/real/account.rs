@@ -1,4 +1,4 @@
-//! Accounts for what a run cost the processors: charged, spent by the machine, and lost by the soaker.
+//! Accounts for the processor time of a run: charged to the process, spent by the machine, and lost by the soaker.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -23,11 +23,11 @@ pub(crate) struct MachineAccount {
     sight: NoiseSnapshot,
 }
 
-/// An account for a run of this pass, as [`MachineAccount::new`] gives it. Where the soaker cannot be started, what the run
-/// costs is known from below alone: the run goes on, and a note says so.
+/// Makes an account for a run of this pass, as [`MachineAccount::new`]. If the soaker cannot be started, the run goes
+/// on without it, and a note says that its cost is only a lower bound.
 ///
 /// # Errors
-/// Where there is nothing to trace with.
+/// If tracing is not available.
 pub(crate) fn machine_account(
     pass: Pass,
     witnessed: &[String],
@@ -45,19 +45,19 @@ pub(crate) fn machine_account(
     }
 }
 
-/// The trace's side of it.
+/// The tracer of an account.
 struct Tracing {
     tracer: Tracer,
-    /// The threads that may submit: those that were there when the run began, or when it ended.
+    /// The threads that may submit: those that existed when the run began, or when it ended.
     threads: BTreeSet<u32>,
 }
 
 impl MachineAccount {
-    /// An account for a run of this pass, with a witness of what others do on the devices `witnessed`, and a trace of
-    /// what lies under `devices` (kernel names); the soaker's pass waits for its baseline here.
+    /// Makes an account for a run of this pass. It watches what others do on the devices `witnessed`, and the tracing
+    /// pass traces `devices` (both are kernel names). In the soaker's pass this waits for the soaker's baseline.
     ///
     /// # Errors
-    /// Where the soaker's threads cannot be started, or there is nothing to trace with.
+    /// If the soaker's threads cannot be started, or tracing is not available.
     pub(crate) fn new<'a>(
         pass: Pass,
         witnessed: &[String],
@@ -78,7 +78,7 @@ impl MachineAccount {
 impl Tracing {
     fn begin(&mut self) {
         self.threads = trace::own_threads();
-        // Where that fails the trace is empty, and the anatomy says so.
+        // If that fails, the trace is empty, and the anatomy says so.
         let _ = self.tracer.start();
     }
 

@@ -1,4 +1,4 @@
-//! Checks whether a workload can be asked of a real target.
+//! Checks whether a workload can run on a real target.
 
 use halfpower_spec::{Bytes, Workload};
 
@@ -6,24 +6,25 @@ use super::member::Member;
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
 use super::{apply_options, memory_lanes, scratch_file};
-use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers, reaches_no_server};
+use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers};
+use crate::option_answers::{Backend, honours};
 use crate::read_back;
 use crate::{MeasureError, background_readers};
 
-/// What a check needs to know beside the members.
+/// What a check needs besides the members.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rights {
-    /// Whether the target was opened to be written.
+    /// Whether the target was opened for writing.
     pub writes: bool,
 }
 
-/// Whether `workload` can be asked of `members`.
+/// Checks that `workload` can run on `members`.
 ///
 /// # Errors
 /// A sentence that says why not.
 pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> Result<(), MeasureError> {
     coherent(workload)?;
-    reaches_no_server(workload)?;
+    honours(Backend::Files, workload)?;
     if memory_lanes::is_memory(workload)? {
         return Ok(());
     }
@@ -63,7 +64,7 @@ fn admits_direct(members: &Members, workload: &Workload, volume: RunVolume) -> R
     }
 }
 
-/// Whether each stream has a block and each reader one of its own size.
+/// Checks that the span has a block for each stream, and one for the background readers.
 pub(super) fn fits_span(workload: &Workload, span: u64) -> Result<(), MeasureError> {
     let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.options.streams));
     let needed = Bytes(workload.bs.0.saturating_mul(streams));

@@ -1,4 +1,4 @@
-//! Applies what a workload asks for beside the usual axes, or refuses it.
+//! Applies the options that a workload sets beyond the usual axes, or refuses them.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::write_cache::WriteCache;
 use crate::affinity::{self, processor};
 use crate::{MeasureError, background_readers};
 
-/// The word that plans ask with: whether the device's own write cache can be switched.
+/// Name of an ability, as plans ask for it: the device's own write cache can be switched.
 pub(crate) const WRITE_CACHE: &str = "write cache";
 
-/// What cannot be done over these devices, by the word that plans ask with, and why.
+/// Abilities that these devices lack, by the name that plans ask for, with the reason.
 pub(crate) fn unavailable(devices: &[String]) -> BTreeMap<String, String> {
     let first = devices.first().map(String::as_str);
     let unknown = || Err("no device is known under the target".to_string());
@@ -29,11 +29,11 @@ pub(crate) fn unavailable(devices: &[String]) -> BTreeMap<String, String> {
     refusals.into_iter().filter_map(|(ability, why)| Some((ability.to_string(), why?))).collect()
 }
 
-/// Whether what `workload` turns can be turned over these devices, none of which are behind `null:`; `unit` is what
-/// direct requests must be multiples of.
+/// Checks that the options of `workload` can be applied on these devices; `null:` has none. `unit` is what direct
+/// requests must be multiples of.
 ///
 /// # Errors
-/// Which flag cannot be, why, and what to do.
+/// Which flag cannot be applied, why, and what to do.
 pub(crate) fn admit(
     workload: &Workload,
     devices: &[String],
@@ -67,7 +67,7 @@ pub(crate) fn admit(
     Ok(())
 }
 
-/// Switches the write caches of these devices as a run asks; dropped, they are put back.
+/// Switches the write caches of these devices as a run asks; dropping the result restores them.
 pub(crate) fn switched(options: &WorkloadOptions, devices: &[String]) -> Result<Vec<WriteCache>, MeasureError> {
     options.write_cache.map_or(Ok(Vec::new()), |to| WriteCache::set_all(devices, to))
 }
@@ -79,8 +79,8 @@ pub(crate) fn advise(advice: Fadvise, files: &[RunFile]) -> Result<(), EngineErr
         Fadvise::Sequential => ReadOrder::Sequential,
         Fadvise::Random => ReadOrder::Random,
     };
-    let told = files.iter().try_for_each(|file| file.expect_order(order));
-    told.map_err(|error| EngineError::Call { call: "posix_fadvise", error })
+    let reported = files.iter().try_for_each(|file| file.expect_order(order));
+    reported.map_err(|error| EngineError::Call { call: "posix_fadvise", error })
 }
 
 /// Opens an engine on its lane's processor, so that its own threads stay there too.

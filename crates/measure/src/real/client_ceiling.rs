@@ -1,4 +1,4 @@
-//! Measures what our own clients of file servers can do, against a server in memory at the other end of loopback.
+//! Measures the limit of our own file server clients, against a server in memory over loopback.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -10,26 +10,26 @@ use halfpower_spec::{Bytes, Direction, Nanos, Rw, Sealing, ShareProtocol, Worklo
 use crate::offsets::Offsets;
 use crate::window::{Pauses, Terms, Window};
 
-/// Windows that are measured; the best counts, since others can only take from it.
+/// Number of windows; the best one counts, since disturbances only make a window slower.
 const WINDOWS: usize = 2;
-/// How long each of them is, and how long requests go out before it.
+/// Length of each window, and of the ramp before it.
 const RUNTIME: Nanos = Nanos(20_000_000);
 const RAMP: Nanos = Nanos(4_000_000);
-/// Bytes that offsets are drawn from; nothing of them is kept.
+/// Bytes that offsets are drawn from; the server stores none of them.
 const SPAN_BYTES: u64 = 1 << 40;
 
 /// Direction, block size, depth, connections and sealing.
 type Key = (Direction, Bytes, u32, u32, Sealing);
 
-/// What each kind of request takes our client, measured once.
+/// Time that our client takes for each kind of request, measured once.
 #[derive(Debug, Default)]
 pub(super) struct ClientCeilings {
     ns_per_io: BTreeMap<Key, Option<f64>>,
 }
 
 impl ClientCeilings {
-    /// Nanoseconds between two requests of one lane of `workload` to a server as `rehearse` makes it for a sealing; `None`
-    /// where they are not all of one kind, come at a rate of their own, or cannot be had.
+    /// Nanoseconds per request of one lane of `workload`, against the server that `rehearse` makes for its sealing.
+    /// `None` if requests are not all of one kind or come at a given rate, or if the measurement fails.
     pub fn ns_per_io(
         &mut self,
         protocol: ShareProtocol,
@@ -47,7 +47,7 @@ impl ClientCeilings {
     }
 }
 
-/// The shortest time between two requests of several windows.
+/// Nanoseconds per request in the best of several windows.
 fn measure(
     protocol: ShareProtocol,
     server: &Rehearsal,

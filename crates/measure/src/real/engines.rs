@@ -1,23 +1,23 @@
-//! Finds out which engines the members of a target can be driven with.
+//! Finds out which engines can drive the members of a target.
 
 use std::collections::BTreeMap;
 
 use halfpower_os::{DataFile, Mode};
 use halfpower_spec::{Cache, EngineName};
 
-/// What is asked for each engine: whether it can carry direct requests, or buffered ones where that is all it can.
+/// The cache mode to test each engine with: direct, or buffered for an engine that supports nothing else.
 fn usual_cache(name: EngineName) -> Cache {
     if name == EngineName::Mmap { Cache::Both } else { Cache::Device }
 }
 
-/// Reasons against engines over `files`, by the ability that plans ask for (`engine NAME`).
+/// Engines that cannot drive `files`, with the reason, by the ability that plans ask for (`engine NAME`).
 pub(crate) fn missing<'a>(files: impl Iterator<Item = &'a DataFile> + Clone) -> BTreeMap<String, String> {
     let for_storage = EngineName::ALL.iter().copied().filter(|name| name.is_for_storage());
     let why = |name: EngineName| {
         let mode = Mode { direct: usual_cache(name).direct(), ..Mode::default() };
         let asked = files.clone().try_for_each(|file| match file.reopen(mode) {
             Ok(run_file) => halfpower_engine::available(name, Some(&run_file)),
-            // Without direct I/O there is still what the kernel says.
+            // Without direct I/O, ask at least whether the kernel has the engine.
             Err(_) => halfpower_engine::available(name, None),
         });
         asked.err().map(|why| (format!("engine {name}"), why))

@@ -1,4 +1,4 @@
-//! Measures what the harness itself takes, over the engine that does nothing.
+//! Measures the cost of the harness itself, with the null engine.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -9,33 +9,33 @@ use halfpower_spec::{Bytes, EngineName, Nanos, Workload};
 use crate::offsets::Offsets;
 use crate::window::{Pauses, Terms, Window};
 
-/// How long the null engine is driven at a look, in nanoseconds.
+/// Time that the null engine is driven for each trial, in nanoseconds.
 const RUNTIME: Nanos = Nanos(2_000_000);
-/// How often it is; the quickest look counts, since whatever gets in between only adds to it.
+/// Number of trials; the fastest counts, since disturbances only add time.
 const LOOKS: usize = 5;
-/// A look with fewer requests than this was cut short, and tells nothing.
+/// A trial with fewer requests than this was disturbed too much to count.
 const LEAST_IOS: u64 = 16;
 
-/// The harness's own cost a request, measured once for each depth.
+/// The harness's own cost per request, measured once for each depth.
 #[derive(Debug, Default)]
 pub(crate) struct Harness {
     ns_per_io: BTreeMap<u32, f64>,
 }
 
 impl Harness {
-    /// Nanoseconds that a request takes when the target takes none; 0 where that is not known.
+    /// Nanoseconds per request when the target takes no time; 0 if unknown.
     pub(crate) fn ns_per_io(&mut self, depth: u32) -> f64 {
         *self.ns_per_io.entry(depth).or_insert_with(|| least((0..LOOKS).filter_map(|_| look(depth).ok())))
     }
 }
 
-/// Nanoseconds a request of the quickest look, each given as its nanoseconds and requests; 0 where none tells.
+/// Nanoseconds per request of the fastest trial, from the nanoseconds and requests of each; 0 if none counts.
 fn least(looks: impl Iterator<Item = (u64, u64)>) -> f64 {
-    let told = looks.filter(|(_, ios)| *ios >= LEAST_IOS).map(|(ns, ios)| ns as f64 / ios as f64);
-    told.reduce(f64::min).unwrap_or(0.0)
+    let reported = looks.filter(|(_, ios)| *ios >= LEAST_IOS).map(|(ns, ios)| ns as f64 / ios as f64);
+    reported.reduce(f64::min).unwrap_or(0.0)
 }
 
-/// Nanoseconds and requests of one look.
+/// Runs one trial; returns its nanoseconds and requests.
 fn look(depth: u32) -> Result<(u64, u64), EngineError> {
     let workload = Workload { bs: Bytes(4096), ..Workload::default() };
     let mut opened = halfpower_engine::open(None, EngineName::Null, depth, workload.bs, 1)?;

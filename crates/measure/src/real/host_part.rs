@@ -1,4 +1,4 @@
-//! Says which part of a target is this process's, where several measure it together.
+//! Determines which part of a target each process has, if several measure it together.
 
 use std::path::Path;
 
@@ -8,38 +8,38 @@ use halfpower_spec::{Bytes, HostLayout, Spread};
 use super::layout::BLOCK_BYTES;
 use crate::MeasureError;
 
-/// This process among those that measure a target together.
+/// The part of this process among those that measure a target together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPart {
-    /// Its number.
+    /// Its rank.
     pub rank: u32,
-    /// How many there are.
+    /// Number of processes.
     pub of: u32,
-    /// Whether each has a file of its own.
+    /// Whether all processes share one file or each has its own.
     pub layout: HostLayout,
-    /// Bytes of a shared file that each has in turn; `None` where each has one part.
+    /// Size of the chunks in which processes interleave in a shared file; `None` if each has one contiguous part.
     pub interleave: Option<Bytes>,
-    /// Whether reads are of what the next process wrote.
+    /// Whether each process reads what the next process wrote.
     pub reorder: bool,
-    /// What their files are called, where they have names.
+    /// A word in the names of their files, if the files have names.
     pub word: String,
 }
 
 impl HostPart {
-    /// Whether all have one file or one target.
+    /// Whether all processes share one file or device.
     pub fn is_shared(&self) -> bool {
         self.layout == HostLayout::Shared
     }
 
-    /// Whether it has a file of its own in a folder that others open by its name.
+    /// Whether other processes open its file by name.
     fn is_named(&self) -> bool {
         self.is_shared() || self.reorder
     }
 
-    /// Refuses settings that do not go together.
+    /// Refuses settings that do not fit together.
     ///
     /// # Errors
-    /// Which, and what to do.
+    /// Which settings, and what to do.
     pub fn check(&self) -> Result<(), MeasureError> {
         let refuse = |what: String| Err(MeasureError::Unfit { what });
         match self.interleave {
@@ -53,7 +53,7 @@ impl HostPart {
         }
     }
 
-    /// Where the part of this process lies, of those that have `span_bytes` each; of the next process where `turned`.
+    /// Where this process's part of `span_bytes` lies in a shared file; with `turned`, that of the next process.
     pub fn spread(&self, span_bytes: u64, turned: bool) -> Option<Spread> {
         let rank = if turned { self.next() } else { self.rank };
         self.is_shared().then(|| Spread::of_process(rank, self.of, span_bytes, self.interleave))
@@ -63,17 +63,17 @@ impl HostPart {
         (self.rank + 1) % self.of
     }
 
-    /// Of `bytes` that are for all, those of each process: whole turns.
+    /// Bytes of each process if all share `bytes`: a whole number of chunks.
     pub fn of_all(&self, bytes: u64) -> u64 {
         let each = bytes / u64::from(self.of);
         each - each % self.interleave.map_or(BLOCK_BYTES, |interleave| interleave.0)
     }
 
-    /// The file in `folder` that this process writes, with its name where it made one that others know; `None` where a file
+    /// The file in `folder` that this process writes, and its name if this process created the name; `None` if a file
     /// without a name will do.
     ///
     /// # Errors
-    /// Where the folder may not be written to.
+    /// If the folder may not be written to.
     pub fn file_in(&self, folder: &Path) -> Result<Option<(DataFile, Option<SharedFile>)>, MeasureError> {
         if !self.is_named() {
             return Ok(None);
@@ -86,10 +86,10 @@ impl HostPart {
         Ok(Some((data, Some(name))))
     }
 
-    /// The file of the next process, where that is another one and reads go there.
+    /// The file of the next process; `None` unless each process has its own file and reads the next one's.
     ///
     /// # Errors
-    /// Where it cannot be opened.
+    /// If it cannot be opened.
     pub fn next_file_in(&self, folder: &Path) -> Result<Option<DataFile>, MeasureError> {
         if self.is_shared() || !self.reorder {
             return Ok(None);

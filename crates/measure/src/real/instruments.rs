@@ -1,4 +1,4 @@
-//! Holds what every real target measures with: clocks, and what the harness itself takes.
+//! Holds what every real target measures with: clocks, and the cost of the harness.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,7 @@ impl Instruments {
         Self { harness: Harness::default(), began: Instant::now() }
     }
 
-    /// Nanoseconds that a request takes at this depth when the target takes none.
+    /// Nanoseconds per request at this depth when the target takes no time.
     pub fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
         self.harness.ns_per_io(depth)
     }

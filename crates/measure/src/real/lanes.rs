@@ -17,27 +17,27 @@ use crate::affinity::processor;
 use crate::target_backend::Lane;
 use crate::{MeasureError, background_readers};
 
-/// What lanes are opened over.
+/// What the lanes of a run are opened on.
 #[derive(Clone, Copy)]
 pub(super) struct Reached<'a> {
     pub members: &'a Members,
-    /// The file that the run has for itself; `None` where it goes to the members.
+    /// The run's own scratch file; `None` if the run uses the members.
     pub scratch: Option<&'a ScratchFile>,
     pub ledgers: Option<&'a Ledgers>,
     pub volume: RunVolume,
     /// Seed of the payload.
     pub seed: u64,
-    /// Whether io_uring hands requests to workers of the kernel from the first one on.
+    /// Whether io_uring passes every request to kernel workers at once.
     pub by_workers: bool,
 }
 
 /// The lanes of a run.
 pub(super) struct OpenedLanes {
-    /// The workload's first.
+    /// Those of the workload first, then those of the background readers.
     pub lanes: Vec<Lane>,
-    /// The engine that carries those.
+    /// The engine of the workload's lanes.
     pub engine: EngineName,
-    /// How the buffers of those lie.
+    /// The state of the buffers of the workload's lanes.
     pub buffers: BufferState,
 }
 
@@ -47,10 +47,10 @@ impl Reached<'_> {
         self.scratch.map_or(self.volume.span_bytes(self.members.span_bytes), |scratch| scratch.bytes)
     }
 
-    /// The members' files of one lane as a volume.
+    /// The files that one lane reaches, as a volume.
     ///
     /// # Errors
-    /// Where a file cannot be opened in this mode.
+    /// If a file cannot be opened in this mode.
     pub fn volume_of(&self, lane: usize, address_map: AddressMap, mode: Mode) -> Result<Volume, MeasureError> {
         let lanes = self.volume.lanes();
         let files = lanes[lane].iter().map(|member| match self.scratch {
@@ -64,7 +64,7 @@ impl Reached<'_> {
     /// The engine of one lane of `workload`.
     ///
     /// # Errors
-    /// Where it cannot be opened.
+    /// If it cannot be opened.
     pub fn open_lane(
         &self,
         workload: &Workload,
@@ -78,7 +78,7 @@ impl Reached<'_> {
         let ledger = volume.ledger.filter(|_| options.verify);
         let lanes = self.volume.lanes().len() as u64 * u64::from(threads) + u64::from(options.random_readers);
         let memory = self.members.budget.of_lane(lanes);
-        // A trim is a call of its own, which rings and the kernel's queues do not take.
+        // Trims are system calls of their own: neither io_uring nor libaio issues them.
         let has_file = !self.members.each.is_empty();
         let name = match name {
             name if !has_file => name,
@@ -90,7 +90,7 @@ impl Reached<'_> {
         let usual = EngineSettings::new(name, depth, bs, self.seed ^ seed);
         let settings = EngineSettings { issuing, memory, by_workers, ..usual };
         let opened = halfpower_engine::open_volume(Volume { ledger, ..volume }, settings)?;
-        // A file that the run has for itself is one part.
+        // A scratch file is never spread.
         let spread = if self.scratch.is_some() { None } else { self.members.spread(self.volume)? };
         Ok(match spread {
             Some(spread) => Opened { engine: Box::new(SpreadOver::new(opened.engine, spread, depth)), ..opened },
@@ -98,11 +98,10 @@ impl Reached<'_> {
         })
     }
 
-    /// All lanes of a run, the workload's first, and the engine that carries those. With `once` each block is visited
-    /// once only.
+    /// Opens all lanes of a run. With `once`, each block is used only once.
     ///
     /// # Errors
-    /// Where one cannot be opened.
+    /// If one cannot be opened.
     pub fn open_lanes(&self, run: &Run, once: bool) -> Result<OpenedLanes, MeasureError> {
         let Workload { threads, options, .. } = run.workload;
         let used = options.reached(self.span_bytes());
@@ -124,14 +123,14 @@ impl Reached<'_> {
                 buffers = Some(buffers.map_or(opened.buffers, |before| before.joined(opened.buffers)));
             }
             let range = range(workload, &used, thread);
-            // A sync engine holds one request at a time; slots that only wait would show as depth.
+            // A sync engine holds one request at a time: more slots would only wait, and would count as depth.
             lanes.push(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once, role, cpu });
         }
         Ok(OpenedLanes { lanes, engine: name, buffers: buffers.unwrap_or_default() })
     }
 }
 
-/// What a thread of `workload` reaches of `used`: sequential ones a part of their own each.
+/// The part of `used` that a thread of `workload` reaches: its own part if sequential, all of it if random.
 pub(super) fn range(workload: &Workload, used: &Range<u64>, thread: Option<u32>) -> Range<u64> {
     let share = (used.end - used.start) / u64::from(workload.threads);
     let share = share - share % workload.bs.0;

@@ -1,4 +1,4 @@
-//! Lays out our own file: writes it whole before anything of it is read.
+//! Lays out our own file: writes all of it before any of it is read.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,36 +12,37 @@ use crate::MeasureError;
 use crate::offsets::Offsets;
 use crate::window::{Pauses, Terms, Window};
 
-/// Bytes of a request while laying out; the file is a multiple of it.
+/// Request size while laying out; the file size is a multiple of it.
 pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
-/// Smallest file that is laid out unasked, and that is written whatever it takes: the deepest large requests of a study fit into it twice.
+/// Smallest file that is laid out without a given size; this much is written however long it takes. It holds the
+/// deepest large requests of a study twice.
 pub(crate) const LEAST_BYTES: u64 = 64 << 20;
 /// Most requests in flight while laying out.
 pub(crate) const DEPTH: u32 = 8;
 
-/// The engine that lays out: as quick as it can within the memory that there is, whatever the run's own is.
+/// Settings of the engine that lays out: the fastest that fits in memory, whatever engine the run uses.
 pub(super) fn settings(seed: u64, budget: MemoryBudget) -> EngineSettings {
     let memory = budget.of_lane(1);
     EngineSettings { memory, ..EngineSettings::new(EngineName::Auto, depth(budget), Bytes(BLOCK_BYTES), seed) }
 }
 
-/// Requests in flight: fewer where the buffers of all would not fit.
+/// Requests in flight: fewer than [`DEPTH`] if the buffers of all would not fit in memory.
 fn depth(budget: MemoryBudget) -> u32 {
     let Some(most) = budget.most_bytes() else { return DEPTH };
     let of_slots = most.saturating_sub(budget.of_lane(1).payload_of(0, 0)) / BLOCK_BYTES;
     of_slots.clamp(1, DEPTH.into()) as u32
 }
 
-/// How a file is opened to be laid out.
+/// The mode in which a file is opened to be laid out.
 pub(crate) fn mode(direct: bool) -> Mode {
     Mode { direct, durable: false, write: true }
 }
 
-/// Writes the first `bytes` through the engine that `open` gives with these settings, or fewer where that would take longer than `limit`;
-/// gives what was written. `path` is how an error calls the place.
+/// Writes the first `bytes` through the engine that `open` returns, or fewer if that would take longer than `limit`.
+/// Returns the number of bytes written. Errors name `path`.
 ///
 /// # Errors
-/// Where a write fails, or `stop` was set.
+/// If a write fails, or `stop` was set.
 pub(crate) fn lay_out(
     path: &Path,
     bytes: u64,
@@ -50,7 +51,7 @@ pub(crate) fn lay_out(
     stop: &AtomicBool,
     open: impl Fn() -> Result<Opened, MeasureError>,
 ) -> Result<u64, MeasureError> {
-    // The least is written whatever it takes; the limit is for the rest, and what is less than a block comes last.
+    // First the minimum, without a limit; then the rest within the limit; last what is less than a block.
     let no_limit = Nanos(u64::MAX / 2);
     let (iodepth, seed, block_bytes) = (settings.depth, settings.seed, settings.bs.0);
     let mut written = 0;
@@ -79,7 +80,7 @@ pub(crate) fn lay_out(
     Ok(written)
 }
 
-/// What helps against an error of the layout.
+/// What the user can do about an error while laying out.
 fn remedy(errno: Errno) -> &'static str {
     match errno {
         Errno::CANCELED => {

@@ -1,4 +1,4 @@
-//! Keeps the ledgers of a target, from run to run.
+//! Keeps the ledgers of a target from run to run.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use halfpower_engine::Ledger;
 
 use super::run_volume::RunVolume;
 
-/// What the units of a target hold, in one layout of its members; another one writes them anew.
+/// Ledgers of what a target's blocks hold, for one arrangement of its members; another arrangement needs new ledgers.
 pub(super) struct Ledgers {
     pub volume: RunVolume,
-    /// One for each lane of a thread.
+    /// One for each lane that a thread has.
     pub each: Vec<Arc<Ledger>>,
 }
 
 impl Ledgers {
-    /// Ledgers in which nothing is known yet, for `span_bytes` a lane.
+    /// Empty ledgers for `span_bytes` per lane.
     pub fn new(volume: RunVolume, span_bytes: u64) -> Self {
         let epoch = new_epoch();
         let each = volume.lanes().iter().map(|_| Arc::new(Ledger::new(span_bytes, epoch))).collect();
@@ -24,10 +24,10 @@ impl Ledgers {
     }
 }
 
-/// A number that no other layout has: bytes of an earlier one, whatever its seed, are not taken for this one's.
+/// A number unique to this layout, so that bytes of an earlier layout with the same seed are not taken for its own.
 fn new_epoch() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
-    // The standard library draws the keys of a `RandomState` from the system's random numbers.
+    // The standard library takes the keys of a `RandomState` from the system's random numbers.
     RandomState::new().hash_one(since_1970)
 }
 

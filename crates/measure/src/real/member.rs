@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use halfpower_engine::{Opened, SpreadOver};
-use halfpower_os::in_use::Substance;
+use halfpower_os::in_use::BackingRange;
 use halfpower_os::{Alignment, DataFile, Kind, SharedFile};
 use halfpower_record::StudyFile;
 use halfpower_spec::{Bytes, Nanos, Spread};
@@ -18,46 +18,46 @@ use super::options::RealTargetOptions;
 use super::{layout, page_cache};
 use crate::MeasureError;
 
-/// What a folder is given where no size is asked for.
+/// Size of the file in a folder if the user asks for none.
 pub(super) const USUAL_BYTES: u64 = 1 << 30;
 
-/// Longest time that the page cache is filled with something else before a run.
+/// Time limit of filling the page cache with other data before a run.
 const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
-/// A member of a target; of a single path the only one.
+/// A member of a target; a single path has one member.
 pub(super) struct Member {
-    /// What requests reach.
+    /// The file or device that requests go to.
     pub data: DataFile,
     pub kind: Kind,
-    /// Whether the data is our own file, to be laid out.
+    /// Whether it is our own file, which we lay out.
     pub ours: bool,
-    /// The name by which other processes open our own file, as long as this lives.
+    /// The name by which other processes open our own file; dropping it removes the name.
     _name: Option<SharedFile>,
-    /// The file of the next process, where the run in progress reads that.
+    /// The file of the next process, if the current run reads it.
     next: Option<DataFile>,
-    /// Where a scratch file may be made.
+    /// The folder for scratch files.
     pub scratch: PathBuf,
-    /// What direct requests must be multiples of; `None` where there is no direct I/O.
+    /// What direct requests must be multiples of; `None` without direct I/O.
     pub alignment: Option<Alignment>,
-    /// Bytes of it that are used.
+    /// Bytes that are used.
     pub span_bytes: u64,
-    /// Bytes of it that each of several processes has, where they share it: those that are used, or more.
+    /// Bytes of each process's part, if processes share it: `span_bytes`, or more.
     pub part_bytes: u64,
-    /// Bytes that it holds: more, where a part is used.
+    /// Bytes that it holds: `span_bytes`, or more if only a part is used.
     pub whole_bytes: u64,
-    /// Bytes a second at which our own file was laid out.
+    /// Bytes per second at which our own file was laid out.
     pub layout_rate: Option<f64>,
     /// Memory that laying out may use.
     pub budget: MemoryBudget,
-    /// Whether the page cache may be emptied by filling it with something else.
+    /// Whether the page cache may be emptied by filling it with other data.
     sweeps: Cell<bool>,
 }
 
 impl Member {
-    /// A folder, a file or a block device. Nothing of any size is written yet.
+    /// Opens a folder, a file or a block device. Writes no data yet.
     ///
     /// # Errors
-    /// Where it is none of these, may not be used so, or holds data that nobody gave up.
+    /// If it is none of these, may not be used like this, or holds data that the user has not allowed to overwrite.
     pub fn open(path: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> Result<Self, MeasureError> {
         let kind = halfpower_os::data_file::kind(path)?;
         let ours = kind == Kind::Folder;
@@ -88,15 +88,15 @@ impl Member {
         })
     }
 
-    /// The file that the run in progress reaches.
+    /// The file that the current run uses.
     pub fn reached(&self) -> &DataFile {
         self.next.as_ref().unwrap_or(&self.data)
     }
 
-    /// Turns to the file of the next process, as `part` says, or back to our own.
+    /// Switches to the file of the next process, if `part` is given, or back to our own.
     ///
     /// # Errors
-    /// Where it cannot be opened.
+    /// If it cannot be opened.
     pub fn turn(&mut self, part: Option<&HostPart>) -> Result<(), MeasureError> {
         match part {
             Some(_) if self.next.is_some() => {}
@@ -106,10 +106,10 @@ impl Member {
         Ok(())
     }
 
-    /// Lays out our own file with `asked` bytes, or looks at what is there; gives what is to be said of it.
+    /// Lays out our own file with `asked` bytes, or checks what a foreign one holds; may return a note for the report.
     ///
     /// # Errors
-    /// Where there is no room, or [`MeasureError::Interrupted`] when `stop` was set.
+    /// If there is no room, or [`MeasureError::Interrupted`] if `stop` was set.
     pub fn make_ready(
         &mut self,
         asked: u64,
@@ -129,17 +129,17 @@ impl Member {
         Ok(note_of_size(self.span_bytes, asked, wanted.size))
     }
 
-    /// Makes sure that reads of what is there reach the medium: a hole, or an extent that was reserved and never written,
-    /// reads as zeros without it. Gives what is to be said.
+    /// Makes sure that reads reach the medium: holes, and extents that were reserved and never written, read as zeros
+    /// without it. Returns a note for the report, if any.
     ///
     /// # Errors
-    /// Where there are such and the file may not be written to.
+    /// If there are unwritten parts and the file may not be overwritten.
     fn fill_where_unwritten(
         &mut self,
         wanted: &RealTargetOptions,
         stop: &AtomicBool,
     ) -> Result<Option<String>, MeasureError> {
-        // Pieces lie everywhere, so that all of it is written then.
+        // Spread pieces lie all over the target, so all of it must be written.
         let reached = if wanted.spread { self.whole_bytes } else { self.span_bytes };
         let unwritten = self.data.unwritten_bytes(0..reached).ok().flatten().filter(|bytes| *bytes > 0);
         let Some(unwritten) = unwritten else { return Ok(None) };
@@ -155,10 +155,10 @@ impl Member {
         Ok(Some(format!("the file was filled: {lacking} of {all} had never been written")))
     }
 
-    /// Refuses trims of a device that does not discard.
+    /// Refuses trims on a device that does not support discard.
     ///
     /// # Errors
-    /// That it does not.
+    /// If it does not.
     pub fn admits_trims(&self) -> Result<(), MeasureError> {
         if self.kind == Kind::Block && self.data.device()?.discards() == Some(false) {
             let what = "discards nothing (its queue/discard_max_bytes is 0), so that it cannot be trimmed: name another \
@@ -168,16 +168,16 @@ impl Member {
         Ok(())
     }
 
-    /// Whether what is given back of it has to be written again, before it is read or given back once more: that of a
-    /// file. A device is told to discard again and again.
+    /// Whether trimmed blocks must be written again before they are read or trimmed once more. A file needs that; a
+    /// device can discard the same blocks again and again.
     pub fn has_holes_after_trims(&self) -> bool {
         self.kind != Kind::Block
     }
 
-    /// Writes a file again where a run has given blocks of it back.
+    /// Writes a file again after a run that trimmed blocks of it.
     ///
     /// # Errors
-    /// As of [`Self::make_ready`].
+    /// As [`Self::make_ready`].
     pub fn write_again(&self, wanted: &RealTargetOptions, stop: &AtomicBool) -> Result<(), MeasureError> {
         if !self.has_holes_after_trims() {
             return Ok(());
@@ -186,7 +186,7 @@ impl Member {
         self.lay_out(bytes, wanted, Nanos(u64::MAX / 2), stop).map(|_| ())
     }
 
-    /// Writes the first `bytes`, or fewer where that would take longer than `limit`; gives what was written.
+    /// Writes the first `bytes`, or fewer if that would take longer than `limit`; returns the number of bytes written.
     fn lay_out(
         &self,
         bytes: u64,
@@ -194,10 +194,10 @@ impl Member {
         limit: Nanos,
         stop: &AtomicBool,
     ) -> Result<u64, MeasureError> {
-        // The last part of a file of any length may be less than direct requests can be.
+        // A file may end in less than the unit of direct I/O.
         let is_direct = self.alignment.is_some_and(|alignment| bytes.is_multiple_of(alignment.offset_bytes.into()));
         let mode = layout::mode(is_direct);
-        // Of a file for all processes, this one writes its part.
+        // In a file that all processes share, this one writes only its part.
         let spread =
             wanted.host_part.as_ref().filter(|_| self.ours).and_then(|part| part.spread(self.part_bytes, false));
         let settings = layout::settings(wanted.seed, self.budget);
@@ -215,30 +215,30 @@ impl Member {
         layout::lay_out(self.data.path(), bytes, settings, limit, stop, open)
     }
 
-    /// Empties the page cache of these parts where it holds any of them, and says what it still holds.
+    /// Empties the page cache of these parts; returns the bytes that it still holds, `None` if unknown.
     ///
     /// # Errors
-    /// Where dirty pages cannot be written back.
+    /// If dirty pages cannot be written back.
     pub fn empty_page_cache(&self, parts: &[Range<u64>]) -> Result<Option<u64>, MeasureError> {
         let limit = if self.sweeps.get() { SWEEP_LIMIT } else { Duration::ZERO };
         let held = page_cache::empty(self.reached(), parts, &self.scratch, limit)?;
-        // What a sweep could not empty, another one will not: the record tells what is still held.
+        // If one sweep did not help, another will not: the record says what the cache still holds.
         self.sweeps.set(self.sweeps.get() && held.is_none_or(|held| page_cache::is_little(held, parts)));
         Ok(held)
     }
 
-    /// Fills the page cache with these parts, and says what it holds of them.
+    /// Fills the page cache with these parts; returns the bytes that it holds, `None` if unknown.
     ///
     /// # Errors
-    /// Where the target cannot be read.
+    /// If the target cannot be read.
     pub fn fill_page_cache(&self, parts: &[Range<u64>]) -> Result<Option<u64>, MeasureError> {
         page_cache::fill(self.reached(), parts)
     }
 }
 
-/// Refuses members that are one and the same data, by whatever names: they would write over each other.
+/// Refuses members that are the same data under different names: they would overwrite each other.
 pub(super) fn refuse_twice(paths: &[PathBuf], force_in_use: bool) -> Result<(), MeasureError> {
-    let substances: Vec<Option<Substance>> = paths.iter().map(|path| Substance::of(path)).collect();
+    let substances: Vec<Option<BackingRange>> = paths.iter().map(|path| BackingRange::of(path)).collect();
     for (at, path) in paths.iter().enumerate() {
         let refuse = |what: String| Err(MeasureError::Target { path: path.clone(), what });
         let whole = |path: &PathBuf| path.canonicalize().ok().filter(|path| !path.is_dir());
@@ -260,7 +260,7 @@ pub(super) fn refuse_twice(paths: &[PathBuf], force_in_use: bool) -> Result<(), 
     Ok(())
 }
 
-/// A folder for a scratch file: the target itself, its own, or for a device the system's.
+/// The folder for scratch files: the target itself, a file's folder, or for a device the system's temporary folder.
 fn scratch_beside(path: &Path, kind: Kind) -> PathBuf {
     match (kind, path.parent()) {
         (Kind::Folder, _) => path.to_path_buf(),
@@ -270,7 +270,7 @@ fn scratch_beside(path: &Path, kind: Kind) -> PathBuf {
     }
 }
 
-/// A file of our own in a folder, and its name where other processes open it. What killed ones left there is removed.
+/// Makes our own file in a folder, with a name if other processes open it. Removes what killed processes left there.
 fn own_file(folder: &Path, wanted: &RealTargetOptions) -> Result<(DataFile, Option<SharedFile>), MeasureError> {
     if wanted.host_part.as_ref().is_none_or(|part| part.rank == 0) {
         halfpower_os::sweep_shared(folder);
@@ -279,7 +279,7 @@ fn own_file(folder: &Path, wanted: &RealTargetOptions) -> Result<(DataFile, Opti
     shared.map_or_else(|| Ok((DataFile::unnamed_in(folder)?, None)), Ok)
 }
 
-/// A file or device that was there before us: written to only where that was allowed aloud.
+/// Opens a file or device that existed before, for writing only if the user explicitly allowed it.
 fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<DataFile, MeasureError> {
     let refuse = |what: String| Err(MeasureError::Target { path: path.to_path_buf(), what });
     if wanted.writes && !wanted.overwrite && kind != Kind::Other {
@@ -288,7 +288,7 @@ fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<D
                 .to_string(),
         );
     }
-    // What may be overwritten may have to be filled first, also where it is only read then.
+    // A file that may be overwritten may have to be filled first, even if runs only read it.
     let writes = wanted.writes || wanted.overwrite && kind == Kind::Regular;
     if writes && !wanted.force_in_use {
         refuse_used(path)?;
@@ -300,13 +300,21 @@ fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<D
     {
         return refuse(format!("is mounted at {} and is never written to: name another device", point.display()));
     }
+    if wanted.writes && kind == Kind::Block && data.device()?.is_zoned() {
+        return refuse(
+            "is a zoned device (host-managed), which takes writes at the end of each zone's data alone: read it, or \
+             name a folder of a file system on it"
+                .to_string(),
+        );
+    }
     if wanted.writes && kind == Kind::Block && !wanted.force_in_use {
         refuse_member(path, &data)?;
     }
     Ok(data)
 }
 
-/// Refuses a device that belongs to a volume which is not active: nobody claims it, and its volume would be lost.
+/// Refuses a device that belongs to an inactive volume: the kernel does not report it as in use, but writing to it
+/// would destroy the volume.
 fn refuse_member(path: &Path, data: &DataFile) -> Result<(), MeasureError> {
     match halfpower_os::member_mark::member_of(data) {
         Ok(Some(what)) => Err(MeasureError::Target {
@@ -316,12 +324,12 @@ fn refuse_member(path: &Path, data: &DataFile) -> Result<(), MeasureError> {
                  --force-in-use if it may be lost"
             ),
         }),
-        // What cannot be read shows in the run.
+        // A read error will show in the run.
         Ok(None) | Err(_) => Ok(()),
     }
 }
 
-/// Refuses a file or a device whose data somebody else relies on.
+/// Refuses a file or a device that something else uses.
 fn refuse_used(path: &Path) -> Result<(), MeasureError> {
     let refuse = |what: String| Err(MeasureError::Target { path: path.to_path_buf(), what });
     if StudyFile::is_at(path) {
@@ -331,18 +339,18 @@ fn refuse_used(path: &Path) -> Result<(), MeasureError> {
         Ok(Some(used)) => {
             refuse(format!("{used}: let go of it, name another one, or add --force-in-use if that may lose its data"))
         }
-        // What cannot be looked at is refused in better words when it is opened.
+        // If the check fails, opening fails too, with a better message.
         Ok(None) | Err(_) => Ok(()),
     }
 }
 
-/// Bytes to lay out in a folder: what was asked, or the usual as far as a quarter of the free space remains, and half of
-/// the memory where it lies in that.
+/// Bytes to lay out in a folder: what the user asked for, or the usual size, if a quarter of the free space remains. If
+/// the folder lies in memory, at most half of the usable memory.
 fn room_for(folder: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> Result<u64, MeasureError> {
     let free = halfpower_os::data_file::free_bytes(folder)?;
     let in_memory = budget.most_bytes().filter(|_| halfpower_os::filesystem::is_in_memory(folder));
     let refuse = |what| MeasureError::Target { path: folder.to_path_buf(), what };
-    // Other processes may lay out as much in the same place; a size that was asked for is tried.
+    // Other processes may lay out as much in the same place; only a size that the user gave is taken as it is.
     let sharing = wanted.host_part.as_ref().filter(|_| wanted.size.is_none()).map_or(1, |part| u64::from(part.of));
     let (free, in_memory) = (free / sharing, in_memory.map(|most| most / sharing));
     match (wanted.size, in_memory) {
@@ -357,11 +365,11 @@ fn room_for(folder: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> 
     }
 }
 
-/// Bytes to lay out where so many are free and `most` may be taken: what was asked, or the usual as far as a quarter of the
-/// free ones remains.
+/// Bytes to lay out if `free` bytes are free and at most `most` may be used: the given size, or the usual one, less if
+/// otherwise no quarter of the free space would remain.
 ///
 /// # Errors
-/// Why it cannot be that.
+/// Why there is not enough room.
 pub(super) fn room(size: Option<Bytes>, free: u64, most: u64) -> Result<u64, String> {
     let most = most.min(free - free / 4);
     let bytes = size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
@@ -378,7 +386,7 @@ pub(super) fn room(size: Option<Bytes>, free: u64, most: u64) -> Result<u64, Str
     })
 }
 
-/// What is said of a file that became smaller than was asked, or than is usual.
+/// The note on a file that became smaller than asked or than usual.
 pub(super) fn note_of_size(got: u64, asked: u64, size: Option<Bytes>) -> Option<String> {
     if got < asked {
         let (got, asked) = (Bytes(got), Bytes(asked));
@@ -391,7 +399,7 @@ pub(super) fn note_of_size(got: u64, asked: u64, size: Option<Bytes>) -> Option<
     }
 }
 
-/// Refuses to spread what cannot be.
+/// Refuses `--spread` on targets that cannot be spread over.
 fn refuse_spread(path: &Path, ours: bool, span_bytes: u64, whole_bytes: u64) -> Result<(), MeasureError> {
     let refuse = |what: String| Err(MeasureError::Target { path: path.to_path_buf(), what });
     if ours {
@@ -404,7 +412,7 @@ fn refuse_spread(path: &Path, ours: bool, span_bytes: u64, whole_bytes: u64) -> 
     Spread::over(span_bytes, whole_bytes).map(drop).or_else(refuse)
 }
 
-/// Bytes to use of a file or device: what was asked, or all of it.
+/// Bytes to use of a file or device: what the user asked for, or all of it.
 fn part_of(path: &Path, data: &DataFile, wanted: &RealTargetOptions) -> Result<u64, MeasureError> {
     let whole = data.size_bytes()?;
     let all = wanted.host_part.as_ref().filter(|part| part.is_shared()).map_or(whole, |part| part.of_all(whole));

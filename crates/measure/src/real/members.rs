@@ -1,4 +1,4 @@
-//! Holds the members of a target: what they are, how they make one volume, and what can be done with them.
+//! Holds the members of a target: what they are, how they make one volume, and which experiments they allow.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -24,20 +24,20 @@ pub(super) struct Members {
     volume: VolumeMembers,
     /// Kernel name of the device under each member.
     pub devices: Vec<Option<String>>,
-    /// Bytes of each member that are used.
+    /// Used bytes of each member.
     pub span_bytes: u64,
     /// Memory that runs may use.
     pub budget: MemoryBudget,
-    /// Bytes that each member holds, where those that are used lie in pieces over them; `None` where they are one part.
+    /// Bytes that each member holds, if the used bytes are spread over them in pieces; `None` if they are contiguous.
     pub spread_bytes: Option<u64>,
-    /// Which part is this process's, where several measure the target together.
+    /// The part of this process, if several measure the target together.
     host_part: Option<HostPart>,
-    /// Whether the run in progress goes to the part of the next process.
+    /// Whether the current run uses the part of the next process.
     turned: bool,
 }
 
 impl Members {
-    /// Those of `null:`.
+    /// The members of `null:`: none.
     pub fn none(size: Option<Bytes>) -> Self {
         let span_bytes = size.map_or(USUAL_BYTES, |size| size.0);
         let budget = MemoryBudget::of_this_process();
@@ -53,10 +53,10 @@ impl Members {
         }
     }
 
-    /// Opens these paths and looks at what surrounds them. Nothing of any size is written yet.
+    /// Opens these paths and probes their environment. Writes no data yet.
     ///
     /// # Errors
-    /// As [`Member::open`] for any of them; and where one is named twice.
+    /// As [`Member::open`] for any of them, and if one is named twice.
     pub fn open(
         paths: &[PathBuf],
         volume: VolumeMembers,
@@ -80,10 +80,10 @@ impl Members {
         Ok((members, environment))
     }
 
-    /// Lays out our own files, or looks at what is there; gives what is to be said of it.
+    /// Lays out our own files, or checks what foreign ones hold; returns notes for the report.
     ///
     /// # Errors
-    /// Where there is no room, or [`MeasureError::Interrupted`] when `stop` was set.
+    /// If there is no room, or [`MeasureError::Interrupted`] if `stop` was set.
     pub fn make_ready(
         &mut self,
         span: Option<Bytes>,
@@ -92,7 +92,7 @@ impl Members {
     ) -> Result<Vec<String>, MeasureError> {
         let limit = Nanos(match span {
             Some(_) => u64::MAX / 2,
-            // What one lays out, another one reads.
+            // Another process will read this file, so it must have its full size.
             None if self.host_part.as_ref().is_some_and(|part| part.reorder) => u64::MAX / 2,
             None => wanted.layout_limit.0 / self.each.len().max(1) as u64,
         });
@@ -108,7 +108,7 @@ impl Members {
         Ok(notes)
     }
 
-    /// Refuses what several processes cannot share out among themselves.
+    /// Refuses targets and settings that several processes cannot share.
     fn check_host_part(&self, wanted: &RealTargetOptions) -> Result<(), MeasureError> {
         let Some(part) = &self.host_part else { return Ok(()) };
         part.check()?;
@@ -130,15 +130,15 @@ impl Members {
         Ok(())
     }
 
-    /// Whether reads go to what another process wrote.
+    /// Whether reads go to the part that another process wrote.
     pub fn reorders(&self) -> bool {
         self.host_part.as_ref().is_some_and(|part| part.reorder)
     }
 
-    /// Lets a run of `workload` go to the part that it is about: reads to the next process's, where that is asked for.
+    /// Selects the part that a run of `workload` uses: with `--reorder`, reads use the next process's part.
     ///
     /// # Errors
-    /// Where the next process's file cannot be opened.
+    /// If the next process's file cannot be opened.
     pub fn turn(&mut self, workload: &Workload) -> Result<(), MeasureError> {
         let Some(part) = &self.host_part else { return Ok(()) };
         self.turned = part.reorder && !workload.rw.writes();
@@ -146,12 +146,12 @@ impl Members {
         self.each.iter_mut().try_for_each(|member| member.turn(turned.then_some(part)))
     }
 
-    /// Bytes that every member has, without what is left of the last chunk.
+    /// Bytes that every member has, in whole chunks.
     fn common_bytes(&self) -> u64 {
         self.volume.whole(self.each.iter().map(|member| member.span_bytes).min().unwrap_or(self.span_bytes))
     }
 
-    /// What experiments can do here.
+    /// What experiments can do on these members.
     fn capabilities(&self) -> Capabilities {
         let all = |kind| self.each.iter().all(|member| member.kind == kind);
         let kind = match () {
@@ -167,26 +167,26 @@ impl Members {
         Capabilities { kind, span, spread, members, chunk, direct_unit, unavailable }
     }
 
-    /// What direct requests must be multiples of; `None` where some member takes none.
+    /// What direct requests must be multiples of; `None` if a member does not support direct I/O.
     pub fn direct_unit(&self) -> Option<Bytes> {
         let units = self.each.iter().map(|member| Some(u64::from(member.alignment?.offset_bytes)));
         units.collect::<Option<Vec<u64>>>().map(|units| Bytes(units.into_iter().max().unwrap_or(1)))
     }
 
-    /// How an error calls the target.
+    /// The path that errors name: the first member's.
     pub fn path(&self) -> PathBuf {
         self.each.first().map_or_else(|| PathBuf::from("null:"), |member| member.data.path().to_path_buf())
     }
 
-    /// Refuses what is asked of the target, in a sentence that begins with its path.
+    /// Returns an error that begins with the target's path.
     ///
     /// # Errors
-    /// Always.
+    /// Always, with `what` after the path.
     pub fn refuse<T>(&self, what: String) -> Result<T, MeasureError> {
         Err(MeasureError::Target { path: self.path(), what })
     }
 
-    /// How a run uses the members.
+    /// How a run with these options uses the members.
     ///
     /// # Errors
     /// Why it cannot.
@@ -194,10 +194,10 @@ impl Members {
         self.volume.arrange(options).or_else(|what| self.refuse(what))
     }
 
-    /// Where the pieces of what a lane reaches lie; `None` where it is one part.
+    /// Where the pieces that a lane reaches lie; `None` if it reaches one contiguous part.
     ///
     /// # Errors
-    /// Why they cannot.
+    /// Why the span cannot be spread.
     pub fn spread(&self, volume: RunVolume) -> Result<Option<Spread>, MeasureError> {
         if let (Some(part), Some(member)) = (&self.host_part, self.each.first())
             && let Some(spread) = part.spread(member.part_bytes, self.turned)
@@ -208,7 +208,7 @@ impl Members {
         self.spread_bytes.map(of_volume).transpose().or_else(|what| self.refuse(what))
     }
 
-    /// The devices under the first so many members, each once.
+    /// The devices under the first `members` members, each once.
     pub fn distinct_devices(&self, members: usize) -> Vec<String> {
         let mut distinct: Vec<String> = Vec::new();
         for device in self.devices[..members].iter().flatten() {
@@ -219,10 +219,10 @@ impl Members {
         distinct
     }
 
-    /// The parts of each member that hold `used` of what a lane reaches.
+    /// The parts of each member that hold the range `used` of a lane.
     fn parts(&self, used: Range<u64>, volume: RunVolume) -> Result<Vec<Range<u64>>, MeasureError> {
         Ok(match (volume.layout, self.spread(volume)?) {
-            // A part of a stripe is a part of every member.
+            // A stripe spreads every range over all members.
             (RunLayout::Stripe(_), None) => std::iter::once(0..self.span_bytes).collect(),
             (RunLayout::Stripe(chunk), Some(spread)) => {
                 let row = chunk.0 * volume.members as u64;
@@ -234,11 +234,11 @@ impl Members {
         })
     }
 
-    /// Empties the page cache of the members that take part, or fills it with what a run uses; gives what it holds then
-    /// of the one of which it holds most.
+    /// Empties the page cache of the members that take part, or fills it with what a run uses. Returns the bytes cached
+    /// afterwards, of the member that has most; `None` if unknown.
     ///
     /// # Errors
-    /// Where dirty pages cannot be written back, or the rights for `drop_caches` are missing.
+    /// If dirty pages cannot be written back, or the rights for `drop_caches` are missing.
     pub fn set_page_cache(
         &self,
         options: &WorkloadOptions,
@@ -259,7 +259,7 @@ impl Members {
     }
 }
 
-/// Lets no request be called direct that a file system serves from memory.
+/// Disables direct I/O on file systems that serve it from memory, and adds a note.
 fn call_direct_what_is(member: &mut Member, environment: &mut Environment) {
     let kind = environment.filesystem.as_ref().map_or("", |filesystem| filesystem.kind.as_str());
     if let Some(why) = halfpower_probe::not_direct(&Root::live(), kind) {

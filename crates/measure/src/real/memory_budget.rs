@@ -1,4 +1,4 @@
-//! Holds what memory a run may use, and shares it among all that it does.
+//! Holds how much memory a run may use, and divides it among lanes, buffers and files in memory.
 
 use halfpower_engine::LaneMemory;
 use halfpower_os::locked_memory;
@@ -7,15 +7,15 @@ use halfpower_spec::{Bytes, Workload};
 
 use crate::MeasureError;
 
-/// Share of the memory that may be used which all buffers of a run may take, and a file that lies in memory.
+/// Share of the usable memory that the buffers of a run may take; the same for a file that lies in memory.
 const SHARE: f64 = 0.5;
 
-/// Memory that this process may use, and lock.
+/// Memory that this process may use and lock, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MemoryBudget {
-    /// What there is, or what a control group allows; 0 is not known.
+    /// The machine's memory, or what a control group allows; 0 if unknown.
     pub usable_bytes: u64,
-    /// What may be locked; `None` without a limit. Buffers that io_uring registers are locked.
+    /// Limit of locked memory; `None` without a limit. Buffers that io_uring registers are locked.
     pub locked_bytes: Option<u64>,
 }
 
@@ -26,25 +26,25 @@ impl MemoryBudget {
         Self { usable_bytes, locked_bytes: locked_memory::limit_bytes() }
     }
 
-    /// What one of so many lanes may take beside its slots.
+    /// Memory that one of `lanes` lanes may use besides the buffers of its slots.
     pub fn of_lane(&self, lanes: u64) -> LaneMemory {
         LaneMemory::shared_by(lanes, self.locked_bytes, self.usable_bytes)
     }
 
-    /// The most that may go into buffers, or into a file that lies in memory; `None` where that is not known.
+    /// Limit for buffers, or for a file that lies in memory; `None` if the memory is unknown.
     pub fn most_bytes(&self) -> Option<u64> {
         (self.usable_bytes > 0).then_some((self.usable_bytes as f64 * SHARE) as u64)
     }
 
-    /// Whether the buffers of all lanes together fit, before a page of them is touched.
+    /// Checks that the buffers of all lanes fit in memory, before they are allocated.
     ///
     /// # Errors
-    /// What they take and what there is.
+    /// How much they need and how much there is.
     pub fn admits(&self, workload: &Workload, volumes: u64) -> Result<(), MeasureError> {
         let Workload { bs, iodepth, threads, .. } = *workload;
         let lanes = u64::from(threads).saturating_mul(volumes.max(1));
         let slots = bs.0.saturating_mul(u64::from(iodepth));
-        // What writes carry lies beside the buffers that reads fill.
+        // The payload of writes is kept in addition to the buffers of the slots.
         let payload = if workload.rw.writes() { self.of_lane(lanes).payload_of(iodepth, bs.0) } else { 0 };
         let needed = slots.saturating_add(payload).saturating_mul(lanes);
         let Some(most) = self.most_bytes().filter(|most| needed > *most) else { return Ok(()) };
@@ -57,7 +57,7 @@ impl MemoryBudget {
         })
     }
 
-    /// What is said where the kernel does not hold the buffers of io_uring mapped.
+    /// The note for runs in which io_uring could not register its buffers.
     pub fn note_of_unregistered(&self) -> String {
         let why = match self.locked_bytes {
             Some(limit) => format!(

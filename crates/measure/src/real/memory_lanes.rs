@@ -1,4 +1,4 @@
-//! Prepares runs of the memory kernels: each thread gets an engine with an arena of its own.
+//! Prepares runs of the memory kernels: each thread gets an engine with its own arena.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use halfpower_spec::{EngineName, Kernel, Workload};
 use crate::MeasureError;
 use crate::target_backend::{Lane, Prepared};
 
-/// Whether `workload` is a memory kernel that this machine can run: the engine and the kernel both say so, or neither.
+/// Whether `workload` runs a memory kernel: it then has both the memory engine and a kernel, otherwise neither.
 ///
 /// # Errors
-/// Where only one does, with what to add; or where the processor lacks what it takes.
+/// If it has only one of them, with what to add; or if the processor cannot run the kernel.
 pub(crate) fn is_memory(workload: &Workload) -> Result<bool, MeasureError> {
     match (workload.engine, workload.options.kernel) {
         (EngineName::Memory, Some(kernel @ (Kernel::WriteStream | Kernel::CopyStream))) if !can_stream() => {
@@ -33,7 +33,7 @@ fn can_stream() -> bool {
     halfpower_os::Vectors::widest().streams().is_some()
 }
 
-/// One lane for each thread; files lie in `folder`.
+/// Opens one lane for each thread; the kernels that use files make them in `folder`.
 pub(crate) fn prepare(workload: &Workload, folder: &Path) -> Result<Prepared, MeasureError> {
     let Workload { bs, threads, options, .. } = *workload;
     let kernel = options.kernel.expect("a place admits a workload before it prepares it");

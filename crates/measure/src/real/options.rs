@@ -1,34 +1,34 @@
-//! Says what is wanted of a real target.
+//! Defines the options for opening a real target.
 
 use super::host_part::HostPart;
 use halfpower_spec::{Bytes, EngineName, Nanos};
 
-/// How long a target may be silent beyond a run's window where nothing else is said.
+/// Default of [`RealTargetOptions::silence`]: one minute.
 pub const USUAL_SILENCE: Nanos = Nanos(60_000_000_000);
 
-/// What is wanted of a real target.
+/// Options for opening a real target.
 #[derive(Debug, Clone)]
 pub struct RealTargetOptions {
-    /// Bytes to use.
+    /// Bytes to use; `None` leaves the size to the target.
     pub size: Option<Bytes>,
-    /// Whether these bytes lie in pieces over all of the target.
+    /// Whether these bytes are spread in pieces over the whole target.
     pub spread: bool,
     /// Whether anything will be written.
     pub writes: bool,
     /// Whether a file or device that is not ours may be written.
     pub overwrite: bool,
-    /// Whether a file or device that somebody else uses may be written.
+    /// Whether a file or device that is in use may be written.
     pub force_in_use: bool,
-    /// Whether all page caches of the machine are dropped before each run, which takes root.
+    /// Whether to drop the page cache of the whole machine before each run, which needs root.
     pub drop_caches: bool,
-    /// Which part is this process's, where several measure the target together; `None` where it is alone.
+    /// The part of this process, if several measure the target together; `None` if it is alone.
     pub host_part: Option<HostPart>,
-    /// How requests are to be issued.
+    /// The engine that issues requests.
     pub engine: EngineName,
     /// Seed of the payload.
     pub seed: u64,
-    /// How long laying out a file may take; it ends up smaller then.
+    /// Time limit of laying out a file; if it is reached, the file stays smaller.
     pub layout_limit: Nanos,
-    /// How long the target may be silent beyond a run's window before the run is given up.
+    /// How long the target may be silent after a run's window before the run is given up.
     pub silence: Nanos,
 }

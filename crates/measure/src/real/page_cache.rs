@@ -1,8 +1,8 @@
 //! Empties the page cache of a target before a run, or fills it.
 //!
-//! First the kernel is asked to forget the target alone. Where it keeps more than a little of it (pages that were
-//! just written, or that somebody holds), the cache is filled with something else: a scratch file as large as the
-//! free memory is read through. It has no blocks, so reading it costs memory and no I/O.
+//! First it asks the kernel to drop the target's pages. If more than a little remains (pages that were just written or
+//! are in use), it fills the cache with other pages: it reads a scratch file as large as the free memory. That file has
+//! no blocks, so reading it takes memory but no I/O.
 
 use std::ops::Range;
 use std::path::Path;
@@ -12,12 +12,12 @@ use halfpower_os::{DataFile, OsError};
 
 use crate::MeasureError;
 
-/// A share of the span that may stay: it is recorded, and cannot change what is found.
+/// One part in this many of the span may stay cached: too little to change a result, and the record says how much.
 const LITTLE: u64 = 1_000;
-/// Bytes that are read at a time.
+/// Bytes to read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Whether this much of `parts` may stay.
+/// Whether `held` bytes of `parts` may stay cached.
 pub(crate) fn is_little(held: u64, parts: &[Range<u64>]) -> bool {
     held <= length_of(parts) / LITTLE
 }
@@ -26,32 +26,32 @@ fn length_of(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-/// What the page cache holds of `parts`; `None` where that cannot be told.
+/// Bytes of `parts` in the page cache; `None` if unknown.
 fn held(data: &DataFile, parts: &[Range<u64>]) -> Option<u64> {
     parts.iter().map(|part| data.cached_bytes(part.clone()).ok()).sum()
 }
 
-/// Makes the page cache forget `parts` of `data`; gives what it holds of them in the end, where that can be
-/// told. Other pages are read through for `sweep_limit` at most.
+/// Drops `parts` of `data` from the page cache; reads other pages for at most `sweep_limit`. Returns the bytes still
+/// cached, `None` if unknown.
 ///
 /// # Errors
-/// Where the scratch file cannot be made, or the system refuses.
+/// If the scratch file cannot be made, or a system call fails.
 pub(crate) fn empty(
     data: &DataFile,
     parts: &[Range<u64>],
     scratch: &Path,
     sweep_limit: Duration,
 ) -> Result<Option<u64>, MeasureError> {
-    // With what lies between them: a large folio that reaches out of what is dropped stays.
+    // Drop what lies between the parts too: the kernel keeps a large folio that is only partly in the dropped range.
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return Ok(Some(0)) };
     let drop_all_parts = || but_for_lost_writes(data.drop_cached(first.start..last.end));
-    // A look may take a while, so there is one more only where something was done since the last.
+    // Asking may take a while, so ask again only after something was done.
     let holds_more = |left: Option<u64>| left.is_some_and(|bytes| !is_little(bytes, parts));
-    // Dropped before it is asked for: where the kernel counts other pages than those of the data, asking tells nothing.
+    // Drop before asking: on some file systems the kernel counts other pages than the data's.
     drop_all_parts()?;
     let mut left = held(data, parts);
     if holds_more(left) {
-        // What was under write-back at the first time has been written by now.
+        // Pages that were under write-back the first time are clean after a sync.
         but_for_lost_writes(data.sync())?;
         drop_all_parts()?;
         left = held(data, parts);
@@ -63,8 +63,8 @@ pub(crate) fn empty(
     Ok(left)
 }
 
-/// Goes on where pages could not be written back: the record of the run that wrote them has the error of its closing
-/// flush, and a device that fails is what the next run is to show.
+/// Ignores pages that could not be written back: the run that wrote them has recorded the error of its closing flush,
+/// and the next run should show that the device fails.
 fn but_for_lost_writes(done: Result<(), OsError>) -> Result<(), OsError> {
     match done {
         Err(error) if error.is_lost_write() => Ok(()),
@@ -72,11 +72,10 @@ fn but_for_lost_writes(done: Result<(), OsError>) -> Result<(), OsError> {
     }
 }
 
-/// Makes the page cache hold these parts of `data`, as far as there is memory; gives what it holds of them in the end, where
-/// that can be told.
+/// Reads these parts of `data` into the page cache, as far as memory allows; returns the bytes cached, if known.
 ///
 /// # Errors
-/// Where the target cannot be read.
+/// If the target cannot be read.
 pub(crate) fn fill(data: &DataFile, parts: &[Range<u64>]) -> Result<Option<u64>, MeasureError> {
     if held(data, parts) != Some(length_of(parts)) {
         parts.iter().try_for_each(|part| read_through(data, part.clone(), None))?;
@@ -84,10 +83,10 @@ pub(crate) fn fill(data: &DataFile, parts: &[Range<u64>]) -> Result<Option<u64>,
     Ok(held(data, parts))
 }
 
-/// Makes the kernel drop every clean page of the machine, also those of others.
+/// Makes the kernel drop every clean page of the machine, including those of other processes.
 ///
 /// # Errors
-/// Where the rights are missing.
+/// If the process lacks root rights.
 pub(crate) fn drop_all() -> Result<(), MeasureError> {
     let switch = Path::new("/proc/sys/vm/drop_caches");
     std::fs::write(switch, "3").map_err(|error| MeasureError::Target {
@@ -96,8 +95,8 @@ pub(crate) fn drop_all() -> Result<(), MeasureError> {
     })
 }
 
-/// Reads a scratch file of `bytes` in `folder` through the page cache, as much of it as `limit` allows; it has no name and
-/// leaves nothing.
+/// Reads a scratch file of `bytes` in `folder` through the page cache until `limit`; the file has no name and leaves
+/// nothing behind.
 fn sweep(folder: &Path, bytes: u64, limit: Duration) -> Result<(), MeasureError> {
     let scratch = DataFile::unnamed_in(folder)?;
     scratch.set_size(bytes)?;
@@ -116,7 +115,7 @@ fn read_through(data: &DataFile, part: Range<u64>, until: Option<Instant>) -> Re
     Ok(())
 }
 
-/// Memory that could be had without swapping, as the kernel reckons.
+/// The kernel's estimate of the memory available without swapping.
 fn free_memory_bytes() -> Option<u64> {
     available_bytes(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }

@@ -11,33 +11,33 @@ use crate::side_by_side;
 /// Members of a target and how they are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct VolumeMembers {
-    /// As the target's name says.
+    /// The layout that the target's name gives.
     volume_layout: VolumeLayout,
     chunk: Bytes,
-    /// How many members there are.
+    /// Number of members.
     count: usize,
 }
 
-/// The members of one run: the first so many, in one of the ways.
+/// The members of one run: the first `members` of the target, in one layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RunVolume {
     pub members: usize,
     pub layout: RunLayout,
 }
 
-/// What a lane reaches.
+/// Which members a lane reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunLayout {
-    /// Each lane one member of its own.
+    /// Each lane reaches one member.
     Each,
-    /// Every lane all members, by chunks.
+    /// Every lane reaches all members, in chunks of this size.
     Stripe(Bytes),
-    /// Every lane both members.
+    /// Every lane reaches both members.
     Mirror,
 }
 
 impl VolumeMembers {
-    /// A single path; or none.
+    /// A target with one member or none.
     pub fn single(count: usize) -> Self {
         Self { volume_layout: VolumeLayout::Each, chunk: Several::USUAL_CHUNK, count }
     }
@@ -46,12 +46,12 @@ impl VolumeMembers {
         Self { volume_layout: several.volume_layout, chunk: several.chunk, count: several.members.len() }
     }
 
-    /// Bytes that a stripe of them lays on one before it goes on to the next; `None` of a single path.
+    /// The chunk size of a stripe of them; `None` for a single path.
     pub fn chunk(&self) -> Option<Bytes> {
         (self.count > 1).then_some(self.chunk)
     }
 
-    /// How a run uses them.
+    /// How a run with these options uses them.
     ///
     /// # Errors
     /// Why it cannot, in a sentence.
@@ -76,17 +76,17 @@ impl VolumeMembers {
         Ok(RunVolume { members, layout })
     }
 
-    /// As many of a member's bytes as make whole chunks, so that a stripe of them has no rest.
+    /// Rounds a member's bytes down to whole chunks, so that a stripe has no remainder.
     pub fn whole(&self, bytes: u64) -> u64 {
         if self.count > 1 { bytes - bytes % self.chunk.0 } else { bytes }
     }
 }
 
 impl RunVolume {
-    /// A single file that is no member of anything.
+    /// A single file that is not a member of a volume.
     pub const ALONE: Self = Self { members: 0, layout: RunLayout::Each };
 
-    /// Bytes of the target that a lane reaches, where each member gives `of_member`.
+    /// Bytes that a lane reaches if each member contributes `of_member` bytes.
     pub fn span_bytes(&self, of_member: u64) -> u64 {
         match self.layout {
             RunLayout::Each | RunLayout::Mirror => of_member,
@@ -94,7 +94,7 @@ impl RunVolume {
         }
     }
 
-    /// Which members the lanes of one thread reach: a lane each.
+    /// For each lane of a thread, the members that it reaches.
     pub fn lanes(&self) -> Vec<Vec<usize>> {
         match self.layout {
             RunLayout::Each if self.members == 0 => vec![Vec::new()],
@@ -111,7 +111,7 @@ impl RunVolume {
         }
     }
 
-    /// The joints by which each copy of the data is read.
+    /// The address maps that read each copy of the data.
     pub fn copies(&self) -> Vec<AddressMap> {
         match self.layout {
             RunLayout::Mirror => [0, 1].map(|copy| AddressMap::Mirror { only: Some(copy) }).to_vec(),
@@ -120,8 +120,8 @@ impl RunVolume {
     }
 }
 
-/// The devices whose count of bytes is that of the run: each once. A mirror's move another number of bytes than were
-/// asked for, and where one of the devices is not known, the rest says nothing.
+/// The devices whose byte counts can be compared with the run's, each once. None for a mirror, which moves other
+/// numbers of bytes than the workload asks for, and none if a member's device is unknown.
 pub(super) fn witnessed(arrangement: RunVolume, devices: &[Option<String>]) -> Vec<String> {
     let of_members: Option<Vec<String>> = devices[..arrangement.members].iter().cloned().collect();
     let mut known = of_members.filter(|_| arrangement.layout != RunLayout::Mirror).unwrap_or_default();
@@ -130,10 +130,10 @@ pub(super) fn witnessed(arrangement: RunVolume, devices: &[Option<String>]) -> V
     known
 }
 
-/// Levels that all members share because they are the host's own.
+/// Levels that all members share because they belong to the host.
 const OF_THE_HOST: [&str; 3] = ["memory", "processor", "page cache"];
 
-/// The first member's surroundings, with what the others add: peaks side by side add up, and a note names the members.
+/// The first member's environment, with the peaks of different devices added up, and a note that names the members.
 pub(super) fn environment_of(paths: &[PathBuf], environments: Vec<Environment>) -> Environment {
     let mut distinct: Vec<&Environment> = Vec::new();
     for environment in &environments {

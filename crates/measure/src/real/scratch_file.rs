@@ -1,6 +1,6 @@
-//! Makes a file for one run, for writes that do not find their blocks there.
+//! Makes a file for one run, for writes to blocks that are not laid out yet.
 //!
-//! It has no name, lies in the target's folder, and is gone with the run.
+//! The file has no name, lies in the target's folder, and is removed with the run.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,10 +12,10 @@ use super::layout;
 use super::member::Member;
 use crate::MeasureError;
 
-/// How many times as many bytes it may grow to as the window would take at the rate at which the place was laid out:
-/// a window ends by its time, not for want of bytes.
+/// Size of the file as a multiple of what the window writes at the layout's rate, so that the window ends by time and
+/// not for lack of bytes.
 const ROOM: f64 = 2.0;
-/// The same where a page cache takes the bytes: what it took is flushed within the run.
+/// The same for buffered writes, whose closing flush is part of the run.
 const ROOM_BUFFERED: f64 = 1.0;
 
 /// A file for one run.
@@ -27,10 +27,10 @@ pub(super) struct ScratchFile {
 }
 
 impl ScratchFile {
-    /// The file that `run` wants; `None` where it goes to the member's usual one.
+    /// Makes the file that `run` needs; `None` if it uses the member's laid out file.
     ///
     /// # Errors
-    /// Where there is no room, or the file system cannot lay it out so.
+    /// If there is no room, or the file system does not support the layout.
     pub fn of(run: &Run, member: &Member, seed: u64, stop: &AtomicBool) -> Result<Option<Self>, MeasureError> {
         let (layout, cache) = (run.workload.options.layout, run.workload.cache);
         if layout == Layout::Written {
@@ -58,7 +58,7 @@ impl ScratchFile {
         Ok(Some(Self { data, layout, bytes }))
     }
 
-    /// It once more, for one lane.
+    /// Opens the file again, for one lane.
     ///
     /// # Errors
     /// As [`DataFile::reopen`].
@@ -67,7 +67,7 @@ impl ScratchFile {
     }
 }
 
-/// Writes as much as the window can write, and gives it all back.
+/// Writes as much as the window can write, and truncates the file.
 fn write_and_truncate(
     (data, direct): (&DataFile, bool),
     bytes: u64,
@@ -83,11 +83,11 @@ fn write_and_truncate(
     Ok(data.truncate()?)
 }
 
-/// Bytes for a file of `run`: what its window can write at `rate`, but no more than the user gave, `span`, and a
-/// quarter of what is free.
+/// Bytes for a file of `run`: what its window can write at `rate`, but at most `span` (the size of the target) and a
+/// quarter of the free space.
 ///
 /// # Errors
-/// The least that it takes.
+/// The minimum size, if that does not fit.
 fn bytes(run: &Run, span: u64, rate: Option<f64>, free: u64) -> Result<u64, u64> {
     let Workload { bs, threads, cache, .. } = run.workload;
     let most = span.min(free / 4);
@@ -101,7 +101,7 @@ fn bytes(run: &Run, span: u64, rate: Option<f64>, free: u64) -> Result<u64, u64>
     Ok(bytes - bytes % bs.0)
 }
 
-/// Whether `workload` can have such a file as it wants on `members`.
+/// Checks that `workload` can have its scratch file on `members`.
 ///
 /// # Errors
 /// Why not, in a sentence.
@@ -118,7 +118,7 @@ pub(super) fn admit(workload: &Workload, members: &[Member]) -> Result<(), Measu
     Err(MeasureError::Unfit { what: format!("--layout {layout}: {why}") })
 }
 
-/// What has no meaning whatever the target.
+/// Why the workload's options do not work with its layout, on any target.
 fn refusal(workload: &Workload) -> Option<&'static str> {
     match workload.options.layout {
         Layout::Written => None,

@@ -1,4 +1,4 @@
-//! Adds what TCP did to the account of a run on a share.
+//! Adds TCP statistics to the account of a run on a share.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::tcp_watch::TcpWatch;
 use crate::MeasureError;
 use crate::target_backend::{Account, Spent};
 
-/// The machine's account, within what the kernel tells of the run's connections.
+/// The machine's account, and the kernel's statistics of the run's connections.
 pub(super) struct ShareAccount {
     machine: MachineAccount,
     connections: Arc<Vec<OwnedFd>>,
@@ -49,7 +49,7 @@ fn look(connections: &[OwnedFd]) -> Vec<Option<TcpInfo>> {
     connections.iter().map(|connection| tcp::look(connection.as_fd())).collect()
 }
 
-/// What all connections did from their first reading to their second.
+/// Combines all connections, each from its first reading to its second.
 fn between(each: &[(TcpInfo, TcpInfo)]) -> Tcp {
     let sum = |of: fn(&TcpInfo) -> u64| each.iter().map(|(_, now)| of(now)).fold(0, u64::saturating_add);
     let since = |of: fn(&TcpInfo) -> u64| each.iter().map(|(then, now)| of(now).saturating_sub(of(then))).sum::<u64>();

@@ -1,17 +1,18 @@
-//! Checks whether a workload can be asked of a share on a file server.
+//! Checks whether a workload can run on a share of a file server.
 
 use halfpower_share::Limits;
-use halfpower_spec::{Affinity, Bytes, EngineName, Fadvise, Issuing, Layout, PageCache, ShareProtocol, Workload};
+use halfpower_spec::{Bytes, EngineName, Issuing, ShareProtocol, Workload};
 
 use super::admits::fits_span;
 use super::memory_budget::MemoryBudget;
 use crate::admission::coherent;
+use crate::option_answers::{Backend, honours};
 use crate::{MeasureError, read_back};
 
-/// Files that a study has open beside its connections, at most.
+/// Upper bound of the files that a study has open besides its connections.
 const OTHER_FILES: u64 = 64;
 
-/// Whether `workload` can be asked of `span` bytes of a share that speaks `protocol`.
+/// Checks that `workload` can run on `span` bytes of a share that speaks `protocol`.
 ///
 /// # Errors
 /// A sentence that says why not.
@@ -22,6 +23,7 @@ pub(super) fn admits(
     budget: MemoryBudget,
 ) -> Result<(), MeasureError> {
     coherent(workload)?;
+    honours(if protocol == ShareProtocol::S3 { Backend::Objects } else { Backend::Share }, workload)?;
     let refused = refusal(workload, protocol.engine()).or_else(|| of_objects(workload, protocol));
     if let Some(what) = refused.or_else(|| too_large(workload, limits)) {
         return Err(MeasureError::Unfit { what });
@@ -34,11 +36,11 @@ pub(super) fn admits(
     Ok(())
 }
 
-/// What has no meaning on a share.
+/// Refuses settings that do not apply to a share.
 fn refusal(workload: &Workload, engine: EngineName) -> Option<String> {
-    let Workload { rw, cache, engine: asked, issuing, options, .. } = workload;
-    Some(match options {
-        _ if options.kernel.is_some() || *asked == EngineName::Memory => {
+    let Workload { rw, cache, engine: asked, issuing, .. } = workload;
+    Some(match () {
+        _ if *asked == EngineName::Memory => {
             "the kernels of memory reach no share: take `halfpower memory`".to_string()
         }
         _ if *asked != EngineName::Auto && *asked != engine => {
@@ -57,45 +59,18 @@ fn refusal(workload: &Workload, engine: EngineName) -> Option<String> {
         _ if issuing.is_some_and(|issuing| issuing.iodepth_batch != Issuing::default().iodepth_batch) => {
             "--iodepth-batch counts system calls, and what goes to a share is cut by TCP: leave it out".to_string()
         }
-        _ if options.layout != Layout::Written => {
-            format!("--layout {}: only the one file that was laid out is used on a share; leave it out", options.layout)
-        }
-        _ if options.page_cache != PageCache::Empty || options.fadvise != Fadvise::Normal => {
-            "--page-cache and --fadvise are about this machine's page cache, which a share has not: leave them out"
-                .to_string()
-        }
-        _ if options.write_cache.is_some() => {
-            "--write-cache: the server's disks cannot be switched from here; leave it out".to_string()
-        }
-        _ if options.members > 1 || options.volume_layout.is_some() => {
-            "--members and --volume-layout: a share is a single target; leave them out".to_string()
-        }
-        _ if matches!(options.affinity, Affinity::Interrupt | Affinity::Other) => format!(
-            "--affinity {}: which interrupts are the network card's is not known; take all or one",
-            options.affinity
-        ),
         _ => return None,
     })
 }
 
-/// What has no meaning where each write makes an object of its own, and each request in flight has a connection.
+/// Refuses settings that do not apply to S3: there each write makes an object, and each request has a connection.
 fn of_objects(workload: &Workload, protocol: ShareProtocol) -> Option<String> {
     let Workload { rw, options, .. } = workload;
     let files = halfpower_os::open_files::most();
-    // Each is open twice: for its requests, and to be looked at.
+    // Each connection takes two descriptors: one for requests, one for its TCP statistics.
     let needed = u64::from(workload.total_depth()).saturating_mul(2).saturating_add(OTHER_FILES);
     Some(match options {
         _ if protocol != ShareProtocol::S3 => return None,
-        _ if options.connections != 1 => format!(
-            "--connections {}: over S3 each request in flight has a connection of its own, so that --iodepth says how \
-             many there are; leave it out",
-            options.connections
-        ),
-        _ if options.fdatasync > 0 => format!(
-            "--fdatasync {}: over S3 each write is durable once it is answered, and nothing is left to be made so; leave \
-             it out",
-            options.fdatasync
-        ),
         _ if options.verify && rw.writes() && rw.direction().is_none() => format!(
             "--rw {rw}: --verify cannot check both over S3, where a write is an object of its own and a read is of \
              another; take --rw read or --rw write"
@@ -109,7 +84,7 @@ fn of_objects(workload: &Workload, protocol: ShareProtocol) -> Option<String> {
     })
 }
 
-/// What the server takes in no single request.
+/// Refuses a block size that is too large for one request to the server.
 fn too_large(workload: &Workload, limits: Limits) -> Option<String> {
     let reads = workload.rw.direction() != Some(halfpower_spec::Direction::Write) || workload.options.verify;
     let most = match (reads, workload.rw.writes()) {
@@ -125,7 +100,7 @@ fn too_large(workload: &Workload, limits: Limits) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_spec::{Cache, Rw, WorkloadOptions};
+    use halfpower_spec::{Affinity, Cache, Layout, Rw, WorkloadOptions};
 
     use super::*;
 

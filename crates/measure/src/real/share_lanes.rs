@@ -1,4 +1,4 @@
-//! Opens the engines of a run on a share, one for each lane, each with connections of its own.
+//! Opens the engines of a run on a share, one for each lane, each with its own connections.
 
 use halfpower_engine::{EngineSettings, Opened, ShareLane, open_share};
 use halfpower_record::LaneRole;
@@ -13,10 +13,10 @@ use crate::affinity::processor;
 use crate::target_backend::Lane;
 use crate::{MeasureError, background_readers};
 
-/// Most parts of an upload that are under way while the file is laid out.
+/// Most parts of an upload in flight while the file is laid out.
 const PARTS: u64 = 4;
 
-/// What lanes are opened over.
+/// What the lanes of a run are opened on.
 #[derive(Clone, Copy)]
 pub(super) struct ReachedShare<'a> {
     pub share: &'a Share,
@@ -32,7 +32,7 @@ impl ReachedShare<'_> {
     /// The engine of one lane of `workload`.
     ///
     /// # Errors
-    /// Where it cannot be opened.
+    /// If it cannot be opened.
     pub fn open_lane(&self, workload: &Workload, purpose: Purpose, seed: u64) -> Result<Opened, MeasureError> {
         let Workload { rw, bs, iodepth: depth, threads, cache, engine: name, issuing, options, .. } = *workload;
         let memory = self.budget.of_lane(u64::from(threads) + u64::from(options.random_readers));
@@ -45,10 +45,10 @@ impl ReachedShare<'_> {
         Ok(open_share(lane, settings)?)
     }
 
-    /// The engine that lays out the file, with what is written entered in the ledgers where there are any.
+    /// The engine that lays out the file; it enters what it writes in the ledgers, if there are any.
     ///
     /// # Errors
-    /// Where it cannot be opened.
+    /// If it cannot be opened.
     pub fn open_to_lay_out(&self, settings: EngineSettings) -> Result<Opened, MeasureError> {
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.first());
         let (share, protocol) = (self.share, self.protocol);
@@ -57,7 +57,7 @@ impl ReachedShare<'_> {
         Ok(open_share(lane, settings)?)
     }
 
-    /// How the file is laid out: in blocks that the server takes, of `part_bytes` where they have to be so large.
+    /// Settings for laying out the file: blocks that the server accepts, of exactly `part_bytes` if given.
     pub fn layout_settings(&self, part_bytes: Option<u64>) -> EngineSettings {
         let usual = layout::settings(self.seed, self.budget);
         let most = Bytes(u64::from(self.share.limits().write_bytes) & !511);
@@ -73,7 +73,7 @@ impl ReachedShare<'_> {
     /// All lanes of a run, the workload's first.
     ///
     /// # Errors
-    /// Where one cannot be opened.
+    /// If one cannot be opened.
     pub fn open_lanes(&self, run: &Run) -> Result<Vec<Lane>, MeasureError> {
         let Workload { threads, options, .. } = run.workload;
         let used = options.reached(self.span_bytes);

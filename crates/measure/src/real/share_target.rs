@@ -1,4 +1,4 @@
-//! Runs on a share of a file server: lays out a file of our own there, opens connections for each run, keeps the account.
+//! Runs on a share of a file server: lays out our own file, opens connections for each run, and keeps the account.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use crate::MeasureError;
 use crate::read_back::read_back;
 use crate::target_backend::{Account, Prepared, TargetBackend};
 
-/// A flush may take this many times as long as an answer before the run is given up.
+/// A flush may take this many times as long as any other request before the run is given up.
 const FLUSH_TIMES: u64 = 11;
 
 /// A share of a file server.
@@ -34,9 +34,9 @@ pub struct ShareTarget {
     share: Share,
     span_bytes: u64,
     budget: MemoryBudget,
-    /// What was written to be verified, as long as nothing else was written.
+    /// Ledgers of what was laid out for verification, until something else is written.
     ledgers: Option<Ledgers>,
-    /// What a run writes to objects of their own, to be verified.
+    /// Ledgers of the objects that the current run writes, for verification.
     ledgers_of_objects: Option<Ledgers>,
     environment: Environment,
     instruments: Instruments,
@@ -44,10 +44,10 @@ pub struct ShareTarget {
 }
 
 impl ShareTarget {
-    /// Connects to a share and makes an empty file of our own there. Nothing of any size is written yet.
+    /// Connects to a share and creates our own file there. Writes no data yet.
     ///
     /// # Errors
-    /// Where the server is not there, does not let the user in, or has no room.
+    /// If the server cannot be reached, does not let the user in, or has no room.
     pub fn open(address: &ShareAddress, access: &Access, wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
         if wanted.spread {
             let what = "--spread: a share's file holds no more than --size; leave it out".to_string();
@@ -86,7 +86,7 @@ impl ShareTarget {
         }
     }
 
-    /// Writes the first `bytes`; gives what was written.
+    /// Writes the first `bytes`, or fewer if that takes longer than `limit`; returns the number of bytes written.
     fn lay_out(
         &self,
         reached: ReachedShare<'_>,
@@ -101,7 +101,8 @@ impl ShareTarget {
         Ok(written)
     }
 
-    /// Sees to it that what a run reads can be verified, or forgets what was written so once other bytes are written.
+    /// Lays out verifiable blocks if the run verifies and there are none; drops the ledgers if the run overwrites such
+    /// blocks.
     fn keep_ledgers(&mut self, workload: &Workload, stop: &AtomicBool) -> Result<(), MeasureError> {
         let to_objects = self.protocol.writes_objects() && workload.rw.writes();
         let has_objects = to_objects && workload.options.verify;
@@ -125,10 +126,10 @@ impl ShareTarget {
     }
 }
 
-/// The place that a share is. Nothing but an empty file of our own is made there, and removed.
+/// Probes the environment of a share. Only creates an empty file there, and removes it.
 ///
 /// # Errors
-/// Where the server is not there, or does not let the user in.
+/// If the server cannot be reached, or does not let the user in.
 pub fn probe_share(address: &ShareAddress, access: &Access) -> Result<Environment, MeasureError> {
     Ok(around(&Share::connect(address, access)?, address.protocol))
 }
@@ -143,7 +144,7 @@ fn around(share: &Share, protocol: ShareProtocol) -> Environment {
     halfpower_probe::probe_share(&Root::live(), &served)
 }
 
-/// What experiments can do here.
+/// What experiments can do on a share.
 fn capabilities(share: &Share, span_bytes: u64, protocol: ShareProtocol) -> Capabilities {
     let mut unavailable = apply_options::unavailable(&[]);
     let for_files = EngineName::ALL.iter().filter(|name| name.is_for_storage());
@@ -207,10 +208,10 @@ impl TargetBackend for ShareTarget {
     fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
         let Workload { rw, cache, rate, options, .. } = run.workload;
         self.keep_ledgers(&run.workload, stop)?;
-        // Those of layouts and checks are no part of the run.
+        // Connections of the layout and of checks do not belong to the run.
         drop(self.share.take_connections());
         let lanes = self.reached().open_lanes(run)?;
-        // A server's memory takes more than a disk's: what it holds at the end is made durable within the run.
+        // A server may hold much in memory: a flush within the run makes that durable.
         let flush = self.protocol.has_flush() && (rw.writes() && !cache.durable() || options.fdatasync > 0);
         Ok(Prepared {
             lanes,

@@ -29,29 +29,29 @@ use crate::target_backend::{Account, Prepared, TargetBackend};
 /// A real target.
 pub struct RealTarget {
     wanted: RealTargetOptions,
-    /// What requests reach; none for `null:`.
+    /// The paths that requests go to; none for `null:`.
     members: Members,
-    /// Devices that take part in the run in progress, as far as their own count can be held against it.
+    /// Devices of the current run whose own byte counts can be compared with it.
     witnessed: Vec<String>,
-    /// The file that the run in progress has for itself.
+    /// The scratch file of the current run.
     scratch: Option<ScratchFile>,
-    /// What was written to be verified, as long as nothing else was written.
+    /// Ledgers of what was laid out for verification, until something else is written.
     ledgers: Option<Ledgers>,
-    /// Whether the run before gave blocks back.
+    /// Whether the last run trimmed blocks.
     trimmed: bool,
-    /// Whether the kernel gave requests back that its workers may wait with.
+    /// Whether the kernel returned requests with EAGAIN, so that its workers now carry all requests.
     by_workers: bool,
     environment: Environment,
     instruments: Instruments,
-    /// The devices' write caches, where the run in progress has them otherwise than they were.
+    /// Write caches that the current run has switched.
     switched: Vec<WriteCache>,
 }
 
 impl RealTarget {
-    /// The target `null:`, which takes every request and does nothing.
+    /// The target `null:`, which accepts every request and does nothing.
     ///
     /// # Errors
-    /// Where its bytes are to be spread: it has none.
+    /// If its bytes should be spread: it has none.
     pub fn null(wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
         if wanted.spread {
             return Err(MeasureError::Unfit { what: "--spread: null: holds nothing; leave it out".to_string() });
@@ -60,19 +60,19 @@ impl RealTarget {
         Ok(Self::of(Members::none(wanted.size), Environment { machine, ..Environment::default() }, wanted))
     }
 
-    /// A folder, a file or a block device. Nothing of any size is written yet.
+    /// Opens a folder, a file or a block device. Writes no data yet.
     ///
     /// # Errors
-    /// Where it is none of these, may not be used so, or holds data that nobody gave up.
+    /// If it is none of these, may not be used like this, or holds data that the user has not allowed to overwrite.
     pub fn open(path: &Path, wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
         let (members, environment) = Members::open(&[path.to_path_buf()], VolumeMembers::single(1), wanted)?;
         Ok(Self::of(members, environment, wanted).with_note_on_engine())
     }
 
-    /// Several of these as one target.
+    /// Opens several of these as one target.
     ///
     /// # Errors
-    /// As [`Self::open`], for any of them; and where one is named twice.
+    /// As [`Self::open`] for any of them, and if one is named twice.
     pub fn open_several(several: &Several, wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
         let (members, environment) = Members::open(&several.members, VolumeMembers::of(several), wanted)?;
         Ok(Self::of(members, environment, wanted).with_note_on_engine())
@@ -110,7 +110,8 @@ impl RealTarget {
         Reached { members: &self.members, scratch, ledgers, volume, seed: self.wanted.seed, by_workers }
     }
 
-    /// Sees to it that what a run reads can be verified, or forgets what was written so once other bytes are written.
+    /// Lays out verifiable blocks if the run verifies and there are none; drops the ledgers if the run overwrites such
+    /// blocks.
     fn keep_ledgers(&mut self, workload: &Workload, volume: RunVolume, stop: &AtomicBool) -> Result<(), MeasureError> {
         let kept = self.ledgers.take();
         self.ledgers = if !workload.options.verify {
@@ -165,19 +166,19 @@ impl TargetBackend for RealTarget {
         self.keep_ledgers(&run.workload, volume, stop)?;
         let first = self.members.each.first();
         self.scratch = first.map_or(Ok(None), |member| ScratchFile::of(run, member, self.wanted.seed, stop))?;
-        // What the run before had switched is put back first.
+        // Restore first what the last run switched.
         self.switched.clear();
         self.switched = apply_options::switched(&options, &self.members.distinct_devices(volume.members))?;
         let cached_bytes = self.members.set_page_cache(&options, volume, self.wanted.drop_caches)?;
-        // What is given back moves no sectors that a device would count.
+        // Devices do not count trims as bytes moved.
         self.witnessed = if rw.trims() { Vec::new() } else { witnessed(volume, &self.members.devices) };
         let buffered = !cache.direct() && !self.members.each.is_empty();
         let reads = rw.direction() != Some(Direction::Write);
-        // What is small and buffered is gone through once: from the second time on it would be found in the page cache.
+        // Use each block of a cold buffered run once: a second visit would find it in the page cache.
         let cold = buffered && (reads || options.region.is_some()) && options.page_cache == PageCache::Empty;
-        // Where some blocks are to come more often than others, they come again.
+        // A skewed distribution needs blocks to come again.
         let is_even = options.random_distribution == RandomDistribution::Even;
-        // What was given back of a file is not there to be given back again.
+        // In a file, a trimmed block is a hole and cannot be trimmed again.
         let holes = rw.trims() && self.members.each.iter().any(Member::has_holes_after_trims);
         let once = cold && is_even || self.scratch.is_some() || holes && rw != Rw::Trimwrite;
         let OpenedLanes { lanes, engine, buffers } = self.reached(volume).open_lanes(run, once)?;
@@ -185,7 +186,8 @@ impl TargetBackend for RealTarget {
             self.note(&self.members.budget.note_of_unregistered());
         }
         let flush = (buffered && rw.writes()) || options.fdatasync > 0;
-        // Blocks that come once, time that a flush takes and requests that are traced are all the window's.
+        // With blocks used once, a closing flush or a trace, the window must cover all requests, so there is no
+        // warm-up.
         let is_whole = once || flush || run.pass == Pass::Traced;
         let warms_up = !is_whole && rate.is_none() && options.thinktime == Nanos(0);
         Ok(Prepared {

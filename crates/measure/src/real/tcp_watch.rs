@@ -1,4 +1,4 @@
-//! Looks at a run's connections while it goes on: at its end nothing fills their windows any more.
+//! Samples the TCP state of a run's connections while it goes on: at its end nothing fills their windows any more.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use halfpower_os::tcp::{self, TcpInfo};
 
-/// Time between two looks.
+/// Time between two samples.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// A thread that looks at connections until it is asked what it saw, or nobody will ask.
+/// A thread that samples connections until it is ended or dropped.
 pub(super) struct TcpWatch {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<Vec<Held>>>,
 }
 
-/// Sums of what a connection told in many looks.
+/// Sums of the samples of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Held {
     looks: u64,
@@ -28,7 +28,7 @@ pub(super) struct Held {
 }
 
 impl TcpWatch {
-    /// Begins; `None` where no thread can be had.
+    /// Starts sampling; `None` if the thread cannot be started.
     pub fn begin(connections: &Arc<Vec<OwnedFd>>) -> Option<Self> {
         let (ends, connections) = (Arc::new(AtomicBool::new(false)), Arc::clone(connections));
         let asked = Arc::clone(&ends);
@@ -48,7 +48,7 @@ impl TcpWatch {
         Some(Self { ends, thread: Some(thread) })
     }
 
-    /// Ends, with what each connection told, in the order of the connections.
+    /// Stops sampling; returns the sums of each connection, in their order.
     pub fn end(mut self) -> Vec<Held> {
         self.stop()
     }
@@ -61,7 +61,7 @@ impl TcpWatch {
     }
 }
 
-/// A run that goes wrong is not asked: its connections are let go all the same.
+/// A failed run does not call [`TcpWatch::end`]; its connections are released all the same.
 impl Drop for TcpWatch {
     fn drop(&mut self) {
         self.stop();
@@ -77,8 +77,8 @@ impl Held {
         self.own_window_bytes += info.own_window_bytes;
     }
 
-    /// What the connection tells at the end, with means over the run in place of what it held at its end alone; as it is
-    /// where there was no look before.
+    /// The final state of the connection, with means over the run in place of momentary values; unchanged without
+    /// samples.
     pub fn within(&self, end: TcpInfo) -> TcpInfo {
         let mean = |sum: u64, end: u64| sum.checked_div(self.looks).unwrap_or(end);
         TcpInfo {
@@ -138,10 +138,10 @@ mod tests {
         let connections = Arc::new(vec![near.try_clone().unwrap().into()]);
         let before = tcp::look(near.as_fd()).unwrap().peer_window_bytes.unwrap();
         let watch = TcpWatch::begin(&connections).unwrap();
-        // Nobody reads: all that the other side takes ahead fills up.
+        // The other side reads nothing, so its receive buffer fills up.
         near.set_nonblocking(true).unwrap();
         while near.write(&[7; 1 << 16]).is_ok() {}
-        // However late the thread has its turn, a look comes.
+        // Wait as long as it takes: on a busy machine the sampling thread may run late.
         let filled = std::iter::repeat_with(|| {
             std::thread::sleep(EVERY);
             tcp::look(near.as_fd()).unwrap().peer_window_bytes.unwrap()

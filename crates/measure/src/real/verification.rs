@@ -1,4 +1,4 @@
-//! Verifies what a target holds: keeps the ledgers of what was written, and reads back what a run has written.
+//! Verifies what a target holds: lays out blocks with ledgers, and reads back what a run has written.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,10 +12,11 @@ use super::ledgers::Ledgers;
 use crate::MeasureError;
 use crate::read_back::read_back;
 
-/// Writes blocks that can be verified over all that `reached` holds; its own ledgers are not used.
+/// Writes verifiable blocks over the whole span of `reached` and returns their ledgers; ignores the ledgers in
+/// `reached`.
 ///
 /// # Errors
-/// Where that fails, or `stop` was set.
+/// If a write fails, or `stop` was set.
 pub(super) fn lay_out(reached: Reached<'_>, stop: &AtomicBool) -> Result<Ledgers, MeasureError> {
     let span = reached.span_bytes();
     let ledgers = Ledgers::new(reached.volume, span);
@@ -30,18 +31,18 @@ pub(super) fn lay_out(reached: Reached<'_>, stop: &AtomicBool) -> Result<Ledgers
         let no_limit = Nanos(u64::MAX / 2);
         layout::lay_out(&reached.members.path(), span, settings, no_limit, stop, open)?;
     }
-    // Of a single copy reads verify what was laid out. A mirror's reads see one copy of it: both are read back with the
-    // run.
+    // With a single copy, the run's own reads verify what was laid out. Reads of a mirror see only one copy, so both
+    // copies are read back with the run.
     if reached.volume.copies().len() == 1 {
         ledgers.each.iter().for_each(|ledger| ledger.was_read_back(0..span));
     }
     Ok(ledgers)
 }
 
-/// Reads back what `run` has written, from every copy; gives what was wrong, by kind.
+/// Reads back what `run` has written, from every copy; returns the number of bad blocks, by kind of error.
 ///
 /// # Errors
-/// Where an engine cannot go on, or `stop` was set.
+/// If an engine cannot go on, or `stop` was set.
 pub(super) fn read_back_run(
     reached: Reached<'_>,
     run: &Run,

@@ -1,7 +1,7 @@
-//! Switches a device's own write cache for a study, and puts it back after it.
+//! Switches a device's own write cache for a run, and restores it afterwards.
 //!
-//! A device's name and the setting enter. While the setting holds, a note with what was there before lies where the next
-//! start finds it, also after a kill and a restart of the machine: a SCSI disk keeps what it was told.
+//! While the cache is switched, a note on disk holds the setting from before. If the process is killed, the next start
+//! finds the note and restores the setting, even after a reboot: a SCSI disk keeps its setting.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use halfpower_spec::Switch;
 
 use crate::MeasureError;
 
-/// A write cache set otherwise than it was; dropped, it is put back.
+/// A write cache that was switched; dropping this restores it.
 #[derive(Debug)]
 pub struct WriteCache {
-    /// Its device's kernel name.
+    /// Kernel name of the device.
     device: String,
-    /// By what it is switched, and how it was.
+    /// The switch, and the setting from before.
     switch: CacheSwitch,
     before: String,
-    /// By which a later start puts it back after a kill.
+    /// The note from which the next start restores the setting if this process is killed.
     note: Option<Note>,
 }
 
@@ -28,13 +28,13 @@ impl WriteCache {
     /// Switches the write cache of the device of this kernel name on or off.
     ///
     /// # Errors
-    /// Where the device has no such switch, the rights are missing, or another study holds it.
+    /// If the device has no such switch, the rights are missing, or another study holds it.
     pub fn set(device: &str, to: Switch) -> Result<Self, MeasureError> {
         Ok(Self::set_all(&[device.to_string()], to)?.remove(0))
     }
 
-    /// Switches those of several devices. How they all were is known before the first is switched: two of them may be
-    /// paths to one disk.
+    /// Switches the write caches of several devices. Saves all settings before switching the first, because two devices
+    /// may be paths to one disk.
     ///
     /// # Errors
     /// As [`Self::set`].
@@ -54,10 +54,10 @@ impl WriteCache {
         Ok(held)
     }
 
-    /// Whether the write cache of the device of this kernel name can be switched from here.
+    /// Checks that the write cache of the device of this kernel name can be switched from here.
     ///
     /// # Errors
-    /// Why not, in a sentence without its full stop.
+    /// Why not, as a sentence without the full stop.
     pub fn can_be_set(device: &str) -> Result<(), String> {
         Self::can_be_set_under(Path::new("/sys/block"), device)
     }
@@ -73,7 +73,7 @@ impl WriteCache {
         })
     }
 
-    /// Notes how the write cache of a device is, and that it is about to be switched.
+    /// Saves the setting of a device's write cache in a note, before it is switched.
     fn hold(block: &Path, notes: Option<&Path>, device: &str) -> Result<Self, MeasureError> {
         let folder = block.join(device);
         let Some(switch) = CacheSwitch::of(&folder) else {
@@ -93,7 +93,7 @@ impl WriteCache {
             Some(notes) => Note::write_in(notes, &name, &switched),
             None => Note::write(&name, &switched),
         };
-        // From here on, dropping puts back; also where the device refuses.
+        // From here on dropping restores the setting, even if the device then refuses to switch.
         Ok(Self { device: device.to_string(), switch, before, note: Some(note.map_err(failed)?) })
     }
 
@@ -106,7 +106,7 @@ impl WriteCache {
         }
     }
 
-    /// The setting in the kernel's words while it holds.
+    /// The kernel's word for this setting.
     pub fn setting(to: Switch) -> &'static str {
         match to {
             Switch::On => WRITE_BACK,
@@ -130,7 +130,7 @@ fn not_switched(device: &str, error: &io::Error) -> MeasureError {
 impl Drop for WriteCache {
     fn drop(&mut self) {
         let put_back = self.switch.set(&self.before).is_ok();
-        // A device that refuses every setting still has the one that it had.
+        // A device that refuses every setting still has the old one.
         let as_before = || self.switch.setting().is_ok_and(|now| now == self.before);
         if let Some(note) = self.note.take()
             && (put_back || as_before())
@@ -197,7 +197,7 @@ mod tests {
         let held = fake.set("sda", Switch::Off).unwrap();
         assert!(mend().is_empty());
         assert_eq!(fake.now(), "write through", "its owner lives");
-        // A killed process drops nothing; its lock goes with it.
+        // A killed process runs no destructors, and the kernel releases its lock.
         let note = fs::read(fake.notes().join("write-cache-sda")).unwrap();
         drop(held);
         fs::write(fake.attribute(), "write through").unwrap();
@@ -212,7 +212,7 @@ mod tests {
         let fake = Fake::new();
         let block = fake.folder.path().join("block");
         fs::create_dir_all(block.join("sdb/device/scsi_disk/1:0:0:0")).unwrap();
-        // The kernel may see by one path what was switched by the other.
+        // Switching through one path may show through the other.
         std::os::unix::fs::symlink(fake.attribute(), block.join("sdb/device/scsi_disk/1:0:0:0/cache_type")).unwrap();
         let paths = ["sda".to_string(), "sdb".to_string()];
         let held = WriteCache::set_all_under(&block, Some(&fake.notes()), &paths, Switch::Off).unwrap();
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_refused_setting_leaves_no_note() {
-        // A disk that keeps its setting whatever it is told.
+        // A disk that ignores new settings.
         let fake = Fake::new();
         fs::remove_file(fake.attribute()).unwrap();
         std::os::unix::fs::symlink("/proc/sys/kernel/ostype", fake.attribute()).unwrap();

@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex};
 use halfpower_engine::{Engine, FaultLog, FaultyDisk, ProcessorAccount, Simulated, SimulatedContents};
 use halfpower_model::{Buckets, DiskPath};
 use halfpower_record::{Capabilities, Environment, Level, Machine, TargetKind};
-use halfpower_spec::{Affinity, Bytes, Fadvise, Layout, Nanos, PageCache, Run, SimulatedDisk, VolumeLayout, Workload};
+use halfpower_spec::{Bytes, Nanos, Run, SimulatedDisk, VolumeLayout, Workload};
 
 use super::subject::{Opened, Subject, unfit};
+use crate::option_answers::Backend;
 use crate::{MeasureError, affinity, background_readers, read_back};
 
-/// What a simulated disk does not have, by the words that plans ask with.
+/// Abilities that a simulated disk lacks, by the name that plans ask for, with the reason.
 const UNAVAILABLE: [(&str, &str); 7] = [
     ("layouts", "a simulated disk has no file system that could lay out files"),
     ("page cache", "a simulated disk has no page cache"),
@@ -25,16 +26,16 @@ const UNAVAILABLE: [(&str, &str); 7] = [
     (affinity::INTERRUPT, "a simulated disk's processors cannot be chosen"),
 ];
 
-/// Memory that the contents of a disk may take while they are verified.
+/// Memory that the verified contents of a disk may take, in bytes.
 const MEMORY_BYTES: u64 = 1 << 30;
 
 pub struct ConstantsDisk {
     disk: SimulatedDisk,
     faults: FaultLog,
-    /// What it holds in the run that was opened last, if that is verified. Every run begins with the disk laid out
-    /// anew, so that what it finds hangs on itself alone.
+    /// Contents of the disk in the current run, if that is verified. Every run begins with a freshly laid out disk, so
+    /// that its result does not depend on earlier runs.
     contents: RefCell<Option<SimulatedContents>>,
-    /// What its limits have let through in the runs so far.
+    /// State of its rate limits, which lasts over runs.
     limits: Arc<Mutex<Buckets>>,
 }
 
@@ -44,7 +45,7 @@ impl ConstantsDisk {
         Self { disk, faults: FaultLog::default(), contents: RefCell::new(None), limits }
     }
 
-    /// The engine of a run, with `slots` that carry `most_bytes` each at most.
+    /// The engine of a run with `slots` slots, and its processor account.
     fn engine(&self, run: &Run, slots: u32, start: Nanos) -> (Box<dyn Engine>, ProcessorAccount) {
         let disk = self.used(&run.workload);
         let contents = self.contents.borrow();
@@ -66,7 +67,7 @@ impl ConstantsDisk {
         }
     }
 
-    /// The disk of a run: the first so many of its disks.
+    /// The part of the disk that a run uses: its first members.
     fn used(&self, workload: &Workload) -> SimulatedDisk {
         let members = workload.options.members;
         SimulatedDisk { disks: if members == 0 { self.disk.disks } else { members }, ..self.disk.clone() }
@@ -106,6 +107,10 @@ impl Subject for ConstantsDisk {
         self.disk.cpus
     }
 
+    fn backend(&self) -> Backend {
+        Backend::Disks
+    }
+
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let options = &workload.options;
         let disks = self.disk.disks;
@@ -117,25 +122,10 @@ impl Subject for ConstantsDisk {
                 "--volume-layout mirror: disks of constants hold no two copies; a sim:SYSTEM may".to_string(),
             );
         }
-        if options.layout != Layout::Written {
-            return unfit("--layout: a simulated disk has no file system; leave it out".to_string());
-        }
         if options.verify {
             read_back::admit(workload, 1, self.disk.size.0, MEMORY_BYTES).or_else(unfit)?;
         }
-        let absent = [
-            ("--affinity", affinity::ONE, options.affinity != Affinity::All),
-            ("--page-cache", "page cache", options.page_cache != PageCache::Empty),
-            ("--fadvise", "page cache", options.fadvise != Fadvise::Normal),
-            ("--write-cache", "write cache", options.write_cache.is_some()),
-        ];
-        match absent.iter().find(|(_, _, turned)| *turned) {
-            Some((flag, missing, _)) => {
-                let why = UNAVAILABLE.iter().find(|(ability, _)| ability == missing).map_or("", |(_, why)| why);
-                unfit(format!("{flag}: {why}; leave it out"))
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError> {
@@ -148,10 +138,6 @@ impl Subject for ConstantsDisk {
         Ok(Opened { engine, account, depth, range: run.workload.options.reached(self.disk.size.0) })
     }
 
-    fn keeps_contents(&self) -> bool {
-        true
-    }
-
     fn read_back(
         &self,
         run: &Run,
@@ -162,7 +148,7 @@ impl Subject for ConstantsDisk {
         let depth = run.workload.total_depth();
         let Range { start: from, end } = run.workload.options.reached(self.disk.size.0);
         let blocks = (from, run.workload.bs.0 as u32, end);
-        // Other fates than those of the run itself.
+        // Another seed, so that reading back meets other faults than the run itself.
         let (mut engine, account) = self.engine(&Run { seed: !run.seed, ..*run }, depth, start);
         let wrong = read_back::read_back(engine.as_mut(), contents.ledger(), blocks, depth, stop)?;
         Ok((wrong, account.now()))

@@ -1,7 +1,7 @@
-//! Drives several simulated disks, each for itself.
+//! Drives several simulated disks independently.
 //!
-//! Real members have lanes of their own. In virtual time there is one clock, so one lane drives them all: a slot
-//! belongs to a member, and the requests of its slots go to that member alone, so that each is kept at its own depth.
+//! Real members each have their own lane. In virtual time there is one clock, so one lane drives all members: each slot
+//! belongs to one member and its requests go only there, which keeps every member at its own depth.
 
 use std::ops::Range;
 
@@ -10,37 +10,37 @@ use halfpower_spec::{Nanos, Spread};
 
 pub struct EachMember<E> {
     engine: E,
-    /// Bytes from one member's first byte to the next one's.
+    /// Distance between the first bytes of two members.
     stride: u64,
     members: u32,
-    /// Streams of the slots that read or write in sequence; `None` leaves offsets as they were drawn.
+    /// Sequential streams, one for each member; `None` leaves offsets as they are.
     streams: Option<Streams>,
-    /// Where the pieces of a member's span lie; `None` where it is one part.
+    /// Where the pieces of a member's span lie; `None` if it is contiguous.
     spread: Option<Spread>,
     batch: Vec<Request>,
 }
 
-/// One stream a member, that goes round in a range of it.
+/// One stream for each member, which goes round in a range of that member.
 struct Streams {
     /// Slots below this one belong to the streams.
     slots: u32,
     range: Range<u64>,
-    /// Where the next request of each begins.
+    /// Offset of each stream's next request.
     next: Vec<u64>,
 }
 
 impl<E: Engine> EachMember<E> {
-    /// `members` disks that are `stride` bytes apart on `engine`.
+    /// Drives `members` disks that lie `stride` bytes apart on `engine`.
     pub fn new(engine: E, members: u32, stride: u64) -> Self {
         Self { engine, stride, members, streams: None, spread: None, batch: Vec::new() }
     }
 
-    /// The same, with the span of each member in pieces.
+    /// The same, with the span of each member spread in pieces.
     pub fn spread(self, spread: Option<Spread>) -> Self {
         Self { spread, ..self }
     }
 
-    /// The same, whose first `slots` slots follow one another in `range` of each member.
+    /// The same, with a sequential stream for the first `slots` slots in `range` of each member.
     pub fn streaming(self, slots: u32, range: Range<u64>) -> Self {
         let next = vec![range.start; self.members as usize];
         Self { streams: Some(Streams { slots, range, next }), ..self }
@@ -86,7 +86,7 @@ impl<E: Engine> Engine for EachMember<E> {
 mod tests {
     use super::*;
 
-    /// Remembers what it was asked.
+    /// Records the requests that it gets.
     #[derive(Default)]
     struct Log(Vec<(u32, u64)>);
 

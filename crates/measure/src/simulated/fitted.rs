@@ -1,4 +1,4 @@
-//! Simulates a device that is known by its measurements.
+//! Simulates a device that was fitted to the measurements of a study.
 
 use std::ops::Range;
 
@@ -7,21 +7,21 @@ use halfpower_model::{Fitted, FittedPath, MemberLayout};
 use halfpower_probe::DEVICE;
 use halfpower_record::{Capabilities, Device, Environment, Level, Machine as Computer, TargetKind};
 use halfpower_spec::{
-    Affinity, Bytes, Direction, DiskArray, Fadvise, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
-    SimulatedSystem, VolumeLayout, Workload,
+    Bytes, Direction, DiskArray, Nanos, Pattern, Rate, Run, Setup, SimulatedSystem, VolumeLayout, Workload,
 };
 
 use super::each::EachMember;
 use super::subject::{Opened, Subject, unfit};
+use crate::option_answers::Backend;
 use crate::{MeasureError, affinity};
 
-/// What direct requests are multiples of.
+/// Direct requests must be multiples of this.
 const SECTOR: Bytes = Bytes(512);
-/// What a stripe lays on one device before the next has its turn: both studies' chunk.
+/// Chunk size of a stripe: that of both studies (1998 and 2000).
 const CHUNK: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
-/// What a fitted device does not have, by the words that plans ask with.
+/// Abilities that a fitted device lacks, by the name that plans ask for, with the reason.
 const UNAVAILABLE: [(&str, &str); 12] = [
     ("layouts", "a calibrated device has no file system that could lay out files"),
     ("page cache", "a calibrated device has no page cache beyond what its study saw"),
@@ -45,7 +45,7 @@ fn level(name: &str, mbps: Option<f64>, direction: Option<Direction>, source: St
     Level { name: name.to_string(), attainable, direction, source, ..Level::default() }
 }
 
-/// One or several of a fitted device.
+/// One fitted device, or several alike.
 pub struct Calibrated {
     name: String,
     fitted: Fitted,
@@ -86,7 +86,7 @@ impl Calibrated {
         self.fitted.device.measured_mib * MIB
     }
 
-    /// How many devices a workload uses, and whether each is driven for itself.
+    /// How many devices a workload uses, and whether each is driven independently.
     fn used(&self, workload: &Workload) -> Result<(u32, bool), MeasureError> {
         let (name, disks) = (&self.name, self.setup.disks);
         let devices = match workload.options.members {
@@ -143,7 +143,7 @@ impl Calibrated {
         workload.options.reached(self.span_bytes.min(holds))
     }
 
-    /// Refuses a way through that the study did not take.
+    /// Refuses a combination of pattern, cache and direction that the study did not measure.
     fn knows(&self, workload: &Workload) -> Result<(), MeasureError> {
         let pattern = workload.rw.pattern();
         let directions = workload.rw.direction().map_or(Direction::ALL.to_vec(), |direction| vec![direction]);
@@ -203,32 +203,22 @@ impl Subject for Calibrated {
         self.fitted.device.processors
     }
 
+    fn backend(&self) -> Backend {
+        Backend::Calibrated
+    }
+
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
-        let options = &workload.options;
         let unaligned = |bytes: Bytes| !bytes.0.is_multiple_of(SECTOR.0);
         let misalign = workload.options.misalign;
         let off = workload.sizes().find(|size| unaligned(*size)).or(unaligned(misalign).then_some(workload.bs));
         if let Some(bs) = off.filter(|_| workload.cache.direct()) {
             return Err(MeasureError::Unaligned { bs, unit: SECTOR });
         }
-        let absent = [
-            ("--streams", "its study had one stream", options.streams > 1),
-            ("--random-readers", "its study had no readers beside", options.random_readers > 0),
-            ("--layout", "it has no file system", options.layout != Layout::Written),
-            ("--affinity", "its processors cannot be chosen", options.affinity != Affinity::All),
-            ("--page-cache", "it has no page cache", options.page_cache != PageCache::Empty),
-            ("--fadvise", "it has no page cache", options.fadvise != Fadvise::Normal),
-            ("--write-cache", "its write cache cannot be switched", options.write_cache.is_some()),
-            // Of several, a stripe cuts requests at the ends of its chunks.
-            (
-                "--misalign",
-                "its study saw no request off its blocks",
-                options.misalign > Bytes(0) && self.setup.disks == 1,
-            ),
-        ];
-        if let Some((flag, why, _)) = absent.iter().find(|(_, _, turned)| *turned) {
+        // A stripe of several devices can take it: it splits requests at chunk boundaries.
+        if misalign > Bytes(0) && self.setup.disks == 1 {
             return unfit(format!(
-                "{flag} cannot be asked of sim:{}, a calibrated device: {why}; leave it out",
+                "--misalign cannot be asked of sim:{}, a calibrated device: its study saw no request off its blocks; leave \
+                 it out",
                 self.name
             ));
         }
@@ -249,7 +239,7 @@ impl Subject for Calibrated {
             pattern: workload.rw.pattern(),
             cache: workload.cache,
             depth,
-            // Devices that are driven each for itself have a thread each.
+            // Devices that are driven independently have their own threads.
             threads: workload.threads * if each { devices } else { 1 },
         };
         let path = FittedPath::new(&self.fitted, arrangement);

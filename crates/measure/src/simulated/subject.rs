@@ -1,4 +1,4 @@
-//! Says what every simulated path gives: its environment, what it admits, and an engine for a run.
+//! Defines the interface of simulated paths: the environment, which workloads can run, and an engine for a run.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,35 +9,35 @@ use halfpower_record::Environment;
 use halfpower_spec::{Nanos, Run, Workload};
 
 use crate::MeasureError;
+use crate::option_answers::Backend;
 
-/// What is simulated.
+/// A simulated path.
 pub(super) trait Subject {
-    /// What it is, as a study keeps it.
+    /// Its environment, for the study.
     fn environment(&self) -> Environment;
     /// Bytes that offsets are drawn from.
     fn span_bytes(&self) -> u64;
-    /// Bytes over which these lie in pieces; `None` where they are one part.
+    /// Bytes over which these are spread in pieces; `None` if they are contiguous.
     fn spread_bytes(&self) -> Option<u64> {
         None
     }
-    /// Lays the span in pieces over all that it holds.
+    /// Spreads the span in pieces over its whole capacity.
     ///
     /// # Errors
     /// Why it cannot.
     fn spread(&mut self) -> Result<(), MeasureError> {
         unfit("--spread: every byte of this simulated target is as near as every other; leave it out".to_string())
     }
-    /// Processors of the machine that the account is about.
+    /// Number of processors of the machine that is accounted for.
     fn cpus(&self) -> u32;
-    /// Whether `workload` can be asked of it, beyond what every simulated path is asked.
+    /// What it is, for the answers to options.
+    fn backend(&self) -> Backend;
+    /// Checks that it can run `workload`, beyond the checks that all simulated paths share.
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError>;
-    /// An engine for a run that begins at `start`, with everything at rest.
+    /// An engine for a run that begins at `start`, with the path idle.
     fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError>;
-    /// Whether it keeps what is written to it, so that it can be verified.
-    fn keeps_contents(&self) -> bool {
-        false
-    }
-    /// Reads back what `run`, opened last, has written: what was found wrong, by kind, and when that was done.
+    /// Reads back what the last opened `run` has written; returns the number of bad blocks, by kind of error, and the
+    /// time at the end.
     fn read_back(&self, _: &Run, start: Nanos, _: &AtomicBool) -> Result<(BTreeMap<String, u64>, Nanos), MeasureError> {
         Ok((BTreeMap::new(), start))
     }
@@ -47,21 +47,21 @@ pub(super) trait Subject {
     }
 }
 
-/// What a run is made on.
+/// The engine of a run, with its account.
 pub(super) struct Opened {
-    /// With slots for `depth` requests and for those of the readers beside.
+    /// Has slots for `depth` requests and for those of the background readers.
     pub engine: Box<dyn Engine>,
     pub account: ProcessorAccount,
     pub depth: u32,
     pub range: Range<u64>,
 }
 
-/// Refuses settings in a sentence.
+/// Returns [`MeasureError::Unfit`] with this sentence.
 pub(super) fn unfit<T>(what: String) -> Result<T, MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
-/// A block of every stream.
+/// The smallest span of a workload: one block for every stream.
 pub(super) fn least_bytes(workload: &Workload) -> u64 {
     let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.options.streams.max(1)));
     workload.bs.0.saturating_mul(streams)

@@ -16,30 +16,31 @@ use halfpower_spec::{
 use super::each::EachMember;
 use super::subject::{Opened, Subject, least_bytes, unfit};
 use crate::admission::fits_pieces;
+use crate::option_answers::Backend;
 use crate::{MeasureError, affinity};
 
-/// What a disk's sector holds, and so what direct requests are multiples of.
+/// Sector size of a disk; direct requests must be multiples of it.
 const SECTOR: Bytes = Bytes(512);
-/// Why no buffered write is durable when it is done.
+/// Why no buffered write is durable at its completion.
 const WRITES_BEHIND: &str = "its file cache holds every write back";
-/// Why no run finds its target in the file cache.
+/// Why no run can begin with its target in the file cache.
 const KEEPS_NOTHING: &str = "its file cache keeps nothing from one run to the next";
 
-/// A machine as it is set up for a study.
+/// A machine with the setup of a study.
 pub struct Machine {
     name: String,
     system: System,
     setup: Setup,
     write_cache: bool,
     span_bytes: u64,
-    /// Whether these lie in pieces over all that it holds.
+    /// Whether these bytes are spread in pieces over the whole capacity.
     is_spread: bool,
 }
 
 /// How a run uses the machine.
 struct Use {
     setting: Setting,
-    /// Whether each disk is driven for itself.
+    /// Whether each disk is driven independently.
     each: bool,
     system: System,
 }
@@ -59,7 +60,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Bytes of the volume that the setup makes; of one disk, where each is driven for itself.
+    /// Bytes of the volume that the setup makes; bytes of one disk if each is driven independently.
     fn whole_bytes(&self) -> Result<u64, MeasureError> {
         let Use { setting, each, system } = self.used(&Workload::default())?;
         let stack = system.path(&setting, 0)?;
@@ -108,7 +109,7 @@ impl Machine {
         Ok(Use { setting, each: array.is_none(), system })
     }
 
-    /// How `disks` make one volume; `None` where each is driven for itself.
+    /// How `disks` make one volume; `None` if each is driven independently.
     fn array(&self, disks: u32, volume_layout: Option<VolumeLayout>) -> Result<Option<Array>, MeasureError> {
         let made = match self.setup.array {
             Some(DiskArray::AdapterStripe) => Array::HardwareStripe,
@@ -124,7 +125,7 @@ impl Machine {
             (Some(Array::Mirror), _) if volume_layout.is_some() => {
                 Err(self.refused("volume-layout", "mirror", "a mirror has two disks: add --members 2"))
             }
-            // A study's smaller member counts are of single disks, whatever the whole is.
+            // With one member, a run uses a plain disk, whatever array the target is.
             (_, 1) => Ok(Some(Array::Separate)),
             (wanted, _) => Ok(wanted),
         }
@@ -193,13 +194,13 @@ impl Machine {
         }
     }
 
-    /// What a stripe of its disks lays on one before it goes on to the next.
+    /// Chunk size of a stripe of its disks; `None` if it cannot have one.
     fn chunk(&self) -> Option<Bytes> {
         let is_stripe = self.setup.disks > 1 && self.array(self.setup.disks, Some(VolumeLayout::Stripe)).is_ok();
         is_stripe.then_some(Bytes(self.system.volume.chunk_kib << 10))
     }
 
-    /// What cannot be done, by the words that plans ask with.
+    /// Abilities that the machine lacks, by the name that plans ask for, with the reason.
     fn unavailable(&self) -> BTreeMap<String, String> {
         let mut unavailable = BTreeMap::new();
         let mut add = |ability: &str, why: &str| drop(unavailable.insert(ability.to_string(), why.to_string()));
@@ -214,20 +215,20 @@ impl Machine {
         unavailable
     }
 
-    /// The part of `stack` that a workload uses: of each disk, where each is driven for itself.
+    /// The part of `stack` that a workload uses; the part of each disk if each is driven independently.
     fn range(&self, stack: &Stack, each: bool, workload: &Workload) -> Range<u64> {
         let holds = if each { stack.disk_bytes() } else { stack.bytes() };
         workload.options.reached(self.span_bytes.min(holds))
     }
 
-    /// Where the pieces of a workload's span lie; `None` where it is one part.
+    /// Where the pieces of a workload's span lie; `None` if it is contiguous.
     fn spread_over(&self, stack: &Stack, each: bool) -> Result<Option<Spread>, MeasureError> {
         let holds = if each { stack.disk_bytes() } else { stack.bytes() };
         let spread = self.is_spread.then(|| Spread::over(self.span_bytes.min(holds), holds)).transpose();
         spread.or_else(|why| unfit(format!("--spread: sim:{} {why}", self.name)))
     }
 
-    /// Whether requests come over a wire, so that the application's machine is not the one with the disks.
+    /// Whether requests come over a network, so that the application does not run on the machine with the disks.
     fn is_remote(&self) -> bool {
         self.system.network.as_ref().is_some_and(|network| network.wire_mbps.is_some())
     }
@@ -280,6 +281,10 @@ impl Subject for Machine {
             Some(network) if self.is_remote() => network.client_processors,
             _ => self.setup.processors.unwrap_or(self.system.host.processors),
         }
+    }
+
+    fn backend(&self) -> Backend {
+        Backend::Machine
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
@@ -342,7 +347,8 @@ impl Subject for Machine {
     }
 }
 
-/// A stack behind a network, as the application's machine accounts for it: where both ends are one machine, all counts.
+/// A stack behind a network, with the processor time of the application's machine; if both ends are one machine, with
+/// that of both.
 struct AtClient {
     stack: Stack,
     remote: bool,

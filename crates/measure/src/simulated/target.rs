@@ -1,4 +1,4 @@
-//! Runs what is simulated: keeps the clock, which goes on from run to run, and the account.
+//! Makes runs on simulated paths: keeps the account, and the clock, which goes on from run to run.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -12,35 +12,36 @@ use super::fitted::Calibrated;
 use super::subject::{Opened, Subject, least_bytes, unfit};
 use super::system::Machine;
 use crate::MeasureError;
-use crate::admission::{coherent, fits_readers, note_of_spread, reaches_no_server};
+use crate::admission::{coherent, fits_readers, note_of_spread};
 use crate::background_readers::{self, BackgroundReaders, ReaderAccount};
+use crate::option_answers::{Backend, honours};
 use crate::target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
 
 /// A simulated path; its clock goes on from run to run.
 pub struct SimulatedTarget {
     subject: Box<dyn Subject>,
     environment: Environment,
-    /// The clock when the run in progress was prepared.
+    /// Time when the current run was prepared.
     run_began: Nanos,
-    /// The engine of that run, as far as it can be seen from here.
+    /// The clock and processor account of that run's engine.
     engine: Option<ProcessorAccount>,
     /// The random readers inside that engine.
     readers: Option<ReaderAccount>,
-    /// When what that run had written was read back.
+    /// Time when reading back that run's writes ended.
     read_back: Nanos,
 }
 
 impl SimulatedTarget {
-    /// A disk of these constants, at rest.
+    /// An idle disk of these constants.
     pub fn new(disk: SimulatedDisk) -> Self {
         Self::of(Box::new(ConstantsDisk::new(disk)))
     }
 
-    /// A machine made of parts, or a device calibrated from a study, at rest; `size` is how much of its volume is used (`None`: all), `write_cache` whether
-    /// its disks acknowledge writes from their buffers (`None`: they do).
+    /// An idle machine made of parts, or a device calibrated from a study. `size` is how much of its volume is used
+    /// (`None`: all), `write_cache` whether its disks acknowledge writes from their buffers (`None`: they do).
     ///
     /// # Errors
-    /// Where its text is no machine, it lacks what the setup asks for, or `size` is more than it holds.
+    /// If its text does not describe a machine, it lacks what the setup asks for, or `size` is more than it holds.
     pub fn system(
         system: &SimulatedSystem,
         size: Option<Bytes>,
@@ -56,10 +57,10 @@ impl SimulatedTarget {
         Ok(Self::of(Box::new(Machine::new(system, size, write_cache)?)))
     }
 
-    /// The same, with the bytes that are used in pieces over all that it holds.
+    /// The same, with the used bytes spread in pieces over its whole capacity.
     ///
     /// # Errors
-    /// Where it has no places, or the bytes leave no room between the pieces.
+    /// If position makes no difference on it, or the bytes leave no room between the pieces.
     pub fn spread(mut self) -> Result<Self, MeasureError> {
         self.subject.spread()?;
         let whole = self.subject.spread_bytes();
@@ -73,7 +74,7 @@ impl SimulatedTarget {
         Self { subject, environment, run_began: Nanos(0), engine: None, readers: None, read_back: Nanos(0) }
     }
 
-    /// The faults that it has injected so far; a log that goes on as it does.
+    /// A log of the faults that it has injected; it grows as further ones are injected.
     pub fn faults(&self) -> FaultLog {
         self.subject.faults()
     }
@@ -83,15 +84,15 @@ impl SimulatedTarget {
     }
 }
 
-/// What no simulated path can be asked.
-fn refuse(workload: &Workload) -> Result<(), MeasureError> {
+/// Refuses workloads that no simulated path can run.
+fn refuse(workload: &Workload, backend: Backend) -> Result<(), MeasureError> {
     let Workload { engine, threads, options, .. } = workload;
     if let Some(kernel) = options.kernel {
         let what = "loops over this machine's memory, and a simulated system has none: name another target";
         return Err(MeasureError::Kernel { kernel, what });
     }
     coherent(workload)?;
-    reaches_no_server(workload)?;
+    honours(backend, workload)?;
     if workload.rw.trims() {
         let what =
             format!("--rw {}: a simulated target has no blocks to give back; name a file or a device", workload.rw);
@@ -111,7 +112,7 @@ fn refuse(workload: &Workload) -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// The run with the requests under way that its engine would have on a real target.
+/// The run with the depth that its engine would have on a real target.
 fn in_turn(run: &Run) -> Run {
     let Workload { engine, iodepth, .. } = run.workload;
     let iodepth = if engine.is_in_turn() { 1 } else { iodepth };
@@ -132,12 +133,7 @@ impl TargetBackend for SimulatedTarget {
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
-        refuse(workload)?;
-        if workload.options.verify && !self.subject.keeps_contents() {
-            let what = "--verify: this simulated target moves no data that could be checked; leave it out, or name a disk \
-                        of constants, such as sim:fixed=80us";
-            return unfit(what.to_string());
-        }
+        refuse(workload, self.subject.backend())?;
         let needed = least_bytes(workload);
         let reached = workload.options.reached(self.span_bytes());
         if needed > reached.end - reached.start || workload.bs.0 > u64::from(u32::MAX / 2) {
@@ -152,8 +148,8 @@ impl TargetBackend for SimulatedTarget {
         Ok(())
     }
 
-    /// All threads together are one lane: what they share is simulated, and virtual time has one clock. The engine
-    /// asked for decides how many requests are under way, as it does on a real target.
+    /// Makes one lane of all threads: virtual time has one clock, and what threads share is simulated. The chosen
+    /// engine decides how many requests are in flight, as on a real target.
     fn prepare(&mut self, run: &Run, _: &AtomicBool) -> Result<Prepared, MeasureError> {
         self.run_began = self.clock();
         let Opened { mut engine, account, depth, range } = self.subject.open(&in_turn(run), self.run_began)?;
@@ -172,7 +168,7 @@ impl TargetBackend for SimulatedTarget {
             buffer_segments: None,
             span_bytes: self.span_bytes(),
             spread_bytes: self.subject.spread_bytes(),
-            // The path is at rest when a run begins, and closed forms count from there.
+            // A run begins on an idle path, and so do the closed-form predictions.
             warms_up: false,
             flush: (!cache.direct() && run.workload.rw.writes()) || options.fdatasync > 0,
             silence: None,
@@ -209,7 +205,7 @@ impl TargetBackend for SimulatedTarget {
     }
 }
 
-/// The account of a simulated host: what its model says that its processors spent.
+/// The account of a simulated host: the processor time that the model computes.
 struct VirtualAccount {
     engine: ProcessorAccount,
     began: Nanos,

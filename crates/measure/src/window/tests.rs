@@ -8,7 +8,7 @@ use halfpower_spec::{Arrival, Arrivals, Bytes, Rw, SimulatedDisk, Workload};
 
 const BLOCK_BYTES: u32 = 4096;
 
-/// Reads come whole, each third write short and each fifth request fails; a reap takes a microsecond and gives
+/// Reads come whole, each third write short, each fifth request fails and each seventh moves nothing; a reap takes a microsecond and gives
 /// back the older half.
 #[derive(Default)]
 struct Wayward {
@@ -28,6 +28,7 @@ impl Engine for Wayward {
             self.serial += 1;
             let result = match (request.operation, self.serial) {
                 (_, serial) if serial % 5 == 0 => Err(Errno(5)),
+                (_, serial) if serial % 7 == 0 => Ok(0),
                 (Operation::Write, serial) if serial % 3 == 0 => Ok(1000),
                 _ => Ok(BLOCK_BYTES),
             };
@@ -53,16 +54,21 @@ fn what_is_odd_in_a_batch_is_counted_as_what_it_is() {
     let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
 
-    let all_moved: Vec<u32> = engine.given.iter().filter_map(|completion| completion.result.ok()).collect();
+    let succeeded = engine.given.iter().filter_map(|completion| completion.result.ok());
+    let all_moved: Vec<u32> = succeeded.clone().filter(|moved| *moved > 0).collect();
+    let empty = succeeded.count() - all_moved.len();
     let (moved, drained) = all_moved.split_at(all_moved.len() - tally.drained_ios as usize);
     let are_short = |moved: &[u32]| moved.iter().filter(|moved| **moved < BLOCK_BYTES).count();
-    let (failed, short) = (engine.given.len() - all_moved.len(), are_short(&all_moved));
-    assert!(are_short(moved) > 10 && moved.len() - short > 10 && failed > 10, "nothing was odd");
+    let short = are_short(&all_moved);
+    let failed = engine.given.len() - all_moved.len() - empty;
+    assert!(are_short(moved) > 10 && moved.len() - short > 10 && failed > 10 && empty > 10, "nothing was odd");
     assert!(!drained.is_empty(), "nothing was in flight when the window closed");
     assert_eq!(tally.ios, moved.len() as u64);
     assert_eq!(tally.bytes, moved.iter().map(|moved| u64::from(*moved)).sum::<u64>());
     assert_eq!(tally.short_transfers, short as u64);
-    assert_eq!(tally.errors, [(Errno(5), failed as u64)]);
+    let mut errors = tally.errors.clone();
+    errors.sort();
+    assert_eq!(errors, [(Errno(5), failed as u64), (Errno::END_OF_FILE, empty as u64)]);
     assert!(tally.read_ios > 10 && tally.read_ios < tally.ios - 10);
     let latency = tally.latency();
     assert_eq!(latency.count(), tally.ios);

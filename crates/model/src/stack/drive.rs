@@ -1,9 +1,9 @@
-//! Simulates when a drive has read or written what it was commanded to.
+//! Simulates when a drive has finished reading or writing a command's data.
 //!
-//! A read whose bytes are in the buffer is ready at once; one that follows from the stretch being read is ready when
-//! the head gets there; any other waits for the arm. A write-through command waits for the arm too. A write-back
-//! command is over when its data are in the buffer, and the arm writes them later: when enough has gathered, when
-//! the buffer is full, or when there is nothing else.
+//! A read from the buffer is ready at once; a read that continues the current stream is ready when the head gets there;
+//! any other read waits for the arm. A write-through command waits for the arm too. A write-back command completes when
+//! its data are in the buffer. The arm writes them later: when enough has gathered, when the buffer is full, or when
+//! there is nothing else to do.
 
 use std::collections::VecDeque;
 
@@ -15,16 +15,16 @@ use crate::system::{Disk, Gather, Reorder};
 const KIB: u64 = 1024;
 const PS_PER_US: f64 = 1e6;
 
-/// What a command asks of the drive.
+/// A command to the drive.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
     pub command: u32,
     pub write: bool,
     pub offset: u64,
     pub length: u32,
-    /// Whether the drive may read on behind it.
+    /// Whether the drive may read ahead after it.
     pub ahead: bool,
-    /// When the drive got it.
+    /// When the drive received it.
     pub arrived: Moment,
 }
 
@@ -34,26 +34,26 @@ impl Job {
     }
 }
 
-/// What the drive says to the adapter.
+/// A message from the drive to the adapter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Word {
     /// The last byte of a read is in the buffer at this moment.
     Ready(u32, Moment),
     /// A write is on the medium at this moment.
     Written(u32, Moment),
-    /// There is room for the data of a write that was held back.
+    /// There is room now for the data of a write that was held back.
     Room(u32),
-    /// The arm has to be looked at again at this moment.
+    /// The drive must be woken at this moment, to use the arm again.
     Wake(Moment),
 }
 
-/// One go at writing.
+/// Writes taken in one pass, without losing a turn between them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pass {
     began: Moment,
     last_began: Moment,
     ended: Moment,
-    /// Where it ended, unless the arm has done something else since.
+    /// End of its data, unless the arm has done something else since.
     end: Option<u64>,
 }
 
@@ -82,22 +82,22 @@ pub struct Drive {
     jobs: VecDeque<Job>,
     dirty: VecDeque<Job>,
     dirty_bytes: u64,
-    /// Bytes of the buffer that are promised, arriving, dirty or being written.
+    /// Bytes of the buffer that are reserved, arriving, dirty or being written.
     taken_bytes: u64,
-    /// Segments that are promised to data on their way, and where the last of these end.
+    /// Segments reserved for arriving data, and the end of the last of these data.
     arriving: usize,
     expected: Option<u64>,
-    /// Bytes of the buffered write that the arm is about.
+    /// Bytes of the buffered write in progress.
     writing: u64,
     held: VecDeque<Job>,
     destaging: bool,
     flushing: bool,
     batch_written: u64,
-    /// Where the arm stands: its place, and the byte that would come next.
+    /// Position of the arm: its place, and the next byte.
     head: f64,
     head_end: u64,
     pass: Pass,
-    /// The arm is promised until then.
+    /// The arm is committed until then.
     committed: Moment,
     awake: bool,
 }
@@ -144,17 +144,17 @@ impl Drive {
         }
     }
 
-    /// Time that it spends on a command before anything moves.
+    /// Time that it spends on a command before any data move.
     pub fn overhead_ps(&self) -> u64 {
         self.overhead_ps
     }
 
-    /// Whether writes are over when their data are in the buffer.
+    /// Whether writes complete when their data are in the buffer.
     pub fn write_cache(&self) -> bool {
         self.write_cache
     }
 
-    /// Whether the data of a write may come now; if not, [`Word::Room`] will tell.
+    /// Whether the data of a write may be sent now; if not, [`Word::Room`] follows later.
     pub fn admits(&mut self, job: &Job, words: &mut Vec<Word>) -> bool {
         if self.held.is_empty() && self.room(job) {
             self.take(job);
@@ -170,7 +170,7 @@ impl Drive {
         self.taken_bytes == 0 || segment && self.taken_bytes + u64::from(job.length) <= self.buffer
     }
 
-    /// Whether the data of a write join those that were promised room before.
+    /// Whether the data of a write share a segment with those that reserved room before.
     fn shares_segment(&self, job: &Job) -> bool {
         self.merged > 0 && self.expected == Some(job.offset)
     }
@@ -202,7 +202,7 @@ impl Drive {
         if self.write_cache {
             self.dirty_bytes += u64::from(job.length);
             match self.dirty.back_mut() {
-                // What follows shares a segment with what it follows.
+                // A write that continues the one before shares its segment.
                 Some(last) if last.end() == job.offset && last.length < self.merged => {
                     last.length += job.length;
                 }
@@ -217,18 +217,18 @@ impl Drive {
         self.go_on(job.arrived, words);
     }
 
-    /// Writes all that is in the buffer, whatever else there is to do.
+    /// Writes everything in the buffer, before any other work.
     pub fn flush(&mut self, now: Moment, words: &mut Vec<Word>) {
         self.flushing = true;
         self.go_on(now, words);
     }
 
-    /// Whether nothing written is left to be brought to the medium.
+    /// Whether all written data are on the medium.
     pub fn is_clean(&self) -> bool {
         self.dirty.is_empty() && self.writing == 0
     }
 
-    /// The moment has come that [`Word::Wake`] named.
+    /// Wakes the drive at the moment of [`Word::Wake`].
     pub fn wake(&mut self, now: Moment, words: &mut Vec<Word>) {
         self.awake = false;
         if self.writing > 0 {
@@ -257,7 +257,7 @@ impl Drive {
                 return;
             }
         }
-        // What follows in the stretch being read would be taken next in any case, so it need not wait to be looked at.
+        // A read that continues the current stream would be next anyway, so it need not wait for the arm.
         while self.writing == 0 && !self.destage_is_due() {
             match self.jobs.front() {
                 Some(&job) if !job.write && job.offset == self.head_end && self.stream.leads_to(now, job.offset) => {
@@ -277,7 +277,7 @@ impl Drive {
         let full = self.dirty_bytes >= self.batch || self.segments_taken() >= self.segments || !self.held.is_empty();
         self.flushing &= !self.dirty.is_empty();
         let due = full || self.flushing;
-        // Readers that wait get a turn after each buffer's worth of writing, however fast writes come.
+        // Waiting reads get a turn after each buffer's worth of writes, however fast writes arrive.
         let patient = self.jobs.is_empty() || self.batch_written < self.buffer;
         self.destaging = !self.dirty.is_empty() && (self.destaging || due) && patient;
         if !self.destaging {
@@ -301,7 +301,7 @@ impl Drive {
     }
 
     fn next_job(&mut self, now: Moment) -> Option<Job> {
-        // The oldest is in front. It is not put off for ever, however much there is to do nearby.
+        // The oldest job is in front. It is not postponed for ever, however much work is nearby.
         let oldest = self.jobs.front()?;
         let is_due = oldest.offset == self.head_end || oldest.arrived.after_ps(self.patience_ps) <= now;
         let place = match self.reorder {
@@ -358,7 +358,7 @@ impl Drive {
         words.push(Word::Ready(job.command, ready));
     }
 
-    /// Writes a job from now on; the arm is committed until it is on the medium.
+    /// Writes a job now; the arm is committed until the data are on the medium.
     fn write_now(&mut self, now: Moment, job: &Job) {
         self.stream.leave(now);
         let place = self.geometry.place(job.offset);

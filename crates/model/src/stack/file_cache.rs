@@ -1,9 +1,9 @@
-//! Simulates the file system's cache: copies to make and transfers to send for buffered requests.
+//! Simulates the file system's cache: the copies and transfers for buffered requests.
 //!
-//! The application is one thread, so requests are taken in order, one copy at a time. Sequential reads find what a
-//! read ahead of one unit at a time has brought; others find their bytes with some luck, or wait for them. Writes
-//! are over when copied; one writer behind them sends whole units of a sequential stretch, or scattered pages in
-//! order of their places. There is never more than one transfer of a kind under way.
+//! The application is one thread, so requests are handled in order, one copy at a time. Sequential reads use data that
+//! read-ahead has brought, one unit at a time; other reads find their bytes with some probability, or wait for them.
+//! Writes complete when copied; one writer behind them sends whole units of a sequential stream, or scattered pages in
+//! order of their offsets. At most one transfer of each kind is in flight.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,34 +19,34 @@ const PS_PER_US: f64 = 1e6;
 /// Why the cache sends a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Ahead of the application.
+    /// Read-ahead for the application.
     Ahead,
-    /// The request at hand waits for it.
+    /// The current request waits for it.
     Demand,
-    /// Written data go out.
+    /// Written data go to the disk.
     Behind,
-    /// The file has grown, and the file system notes it.
+    /// The file has grown, and the file system writes its metadata.
     Note,
 }
 
-/// A transfer that the cache wants.
+/// A transfer that the cache requests.
 #[derive(Debug, Clone, Copy)]
 pub struct PageTransfer {
     pub purpose: Purpose,
     pub operation: Operation,
     pub offset: u64,
     pub length: u32,
-    /// Whether the disk may read on behind it.
+    /// Whether the disk may read ahead after it.
     pub ahead: bool,
 }
 
-/// What a request needs before it can be copied.
+/// What a request waits for before it can be copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
     Nothing,
-    /// The stretch that is read ahead has to reach its end.
+    /// The read-ahead must reach the end of the request.
     Stretch,
-    /// These bytes have to be read for it.
+    /// These bytes must be read for it.
     Bytes(u64, u64),
 }
 
@@ -75,17 +75,17 @@ pub struct FileCache {
     generator: Xoshiro256PlusPlus,
     waiting: VecDeque<Asked>,
     copying: Option<Asked>,
-    /// End of the sequential requests seen so far, of what has been read for them and of what is being read.
+    /// End of the sequential requests so far, of the data read for them, and of the data being read.
     read_next: Option<u64>,
     read_to: u64,
     reading_to: u64,
     faulty: bool,
-    /// The application has been reading on from where it was.
+    /// Whether the application reads sequentially.
     sequential: bool,
-    /// A transfer that the first request waits for: not yet sent, or sent.
+    /// Whether the transfer that the first request waits for has been sent.
     demand_sent: bool,
     reading: bool,
-    /// The page or frame that was last read for a write.
+    /// The page or unit last read for a write, as offset and length.
     frame: Option<(u64, u64)>,
     write_next: Option<u64>,
     stretch: (u64, u64),
@@ -144,11 +144,11 @@ impl FileCache {
         } else {
             self.sequential = asked.offset == 0;
             asked.elsewhere = self.read_next.is_some();
-            // The start of the file is read ahead at once; other places only when a second request follows the first.
+            // The start of the file is read ahead at once; other places only after a second sequential request.
             if asked.offset == 0 || !self.lucky() {
                 asked.need = Need::Bytes(asked.offset, asked.length);
             }
-            // Who still waits for the stretch that ends here has its bytes, or gets them one by one.
+            // A request that waits for the old stream has its bytes already, or reads them separately.
             for waiting in self.waiting.iter_mut().filter(|waiting| waiting.need == Need::Stretch) {
                 let at_hand = waiting.end() <= self.read_to;
                 waiting.need = if at_hand { Need::Nothing } else { Need::Bytes(waiting.offset, waiting.length) };
@@ -208,7 +208,7 @@ impl FileCache {
         Some((first.request, span_us * PS_PER_US))
     }
 
-    /// The copy is made.
+    /// The current copy is complete.
     pub fn copied(&mut self) {
         let Some(copied) = self.copying.take() else { return };
         if copied.operation != Operation::Write {
@@ -235,17 +235,17 @@ impl FileCache {
         self.stretch.1 - self.stretch.0 + self.scattered_bytes
     }
 
-    /// Sends all that has been written, until nothing is left.
+    /// Sends all written data until none is left.
     pub fn flush(&mut self) {
         self.flushing = true;
     }
 
-    /// What is written from now on gathers again.
+    /// Ends the flush: later writes gather again.
     pub fn end_flush(&mut self) {
         self.flushing = false;
     }
 
-    /// Whether nothing written is left to send.
+    /// Whether all written data have been sent.
     pub fn is_clean(&self) -> bool {
         self.dirty_bytes() == 0 && !self.writing && self.copying.is_none()
     }
@@ -331,12 +331,12 @@ impl FileCache {
         Some(PageTransfer { purpose: Purpose::Behind, operation, offset: sent.0, length: sent.1 as u32, ahead: true })
     }
 
-    /// A transfer has been made.
+    /// A transfer is complete.
     pub fn finished(&mut self, purpose: Purpose, offset: u64, length: u32) {
         match purpose {
             Purpose::Ahead => {
                 self.reading = false;
-                // What was read ahead in a stretch that has been left is of no use in this one.
+                // Read-ahead of an abandoned stream is of no use to the current one.
                 if offset + u64::from(length) == self.reading_to {
                     self.read_to = self.reading_to;
                 }

@@ -1,10 +1,10 @@
-//! Computes where a byte lies on a turning disk, and how long the heads take to reach it.
+//! Computes the position of a byte on a rotating disk, and the time until the heads reach it.
 //!
-//! The tracks are taken as one spiral: a byte has a position in turns from the outermost track, whose fraction is
-//! its angle. Head and cylinder switches are part of the sustained rate, as the skew between tracks hides them.
-//! Bands of constant angular velocity step the rate down towards the middle. A seek over the share d of all turns
-//! takes a + b x sqrt(d), the usual shape of an arm that accelerates and brakes (Ruemmler and Wilkes, An introduction
-//! to disk drive modeling, 1994); between random places the mean of sqrt(d) is 8/15.
+//! All tracks form one spiral: a byte has a position in turns from the outermost track, and the fraction is its angle.
+//! Head and cylinder switches are part of the sustained rate, because the skew between tracks hides them. Bands of
+//! constant angular velocity lower the rate step by step towards the middle. A seek over the share d of all turns takes
+//! a + b x sqrt(d), the usual shape of an arm that accelerates and brakes (Ruemmler and Wilkes, An introduction to disk
+//! drive modeling, 1994); between random places the mean of sqrt(d) is 8/15.
 
 use crate::Moment;
 use crate::system::Disk;
@@ -13,7 +13,7 @@ const PS_PER_S: f64 = 1e12;
 const PS_PER_MS: f64 = 1e9;
 const MEAN_SQRT_DISTANCE: f64 = 8.0 / 15.0;
 
-/// One band: where it begins and how much a turn holds.
+/// One band: its start and the bytes of a turn.
 #[derive(Debug, Clone, Copy)]
 struct Band {
     first_byte: f64,
@@ -41,7 +41,7 @@ impl Geometry {
             (disk.outer_mbps + (disk.inner_mbps - disk.outer_mbps) * inward) * 1e6
         };
         let all_rates: f64 = (0..count).map(rate).sum();
-        // Bands are equally wide, so each holds a share of the bytes in proportion to its rate.
+        // Bands are equally wide, so each holds bytes in proportion to its rate.
         let turns_per_band = disk.capacity_gb * 1e9 / all_rates * turns_per_s;
         let mut bands = Vec::with_capacity(count as usize);
         let mut first_byte = 0.0;
@@ -65,7 +65,7 @@ impl Geometry {
         self.turn_ps
     }
 
-    /// The place of a byte, in turns from the outermost track.
+    /// The position of a byte, in turns from the outermost track.
     pub fn place(&self, offset: u64) -> f64 {
         let offset = offset as f64;
         let band = match self.bands.as_slice() {
@@ -75,7 +75,7 @@ impl Geometry {
         band.first_turn + (offset - band.first_byte) / band.bytes_per_turn
     }
 
-    /// Picoseconds that the medium takes for a byte at `offset`, and the offset up to which it does.
+    /// Picoseconds that the medium needs for a byte at `offset`, and the offset up to which that holds.
     pub fn pace(&self, offset: u64) -> (f64, u64) {
         let next = self.bands.partition_point(|band| band.first_byte <= offset as f64).max(1);
         let end = self.bands.get(next).map_or(u64::MAX, |band| band.first_byte as u64 + 1);
@@ -99,17 +99,17 @@ impl Geometry {
     /// The first moment, no earlier than `at`, at which `place` is under a head that is on its track.
     pub fn under_head(&self, place: f64, at: f64) -> f64 {
         let past = self.past(place, at);
-        // A rounding error must not cost a turn: what has just passed by less is still there.
+        // A rounding error must not cost a turn: a place that has just passed counts as still there.
         if past < 1e-9 { at } else { at + (1.0 - past) * self.turn_ps }
     }
 }
 
-/// A moment as the geometry counts it.
+/// A moment in the geometry's unit.
 pub fn ps(moment: Moment) -> f64 {
     moment.ps() as f64
 }
 
-/// A moment from the geometry's count, rounded up so that nothing is early.
+/// A moment from the geometry's unit, rounded up so that nothing is early.
 pub fn moment(ps: f64) -> Moment {
     Moment::from_ps(ps.ceil() as u64)
 }

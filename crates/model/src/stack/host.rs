@@ -1,4 +1,4 @@
-//! Counts what requests cost the processors, and finds when a processor is free.
+//! Accounts for the processor time of requests, and finds when a processor is free.
 
 use crate::system::{Cost, Host as Constants};
 use crate::{Moment, Operation, ProcessorTime, Setting};
@@ -7,7 +7,7 @@ const PS_PER_US: f64 = 1e6;
 const PS_PER_NS: u64 = 1000;
 const KIB: f64 = 1024.0;
 
-/// A cost in picoseconds.
+/// A processor cost in picoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Price {
     fixed_ps: f64,
@@ -29,7 +29,7 @@ impl Price {
     }
 }
 
-/// Processors that serve whoever comes first, and an account of what they spent.
+/// Processors that serve requests in order of arrival, with an account of their time.
 #[derive(Debug, Clone)]
 pub struct Processors {
     free: Vec<Moment>,
@@ -42,7 +42,7 @@ impl Processors {
         Self { free: vec![Moment::default(); count.max(1) as usize], charged_ps: 0, unseen_ps: 0 }
     }
 
-    /// Spends `span_ps`, of which the share `charged` is charged to the process; gives the end.
+    /// Spends `span_ps`; the share `charged` of it is charged to the process. Returns the end.
     pub fn spend(&mut self, now: Moment, span_ps: f64, charged: f64) -> Moment {
         let charged_ps = (span_ps * charged) as u64;
         let span_ps = span_ps as u64;
@@ -64,7 +64,7 @@ impl Processors {
     }
 }
 
-/// The processors and what a transfer costs them under one setting.
+/// The processors and the cost of a transfer under one setting.
 #[derive(Debug, Clone)]
 pub struct Host {
     pub processors: Processors,
@@ -76,7 +76,7 @@ pub struct Host {
     unseen_ps: [f64; 2],
     /// Ends of the last read and the last write.
     follows: [u64; 2],
-    /// When the last transfer set out: however many processors there are, the driver takes them in turn.
+    /// When the last transfer was sent: the driver sends transfers in order, even with several processors.
     sent: Moment,
     pio_ps_per_byte: f64,
 }
@@ -119,7 +119,7 @@ impl Host {
         if operation == Operation::Write { self.write } else { self.read }
     }
 
-    /// Sends a transfer on its way; `charged` tells whether a process pays for it.
+    /// Sends a transfer; `charged` says whether a process is charged for it.
     pub fn issue(&mut self, now: Moment, operation: Operation, offset: u64, bytes: u64, charged: bool) -> Moment {
         let follows = &mut self.follows[usize::from(operation == Operation::Write)];
         let lookup_ps = if *follows == offset { 0.0 } else { self.lookup_ps };
@@ -129,7 +129,7 @@ impl Host {
         self.sent
     }
 
-    /// Takes a transfer back.
+    /// Completes a transfer.
     pub fn complete(&mut self, now: Moment, operation: Operation, bytes: u64, charged: bool) -> Moment {
         let span_ps = self.price(operation).ps(bytes) * (1.0 - self.issue_share);
         let end = self.processors.spend(now, span_ps, self.share(charged));
@@ -137,7 +137,7 @@ impl Host {
         if unseen_ps == 0.0 { end } else { self.processors.spend(end, unseen_ps, 0.0) }
     }
 
-    /// Moves bytes itself, where it has to: no time where the adapter does.
+    /// Moves bytes with the processor (PIO) and returns the time in picoseconds; 0 if the adapter moves them.
     pub fn move_bytes(&mut self, now: Moment, bytes: u64) -> u64 {
         if self.pio_ps_per_byte == 0.0 {
             return 0;

@@ -1,9 +1,9 @@
-//! Simulates a network file system: two hosts' processors, a wire, and its delays.
+//! Simulates a network file system: the processors of two hosts, a wire, and its delays.
 //!
 //! A write holds its connection for a handshake, one write after the other. Writes above one size and reads from
-//! another on stall: the two ends wait for a timer instead of for each other.
+//! another size stall: both ends wait for a timer.
 
-use super::agenda::Server;
+use super::event_queue::Server;
 use super::host::{Price, Processors};
 use crate::system::Network as Constants;
 use crate::{Moment, Operation, ProcessorTime};
@@ -13,7 +13,7 @@ const PS_PER_MS: f64 = 1e9;
 const KIB: u64 = 1024;
 const PIECE: u64 = 64 * KIB;
 
-/// The way between a client and the machine that has the disks.
+/// The connection between a client and the machine with the disks.
 #[derive(Debug)]
 pub struct Network {
     constants: Constants,
@@ -22,7 +22,7 @@ pub struct Network {
     server_price: [Price; 2],
     wire_ps_per_byte: f64,
     latency_ps: u64,
-    /// The wire, one way each.
+    /// The wire, one server for each direction.
     wire: [Server; 2],
     connection: Server,
 }
@@ -41,7 +41,7 @@ impl Network {
         }
     }
 
-    /// What a packet costs the server's peripheral bus, in picoseconds; `None` where there is no wire.
+    /// Time of a packet on the server's peripheral bus, in picoseconds; `None` without a wire.
     pub fn packet_ps(&self) -> Option<f64> {
         self.constants.wire_mbps.map(|_| self.constants.packet_us * PS_PER_US)
     }
@@ -64,7 +64,7 @@ impl Network {
         }
     }
 
-    /// A request sets out; gives the moment at which the server has it.
+    /// Sends a request; returns the moment at which the server has it.
     pub fn ask(&mut self, now: Moment, operation: Operation, length: u32, server: &mut Processors) -> Moment {
         let bytes = u64::from(length);
         let side = usize::from(operation == Operation::Write);
@@ -77,7 +77,7 @@ impl Network {
         server.spend(at, self.server_price[side].ps(bytes) / 2.0, 0.0)
     }
 
-    /// The server has done a request; gives the moment at which the client has its answer.
+    /// Sends the answer of a finished request; returns the moment at which the client has it.
     pub fn answer(&mut self, now: Moment, operation: Operation, length: u32, server: &mut Processors) -> Moment {
         let bytes = u64::from(length);
         let side = usize::from(operation == Operation::Write);

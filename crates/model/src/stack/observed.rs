@@ -1,4 +1,4 @@
-//! Counts what passes over the disks' buses: commands, sizes, bus time and disks at work.
+//! Counts what passes over the disks' buses: commands, sizes, bus time and active disks.
 
 use crate::{Moment, Operation};
 
@@ -13,15 +13,15 @@ pub struct Observed {
     pub read_bytes: u64,
     /// Bytes that they wrote.
     pub written_bytes: u64,
-    /// Sizes of read commands, each once, in the order of their first appearance.
+    /// Distinct sizes of read commands, in the order of their first appearance.
     pub read_sizes: Vec<u32>,
     /// The same for write commands.
     pub write_sizes: Vec<u32>,
-    /// Most commands that were outstanding at a time.
+    /// Most commands outstanding at the same time.
     pub most_outstanding: u64,
-    /// Time for which buses were taken besides data, in picoseconds.
+    /// Bus time used besides data, in picoseconds.
     pub bus_setup_ps: u64,
-    /// Time for which buses carried data, in picoseconds.
+    /// Bus time used for data, in picoseconds.
     pub bus_data_ps: u64,
     /// Time for which 0, 1, 2, ... disks had commands, in picoseconds.
     pub disks_at_work_ps: Vec<u64>,
@@ -30,7 +30,7 @@ pub struct Observed {
     since: Moment,
 }
 
-/// Different sizes that are remembered.
+/// Most distinct sizes that are kept.
 const MOST_SIZES: usize = 16;
 
 impl Observed {

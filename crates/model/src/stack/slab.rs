@@ -1,4 +1,4 @@
-//! Stores things in flight in slots that are used again, so that a settled run allocates nothing.
+//! Stores values in flight in reusable slots, so that a run in steady state allocates nothing.
 
 /// Values by number.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl<T> Slab<T> {
         (self.values.len() - 1) as u32
     }
 
-    /// Gives the number back; the value stays readable until it is used again.
+    /// Frees the number; the value stays readable until the number is reused.
     pub fn release(&mut self, number: u32) {
         self.free.push(number);
     }

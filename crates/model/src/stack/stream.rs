@@ -1,12 +1,12 @@
-//! Tracks what a drive has read ahead: the bytes in its buffer and the head that reads on.
+//! Tracks a drive's read-ahead: the bytes in its buffer and the head that continues to read.
 //!
-//! The frontier moves at the rate of the medium until it is as far ahead as the buffer allows; there the head parks,
-//! and reading goes on at the next turn once half of the buffer has been taken.
+//! The frontier moves at the rate of the medium until it is as far ahead as the buffer allows. There the head parks,
+//! and reading continues at the next turn once half of the buffer has been taken.
 
 use super::geometry::{Geometry, ps};
 use crate::Moment;
 
-/// One sequential stretch.
+/// One sequential stream.
 #[derive(Debug, Clone, Default)]
 pub struct Stream {
     /// First byte still in the buffer.
@@ -17,18 +17,18 @@ pub struct Stream {
     ps_per_byte: f64,
     /// Where the rate of the medium changes.
     band_end: u64,
-    /// Reading goes on up to here.
+    /// Reading continues up to here.
     limit: u64,
-    /// End of what the host has asked for.
+    /// End of the data that the host has requested.
     asked: u64,
     running: bool,
-    /// The arm has been used for something else.
+    /// Whether the arm has been used for something else.
     away: bool,
 }
 
 impl Stream {
-    /// A new stretch: the head has `from` under it at `at_ps`, and the host has asked up to `to`; gives the moment at
-    /// which `to` has been read.
+    /// Starts a new stream: the head is above `from` at `at_ps`, and the host has requested data up to `to`; returns
+    /// the moment at which `to` has been read.
     pub fn begin(&mut self, geometry: &Geometry, from: u64, at_ps: f64, to: u64, ahead: u64) -> f64 {
         let kept = if from <= self.frontier(at_ps) && from >= self.low { self.low } else { from };
         *self = Self { low: kept, base: from, asked: to, limit: to + ahead, ..Self::default() };
@@ -58,7 +58,7 @@ impl Stream {
         from >= self.low && to <= self.frontier(ps(now))
     }
 
-    /// Whether a range follows from what is being read, so that the head has only to go on.
+    /// Whether a range continues the stream, so that the head only has to read on.
     pub fn leads_to(&self, now: Moment, from: u64) -> bool {
         !self.away && self.ps_per_byte > 0.0 && from >= self.low && from <= self.asked.max(self.frontier(ps(now)))
     }
@@ -69,9 +69,9 @@ impl Stream {
         if from >= self.low && from <= frontier { frontier.min(to) } else { from }
     }
 
-    /// Gives the range that ends at `to` to the host; gives the moment at which all of it has been read.
+    /// Gives the range that ends at `to` to the host; returns the moment at which all of it has been read.
     ///
-    /// The range has to be one that the stretch [holds](Self::holds) or [leads to](Self::leads_to).
+    /// The stream must [hold](Self::holds) the range or [lead to](Self::leads_to) it.
     pub fn give(&mut self, geometry: &Geometry, now: Moment, to: u64, ahead: u64, keep: u64) -> f64 {
         let now_ps = ps(now);
         let frontier = self.frontier(now_ps);
@@ -97,14 +97,14 @@ impl Stream {
         if to <= self.base { now_ps } else { self.at_frontier_ps(to).max(now_ps) }
     }
 
-    /// Reads no further than the host has asked.
+    /// Stops reading at the end of what the host has requested.
     pub fn park(&mut self) {
         if self.running {
             (self.base, self.limit, self.running) = (self.asked, self.asked, false);
         }
     }
 
-    /// The arm goes elsewhere: what has been read stays in the buffer.
+    /// Moves the arm elsewhere: data already read stay in the buffer.
     pub fn leave(&mut self, now: Moment) {
         (self.base, self.running, self.away) = (self.frontier(ps(now)), false, true);
     }

@@ -1,10 +1,10 @@
-//! Simulates adapters and buses, which carry commands and data to the drives and back in turn.
+//! Simulates adapters and buses, which carry commands and data to the drives and back, one after another.
 //!
-//! A passing adapter moves data while they arrive, so that a command ends when the slowest of bus, adapter and
-//! peripheral bus has moved it; a storing one has all of a command's data on one side before it begins the other.
+//! A passing adapter moves data while they arrive, so a command ends when the slowest of bus, adapter and peripheral
+//! bus has moved them. A storing adapter has all of a command's data on one side before it begins the other.
 
-use super::agenda::{Agenda, Event, Server};
 use super::drive::{Drive, Job, Word};
+use super::event_queue::{Event, EventQueue, Server};
 use super::host::Host;
 use super::observed::Observed;
 use super::slab::Slab;
@@ -15,19 +15,19 @@ use crate::{Moment, Operation, Setting};
 const PS_PER_US: f64 = 1e6;
 const KIB: f64 = 1024.0;
 const PAGE: f64 = 4096.0;
-/// Bytes of data in an Ethernet frame of 1500.
+/// Data bytes of a 1500-byte Ethernet frame.
 const PACKET: f64 = 1460.0;
 
-/// What the host says of a command.
+/// The host's part of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
     pub transfer: u32,
     pub operation: Operation,
-    /// Whether the disk may read on behind it.
+    /// Whether the disk may read ahead after it.
     pub ahead: bool,
-    /// Whether it is in the first piece of its transfer.
+    /// Whether it belongs to the first piece of its transfer.
     pub first: bool,
-    /// Whether the host sent it, alone or as the first of those that the adapter made of it.
+    /// Whether the host sent it: alone, or as the first of those into which the adapter split it.
     pub lead: bool,
 }
 
@@ -57,7 +57,7 @@ pub struct Transport {
     pci: Server,
     drives: Vec<Drive>,
     waiting: Vec<u32>,
-    /// Drives of each bus that have something to do.
+    /// Number of active drives on each bus.
     active: Vec<u32>,
     commands: Slab<DriveCommand>,
     words: Vec<Word>,
@@ -107,7 +107,7 @@ impl Transport {
         &self.observed
     }
 
-    /// Commands that a drive has been given and has not finished.
+    /// Unfinished commands of a drive.
     pub fn waiting(&self, disk: u32) -> u32 {
         self.waiting[disk as usize]
     }
@@ -120,7 +120,7 @@ impl Transport {
         disk as usize % self.adapter.len()
     }
 
-    pub fn send(&mut self, now: Moment, sent: Sent, piece: Piece, agenda: &mut Agenda) {
+    pub fn send(&mut self, now: Moment, sent: Sent, piece: Piece, event_queue: &mut EventQueue) {
         let Sent { operation, .. } = sent;
         let number = self.commands.add(DriveCommand { sent, piece });
         let disk = piece.disk as usize;
@@ -132,31 +132,31 @@ impl Transport {
         self.waiting[disk] += 1;
         if self.storing && operation == Operation::Write {
             let end = self.through_adapter(now, number);
-            agenda.add(end, Event::Relayed(number));
+            event_queue.add(end, Event::Relayed(number));
         } else {
-            self.give(now, number, agenda);
+            self.give(now, number, event_queue);
         }
     }
 
-    /// The command itself goes to its drive.
-    fn give(&mut self, now: Moment, number: u32, agenda: &mut Agenda) {
+    /// Sends the command itself to its drive.
+    fn give(&mut self, now: Moment, number: u32, event_queue: &mut EventQueue) {
         let disk = self.commands[number].piece.disk;
         let bus = self.bus_of(disk);
         let end = self.bus[bus].take(now, self.setup_ps);
         self.observed.bus(self.setup_ps, 0);
-        agenda.add(end.after_ps(self.drives[disk as usize].overhead_ps()), Event::AtDrive(number));
+        event_queue.add(end.after_ps(self.drives[disk as usize].overhead_ps()), Event::AtDrive(number));
     }
 
-    pub fn happen(&mut self, now: Moment, event: Event, host: &mut Host, agenda: &mut Agenda) {
+    pub fn happen(&mut self, now: Moment, event: Event, host: &mut Host, event_queue: &mut EventQueue) {
         match event {
-            Event::AtDrive(number) => self.at_drive(now, number, host, agenda),
-            Event::Transfer(number) => self.transfer(now, number, host, agenda),
+            Event::AtDrive(number) => self.at_drive(now, number, host, event_queue),
+            Event::Transfer(number) => self.transfer(now, number, host, event_queue),
             Event::Relayed(number) if self.commands[number].sent.operation == Operation::Write => {
-                self.give(now, number, agenda);
+                self.give(now, number, event_queue);
             }
             Event::Relayed(number) => {
                 let end = self.through_adapter(now, number);
-                agenda.add(end, Event::Delivered(number));
+                event_queue.add(end, Event::Delivered(number));
             }
             Event::InDrive(number) => {
                 let job = self.job(now, number);
@@ -164,13 +164,13 @@ impl Transport {
                 let over = drive.write_cache();
                 drive.write(job, &mut self.words);
                 if over {
-                    agenda.add(now, Event::Delivered(number));
+                    event_queue.add(now, Event::Delivered(number));
                 }
-                self.hear(now, job_disk(&self.commands[number]), host, agenda);
+                self.hear(now, job_disk(&self.commands[number]), host, event_queue);
             }
             Event::ArmFree(disk) => {
                 self.drives[disk as usize].wake(now, &mut self.words);
-                self.hear(now, disk, host, agenda);
+                self.hear(now, disk, host, event_queue);
             }
             other => unreachable!("{other:?} is no event of the transport"),
         }
@@ -182,62 +182,63 @@ impl Transport {
         Job { command: number, write, offset: piece.offset, length: piece.length, ahead, arrived: now }
     }
 
-    fn at_drive(&mut self, now: Moment, number: u32, host: &mut Host, agenda: &mut Agenda) {
+    fn at_drive(&mut self, now: Moment, number: u32, host: &mut Host, event_queue: &mut EventQueue) {
         let job = self.job(now, number);
         let disk = self.commands[number].piece.disk;
         let drive = &mut self.drives[disk as usize];
         if !job.write {
             drive.read(job, &mut self.words);
         } else if !drive.write_cache() || drive.admits(&job, &mut self.words) {
-            self.transfer(now, number, host, agenda);
+            self.transfer(now, number, host, event_queue);
         }
-        self.hear(now, disk, host, agenda);
+        self.hear(now, disk, host, event_queue);
     }
 
-    /// All drives bring what is in their buffers to the medium.
-    pub fn flush(&mut self, now: Moment, host: &mut Host, agenda: &mut Agenda) {
+    /// All drives write their buffers to the medium.
+    pub fn flush(&mut self, now: Moment, host: &mut Host, event_queue: &mut EventQueue) {
         for disk in 0..self.drives.len() {
             self.drives[disk].flush(now, &mut self.words);
-            self.hear(now, disk as u32, host, agenda);
+            self.hear(now, disk as u32, host, event_queue);
         }
     }
 
-    /// Whether nothing written is left in a drive's buffer alone.
+    /// Whether no drive has written data only in its buffer.
     pub fn is_clean(&self) -> bool {
         self.drives.iter().all(Drive::is_clean)
     }
 
-    fn hear(&mut self, now: Moment, disk: u32, host: &mut Host, agenda: &mut Agenda) {
+    fn hear(&mut self, now: Moment, disk: u32, host: &mut Host, event_queue: &mut EventQueue) {
         let mut words = std::mem::take(&mut self.words);
         for word in words.drain(..) {
             match word {
                 Word::Ready(number, at) => {
-                    // The data cross the bus while they are read, so that the last byte finds the bus just in time.
+                    // The data cross the bus while they are read, so the transfer starts early enough to end with the
+                    // last byte.
                     let bytes = f64::from(self.commands[number].piece.length);
                     let crossing_ps = (bytes * self.bus_ps_per_byte) as u64;
                     let begin = now.max(Moment::from_ps(at.ps().saturating_sub(crossing_ps)));
                     if begin > now {
-                        agenda.add(begin, Event::Transfer(number));
+                        event_queue.add(begin, Event::Transfer(number));
                     } else {
-                        self.transfer(now, number, host, agenda);
+                        self.transfer(now, number, host, event_queue);
                     }
                 }
-                Word::Written(number, at) => agenda.add(at, Event::Delivered(number)),
-                Word::Room(number) => self.transfer(now, number, host, agenda),
-                Word::Wake(at) => agenda.add(at, Event::ArmFree(disk)),
+                Word::Written(number, at) => event_queue.add(at, Event::Delivered(number)),
+                Word::Room(number) => self.transfer(now, number, host, event_queue),
+                Word::Wake(at) => event_queue.add(at, Event::ArmFree(disk)),
             }
         }
         self.words = words;
     }
 
-    /// The data of a command cross the bus.
-    fn transfer(&mut self, now: Moment, number: u32, host: &mut Host, agenda: &mut Agenda) {
+    /// Moves the data of a command over the bus.
+    fn transfer(&mut self, now: Moment, number: u32, host: &mut Host, event_queue: &mut EventQueue) {
         let DriveCommand { sent: Sent { operation, .. }, piece } = self.commands[number];
         let bus = self.bus_of(piece.disk);
         let bytes = f64::from(piece.length);
         let contended = self.shared && self.active[bus] > 1;
         let handshake_ps = if contended { (bytes * self.contention_ps_per_byte) as u64 } else { 0 };
-        // Where the processor moves the data, the bus goes at its pace.
+        // If the processor moves the data, the bus is as slow as the processor.
         let moved_ps = host.move_bytes(now, u64::from(piece.length));
         let data_ps = moved_ps.max((bytes * self.bus_ps_per_byte) as u64);
         let mut end = self.bus[bus].take(now, data_ps + handshake_ps);
@@ -245,15 +246,15 @@ impl Transport {
         let next = if operation == Operation::Write { Event::InDrive(number) } else { Event::Delivered(number) };
         if !self.storing {
             end = self.pass(end, number);
-            agenda.add(end, next);
+            event_queue.add(end, next);
         } else if operation == Operation::Write {
-            agenda.add(end, next);
+            event_queue.add(end, next);
         } else {
-            agenda.add(end, Event::Relayed(number));
+            event_queue.add(end, Event::Relayed(number));
         }
     }
 
-    /// A passing adapter and the peripheral bus let a command's data through.
+    /// Passes a command's data through a passing adapter and the peripheral bus.
     fn pass(&mut self, arrived: Moment, number: u32) -> Moment {
         let DriveCommand { sent: Sent { operation, first, .. }, piece } = self.commands[number];
         let bytes = f64::from(piece.length);
@@ -265,7 +266,7 @@ impl Transport {
         self.pci.pace(passed, (bytes * self.pci_ps_per_byte[side] + list_ps) as u64)
     }
 
-    /// A storing adapter moves a command's data between its own memory and the host's.
+    /// Moves a command's data between a storing adapter's memory and the host's.
     fn through_adapter(&mut self, now: Moment, number: u32) -> Moment {
         let DriveCommand { sent: Sent { operation, lead, .. }, piece } = self.commands[number];
         let bytes = f64::from(piece.length);
@@ -280,7 +281,7 @@ impl Transport {
         self.pci.pace(end, (bytes * self.pci_ps_per_byte[side]) as u64)
     }
 
-    /// Data that have nothing to do with the disks cross the peripheral bus: `packet_ps` more for each packet.
+    /// Moves unrelated data over the peripheral bus: `packet_ps` more for each packet.
     pub fn cross(&mut self, now: Moment, bytes: u32, packet_ps: f64) -> Moment {
         let bytes = f64::from(bytes);
         let packets = (bytes / PACKET).ceil();
@@ -288,7 +289,7 @@ impl Transport {
         self.pci.take(now, span_ps as u64)
     }
 
-    /// A command is over; gives its transfer.
+    /// Completes a command; returns its transfer.
     pub fn over(&mut self, now: Moment, number: u32) -> u32 {
         let DriveCommand { sent: Sent { transfer, .. }, piece } = self.commands[number];
         let disk = piece.disk as usize;

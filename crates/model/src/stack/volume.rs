@@ -13,7 +13,7 @@ pub struct Piece {
     pub length: u32,
 }
 
-/// How one volume lies on its disks under one setting.
+/// The layout of a volume on its disks under one setting.
 #[derive(Debug, Clone)]
 pub struct Volume {
     disks: u64,
@@ -22,7 +22,7 @@ pub struct Volume {
     start: u64,
     array: Array,
     chunk: u64,
-    /// How far the file lies off the chunks.
+    /// Misalignment of the file to the chunks, in bytes.
     off: u64,
     mirror_turns_from: u64,
 }
@@ -54,23 +54,23 @@ impl Volume {
         })
     }
 
-    /// Bytes that the volume holds.
+    /// Capacity of the volume in bytes.
     pub fn bytes(&self) -> u64 {
         let each = self.disk_bytes - self.start;
         match self.array {
             Array::Mirror => each,
-            // The last chunk of each disk is lost where files lie off the chunks.
+            // If files are not aligned to the chunks, the last chunk of each disk is lost.
             Array::SoftwareStripe | Array::HardwareStripe => (each - self.chunk.min(each)) * self.disks,
             Array::Separate => each * self.disks,
         }
     }
 
-    /// Bytes of one of several separate disks: the next one's begin there.
+    /// Distance between the starts of separate disks, in bytes.
     pub fn stride(&self) -> u64 {
         self.disk_bytes - self.start
     }
 
-    /// Lays a range out; `outstanding` are the bytes asked of the volume and not yet given, this range among them.
+    /// Lays a range out; `outstanding` is the number of bytes outstanding on the volume, including this range.
     pub fn lay(&self, operation: Operation, offset: u64, length: u32, outstanding: u64, pieces: &mut Vec<Piece>) {
         pieces.clear();
         match self.array {
@@ -88,8 +88,8 @@ impl Volume {
         }
     }
 
-    /// A mirror of 3ware's kind: many bytes outstanding are read from both disks in turn, by the unit of that many;
-    /// fewer are left to the disk that is less busy, which the caller knows and [`Volume::either`] asks it.
+    /// A mirror as 3ware's adapters do it: with at least `mirror_turns_from` bytes outstanding, reads alternate between
+    /// both disks in units of that size. With fewer, the caller chooses the less busy disk (see [`Volume::either`]).
     fn mirror(&self, operation: Operation, offset: u64, length: u32, outstanding: u64, pieces: &mut Vec<Piece>) {
         let unit = self.mirror_turns_from;
         if operation == Operation::Write {

@@ -1,7 +1,7 @@
 //! Lists what each part of a system advertises and what gets through it.
 //!
-//! What is promised is the figure on the box. What gets through follows from the part's own constants, for requests of
-//! the size that the host breaks larger ones into: set-up, reselection and the lists of pages take the rest.
+//! The advertised figure is the one on the box. The attainable figure follows from the part's own constants, for
+//! requests of the size into which the host splits larger ones: set-up, reselection and page lists take the rest.
 
 use super::{Adapter, BusLayout, Relay, System};
 use crate::{Array, Operation, Setting};
@@ -11,18 +11,18 @@ const PAGE: f64 = 4096.0;
 /// Data bytes of a network packet.
 const PACKET: f64 = 1460.0;
 
-/// A part of the path, or what several like it make together.
+/// A part of the path, or several equal parts together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it promises, in MB/s.
+    /// Advertised rate, in MB/s.
     pub advertised_mbps: Option<f64>,
-    /// What it lets through, in MB/s.
+    /// Rate that gets through it, in MB/s.
     pub attainable_mbps: Option<f64>,
-    /// The only operation that the figures hold for; `None` is both.
+    /// The only operation that the figures hold for; `None` means both.
     pub operation: Option<Operation>,
-    /// Where the figures come from, as the part of a sentence.
+    /// Source of the figures, as a part of a sentence.
     pub source: String,
 }
 
@@ -55,8 +55,8 @@ impl System {
         })
     }
 
-    /// Where data go on over a network from the same machine, each byte crosses the bus twice, the second time in
-    /// packets whose lists and set-up the bus carries too.
+    /// If the same machine sends the data over a network, each byte crosses the bus twice, the second time in packets;
+    /// their lists and set-up use the bus too.
     fn pci_rung(&self, operation: Operation) -> Rung {
         let mbps = match operation {
             Operation::Write => self.pci.write_mbps,
@@ -132,7 +132,7 @@ impl System {
         }
     }
 
-    /// What a part of `mbps` lets through that is busy `us` with each request besides.
+    /// Attainable rate of a part of `mbps` that is busy for another `us` with each request.
     fn through(&self, mbps: f64, us: f64) -> f64 {
         let bytes = self.volume.split_kib as f64 * KIB;
         bytes / (bytes / mbps + us)
@@ -143,7 +143,7 @@ fn counted(name: &str, count: u32) -> String {
     if count > 1 { format!("{count} x {name}") } else { name.to_string() }
 }
 
-/// One rung where reads and writes have the same figures, else one for each.
+/// One rung if reads and writes have the same figures, otherwise one for each.
 fn both(rung: impl Fn(Operation) -> Rung) -> Vec<Rung> {
     let (reads, writes) = (rung(Operation::Read), rung(Operation::Write));
     let figures = |rung: &Rung| (rung.advertised_mbps, rung.attainable_mbps);

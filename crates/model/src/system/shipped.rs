@@ -1,16 +1,16 @@
-//! Lists the systems that ship with the crate.
+//! Lists the systems included in the crate.
 
-/// A system that ships with the crate.
+/// A system included in the crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
     /// Its name, as in `sim:NAME`.
     pub name: &'static str,
-    /// Its TOML text, to be read by [`crate::System::from_toml`] or edited.
+    /// Its TOML text, for [`crate::System::from_toml`] or for editing.
     pub text: &'static str,
 }
 
 impl Shipped {
-    /// The line that says what it is.
+    /// The line that describes it.
     pub fn about(&self) -> &'static str {
         let line = self.text.lines().find_map(|line| line.strip_prefix("about = \""));
         line.map_or("", |line| line.trim_end_matches('"'))
@@ -23,7 +23,7 @@ macro_rules! shipped {
     };
 }
 
-/// Every system that ships with the crate: older first.
+/// Every system included in the crate, older ones first.
 pub fn systems() -> &'static [Shipped] {
     shipped![
         "nt4-fastwide",

@@ -1,14 +1,15 @@
-//! Names the forms in which a ring works.
+//! Names the forms of a ring.
 
-/// In which form a ring works.
+/// How a ring submits transfers and learns of completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingForm {
-    /// The kernel is told of file and buffers once, and interrupts tell it of completions.
+    /// File and buffers are registered with the kernel once, and interrupts signal completions.
     Registered,
-    /// The kernel is told of nothing beforehand.
+    /// Nothing is registered.
     Plain,
-    /// As registered, and a thread of the kernel polls the queue: no call submits.
+    /// As registered, and a kernel thread polls the queue: submitting needs no call.
     Sqpoll,
-    /// As registered, and whoever waits polls the device; the file is direct, and its device can be polled.
+    /// As registered, and the waiting thread polls the device; the file must be direct, and its device must support
+    /// polling.
     Iopoll,
 }

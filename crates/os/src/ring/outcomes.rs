@@ -1,4 +1,4 @@
-//! Takes outcomes out of a ring, and queues again what is none yet.
+//! Takes outcomes out of a ring, and queues transfers again that came back with EAGAIN.
 
 use super::Ring;
 use super::entry::{enqueue, reaped};
@@ -7,10 +7,10 @@ use crate::Reaped;
 impl Ring {
     /// Hands every outcome that has arrived to `take`, oldest first.
     ///
-    /// What the kernel could not carry out without waiting (EAGAIN) is no outcome yet: it is queued again, for a worker
-    /// of the kernel that may wait, and so is all that is pushed from then on. The kernel does so itself where it
-    /// notices at once; behind a limit of a cgroup (`io.max`) it notices too late, and each transfer that comes back
-    /// was counted against the limit already.
+    /// A transfer that the kernel could not carry out without blocking (EAGAIN) has no outcome yet. It is queued again
+    /// for a kernel worker, which may block, and so are all later transfers. The kernel does this by itself if it
+    /// notices at once. Behind a cgroup limit (`io.max`) it notices too late, and each returned transfer has already
+    /// been counted against the limit.
     #[inline]
     pub fn reap(&mut self, mut take: impl FnMut(Reaped)) {
         let mut count = 0;
@@ -46,7 +46,7 @@ impl Ring {
         }
     }
 
-    /// Transfers that came back with EAGAIN and were sent again.
+    /// Number of transfers that came back with EAGAIN and were sent again.
     pub fn resubmitted(&self) -> u64 {
         self.resubmitted
     }

@@ -1,4 +1,4 @@
-//! Sets up rings with the leanest flags that this kernel grants.
+//! Sets up rings with the most efficient flags that this kernel supports.
 
 use std::io;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use io_uring::{Builder, IoUring};
 use super::form::RingForm;
 use crate::OsError;
 
-/// Buffers that the kernel lets a ring register.
+/// Most buffers that a ring may register.
 const MOST_REGISTERED: usize = 16384;
 
-/// How long the kernel's polling thread finds nothing to do before it sleeps, in milliseconds: the kernel's own usual.
+/// Idle time in milliseconds after which the kernel's polling thread sleeps; the kernel's default.
 const POLL_IDLE_MS: u32 = 1_000;
 
-/// Whether rings of this form can be had here; what the kernel says if not.
+/// Checks whether rings of this form are available here.
 ///
 /// # Errors
 /// [`OsError::IoUring`] with the reason and what would help.
@@ -22,12 +22,12 @@ pub fn available(form: RingForm) -> Result<(), OsError> {
     set_up(form, 1).map(|_| ())
 }
 
-/// Flags of a ring.
+/// Sets the flags of a ring.
 type Flags = fn(&mut Builder);
 
-/// From the leanest on: entries are taken from the queue in turn, without a list of their places (Linux 6.6);
-/// completions are delivered when we ask and never interrupt us (6.1), or at least not by an interrupt between
-/// processors (5.19), or as it comes.
+/// From the most efficient on. Entries are taken from the queue in order, without an index array (Linux 6.6).
+/// Completions are delivered only when we ask and never interrupt us (6.1), or at least not by an inter-processor
+/// interrupt (5.19), or in the default way.
 pub(crate) const LEANEST: [Flags; 4] = [
     |ring| {
         ring.setup_single_issuer().setup_defer_taskrun().setup_r_disabled().setup_submit_all().setup_no_sqarray();
@@ -41,7 +41,7 @@ pub(crate) const LEANEST: [Flags; 4] = [
     |_| (),
 ];
 
-/// The same where a thread of the kernel polls the queue: it delivers completions itself.
+/// The same for rings with a polling kernel thread, which delivers completions itself.
 const LEANEST_POLLED: [Flags; 4] = [
     |ring| {
         ring.setup_single_issuer().setup_r_disabled().setup_submit_all().setup_no_sqarray();
@@ -55,7 +55,7 @@ const LEANEST_POLLED: [Flags; 4] = [
     |_| (),
 ];
 
-/// The leanest ring that this kernel knows, of this form.
+/// Sets up the most efficient ring of this form that this kernel supports.
 pub(crate) fn set_up(form: RingForm, slots: u32) -> Result<IoUring, OsError> {
     let mut outcome = Err(io::Error::from_raw_os_error(libc::EINVAL));
     for flags in if form == RingForm::Sqpoll { LEANEST_POLLED } else { LEANEST } {
@@ -73,7 +73,7 @@ pub(crate) fn set_up_as(form: RingForm, flags: Flags, slots: u32) -> io::Result<
         RingForm::Registered | RingForm::Plain => slots,
         RingForm::Sqpoll => {
             builder.setup_sqpoll(POLL_IDLE_MS);
-            // The thread says late which entries it has taken: a slot may be back and sent again before that.
+            // The thread reports late which entries it has taken: a slot may be back and sent again before that.
             slots.saturating_mul(2)
         }
         RingForm::Iopoll => {
@@ -84,7 +84,7 @@ pub(crate) fn set_up_as(form: RingForm, flags: Flags, slots: u32) -> io::Result<
     patiently(|| builder.dontfork().build(entries))
 }
 
-/// Tries again where locked memory is short: a ring that was just closed gives its own back a moment later.
+/// Retries while locked memory is short: a ring that was just closed frees its memory a moment later.
 fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 0..20 {
         match attempt() {
@@ -95,7 +95,7 @@ fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     attempt()
 }
 
-/// What a refused ring means, and what would help.
+/// Explains why a ring was refused, and what would help.
 pub(crate) fn refusal(error: &io::Error) -> OsError {
     let why = match error.raw_os_error() {
         Some(libc::ENOSYS) => "this kernel has none, or a container hides it (it came with Linux 5.1)".to_string(),
@@ -111,7 +111,7 @@ pub(crate) fn refusal(error: &io::Error) -> OsError {
     OsError::IoUring { why }
 }
 
-/// Lets the kernel map these buffers for good, where the limit on locked memory admits it.
+/// Registers these buffers, which keeps them mapped, if the limit on locked memory permits it.
 pub(crate) fn register(ring: &IoUring, buffers: impl Iterator<Item = (*mut u8, usize)>) -> bool {
     let vectors: Vec<libc::iovec> =
         buffers.map(|(base, bytes)| libc::iovec { iov_base: base.cast(), iov_len: bytes }).collect();
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// As the default profile of containers does: `io_uring_setup` gives EPERM. Other threads are not touched.
+    /// Imitates the default profile of containers: `io_uring_setup` returns EPERM. Other threads are not affected.
     fn forbid_io_uring_on_this_thread() -> bool {
         let load_number = libc::sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
         let is_setup = libc::sock_filter { code: 0x15, jt: 0, jf: 1, k: libc::SYS_io_uring_setup as u32 };

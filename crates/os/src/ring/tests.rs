@@ -105,7 +105,7 @@ fn a_ring_on_a_strange_thread_is_an_error_and_leaves_no_dangling_buffer() {
     assert_eq!(file.size_bytes().unwrap(), if lean { 0 } else { 65536 });
 }
 
-/// What a ring takes an outcome for: EAGAIN as often as a test wants it, and then what it is.
+/// Replaces an outcome by EAGAIN as many times as a test wants.
 pub(super) fn given_back(times: &mut u32, reaped: Reaped) -> Reaped {
     if *times == 0 {
         return reaped;
@@ -125,9 +125,9 @@ fn what_comes_back_with_eagain_is_sent_again_to_a_worker_and_counted() {
         let mut ring = Ring::new(form, Buffers::new(4, 512, 1).unwrap(), [run]).unwrap();
         let is_by_worker = |ring: &Ring, slot: u32| {
             {
-                // With a registered file or without: its flag is 1, a worker's 16.
-                let told = format!("{:?}", entry(ring.means, &ring.slots[slot as usize]));
-                told.contains("flags: 16,") || told.contains("flags: 17,")
+                // With or without a registered file: its flag is 1, a worker's is 16.
+                let reported = format!("{:?}", entry(ring.means, &ring.slots[slot as usize]));
+                reported.contains("flags: 16,") || reported.contains("flags: 17,")
             }
         };
         ring.give_back = 2;
@@ -148,7 +148,7 @@ fn what_comes_back_with_eagain_is_sent_again_to_a_worker_and_counted() {
         let mut bytes = [0; 512];
         data.read_at(&mut bytes, 512).unwrap();
         assert_eq!(bytes, ring.slot(1), "{form:?}: and what it carried is there");
-        // From now on workers have all of it from the start: there EAGAIN is the answer.
+        // From now on workers get everything from the start, so EAGAIN is the outcome.
         ring.give_back = 1;
         ring.push([write(2, 0, 512)]);
         assert!(is_by_worker(&ring, 2), "{form:?}");

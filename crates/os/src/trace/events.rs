@@ -1,23 +1,23 @@
-//! Decodes the bytes of traced events, as the kernel's `format` files describe them.
+//! Decodes traced events, as the kernel's `format` files describe them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::ring::length_in;
 
-/// One step of a request on its way, or what happened beside it.
+/// One step of a request, or another event during it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceEvent {
-    /// When, in nanoseconds of the monotonic clock.
+    /// Time in nanoseconds of the monotonic clock.
     pub at_ns: u64,
-    /// The processor it happened on.
+    /// The processor on which it happened.
     pub cpu: u32,
-    /// The thread that ran there.
+    /// The thread that was running there.
     pub thread: u32,
-    /// Whether that was in the middle of an interrupt, or in what the kernel put off from one.
+    /// Whether it happened in an interrupt or in work deferred from one.
     pub in_interrupt: bool,
-    /// Whether the thread is one of the kernel's workers, which take up what others had to leave; known for steps in the
-    /// block layer up to being issued.
+    /// Whether the thread is a kernel worker, which carries out deferred work; known for steps in the block layer up to
+    /// issuing.
     pub is_worker: bool,
     /// What happened.
     pub what: What,
@@ -26,46 +26,46 @@ pub struct TraceEvent {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// A ring's entry was taken up.
+    /// The kernel took up an entry of a ring.
     Submitted(RingEntry),
-    /// A ring's entry was answered.
+    /// The kernel completed an entry of a ring.
     Answered(RingEntry),
-    /// A request, or the part of one that a bio carries, took a step in the block layer.
+    /// A request, or the part of it in a bio, took a step in the block layer.
     Block {
-        /// Which.
+        /// The step.
         step: Step,
-        /// The disk, by its place in the list that the tracer was given.
+        /// The disk, as an index into the tracer's list.
         disk: usize,
         /// Its sectors of 512 bytes, counted on the whole disk.
         sectors: Range<u64>,
     },
-    /// What began at `from` was cut in two at `at`, for the device takes no more at once.
+    /// The range that began at `from` was split at `at` because the device takes no more at once.
     Split {
-        /// The disk, likewise.
+        /// The disk, as an index into the tracer's list.
         disk: usize,
         /// First sector of the first part.
         from: u64,
         /// First sector of the second part.
         at: u64,
     },
-    /// A device called.
+    /// A device raised an interrupt.
     Interrupt {
-        /// By this line.
+        /// The interrupt's number.
         number: u32,
     },
 }
 
-/// An entry of a ring, by the two things that stay the same from its submission to its answer.
+/// An entry of a ring, identified by values that stay the same from submission to completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RingEntry {
     /// The kernel's address of the ring.
     pub ring: u64,
-    /// The mark that the application gave it.
+    /// The `user_data` that the application gave it.
     pub mark: u64,
 }
 
 impl RingEntry {
-    /// Bytes that the entry is to move, if its ring is a [`crate::Ring`].
+    /// Bytes that the entry should move, if its ring is a [`crate::Ring`].
     pub fn bytes(self) -> u64 {
         u64::from(length_in(self.mark))
     }
@@ -74,25 +74,25 @@ impl RingEntry {
 /// Steps in the block layer, in the order in which a request takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// It reached the block layer.
+    /// It entered the block layer.
     Queued,
-    /// It has a request of its own, with a tag.
+    /// It got its own request, with a tag.
     Granted,
-    /// It rides on a request that was there.
+    /// It was merged into an existing request.
     Merged,
-    /// Its request and a neighbour's became one.
+    /// Its request was merged with a neighbouring request.
     Joined,
-    /// It came to the scheduler.
+    /// It entered the scheduler.
     Inserted,
-    /// It was handed to the driver.
+    /// It was passed to the driver.
     Issued,
-    /// The driver gave it back, being full.
+    /// The driver returned it because it was full.
     Requeued,
-    /// The driver reported it done.
+    /// The driver completed it.
     Completed,
 }
 
-/// What an event of the kernel becomes here.
+/// How a kernel event is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Submitted,
@@ -102,7 +102,7 @@ enum Kind {
     Interrupt,
 }
 
-/// The events that are read: folder, name, and whether there is nothing to be told without it.
+/// An event to read: folder, name, and whether tracing is impossible without it.
 pub(crate) struct WantedEvent {
     pub(crate) group: &'static str,
     pub(crate) name: &'static str,
@@ -114,7 +114,7 @@ const fn wanted(group: &'static str, name: &'static str, needed: bool, kind: Kin
     WantedEvent { group, name, needed, kind }
 }
 
-/// `io_uring_submit_sqe` is what kernels before 6.0 call `io_uring_submit_req`.
+/// Kernels before 6.0 have `io_uring_submit_sqe` instead of `io_uring_submit_req`.
 pub(crate) const WANTED_EVENTS: [WantedEvent; 14] = [
     wanted("block", "block_bio_queue", true, Kind::Block(Step::Queued)),
     wanted("block", "block_split", false, Kind::Split),
@@ -132,13 +132,13 @@ pub(crate) const WANTED_EVENTS: [WantedEvent; 14] = [
     wanted("irq", "irq_handler_entry", false, Kind::Interrupt),
 ];
 
-/// The bits of `common_flags` that say so (enum trace_flag_type in include/linux/trace_events.h).
+/// The bits of `common_flags` that mean an interrupt (enum trace_flag_type in include/linux/trace_events.h).
 const IN_INTERRUPT: u64 = 0x08 | 0x10;
 
-/// What the names of the kernel's workers begin with.
+/// Prefix of the names of kernel workers.
 const WORKER: &[u8] = b"kworker/";
 
-/// Where a field lies in a payload.
+/// Position of a field in a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) offset: usize,
@@ -146,7 +146,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Its value, unsigned; `None` where the payload ends before it, or it is no number.
+    /// The field's value, unsigned; `None` if the payload is too short, or the field is not a number.
     pub(crate) fn of(self, payload: &[u8]) -> Option<u64> {
         let bytes = payload.get(self.offset..self.offset.checked_add(self.size)?)?;
         Some(match self.size {
@@ -159,12 +159,12 @@ impl Field {
     }
 }
 
-/// The fields of a `format` file, or of `header_page`, by name.
+/// Parses the fields of a `format` file, or of `header_page`, by name.
 pub(crate) fn fields(text: &str) -> BTreeMap<String, Field> {
     text.lines().filter_map(field).collect()
 }
 
-/// A line such as `field:char rwbs[10]; offset:28; size:10; signed:0;`.
+/// Parses a line such as `field:char rwbs[10]; offset:28; size:10; signed:0;`.
 fn field(line: &str) -> Option<(String, Field)> {
     let mut parts = line.trim().split(';').map(str::trim);
     let declared = parts.next()?.strip_prefix("field:")?;
@@ -173,39 +173,39 @@ fn field(line: &str) -> Option<(String, Field)> {
     Some((name, Field { offset: number("offset:")?, size: number("size:")? }))
 }
 
-/// The number by which the kernel marks an event, from its `format` file.
+/// The kernel's ID of an event, from its `format` file.
 fn id(text: &str) -> Option<u16> {
     text.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok())
 }
 
-/// How the payloads of one event are read.
+/// How to read the payloads of one event.
 #[derive(Debug, Clone)]
 struct Layout {
     kind: Kind,
     thread: Field,
     flags: Field,
     name: Option<Field>,
-    /// The fields that the kind has, in the order in which `decode` takes them.
+    /// The fields of the kind, in the order in which `decode` takes them.
     fields: [Field; 3],
 }
 
-/// Makes events of payloads.
+/// Decodes payloads into events.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Decoder {
     layouts: BTreeMap<u16, Layout>,
-    /// The disks' numbers, those of their partitions included, as the kernel writes them in events.
+    /// The disks' numbers, including those of their partitions, as the kernel encodes them in events.
     disks: BTreeMap<u64, usize>,
 }
 
 impl Decoder {
-    /// A decoder for these disks: for each all the numbers by which events may name it.
+    /// Makes a decoder for these disks, given all numbers by which events may name each.
     pub(crate) fn new(disks: &[Vec<u64>]) -> Self {
         let numbered = disks.iter().enumerate();
         let disks = numbered.flat_map(|(disk, numbers)| numbers.iter().map(move |number| (*number, disk))).collect();
         Self { layouts: BTreeMap::new(), disks }
     }
 
-    /// Learns an event from its `format` file; false where that is not as it should be.
+    /// Adds an event from its `format` file; false if the file is not as expected.
     pub(crate) fn learn(&mut self, wanted: &WantedEvent, format: &str) -> bool {
         let all = fields(format);
         let named = |names: [&str; 3]| {
@@ -226,7 +226,7 @@ impl Decoder {
         true
     }
 
-    /// The event of a payload; `None` where it is not one of those wanted, or of another disk.
+    /// Decodes a payload; `None` if the event is not wanted or belongs to another disk.
     pub(crate) fn decode(&self, at_ns: u64, cpu: u32, payload: &[u8]) -> Option<TraceEvent> {
         let id = u16::from_ne_bytes(payload.get(..2)?.try_into().ok()?);
         let Layout { kind, thread, flags, name, fields } = self.layouts.get(&id)?;
@@ -253,7 +253,7 @@ impl Decoder {
 pub(crate) mod tests {
     use super::*;
 
-    /// As a kernel of today writes it.
+    /// As a current kernel writes it.
     pub(crate) const ISSUE: &str = "name: block_rq_issue\nID: 1083\nformat:\n\
         \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
         \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\

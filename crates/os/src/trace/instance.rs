@@ -1,4 +1,4 @@
-//! Switches tracepoints in an instance of tracefs of our own, which nobody else's tracing sees.
+//! Switches tracepoints in a private instance of tracefs, invisible to other tracing.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,22 +12,22 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use crate::OsError;
 use crate::switched::{Note, Switched};
 
-/// Where tracefs usually is, newer place first.
+/// Usual mount points of tracefs, newer one first.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// What the names of our instances begin with; the process and a serial number follow.
+/// Prefix of our instances' names; the process ID and a serial number follow.
 const PREFIX: &str = "halfpower-";
 
-/// Bytes that the text of a file may have.
+/// Most bytes read of a file's text.
 const MOST_TEXT: usize = 1 << 16;
 
 /// Serial numbers of the instances of this process.
 static SERIAL: AtomicU32 = AtomicU32::new(0);
 
-/// The file system of the tracepoints, mounted for all or, where it was not, for us alone.
+/// The tracing file system, mounted for everyone or, if it was not, privately.
 #[derive(Debug)]
 pub(crate) struct TraceFs {
     folder: PathBuf,
-    /// Keeps a mount of our own alive, which is in no folder and goes with this.
+    /// Keeps a private mount alive, which is in no folder and ends with this value.
     _mount: Option<OwnedFd>,
 }
 
@@ -36,10 +36,10 @@ fn refused(why: impl Into<String>) -> OsError {
 }
 
 impl TraceFs {
-    /// Finds it, or mounts it where no other process sees it.
+    /// Finds tracefs, or mounts it where no other process sees it.
     ///
     /// # Errors
-    /// [`OsError::Tracing`] where the kernel has none, or the rights are missing.
+    /// [`OsError::Tracing`] if the kernel has no tracefs, or permission is missing.
     pub(crate) fn find() -> Result<Self, OsError> {
         if !rustix::process::geteuid().is_root() {
             return Err(refused("that takes root, so start halfpower as root"));
@@ -64,17 +64,17 @@ impl TraceFs {
         Ok(Self { folder: format!("/proc/self/fd/{}", mount.as_raw_fd()).into(), _mount: Some(mount) })
     }
 
-    /// The text of one of its files, read with one call: some of them have nothing to say to a second.
+    /// The text of one of its files, read with one call, because some files return nothing to a second one.
     pub(crate) fn text(&self, path: impl AsRef<Path>) -> io::Result<String> {
         let mut bytes = vec![0; MOST_TEXT];
         let count = File::open(self.folder.join(path))?.read(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes[..count]).into_owned())
     }
 
-    /// Removes the instance `name`; `false` where there is none.
+    /// Removes the instance `name`; `false` if it does not exist.
     ///
     /// # Errors
-    /// What the system says, above all that it is in use.
+    /// The error that the system reports, usually that the instance is in use.
     fn remove(&self, name: &str) -> io::Result<bool> {
         match fs::remove_dir(self.folder.join("instances").join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -82,7 +82,7 @@ impl TraceFs {
         }
     }
 
-    /// Removes instances whose process is gone.
+    /// Removes instances of processes that have ended.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(self.folder.join("instances")) else { return };
         for entry in entries.flatten() {
@@ -95,10 +95,10 @@ impl TraceFs {
     }
 }
 
-/// Removes the instance `name` that a process left; `false` where there is none.
+/// Removes the instance `name` that a process left; `false` if it does not exist.
 ///
 /// # Errors
-/// Where there may be one that cannot be removed.
+/// If an instance may exist but cannot be removed.
 pub(crate) fn remove_instance(name: &str) -> io::Result<bool> {
     if !name.starts_with(PREFIX) || name.contains('/') {
         return Ok(false);
@@ -106,22 +106,22 @@ pub(crate) fn remove_instance(name: &str) -> io::Result<bool> {
     TraceFs::find().map_err(io::Error::other)?.remove(name)
 }
 
-/// Our corner of it. Nothing is traced before [`Instance::switch`].
+/// Our tracefs instance. It traces nothing before [`Instance::switch`].
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) tracefs: TraceFs,
     folder: PathBuf,
-    /// Open from the beginning, so that switching takes one call and nobody removes the corner while it is ours.
+    /// Kept open, so that switching takes one call and nobody can remove the instance while we use it.
     on: Option<File>,
-    /// By which a later start finds it after a kill; `None` where none could be written.
+    /// Lets a later start find the instance after a kill; `None` if no note could be written.
     note: Option<Note>,
 }
 
 impl Instance {
-    /// A new one, after the leftovers of processes that are gone were removed.
+    /// Creates an instance, after removing those of processes that have ended.
     ///
     /// # Errors
-    /// [`OsError::Tracing`] where there may be none.
+    /// [`OsError::Tracing`] if an instance cannot be created.
     pub(crate) fn new(tracefs: TraceFs) -> Result<Self, OsError> {
         tracefs.sweep();
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
@@ -139,19 +139,19 @@ impl Instance {
     /// Writes a setting.
     ///
     /// # Errors
-    /// [`OsError::Tracing`] that names the file.
+    /// [`OsError::Tracing`], which names the file.
     pub(crate) fn set(&self, path: &str, value: &str) -> Result<(), OsError> {
         let written = OpenOptions::new().write(true).open(self.folder.join(path));
         let written = written.and_then(|mut file| file.write_all(value.as_bytes()));
         written.map_err(|error| refused(format!("{path} in tracefs cannot be set to {value} ({error})")))
     }
 
-    /// Traces from now on, or no longer.
+    /// Switches tracing on or off.
     pub(crate) fn switch(&self, on: bool) -> io::Result<()> {
         self.on.as_ref().map_or(Ok(()), |mut file| file.write_all(if on { b"1" } else { b"0" }))
     }
 
-    /// Where it is.
+    /// Folder of the instance.
     #[cfg(test)]
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -166,7 +166,7 @@ impl Instance {
         cpus
     }
 
-    /// Hands each page of a processor's buffer to `take`, oldest first, and empties it so.
+    /// Hands each page of a processor's buffer to `take`, oldest first, and so empties the buffer.
     pub(crate) fn drain(&self, cpu: u32, page_bytes: usize, mut take: impl FnMut(&[u8])) -> io::Result<()> {
         let path = self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let mut pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
@@ -182,13 +182,13 @@ impl Instance {
         }
     }
 
-    /// A processor's counts of what did not stay in its buffer: events lost, and older ones written over.
+    /// A processor's counts of missing events: those lost, and older ones that were overwritten.
     pub(crate) fn missing(&self, cpu: u32) -> io::Result<(u64, u64)> {
         Ok(counts(&fs::read_to_string(self.folder.join(format!("per_cpu/cpu{cpu}/stats")))?))
     }
 }
 
-/// Events lost and events written over, from a `stats` file.
+/// Events lost and events overwritten, from a `stats` file.
 fn counts(stats: &str) -> (u64, u64) {
     let count = |name: &str| -> u64 {
         stats.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
@@ -199,7 +199,7 @@ fn counts(stats: &str) -> (u64, u64) {
 impl Drop for Instance {
     fn drop(&mut self) {
         let _ = self.switch(false);
-        // The kernel removes an instance only when none of its files is open.
+        // The kernel removes an instance only if none of its files is open.
         self.on = None;
         let removed = fs::remove_dir(&self.folder);
         if let Some(note) = self.note.take()
@@ -226,7 +226,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let instances = folder.path().join("instances");
         let own = format!("halfpower-{}-0", std::process::id());
-        // No process has the number 2^22 + 1: the kernel's limit is 2^22.
+        // No process has the ID 2^22 + 1: the kernel's limit is 2^22.
         for name in ["halfpower-4194305-3", "halfpower-4194305", &own, "somebody", "halfpower-x"] {
             fs::create_dir_all(instances.join(name)).unwrap();
         }

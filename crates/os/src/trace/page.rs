@@ -1,24 +1,24 @@
-//! Reads the events out of a page of the kernel's ring buffer.
+//! Reads events from a page of the kernel's ring buffer.
 //!
-//! The layout is the kernel's interface to its own tools (include/linux/ring_buffer.h and `header_event` in
-//! tracefs): a time stamp, the number of bytes, then entries of four-byte words, whose first carries five bits of type and
-//! 27 bits of time since the entry before.
+//! The layout is the kernel's interface to its own tools (include/linux/ring_buffer.h and `header_event` in tracefs). A
+//! page has a time stamp, a byte count, and then entries of four-byte words. The first word of an entry holds five bits
+//! of type and 27 bits of time since the previous entry.
 
 use super::events::{Decoder, Field, TraceEvent, WANTED_EVENTS, fields};
 
-/// Entries that carry events are of these types; 0 means that the length stands in a word of its own.
+/// Largest type of entries that carry events; type 0 means that the length is in a separate word.
 const LAST_DATA: u32 = 28;
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
-/// Bits of the time that an entry's first word carries.
+/// Bits of the time in an entry's first word.
 const DELTA_BITS: u32 = 27;
-/// An absolute time stamp has these bits; those above are the page's.
+/// Bits of an absolute time stamp; the bits above come from the page.
 const STAMP_BITS: u32 = 59;
-/// The two topmost bits of the byte count say that events were lost before this page.
+/// Masks out the two topmost bits of the byte count, which say that events were lost before this page.
 const COUNT_MASK: u64 = (1 << 30) - 1;
 
-/// Where things lie in a page.
+/// Positions of the fields in a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageLayout {
     stamp: Field,
@@ -29,7 +29,7 @@ pub(crate) struct PageLayout {
 }
 
 impl PageLayout {
-    /// From the text of `header_page`; `None` where it is not as it should be.
+    /// Parses the text of `header_page`; `None` if it is not as expected.
     pub(crate) fn parse(header_page: &str) -> Option<Self> {
         let fields = fields(header_page);
         let (stamp, count, data) = (*fields.get("timestamp")?, *fields.get("commit")?, *fields.get("data")?);
@@ -42,7 +42,7 @@ impl PageLayout {
         })
     }
 
-    /// The entries of a page, with what follows its header.
+    /// The entries of a page, after its header.
     fn open<'a>(&self, page: &'a [u8]) -> Option<Entries<'a>> {
         let now_ns = self.stamp.of(page)?;
         let count = (self.count.of(page)? & COUNT_MASK) as usize;
@@ -62,9 +62,9 @@ impl PageLayout {
     }
 }
 
-/// The events of one page of a ring buffer, as tracefs hands it out: with the text of its `events/header_page`, the
-/// `format` files of the events that may stand in it, and all numbers of the disk that they may name. What is not
-/// understood gives no event.
+/// The events of one page of a ring buffer, as tracefs returns it. `header_page` is the text of `events/header_page`,
+/// `formats` are the `format` files of the events that may occur, and `disk` lists all numbers of the disk that events
+/// may name. Anything not understood gives no event.
 pub fn events_of_page(header_page: &str, formats: &[&str], disk: &[u64], page: &[u8]) -> Vec<TraceEvent> {
     let mut events = Vec::new();
     let Some(layout) = PageLayout::parse(header_page) else { return events };
@@ -79,14 +79,14 @@ pub fn events_of_page(header_page: &str, formats: &[&str], disk: &[u64], page: &
     events
 }
 
-/// Walks the entries of a page: times and payloads.
+/// Iterates over the entries of a page: times and payloads.
 struct Entries<'a> {
     rest: &'a [u8],
     now_ns: u64,
 }
 
 impl<'a> Entries<'a> {
-    /// The next word, taken off.
+    /// Takes the next word.
     fn word(&mut self) -> Option<u32> {
         let (word, rest) = self.rest.split_first_chunk::<4>()?;
         self.rest = rest;
@@ -104,7 +104,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Type and time of an entry's first word; the bit field begins at the other end on big-endian machines.
+/// Type and time of an entry's first word; on big-endian machines the bit field begins at the other end.
 fn parts(word: u32) -> (u32, u64) {
     if cfg!(target_endian = "little") {
         (word & 31, u64::from(word >> 5))
@@ -128,7 +128,8 @@ impl<'a> Iterator for Entries<'a> {
                     let low = (u64::from(self.word()?) << DELTA_BITS) + delta;
                     self.now_ns = (self.now_ns >> STAMP_BITS << STAMP_BITS) | low;
                 }
-                // Padding without a time fills the page; with one it stands for an event that was taken back.
+                // Padding without a time fills the rest of the page; with a time it replaces an event that was
+                // discarded.
                 PADDING if delta == 0 => return None,
                 PADDING => {
                     self.pass(delta);

@@ -1,8 +1,8 @@
 //! Traces the requests to some disks through the block layer, io_uring and interrupts.
 //!
-//! Names of disks enter, a [`Trace`] leaves. Events are written by the kernel into its own buffers and read when the
-//! while is over, so that reading disturbs nothing. A buffer that is full loses its oldest events: of a long run the
-//! last part is kept, and [`Trace::whole_from_ns`] says from when on it is whole.
+//! The kernel writes events into its own buffers. They are read after the traced time, so reading does not disturb it.
+//! A full buffer loses its oldest events: of a long run the last part is kept, and [`Trace::whole_from_ns`] is the time
+//! from which the trace is complete.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,27 +15,27 @@ use super::page::PageLayout;
 use crate::device::partitions;
 use crate::{DeviceNumber, OsError};
 
-/// Memory of all buffers together, in KiB; an event takes about 70 bytes, and a request about nine of them.
+/// Memory of all buffers together, in KiB; an event takes about 70 bytes, and a request has about nine events.
 const BUFFERS_KIB: usize = 64 << 10;
-/// Each processor's share of it is at least this, and at most that.
+/// Least and most KiB of each processor's buffer.
 const SHARE_KIB: (usize, usize) = (512, 16 << 10);
-/// Volumes on volumes are not followed further down than this.
+/// Stacks of volumes are followed down to this depth.
 const DEEPEST: u32 = 8;
 
-/// What the tracepoints told.
+/// A recorded trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trace {
-    /// Everything that happened, in the order of time.
+    /// All events in order of time.
     pub events: Vec<TraceEvent>,
-    /// From this time on no event was written over; 0 where none was.
+    /// No event after this time was overwritten; 0 if none was.
     pub whole_from_ns: u64,
-    /// Events that the kernel could not write down.
+    /// Events that the kernel could not record.
     pub lost: u64,
-    /// Events of before `whole_from_ns` that were written over by later ones.
+    /// Events before `whole_from_ns` that later ones overwrote.
     pub overwritten: u64,
 }
 
-/// Tracing, ready to be switched on; switched off and removed when it is dropped.
+/// A prepared trace; dropping it switches tracing off and removes the instance.
 #[derive(Debug)]
 pub struct Tracer {
     instance: Instance,
@@ -43,7 +43,7 @@ pub struct Tracer {
     page: PageLayout,
 }
 
-/// Whether requests can be traced here.
+/// Checks whether requests can be traced here.
 ///
 /// # Errors
 /// [`OsError::Tracing`], which says why not.
@@ -51,18 +51,18 @@ pub fn available() -> Result<(), OsError> {
     TraceFs::find().map(drop)
 }
 
-/// The threads of this process now, those that the kernel runs for it included.
+/// The current threads of this process, including those that the kernel runs for it.
 pub fn own_threads() -> BTreeSet<u32> {
     let entries = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 impl Tracer {
-    /// Prepares to trace what stands under these block devices (kernel names): the devices themselves, or where they
-    /// are volumes of others, those.
+    /// Prepares to trace the disks under these block devices (kernel names): the devices themselves, or for volumes the
+    /// devices beneath.
     ///
     /// # Errors
-    /// [`OsError::Tracing`] where the tracepoints or the devices are not to be had.
+    /// [`OsError::Tracing`] if the tracepoints or the devices are not available.
     pub fn new<'a>(devices: impl IntoIterator<Item = &'a str>) -> Result<Self, OsError> {
         let disks = disks_under(Path::new("/sys/block"), devices);
         if disks.is_empty() {
@@ -78,7 +78,7 @@ impl Tracer {
 
     fn set_up(&mut self, disks: &[Vec<u64>]) -> Result<(), OsError> {
         let instance = &self.instance;
-        // One clock for all processors, so that steps on several of them are told apart in the right order.
+        // One clock for all processors, so that steps on different processors are ordered correctly.
         instance.set("trace_clock", "mono")?;
         instance.set("options/overwrite", "1")?;
         let share = (BUFFERS_KIB / instance.cpus().len().max(1)).clamp(SHARE_KIB.0, SHARE_KIB.1);
@@ -105,26 +105,26 @@ impl Tracer {
         Ok(())
     }
 
-    /// Begins.
+    /// Starts tracing.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The error that the system reports.
     pub fn start(&self) -> io::Result<()> {
         self.instance.switch(true)
     }
 
-    /// Ends; what happened until now can be read.
+    /// Stops tracing; the events so far can then be read.
     ///
     /// # Errors
-    /// The system's refusal.
+    /// The error that the system reports.
     pub fn stop(&self) -> io::Result<()> {
         self.instance.switch(false)
     }
 
-    /// Reads, and forgets, what was traced.
+    /// Reads and removes the traced events.
     ///
     /// # Errors
-    /// [`OsError::Tracing`] where a buffer cannot be read.
+    /// [`OsError::Tracing`] if a buffer cannot be read.
     pub fn read(&self) -> Result<Trace, OsError> {
         let mut trace = Trace::default();
         for cpu in self.instance.cpus() {
@@ -153,7 +153,7 @@ impl Tracer {
     }
 }
 
-/// For each disk under the devices the numbers by which events may name it: its own and its partitions'.
+/// For each disk under the devices, the numbers by which events may name it: its own and its partitions'.
 fn disks_under<'a>(blocks: &Path, devices: impl IntoIterator<Item = &'a str>) -> Vec<Vec<u64>> {
     let mut folders = Vec::new();
     for device in devices {
@@ -166,7 +166,7 @@ fn disks_under<'a>(blocks: &Path, devices: impl IntoIterator<Item = &'a str>) ->
     folders.into_iter().map(numbers).filter(|numbers| !numbers.is_empty()).collect()
 }
 
-/// Adds the folders of what a device stands on, or its own where it stands on nothing.
+/// Adds the folders of the devices beneath a device, or its own folder if there are none.
 fn descend(blocks: &Path, device: &str, depth: u32, folders: &mut Vec<PathBuf>) {
     let name = whole(blocks, device);
     let folder = blocks.join(&name);
@@ -187,7 +187,7 @@ fn descend(blocks: &Path, device: &str, depth: u32, folders: &mut Vec<PathBuf>) 
     }
 }
 
-/// The whole device of a partition; a whole device itself.
+/// The whole device of a partition; a whole device stays itself.
 fn whole(blocks: &Path, device: &str) -> String {
     let device = device.replace('/', "!");
     if blocks.join(&device).exists() {
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(disks_under(blocks, ["nowhere"]), Vec::<Vec<u64>>::new());
     }
 
-    /// The kernel's name of the disk that holds `file`; `None` where the file system has none of its own.
+    /// The kernel name of the disk that holds `file`; `None` if the file system has no single device.
     fn disk_of(file: &File) -> Option<String> {
         let device = DeviceNumber::of(file.metadata().unwrap().dev());
         let folder = fs::canonicalize(device.sysfs()).ok()?;
@@ -261,7 +261,7 @@ mod tests {
         tracer.start().unwrap();
         read_direct(&file, buffers);
         tracer.stop().unwrap();
-        // Of this thread alone: other tests of the process may be reading still when the trace ends.
+        // Checks only this thread: other tests of the process may still be reading when the trace ends.
         let this = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         assert!(own_threads().contains(&this));
         let trace = tracer.read().unwrap();

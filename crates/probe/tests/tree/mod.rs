@@ -1,4 +1,4 @@
-//! Lays out trees of /proc and /sys as other machines have them.
+//! Lays out trees of /proc and /sys that imitate other machines.
 
 #![allow(dead_code, reason = "each test file uses its own part of the tree")]
 
@@ -10,13 +10,13 @@ use halfpower_probe::{DeviceNumber, Root, TargetIdentity, probe};
 use halfpower_record::{Environment, Level};
 use halfpower_spec::{Bytes, Rate};
 
-/// A system that is not this one.
+/// An imitated system.
 pub struct Tree {
     folder: tempfile::TempDir,
 }
 
 impl Tree {
-    /// A bare-metal machine of two processors without any disk.
+    /// A bare-metal machine with two processors and no disk.
     pub fn bare_metal() -> Self {
         let tree = Self { folder: tempfile::tempdir().expect("a temporary folder") };
         tree.file("proc/sys/kernel/osrelease", "6.9.1-test\n");
@@ -31,7 +31,7 @@ impl Tree {
         tree
     }
 
-    /// The same as the guest of a hypervisor.
+    /// The same machine as the guest of a hypervisor.
     pub fn guest() -> Self {
         let tree = Self::bare_metal();
         tree.file("proc/cpuinfo", "processor\t: 0\nmodel name\t: Test CPU\nflags\t\t: fpu hypervisor\n");
@@ -64,7 +64,7 @@ impl Tree {
         fs::remove_file(self.folder.path().join(path)).expect("a file to remove");
     }
 
-    /// A whole disk of 1 GiB at `sys`, whose last part is its name.
+    /// Adds a disk of 1 GiB at `sys`; the last part of `sys` is its name.
     pub fn disk(&self, sys: &str, number: &str) {
         self.block(sys, number);
         for (file, text) in [
@@ -80,7 +80,7 @@ impl Tree {
         }
     }
 
-    /// A partition at `sys`, a folder inside its disk's.
+    /// Adds a partition at `sys`, a folder inside its disk's folder.
     pub fn partition(&self, sys: &str, number: &str) {
         self.block(sys, number);
         self.file(&format!("{sys}/partition"), "1\n");
@@ -92,7 +92,7 @@ impl Tree {
         self.link(&format!("sys/class/block/{}", Self::name(sys)), sys);
     }
 
-    /// `above` stands on `below`, both folders in sysfs.
+    /// Puts `above` on top of `below`; both are sysfs folders.
     pub fn stands_on(&self, above: &str, below: &str) {
         self.link(&format!("{above}/slaves/{}", Self::name(below)), below);
     }
@@ -106,7 +106,7 @@ impl Tree {
         self.file(&format!("{function}/current_link_width"), format!("{width}\n"));
     }
 
-    /// One more line of the mount table.
+    /// Adds a line to the mount table.
     pub fn mount(&self, number: &str, point: &str, kind: &str, source: &str, options: &str) {
         let path = self.folder.path().join("proc/self/mountinfo");
         let table = fs::read_to_string(&path).unwrap_or_default();
@@ -114,12 +114,12 @@ impl Tree {
         fs::write(path, table + &line).expect("the mount table");
     }
 
-    /// What is seen of a folder on the file system with this number.
+    /// Probes a folder on the file system with this number.
     pub fn folder(&self, path: &str, number: &str) -> Environment {
         self.seen(path, number, false)
     }
 
-    /// What is seen of a block device.
+    /// Probes a block device.
     pub fn device(&self, path: &str, number: &str) -> Environment {
         self.seen(path, number, true)
     }
@@ -131,7 +131,7 @@ impl Tree {
     }
 }
 
-/// Names of the levels, in their order.
+/// Names of the levels, in order.
 pub fn names(environment: &Environment) -> Vec<&str> {
     environment.levels.iter().map(|level| level.name.as_str()).collect()
 }

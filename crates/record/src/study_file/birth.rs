@@ -1,6 +1,6 @@
 //! Creates a study file: whole, in one step, and never over an existing file.
 //!
-//! The file is made in memory and published by the crate `output`, so a kill leaves no half-made study.
+//! The file is built in memory and published by the crate `output`, so a kill leaves no incomplete study.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -26,7 +26,7 @@ pub(super) fn create(
     publish(path, &bytes)
 }
 
-/// Makes the file of these bytes, where there is none of that name.
+/// Creates the file with these bytes; the name must not exist.
 pub(super) fn publish(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     halfpower_output::publish_new(path, bytes).map_err(|error| match error {
         OutputError::Taken { path } => RecordError::Exists { path },
@@ -35,14 +35,14 @@ pub(super) fn publish(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     })
 }
 
-/// `path` with `ending` added to its last part.
+/// `path` with `ending` appended.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// A journal without its study is what a kill and an `rm` leave; SQLite would play it into the new file.
+/// Removes a journal without a study, left by a kill and an `rm`; SQLite would roll it back into the new file.
 fn clear_orphan(path: &Path) -> Result<(), RecordError> {
     const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
     let journal = beside(path, "-journal");
@@ -58,7 +58,7 @@ fn clear_orphan(path: &Path) -> Result<(), RecordError> {
         .map_err(|error| RecordError::Unwritable { path: journal.clone(), reason: error.to_string() })
 }
 
-/// The bytes of a new study, made in memory.
+/// The bytes of a new study, built in memory.
 fn made(question: &Question, environment: &Environment, records: &[Record]) -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
     let transaction = connection.transaction()?;

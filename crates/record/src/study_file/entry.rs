@@ -1,8 +1,8 @@
-//! Defines what a study file hands over: a record and where it was taken.
+//! Defines an entry of a study file: a record and its environment.
 
 use crate::Record;
 
-/// A record and where it was taken.
+/// A record and its environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// Index into [`crate::StudyFile::environments`].

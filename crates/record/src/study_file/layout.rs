@@ -1,4 +1,5 @@
-//! Defines what both layouts of the study file share: its marks, its checksums and the rows of an environment and of a record.
+//! Defines what both layouts of the study file share: its marks, its checksums, and the rows of environments and
+//! records.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,9 +13,9 @@ use crate::{Column, Environment, Record, RecordError};
 pub(super) const LAYOUT: u32 = 2;
 /// The first layout with checksums of the question and of the environments.
 pub(super) const LAYOUT_WITH_ALL_SUMS: u32 = 2;
-/// How long a reader waits for the record that is being committed, and whoever wants to append for its readers.
+/// Longest time that a reader waits for a commit, or a new writer waits for readers.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// How long a study waits, between two runs, for a reader that does not let go.
+/// Longest time that a study waits between two runs for a reader that keeps its lock.
 pub(super) const PATIENCE_OF_HOLDER: Duration = Duration::from_secs(60);
 
 /// FNV-1a, 64 bits, as the signed integer that SQLite keeps. Fowler, Noll, Vo: draft-eastlake-fnv.
@@ -44,7 +45,7 @@ pub(super) fn insert_environment(
     to.execute("INSERT INTO environment VALUES (?1, ?2, ?3)", params![id, text, sum]).map(drop)
 }
 
-/// Inserts by column name: a file of an earlier layout has other columns.
+/// Inserts by column name, because a file of an earlier layout has other columns.
 pub(super) fn insert_record(
     to: &Transaction,
     columns: &[(String, &Column)],

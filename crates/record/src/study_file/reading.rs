@@ -1,6 +1,6 @@
-//! Opens a study file, checks that it is whole, and reads it in short transactions.
+//! Opens a study file, checks that it is undamaged, and reads it in short transactions.
 //!
-//! It writes nothing, except that SQLite rolls back what a kill left unfinished.
+//! It writes nothing, except that SQLite rolls back a transaction that a kill left unfinished.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,18 +14,18 @@ use super::entry::Entry;
 use super::layout::{LAYOUT, LAYOUT_WITH_ALL_SUMS, PATIENCE, damaged, fnv1a};
 use crate::{Environment, RecordError};
 
-/// Looks at the header before SQLite does, so that a file of someone else is never touched.
+/// Checks the header before SQLite does, so that a foreign file is never touched.
 pub(super) fn identify(path: &Path) -> Result<(), RecordError> {
     let unreadable =
         |error: std::io::Error| RecordError::Unreadable { path: path.to_path_buf(), reason: error.to_string() };
-    // A pipe would block, a device is no study: neither is opened.
+    // Opening a pipe would block, and a device is never a study.
     if !path.metadata().map_err(unreadable)?.is_file() {
         return Err(RecordError::NotAStudyFile { path: path.to_path_buf() });
     }
     let mut header = Vec::with_capacity(100);
     File::open(path).and_then(|file| file.take(100).read_to_end(&mut header)).map_err(unreadable)?;
     let sqlite = header.starts_with(b"SQLite format 3\0");
-    // Offsets of the SQLite file format: user_version stands at 60, application_id at 68.
+    // In the SQLite file format, user_version is at byte 60 and application_id at byte 68.
     match (sqlite, big_endian(&header, 68), big_endian(&header, 60)) {
         (true, None, _) => Err(damaged(path, format!("its header has only {} bytes", header.len()))),
         (true, Some(APPLICATION_ID), Some(found)) if found > LAYOUT => {
@@ -40,10 +40,10 @@ fn big_endian(header: &[u8], at: usize) -> Option<u32> {
     header.get(at..)?.first_chunk().copied().map(u32::from_be_bytes)
 }
 
-/// Opens a file that was identified. Writing rights are wanted also for reading: what a kill left half-done is
-/// rolled back first; where there are none, SQLite reads without.
+/// Opens an identified file. Asks for write access even for reading, because SQLite first rolls back a transaction that
+/// a kill left unfinished; without write access, SQLite only reads.
 pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    // An absolute path is never taken for one of SQLite's special names.
+    // An absolute path never matches one of SQLite's special names.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(absolute, flags)?;
@@ -52,7 +52,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Records that are read at once; a commit waits no longer than that takes.
+/// Records per transaction; a commit waits at most for one such read.
 const AT_ONCE: u32 = 256;
 
 /// A study without its records.
@@ -64,7 +64,7 @@ pub(super) struct Seen {
     pub(super) newest: i64,
 }
 
-/// All but the records, as they are at one moment.
+/// Everything but the records, in one consistent snapshot.
 pub(super) fn all_but_records(connection: &Connection, path: &Path) -> Result<Seen, RecordError> {
     let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
     let moment = connection.unchecked_transaction().map_err(failed)?;
@@ -78,13 +78,13 @@ pub(super) fn all_but_records(connection: &Connection, path: &Path) -> Result<Se
     Ok(Seen { layout, question, environments, newest })
 }
 
-/// Removes the journal, of which nothing was to be rolled back, that a killed study left. Whoever may only read leaves
-/// it there.
+/// Removes the journal of a killed study if nothing is left to roll back. Needs write access; otherwise leaves it.
 pub(super) fn clear_journal(connection: &Connection, path: &Path) {
     let mut journal = path.as_os_str().to_os_string();
     journal.push("-journal");
     if Path::new(&journal).exists() {
-        // SQLite deletes it on the way from PERSIST to DELETE, where it gets a writer's lock: nobody is committing then.
+        // SQLite deletes it when the mode changes from PERSIST to DELETE, if it gets a writer's lock; nobody commits
+        // then.
         let clear = "PRAGMA query_only = OFF; PRAGMA journal_mode = PERSIST; PRAGMA journal_mode = DELETE;
                      PRAGMA query_only = ON";
         connection.execute_batch(clear).ok();
@@ -100,7 +100,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// The record, which must be number `wanted`, of a study with so many environments.
+    /// Checks and parses the record, which must have number `wanted` and belong to one of `environments` environments.
     pub(super) fn read(self, wanted: i64, environments: usize, path: &Path) -> Result<Entry, RecordError> {
         let environment = usize::try_from(self.environment - 1).unwrap_or(usize::MAX);
         if self.number != wanted {
@@ -115,7 +115,7 @@ impl Stored {
     }
 }
 
-/// The next records after number `last` and up to number `newest`, a bounded number of them.
+/// The next records after number `last` up to number `newest`, at most [`AT_ONCE`].
 pub(super) fn records_after(
     connection: &Connection,
     path: &Path,
@@ -132,14 +132,14 @@ pub(super) fn records_after(
     rows.map_err(failed)?.collect::<rusqlite::Result<_>>().map_err(failed)
 }
 
-/// The layout of the file, as SQLite reads it: a journal may hold the page of the header.
+/// The layout of the file, read through SQLite, because a journal may hold the page with the header.
 fn layout(connection: &Connection, path: &Path) -> Result<u32, RecordError> {
     connection
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .map_err(|error| RecordError::of_sqlite(path, &error))
 }
 
-/// The names of the columns of records, in their order.
+/// The names of the record table's columns, in order.
 pub(super) fn columns(connection: &Connection, path: &Path) -> Result<Vec<String>, RecordError> {
     let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
     // Read as text, which a damaged file may not be.
@@ -149,7 +149,7 @@ pub(super) fn columns(connection: &Connection, path: &Path) -> Result<Vec<String
     names.collect::<rusqlite::Result<_>>().map_err(failed)
 }
 
-/// The question in the file.
+/// The file's question.
 fn question(connection: &Connection, path: &Path, layout: u32) -> Result<Question, RecordError> {
     let sum = if layout < LAYOUT_WITH_ALL_SUMS { "NULL" } else { "question_fnv1a" };
     let (text, sum): (String, Option<i64>) = connection
@@ -161,7 +161,7 @@ fn question(connection: &Connection, path: &Path, layout: u32) -> Result<Questio
     serde_json::from_str(&text).map_err(|error| damaged(path, format!("its question cannot be read: {error}")))
 }
 
-/// The environments in the file, at least one, in the order of their first record.
+/// The file's environments, at least one, in the order of their first record.
 pub(super) fn environments(connection: &Connection, path: &Path, layout: u32) -> Result<Vec<Environment>, RecordError> {
     let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
     let summed = layout >= LAYOUT_WITH_ALL_SUMS;
@@ -187,7 +187,7 @@ pub(super) fn environments(connection: &Connection, path: &Path, layout: u32) ->
     }
 }
 
-/// SQLite reads a last page that was cut short as if it ended in zeros: the length tells.
+/// Checks the file's length, because SQLite reads a truncated last page as if it ended in zeros.
 fn check_length(connection: &Connection, path: &Path) -> Result<(), RecordError> {
     let number = |pragma: &str| {
         connection
@@ -202,7 +202,7 @@ fn check_length(connection: &Connection, path: &Path) -> Result<(), RecordError>
     Ok(())
 }
 
-/// Pages that readers never touch, such as those of the index, matter to whoever appends.
+/// Checks all pages, including those that only writers use, such as the index.
 pub(super) fn check_structure(connection: &Connection, path: &Path) -> Result<(), RecordError> {
     let said: String = connection
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))

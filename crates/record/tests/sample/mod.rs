@@ -1,4 +1,4 @@
-//! Makes questions, environments and records from a number, each one different.
+//! Makes different questions, environments and records from a number.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::collections::BTreeMap;

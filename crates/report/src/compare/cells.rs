@@ -1,4 +1,4 @@
-//! Shows the cells that studies have in common with a baseline as tables for the page.
+//! Shows the cells that studies share with a baseline as tables for the page.
 
 use halfpower_analyse::{CellComparison, CellSettings, Change, Comparison, PathSettings};
 use maud::{Markup, html};
@@ -9,10 +9,10 @@ use crate::html::format::{UNKNOWN, heading, number};
 use crate::words::settings::{cell as cell_words, path as path_words, size_and_depth};
 use crate::words::{compare_notes, settings::count};
 
-/// Common cells that a page shows without being asked.
+/// Common cells that the page shows unfolded.
 const OPEN: usize = 40;
 
-/// Every common cell, and the lists of those that could not be compared.
+/// All common cells, and the lists of those that could not be compared.
 pub(super) fn cell_list(comparisons: &[Comparison]) -> Markup {
     html! {
         section #cells-compared {
@@ -26,7 +26,7 @@ pub(super) fn cell_list(comparisons: &[Comparison]) -> Markup {
     }
 }
 
-/// All figures of two studies, the cells that differ first.
+/// All figures of two studies, with the cells that differ first.
 fn of_two(comparison: &Comparison) -> Markup {
     let mut cells: Vec<&CellComparison> = comparison.cells.iter().collect();
     cells.sort_by_key(|cell| !cell.different());
@@ -55,11 +55,11 @@ fn of_two(comparison: &Comparison) -> Markup {
     }
 }
 
-/// A figure of a cell in a table of its own.
+/// A figure that has a separate table.
 struct CellFigure {
     name: &'static str,
     unit: &'static str,
-    /// What one of the change's own unit is in that of the table.
+    /// Factor from the unit of the change to the unit of the table.
     scale: f64,
     of: fn(&CellComparison) -> Option<Change>,
 }
@@ -70,7 +70,7 @@ const FIGURES: [CellFigure; 3] = [
     CellFigure { name: "Processor time a request", unit: "µs", scale: 1.0, of: |cell| cell.charged_us },
 ];
 
-/// A table for each figure: a row a cell, and for each study its figure and its change from the baseline.
+/// One table per figure and one row per cell; for each study, the figure and its change from the baseline.
 fn of_several(comparisons: &[Comparison]) -> Markup {
     let cells = common_cells(comparisons);
     html! {
@@ -111,7 +111,7 @@ fn figure_table(comparisons: &[Comparison], cells: &[CellSettings], figure: &Cel
     wide(&format!("{}, {}", figure.name, figure.unit), &columns, 1, rows)
 }
 
-/// Every cell that any study has in common with the baseline, by depth and block size.
+/// All cells that any study shares with the baseline, sorted by depth and block size.
 pub(super) fn common_cells(comparisons: &[Comparison]) -> Vec<CellSettings> {
     let mut cells: Vec<CellSettings> =
         comparisons.iter().flat_map(|one| &one.cells).map(|cell| cell.settings).collect();

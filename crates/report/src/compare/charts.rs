@@ -1,4 +1,4 @@
-//! Gives the charts of a comparison their places on the page, with their numbers.
+//! Gives the charts of a comparison their places in the page, with tables of their data.
 
 use halfpower_analyse::{CellComparison, Change, Comparison, PathSettings};
 use maud::{Markup, html};
@@ -8,7 +8,7 @@ use super::tables::wide;
 use super::terminal::change_words;
 use crate::html::format::{UNKNOWN, heading, number, path_words, size};
 
-/// The noscript line and all charts: of two studies each figure cell by cell, of several a line for each study.
+/// The noscript line and all charts: for two studies, each figure cell by cell; for several, one line per study.
 pub(super) fn charts(comparisons: &[Comparison]) -> Markup {
     html! {
         noscript { p.lead { "The charts need JavaScript; the tables below them do not." } }
@@ -19,14 +19,14 @@ pub(super) fn charts(comparisons: &[Comparison]) -> Markup {
     }
 }
 
-/// Paths as the page shows them: direct ones first.
+/// The paths in the order of the page: direct ones first.
 fn ordered_paths(comparisons: &[Comparison]) -> Vec<PathSettings> {
     let mut ordered = common_paths(comparisons);
     ordered.sort_by_key(|path| (!path.cache.direct(), path.pattern, path.rw, path.cache));
     ordered
 }
 
-/// How a path is called by the page's script, and by its reader.
+/// The name of a path for the page's script and for the reader.
 fn key_and_words(path: PathSettings) -> (String, String) {
     let key = format!("{} {} {}", path.pattern, path.cache, path.rw);
     (key, heading(&path_words(path.pattern, path.cache, path.rw)))
@@ -136,7 +136,7 @@ fn multiples(
     }
 }
 
-/// The place of one chart, with what follows it.
+/// The place of one chart, and what follows it.
 fn chart(kind: &str, key: &str, words: &str, what: &str, after: Markup) -> Markup {
     html! {
         figure.chart data-chart=(kind) data-path=(key) {

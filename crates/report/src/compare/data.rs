@@ -9,10 +9,11 @@ use super::sides;
 use crate::html::data::round;
 use crate::json::{comparison_value, study_value};
 
-/// What the page's script reads: the comparisons, and the curves of all studies with their own intervals.
+/// The data of the page's script: the comparisons, and the curves of all studies with their intervals.
 pub(super) fn data(comparisons: &[Comparison], findings: &[&StudyFindings]) -> String {
-    let mut told = study_value(findings[0]);
-    for list in told.as_object_mut().into_iter().flat_map(|keys| keys.values_mut()).filter(|value| value.is_array()) {
+    let mut reported = study_value(findings[0]);
+    for list in reported.as_object_mut().into_iter().flat_map(|keys| keys.values_mut()).filter(|value| value.is_array())
+    {
         *list = json!([]);
     }
     let baseline = (&comparisons[0].a.letter, None);
@@ -21,20 +22,20 @@ pub(super) fn data(comparisons: &[Comparison], findings: &[&StudyFindings]) -> S
     let rows = |((letter, comparison), study): ((&String, Option<&Comparison>), &&StudyFindings)| {
         study.cells.iter().map(|cell| row(letter, comparison, cell)).collect::<Vec<_>>()
     };
-    told["curves"] = studies.flat_map(rows).collect();
-    // The depths and sizes that a reader chooses from.
-    told["cells"] = common_cells(comparisons)
+    reported["curves"] = studies.flat_map(rows).collect();
+    // The depths and block sizes that a reader can choose.
+    reported["cells"] = common_cells(comparisons)
         .iter()
         .map(|cell| json!({ "iodepth": cell.iodepth, "bs_bytes": cell.bs_bytes }))
         .collect();
-    told["comparisons"] = comparisons.iter().map(|one| shown(one, comparisons.len() == 1)).collect();
-    told["sides"] = sides::value();
-    round(&mut told);
-    let whole = json!({ "findings": told, "runs": { "columns": [], "rows": [] } });
+    reported["comparisons"] = comparisons.iter().map(|one| shown(one, comparisons.len() == 1)).collect();
+    reported["sides"] = sides::value();
+    round(&mut reported);
+    let whole = json!({ "findings": reported, "runs": { "columns": [], "rows": [] } });
     whole.to_string().replace('<', "\\u003c")
 }
 
-/// A cell of a study with its throughput, and the change of that from the baseline, where it is known.
+/// A cell of a study with its throughput, and the change from the baseline if known.
 fn row(letter: &str, comparison: Option<&Comparison>, cell: &CellFinding) -> Value {
     let CellFinding { pattern, rw, cache, iodepth, bs_bytes, threads, mbps, .. } = *cell;
     let settings = CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads };
@@ -58,7 +59,7 @@ fn row(letter: &str, comparison: Option<&Comparison>, cell: &CellFinding) -> Val
     ])
 }
 
-/// A comparison without what no chart shows; charts of several studies show their means, and no cells of pairs.
+/// A comparison without what no chart shows; charts of several studies show mean changes, not single cells.
 fn shown(comparison: &Comparison, of_two: bool) -> Value {
     let mut value = comparison_value(comparison);
     let members = value.as_object_mut().expect("a comparison is an object");

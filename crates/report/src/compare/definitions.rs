@@ -1,11 +1,11 @@
-//! Defines the words of the page of a comparison.
+//! Defines the terms of a comparison's page.
 
 use halfpower_analyse::{Comparison, Floor, Practical};
 use maud::{Markup, html};
 
 use super::terminal::three_digits;
 
-/// What the words of the page mean, with the thresholds of each comparison.
+/// The definitions of the terms, with the thresholds of each comparison.
 pub(super) fn definitions(comparisons: &[Comparison]) -> Markup {
     let threshold = |floor: &Floor| {
         let noise = floor.noise_percent.map_or("unknown".to_string(), |noise| format!("{}%", three_digits(noise)));

@@ -1,4 +1,4 @@
-//! Makes the screen of several studies that are compared with one baseline: for each path a row a study.
+//! Builds the screen that compares several studies with one baseline: for each path, one row per study.
 
 use halfpower_analyse::{Comparison, PathSettings};
 use halfpower_text::format::{number, size};
@@ -12,10 +12,10 @@ use crate::words::compare_notes;
 use crate::words::settings::path as path_words;
 
 const ROWS: Noun = Noun("study", "studies");
-/// Columns that a narrow screen may lose: those after the change of the peak.
+/// Columns that a narrow screen may drop: those after the change of the peak.
 const OPTIONAL: usize = 3;
 
-/// The parts of a baseline and two comparisons with it or more, in their order.
+/// The parts for a baseline and two or more comparisons, in order.
 pub(super) fn parts(comparisons: &[Comparison]) -> Vec<Part> {
     let studies = std::iter::once(study(&comparisons[0].a));
     let studies = studies.chain(comparisons.iter().map(|comparison| study(&comparison.b))).collect();
@@ -47,7 +47,7 @@ fn verdicts(comparisons: &[Comparison]) -> Part {
     Part::lines(None, lines, LINES, usize::MAX)
 }
 
-/// One path: of each study its peak, beside that of the baseline over the same cells, and its mean changes.
+/// One path: for each study its peak, the baseline's peak over the same cells, and its mean changes.
 fn throughput(comparisons: &[Comparison], settings: PathSettings) -> Part {
     let letter = &comparisons[0].a.letter;
     let mut heading = path_words(settings);
@@ -100,7 +100,7 @@ fn half_power(comparisons: &[Comparison]) -> Part {
     Part::table(rows, &[2, 3, 4], ROWS)
 }
 
-/// `  B after.halfpower`, the end of a long name.
+/// A study's letter and the end of its name: `  B after.halfpower`.
 fn name(comparison: &Comparison) -> String {
     const LONGEST: usize = 24;
     let name = &comparison.b.name;

@@ -1,7 +1,7 @@
-//! Writes studies as one HTML file, each laid over the baseline.
+//! Writes one HTML file that compares studies with a baseline.
 //!
-//! The frame, the style, the charting library and the page's own script are those of the report; `compare.js` adds
-//! the kinds of chart that show several studies at once. The file stands alone, as the report does.
+//! The frame, the style, the charting library and the page's main script are those of the report; `compare.js` adds the
+//! kinds of chart that show several studies. The file needs no other file, like the report.
 
 use std::io::{self, Write};
 
@@ -24,21 +24,21 @@ use crate::words::{self, compare::signed};
 
 /// The kinds of chart that show several studies.
 const COMPARED: &str = include_str!("../../assets/compare.js");
-/// What the page needs beyond the report's style: a frame for each study and a sign for a difference.
+/// Additions to the report's style: a colour per study and a sign for a difference.
 const OWN_STYLE: &str = "
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1.2rem; margin: 0 0 1.6rem; }
 .sides p { overflow-wrap: anywhere; border-left: 4px solid var(--side); padding-left: 0.8rem; }
 .depths i { display: none; }
 .different { font-weight: 650; white-space: nowrap; }
 ";
-/// Longest sentence, in characters, that is still read as a headline.
+/// Longest sentence, in characters, that is set as a headline.
 const HEADLINE: usize = 80;
 
-/// Writes the page of comparisons with one baseline, of which there is at least one, and the findings of all studies that
-/// they rest on, the baseline's first.
+/// Writes the page of one or more comparisons with the same baseline. `findings` has the findings of all studies in
+/// them, the baseline's first.
 ///
 /// # Errors
-/// Whatever `out` answers when it is written to.
+/// Those of `out`.
 pub fn compare_html(comparisons: &[Comparison], findings: &[&StudyFindings], out: &mut impl Write) -> io::Result<()> {
     let names: Vec<&str> = studies(comparisons).map(|study| study.name.as_str()).collect();
     let page = html! {
@@ -153,10 +153,10 @@ fn study_tile(comparison: &Comparison) -> Markup {
     tile(&what, &different.to_string(), &format!("of {}", comparison.cells.len()), &about)
 }
 
-/// How a figure is had from a path.
+/// Gets a figure from a path.
 type PathFigure = fn(&halfpower_analyse::PathComparison) -> Option<halfpower_analyse::Change>;
 
-/// The mean change of the path that changes most in each figure, and the number of cells that differ.
+/// For each figure, the mean change of the path that changes most; and the number of cells that differ.
 fn tiles(comparison: &Comparison) -> Vec<Markup> {
     let mut tiles = Vec::new();
     let different = comparison.cells.iter().filter(|cell| cell.different()).count();
@@ -231,7 +231,7 @@ fn conditions(comparisons: &[Comparison]) -> Markup {
     }
 }
 
-/// The figures of the baseline, then of each other study with its share of them.
+/// The figures of the baseline, then of each other study with its ratio to them.
 fn price(comparisons: &[Comparison]) -> Markup {
     let tables: Vec<_> = comparisons.iter().filter_map(|one| Some((one, one.price.as_ref()?))).collect();
     let Some((first, baseline)) = tables.first() else { return html! {} };

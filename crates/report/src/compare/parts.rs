@@ -1,4 +1,4 @@
-//! Lays out the parts of a comparison: on a screen, or as Markdown.
+//! Lays out the parts of a comparison on a screen or as Markdown.
 
 use std::io::{self, Write};
 
@@ -6,24 +6,24 @@ use crate::Style;
 use crate::columns::{Column, lines};
 use crate::terminal::Noun;
 
-/// Narrowest and widest text that is folded to the terminal.
+/// Narrowest and widest width for folded text.
 const WIDTH: (usize, usize) = (40, 120);
 
-/// A heading with lines or a table, which a screen may cut short.
+/// A heading with lines or a table; a screen may cut it short.
 pub(super) struct Part {
     heading: Option<String>,
     body: Body,
     /// Sentences below a table.
     after: Vec<String>,
     noun: Noun,
-    /// Lines that a screen shows at least.
+    /// Fewest lines that a screen shows.
     least: usize,
 }
 
 enum Body {
-    /// Each on one line, which a narrow screen cuts.
+    /// One line each; a narrow screen cuts them.
     Facts(Vec<String>),
-    /// Each with what leads it, below which its further lines are indented.
+    /// Each with a lead; further lines are indented below it.
     Lines(Vec<(&'static str, String)>),
     /// The first row is the heading.
     Table { rows: Vec<Vec<String>>, right: Vec<usize>, optional: usize },
@@ -39,23 +39,23 @@ struct Folded {
 }
 
 impl Part {
-    /// Facts without a heading, a line each.
+    /// Facts without a heading, one line each.
     pub fn facts(facts: Vec<String>, noun: Noun) -> Self {
         Self { heading: None, least: facts.len(), body: Body::Facts(facts), after: Vec::new(), noun }
     }
 
-    /// Lines, each with what leads it.
+    /// Lines, each with its lead.
     pub fn lines(heading: Option<&str>, lines: Vec<(&'static str, String)>, noun: Noun, least: usize) -> Self {
         Self { heading: heading.map(str::to_string), body: Body::Lines(lines), after: Vec::new(), noun, least }
     }
 
-    /// A table whose first row is its heading; `right` are the columns of numbers.
+    /// A table with a heading row; `right` are the columns of numbers.
     pub fn table(rows: Vec<Vec<String>>, right: &[usize], noun: Noun) -> Self {
         let body = Body::Table { rows, right: right.to_vec(), optional: 0 };
         Self { heading: None, body, after: Vec::new(), noun, least: 2 }
     }
 
-    /// The same; a screen that is too narrow drops so many of its last columns.
+    /// The part with `count` optional last columns, which a narrow screen drops.
     pub fn with_optional_columns(mut self, count: usize) -> Self {
         if let Body::Table { optional, .. } = &mut self.body {
             *optional = count;
@@ -63,7 +63,7 @@ impl Part {
         self
     }
 
-    /// The same with sentences below, never cut.
+    /// The part with sentences below it, which are never cut.
     pub fn with_sentences(self, after: Vec<String>) -> Self {
         Self { after, least: usize::MAX, ..self }
     }
@@ -132,7 +132,7 @@ impl Folded {
     }
 }
 
-/// Prints the parts, on `most` lines at most unless what each shows at least is longer.
+/// Prints the parts on `most` lines at most, unless their minimum lengths need more.
 pub(super) fn print(parts: &[Part], most: usize, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let width = style.width.clamp(WIDTH.0, WIDTH.1);
     let mut parts: Vec<Folded> = parts.iter().filter(|part| !part.is_empty()).map(|part| part.folded(width)).collect();
@@ -153,7 +153,7 @@ pub(super) fn print(parts: &[Part], most: usize, style: &Style, out: &mut (impl 
     Ok(())
 }
 
-/// Prints the parts whole, as GitHub's Markdown.
+/// Prints the parts in full as GitHub Markdown.
 pub(super) fn print_markdown(parts: &[Part], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let mut first = true;
     for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -165,12 +165,12 @@ pub(super) fn print_markdown(parts: &[Part], out: &mut (impl Write + ?Sized)) ->
     Ok(())
 }
 
-/// A row of a table.
+/// One row of a table.
 pub(super) fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_string).to_vec()
 }
 
-/// The lines of a table, of as many columns as fit; `optional` ones at the end may go.
+/// The lines of a table with as many columns as fit; the last `optional` columns may be dropped.
 fn fitted(rows: &[Vec<String>], right: &[usize], optional: usize, width: usize) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let column = |at: usize| {
@@ -183,7 +183,7 @@ fn fitted(rows: &[Vec<String>], right: &[usize], optional: usize, width: usize) 
     lines((0..count).map(column).collect(), width)
 }
 
-/// What makes a line an item of a list, or of the list within it.
+/// The Markdown list marker for a lead: an item of a list, or of a nested list.
 fn item(lead: &str) -> &'static str {
     if lead.trim().is_empty() && lead.len() > 2 { "  - " } else { "- " }
 }
@@ -193,7 +193,7 @@ fn escaped(cell: &str) -> String {
     cell.replace('|', "\\|").replace('*', "\\*")
 }
 
-/// The first `width` characters, the last of them three dots where something is lost.
+/// The first `width` characters, ending in three dots if something was cut.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_string();
@@ -202,7 +202,7 @@ fn cut(text: &str, width: usize) -> String {
     format!("{}...", head.trim_end())
 }
 
-/// Lines of at most `width` characters, those after the first indented as far as `lead` is long.
+/// Lines of at most `width` characters; lines after the first are indented by the length of `lead`.
 fn folded(lead: &str, text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![lead.to_string()];
     let indent = lead.chars().count();

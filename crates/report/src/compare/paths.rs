@@ -1,8 +1,8 @@
-//! Lists the paths that studies have in common with a baseline.
+//! Lists the paths that studies share with a baseline.
 
 use halfpower_analyse::{Comparison, PathComparison, PathSettings};
 
-/// Every path that any study has in common with the baseline.
+/// All paths that any study shares with the baseline.
 pub(super) fn common_paths(comparisons: &[Comparison]) -> Vec<PathSettings> {
     let mut paths: Vec<PathSettings> = Vec::new();
     for path in comparisons.iter().flat_map(|comparison| &comparison.paths).map(PathComparison::settings) {

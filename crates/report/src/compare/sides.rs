@@ -1,10 +1,10 @@
-//! Holds the colours by which a page tells studies apart, for its style and for its charts.
+//! Holds the colours that distinguish studies on a page, for its style and for its charts.
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-/// On a light and on a dark ground, the baseline's first; where there are more studies they begin again.
+/// Colours for light and dark backgrounds, the baseline's first; reused in order for more studies.
 const COLOURS: [(&str, &str); 8] = [
     ("#0b6b70", "#56c5c4"),
     ("#b4530a", "#f2a25c"),
@@ -16,12 +16,12 @@ const COLOURS: [(&str, &str); 8] = [
     ("#5a646e", "#a0abb4"),
 ];
 
-/// The class of what belongs to the study at this place.
+/// The class of elements that belong to the study with this index.
 pub(super) fn class(at: usize) -> String {
     format!("side-{}", at % COLOURS.len())
 }
 
-/// The colours of so many studies as a style; paper is light.
+/// The colours of this many studies as a style; printed pages use the light ones.
 pub(super) fn style(studies: usize) -> String {
     let rules = |pick: fn(&(&'static str, &'static str)) -> &'static str| {
         COLOURS.iter().take(studies).enumerate().fold(String::new(), |mut rules, (at, colours)| {
@@ -34,7 +34,7 @@ pub(super) fn style(studies: usize) -> String {
     format!("{light}\n@media (prefers-color-scheme: dark) {{ {dark}}}\n@media print {{ {light}}}\n")
 }
 
-/// The same for the page's script: `light` and `dark`, each by place.
+/// The colours for the page's script: `light` and `dark`, each by index.
 pub(super) fn value() -> Value {
     let [light, dark] = [COLOURS.map(|(light, _)| light), COLOURS.map(|(_, dark)| dark)];
     json!({ "light": light, "dark": dark })

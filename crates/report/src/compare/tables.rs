@@ -12,7 +12,7 @@ use crate::html::scrolling_table::scrolling_table;
 use crate::words;
 use crate::words::compare::signed;
 
-/// A table that scrolls where it is wider than the page; columns from `numbers_from` on hold numbers.
+/// A table that scrolls if it is wider than the page; columns from `numbers_from` on hold numbers.
 pub(crate) fn wide(caption: &str, columns: &[&str], numbers_from: usize, rows: Markup) -> Markup {
     let columns = html! {
         @for (place, words) in columns.iter().enumerate() {
@@ -34,17 +34,17 @@ pub(super) fn changed(change: Option<Change>) -> Markup {
     }
 }
 
-/// The name of a study in the head of a row: `C after.halfpower`.
+/// The name of a study as a row heading: `C after.halfpower`.
 pub(super) fn named(study: &StudyFacts) -> String {
     format!("{} {}", study.letter, study.name)
 }
 
-/// What the columns of the study call it that is held against A.
+/// The column name for the study that is compared with A.
 fn other(comparisons: &[Comparison]) -> &str {
     if let [comparison] = comparisons { &comparison.b.letter } else { "study" }
 }
 
-/// Rows of a path: of one comparison they are its own, of several they stand below the name of the path.
+/// The rows of a path: one row for a single comparison; for several, rows below the name of the path.
 fn rows_of_path<T>(
     comparisons: &[Comparison],
     settings: PathSettings,

@@ -1,7 +1,7 @@
-//! Makes the screen of two studies that are compared: at most forty lines.
+//! Builds the screen that compares two studies, in at most forty lines.
 //!
-//! The verdict stands first, then each path's throughput and peak, half power, cost, and the cells that differ most.
-//! Where there is more than a screen holds, the last lines of the last parts give way, and say how many they were.
+//! The verdict comes first, then throughput and peak of each path, half power, cost, and the cells that differ most. If
+//! there is more than fits, the last lines of the last parts are replaced by their number.
 
 use halfpower_analyse::{
     Bound, CellComparison, Change, Comparison, ConditionLimit, CostComparison, CostTerm, HalfPowerComparison,
@@ -15,15 +15,15 @@ use crate::words::compare::{self, signed};
 use crate::words::compare_notes;
 use crate::words::settings::{cell as cell_words, path as path_words};
 
-/// Stands where something is not known.
+/// Replaces an unknown figure.
 pub(super) const UNKNOWN: &str = "-";
 /// Cases of a condition that are shown.
 const CASES: usize = 3;
-/// Marks what is beyond chance and beyond the practical threshold.
+/// Marks a change beyond chance and beyond the practical threshold.
 pub(super) const DIFFERENT: &str = " *";
-/// Marks what others may have done, who used the disk.
+/// Marks a change that may be due to other users of the disk.
 const PERHAPS_OTHERS: &str = " ?";
-/// Lines on a screen, the prompt left out.
+/// Lines on a screen, without the prompt.
 pub(super) const SCREEN: usize = 40;
 
 pub(super) const STUDIES: Noun = Noun("study", "studies");
@@ -31,7 +31,7 @@ pub(super) const LINES: Noun = Noun("line", "lines");
 const PATHS: Noun = Noun("path", "paths");
 const CELLS: Noun = Noun("cell; --json and --html have it", "cells; --json and --html have them all");
 
-/// The parts of a comparison of two studies, in their order.
+/// The parts of a comparison of two studies, in order.
 pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
     let mut verdict: Vec<(&str, String)> = compare::verdict(comparison).into_iter().map(|said| ("", said)).collect();
     if comparison.different {
@@ -54,7 +54,7 @@ pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
     ]
 }
 
-/// Such as `A  before.halfpower: 212 runs in 118 s; 2 x EPYC, Linux 6.1; ext4 on nvme0n1; /data`.
+/// A study in one line: `A  before.halfpower: 212 runs in 118 s; 2 x EPYC, Linux 6.1; ext4 on nvme0n1; /data`.
 pub(super) fn study(facts: &StudyFacts) -> String {
     let place = [facts.filesystem.as_ref().map(|fs| fs.kind.as_str()), facts.device.as_ref().map(|d| d.name.as_str())];
     let place: Vec<&str> = place.into_iter().flatten().collect();
@@ -69,7 +69,7 @@ pub(super) fn study(facts: &StudyFacts) -> String {
     format!("{text}; {}", facts.target)
 }
 
-/// What became of the conditions, in each comparison.
+/// The results of the conditions, in each comparison.
 pub(super) fn conditions(comparisons: &[Comparison]) -> Part {
     let mut lines = Vec::new();
     for (comparison, finding) in
@@ -110,7 +110,7 @@ fn throughput(comparison: &Comparison) -> Part {
     Part::table(rows, &[1, 2, 4, 5], PATHS)
 }
 
-/// One depth a path.
+/// One depth per path.
 fn half_power(comparison: &Comparison) -> Part {
     let mut rows = vec![row(["Half power from", "deep", "A", "B", "n1/2 A", "n1/2 B", "change of n1/2"])];
     for half in half_powers(comparison) {
@@ -130,8 +130,8 @@ fn half_power(comparison: &Comparison) -> Part {
     Part::table(rows, &[1, 2, 3, 4, 5], PATHS)
 }
 
-/// Of each path one depth: of those at which both studies know the size from both sides the one with the surest n1/2,
-/// or the deepest.
+/// One depth per path. Among depths whose half-power size is bracketed in both studies, it is the one with the most
+/// precise n1/2; without such depths, the deepest.
 pub(super) fn half_powers(comparison: &Comparison) -> impl Iterator<Item = &HalfPowerComparison> {
     let same = |one: &HalfPowerComparison, other: &HalfPowerComparison| one.settings() == other.settings();
     comparison.half_power.chunk_by(same).map(|depths| {
@@ -174,7 +174,7 @@ fn cost(comparison: &Comparison) -> Part {
     Part::table(rows, &[], PATHS)
 }
 
-/// The cells that differ, the largest change first.
+/// The cells that differ, largest change first.
 fn cells(comparison: &Comparison) -> Part {
     let mut different: Vec<&CellComparison> = comparison.cells.iter().filter(|cell| cell.different()).collect();
     let size = |cell: &CellComparison| cell.largest().map_or(0.0, |change| (change.b / change.a).ln().abs());
@@ -196,7 +196,7 @@ fn cells(comparison: &Comparison) -> Part {
     Part::table(rows, &[1, 2], CELLS)
 }
 
-/// The price-performance table, a row a figure, as the 2000 paper's Table 10 has it.
+/// The price-performance table, one row per figure, as in Table 10 of the 2000 paper.
 pub(super) fn price(comparison: &Comparison) -> Part {
     let Some(table) = &comparison.price else { return Part::lines(None, Vec::new(), LINES, 0) };
     let (letter_a, letter_b) = (&comparison.a.letter, &comparison.b.letter);
@@ -213,7 +213,7 @@ pub(super) fn price(comparison: &Comparison) -> Part {
     Part::table(rows, &[1, 2, 3], LINES).with_sentences(compare_notes::all_missing(std::slice::from_ref(comparison)))
 }
 
-/// What stands in the price table, in its order.
+/// A figure of the price table.
 pub(crate) type PriceFigure = (&'static str, fn(&PriceRow) -> Option<f64>);
 
 /// The rows of the price table.
@@ -243,7 +243,7 @@ pub(crate) fn three_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Such as `-9.1% (-9.9 to -8.3) *`; the star is for what is beyond chance and beyond the practical threshold.
+/// A change such as `-9.1% (-9.9 to -8.3) *`; the star marks a change beyond chance and beyond the practical threshold.
 pub(crate) fn change_words(change: &Change) -> String {
     let ends = match change.interval() {
         Some((low, high)) => {
@@ -255,7 +255,7 @@ pub(crate) fn change_words(change: &Change) -> String {
     format!("{}{ends}{}", signed(change.percent), mark(change))
 }
 
-/// The same in a column: `-9.1% ±0.9 *`, with the longer half of the interval.
+/// A change in a column: `-9.1% ±0.9 *`, with the longer half of the interval.
 pub(super) fn narrow(change: &Change) -> String {
     let half = change.interval().map(|(low, high)| (high - change.percent).max(change.percent - low));
     let half = half.map_or(String::new(), |half| format!(" ±{half:.1}"));

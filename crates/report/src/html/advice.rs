@@ -1,4 +1,4 @@
-//! Shows the advice as cards, each with the settings to copy: halfpower's flags and an fio job.
+//! Shows the advice as cards, each with settings to copy: halfpower's flags and an fio job.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::html::format::{UNKNOWN, heading, mbps, number, share, shell_word, spa
 use crate::html::settings::settings;
 use crate::words;
 
-/// The section with a card for each advice; `None` where there is none.
+/// The section with one card per piece of advice; `None` without advice.
 pub fn advice(findings: &Findings, span_bytes: Option<u64>) -> Option<Fold> {
     if findings.advice.is_empty() {
         return None;
@@ -26,7 +26,7 @@ pub fn advice(findings: &Findings, span_bytes: Option<u64>) -> Option<Fold> {
     Some(Fold::new("advice", "Settings in full", "halfpower, fio, the kernel, databases", body))
 }
 
-/// Whether advice rests on more than one run, where others or the target itself made runs uncertain.
+/// Whether the advice rests on enough runs: in a noisy study, more than one.
 fn is_repeated(advice: &Advice, findings: &Findings) -> bool {
     let set = &advice.settings;
     let is_its = |cell: &&CellFinding| {
@@ -61,7 +61,7 @@ fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup
     }
 }
 
-/// A text with a button that copies it.
+/// A text with a copy button.
 pub fn to_copy(what: &str, text: &str) -> Markup {
     html! {
         div.copy {
@@ -71,7 +71,7 @@ pub fn to_copy(what: &str, text: &str) -> Markup {
     }
 }
 
-/// A command cut before each flag, so that a short line does not break inside one; other text in one piece.
+/// Splits a command before each flag, so that a narrow screen does not break inside a flag; other text stays whole.
 pub(crate) fn pieces(text: &str) -> Vec<&str> {
     let mut cuts: Vec<usize> = text.match_indices(" --").map(|(place, _)| place + 1).collect();
     if text.contains('\n') {
@@ -82,7 +82,7 @@ pub(crate) fn pieces(text: &str) -> Vec<&str> {
     cuts.windows(2).map(|ends| &text[ends[0]..ends[1]]).collect()
 }
 
-/// fio's name for a way to issue requests, and how many of its jobs carry the depth; `None` for what fio lacks.
+/// fio's engine, its depth and its number of jobs for this way of issuing; `None` if fio has no such engine.
 fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
     match settings.engine {
         EngineName::Auto | EngineName::IoUring | EngineName::Plain | EngineName::Sqpoll | EngineName::Iopoll => {
@@ -102,17 +102,17 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
     }
 }
 
-/// The same settings as an fio job; `None` where the target is none that fio knows.
+/// The settings as an fio job; `None` if fio does not support the target.
 pub(crate) fn fio_job(settings: &Workload, target: &str, span_bytes: Option<u64>) -> Option<String> {
     let schemed =
         ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:", "s3:"].iter().any(|scheme| target.starts_with(scheme));
-    // A line break in a path would begin a setting of its own, and fio has no way to quote one.
+    // A line break in a path would begin a new setting, and fio has no quoting for it.
     if schemed || target.contains(['\n', '\r']) {
         return None;
     }
     let (engine, iodepth, numjobs) = fio_engine(settings)?;
     let device = target.starts_with("/dev/");
-    // fio parts the names of several files with a colon.
+    // fio separates the names of several files with a colon.
     let target = target.replace(':', "\\:");
     let place = match (device, settings.rw.writes()) {
         (true, true) => format!("; writes over the device\nfilename={target}"),

@@ -1,6 +1,6 @@
 //! Shows the first screen: state, tiles, one chart, what stops it, what to set, the worst warnings.
 //!
-//! All of it comes from the summary that the terminal's first screen shows.
+//! All of it comes from the same summary as the terminal's first screen.
 
 use halfpower_analyse::{StudyState, UseAdvice};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
@@ -14,10 +14,10 @@ use crate::words::{alerts, first_screen, state, subject};
 
 /// Warnings on the first screen.
 const ALERTS: usize = 3;
-/// Answers of experiments on it, where nothing was walked.
+/// Answers of experiments on it, if there were no walks.
 const ANSWERS: usize = 8;
 
-/// The first screen, with `chart` in it; `span_bytes` is what a job for fio uses of the target.
+/// The first screen with `chart`; `span_bytes` is the part of the target that an fio job uses.
 pub(crate) fn answer(study: &StudyFindings, chart: &Markup, span_bytes: Option<u64>) -> Markup {
     html! {
         section #answer {
@@ -77,20 +77,20 @@ fn stops(study: &StudyFindings) -> Markup {
 }
 
 fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
-    let told = &study.summary.what_to_set;
+    let reported = &study.summary.what_to_set;
     html! {
         @if !study.summary.how_fast.is_empty() {
             h2 { "What to set" }
-            @for advice in &told.uses { (setting(study, advice, span_bytes)) }
-            @if told.uses.is_empty() {
+            @for advice in &reported.uses { (setting(study, advice, span_bytes)) }
+            @if reported.uses.is_empty() {
                 p.none { (heading(first_screen::no_advice(&study.summary.state))) "." }
             }
-            @if let Some(half) = first_screen::half_power(&told.half_power) { p.half-from { (heading(&half)) } }
+            @if let Some(half) = first_screen::half_power(&reported.half_power) { p.half-from { (heading(&half)) } }
         }
     }
 }
 
-/// A use, its settings and what they give, with the command to copy.
+/// A use, its settings and their result, with the command to copy.
 fn setting(study: &StudyFindings, advice: &UseAdvice, span_bytes: Option<u64>) -> Markup {
     let [of, settings, result] = first_screen::advice(advice, first_screen::is_of_a_share(study));
     let cell = &advice.cell;
@@ -120,7 +120,7 @@ fn setting(study: &StudyFindings, advice: &UseAdvice, span_bytes: Option<u64>) -
     }
 }
 
-/// The answers of the experiments, where nothing was walked.
+/// The answers of the experiments, if there were no walks.
 fn experiments(study: &StudyFindings) -> Markup {
     let ran: Vec<&ExperimentSection> = study.experiments.iter().filter(|one| one.ran).collect();
     html! {
@@ -136,9 +136,9 @@ fn experiments(study: &StudyFindings) -> Markup {
     }
 }
 
-/// The worst of what stands against the study, and where all of it is.
+/// The worst problems of the study, with a link to all of them.
 fn worst(study: &StudyFindings) -> Markup {
-    // The sentence of the state stands on top.
+    // The sentence of the state is already at the top.
     let state = state::sentence(&study.summary.state);
     let mut alerts = alerts::alerts(study);
     alerts.retain(|alert| alert.trim_end_matches('.') != state.trim_end_matches('.'));

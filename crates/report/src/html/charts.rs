@@ -1,6 +1,6 @@
-//! Gives each chart a place that the page's script draws in, with its table behind it.
+//! Gives each chart a place in the page, in which the page's script draws it, and a table of its data.
 //!
-//! A *path* is one pattern, cache setting and direction; every kind of chart has one small multiple a path.
+//! A *path* is one pattern, cache setting and direction; every kind of chart has one small multiple per path.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use crate::html::percentiles::{PercentileRow, percentiles};
 use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::{cost_path, count};
 
-/// One pattern, cache setting and direction: what the small multiples differ in.
+/// One pattern, cache setting and direction: each small multiple shows one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChartedPath {
     pub pattern: Pattern,
@@ -28,7 +28,7 @@ impl ChartedPath {
         Self { pattern: cell.pattern, cache: cell.cache, rw: cell.rw }
     }
 
-    /// The key that the page's script finds its cells by.
+    /// The key by which the page's script finds the path's cells.
     fn key(self) -> String {
         format!("{} {} {}", self.pattern, self.cache, self.rw)
     }
@@ -38,7 +38,7 @@ impl ChartedPath {
     }
 }
 
-/// Every path that was measured: direct before buffered, so that the device's own charts stand together.
+/// All measured paths, direct before buffered, so that the device's charts stay together.
 pub fn paths(findings: &Findings) -> Vec<ChartedPath> {
     let distinct: BTreeSet<ChartedPath> = findings.cells.iter().map(ChartedPath::of).collect();
     let mut paths: Vec<ChartedPath> = distinct.into_iter().collect();
@@ -46,7 +46,7 @@ pub fn paths(findings: &Findings) -> Vec<ChartedPath> {
     paths
 }
 
-/// The cells of one path, with the block sizes and depths that occur among them.
+/// The cells of one path, with their block sizes and depths.
 struct Grid<'a> {
     path: ChartedPath,
     cells: Vec<&'a CellFinding>,
@@ -62,13 +62,13 @@ impl<'a> Grid<'a> {
         Self { path, cells, sizes: sizes.into_iter().collect(), depths: depths.into_iter().collect() }
     }
 
-    /// A cell's share of the best of its path, 0 where nothing moved at all.
+    /// A cell's share of the path's best; 0 if nothing moved at all.
     fn share(&self, cell: &CellFinding) -> f64 {
         let best = self.cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
         if best > 0.0 { cell.mbps.value / best } else { 0.0 }
     }
 
-    /// A table of block sizes down and depths across; `say` writes one cell.
+    /// A table with block sizes as rows and depths as columns; `say` writes one cell.
     fn table(&self, caption: &str, say: impl Fn(&CellFinding) -> String) -> Markup {
         let at = |bs: u64, depth: u32| self.cells.iter().find(|cell| cell.bs_bytes == bs && cell.iodepth == depth);
         let columns = html! {
@@ -92,11 +92,11 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// What a reader without a mouse is told of every chart.
+/// Keyboard help, read out with every chart.
 const KEYS: &str = "Arrow keys walk through the points, Enter pins one, plus and minus zoom, 0 shows all. The numbers \
                     are in the table that follows.";
 
-/// A place for a chart of one kind and path, and its table.
+/// The place for a chart of one kind and path, with its table.
 fn figure(kind: &str, grid: &Grid, what: &str, table: Markup) -> Markup {
     let words = heading(&grid.path.words());
     html! {
@@ -111,7 +111,7 @@ fn figure(kind: &str, grid: &Grid, what: &str, table: Markup) -> Markup {
     }
 }
 
-/// The sections of charts; none where no cell was measured. `curves` are the percentiles of latency.
+/// The sections of charts; empty without cells. `curves` are the percentiles of latency.
 pub(crate) fn charts(findings: &Findings, curves: &[PercentileRow]) -> Vec<Fold> {
     let all = paths(findings).into_iter().map(|path| Grid::of(findings, path));
     let (grids, alone): (Vec<Grid>, Vec<Grid>) = all.partition(|grid| grid.cells.len() > 1);
@@ -121,17 +121,17 @@ pub(crate) fn charts(findings: &Findings, curves: &[PercentileRow]) -> Vec<Fold>
     vec![throughput(findings, &grids, &alone), heat(&grids), latency(&grids, curves), cost(findings, &grids)]
 }
 
-/// The paths of a single cell, which has no curve, in a line each.
+/// One line for each path with a single cell, which has no curve.
 fn single_cells(alone: &[Grid]) -> Markup {
-    let told = |grid: &Grid| {
+    let reported = |grid: &Grid| {
         let cell = grid.cells[0];
         let at = format!("{}, {} deep", size(cell.bs_bytes as f64), cell.iodepth);
         format!("{} was measured in one cell: {at}, {} MB/s.", heading(&grid.path.words()), number(cell.mbps.value))
     };
-    html! { @for grid in alone { p.lead { (told(grid)) } } }
+    html! { @for grid in alone { p.lead { (reported(grid)) } } }
 }
 
-/// What a reader without script is told in each of these sections.
+/// The note in each of these sections for readers without JavaScript.
 fn without_script() -> Markup {
     html! { noscript { p.lead { "These charts need JavaScript; the tables below them do not." } } }
 }
@@ -235,7 +235,7 @@ fn cost(findings: &Findings, grids: &[Grid]) -> Fold {
     Fold::new("cost", "Processor cost", "what a request costs the processor", body)
 }
 
-/// The place of the chart that shows all paths' processor time for a gigabyte, and its table: the fits.
+/// The place for the chart of all paths' processor time per gigabyte, with its table of fits.
 fn gigabyte(findings: &Findings) -> Markup {
     html! {
         figure.chart.wide data-chart="gigabyte" data-path="all" {
@@ -264,7 +264,7 @@ fn gigabyte_table(findings: &Findings) -> Markup {
             @for cost in charged {
                 tr {
                     th scope="row" { (heading(&cost_path(cost))) }
-                    // A millisecond a megabyte is a second a gigabyte.
+                    // Milliseconds per megabyte equal seconds per gigabyte.
                     @for seconds in cost.ms_per_mb { td.number { (number(seconds)) } }
                 }
             }
@@ -273,7 +273,7 @@ fn gigabyte_table(findings: &Findings) -> Markup {
     scrolling_table("Charged processor seconds a gigabyte, by the fit", columns, body)
 }
 
-/// The fits of one path in words, for those who do not see the chart.
+/// The fits of one path in words, for readers who do not see the chart.
 fn cost_words(findings: &Findings, path: ChartedPath) -> String {
     let same = |cost: &&Cost| (cost.pattern, cost.cache, cost.rw) == (path.pattern, path.cache, path.rw);
     let mut words = "processor time a request against block size".to_string();

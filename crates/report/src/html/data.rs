@@ -13,18 +13,18 @@ use crate::json::study_value;
 
 /// The embedded JSON.
 pub struct Data {
-    /// An object with `findings`, `percentiles` and `runs` (`columns` and `rows`), free of the character `<`.
+    /// An object with `findings`, `percentiles` and `runs` (`columns` and `rows`), without the character `<`.
     pub json: String,
-    /// Runs that found no room; the study file holds them all.
+    /// Number of runs left out for lack of room; the study file has all of them.
     pub runs_left_out: usize,
 }
 
-/// Findings, percentile curves and runs for the page, in about `most_bytes` at most: runs that find no room are left out.
+/// Findings, percentile curves and runs for the page, in about `most_bytes` at most; runs that do not fit are left out.
 pub(crate) fn data(findings: &StudyFindings, records: &[Record], curves: &[PercentileRow], most_bytes: usize) -> Data {
-    let mut told = study_value(findings);
-    keep_what_is_drawn(&mut told, findings);
-    round(&mut told);
-    let room = most_bytes.saturating_sub(told.to_string().len());
+    let mut reported = study_value(findings);
+    keep_what_is_drawn(&mut reported, findings);
+    round(&mut reported);
+    let room = most_bytes.saturating_sub(reported.to_string().len());
     let mut used = 0;
     let mut rows = Vec::new();
     for record in records {
@@ -39,11 +39,11 @@ pub(crate) fn data(findings: &StudyFindings, records: &[Record], curves: &[Perce
     let columns: Vec<&str> =
         records.first().map_or_else(Vec::new, |record| run(record).into_iter().map(|(name, _)| name).collect());
     let runs_left_out = records.len() - rows.len();
-    let whole = json!({ "findings": told, "percentiles": percentiles::value(curves), "runs": { "columns": columns, "rows": rows } });
+    let whole = json!({ "findings": reported, "percentiles": percentiles::value(curves), "runs": { "columns": columns, "rows": rows } });
     Data { json: whole.to_string().replace('<', "\\u003c"), runs_left_out }
 }
 
-/// Six significant digits are more than any measurement here has; sixteen would double the page's data.
+/// Six significant digits exceed the precision of any measurement here; sixteen would double the page's data.
 pub(crate) fn round(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -56,7 +56,7 @@ pub(crate) fn round(value: &mut Value) {
     }
 }
 
-/// What a cell has that neither a chart nor the list of cells shows.
+/// Keys of a cell that neither a chart nor the list of cells shows.
 const NOT_DRAWN: [&str; 12] = [
     "run_mbps",
     "run_charged_us",
@@ -72,10 +72,10 @@ const NOT_DRAWN: [&str; 12] = [
     "unseen_us",
 ];
 
-/// Leaves out of each cell what no chart needs: series but those drawn, and what its runs say themselves.
-fn keep_what_is_drawn(told: &mut Value, findings: &Findings) {
+/// Removes from each cell what no chart needs: series that are not drawn, and figures that the rows of runs repeat.
+fn keep_what_is_drawn(reported: &mut Value, findings: &Findings) {
     let charted = flagged(findings);
-    for (place, cell) in told["cells"].as_array_mut().into_iter().flatten().enumerate() {
+    for (place, cell) in reported["cells"].as_array_mut().into_iter().flatten().enumerate() {
         let series = if charted.contains(&place) { drawn_series(&findings.cells[place]) } else { (Vec::new(), 0.0) };
         cell["series_mbps"] = json!(series.0);
         cell["series_step_ns"] = json!(series.1 * 1e6);
@@ -125,7 +125,7 @@ fn run(record: &Record) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Errors by kind as one text, `EIO 3; ENOSPC 1`; nothing where there were none.
+/// Errors by kind as one text, such as `EIO 3; ENOSPC 1`; empty without errors.
 fn errors(errors: &BTreeMap<String, u64>) -> String {
     errors.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join("; ")
 }

@@ -1,5 +1,5 @@
-//! Shows the experiments beside the walks, a section each: the question, the answer, its pictures with their tables,
-//! what could not be had, and what the papers saw.
+//! Shows each experiment except the walks in a section: question, answer, pictures with their tables, what could not be
+//! measured, and what the papers saw.
 
 use halfpower_experiments::{ExperimentSection, Line, Picture, PictureKind, Point, StudyFindings};
 use maud::{Markup, html};
@@ -8,10 +8,10 @@ use crate::html::fold::Fold;
 use crate::html::format::{UNKNOWN, heading, number};
 use crate::html::scrolling_table::scrolling_table;
 
-/// Most experiments whose pictures are printed.
+/// Most experiments whose pictures appear in print.
 const PRINTED: usize = 3;
 
-/// A section for each, in the order of the question.
+/// One section per experiment, in the order of the question.
 pub(crate) fn experiments(findings: &StudyFindings) -> Vec<Fold> {
     let pictures = findings.experiments.len() <= PRINTED;
     findings.experiments.iter().map(|experiment| section(experiment, pictures)).collect()
@@ -50,7 +50,7 @@ fn figure(name: &str, at: usize, picture: &Picture) -> Markup {
     }
 }
 
-/// A row for each place across, a column for each line.
+/// One row per position on the horizontal axis, one column per line.
 fn table(picture: &Picture) -> Markup {
     let mut labels: Vec<(&str, f64)> = Vec::new();
     for Point { label, x, .. } in picture.lines.iter().flat_map(|line| &line.points) {

@@ -7,7 +7,7 @@ use crate::html::fold::Fold;
 use crate::words::faults::sentence;
 use crate::words::settings::count;
 
-/// The section of the page; `None` where nothing went wrong.
+/// The section; `None` without faults.
 pub(crate) fn section(faults: &[FaultFinding]) -> Option<Fold> {
     let body = html! {
         p.lead { "Requests that failed, moved too little or found wrong data. They are in no rate." }

@@ -1,7 +1,7 @@
-//! Draws the one chart of the first screen: throughput against block size on a linear scale, with a depth to choose.
+//! Draws the chart of the first screen: throughput against block size on a linear scale, with a choice of depths.
 //!
-//! The chart is SVG and text in places by percent, so it is there at once, without script and at any width. The line of
-//! the chosen depth has its 95% interval, its half power and its figures; those of other depths stand behind it.
+//! The chart is SVG and text placed by percent, so it appears at once, without script and at any width. The line of the
+//! chosen depth shows its 95% interval, half power and figures; the lines of other depths are in the background.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,13 +15,13 @@ use maud::{Markup, html};
 use crate::html::format::{heading, path_words};
 use crate::html::linear_scale::LinearScale;
 
-/// How far above the fastest cell that can be believed a value may lie before it is cut off.
+/// Values above this multiple of the fastest believed cell are cut off.
 const CLIP: f64 = 1.3;
-/// How far above that an advertised peak may lie and still be on the scale.
+/// An advertised peak up to this multiple of that cell still fits on the scale.
 const PAP_IN_SIGHT: f64 = 2.0;
-/// Free share of the width at either end.
+/// Free share of the width at either side.
 const MARGIN: f64 = 0.04;
-/// Most labels below a chart on a narrow screen.
+/// Most axis labels on a narrow screen.
 const NARROW_LABELS: usize = 5;
 
 /// The lines of one path.
@@ -36,14 +36,14 @@ struct PathChart<'a> {
     pap_mbps: Option<f64>,
 }
 
-/// The cells of one depth by block size.
+/// The cells of one depth, by block size.
 struct DepthLine<'a> {
     iodepth: u32,
     cells: Vec<&'a CellFinding>,
     curve: Option<&'a Curve>,
 }
 
-/// The chart, and the styles that show the chosen lines; both empty where no block size was walked.
+/// The chart, and the styles that show the chosen lines; both empty if no block sizes were walked.
 pub(crate) fn first_chart(study: &StudyFindings) -> (Markup, String) {
     let charts: Vec<PathChart> = Direction::ALL.iter().filter_map(|rw| path_chart(study, *rw)).collect();
     if charts.is_empty() {
@@ -67,7 +67,7 @@ pub(crate) fn first_chart(study: &StudyFindings) -> (Markup, String) {
     (markup, charts.iter().map(styles).collect())
 }
 
-/// The path of the fastest cell of a direction, at its number of threads.
+/// The path of a direction's fastest cell, at its number of threads.
 fn path_chart(study: &StudyFindings, rw: Direction) -> Option<PathChart<'_>> {
     let fastest = study.summary.how_fast.iter().rev().find(|row| row.cell.rw == rw)?.cell;
     let is_shown = |cell: &&CellFinding| {
@@ -106,7 +106,8 @@ fn path_chart(study: &StudyFindings, rw: Direction) -> Option<PathChart<'_>> {
     })
 }
 
-/// The axis that holds what is not far above all that can be believed, and an advertised peak that is not far above it.
+/// The axis. It holds values that are not far above the fastest believed cell, and an advertised peak that is not far
+/// above it.
 fn scale(cells: &[&CellFinding], pap_mbps: Option<f64>) -> LinearScale {
     let highest = |some: &dyn Fn(&CellFinding) -> bool| {
         cells.iter().filter(|cell| some(cell)).map(|cell| cell.mbps.value).fold(0.0, f64::max)
@@ -123,7 +124,7 @@ fn is_known(cell: &CellFinding) -> bool {
 }
 
 impl PathChart<'_> {
-    /// Where a block size stands across, in percent.
+    /// Horizontal position of a block size, in percent.
     fn x(&self, bs_bytes: u64) -> f64 {
         let at = |bytes: u64| (bytes as f64).log2();
         let (first, last) = (at(self.sizes[0]), at(self.sizes[self.sizes.len() - 1]));
@@ -135,7 +136,7 @@ impl PathChart<'_> {
     }
 }
 
-/// What shows a panel and, in it, the chosen line.
+/// The styles that show a panel, and the chosen line in it.
 fn styles(chart: &PathChart) -> String {
     let rw = chart.rw;
     let mut css = format!(
@@ -188,7 +189,7 @@ fn panel(chart: &PathChart) -> Markup {
     }
 }
 
-/// Grid, figures at the left and block sizes below.
+/// The grid, the figures on the left and the block sizes below.
 fn ground(chart: &PathChart) -> Markup {
     let every = chart.sizes.len().div_ceil(NARROW_LABELS);
     html! {
@@ -209,7 +210,7 @@ fn percent(value: f64) -> String {
     format!("{value:.2}%")
 }
 
-/// A place on the plane of 1,000 by 1,000.
+/// A point on the plane of 1,000 by 1,000.
 fn place(chart: &PathChart, bs_bytes: u64, mbps: f64) -> String {
     format!("{:.0},{:.0}", 10.0 * chart.x(bs_bytes), 10.0 * chart.scale.percent(mbps))
 }
@@ -218,7 +219,7 @@ fn points(chart: &PathChart, line: &DepthLine) -> String {
     line.cells.iter().map(|cell| place(chart, cell.bs_bytes, cell.mbps.value)).collect::<Vec<_>>().join(" ")
 }
 
-/// The 95% intervals along a line, where neighbours both have one that means something.
+/// The 95% intervals along a line, between neighbours that both have a meaningful one.
 fn ribbon(chart: &PathChart, line: &DepthLine, id: &str) -> Markup {
     let stretches = line.cells.chunk_by(|one, other| is_known(one) == is_known(other));
     let around = |cells: &[&CellFinding]| {
@@ -229,20 +230,20 @@ fn ribbon(chart: &PathChart, line: &DepthLine, id: &str) -> Markup {
     };
     html! {
         @for cells in stretches.filter(|cells| is_known(cells[0])) {
-            // A cell between two without an interval has a bar of its own.
+            // A cell between two without an interval gets a bar.
             polygon.ribbon.chosen.alone[cells.len() == 1].{ "of-" (id) } points=(around(cells)) {}
         }
     }
 }
 
-/// The narrowest advertised peak: a rule, or where it lies far above the scale, a word at its upper end.
+/// The narrowest advertised peak: a line, or if it is far above the scale, a label at the top.
 fn pap_rule(chart: &PathChart, pap: f64) -> Markup {
     let beyond = chart.scale.is_beyond(pap);
     let words = format!("PAP {} MB/s{}", number(pap), if beyond { ", above this scale" } else { "" });
     html! { div.pap.beyond[beyond] style={ "top:" (percent(chart.scale.percent(pap))) } { span { (words) } } }
 }
 
-/// What stands at the chosen line: a mark for each cell, its peak, and its half power.
+/// Marks on the chosen line: each cell, the peak, and half power.
 fn marks(chart: &PathChart, line: &DepthLine, id: &str) -> Markup {
     let clipped: Vec<String> = line
         .cells
@@ -256,7 +257,7 @@ fn marks(chart: &PathChart, line: &DepthLine, id: &str) -> Markup {
             @for cell in &line.cells {
                 @let (x, y) = (chart.x(cell.bs_bytes), chart.scale.percent(cell.mbps.value));
                 i.mark.clipped[chart.scale.is_beyond(cell.mbps.value)].open[!cell.steady || cell.cached]
-                    style={ "left:" (percent(x)) ";top:" (percent(y)) } title=(told(cell)) {}
+                    style={ "left:" (percent(x)) ";top:" (percent(y)) } title=(reported(cell)) {}
             }
             @if !clipped.is_empty() { p.cut { "\u{25b2} above the scale: " (clipped.join(", ")) } }
         }
@@ -285,8 +286,8 @@ fn rate(cell: &CellFinding) -> String {
     format!("{} MB/s", number(cell.mbps.value))
 }
 
-/// A cell in a line.
-fn told(cell: &CellFinding) -> String {
+/// A cell in one line of text.
+fn reported(cell: &CellFinding) -> String {
     let sureness = Sureness::of(&cell.mbps, cell.run_mbps.len(), None);
     let reach = match sureness {
         Sureness::Unknown { .. } => ", runs differ too much".to_string(),

@@ -4,31 +4,31 @@ use maud::{Markup, html};
 
 /// A section that opens at its heading.
 pub(crate) struct Fold {
-    /// Where links to it go.
+    /// Its anchor, the target of links.
     pub id: &'static str,
     /// Its heading.
     pub title: String,
-    /// What it holds or answers, in a few words beside the heading; may be empty.
+    /// Its content or result in a few words beside the heading; may be empty.
     pub gist: String,
-    /// Whether it is printed.
+    /// Whether the section appears in print.
     pub printed: bool,
-    /// What is in it.
+    /// Its content.
     pub body: Markup,
 }
 
 impl Fold {
-    /// A section that is not printed.
+    /// A section that does not appear in print.
     pub fn new(id: &'static str, title: impl Into<String>, gist: impl Into<String>, body: Markup) -> Self {
         Self { id, title: title.into(), gist: gist.into(), printed: false, body }
     }
 
-    /// The same section, in print too.
+    /// The section, which also appears in print.
     pub fn printed(self) -> Self {
         Self { printed: true, ..self }
     }
 }
 
-/// The sections, folded. Each has its id inside, so that a link to it opens it without script too.
+/// The sections, folded. The id is inside each, so that a link opens the section even without script.
 pub(crate) fn folds(folds: &[Fold]) -> Markup {
     html! {
         @for fold in folds {
@@ -40,7 +40,7 @@ pub(crate) fn folds(folds: &[Fold]) -> Markup {
     }
 }
 
-/// The contents list: a link to each section.
+/// The table of contents: a link to each section.
 pub(crate) fn contents(folds: &[Fold]) -> Markup {
     html! {
         nav.contents aria-label="Contents" {

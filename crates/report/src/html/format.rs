@@ -1,14 +1,14 @@
-//! Writes numbers and names for the page, in one manner everywhere.
+//! Formats numbers and names for the page.
 //!
-//! The page's script has the same rules for what it writes itself (`assets/charts.js`).
+//! The page's script follows the same rules for its own text (`assets/charts.js`).
 
 use halfpower_analyse::Interval;
 use halfpower_spec::{Cache, Direction, Pattern};
 
-/// Stands where a number is not known.
+/// Replaces an unknown number.
 pub const UNKNOWN: &str = "\u{2013}";
 
-/// Digits in groups of three, parted by commas.
+/// Digits in groups of three, separated by commas.
 fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -20,7 +20,7 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// A number with three significant digits, or all of those before the point.
+/// A number with three significant digits, or with all digits before the decimal point.
 pub fn number(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => UNKNOWN.to_string(),
@@ -36,12 +36,12 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A throughput given in MB/s.
+/// A throughput from MB/s.
 pub fn mbps(value: f64) -> String {
     format!("{} MB/s", number(value))
 }
 
-/// A size in bytes, exact where it is a whole number of its unit.
+/// A size in bytes, exact if it is a whole number of its unit.
 pub fn size(bytes: f64) -> String {
     let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let Some((unit, name)) = units.iter().find(|(unit, _)| bytes >= *unit as f64) else {
@@ -55,7 +55,7 @@ pub fn size(bytes: f64) -> String {
     }
 }
 
-/// A span given in microseconds.
+/// A time from microseconds.
 pub fn span(us: f64) -> String {
     match us {
         us if us >= 999_500.0 => format!("{} s", number(us / 1e6)),
@@ -64,23 +64,23 @@ pub fn span(us: f64) -> String {
     }
 }
 
-/// The share of a peak in words.
+/// A share of a peak in words.
 pub fn share(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
-/// A throughput that may not be known.
+/// A throughput that may be unknown.
 pub fn rate(value: Option<f64>) -> String {
     value.map_or_else(|| "unknown".to_string(), mbps)
 }
 
-/// The ends of an interval, where they are not the value itself and say anything.
+/// The ends of an interval, if they differ from the value and are meaningful.
 pub fn ends(interval: &Interval) -> Option<String> {
     let known = interval.low.is_finite() && interval.high.is_finite() && interval.low != interval.high;
     (known && !is_open(interval)).then(|| format!("{} to {}", number(interval.low), number(interval.high)))
 }
 
-/// Whether an interval leaves its value open by more than half, so that neither says anything.
+/// Whether the interval extends more than half of the value to a side, so that neither is meaningful.
 pub fn is_open(interval: &Interval) -> bool {
     const MOST_REACH: f64 = 0.5;
     let known = interval.low.is_finite() && interval.high.is_finite();
@@ -98,13 +98,13 @@ pub fn path_words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
     format!("{pattern} {cache} {rw}")
 }
 
-/// The same text with its first letter large, as a heading wants it.
+/// The text with an initial capital, for a heading.
 pub fn heading(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A word that a shell takes as one argument, whatever is in it.
+/// Quotes a word so that a shell takes it as one argument, whatever it contains.
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

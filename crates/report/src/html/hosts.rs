@@ -1,4 +1,4 @@
-//! Shows hosts that measured together: a map of hosts and runs, and a part of its own for each of the slowest.
+//! Shows hosts that measured together: a map of hosts and runs, and a part for each of the slowest.
 
 use halfpower_analyse::{Findings, FleetFinding, FleetHost, Straggler};
 use maud::{Markup, html};
@@ -8,12 +8,12 @@ use crate::html::format::UNKNOWN;
 use crate::html::scrolling_table::scrolling_table;
 use crate::words::fleet;
 
-/// Slow hosts with a part of their own.
+/// Number of slow hosts that get a part.
 const PARTS: usize = 3;
-/// Hosts in the table: of more, those that differ most from their peers.
+/// Most hosts in the table; of more, it has those that differ most from their peers.
 const LISTED: usize = 32;
 
-/// The section; `None` where one process measured.
+/// The section; `None` if a single process measured.
 pub(crate) fn hosts(findings: &Findings) -> Option<Fold> {
     let found = findings.fleet.as_ref()?;
     let parts = slowest(found);

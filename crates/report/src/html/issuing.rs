@@ -1,4 +1,4 @@
-//! Shows what each part of issuing brings and costs, as a table in a fold of its own.
+//! Shows the effect and cost of each part of issuing as a table in a folded section.
 
 use halfpower_experiments::{IssuingChange, StudyFindings};
 use maud::html;
@@ -7,7 +7,7 @@ use crate::html::fold::Fold;
 use crate::html::tables::{Column, wide_table};
 use crate::words::issuing::{HEADING, brings, costs, part, rates, work, work_of_rows};
 
-/// The section; `None` where nothing of it was measured.
+/// The section; `None` if no part was measured.
 pub(crate) fn issuing(findings: &StudyFindings) -> Option<Fold> {
     let first = findings.issuing.first()?;
     let columns: [Column; 6] = [

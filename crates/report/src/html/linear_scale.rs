@@ -1,6 +1,6 @@
 //! Places values on a linear axis from 0, with round ticks.
 
-/// Ticks, at most.
+/// Most ticks.
 const TICKS: f64 = 5.0;
 
 /// A linear axis from 0.
@@ -11,12 +11,12 @@ pub(crate) struct LinearScale {
 }
 
 impl LinearScale {
-    /// The axis that holds `highest` with a margin above it.
+    /// An axis that holds `highest` with a margin above it.
     pub fn up_to(highest: f64) -> Self {
         Self { top: if highest > 0.0 { highest * 1.08 } else { 1.0 } }
     }
 
-    /// Where a value stands, in percent from the upper end; what lies beyond an end stands at it.
+    /// Position of a value in percent from the top; values outside the axis are placed at its end.
     pub fn percent(&self, value: f64) -> f64 {
         100.0 * (1.0 - (value / self.top).clamp(0.0, 1.0))
     }

@@ -1,4 +1,4 @@
-//! Says how it was measured: the place, the settings, the command, the raw numbers, and what each word means.
+//! Shows how the study was measured: the place, the settings, the command, the raw numbers, and the definitions.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub fn measured(findings: &Findings, records: &[Record], command: &str) -> Fold 
     Fold::new("measured", "How it was measured", "machine, file system, device, runs", body).printed()
 }
 
-/// A short table of what is known; nothing where nothing is.
+/// A short table of the known facts; empty without any.
 fn facts(title: &str, facts: &[Fact]) -> Markup {
     html! {
         @if facts.iter().any(|(_, value)| value.is_some()) {
@@ -124,7 +124,7 @@ fn joined(words: BTreeSet<&str>) -> String {
     words.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// The lengths of the measured windows, shortest to longest.
+/// The shortest and the longest measured window.
 fn windows(records: &[Record]) -> Option<String> {
     let lengths = || records.iter().map(|record| record.elapsed_ns as f64 / 1e9);
     let (shortest, longest) = lengths().reduce(f64::min).zip(lengths().reduce(f64::max))?;
@@ -132,7 +132,7 @@ fn windows(records: &[Record]) -> Option<String> {
     Some(if same { format!("{} s", number(longest)) } else { format!("{} to {} s", number(shortest), number(longest)) })
 }
 
-/// The section that the page's script fills from the embedded findings and runs; `None` where there is no cell.
+/// The section that the page's script fills from the embedded findings and runs; `None` without cells.
 pub fn raw_numbers(findings: &Findings, runs_left_out: usize) -> Option<Fold> {
     let body = html! {
         div.downloads {
@@ -155,7 +155,7 @@ pub fn raw_numbers(findings: &Findings, runs_left_out: usize) -> Option<Fold> {
     (!findings.cells.is_empty()).then(|| Fold::new("raw", "Raw numbers", gist, body))
 }
 
-/// What the words mean: the end of its link, the word, and a sentence or two.
+/// The definitions: anchor, word, and a sentence or two.
 const WORDS: [(&str, &str, &str); 19] = [
     (
         "pap",
@@ -245,7 +245,7 @@ const WORDS: [(&str, &str, &str); 19] = [
     ("interval", "Interval", "A 95% t interval over the means of a cell's runs, not over the requests within one."),
 ];
 
-/// The definitions that the tables' headings and the text above are linked to.
+/// The definitions that the table headings and the text link to.
 pub fn definitions() -> Fold {
     let body = html! {
         dl.words {

@@ -1,8 +1,8 @@
 //! Writes the findings of a study as one HTML file.
 //!
-//! The file stands alone: text, tables and the ladder of levels are written here, the charts are drawn by the
-//! page's own script with plotly.js, which travels inside the file. A content policy in the page forbids every
-//! request. Without JavaScript the charts are missing and their tables are not.
+//! The file needs no other file: text, tables and the ladder of levels are HTML, and the page's script draws the charts
+//! with plotly.js, which is inside the file. A content policy in the page forbids all requests. Without JavaScript the
+//! charts are missing, but not their tables.
 
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ use crate::html::percentiles::{PercentileRow, percentile_rows};
 use crate::html::tables::half_power_and_cost;
 use crate::html::trust::trust;
 
-/// plotly.js in base64, as a page carries it; the program carries it as the build script deflated it.
+/// plotly.js in base64, as a page contains it; the program contains it as the build script deflated it.
 pub(crate) static LIBRARY: LazyLock<String> =
     LazyLock::new(|| STANDARD.encode(include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.gz"))));
 const STYLE: &str = concat!(include_str!("../../assets/report.css"), include_str!("../../assets/first.css"));
@@ -45,23 +45,23 @@ pub(crate) const SCRIPT: &str = concat!(
     include_str!("../../assets/folds.js"),
     include_str!("../../assets/report.js")
 );
-/// The mark by which a page of ours is known, and then replaced.
+/// The generator tag, by which halfpower recognises its own pages before it replaces one.
 const GENERATOR: &str = concat!("halfpower ", env!("CARGO_PKG_VERSION"));
-/// Nothing may be fetched; scripts and styles are those inside the page, pictures those that it makes itself.
+/// Forbids all requests: scripts and styles must be inside the page, pictures must be made by it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
 
-/// What a page may weigh, plotly.js included: it is sent by mail and put into tickets.
+/// Largest page in bytes, plotly.js included, so that it can be mailed and attached to tickets.
 const MOST_BYTES: usize = 2_450_000;
-/// Its head, banner, definitions and footer, roughly and rather too much.
+/// Upper estimate in bytes of the page's head, banner, definitions and footer.
 const FRAME: usize = 12_000;
 
-/// Writes the report page: findings, the records they rest on, and the command that measured them.
+/// Writes the report page: findings, the records behind them, and the command that measured them.
 ///
 /// # Errors
-/// Whatever `out` answers when it is written to.
+/// Those of `out`.
 pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &mut impl Write) -> io::Result<()> {
-    // What is spread over all of the target is best asked of all of it.
+    // A span in pieces spread over the target gives no size, so that a job covers the whole target.
     let parts = records.iter().filter(|record| record.spread_bytes.is_none());
     let span_bytes = parts.map(|record| record.span_bytes).max();
     let (chart, chart_style) = first_chart(findings);
@@ -99,7 +99,7 @@ pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &m
     out.write_all(page.into_string().as_bytes())
 }
 
-/// What is folded below the first screen, without the raw numbers and the words.
+/// The folded sections below the first screen, except the raw numbers and the definitions.
 fn sections(
     findings: &StudyFindings,
     records: &[Record],
@@ -121,7 +121,7 @@ fn sections(
     all
 }
 
-/// What every page says of itself before its body: its `title`, and styles of its own beside the common ones.
+/// The head of every page: its `title`, and page-specific styles after the common ones.
 pub(crate) fn head(title: &str, own_style: &str) -> Markup {
     html! {
         head {
@@ -130,7 +130,7 @@ pub(crate) fn head(title: &str, own_style: &str) -> Markup {
             meta http-equiv="Content-Security-Policy" content=(POLICY);
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
-            // Without an icon of its own a page served over HTTP would ask the server for one.
+            // Without an icon in the page, a browser would request one from the server.
             link rel="icon" href="data:,";
             title { "halfpower: " (title) }
             style { (PreEscaped(STYLE)) (PreEscaped(own_style)) }

@@ -1,7 +1,7 @@
 //! Shows where the path narrows: the ladder of levels, after Figure 1 of Riedel, van Ingen and Gray (1998).
 //!
-//! Each level has its peak advertised performance (PAP) and, in brackets, the real application performance
-//! (RAP) that was got through it. Bars stand on one logarithmic scale, with a tick at the half-power point PAP/2.
+//! Each level shows its peak advertised performance (PAP) and, in brackets, its real application performance (RAP), the
+//! best measured through it. The bars share one logarithmic scale, with a tick at the half-power point PAP/2.
 
 use halfpower_analyse::{Findings, LevelFinding};
 use maud::{Markup, html};
@@ -17,19 +17,19 @@ struct Scale {
 }
 
 impl Scale {
-    /// The decades that hold every figure of `levels` and its half; `None` where there is no figure.
+    /// The decades that hold every figure of `levels` and its half; `None` without figures.
     fn of(levels: &[LevelFinding]) -> Option<Self> {
         let figures =
             levels.iter().flat_map(|level| [level.pap_mbps.map(|pap| pap / 2.0), level.pap_mbps, level.rap_mbps]);
         let known: Vec<f64> = figures.flatten().filter(|mbps| mbps.is_finite() && *mbps > 0.0).collect();
         let low = known.iter().copied().reduce(f64::min)?;
         let high = known.iter().copied().reduce(f64::max)?;
-        // A bar begins at the scale's left end, so the smallest figure must stand clear of it.
+        // Bars begin at the left end of the scale, so the smallest figure must be well to the right of it.
         let first_power = (low / 1.5).log10().floor() as i32;
         Some(Self { first_power, last_power: (high.log10().ceil() as i32).max(first_power + 1) })
     }
 
-    /// Where a figure stands, in percent of the width.
+    /// Position of a figure, in percent of the width.
     fn percent(&self, mbps: f64) -> f64 {
         let decades = f64::from(self.last_power - self.first_power);
         ((mbps.log10() - f64::from(self.first_power)) / decades * 100.0).clamp(0.0, 100.0)
@@ -44,7 +44,7 @@ fn at(percent: f64) -> String {
     format!("{percent:.2}%")
 }
 
-/// The section with the ladder and what would be narrowest next; `None` where no level is known.
+/// The section with the ladder and the next limit; `None` if no level is known.
 pub fn path_section(findings: &Findings) -> Option<Fold> {
     let levels = &findings.levels;
     if levels.is_empty() {
@@ -76,15 +76,15 @@ pub fn path_section(findings: &Findings) -> Option<Fold> {
     Some(Fold::new("path", "The path", gist, body).printed())
 }
 
-/// The levels side by side, as the papers' Figure 1 has them: PAP, and (RAP) in brackets.
+/// The levels side by side, as in the papers' Figure 1: PAP, and (RAP) in brackets.
 fn figure_one(levels: &[LevelFinding]) -> Markup {
     let pap = |level: &LevelFinding| level.pap_mbps.map_or_else(|| "unknown".to_string(), number);
     let rap = |level: &LevelFinding| level.rap_mbps.map_or_else(|| "not measured".to_string(), number);
-    let told: Vec<String> =
+    let reported: Vec<String> =
         levels.iter().map(|level| format!("{} {} ({})", levels::name(&level.id), pap(level), rap(level))).collect();
     html! {
-        // The ladder below says the same to those who do not see the boxes.
-        ol.figure-one role="img" aria-label={ "PAP (RAP) in MB/s: " (told.join(", ")) } {
+        // The ladder below has the same figures for readers who do not see the boxes.
+        ol.figure-one role="img" aria-label={ "PAP (RAP) in MB/s: " (reported.join(", ")) } {
             @for level in levels {
                 li.narrowest[level.narrowest] aria-hidden="true" {
                     b { (heading(&levels::name(&level.id))) }
@@ -117,7 +117,7 @@ fn rung(level: &LevelFinding, scale: Option<&Scale>) -> Markup {
     }
 }
 
-/// One level's bar. Places are percentages, so that it fills any width without its strokes being stretched.
+/// The bar of one level. Positions are percentages, so it fits any width without stretched strokes.
 fn bar(level: &LevelFinding, scale: &Scale) -> Markup {
     let name = levels::name(&level.id);
     let label = match level.pap_mbps {
@@ -167,7 +167,7 @@ fn number_of_decade(decade: f64) -> String {
     if decade < 100.0 { format!("{decade}") } else { number(decade) }
 }
 
-/// What would stop it, were what stops it now lifted.
+/// What would be the limit next, without the present one.
 fn next(findings: &Findings) -> Markup {
     let next = bottleneck::words(&findings.bottleneck).next;
     html! {

@@ -1,4 +1,4 @@
-//! Shows latency by percentile for the cells of the answer: a curve to p99.99, as far as there are requests enough.
+//! Shows latency by percentile for the cells of the answer: curves up to p99.99, if there are enough requests.
 
 use halfpower_analyse::{CellSettings, Percentiles, RateRow};
 use halfpower_experiments::StudyFindings;
@@ -12,10 +12,10 @@ use crate::html::format::{UNKNOWN, heading};
 use crate::html::scrolling_table::scrolling_table;
 use crate::words::first_screen;
 
-/// The percentiles of the table, and the last one is where curves end.
+/// The percentiles of the table; the last is also the end of the curves.
 const SHOWN: [(f64, &str); 6] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9995, "p99.95"), (0.9999, "p99.99")];
-/// Name and share of the end of a whole curve.
+/// The percentile, as a share, at which a whole curve ends.
 const END: f64 = 0.9999;
 
 /// The curve of one cell.
@@ -25,7 +25,7 @@ pub(crate) struct PercentileRow {
     percentiles: Percentiles,
 }
 
-/// A curve for each row of the answer whose records are there, and for its durable sibling.
+/// A curve for each row of the answer that has records, and for its durable variant.
 pub(crate) fn percentile_rows(study: &StudyFindings, records: &[Record]) -> Vec<PercentileRow> {
     let row = |row: &RateRow| curve(&row.cell, records);
     study.summary.how_fast.iter().map(row).filter(|row| !row.percentiles.points.is_empty()).collect()
@@ -43,7 +43,7 @@ pub(crate) fn value(rows: &[PercentileRow]) -> Value {
     rows.iter().map(row).collect()
 }
 
-/// The place of the charts, a chart for reads and one for writes, and their table.
+/// The places of the charts for reads and writes, with their table.
 pub(crate) fn percentiles(rows: &[PercentileRow]) -> Markup {
     let ways = Direction::ALL.iter().filter(|rw| rows.iter().any(|row| row.rw == **rw));
     html! {
@@ -84,7 +84,7 @@ fn ends_early(row: &PercentileRow) -> String {
     format!("the curve ends at p{last}, because {requests} requests are too few for p99.99, which takes 50,000.")
 }
 
-/// A percentage without zeros at its end.
+/// A percentage without trailing zeros.
 fn trimmed(percent: f64) -> String {
     let text = format!("{percent:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()

@@ -1,4 +1,4 @@
-//! Draws the frame that every table has: a region that scrolls where the table is wider than the page.
+//! Draws the frame of every table: a region that scrolls if the table is wider than the page.
 
 use maud::{Markup, html};
 

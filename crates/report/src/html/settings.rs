@@ -1,23 +1,23 @@
-//! Writes the advice as settings of programs that people run: PostgreSQL, RocksDB, read-ahead and dd.
+//! Converts the advice to settings of common programs: PostgreSQL, RocksDB, read-ahead and dd.
 //!
-//! Advice and cells enter, texts to copy leave. A setting is given only where it is the same quantity as one that was
-//! measured: bytes a request, requests outstanding, or bytes in flight. What a program's own logic makes of it was
-//! not measured, so each text says where its figure comes from.
+//! Advice and cells enter, texts to copy leave. A setting is given only if it is a quantity that was measured: bytes
+//! per request, requests outstanding, or bytes in flight. What the program's logic does with it was not measured, so
+//! each text names the source of its figure.
 
 use halfpower_analyse::{Advice, CellFinding, Findings};
 use halfpower_spec::{Direction, Pattern};
 
 use crate::html::format::{mbps, shell_word, size};
 
-/// What PostgreSQL reads at a time.
+/// Size of PostgreSQL's reads, in bytes.
 const POSTGRESQL_PAGE: u64 = 8192;
 /// PostgreSQL's largest `effective_io_concurrency`, and its largest combined read.
 const MOST_CONCURRENCY: u32 = 1000;
 const MOST_COMBINED: u64 = 1 << 20;
-/// Cells as fast as this share of the best are as good, as in the advice.
+/// Share of the best rate from which a cell counts as equally good, as in the advice.
 const GOOD: f64 = 0.95;
 
-/// A text to copy: what it is for, and the text.
+/// A text to copy, and its purpose.
 pub struct Setting {
     pub program: &'static str,
     pub text: String,
@@ -39,21 +39,22 @@ fn kib(bytes: u64) -> u64 {
     bytes.div_ceil(1024)
 }
 
-/// The cell of this advice's path, at one block size and depth.
+/// The cell of this advice's path with this block size and depth.
 fn cell<'a>(advice: &Advice, findings: &'a Findings, bs_bytes: u64, iodepth: u32) -> Option<&'a CellFinding> {
     let path = (advice.pattern, advice.rw, advice.settings.cache);
     let at = |c: &&CellFinding| (c.pattern, c.rw, c.cache) == path && (c.bs_bytes, c.iodepth) == (bs_bytes, iodepth);
     findings.cells.iter().find(at)
 }
 
-/// dd copies sequentially and keeps one request outstanding, which is said where the advice is deeper.
+/// A dd command. dd copies sequentially with one request outstanding; the text says so if the advice is deeper.
 fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
     let settings = &advice.settings;
     let target = &findings.target;
     let schemed =
         ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:", "s3:"].iter().any(|scheme| target.starts_with(scheme));
     let device = target.starts_with("/dev/");
-    // A line break would end the comment or the command; and nothing on this page overwrites a device.
+    // A line break would end the comment or the command. Also, this page never shows a command that overwrites a
+    // device.
     let forbidden = target.contains(['\n', '\r']) || (device && advice.rw == Direction::Write);
     if advice.pattern != Pattern::Sequential || schemed || forbidden {
         return None;
@@ -89,7 +90,7 @@ fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
     Some(format!("{name}{caution}{command}{cp}"))
 }
 
-/// The smallest depth as good as any at PostgreSQL's page, or at the next size measured above it.
+/// The smallest depth that is as good as any, at PostgreSQL's page size or the next larger size measured.
 fn page_depth(advice: &Advice, findings: &Findings) -> Option<(u64, u32)> {
     let path = (advice.pattern, advice.rw, advice.settings.cache);
     let own = || findings.cells.iter().filter(|c| (c.pattern, c.rw, c.cache) == path && !c.cached && c.steady);
@@ -98,7 +99,7 @@ fn page_depth(advice: &Advice, findings: &Findings) -> Option<(u64, u32)> {
     let at_size = || own().filter(|cell| cell.bs_bytes == bs_bytes);
     let best = at_size().map(|cell| cell.mbps.value).fold(0.0, f64::max);
     let good = at_size().filter(|cell| cell.mbps.value >= GOOD * best);
-    // Of one depth nothing can be said about more or less of it.
+    // A single depth shows nothing about the effect of depth.
     let depths = at_size().count();
     good.map(|cell| cell.iodepth * cell.threads.max(1)).min().filter(|_| depths > 1).map(|depth| (bs_bytes, depth))
 }
@@ -147,7 +148,7 @@ fn rocksdb(advice: &Advice) -> Option<String> {
     })
 }
 
-/// A program that reads through the page cache keeps as many bytes in flight as read-ahead reaches.
+/// The read-ahead size: a program that reads through the page cache keeps that many bytes in flight.
 fn read_ahead(advice: &Advice, findings: &Findings) -> Option<String> {
     let device = findings.device.as_ref()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.!".contains(c);

@@ -10,10 +10,10 @@ use crate::html::format::{UNKNOWN, ends, heading, is_open, number, path_words, s
 use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::cost_path;
 
-/// A heading of a column: its words, and the definition that it is linked to.
+/// A column heading: its words, and the definition that it links to.
 pub(crate) type Column = (&'static str, Option<&'static str>);
 
-/// The section with the tables; `None` where all are empty.
+/// The section with the tables; `None` if all are empty.
 pub fn half_power_and_cost(findings: &Findings) -> Option<Fold> {
     if findings.curves.is_empty() && findings.cost.is_empty() {
         return None;
@@ -30,8 +30,8 @@ pub fn half_power_and_cost(findings: &Findings) -> Option<Fold> {
     Some(Fold::new("tables", "Tables", "half power, limits, processor cost", body))
 }
 
-/// The smallest block size at half of a curve's peak; an upper bound where no smaller one was measured below it, and nothing
-/// where larger ones give less than half again.
+/// The smallest block size at half of a curve's peak. It is an upper bound if no smaller size was measured below half.
+/// It is unknown if larger sizes fall below half again.
 fn half_power_size(curve: &Curve) -> String {
     if !curve.half_power_holds {
         return UNKNOWN.to_string();
@@ -54,7 +54,7 @@ pub(crate) fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Mar
     scrolling_table(caption, columns, body)
 }
 
-/// A number with its interval below it, where that says anything.
+/// A number with its interval below it, if the interval is meaningful.
 fn with_ends(interval: &Interval) -> Markup {
     html! {
         @if is_open(interval) { span.unsure title="Its 95% interval leaves it open by more than half" { "not known" } }
@@ -164,7 +164,7 @@ fn cost(costs: &[Cost]) -> Markup {
     html! { @if !costs.is_empty() { (wide_table("What it costs the processor", &columns, body)) } }
 }
 
-/// Both ends' bills beside each other, as Table 11 of the paper of 2000 has them.
+/// The costs at both ends side by side, as in Table 11 of the paper of 2000.
 fn both_ends(far_end: &FarEndFinding) -> Markup {
     let columns: [Column; 7] = [
         ("Path", None),
@@ -197,7 +197,7 @@ fn both_ends(far_end: &FarEndFinding) -> Markup {
     html! { @if !far_end.cost.is_empty() { (wide_table(&caption, &columns, body)) } }
 }
 
-/// What TCP did in the cell that stands for each direction.
+/// TCP's figures for the representative cell of each direction.
 fn network(findings: &Findings) -> Markup {
     let rows = crate::words::network::rows(findings);
     let columns = crate::words::network::HEADING.map(|words| -> Column { (words, None) });
@@ -211,7 +211,7 @@ fn network(findings: &Findings) -> Markup {
     html! { @if !rows.is_empty() { (wide_table("Network: TCP, and our own client", &columns, body)) } }
 }
 
-/// Who spent the processors' time, and what nobody was charged for.
+/// Who used the processors, and time charged to no process.
 fn attribution(attributions: &[Attribution], cells: &[CellFinding]) -> Markup {
     let columns: [Column; 7] = [
         ("Path", None),
@@ -241,7 +241,7 @@ fn attribution(attributions: &[Attribution], cells: &[CellFinding]) -> Markup {
     html! { @if !attributions.is_empty() { (wide_table("Where the processors' time went", &columns, body)) } }
 }
 
-/// The least and the most that the soaker lost beyond the charge, over the path's cells.
+/// The smallest and largest time that the soaker lost beyond the charge, over the path's cells.
 fn unseen(path: &Attribution, cells: &[CellFinding]) -> String {
     let of_path = |cell: &&CellFinding| (cell.pattern, cell.cache, cell.rw) == (path.pattern, path.cache, path.rw);
     let mut all: Vec<f64> = cells.iter().filter(of_path).filter_map(|cell| cell.unseen_us).collect();

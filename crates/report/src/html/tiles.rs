@@ -1,4 +1,4 @@
-//! Shows how fast in tiles: small requests and the most bytes, reads and writes apart.
+//! Shows rates as tiles: small requests and highest throughput, reads and writes separately.
 
 use halfpower_analyse::{CellRate, RateRole, RateRow, Sureness};
 use halfpower_experiments::StudyFindings;
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use crate::html::format::heading;
 use crate::words::{first_screen, settings::count};
 
-/// A figure: what it is, its value and unit, and what it holds for.
+/// One tile: its name, value and unit, and the settings that it holds for.
 pub(crate) fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
     html! {
         div.tile {
@@ -20,7 +20,7 @@ pub(crate) fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
     }
 }
 
-/// The tiles of the first screen; what was not measured takes none.
+/// The tiles of the first screen; figures that were not measured have no tile.
 pub(crate) fn tiles(study: &StudyFindings) -> Markup {
     let rows = &study.summary.how_fast;
     let of = |rw: Direction, role: RateRole| rows.iter().find(|row| row.cell.rw == rw && row.role == role);
@@ -40,7 +40,7 @@ pub(crate) fn tiles(study: &StudyFindings) -> Markup {
     }
 }
 
-/// Says which direction has no tile.
+/// Names the directions without a tile.
 fn missing(study: &StudyFindings) -> Option<String> {
     let there = |rw: &&Direction| study.summary.how_fast.iter().any(|row| row.cell.rw == **rw);
     match Direction::ALL.iter().filter(there).collect::<Vec<_>>()[..] {
@@ -99,7 +99,7 @@ fn rate_tile(what: &str, row: &RateRow, figure: Figure, settings: &str, more: Ma
     }
 }
 
-/// Such as `18,804 IOPS ±26%`.
+/// A rate such as `18,804 IOPS ±26%`.
 fn brief(rate: &CellRate, figure: Figure) -> String {
     if !rate.sureness.is_known() {
         return "not known".to_string();
@@ -109,11 +109,11 @@ fn brief(rate: &CellRate, figure: Figure) -> String {
 }
 
 fn latency(rate: &CellRate) -> String {
-    let told = |ns: Option<u64>| ns.map_or("unknown".to_string(), |ns| time_ns(ns as f64));
-    format!("p50 {}, p99 {}", told(rate.latency_ns_p50), told(rate.latency_ns_p99))
+    let reported = |ns: Option<u64>| ns.map_or("unknown".to_string(), |ns| time_ns(ns as f64));
+    format!("p50 {}, p99 {}", reported(rate.latency_ns_p50), reported(rate.latency_ns_p99))
 }
 
-/// What stands against a rate, after its settings.
+/// The doubts about a rate, to follow its settings.
 fn doubt(rate: &CellRate) -> String {
     let unsteady = if rate.steady { "" } else { "; not steady within them" };
     match rate.sureness {

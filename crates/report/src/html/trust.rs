@@ -1,4 +1,4 @@
-//! Shows how far to trust a study: all warnings, and a chart over time of each cell that is not steady.
+//! Shows how far to trust a study: all warnings, and a chart over time for each cell that is not steady.
 
 use halfpower_analyse::{CellFinding, Findings};
 use maud::{Markup, html};
@@ -9,14 +9,14 @@ use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::count;
 use crate::words::unsteady;
 
-/// Most charts: the fastest cells, since those are most easily taken for advice.
+/// Most charts; the fastest cells come first because readers most likely take those for advice.
 const MOST: usize = 12;
 /// Most steps of a chart.
 const MOST_STEPS: usize = 80;
 /// Most cells named below the charts.
 const MOST_NAMED: usize = 40;
 
-/// The cells that have a chart, by their place in the findings, the fastest first.
+/// Indices in the findings of the cells with a chart, fastest first.
 pub fn flagged(findings: &Findings) -> Vec<usize> {
     let mut places: Vec<usize> =
         (0..findings.cells.len()).filter(|place| is_flagged(&findings.cells[*place])).collect();
@@ -30,15 +30,15 @@ fn is_flagged(cell: &CellFinding) -> bool {
     !cell.steady && !cell.series_mbps.is_empty()
 }
 
-/// A cell's series as its chart and table show it: MB/s a step, and the step in milliseconds. Of a long one,
-/// neighbouring steps are drawn together.
+/// The series of a cell for its chart and table: MB/s per step, and the step in milliseconds. Neighbouring steps of a
+/// long series are merged.
 pub fn drawn_series(cell: &CellFinding) -> (Vec<f64>, f64) {
     let together = cell.series_mbps.len().div_ceil(MOST_STEPS).max(1);
     let mean = |steps: &[f64]| steps.iter().sum::<f64>() / steps.len() as f64;
     (cell.series_mbps.chunks(together).map(mean).collect(), cell.series_step_ns as f64 / 1e6 * together as f64)
 }
 
-/// All that stands against the numbers, and the cells that are not steady.
+/// All problems of the numbers, and the cells that are not steady.
 pub(crate) fn trust(findings: &Findings) -> Fold {
     let warnings = &findings.warnings;
     let body = html! {
@@ -60,7 +60,7 @@ pub(crate) fn trust(findings: &Findings) -> Fold {
     Fold::new("trust", "How far to trust it", gist, body).printed()
 }
 
-/// How many cells are steady and sharp.
+/// The numbers of steady and of precise cells.
 fn confidence(findings: &Findings) -> Markup {
     if !findings.imported.is_empty() {
         return html! {
@@ -75,7 +75,7 @@ fn confidence(findings: &Findings) -> Markup {
     }
 }
 
-/// The charts of the cells that are not steady; nothing where every cell is.
+/// The charts of the cells that are not steady; empty if all are.
 fn unsteady_cells(findings: &Findings) -> Markup {
     let shown = flagged(findings);
     let is_other = |(place, cell): &(usize, &CellFinding)| !cell.steady && !shown.contains(place);

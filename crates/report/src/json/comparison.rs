@@ -12,38 +12,38 @@ use serde_json::Value;
 
 use crate::words::{compare, compare_notes, settings};
 
-/// Version of the layout of this object; it rises where a key goes away or changes its meaning.
+/// Version of this object's layout; it rises when a key is removed or changes its meaning.
 const SCHEMA: u32 = 2;
 
-/// What `halfpower compare --json` prints.
+/// The output of `halfpower compare --json`.
 ///
-/// Changes are from A to B, in percent of A. Rates are decimal MB/s, sizes bytes, times as each name says. What is not
-/// known is `null`. Codes are for programs and stay; texts are for people and may be reworded.
+/// Changes go from A to B, in percent of A. Rates are decimal MB/s, sizes are bytes, and each name of a time has its
+/// unit. Unknown values are `null`. Codes are for programs and stay stable; texts are for people and may be reworded.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ComparisonDocument<'a> {
     /// Version of this layout.
     schema: u32,
-    /// The study that changes are counted from.
+    /// The baseline: changes are relative to this study.
     a: &'a StudyFacts,
-    /// The study that is held against it.
+    /// The study that is compared with the baseline.
     b: &'a StudyFacts,
     /// The answer in a sentence or two.
     verdict: Vec<String>,
-    /// The same as a code.
+    /// The answer as a code.
     outcome: Outcome,
-    /// Whether anything differs: some change has `different` set.
+    /// Whether anything differs, that is, whether any change has `different` set.
     different: bool,
-    /// What a reader should know before believing it.
+    /// Notes that affect how far to trust the comparison.
     notes: Vec<NoteDocument<'a>>,
-    /// From where on a difference counts.
+    /// The practical thresholds: smaller differences do not count.
     practical: &'a Practical,
     /// One for each pattern, direction and cache setting that both studies measured.
     paths: Vec<WithPath<'a, PathComparison>>,
-    /// One for each path and depth on which both studies have a curve.
+    /// One for each path and depth for which both studies have a curve.
     half_power: Vec<WithPath<'a, HalfPowerComparison>>,
     /// One for each path and bound for which both studies have a fit.
     cost: Vec<WithPath<'a, CostComparison>>,
-    /// What the money buys, where prices were given.
+    /// Price-performance, if prices were given.
     price: Option<PriceDocument<'a>>,
     /// Every cell that both studies measured, by pattern, direction, cache setting, depth and block size.
     cells: &'a [CellComparison],
@@ -51,18 +51,18 @@ pub(crate) struct ComparisonDocument<'a> {
     only_a: &'a [CellSettings],
     /// Cells that only B measured.
     only_b: &'a [CellSettings],
-    /// Cells that both measured and nothing can be concluded from.
+    /// Cells that both studies measured but that allow no conclusion.
     left_out: Vec<LeftOutDocument<'a>>,
-    /// Conditions that the user set, and what became of them.
+    /// Conditions that the user set, and their results.
     fail_if: Vec<ConditionDocument<'a>>,
 }
 
-/// A doubt, in words and as a code with its evidence.
+/// A note, as text and as a code with its evidence.
 #[derive(Debug, Serialize, JsonSchema)]
 struct NoteDocument<'a> {
     #[serde(flatten)]
     note: &'a Note,
-    /// In words.
+    /// The text.
     text: String,
 }
 
@@ -75,30 +75,30 @@ struct WithPath<'a, T> {
     finding: &'a T,
 }
 
-/// What each system gives for its price.
+/// The price-performance figures of both studies.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PriceDocument<'a> {
     /// A's row.
     a: &'a PriceRow,
     /// B's row.
     b: &'a PriceRow,
-    /// What is missing in them.
+    /// Figures that are missing in them.
     missing: Vec<MissingDocument>,
 }
 
 /// A figure that a study lacks.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MissingDocument {
-    /// Which.
+    /// The missing figure.
     #[serde(flatten)]
     figure: MissingFigure,
     /// The study that lacks it.
     study: InStudy,
-    /// In words.
+    /// The text.
     text: String,
 }
 
-/// A cell that both measured and that is left out of everything.
+/// A cell that both studies measured but that every figure leaves out.
 #[derive(Debug, Serialize, JsonSchema)]
 struct LeftOutDocument<'a> {
     #[serde(flatten)]
@@ -107,23 +107,23 @@ struct LeftOutDocument<'a> {
     why: String,
 }
 
-/// A condition that the user set, and what became of it.
+/// A condition that the user set, and its result.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ConditionDocument<'a> {
-    /// As it was written.
+    /// The condition as the user wrote it.
     condition: &'a str,
-    /// What it bounds.
+    /// The limit that it sets.
     limit: ConditionLimit,
     /// Whether it holds on any path.
     holds: bool,
-    /// Everything that it was held against.
+    /// Everything that the condition was checked against.
     cases: Vec<CaseDocument<'a>>,
 }
 
-/// One thing that a condition was held against.
+/// One figure that a condition was checked against.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CaseDocument<'a> {
-    /// In words, such as `peak of sequential direct reads`.
+    /// Name of the figure, such as `peak of sequential direct reads`.
     what: String,
     #[serde(flatten)]
     case: &'a ConditionCase,
@@ -183,16 +183,16 @@ fn left_out<'a>(left_out: &'a LeftOut, comparison: &Comparison) -> LeftOutDocume
     LeftOutDocument { left_out, why: compare_notes::left_out(left_out, comparison) }
 }
 
-/// What `halfpower compare --json` prints of more than two studies.
+/// The output of `halfpower compare --json` for more than two studies.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ComparisonsDocument<'a> {
     /// Version of this layout.
     schema: u32,
-    /// One for each study that was compared with the baseline, which is `a` in all of them.
+    /// One for each study that was compared with the baseline, which is `a` in each.
     comparisons: Vec<ComparisonDocument<'a>>,
 }
 
-/// Writes the comparison, or several as a list, indented, with a line end after the last brace.
+/// Writes the comparison, or a list of several, indented and with a final newline.
 ///
 /// # Errors
 /// Those of `out`.
@@ -207,7 +207,7 @@ pub fn compare_json(comparisons: &[Comparison], out: &mut (impl Write + ?Sized))
     writeln!(out)
 }
 
-/// The same as a value, for the page's script.
+/// The comparison as a value, for the page's script.
 pub(crate) fn comparison_value(comparison: &Comparison) -> Value {
     serde_json::to_value(ComparisonDocument::of(comparison)).expect("a comparison is plain data")
 }

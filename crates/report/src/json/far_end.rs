@@ -1,4 +1,4 @@
-//! Writes what the far end spent on one run.
+//! Writes what a run cost at the far end.
 
 use halfpower_record::{CpuTimes, DiskUse, FarEnd, InterfaceUse, ProcessTime, Record};
 use schemars::JsonSchema;
@@ -6,47 +6,48 @@ use serde::Serialize;
 
 use super::machine_time::MachineTimeDocument;
 
-/// What the machine that serves the target spent, from right before the first submission to right after the last reaping.
+/// Time and traffic of the machine that serves the target, from just before the first submission to just after the last
+/// completion was reaped.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FarEndDocument<'a> {
-    /// Length of the account, on its own clock.
+    /// Length of the account, by the far end's clock.
     span_ns: u64,
-    /// What everyone spent there, over all processors.
+    /// Busy time of all processors, whoever used it.
     machine_busy_ns: u64,
-    /// The same a request, in microseconds.
+    /// Busy time per request, in microseconds.
     machine_us: Option<f64>,
-    /// The same by kind.
+    /// Processor time by kind.
     machine_ns: MachineTimeDocument,
-    /// Processors there.
+    /// Number of processors.
     processors: usize,
-    /// What the soaker lost there.
+    /// Time that the soaker lost there.
     soaker_lost_ns: Option<u64>,
-    /// The same a request, in microseconds.
+    /// Time that the soaker lost per request, in microseconds.
     soaker_us: Option<f64>,
-    /// What the processes were charged whose names the witness was given.
+    /// Time charged to the processes whose names the witness was given.
     processes: Vec<ProcessDocument<'a>>,
-    /// The same of all of them a request, in microseconds; `null` where no names were given.
+    /// Time charged to all of them per request, in microseconds; `null` if no names were given.
     processes_us: Option<f64>,
-    /// Block devices that were at work.
+    /// Block devices that were active.
     disks: Vec<DiskDocument<'a>>,
-    /// Network interfaces that moved anything.
+    /// Network interfaces with traffic.
     interfaces: Vec<InterfaceDocument<'a>>,
     /// Time that some task there waited for I/O.
     pressure_io_ns: Option<u64>,
     /// Time that some task there waited for a processor.
     pressure_cpu_ns: Option<u64>,
-    /// Its Unix clock less ours.
+    /// The far end's Unix clock minus this machine's.
     clock_offset_ns: i64,
-    /// The offset is known to this, plus or minus.
+    /// Error bound of `clock_offset_ns`, plus or minus.
     clock_offset_reach_ns: u64,
 }
 
-/// Processes of one name.
+/// All processes of one name.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ProcessDocument<'a> {
     /// Their name.
     name: &'a str,
-    /// How many there were at the end.
+    /// Number of processes at the end.
     processes: u64,
     /// User and system time of all their threads.
     charged_ns: u64,
@@ -63,9 +64,9 @@ struct DiskDocument<'a> {
     written_bytes: u64,
     /// Time with at least one request in flight.
     busy_ns: u64,
-    /// Bytes a second that control groups let the server's processes read; `null` where that is not limited.
+    /// Bytes a second that control groups let the server's processes read; `null` if unlimited.
     read_limit_bytes_per_s: Option<u64>,
-    /// Bytes a second that they let them write, likewise.
+    /// Bytes a second that control groups let them write; `null` if unlimited.
     write_limit_bytes_per_s: Option<u64>,
 }
 
@@ -74,13 +75,13 @@ struct DiskDocument<'a> {
 struct InterfaceDocument<'a> {
     /// Its name.
     name: &'a str,
-    /// Bytes that came in, with all headers.
+    /// Bytes received, with all headers.
     received_bytes: u64,
-    /// Bytes that went out, with all headers.
+    /// Bytes sent, with all headers.
     sent_bytes: u64,
 }
 
-/// What the far end of this run spent; `None` where nobody tells.
+/// The far end's account of this run; `None` without one.
 pub(crate) fn far_end(record: &Record) -> Option<FarEndDocument<'_>> {
     let end: &FarEnd = record.far_end.as_ref()?;
     let us = |spent_ns| record.cpu.us_per_io(spent_ns);

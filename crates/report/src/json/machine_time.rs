@@ -19,12 +19,12 @@ pub(crate) struct MachineTimeDocument {
     steal: u64,
     /// Idle, waiting for I/O included.
     idle: u64,
-    /// What the idle machine would have spent in the same span, from the soaker's baseline.
+    /// What the idle machine would have spent in the same time, from the soaker's baseline.
     idle_baseline: Option<u64>,
 }
 
 impl MachineTimeDocument {
-    /// Of a machine that tells the time of each kind.
+    /// Takes the time of each kind from `machine`.
     pub(crate) fn of(machine: impl Fn(fn(&CpuTimes) -> u64) -> u64, idle_baseline: Option<u64>) -> Self {
         Self {
             user: machine(|times| times.user_ns),

@@ -1,4 +1,4 @@
-//! Writes what one run gave as one JSON object.
+//! Writes the record of one run as one JSON object.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,120 +11,119 @@ use serde::Serialize;
 use super::far_end::{FarEndDocument, far_end};
 use super::machine_time::MachineTimeDocument;
 
-/// Version of the layout of this object; it rises where a key goes away or changes its meaning.
+/// Version of this object's layout; it rises when a key is removed or changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// What `halfpower run --json` prints: the record as one object, flat where a script asks and nested where things
-/// belong together.
+/// The output of `halfpower run --json`: the record as one object. Keys that scripts ask for are flat; related keys are
+/// nested.
 ///
-/// Figures have the names and units of the study file's columns and of the findings: nanoseconds, bytes, decimal MB/s;
-/// what is not known is `null`.
+/// Figures have the names and units of the study file's columns and of the findings: nanoseconds, bytes, decimal MB/s.
+/// Unknown values are `null`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RunDocument<'a> {
     /// Version of this layout.
     schema: u32,
-    /// The workload as it was asked for.
+    /// The access pattern and direction as asked for.
     rw: Rw,
     /// Sequential or random.
     pattern: Pattern,
-    /// Read or write; `null` for a mix, and where blocks are given back.
+    /// Read or write; `null` for a mix, and for trims.
     direction: Option<Direction>,
-    /// Share of reads in percent; `null` where nothing is mixed.
+    /// Share of reads in percent; `null` without a mix.
     rwmixread: Option<u8>,
-    /// Bytes a request; the largest, where sizes are drawn.
+    /// Bytes per request; the largest size if sizes are drawn.
     bs_bytes: u64,
-    /// Sizes that are drawn, each with its share in percent; `null` where all requests have one size.
+    /// Drawn block sizes, each with its share in percent; `null` if all requests have one size.
     bssplit: Option<BlockSizes>,
     /// Requests kept outstanding by each thread.
     iodepth: u32,
     /// Submitting threads.
     threads: u32,
-    /// Which caches take part.
+    /// Caches that take part.
     cache: Cache,
     /// How requests were issued.
     engine: EngineName,
     /// Memory of the buffers.
     iomem: Option<IoMem>,
-    /// Most requests that one system call submits; 0 is all that can go out.
+    /// Most requests that one system call submits; 0 means all that can be submitted.
     iodepth_batch: Option<u32>,
-    /// Requests a second that come to each thread; `null` in a closed loop.
+    /// Requests that arrive per second for each thread; `null` in a closed loop.
     rate_iops: Option<u64>,
-    /// At which distances they come; `null` in a closed loop.
+    /// Distribution of arrivals; `null` in a closed loop.
     arrivals: Option<Arrivals>,
-    /// Open loop: requests that should have come before the window closed and were not completed by then.
+    /// Open loop: requests that were due before the window closed but had not completed by then.
     overdue_ios: u64,
-    /// Requests that the kernel gave back unserved (EAGAIN) and that were sent again, once each.
+    /// Requests that the kernel returned unserved (EAGAIN) and that were submitted again, counted once each.
     resubmitted_ios: u64,
-    /// What kind of pass it was.
+    /// The kind of pass.
     pass: Pass,
-    /// The seed of its offsets and payload.
+    /// Seed of the offsets and the payload.
     seed: u64,
-    /// Length of the window that was asked for.
+    /// Requested length of the window.
     runtime_ns: u64,
-    /// When it began, in milliseconds of Unix time; 0 in virtual time.
+    /// Start in milliseconds of Unix time; 0 in virtual time.
     started_unix_ms: u64,
-    /// Bytes of the target that offsets were drawn from.
+    /// Bytes of the target from which offsets were drawn.
     span_bytes: u64,
-    /// Bytes of the target over which these lie in pieces; `null` where they are one part.
+    /// Bytes of the target over which the pieces of the span are spread; `null` if the span is one part.
     spread_bytes: Option<u64>,
     /// Bytes of the span in the page cache when the window opened.
     cached_bytes: Option<u64>,
-    /// In how many segments of the machine's memory the buffer of a direct request lay, on the average; `null` where the
-    /// kernel does not tell.
+    /// Mean number of physical memory segments per buffer of a direct request; `null` if the kernel does not tell.
     buffer_segments: Option<f64>,
     /// Bytes moved by requests that succeeded.
     bytes: u64,
     /// Requests that succeeded.
     ios: u64,
-    /// Of `ios`, those that were reads.
+    /// Reads among `ios`.
     read_ios: u64,
     /// Requests that moved fewer bytes than asked.
     short_transfers: u64,
     /// Requests that failed.
     errors: u64,
-    /// The same by the name of the error.
+    /// Failed requests by name of the error.
     errors_by_kind: &'a BTreeMap<String, u64>,
-    /// Length of the window, with the closing flush.
+    /// Length of the window, including the closing flush.
     elapsed_ns: u64,
-    /// The closing flush; 0 where there was none.
+    /// Length of the closing flush; 0 without one.
     flush_ns: u64,
-    /// Decimal MB/s into memory, without the closing flush; `null` where there was none.
+    /// Decimal MB/s into memory, without the closing flush; `null` without one.
     memory_mbps: Option<f64>,
     /// Decimal MB/s over the whole window.
     mbps: f64,
     /// Requests a second over the whole window.
     iops: f64,
-    /// From before submission to reaping.
+    /// Latency from before submission to reaping.
     latency_ns: LatencyDocument,
     /// Mean number of requests in flight.
     achieved_depth: f64,
     /// Processor time during the window.
     cpu: CpuDocument,
-    /// What the machine that serves the target spent; `null` without a witness there.
+    /// The account of the machine that serves the target; `null` without a witness there.
     far_end: Option<FarEndDocument<'a>>,
-    /// What each process did, where several made the run together; empty where one did.
+    /// The share of each process, if several made the run together; else empty.
     #[serde(skip_serializing_if = "<[HostShare]>::is_empty")]
     hosts: &'a [HostShare],
-    /// Who else was there.
+    /// Evidence of other activity.
     noise: NoiseDocument,
     /// Bytes over time.
     series: &'a Series,
-    /// What the null engine takes a request on this machine.
+    /// Time per request of the null engine on this machine, in nanoseconds.
     harness_ns_per_io: f64,
-    /// What one lane takes between two such requests of a server in memory, over loopback: our own client's ceiling; `null`
-    /// where no client of ours took part.
+    /// Time per request of one lane against a server in memory over loopback, in nanoseconds: the ceiling of
+    /// halfpower's own client; `null` if that client took no part.
     client_ns_per_io: Option<f64>,
-    /// The same as decimal MB/s of all lanes together.
+    /// That ceiling as decimal MB/s of all lanes together.
     client_mbps: Option<f64>,
-    /// What TCP did below the requests; `null` where no connection of ours took part.
+    /// TCP figures below the requests; `null` without a connection of halfpower's own client.
     tcp: Option<&'a Tcp>,
-    /// The computer and the target.
+    /// The machine and the target.
     environment: &'a Environment,
-    /// The reads; `null` where there were none to be.
+    /// The reads; `null` if none were planned.
     read: Option<SideDocument>,
-    /// The writes; `null` where there were none to be.
+    /// The writes; `null` if none were planned.
     write: Option<SideDocument>,
-    /// What was given back; `null` where nothing was to be.
+    /// The trims; `null` if none were planned.
     trim: Option<SideDocument>,
 }
 
@@ -133,13 +132,13 @@ pub(crate) struct RunDocument<'a> {
 struct SideDocument {
     /// Requests that succeeded.
     ios: u64,
-    /// Bytes that they moved.
+    /// Bytes moved by them.
     bytes: u64,
     /// Decimal MB/s over the whole window.
     mbps: f64,
     /// Requests a second over the whole window.
     iops: f64,
-    /// From before submission to reaping.
+    /// Latency from before submission to reaping.
     latency_ns: Option<LatencyDocument>,
 }
 
@@ -160,7 +159,7 @@ struct LatencyDocument {
     max: u64,
     /// Their mean.
     mean: f64,
-    /// Those that `--percentiles` asked for, by their number.
+    /// The percentiles that `--percentiles` asked for, by number.
     #[serde(skip_serializing_if = "Option::is_none")]
     percentiles: Option<BTreeMap<String, u64>>,
 }
@@ -172,48 +171,48 @@ struct CpuDocument {
     user_ns: u64,
     /// System time of this process.
     system_ns: u64,
-    /// Their sum: the bound of the cost from below.
+    /// User plus system time: the lower bound of the cost.
     charged_ns: u64,
-    /// The same a request, in microseconds.
+    /// Charged time per request, in microseconds.
     charged_us: Option<f64>,
-    /// What everyone spent, over all processors.
+    /// Busy time of all processors, whoever used it.
     machine_busy_ns: u64,
-    /// The same by kind.
+    /// Processor time by kind.
     machine_ns: MachineTimeDocument,
-    /// The processor that was busiest.
+    /// The busiest processor.
     busiest_cpu: Option<BusiestCpu>,
-    /// What the soaker lost: the bound of the cost from above.
+    /// Time that the soaker lost: the upper bound of the cost.
     soaker_lost_ns: Option<u64>,
-    /// The same a request, in microseconds.
+    /// Time that the soaker lost per request, in microseconds.
     soaker_us: Option<f64>,
 }
 
-/// A processor, and how busy it was.
+/// One processor and its busy share.
 #[derive(Debug, Serialize, JsonSchema)]
 struct BusiestCpu {
-    /// Its number.
+    /// Number of the processor.
     cpu: usize,
-    /// Share of the span that it was busy.
+    /// Busy share of the window.
     share: f64,
 }
 
-/// Evidence of others at work.
+/// Evidence of other activity on the machine.
 #[derive(Debug, Serialize, JsonSchema)]
 struct NoiseDocument {
     /// Time that some task waited for I/O.
     pressure_io_ns: Option<u64>,
     /// Time that some task waited for a processor.
     pressure_cpu_ns: Option<u64>,
-    /// Bytes that the device moved, whoever asked.
+    /// Bytes that the device moved, for anyone.
     device_bytes: Option<u64>,
-    /// Of these, what was not ours; negative where the device moved fewer than we asked for.
+    /// Bytes among them that this run did not ask for; negative if the device moved fewer than the run asked for.
     foreign_bytes: Option<i64>,
     /// Mean frequency of the processors at the end, in MHz.
     cpu_mhz: Option<f64>,
 }
 
-/// Writes the record, indented, with a line end after the last brace, and these percentiles of latency (in percent)
-/// beside the usual ones.
+/// Writes the record, indented and with a final newline; `percentiles` of latency (in percent) come in addition to the
+/// usual ones.
 ///
 /// # Errors
 /// Those of `out`.
@@ -288,7 +287,7 @@ impl<'a> RunDocument<'a> {
     }
 }
 
-/// Latencies, with these percentiles beside the usual ones.
+/// Latencies, with these percentiles in addition to the usual ones.
 fn latency_at(of: &Latency, percentiles: &[f64]) -> LatencyDocument {
     let at = |percent: &f64| (percent.to_string(), of.quantile_ns(percent / 100.0));
     let asked = (!percentiles.is_empty()).then(|| percentiles.iter().map(at).collect());

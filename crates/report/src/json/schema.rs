@@ -1,4 +1,4 @@
-//! Makes the JSON Schemas of what is printed, from the types that are printed.
+//! Generates the JSON Schemas of the printed objects from their types.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -8,7 +8,7 @@ use super::comparison::{ComparisonDocument, ComparisonsDocument};
 use super::run::RunDocument;
 use super::study::StudyDocument;
 
-/// What `--json` prints.
+/// An object that `--json` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Document {
     /// By `halfpower run`.
@@ -17,7 +17,7 @@ pub enum Document {
     Report,
     /// By `halfpower compare` of two studies.
     Compare,
-    /// By `halfpower compare` of more.
+    /// By `halfpower compare` of more than two studies.
     CompareMany,
 }
 
@@ -25,7 +25,7 @@ impl Document {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany];
 
-    /// The name of its schema's file, without its end.
+    /// File name of its schema, without the extension.
     pub fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -36,7 +36,7 @@ impl Document {
     }
 }
 
-/// Its JSON Schema, of draft 2020-12.
+/// The JSON Schema of this object, in draft 2020-12.
 pub fn schema(document: Document) -> Value {
     match document {
         Document::Run => of::<RunDocument<'_>>(),

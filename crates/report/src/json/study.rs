@@ -17,100 +17,100 @@ use serde_json::Value;
 
 use crate::words::{advice, alerts, bottleneck, first_screen, levels, settings, state, unsteady, verdict, warnings};
 
-/// Version of the layout of this object; it rises where a key goes away or changes its meaning.
+/// Version of this object's layout; it rises when a key is removed or changes its meaning.
 const SCHEMA: u32 = 2;
 
-/// What `halfpower report --json` prints.
+/// The output of `halfpower report --json`.
 ///
-/// Rates are decimal MB/s, sizes bytes, times as each name says. What is not known is `null`. Codes and kinds are for
-/// programs and stay; texts are for people and may be reworded.
+/// Rates are decimal MB/s, sizes are bytes, and each name of a time has its unit. Unknown values are `null`. Codes and
+/// kinds are for programs and stay stable; texts are for people and may be reworded.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StudyDocument<'a> {
-    /// Only where `halfpower study` measured nothing, since the study was finished before: when.
+    /// Present only if `halfpower study` measured nothing because the study was already finished: when that was.
     #[serde(skip_serializing_if = "Option::is_none")]
     repeated: Option<Repeated>,
     /// Version of this layout.
     schema: u32,
-    /// What was measured, in its canonical text.
+    /// The target in its canonical text.
     target: &'a str,
-    /// The computer.
+    /// The machine.
     machine: &'a Machine,
     /// The file system under the target.
     filesystem: &'a Option<FileSystem>,
     /// The device under the target.
     device: &'a Option<Device>,
-    /// When the first run began, in milliseconds of Unix time; 0 in virtual time.
+    /// Start of the first run in milliseconds of Unix time; 0 in virtual time.
     started_unix_ms: u64,
     /// Runs that the findings rest on.
     runs: usize,
-    /// Time they took with their preparation, in seconds.
+    /// Total time of these runs with their preparation, in seconds.
     seconds: f64,
     /// The answer in three sentences: how fast, what stops it and how that is known, what to set.
     verdict: Vec<String>,
-    /// How far the study can be believed, in a word.
+    /// How far to trust the study, in one word.
     state: StateDocument<'a>,
     /// The rows of the first screen: small requests and the best, reads first.
     how_fast: &'a [RateRow],
     /// What stops reads, and what stops writes.
     stops: Vec<StopDocument<'a>>,
-    /// What to set, by use, and where half power lies.
+    /// Advice by use, and the block sizes at half power.
     what_to_set: &'a WhatToSet,
-    /// How fast each direction is, how sure that is, and what may be wrong with it.
+    /// Rate of each direction, its uncertainty, and the doubts about it.
     headline: &'a [Headline],
-    /// The path from the application to the medium.
+    /// The levels of the path, from the application to the medium.
     levels: Vec<LevelDocument<'a>>,
-    /// The narrowest of them.
+    /// The narrowest level.
     bottleneck: BottleneckDocument<'a>,
     /// Throughput against block size, one for each pattern, direction, cache setting and depth measured.
     curves: &'a [Curve],
-    /// What the device does to a request, one for each pattern, direction and cache setting.
+    /// Request time and limits of the device, one for each pattern, direction and cache setting.
     limits: &'a [Limits],
-    /// What a request costs the processor.
+    /// Processor cost per request.
     cost: Vec<CostDocument<'a>>,
-    /// What the far end spent, and both ends' bills; `null` without a witness there.
+    /// Cost at both ends; `null` without a witness at the far end.
     far_end: &'a Option<FarEndFinding>,
     /// Hosts that measured together; `null` where one process measured.
     fleet: &'a Option<FleetFinding>,
-    /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
+    /// Attribution of processor time, one for each pattern, direction and cache setting with the data for it.
     attribution: Vec<AttributionDocument<'a>>,
-    /// How many threads it takes, for cells that went on with more of them.
+    /// Number of threads needed, for cells that were continued with more threads.
     threads: &'a [ThreadScaling],
-    /// What each part of issuing brings and costs, at the cells that decide.
+    /// Effect and cost of each part of issuing, at the cells that decide.
     issuing: &'a [IssuingChange],
-    /// What to set.
+    /// The advice.
     advice: Vec<AdviceDocument<'a>>,
-    /// What a reader should know before believing a number.
+    /// Warnings that affect how far to trust the numbers.
     warnings: Vec<WarningDocument<'a>>,
     /// Every cell that was measured, by pattern, direction, cache setting, depth and block size.
     cells: Vec<CellDocument<'a>>,
-    /// What the null engine takes a request: the harness's own share.
+    /// Time per request of the null engine in nanoseconds: the harness's own share.
     harness_ns_per_io: Option<f64>,
-    /// Files of other tools that the runs come from.
+    /// Files of other tools that runs were imported from.
     imported: &'a [ImportedFile],
-    /// Runs that stand in no cell.
+    /// Runs that belong to no cell.
     beside: &'a [BesideRow],
-    /// Requests that failed, came short or found wrong data, in all experiments.
+    /// Requests in all experiments that failed, were short, or found wrong data.
     faults: &'a [FaultFinding],
-    /// The experiments beside the walks of block size and depth, a section each.
+    /// One section for each experiment except the walks.
     experiments: &'a [ExperimentSection],
-    /// Their figures, a list each.
+    /// The rows of the experiments.
     #[serde(flatten)]
     rows: &'a ExperimentRows,
 }
 
-/// That a study was finished before.
+/// Says that the study was already finished.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Repeated {
-    /// When, in milliseconds of Unix time.
+    /// End of the study, in milliseconds of Unix time.
     finished_unix_ms: u64,
 }
 
-/// How far a study can be believed.
+/// How far to trust a study.
 #[derive(Debug, Serialize, JsonSchema)]
 struct StateDocument<'a> {
     #[serde(flatten)]
     state: &'a StudyState,
-    /// The word that stands on top.
+    /// The word at the top of the report.
     word: String,
     /// What it means.
     text: String,
@@ -121,57 +121,57 @@ struct StateDocument<'a> {
 struct StopDocument<'a> {
     /// Which way the bytes go.
     rw: Direction,
-    /// In words.
+    /// The text.
     text: String,
-    /// The level; `null` where it is not known.
+    /// The level; `null` if it is not known.
     kind: Option<LevelKind>,
-    /// What the fastest cell of this direction shows, as a code with its evidence.
+    /// Evidence from the fastest cell of this direction, as a code with its figures.
     stopped_by: &'a StoppedBy,
-    /// Why that is not believed.
+    /// Why that is in doubt.
     doubt: &'a Option<StopDoubt>,
-    /// What would tell more.
+    /// A test that would tell more.
     test: &'a Option<StopTest>,
 }
 
-/// One level: what it promises and what was got through it.
+/// One level of the path: its advertised and its real performance.
 #[derive(Debug, Serialize, JsonSchema)]
 struct LevelDocument<'a> {
     /// Its name.
     level: String,
-    /// Which it is.
+    /// Kind of level.
     kind: LevelKind,
     /// Peak advertised performance in MB/s.
     pap_mbps: &'a Option<f64>,
-    /// Real application performance in MB/s: the best that was measured through it.
+    /// Real application performance in MB/s: the best measured through it.
     rap_mbps: &'a Option<f64>,
-    /// Where the advertised figure comes from, or why there is none.
+    /// Source of the advertised figure, or why it is missing.
     source: String,
-    /// Whether this is the narrowest.
+    /// Whether this is the narrowest level.
     narrowest: bool,
 }
 
-/// What stops the path from going faster.
+/// What limits the throughput of the path.
 #[derive(Debug, Serialize, JsonSchema)]
 struct BottleneckDocument<'a> {
-    /// The level's name.
+    /// Name of the level.
     level: String,
-    /// Which it is; `null` where it is not known.
+    /// Kind of level; `null` if it is not known.
     kind: Option<LevelKind>,
-    /// How that is known: which measurement against which ceiling.
+    /// How that is known: the measurement and the ceiling that it meets.
     why: String,
-    /// The same as a code with its evidence.
+    /// The evidence as a code with its figures.
     stopped_by: &'a StoppedBy,
-    /// What would stop it next, were this lifted.
+    /// What would be the limit next, without this one.
     next: String,
-    /// Which level that is, where it is one.
+    /// Kind of that level, if it is a level.
     next_kind: Option<LevelKind>,
-    /// The limit of that level in MB/s.
+    /// Limit of that level in MB/s.
     next_mbps: Option<f64>,
-    /// What one would have to see for it to be something else; empty where nothing is known to stop it.
+    /// The observation that would disprove this; empty if no limit is known.
     falsified_by: String,
 }
 
-/// What a request costs the processor.
+/// Processor cost per request.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CostDocument<'a> {
     /// The path in words, such as `random direct read`.
@@ -180,7 +180,7 @@ struct CostDocument<'a> {
     cost: &'a Cost,
 }
 
-/// Where the processors' time went.
+/// Attribution of processor time.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AttributionDocument<'a> {
     /// The path in words, such as `random direct read`.
@@ -189,34 +189,34 @@ struct AttributionDocument<'a> {
     attribution: &'a Attribution,
 }
 
-/// What to set.
+/// One piece of advice.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AdviceDocument<'a> {
     #[serde(flatten)]
     advice: &'a Advice,
-    /// All of it in one sentence.
+    /// The whole advice in one sentence.
     sentence: String,
 }
 
-/// A doubt, in words and as a code with its evidence.
+/// A warning, as text and as a code with its evidence.
 #[derive(Debug, Serialize, JsonSchema)]
 struct WarningDocument<'a> {
     #[serde(flatten)]
     warning: &'a Warning,
-    /// What it does to the figures.
+    /// What it affects in the figures.
     harm: Harm,
-    /// In a line.
+    /// In one line.
     brief: String,
-    /// In words.
+    /// The full text.
     text: String,
 }
 
-/// One cell: all runs of one workload together.
+/// One cell: all runs of one workload.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CellDocument<'a> {
     #[serde(flatten)]
     cell: &'a CellFinding,
-    /// Why it was not steady, as the end of a sentence.
+    /// Why the cell was not steady, as the end of a sentence.
     unsteady_why: Option<String>,
 }
 
@@ -325,7 +325,7 @@ fn cell(cell: &CellFinding) -> CellDocument<'_> {
     CellDocument { cell, unsteady_why: cell.unsteady.as_ref().map(unsteady::why) }
 }
 
-/// Writes the findings, indented, with a line end after the last brace. A number that is none becomes `null`.
+/// Writes the findings, indented and with a final newline. Numbers that are not finite become `null`.
 ///
 /// # Errors
 /// Those of `out`.
@@ -334,8 +334,8 @@ pub fn json(study: &StudyFindings, out: &mut (impl Write + ?Sized)) -> io::Resul
     writeln!(out)
 }
 
-/// The findings of a study that was finished at this time, in milliseconds of Unix time, and was asked for again: the
-/// object begins with `repeated`, which says so.
+/// Writes the findings of a study that was asked for again although it was finished at this time, in milliseconds of
+/// Unix time. The object begins with `repeated`, which says so.
 ///
 /// # Errors
 /// Those of `out`.
@@ -345,7 +345,7 @@ pub fn repeated_json(study: &StudyFindings, finished_unix_ms: u64, out: &mut (im
     writeln!(out)
 }
 
-/// The same as a value, for the page's script.
+/// The findings as a value, for the page's script.
 pub(crate) fn study_value(study: &StudyFindings) -> Value {
     serde_json::to_value(StudyDocument::of(study)).expect("findings are plain data")
 }

@@ -1,17 +1,18 @@
-//! Tells what the far end spent on one run, as rows of that run's block of text.
+//! Prints what a run cost at the far end, as rows of the run's block of text.
 
 use halfpower_record::{CpuTimes, FarEnd, InterfaceUse, ProcessTime, Record};
 use halfpower_text::format::{percent, size, time_us};
 
-/// Rows with their names; none where nobody tells of the far end.
+/// Rows with their names; empty without a far end.
 pub(super) fn rows(record: &Record) -> Vec<(&'static str, String)> {
     let Some(end) = &record.far_end else { return Vec::new() };
     let rows = [("far end", Some(machine(record, end))), ("far disk", disk(end)), ("far network", network(end))];
-    let told = |(name, words): (&'static str, Option<String>)| Some((name, words?));
-    rows.into_iter().filter_map(told).collect()
+    let reported = |(name, words): (&'static str, Option<String>)| Some((name, words?));
+    rows.into_iter().filter_map(reported).collect()
 }
 
-/// Such as `busy 1.2 s of 4 processors (30%), 12 µs a request; smbd was charged 8 µs; at most 14 µs by the soaker`.
+/// The machine's line, such as `busy 1.2 s of 4 processors (30%), 12 µs a request; smbd was charged 8 µs; at most 14 µs
+/// by the soaker`.
 fn machine(record: &Record, end: &FarEnd) -> String {
     let a_request = |spent_ns: u64| record.cpu.us_per_io(spent_ns).map_or("no request".to_string(), time_us);
     let busy_ns = end.bill.machine_ns(CpuTimes::busy_ns);
@@ -38,14 +39,14 @@ fn machine(record: &Record, end: &FarEnd) -> String {
     format!("{machine}{steal}{processes}{soaker}")
 }
 
-/// The disk that was busiest: `sda busy 97%, 118 MiB read, 0 B written`.
+/// The busiest disk: `sda busy 97%, 118 MiB read, 0 B written`.
 fn disk(end: &FarEnd) -> Option<String> {
     let (disk, share) = end.bill.busiest_disk()?;
     let (read, written) = (size(disk.read_bytes as f64), size(disk.written_bytes as f64));
     Some(format!("{} busy {}, {read} read, {written} written", disk.name, percent(share)))
 }
 
-/// The interface that moved most: `eth0 1.2 MiB in, 118 MiB out`.
+/// The interface with the most traffic: `eth0 1.2 MiB in, 118 MiB out`.
 fn network(end: &FarEnd) -> Option<String> {
     let moved = |of: &&InterfaceUse| of.received_bytes.saturating_add(of.sent_bytes);
     let most = end.bill.interfaces.iter().max_by_key(moved)?;

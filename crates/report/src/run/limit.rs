@@ -8,8 +8,8 @@ use halfpower_text::format;
 
 use super::row;
 
-/// Prints which of the path's known limits stops the run, a line beside those of [`super::run_text`]; nothing where it is
-/// none of them.
+/// Prints the known limit of the path that stops the run, as a line below those of [`super::run_text`]; prints nothing
+/// if no known limit stops it.
 ///
 /// # Errors
 /// Those of `out`.

@@ -1,10 +1,10 @@
-//! Tells by which way one run went, what TCP did below its requests, and how near it came to what our own client can do.
+//! Prints the way of a run, TCP's figures below it, and its share of what halfpower's own client can do.
 
 use halfpower_record::{Record, Tcp};
 use halfpower_spec::{Sealing, Way};
 use halfpower_text::format::{number, percent, size, time_us};
 
-/// Rows with their names; none where neither a far end nor a connection of ours took part.
+/// Rows with their names; empty without a far end and without a connection of halfpower's own client.
 pub(super) fn rows(record: &Record) -> Vec<(&'static str, String)> {
     let sealing = Some(record.run.workload.options.sealing).filter(|sealing| *sealing != Sealing::AsAsked);
     let rows = [
@@ -13,11 +13,11 @@ pub(super) fn rows(record: &Record) -> Vec<(&'static str, String)> {
         ("network", record.tcp.as_deref().map(|tcp| network(record, tcp))),
         ("our client", client(record)),
     ];
-    let told = |(name, words): (&'static str, Option<String>)| Some((name, words?));
-    rows.into_iter().filter_map(told).collect()
+    let reported = |(name, words): (&'static str, Option<String>)| Some((name, words?));
+    rows.into_iter().filter_map(reported).collect()
 }
 
-/// Who measured it where.
+/// Which machine measured, and by which way.
 fn way(way: Way) -> Option<&'static str> {
     match way {
         Way::Wire => None,
@@ -26,7 +26,7 @@ fn way(way: Way) -> Option<&'static str> {
     }
 }
 
-/// Such as `1 connection, round trip 120 µs (least 45 µs), window 2.1 MiB, none sent again`.
+/// The connections, such as `1 connection, round trip 120 µs (least 45 µs), window 2.1 MiB, none sent again`.
 fn network(record: &Record, tcp: &Tcp) -> String {
     let connections = if tcp.connections == 1 { "connection" } else { "connections" };
     let us = |ns: u64| time_us(ns as f64 / 1e3);
@@ -40,8 +40,8 @@ fn network(record: &Record, tcp: &Tcp) -> String {
     format!("{} {connections}, round trip {}{least}, window {window}, {again}", tcp.connections, us(tcp.round_trip_ns))
 }
 
-/// Such as `34% of the 3,200 MB/s that it does against a server in memory, over loopback`. What the run went beyond was
-/// measured too low, since others had the processors then.
+/// The share of the client's ceiling, such as `34% of the 3,200 MB/s that it does against a server in memory, over
+/// loopback`. If the run exceeded the ceiling, other processes held the ceiling down when it was measured.
 fn client(record: &Record) -> Option<String> {
     let mbps = record.client_mbps().filter(|mbps| *mbps > 0.0)?;
     if record.mbps() > mbps {

@@ -1,4 +1,4 @@
-//! Puts both ends' bills beside each other, a line for each path and way of accounting.
+//! Prints the costs at both ends side by side, one line for each path and way of accounting.
 
 use halfpower_analyse::{CostLine, EndsCost, Findings};
 
@@ -6,7 +6,7 @@ use super::screen::{Item, Section, Tone};
 use super::table::{RIGHT, UNKNOWN, range, table, term};
 use crate::words::far_end;
 
-/// Empty where no witness told of the far end.
+/// The section; empty without a witness at the far end.
 pub(super) fn section(findings: &Findings, width: usize) -> Section {
     let Some(end) = findings.far_end.as_ref().filter(|end| !end.cost.is_empty()) else {
         return Section::new(None, Vec::new());
@@ -30,7 +30,7 @@ pub(super) fn section(findings: &Findings, width: usize) -> Section {
     Section::new(Some(lines[0].clone()), items)
 }
 
-/// Such as `12 ±1 + 0.31 ±0.02`.
+/// A cost as fixed plus marginal part: `12 ±1 + 0.31 ±0.02`.
 fn bill(line: Option<&CostLine>) -> String {
     line.map_or(UNKNOWN.to_string(), |line| {
         format!("{} + {}", term(&line.fixed_us, true), term(&line.marginal_us_per_kib, true))

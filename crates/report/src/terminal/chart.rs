@@ -1,7 +1,7 @@
-//! Draws how throughput rises with block size: a few lines of bars for the fastest reads and writes.
+//! Draws throughput against block size: a few lines of bars for the fastest reads and writes.
 //!
-//! Findings enter, lines leave. Four rows of bars on a scale from nothing to the peak: a bar that fills the second row
-//! from below has reached half power, and that row is labelled so.
+//! Findings enter, lines leave. Each chart has four rows of bars on a scale from zero to the peak. A bar that fills the
+//! second row from below has reached half power, and that row has a label.
 
 use std::collections::BTreeMap;
 
@@ -11,28 +11,28 @@ use halfpower_text::format::number;
 
 use halfpower_text::path_words;
 
-/// Rows of bars; half of the peak is the upper edge of the second.
+/// Rows of bars; the upper edge of the second row is half of the peak.
 const ROWS: usize = 4;
-/// Bars by eighths of a row.
+/// Bars in eighths of a row.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Columns of a bar, and of the gap after it.
+/// Columns of one bar, and of the gap after it.
 const BAR: usize = 3;
 /// Columns of the scale's labels on the left.
 const SCALE: usize = 8;
 /// Columns between two panels.
 const BETWEEN: usize = 4;
-/// A panel with fewer sizes has no shape to show.
+/// A panel with fewer block sizes has no shape to show.
 const FEWEST_SIZES: usize = 3;
 
-/// One way through the path: the best that each block size gave, at whichever depth.
+/// One path: the best cell of each block size, at any depth.
 struct Panel {
     title: String,
-    /// MB/s by block size in bytes; `None` where no cell was measured.
+    /// MB/s by block size in bytes; `None` if no cell was measured.
     bars: Vec<(u64, Option<f64>)>,
 }
 
-/// A line of titles and lines of bars, reading on the left and, where `width` has room, writing on the right; empty
-/// where too little was measured.
+/// A line of titles and lines of bars: reads on the left, and writes on the right if `width` has room; empty if too
+/// little was measured.
 pub(super) fn chart(findings: &Findings, width: usize) -> Vec<String> {
     let sizes = sizes(findings);
     let panels: Vec<Panel> = Direction::ALL.iter().filter_map(|rw| panel(findings, *rw, &sizes)).collect();
@@ -53,7 +53,7 @@ fn sizes(findings: &Findings) -> Vec<u64> {
     sizes
 }
 
-/// The fastest path of a direction, direct ones before buffered; cells that a cache answered do not count.
+/// The fastest path of a direction: direct if there is one, else buffered. Cells that a cache answered do not count.
 fn panel(findings: &Findings, rw: Direction, sizes: &[u64]) -> Option<Panel> {
     let usable = |cell: &&CellFinding| cell.rw == rw && !cell.cached && cell.mbps.value > 0.0;
     let fastest = findings.cells.iter().filter(usable).max_by(|one, other| {
@@ -71,7 +71,7 @@ fn panel(findings: &Findings, rw: Direction, sizes: &[u64]) -> Option<Panel> {
     (best.len() >= FEWEST_SIZES).then_some(Panel { title, bars })
 }
 
-/// The same panel with every second bar left out until it fits `width`, counted from the largest size.
+/// The panel without every second bar, counted from the largest size, repeatedly until it fits `width`.
 fn thinned(panel: &Panel, width: usize) -> Panel {
     let mut bars = panel.bars.clone();
     while bars.len() > FEWEST_SIZES && SCALE + bars.len() * (BAR + 1) > width {
@@ -98,12 +98,12 @@ fn drawn(panel: &Panel) -> Vec<String> {
     lines
 }
 
-/// The part of a bar that stands in one row; a dot at the foot where nothing was measured.
+/// The part of a bar within one row; a dot in the bottom row if nothing was measured.
 fn bar(share: Option<f64>, row: usize) -> String {
     let Some(share) = share else { return if row == 0 { " ·  " } else { "    " }.to_string() };
-    // Rounded down, so that a row is full only where its upper edge was reached.
+    // Rounded down, so that a row is full only if its upper edge was reached.
     let eighths = (share * 8.0 * ROWS as f64).floor() as usize;
-    // What moved at all is seen.
+    // At least one eighth, so that every measured rate is visible.
     let eighths = eighths.max(1).saturating_sub(row * 8).min(8);
     format!("{} ", EIGHTHS[eighths].to_string().repeat(BAR))
 }

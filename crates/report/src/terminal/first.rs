@@ -1,4 +1,4 @@
-//! Puts the first screen together: state, the worst warnings, how fast, what stops it, what to set.
+//! Builds the first screen: state, the worst warnings, how fast, what stops it, what to set.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
 use crate::words::{alerts, first_screen};
 
-/// Lines of the screen, without the last ones that say where more is.
+/// Lines of the screen, without the final ones that name the details.
 const SCREEN: usize = 26;
-/// Warnings on top.
+/// Warnings at the top.
 const ALERTS: usize = 2;
-/// Lines of an experiment's answer beside walks, and where there are none.
+/// Lines per experiment's answer: beside walks, and without walks.
 const LINES_BESIDE: usize = 2;
 const LINES_ALONE: usize = 6;
-/// Lines of runs that stand in no cell.
+/// Lines for runs outside the cells.
 const BESIDE: usize = 6;
 
 /// The answer: what was measured, how fast, what stops it, what to set.
@@ -38,15 +38,15 @@ pub(super) fn sections(study: &StudyFindings, width: usize) -> Vec<Section> {
     all
 }
 
-/// Where the warnings and the rest are, in a line.
+/// A line that says where to find the warnings and the rest.
 pub(super) fn more(study: &StudyFindings, file: Option<&Path>, width: usize) -> String {
     let warnings = match study.warnings.len() {
         0 => String::new(),
         count => format!(", or --warnings ({count})"),
     };
-    let told = |name: &str| format!("More: halfpower report {name} --full{warnings}");
-    let whole = file.map(|file| told(&file.display().to_string()));
-    cut(&whole.filter(|line| line.chars().count() <= width).unwrap_or_else(|| told("STUDY")), width)
+    let reported = |name: &str| format!("More: halfpower report {name} --full{warnings}");
+    let whole = file.map(|file| reported(&file.display().to_string()));
+    cut(&whole.filter(|line| line.chars().count() <= width).unwrap_or_else(|| reported("STUDY")), width)
 }
 
 fn top(study: &StudyFindings, width: usize) -> Section {
@@ -60,7 +60,7 @@ struct RateLine {
     name: String,
     cell: CellSettings,
     rate: CellRate,
-    /// Whether requests a second say more than bytes.
+    /// Whether requests a second describe it better than bytes.
     by_requests: bool,
 }
 
@@ -107,7 +107,7 @@ fn how_fast(study: &StudyFindings, width: usize) -> Section {
     Section::new(heading, items)
 }
 
-/// Runs that stand in no cell: a line each load, the first few.
+/// Runs outside the cells: one line per load, only the first few.
 fn beside(study: &StudyFindings, width: usize) -> Section {
     let rows: Vec<&BesideRow> = study.beside.iter().take(BESIDE).collect();
     if rows.is_empty() {
@@ -133,7 +133,7 @@ fn beside(study: &StudyFindings, width: usize) -> Section {
     Section::new(heading, items)
 }
 
-/// `34,000 IOPS` or `2,157 MB/s`, the unit as wide as the other's.
+/// The rate as `34,000 IOPS` or `2,157 MB/s`, with both units padded to the same width.
 fn figure(row: &RateLine, by_requests: bool) -> String {
     match (row.rate.sureness.is_known(), by_requests) {
         (false, _) => "not known".to_string(),
@@ -146,7 +146,7 @@ fn other_figure(row: &RateLine) -> String {
     if row.rate.sureness.is_known() { figure(row, !row.by_requests) } else { String::new() }
 }
 
-/// What the marks in the table mean, and how long it takes to know what is not known.
+/// The meaning of the marks in the table, and the time that unknown figures need.
 fn notes(rows: &[RateLine]) -> impl Iterator<Item = String> {
     let unsteady = rows.iter().any(|row| !row.rate.steady).then(|| "* not steady within its runs".to_string());
     let alone = rows.iter().any(|row| row.rate.sureness == Sureness::SingleRun);
@@ -171,9 +171,9 @@ fn stops(study: &StudyFindings, width: usize) -> Section {
 }
 
 fn what_to_set(study: &StudyFindings, width: usize) -> Section {
-    let told = &study.summary.what_to_set;
+    let reported = &study.summary.what_to_set;
     let is_share = first_screen::is_of_a_share(study);
-    let rows: Vec<[String; 3]> = told.uses.iter().map(|advice| first_screen::advice(advice, is_share)).collect();
+    let rows: Vec<[String; 3]> = reported.uses.iter().map(|advice| first_screen::advice(advice, is_share)).collect();
     let column = |place: usize| rows.iter().map(|row| row[place].clone()).collect::<Vec<_>>();
     let uses = column(0).into_iter().map(|text| format!("  {text}"));
     let columns = vec![
@@ -187,12 +187,13 @@ fn what_to_set(study: &StudyFindings, width: usize) -> Section {
         let none = first_screen::no_advice(&study.summary.state);
         items.push(Item::sentence("  ", none, width, Tone::Plain));
     }
-    items
-        .extend(first_screen::half_power(&told.half_power).map(|text| Item::sentence("  ", &text, width, Tone::Plain)));
+    items.extend(
+        first_screen::half_power(&reported.half_power).map(|text| Item::sentence("  ", &text, width, Tone::Plain)),
+    );
     Section::new(Some("WHAT TO SET".to_string()), items)
 }
 
-/// What each experiment answered, as far as `room` holds it.
+/// The answers of the experiments, as far as `room` allows.
 fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
     let most = if study.walked { LINES_BESIDE } else { LINES_ALONE };
     let item = |experiment: &ExperimentSection| {

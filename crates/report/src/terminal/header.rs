@@ -1,4 +1,4 @@
-//! Writes the first line: what was measured, where, how long, and the state of it.
+//! Writes the first line: what was measured, where, how long, and the state.
 
 use halfpower_analyse::Findings;
 
@@ -6,14 +6,16 @@ use super::screen::cut;
 use crate::words::state;
 use crate::words::subject::{amount, machine, place};
 
-/// Fewest characters of a target that are still of use.
+/// Shortest cut of a target's name that is still useful, in characters.
 const LEAST_TARGET: usize = 16;
 /// Spaces between two parts.
 const GAP: usize = 2;
 
-/// Such as `/srv/data  ext4 on vda (virtio)  2 x AMD EPYC  120 s, 533 runs  NOISY`, the state flush right.
+/// A line such as `/srv/data  ext4 on vda (virtio)  2 x AMD EPYC  120 s, 533 runs  NOISY`, with the state
+/// right-aligned.
 ///
-/// Where there is no room the machine goes first, then the transport, the place and the time; the target is cut.
+/// If the width is too small, it drops the machine first, then the transport, the place and the amount; last, it cuts
+/// the target.
 pub(super) fn header(findings: &Findings, width: usize) -> String {
     let state = state::word(&findings.summary.state);
     let (place, short_place) = (place(findings, true), place(findings, false));
@@ -27,8 +29,8 @@ pub(super) fn header(findings: &Findings, width: usize) -> String {
     let with_whole_target = forms.iter().find(|parts| room >= taken(parts) + target);
     let parts = with_whole_target.or_else(|| forms.iter().find(is_room)).map_or(&[][..], |parts| parts);
     let target = cut(&findings.target, room.saturating_sub(taken(parts)).max(4));
-    let told = std::iter::once(target.as_str()).chain(parts.iter().copied()).filter(|part| !part.is_empty());
-    let left = told.collect::<Vec<_>>().join(&" ".repeat(GAP));
+    let reported = std::iter::once(target.as_str()).chain(parts.iter().copied()).filter(|part| !part.is_empty());
+    let left = reported.collect::<Vec<_>>().join(&" ".repeat(GAP));
     let fill = width.saturating_sub(left.chars().count() + state.chars().count()).max(GAP);
     format!("{left}{}{state}", " ".repeat(fill))
 }

@@ -1,8 +1,8 @@
-//! Prints sections of lines, each cut to the width, in colour where that is wanted.
+//! Prints sections of lines, cut to the width, with colours if requested.
 
 use std::io::{self, Write};
 
-/// What a line is, for its colour.
+/// The kind of a line, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Plain,
@@ -11,18 +11,18 @@ pub(super) enum Tone {
     Chart,
 }
 
-/// What the lines of a part are: one of them, and several.
+/// The noun for the lines of a part, in singular and plural.
 #[derive(Clone, Copy)]
 pub(crate) struct Noun(pub &'static str, pub &'static str);
 
 impl Noun {
-    /// The line that stands for so many that do not fit.
+    /// The line that replaces `hidden` lines that do not fit.
     pub(crate) fn more(self, hidden: usize) -> String {
         format!("  ... and {hidden} more {}", if hidden == 1 { self.0 } else { self.1 })
     }
 }
 
-/// A heading and items under it; nothing where there are no items.
+/// A heading with items; prints nothing without items.
 pub(super) struct Section {
     heading: Option<String>,
     pub items: Vec<Item>,
@@ -45,12 +45,12 @@ impl Section {
         self.items.is_empty() && !self.stands_alone
     }
 
-    /// The same, printed also where it is a heading alone.
+    /// The section, printed even if it has only a heading.
     pub fn alone(self) -> Self {
         Self { stands_alone: true, ..self }
     }
 
-    /// Lines that it takes.
+    /// Number of its lines.
     pub fn height(&self) -> usize {
         if self.is_empty() {
             return 0;
@@ -77,7 +77,7 @@ impl Item {
         Self { lines: vec![text.into()], tone }
     }
 
-    /// A sentence folded to `width`, each line after the first indented as far as `lead` is long.
+    /// A sentence folded to `width`; lines after the first are indented by the length of `lead`.
     pub fn sentence(lead: &str, text: &str, width: usize, tone: Tone) -> Self {
         Self { lines: folded(lead, text, width), tone }
     }
@@ -99,7 +99,7 @@ pub(super) fn print_line(
     }
 }
 
-/// The first `width` characters, the last of them three dots where something is lost.
+/// The first `width` characters, ending in three dots if something was cut.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_string();

@@ -1,4 +1,4 @@
-//! Puts together what is behind the answer: the path, all advice, charts, half power and cost, the experiments.
+//! Builds the detail sections: the path, all advice, charts, half power and cost, the experiments.
 
 use halfpower_analyse::{Advice, Bound, Cost, Curve, Findings, LevelFinding};
 use halfpower_experiments::{ExperimentSection, IssuingChange, StudyFindings};
@@ -10,7 +10,7 @@ use super::screen::{Item, Section, Tone};
 use super::table::{RIGHT, UNKNOWN, table, term};
 use crate::words::{self, levels};
 
-/// Every section, in the order in which they are printed.
+/// All sections, in the order in which they are printed.
 pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
     vec![
         path(findings, width),
@@ -25,17 +25,17 @@ pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
     ]
 }
 
-/// What each experiment answered and what it could not measure; those that were not run, in one line.
+/// The answer of each experiment and what it could not measure; experiments that were not run share one line.
 fn experiments(findings: &StudyFindings, width: usize) -> Section {
     let ran = findings.experiments.iter().filter(|experiment| experiment.ran);
-    let told = |experiment: &ExperimentSection| {
+    let reported = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
         let answer = Item::sentence(&lead, &experiment.answer, width, Tone::Plain);
         let lead = format!("{:<14}- ", "");
         let notes = experiment.notes.iter().map(|note| Item::sentence(&lead, note, width, Tone::Plain));
         std::iter::once(answer).chain(notes).collect::<Vec<Item>>()
     };
-    let mut items: Vec<Item> = ran.flat_map(told).collect();
+    let mut items: Vec<Item> = ran.flat_map(reported).collect();
     let not: Vec<&str> =
         findings.experiments.iter().filter(|experiment| !experiment.ran).map(|e| e.experiment.word()).collect();
     if !not.is_empty() {
@@ -45,7 +45,7 @@ fn experiments(findings: &StudyFindings, width: usize) -> Section {
     Section::new(Some("EXPERIMENTS".to_string()), items)
 }
 
-/// What TCP did; empty where no connection of ours took part.
+/// TCP's figures; empty without a connection of halfpower's own client.
 fn network(findings: &Findings, width: usize) -> Section {
     let rows: Vec<Vec<String>> = words::network::rows(findings)
         .into_iter()
@@ -62,12 +62,12 @@ fn network(findings: &Findings, width: usize) -> Section {
 
 fn path(findings: &Findings, width: usize) -> Section {
     let silent = |level: &LevelFinding| level.pap_mbps.is_none() && !level.narrowest;
-    // Neighbours that advertise nothing have nothing to say apart.
+    // Neighbours that advertise nothing share a line.
     let alike =
         |one: &LevelFinding, other: &LevelFinding| silent(one) && silent(other) && one.rap_mbps == other.rap_mbps;
     let groups: Vec<&[LevelFinding]> = findings.levels.chunk_by(alike).collect();
     let rows: Vec<Vec<String>> = groups.iter().copied().map(path_row).collect();
-    // The source is cut rather than left out.
+    // The column of sources is cut rather than dropped.
     let lines = table(&["THE PATH", "PAP", "(RAP)", ""], &rows, &[0, RIGHT, RIGHT, 0], width);
     let narrowest = |group: &&[LevelFinding]| group.iter().any(|level| level.narrowest);
     let tone = |group| if narrowest(group) { Tone::Alert } else { Tone::Plain };
@@ -81,7 +81,7 @@ fn path(findings: &Findings, width: usize) -> Section {
     Section::new(Some(lines[0].clone()), items)
 }
 
-/// A level, or several that advertise nothing, as a line of the path.
+/// A level, or several that advertise nothing, as one line of the path.
 fn path_row(group: &[LevelFinding]) -> Vec<String> {
     let rate = |mbps: Option<f64>| mbps.map_or(UNKNOWN.to_string(), |mbps| format!("{} MB/s", number(mbps)));
     let level = &group[0];
@@ -96,7 +96,7 @@ fn path_row(group: &[LevelFinding]) -> Vec<String> {
     vec![format!("{mark}{}", names.join(", ")), rate(level.pap_mbps), rap, source]
 }
 
-/// What to set, a line a piece of advice: its sentence is on the page.
+/// The advice, one line each; its full sentence is on the page.
 fn advice(findings: &Findings, width: usize) -> Section {
     let row = |advice: &Advice| {
         let Workload { bs, iodepth, threads, cache, .. } = advice.settings;
@@ -118,7 +118,7 @@ fn advice(findings: &Findings, width: usize) -> Section {
     Section::new(Some(lines[0].clone()), items)
 }
 
-/// What each part of issuing brings and costs, work by work.
+/// The effect and cost of each part of issuing, by kind of work.
 fn issuing(findings: &StudyFindings, width: usize) -> Section {
     let row = |found: &IssuingChange| {
         let ([slow, fast], [without, with]) = (words::issuing::rates(found), words::issuing::costs(found));
@@ -152,7 +152,7 @@ fn chart(findings: &Findings, width: usize) -> Section {
     Section::new(Some(titles.clone()), items)
 }
 
-/// The curve with the highest peak of each pattern, direction and cache setting, in the order of the findings.
+/// For each pattern, direction and cache setting, the curve with the highest peak, in the order of the findings.
 fn best_curves(findings: &Findings) -> Vec<&Curve> {
     let mut best: Vec<&Curve> = Vec::new();
     for curve in &findings.curves {
@@ -167,7 +167,7 @@ fn best_curves(findings: &Findings) -> Vec<&Curve> {
     best
 }
 
-/// Half power and cost, a line a path; without the intervals of cost where there is no room for them.
+/// Half power and cost, one line per path; on a narrow screen, cost has no intervals.
 fn paths(findings: &Findings, width: usize) -> Section {
     let whole = path_lines(findings, true, usize::MAX);
     let lines = if super::chart::widest(&whole) <= width { whole } else { path_lines(findings, false, width) };

@@ -1,11 +1,12 @@
-//! Says what to set, in one sentence with the numbers that make the case.
+//! Writes the advice as one sentence with the numbers behind it.
 
 use halfpower_analyse::Advice;
 use halfpower_text::{cache_word, format};
 
 use super::settings::size_and_depth;
 
-/// Such as `For random reads: direct I/O, 1 MiB blocks, 4 deep: 2,913 MB/s, 95% of the best (...), for 0.015 ms ...`.
+/// Writes advice such as `For random reads: direct I/O, 1 MiB blocks, 4 deep: 2,913 MB/s, 95% of the best (...), for
+/// 0.015 ms ...`.
 pub(crate) fn sentence(advice: &Advice) -> String {
     let set = &advice.settings;
     let threads = if set.threads > 1 { format!(", {} threads", set.threads) } else { String::new() };

@@ -1,4 +1,4 @@
-//! Says the worst of what stands against a study in a line each, for the top of a screen.
+//! Writes the worst problems of a study in one line each, for the top of a screen.
 
 use halfpower_analyse::{FaultFinding, FaultKind, StudyState, Warning};
 use halfpower_experiments::StudyFindings;
@@ -7,8 +7,8 @@ use halfpower_text::format::{mbps, percent, size, thousands, time_us};
 use super::settings::{count, path};
 use super::state;
 
-/// All that stands against a study, the worst first: wrong data and failed requests, what its state means, and the
-/// warnings. What the state says already is not said again.
+/// All problems of a study, worst first: wrong data and failed requests, the meaning of the state, and the warnings.
+/// Warnings that repeat the state are left out.
 pub(crate) fn alerts(study: &StudyFindings) -> Vec<String> {
     let state = &study.summary.state;
     let of_state = match state {
@@ -23,7 +23,7 @@ pub(crate) fn alerts(study: &StudyFindings) -> Vec<String> {
     faults.iter().map(fault).chain(of_state).chain(warnings).collect()
 }
 
-/// The faults of all experiments, those of one kind and name together.
+/// Merges the faults of all experiments by kind and name.
 fn alike(faults: &[FaultFinding]) -> Vec<FaultFinding> {
     let mut together: Vec<FaultFinding> = Vec::new();
     for fault in faults {
@@ -44,18 +44,19 @@ fn fault(fault: &FaultFinding) -> String {
     let what = match (kind, error.as_str()) {
         (FaultKind::WrongData, _) => format!("{requests} read WRONG DATA"),
         (FaultKind::Failed, "unanswered") => format!("{requests} never answered"),
+        (FaultKind::Failed, "EOF") => format!("{requests} moved nothing: the target ended before"),
         (FaultKind::Failed, error) => format!("{requests} failed with {error}"),
         (FaultKind::Short, _) => format!("{requests} moved fewer bytes than asked"),
     };
     format!("{what}, in {runs} of {of_runs} runs")
 }
 
-/// A warning in a line, without the cell that shows it most.
+/// A warning in one line, without the cell that shows it most clearly.
 pub(crate) fn line(warning: &Warning) -> String {
     of_results(warning).unwrap_or_else(|| of_runs(warning))
 }
 
-/// Doubts about what the requests gave, and who else was at work.
+/// Warnings about the results of requests, and about other activity.
 fn of_results(warning: &Warning) -> Option<String> {
     let cells = warning.cells().map_or(String::new(), |cells| count(cells, "cell"));
     Some(match warning {
@@ -95,7 +96,7 @@ fn of_results(warning: &Warning) -> Option<String> {
     })
 }
 
-/// Doubts about how runs went on, how many there are, and what they cost.
+/// Warnings about the course, number and cost of runs.
 fn of_runs(warning: &Warning) -> String {
     match warning {
         Warning::NotSteady { cells, of_cells, .. } => {

@@ -1,4 +1,4 @@
-//! Says what stops the path, how that is known, what would be next, and what would show otherwise.
+//! Writes what stops the path, how that is known, what would stop it next, and what would disprove it.
 
 use halfpower_analyse::{
     Bottleneck, Ceiling, DepthGain, FastestCell, KnownLimit, LevelId, LevelKind, NextLimit, NextLimitBy, ProcessorsOf,
@@ -10,23 +10,23 @@ use super::levels::{name, short_name, source};
 use super::settings::{capitalised, path, size_and_depth};
 use super::{far_end, network};
 
-/// Share of the time that threads wait for a processor below which nothing is said of it.
+/// Smallest reported share of time that threads wait for a processor.
 const WAITED: f64 = 0.02;
 
-/// What the report says of a bottleneck.
+/// The sentences about a bottleneck.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BottleneckWords {
-    /// The level's name.
+    /// Name of the level.
     pub level: String,
-    /// How that is known: which measurement against which limit.
+    /// How that is known: the measurement and the limit that it meets.
     pub why: String,
     /// What would stop it next.
     pub next: String,
-    /// What one would have to see for it to be something else; empty where nothing is known to stop it.
+    /// The observation that would disprove this; empty if no limit is known.
     pub falsified_by: String,
 }
 
-/// All that is said of it on the page and in JSON.
+/// All sentences about the bottleneck, for the page and for JSON.
 pub(crate) fn words(bottleneck: &Bottleneck) -> BottleneckWords {
     BottleneckWords {
         level: bottleneck.level.as_ref().map_or("unknown".to_string(), name),
@@ -36,7 +36,7 @@ pub(crate) fn words(bottleneck: &Bottleneck) -> BottleneckWords {
     }
 }
 
-/// The same in one sentence: `What stops it: the device; ...`.
+/// The bottleneck in one sentence: `What stops it: the device; ...`.
 pub(crate) fn sentence(bottleneck: &Bottleneck) -> String {
     match nothing_known(&bottleneck.stopped_by) {
         Some(why) => format!("What stops it is not known. {why}"),
@@ -44,7 +44,7 @@ pub(crate) fn sentence(bottleneck: &Bottleneck) -> String {
     }
 }
 
-/// What is said of a device, said of a share's far end where that is the level.
+/// Replaces "the device" by a share's far end, if that is the level.
 pub(super) fn of_its_level(text: String, bottleneck: &Bottleneck) -> String {
     let Some(level) = bottleneck.level.as_ref().filter(|level| level.is_of_a_share()) else { return text };
     let far_end = format!("the {}", short_name(level));
@@ -65,7 +65,7 @@ fn nothing_known(stopped_by: &StoppedBy) -> Option<String> {
     Some(format!("Nothing can be said: {why}."))
 }
 
-/// `Sequential direct reads reach 1,835 MB/s (1 MiB, 32 deep)`, to begin a sentence with.
+/// The beginning of a sentence: `Sequential direct reads reach 1,835 MB/s (1 MiB, 32 deep)`.
 fn reach(fastest: Option<&FastestCell>) -> String {
     fastest.map_or(String::new(), |FastestCell { cell, mbps }| {
         let words = format!("{}s reach {} ({})", path(cell.path()), format::mbps(*mbps), size_and_depth(cell));
@@ -73,7 +73,7 @@ fn reach(fastest: Option<&FastestCell>) -> String {
     })
 }
 
-/// What stops it, to stand after a colon, without its full stop.
+/// What stops it, to follow a colon, without a full stop.
 fn short(bottleneck: &Bottleneck) -> String {
     let level = || bottleneck.level.as_ref().map_or("unknown".to_string(), name);
     match &bottleneck.stopped_by {
@@ -186,7 +186,7 @@ fn gives(limit: KnownLimit) -> &'static str {
     }
 }
 
-/// `93% busy`, and how long threads waited while others had the processors.
+/// The busy share, such as `93% busy`, and how long threads waited while other tasks had the processors.
 pub(super) fn busy(share: f64, waited_share: f64) -> String {
     let busy = format!("{} busy", format::percent(share));
     if waited_share < WAITED {
@@ -210,7 +210,8 @@ fn ceiling_rate(ceiling: Ceiling, rate: f64) -> String {
     }
 }
 
-/// `a ceiling near 1,200 MB/s that neither larger blocks nor more depth get past`, with its article as given.
+/// Describes a ceiling with this article: `a ceiling near 1,200 MB/s that neither larger blocks nor more depth get
+/// past`.
 fn ceiling_words(article: &str, ceiling: Ceiling, rate: f64) -> String {
     let blocks = match ceiling {
         Ceiling::Bytes => "larger",
@@ -224,7 +225,7 @@ fn whose(virtualised: bool) -> &'static str {
     if virtualised { "the device or the hypervisor before it" } else { "the device or its controller" }
 }
 
-/// Why the device does no more, to stand after a semicolon.
+/// Why the device is not faster, to follow a semicolon.
 fn device_words(stopped_by: &StoppedBy) -> String {
     match stopped_by {
         StoppedBy::Parallelism { side_by_side, larger_blocks_mbps } => {
@@ -266,7 +267,7 @@ fn depth_words(bottleneck: &Bottleneck, deeper: Option<DepthGain>) -> String {
     }
 }
 
-/// A sentence more where requests a second have a limit of their own.
+/// A further sentence if requests a second have a separate limit.
 fn small_requests(bottleneck: &Bottleneck) -> String {
     bottleneck.request_ceiling.map_or(String::new(), |ceiling| {
         format!(" Small requests meet another limit: {} ({}s).", format::iops(ceiling.iops), path(ceiling.path))
@@ -352,15 +353,18 @@ mod tests {
         let (limit, limit_mbps, share) = (KnownLimit::Advertised, 1250.0, 0.96);
         let link = LevelId::named("link", Some(Direction::Read));
         let found = stopped(link, StoppedBy::KnownRate { limit, limit_mbps, share, source });
-        let told = words(&found);
+        let reported = words(&found);
         assert_eq!(
-            told.why,
+            reported.why,
             "Sequential direct reads reach 1,200 MB/s (1 MiB, 32 deep): 96% of the 1,250 MB/s that the link (read) \
              advertises (2 lanes)."
         );
-        assert_eq!((told.level.as_str(), told.next.as_str()), ("link (read)", "unknown: no other limit is known"));
         assert_eq!(
-            told.falsified_by,
+            (reported.level.as_str(), reported.next.as_str()),
+            ("link (read)", "unknown: no other limit is known")
+        );
+        assert_eq!(
+            reported.falsified_by,
             "a run above 1,250 MB/s that no cache answered, or the same rate once the link (read) lets more through"
         );
         assert_eq!(
@@ -420,8 +424,8 @@ mod tests {
         found.request_ceiling = Some(RequestCeiling { path, iops: 20_000.0 });
         found.next =
             Some(NextLimit::Level { level: LevelId::named("link", None), mbps: 2000.0, by: NextLimitBy::Advertised });
-        let told = words(&found);
-        assert!(told.why.ends_with(" Small requests meet another limit: 20,000 IOPS (random direct writes)."));
-        assert_eq!(told.next, "link, at 2,000 MB/s by its advertised peak");
+        let reported = words(&found);
+        assert!(reported.why.ends_with(" Small requests meet another limit: 20,000 IOPS (random direct writes)."));
+        assert_eq!(reported.next, "link, at 2,000 MB/s by its advertised peak");
     }
 }

@@ -1,4 +1,4 @@
-//! Says what a fitted device rests on, what could not be fitted, and why a study bears no model.
+//! Writes the data behind a fitted device, what could not be fitted, and why a study supports no model.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use halfpower_text::format;
 
 use super::settings::{path, size_and_depth};
 
-/// The fitted device as TOML, with a remark on each constant.
+/// The fitted device as TOML, with a comment on each constant.
 pub(crate) fn toml(calibration: &Calibration) -> String {
     let remarks: BTreeMap<String, String> =
         calibration.remarks.iter().map(|(place, remark)| (place.clone(), remark_words(remark))).collect();
@@ -94,7 +94,7 @@ fn cells_words(count: usize) -> String {
     if count == 1 { "one cell".to_string() } else { format!("{count} cells") }
 }
 
-/// What could not be fitted, in a sentence.
+/// Says in a sentence what could not be fitted.
 pub(crate) fn not_fitted(not_fitted: &NotFitted) -> String {
     let listed = |paths: &[PathSettings]| paths.iter().copied().map(path).collect::<Vec<_>>().join(", ");
     match not_fitted {
@@ -120,7 +120,7 @@ fn unfittable(why: Unfittable) -> String {
     }
 }
 
-/// Why a study cannot be calibrated from, and what to do.
+/// Says why a study cannot be used for calibration, and what to do.
 pub(crate) fn error(error: &CalibrateError) -> String {
     let too_little = |why: &str| {
         format!(

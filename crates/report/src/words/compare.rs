@@ -28,7 +28,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
     }
 }
 
-/// What a condition was held against: `peak of sequential direct reads`.
+/// The figure that a condition was checked against: `peak of sequential direct reads`.
 pub fn case(case: &ConditionCase) -> String {
     let quantity = match case.quantity {
         Quantity::Peak => "peak",
@@ -44,7 +44,8 @@ pub fn case(case: &ConditionCase) -> String {
     format!("{quantity} of {}s{of_size}{deep}", path(case.path))
 }
 
-/// What became of the figure that a condition bounds: `-9.1%`, and where it bounds a figure that in both studies too.
+/// The result for the figure that a condition bounds: `-9.1%`; for an absolute bound, the figure in both studies as
+/// well.
 pub fn case_figures(limit: ConditionLimit, case: &ConditionCase) -> String {
     let percent = signed(case.change.percent);
     if matches!(limit, ConditionLimit::Percent(_)) {
@@ -60,7 +61,7 @@ pub fn case_figures(limit: ConditionLimit, case: &ConditionCase) -> String {
     format!("{} to {} ({percent})", say(case.change.a), say(case.change.b))
 }
 
-/// The answer of several comparisons with one baseline: which studies differ from it.
+/// The result of several comparisons with one baseline: the studies that differ from it.
 pub(crate) fn verdict_of_all(comparisons: &[Comparison]) -> String {
     let baseline = &comparisons[0].a.letter;
     let differ: Vec<String> =
@@ -72,14 +73,15 @@ pub(crate) fn verdict_of_all(comparisons: &[Comparison]) -> String {
     }
 }
 
-/// The answer of one comparison among several: it begins with its study's letter.
+/// The result of one comparison among several; begins with its study's letter.
 pub(crate) fn verdict_among_several(comparison: &Comparison) -> String {
     let said = verdict(comparison).join(" ");
     let letter = &comparison.b.letter;
     if said.starts_with(&format!("{letter} is")) { said } else { format!("{letter}: {said}") }
 }
 
-/// Says as much as the noise lets it: none beyond 5% where cells are known well enough, else how much could hide.
+/// Says that there is no difference, as far as the noise allows: none above 5% if cells are known well enough, else how
+/// large an undetected one could be.
 fn no_difference(comparison: &Comparison) -> String {
     let floor = &comparison.practical.throughput;
     let of_all = match comparison.cells.len() {
@@ -156,7 +158,7 @@ fn unchanged_on_average(comparison: &Comparison) -> String {
     }
 }
 
-/// How many cells, and which most.
+/// The number of cells that differ, and the cell that differs most.
 fn cells(comparison: &Comparison) -> Option<String> {
     let different: Vec<&CellComparison> = comparison.cells.iter().filter(|cell| cell.different()).collect();
     let extent =
@@ -185,7 +187,7 @@ fn largest_words(cell: &CellComparison) -> String {
     })
 }
 
-/// Cost and tail of the paths that differ in them.
+/// Changes of cost and tail latency, for the paths on which they differ.
 fn others(comparison: &Comparison) -> Option<String> {
     let part = |what: &str, of: fn(&PathComparison) -> Option<Change>| {
         let different =

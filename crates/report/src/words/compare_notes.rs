@@ -1,11 +1,11 @@
-//! Says what two studies differ in besides their figures, and what is missing.
+//! Writes what differs between two studies besides their figures, and what is missing.
 
 use halfpower_analyse::{Comparison, Flaw, InStudy, LeftOut, MissingFigure, Note, PlaceAspect, StudyFacts};
 use halfpower_text::format::{size, two_digits};
 
 use super::compare::joined;
 
-/// A note as the report shows it; `comparison` has the facts of both studies.
+/// A note as a sentence; `comparison` has the facts of both studies.
 pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
     let (letter_a, letter_b) = (&comparison.a.letter, &comparison.b.letter);
     let plural = |count: usize| if count == 1 { "cell is" } else { "cells are" };
@@ -66,7 +66,7 @@ pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
     }
 }
 
-/// What two places differ in, and what either has.
+/// The name of an aspect that differs, and its value in both studies.
 fn aspect_words(aspect: PlaceAspect, a: &StudyFacts, b: &StudyFacts) -> (&'static str, String, String) {
     let (what, of): (_, fn(&StudyFacts) -> String) = match aspect {
         PlaceAspect::Targets => {
@@ -91,7 +91,7 @@ fn aspect_words(aspect: PlaceAspect, a: &StudyFacts, b: &StudyFacts) -> (&'stati
     (what, of(a), of(b))
 }
 
-/// Two targets without what simulated ones have in common: each has a dozen constants.
+/// Two targets without the constants that simulated ones share, since each has a dozen.
 fn own_targets(a: &str, b: &str) -> (String, String) {
     let constants = |text: &str| text.strip_prefix("sim:").map(|rest| rest.split(',').map(str::to_string).collect());
     let (Some(of_a), Some(of_b)): (Option<Vec<String>>, Option<Vec<String>>) = (constants(a), constants(b)) else {
@@ -104,7 +104,7 @@ fn own_targets(a: &str, b: &str) -> (String, String) {
     (own(&of_a, &of_b), own(&of_b, &of_a))
 }
 
-/// Why a common cell is left out: `in both studies a cache answered`.
+/// Why a common cell is left out, such as `in both studies a cache answered`.
 pub(crate) fn left_out(left_out: &LeftOut, comparison: &Comparison) -> String {
     flaw_words(left_out.study, left_out.flaw, comparison)
 }
@@ -122,7 +122,7 @@ fn flaw_words(study: InStudy, flaw: Flaw, comparison: &Comparison) -> String {
     }
 }
 
-/// What the price tables of these studies lack, in a sentence.
+/// Says in a sentence what the price tables of these studies lack.
 pub(crate) fn missing(letters: &[String], figure: MissingFigure) -> String {
     let what = match figure {
         MissingFigure::Capacity => "the capacity of the device".to_string(),
@@ -149,7 +149,7 @@ pub(crate) fn letters_of(study: InStudy, comparison: &Comparison) -> Vec<String>
     }
 }
 
-/// What the price tables lack, each figure once with all studies that lack it.
+/// What the price tables lack: each figure once, with all studies that lack it.
 pub(crate) fn all_missing(comparisons: &[Comparison]) -> Vec<String> {
     let mut lacking: Vec<(MissingFigure, Vec<String>)> = Vec::new();
     for (comparison, table) in comparisons.iter().filter_map(|one| Some((one, one.price.as_ref()?))) {

@@ -1,10 +1,10 @@
-//! Says what the far end did, and what stops a path there.
+//! Writes what happened at the far end, and what stops a path there.
 
 use halfpower_analyse::{Accounting, EndsCost, StoppedBy};
 use halfpower_record::FarEndMachine;
 use halfpower_text::{format, path_words};
 
-/// What stops a path at the far end, in a few words; empty where that is something else.
+/// What stops a path at the far end, in a few words; empty if something else stops it.
 pub(crate) fn brief(stopped_by: &StoppedBy) -> String {
     match stopped_by {
         StoppedBy::FarProcessors { processors: 1, of_processors, share, .. } if *of_processors > 1 => {
@@ -25,7 +25,7 @@ pub(crate) fn brief(stopped_by: &StoppedBy) -> String {
     }
 }
 
-/// The same as what was seen, to stand after `while`.
+/// The same as an observation, to follow `while`.
 pub(crate) fn evidence(stopped_by: &StoppedBy) -> String {
     match stopped_by {
         StoppedBy::FarProcessors { processors: 1, of_processors, share, .. } if *of_processors > 1 => {
@@ -53,12 +53,12 @@ fn stolen(share: f64) -> String {
     if share >= 0.01 { format!(", and {} taken by its hypervisor", format::percent(share)) } else { String::new() }
 }
 
-/// A path, such as `seq. direct read`, so that both ends have room beside it in 80 columns.
+/// A short path name, such as `seq. direct read`, so that both ends fit beside it in 80 columns.
 pub(crate) fn path(cost: &EndsCost) -> String {
     path_words(cost.pattern, cost.cache, cost.rw).replace("sequential", "seq.")
 }
 
-/// How time is accounted for: `charged; there to smbd`.
+/// How time is accounted for, such as `charged; there to smbd`.
 pub(crate) fn accounting(by: Accounting, machine: &FarEndMachine) -> String {
     match by {
         Accounting::Charged if machine.processes.is_empty() => "charged".to_string(),
@@ -68,7 +68,7 @@ pub(crate) fn accounting(by: Accounting, machine: &FarEndMachine) -> String {
     }
 }
 
-/// Whose the far end is: `server (Linux 6.1, 4 processors)`.
+/// Describes the far end's machine: `server (Linux 6.1, 4 processors)`.
 pub(crate) fn whose(machine: &FarEndMachine) -> String {
     let name = machine.machine.hostname.as_deref().unwrap_or("the far end");
     let system = machine.machine.system().map_or(String::new(), |system| format!("{system}, "));

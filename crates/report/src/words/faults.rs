@@ -1,4 +1,4 @@
-//! Says what went wrong in a study, a sentence for each kind of fault.
+//! Writes the faults in a study, one sentence for each kind.
 
 use halfpower_analyse::{FaultFinding, FaultKind};
 use halfpower_text::format::thousands;
@@ -15,6 +15,9 @@ pub(crate) fn sentence(fault: &FaultFinding) -> String {
         }
         (FaultKind::Failed, "unanswered") => {
             format!("{count} {} never answered", if one { "request was" } else { "requests were" })
+        }
+        (FaultKind::Failed, "EOF") => {
+            format!("{count} {} nothing: the target ended before", if one { "request moved" } else { "requests moved" })
         }
         (FaultKind::Failed, error) => {
             format!("{count} {} failed with {error}", if one { "request" } else { "requests" })

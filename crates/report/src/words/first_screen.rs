@@ -1,4 +1,4 @@
-//! Names the rows of the first screen: rates, what stops a direction, what to set.
+//! Writes the rows of the first screen: rates, what stops each direction, what to set.
 
 use halfpower_analyse::{
     BesideRow, Bottleneck, Ceiling, CellSettings, DepthGain, DirectionStop, FastestCell, Findings, HalfPowerSize,
@@ -12,7 +12,7 @@ use halfpower_text::{cache_word, format};
 use super::bottleneck::{busy, of_its_level};
 use super::{far_end, issuing, levels, network, settings};
 
-/// A path as the first column of a row: `random read`, `seq. write buffered`.
+/// A path for the first column: `random read`, `seq. write buffered`.
 pub(crate) fn row_name(cell: &CellSettings) -> String {
     let pattern = match cell.pattern {
         Pattern::Sequential => "seq.",
@@ -26,13 +26,14 @@ pub(crate) fn row_name(cell: &CellSettings) -> String {
     format!("{pattern} {}{cache}", cell.rw)
 }
 
-/// `32 deep`, or `4 x 32 deep` of four threads.
+/// A depth: `32 deep`, or with four threads `4 x 32 deep`.
 pub(crate) fn depth(cell: &CellSettings) -> String {
     let threads = if cell.threads > 1 { format!("{} x ", cell.threads) } else { String::new() };
     format!("{threads}{} deep", cell.iodepth)
 }
 
-/// How many threads a cell takes: `4 fill the device: 4,900,000 IOPS, one gives 1,380,000 (random read, 4 KiB)`.
+/// The number of threads that fill the device: `4 fill the device: 4,900,000 IOPS, one gives 1,380,000 (random read, 4
+/// KiB)`.
 pub(crate) fn threads(scaling: &ThreadScaling) -> String {
     let enough = scaling.steps.iter().find(|step| step.threads == scaling.cell.threads);
     let (Some(enough), Some(one)) = (enough, scaling.steps.first()) else { return String::new() };
@@ -48,16 +49,16 @@ pub(crate) fn threads(scaling: &ThreadScaling) -> String {
         some => format!("{some} give {}", format::iops(step.iops)),
     };
     let count = enough.threads;
-    let told = match scaling.limit {
+    let reported = match scaling.limit {
         ThreadLimit::Device if count == one.threads => format!("no more than {count} are needed for {reached}"),
         ThreadLimit::Device => format!("{count} until the device is the limit: {reached}; {}", given(one)),
         ThreadLimit::Processors => format!("{count} fill all processors: {reached}; {}", given(one)),
         ThreadLimit::Unknown => format!("{count} reach {reached}, and more were not tried; {}", given(one)),
     };
-    format!("{told} ({of})")
+    format!("{reported} ({of})")
 }
 
-/// That nobody can witness where the bytes of requests came from; `None` where somebody does.
+/// Says that nothing can confirm where the bytes of requests came from; `None` if something can.
 pub(crate) fn witness(headline: &[Headline]) -> Option<String> {
     let has = |of: HeadlineDoubt| headline.iter().any(|one| one.doubts.contains(&of));
     if has(HeadlineDoubt::NoWitness) {
@@ -67,7 +68,8 @@ pub(crate) fn witness(headline: &[Headline]) -> Option<String> {
     has(HeadlineDoubt::GuestsHost).then(|| guest.to_string())
 }
 
-/// Such as `random mixed, rate_iops=500` or `random read, --bssplit 4KiB/60:64KiB/40`.
+/// The name of a run outside the cells, such as `random mixed, rate_iops=500` or `random read, --bssplit
+/// 4KiB/60:64KiB/40`.
 pub(crate) fn beside_name(row: &BesideRow) -> String {
     let pattern = match row.workload.rw.pattern() {
         Pattern::Sequential => "seq.",
@@ -86,24 +88,24 @@ pub(crate) fn beside_depth(row: &BesideRow) -> String {
     format!("{threads}{} deep", row.workload.iodepth)
 }
 
-/// `12,000 reads, 5,000 writes`, of what goes both ways.
+/// The split of a mixed load: `12,000 reads, 5,000 writes`.
 pub(crate) fn beside_split(row: &BesideRow) -> String {
-    let told =
+    let reported =
         |[read, write]: [f64; 2]| format!("{} reads, {} writes", format::thousands(read), format::thousands(write));
-    row.iops_apart.map_or(String::new(), told)
+    row.iops_apart.map_or(String::new(), reported)
 }
 
-/// How well a rate is known, to stand after it: `±4%`, `±?` of a single run; nothing where it is not known.
+/// The uncertainty of a rate, to follow it: `±4%`, or `±?` for a single run; empty if the rate is not known.
 pub(crate) fn reach(sureness: &Sureness) -> String {
     match sureness {
-        // An interval narrower than this is luck.
+        // A narrower interval would be luck.
         Sureness::Within { share } => format!("\u{b1}{:.0}%", (100.0 * share).max(1.0)),
         Sureness::SingleRun => "\u{b1}?".to_string(),
         Sureness::Unknown { .. } => String::new(),
     }
 }
 
-/// A span of measuring that is still to come: `40 s`, `8 min`, `3 h`.
+/// Measuring time still needed: `40 s`, `8 min`, `3 h`.
 pub(crate) fn about(seconds: f64) -> String {
     match seconds {
         short if short < 90.0 => format!("{:.0} s", short.ceil()),
@@ -112,7 +114,7 @@ pub(crate) fn about(seconds: f64) -> String {
     }
 }
 
-/// That a figure is not known, and what it takes.
+/// Says that a figure is not known, and how much more time it needs.
 pub(crate) fn not_known(more_seconds: Option<f64>) -> String {
     match more_seconds {
         Some(seconds) => format!("not known: its runs differ too much; needs about {} more", about(seconds)),
@@ -122,15 +124,15 @@ pub(crate) fn not_known(more_seconds: Option<f64>) -> String {
 
 /// What stops a direction, in a line or two without a full stop.
 pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> String {
-    let told = match &stop.doubt {
+    let reported = match &stop.doubt {
         Some(doubt) => format!("unknown: {}", doubted(doubt)),
         None => known_of(stop, found) + &small_requests(&stop.bottleneck),
     };
-    stop.test.as_ref().map_or(told.clone(), |test| format!("{told}. Test: {}", test_flags(test)))
+    stop.test.as_ref().map_or(reported.clone(), |test| format!("{reported}. Test: {}", test_flags(test)))
 }
 
-/// What a device gives to direct requests from buffers in some pages is no limit of the device where it gives more to
-/// others.
+/// What stops a direction if it is known. If direct requests from other pages are faster, the pages are the limit, not
+/// the device.
 fn known_of(stop: &DirectionStop, found: &[IssuingChange]) -> String {
     let bottleneck = &stop.bottleneck;
     let pages = issuing::other_pages(found, stop.rw).filter(|_| is_of_the_device(&bottleneck.stopped_by));
@@ -140,16 +142,16 @@ fn known_of(stop: &DirectionStop, found: &[IssuingChange]) -> String {
         }
         (None, _) => known(bottleneck),
         (Some(pages), Some(fastest)) if fastest.cell.cache.direct() => {
-            format!("the {} pages of their buffers: {}", pages.own, pages.told)
+            format!("the {} pages of their buffers: {}", pages.own, pages.reported)
         }
         (Some(pages), Some(fastest)) if pages.mbps >= issuing::MUCH * fastest.mbps => {
-            format!("the page cache, not the device: direct, {}", pages.told)
+            format!("the page cache, not the device: direct, {}", pages.reported)
         }
-        (Some(pages), _) => format!("{}; direct, {}", known(bottleneck), pages.told),
+        (Some(pages), _) => format!("{}; direct, {}", known(bottleneck), pages.reported),
     }
 }
 
-/// Whether it is what the cells show of a device, and known by nothing else.
+/// Whether the limit is a device's, and only the cells show it.
 fn is_of_the_device(stopped_by: &StoppedBy) -> bool {
     use StoppedBy::{Ceiling, NoGainFromDepth, NoGainFromThreads, Parallelism, RequestTime};
     let by_trying = matches!(stopped_by, NoGainFromDepth { .. } | NoGainFromThreads { .. });
@@ -170,7 +172,7 @@ fn doubted(doubt: &StopDoubt) -> String {
     }
 }
 
-/// The flags of a study that would tell.
+/// The flags of a study that would test it.
 pub(crate) fn test_flags(test: &StopTest) -> String {
     match test {
         StopTest::LargerSpan { size_bytes } => format!("--size {} --budget 10m", Bytes(*size_bytes)),
@@ -226,12 +228,12 @@ fn known_of_a_device(bottleneck: &Bottleneck) -> String {
                 Ceiling::Requests => format::iops(*rate),
             };
             let whose = if *virtualised { "the device or the hypervisor" } else { "the device or its controller" };
-            // A mean over many cells: the fastest of them stands a little above it.
+            // `near` is a mean over many cells, so the fastest is a little above it.
             format!("{whose}: about {near}")
         }
         StoppedBy::Parallelism { side_by_side: most, .. } => format!("the {level}: {}", side_by_side(*most)),
         StoppedBy::NoGainFromDepth { iodepth, .. } => {
-            // Smaller blocks may gain from more depth all the same.
+            // Smaller blocks may still gain from more depth.
             let size = |fastest: &FastestCell| format!("at {}, ", format::size(fastest.cell.bs_bytes as f64));
             let at = bottleneck.fastest.as_ref().map_or(String::new(), size);
             format!("the {level}: {at}depth beyond {iodepth} adds nothing")
@@ -277,13 +279,13 @@ pub(crate) fn no_advice(state: &StudyState) -> &'static str {
     }
 }
 
-/// Whether requests went to a file server, where no cache of this machine is to be passed.
+/// Whether requests went to a file server, where `direct` bypasses no cache of this machine.
 pub(crate) fn is_of_a_share(findings: &Findings) -> bool {
     findings.cells.iter().any(|cell| cell.engine.is_of_a_share())
 }
 
-/// A piece of advice as three columns: the use, the settings, what they give; or what the depth rests on, where that is not
-/// known.
+/// Advice as three columns: use, settings, result. If the rate is not known, the third column gives the basis of the
+/// depth.
 pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     let cell = &advice.cell;
     let bs = format::size(cell.bs_bytes as f64);
@@ -300,7 +302,7 @@ pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     let measured = advice.measured.map(|rate| match advice.of {
         Use::Database => {
             let p99 = rate.latency_ns_p99.map(|ns| format!(", p99 {}", format::time_ns(ns as f64)));
-            // The best is a lucky run where the depth rests on how many requests go side by side.
+            // If the depth comes from the number of parallel requests, the best cell may be a lucky run.
             let gives = match advice.side_by_side {
                 None => format!("{} of the best", format::percent(rate.share_of_best.min(1.0))),
                 Some(_) => format::iops(rate.iops),
@@ -316,16 +318,16 @@ pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     [of, settings, measured.or_else(knee).unwrap_or_else(|| "rate not known".to_string())]
 }
 
-/// Where half power lies, and of which path: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep (random direct read)`;
-/// nothing where it is not known.
+/// Half power and its path: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep (random direct read)`; `None` if
+/// it is not known.
 pub(crate) fn half_power(sizes: &[HalfPowerSize]) -> Option<String> {
     let one = |size: &HalfPowerSize| {
         let or_less = if size.bracketed { "" } else { " or less" };
         format!("{}{or_less} at {} deep", format::size(size.bs_bytes as f64), size.iodepth)
     };
-    let told: Vec<String> = sizes.iter().map(one).collect();
+    let reported: Vec<String> = sizes.iter().map(one).collect();
     let path = settings::path(sizes.first()?.path);
-    Some(format!("half the peak from {} ({path})", told.join(", ")))
+    Some(format!("half the peak from {} ({path})", reported.join(", ")))
 }
 
 #[cfg(test)]
@@ -334,16 +336,16 @@ mod tests {
 
     #[test]
     fn on_a_share_no_cache_of_this_machine_is_passed() {
-        let told = |cache, is_share| {
+        let reported = |cache, is_share| {
             let (pattern, rw) = (Pattern::Sequential, halfpower_spec::Direction::Write);
             let cell = CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 1 << 20, threads: 1 };
             let [_, settings, _] =
                 advice(&UseAdvice { of: Use::BulkWrite, cell, measured: None, side_by_side: None }, is_share);
             settings
         };
-        assert_eq!(told(Cache::Device, true), "1 MiB, 8 deep");
-        assert_eq!(told(Cache::None, true), "durable, 1 MiB, 8 deep");
-        assert_eq!(told(Cache::Device, false), "direct, 1 MiB, 8 deep");
+        assert_eq!(reported(Cache::Device, true), "1 MiB, 8 deep");
+        assert_eq!(reported(Cache::None, true), "durable, 1 MiB, 8 deep");
+        assert_eq!(reported(Cache::Device, false), "direct, 1 MiB, 8 deep");
     }
 
     #[test]

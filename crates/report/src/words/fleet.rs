@@ -1,14 +1,14 @@
-//! Says which hosts are slower than their peers, and what is different about them.
+//! Writes which hosts are slower than their peers, and what differs about them.
 
 use halfpower_analyse::{FleetFinding, HostEvidence, Straggler};
 use halfpower_text::format::{self, percent};
 
 use super::settings::count;
 
-/// Share of its peers' rate alone above which a host is as fast as they are by itself.
+/// Share of its peers' rate from which a host alone counts as fast as they are.
 const AS_FAST: f64 = 0.95;
 
-/// What the comparison of the hosts came to, in a sentence or two.
+/// The result of comparing the hosts, in a sentence or two.
 pub(crate) fn gist(fleet: &FleetFinding) -> String {
     let hosts = match fleet.computers {
         computers if computers == fleet.hosts.len() => count(computers, "host"),
@@ -26,7 +26,7 @@ pub(crate) fn gist(fleet: &FleetFinding) -> String {
     }
 }
 
-/// A slow host: how slow, how sure, and what is different about it.
+/// A slow host: how slow, how certain, and what differs about it.
 pub(crate) fn straggler(slow: &Straggler) -> String {
     let Straggler { name, rw, of_peers, runs, alone_of_peers, .. } = slow;
     let rate = format!("{name}: {rw}s at {} of its peers' rate, in {}", percent(*of_peers), count(*runs, "run"));
@@ -74,7 +74,7 @@ pub(crate) fn bits(bits_per_second: u64) -> String {
     }
 }
 
-/// That some hosts are slow, to stand among the warnings.
+/// A warning that some hosts are slow.
 pub(crate) fn warning(hosts: usize, of_hosts: usize, worst: &str, of_peers: f64) -> String {
     let are = if hosts == 1 { "is" } else { "are" };
     format!(
@@ -84,7 +84,7 @@ pub(crate) fn warning(hosts: usize, of_hosts: usize, worst: &str, of_peers: f64)
     )
 }
 
-/// The same in a line.
+/// The same warning in one line.
 pub(crate) fn alert(hosts: usize, of_hosts: usize, worst: &str, of_peers: f64) -> String {
     let are = if hosts == 1 { "is" } else { "are" };
     let worst: String = worst.chars().take(24).collect();

@@ -1,4 +1,4 @@
-//! Says what each part of issuing brings and costs, in the cells of a table.
+//! Writes the effect and cost of each part of issuing, as cells of a table.
 
 use halfpower_analyse::Interval;
 use halfpower_experiments::{IssuingChange, IssuingPart, RatioFinding, RatioVerdict, issuing_part};
@@ -10,12 +10,12 @@ use crate::words::settings::capitalised;
 /// Heading of the table.
 pub(crate) const HEADING: &str = "What issuing costs and brings";
 
-/// A factor that is worth a line on the first screen.
+/// Smallest factor that the first screen reports.
 pub(crate) const MUCH: f64 = 1.1;
-/// The largest block whose rate is told in requests a second.
+/// The largest block size whose rate is given in requests a second.
 const SMALL: Bytes = Bytes(16 << 10);
 
-/// The requests: `Random direct read, 4 KiB, 32 deep`.
+/// The kind of request: `Random direct read, 4 KiB, 32 deep`.
 pub(crate) fn work(found: &IssuingChange) -> String {
     capitalised(&requests(found))
 }
@@ -25,7 +25,7 @@ fn requests(found: &IssuingChange) -> String {
     format!("{path}, {}, {} deep", format::size(found.bs_bytes as f64), found.iodepth)
 }
 
-/// What is otherwise.
+/// The changed part.
 pub(crate) fn part(found: &IssuingChange) -> String {
     match found.change {
         IssuingPart::Batch(0) => "all in one call".to_string(),
@@ -33,7 +33,7 @@ pub(crate) fn part(found: &IssuingChange) -> String {
     }
 }
 
-/// The requests of rows that share them, and in how many segments of memory each lies where that was turned.
+/// The kind of request that these rows share, and its memory segments if the pages of buffers are compared.
 pub(crate) fn work_of_rows(rows: &[IssuingChange]) -> String {
     let turned = |row: &IssuingChange| {
         let memory = matches!(row.change, IssuingPart::HugePages | IssuingPart::OrdinaryPages);
@@ -45,7 +45,7 @@ pub(crate) fn work_of_rows(rows: &[IssuingChange]) -> String {
     rows.first().map(|row| work(row) + &lie).unwrap_or_default()
 }
 
-/// `8.0 segments`: in how many of the machine's memory a request's buffer lies.
+/// The number of physical memory segments of a request's buffer: `8.0 segments`.
 pub(crate) fn segments(count: f64) -> String {
     match number_of(count).as_str() {
         "1" => "1 segment".to_string(),
@@ -57,18 +57,18 @@ fn number_of(segments: f64) -> String {
     if segments == 1.0 { "1".to_string() } else { format::two_digits(segments) }
 }
 
-/// What buffers in other pages bring to direct requests, where it is much.
+/// The gain from other buffer pages for direct requests, if it is large.
 pub(crate) struct OtherPages {
-    /// The pages that the buffers lie in: `ordinary`.
+    /// The pages that the buffers are in now: `ordinary`.
     pub(crate) own: &'static str,
-    /// The throughput from the others, in MB/s.
+    /// The throughput from the other pages, in MB/s.
     pub(crate) mbps: f64,
     /// `in huge pages (--iomem huge) 5,494 MB/s instead of 1,108 MB/s (sequential direct read, 256 KiB, 8 deep; each in 1
     /// segment of memory instead of 64)`.
-    pub(crate) told: String,
+    pub(crate) reported: String,
 }
 
-/// What other pages bring to the direct requests of a direction; `None` where it is not much.
+/// The gain from other pages for the direct requests of a direction; `None` if it is not large.
 pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<OtherPages> {
     let of_direction = found.iter().filter(|row| row.rw == rw);
     let much = of_direction.filter_map(|row| Some((gain(row)?, row))).filter(|(gain, _)| *gain >= MUCH);
@@ -82,17 +82,21 @@ pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<Othe
     let lie =
         both.map(|(with, without)| format!("; each in {} of memory instead of {}", segments(with), number_of(without)));
     let of = format!("{}{}", requests(row), lie.unwrap_or_default());
-    Some(OtherPages { own, mbps: row.with_mbps.value, told: format!("in {other} {with} instead of {without} ({of})") })
+    Some(OtherPages {
+        own,
+        mbps: row.with_mbps.value,
+        reported: format!("in {other} {with} instead of {without} ({of})"),
+    })
 }
 
-/// What other pages bring for certain, as a factor.
+/// The gain from other pages as a factor, if it is beyond chance.
 fn gain(row: &IssuingChange) -> Option<f64> {
     let is_memory = matches!(row.change, IssuingPart::HugePages | IssuingPart::OrdinaryPages);
     let times = row.times.as_ref().filter(|times| is_memory && times.verdict == RatioVerdict::More)?;
     Some(times.interval.value)
 }
 
-/// The rate without it and with it.
+/// The rate without the change and with it.
 pub(crate) fn rates(found: &IssuingChange) -> [String; 2] {
     let rate = |iops: &Interval, mbps: &Interval| match Bytes(found.bs_bytes) <= SMALL {
         true => format::iops(iops.value),
@@ -101,7 +105,7 @@ pub(crate) fn rates(found: &IssuingChange) -> [String; 2] {
     [rate(&found.without_iops, &found.without_mbps), rate(&found.with_iops, &found.with_mbps)]
 }
 
-/// What it brings: `+12% ±3%`, or that chance and effect cannot be told apart.
+/// The effect, such as `+12% ±3%`, or that chance and effect cannot be told apart.
 pub(crate) fn brings(times: Option<&RatioFinding>) -> String {
     let Some(RatioFinding { interval, verdict }) = times else { return "unknown".to_string() };
     let change = format!("{:+.0}%", (interval.value - 1.0) * 100.0);
@@ -113,7 +117,7 @@ pub(crate) fn brings(times: Option<&RatioFinding>) -> String {
     }
 }
 
-/// What a request costs without it and with it, by both bounds: `4.6 to 9.1 µs`.
+/// The cost per request without the change and with it, by both bounds: `4.6 to 9.1 µs`.
 pub(crate) fn costs(found: &IssuingChange) -> [String; 2] {
     [found.without_us, found.with_us].map(|(charged_us, soaker_us)| match soaker_us {
         Some(soaker_us) if soaker_us > charged_us => {

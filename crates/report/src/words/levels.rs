@@ -1,9 +1,9 @@
-//! Names the levels of a path, and says where their figures come from.
+//! Writes the names of levels, and the sources of their figures.
 
 use halfpower_analyse::{LevelId, LevelKind, LevelSource, LinkCeiling, SharedBy};
 use halfpower_text::format;
 
-/// A level's name, with its direction where it holds for one alone: `controller and link (read)`.
+/// A level's name, with its direction if the level has only one: `controller and link (read)`.
 pub(crate) fn name(id: &LevelId) -> String {
     let short = short_name(id);
     match id.direction {
@@ -12,7 +12,7 @@ pub(crate) fn name(id: &LevelId) -> String {
     }
 }
 
-/// A level's name, whatever its direction.
+/// A level's name without its direction.
 pub(crate) fn short_name(id: &LevelId) -> &str {
     match id.kind {
         LevelKind::Memory => "memory",
@@ -28,7 +28,7 @@ pub(crate) fn short_name(id: &LevelId) -> &str {
     }
 }
 
-/// Where a level's figure comes from, or why there is none.
+/// The source of a level's figure, or why it is missing.
 pub(crate) fn source(source: &LevelSource) -> String {
     match source {
         LevelSource::Environment(words) => words.clone(),

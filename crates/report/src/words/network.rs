@@ -1,4 +1,4 @@
-//! Says what our own client, the window over the round trip, and TCP have to do with a rate on a share.
+//! Writes how the client's ceiling, the window over the round trip, and TCP limit a rate on a share.
 
 use halfpower_analyse::{CellFinding, CellSettings, Findings, InFlight, LevelId, StoppedBy};
 use halfpower_text::format;
@@ -6,7 +6,7 @@ use halfpower_text::format;
 use super::levels::short_name;
 use super::settings;
 
-/// What stops a path there, in a few words; empty where that is something else.
+/// What stops a path there, in a few words; empty if something else stops it.
 pub(crate) fn brief(stopped_by: &StoppedBy, level: Option<&LevelId>) -> String {
     match stopped_by {
         StoppedBy::OwnClient { limit_mbps, share } => {
@@ -25,7 +25,7 @@ pub(crate) fn brief(stopped_by: &StoppedBy, level: Option<&LevelId>) -> String {
     }
 }
 
-/// The same as what was seen, to stand after a comma or semicolon.
+/// The same as an observation, to follow a comma or semicolon.
 pub(crate) fn evidence(stopped_by: &StoppedBy) -> String {
     match stopped_by {
         StoppedBy::OwnClient { limit_mbps, share } => format!(
@@ -51,7 +51,7 @@ pub(crate) fn evidence(stopped_by: &StoppedBy) -> String {
     }
 }
 
-/// What one would have to see for it to be something else.
+/// The observation that would disprove it.
 pub(crate) fn falsified_by(stopped_by: &StoppedBy) -> String {
     match stopped_by {
         StoppedBy::Window { in_flight: InFlight::Requests, .. } => "no more from twice the depth".to_string(),
@@ -66,7 +66,7 @@ pub(crate) fn falsified_by(stopped_by: &StoppedBy) -> String {
 /// The heading of [`rows`].
 pub(crate) const HEADING: [&str; 5] = ["path", "round trip", "window", "sent again", "of our client's best"];
 
-/// What TCP did in the cell that stands for each direction, and how near it is to our client's own ceiling.
+/// TCP's figures in each direction's representative cell, and that cell's share of the client's ceiling.
 pub(crate) fn rows(findings: &Findings) -> Vec<[String; 5]> {
     let cell = |settings: &CellSettings| findings.cells.iter().find(|cell| CellSettings::of(cell) == *settings);
     findings.headline.iter().filter_map(|headline| row(cell(&headline.cell)?)).collect()
@@ -97,8 +97,8 @@ mod tests {
     fn the_client_and_the_window_are_told_with_their_evidence() {
         let level = LevelId::named("our SMB client", None);
         let client = StoppedBy::OwnClient { limit_mbps: 2000.0, share: 0.91 };
-        let told = brief(&client, Some(&level));
-        assert_eq!(told, "our SMB client: 91% of the 2,000 MB/s that it does against memory. Test: --threads 2");
+        let reported = brief(&client, Some(&level));
+        assert_eq!(reported, "our SMB client: 91% of the 2,000 MB/s that it does against memory. Test: --threads 2");
         assert!(evidence(&client).contains("91% of the 2,000 MB/s that the same requests reach"));
         let window = |in_flight| StoppedBy::Window {
             in_flight,
@@ -107,8 +107,8 @@ mod tests {
             limit_mbps: 6.55,
             share: 0.97,
         };
-        let told = brief(&window(InFlight::Requests), None);
-        assert_eq!(told, "the network's round trip: 64 KiB in flight over 10 ms; more depth helps");
+        let reported = brief(&window(InFlight::Requests), None);
+        assert_eq!(reported, "the network's round trip: 64 KiB in flight over 10 ms; more depth helps");
         assert!(evidence(&window(InFlight::TcpWindow)).contains("64 KiB that TCP's window lets be in flight"));
         assert!(falsified_by(&window(InFlight::TcpWindow)).contains("tcp_rmem"));
     }

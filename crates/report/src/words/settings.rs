@@ -1,4 +1,4 @@
-//! Names paths and cells by their settings.
+//! Writes paths and cells by their settings.
 
 use halfpower_analyse::{CellSettings, Cost, PathSettings};
 use halfpower_text::{format, path_words};
@@ -8,7 +8,7 @@ pub(crate) fn path(path: PathSettings) -> String {
     path_words(path.pattern, path.cache, path.rw)
 }
 
-/// What its path leaves open of a cell: `256 KiB, 8 deep`.
+/// The settings of a cell that its path does not have: `256 KiB, 8 deep`.
 pub(crate) fn size_and_depth(cell: &CellSettings) -> String {
     let threads = if cell.threads > 1 { format!(", {} threads", cell.threads) } else { String::new() };
     format!("{}, {} deep{threads}", format::size(cell.bs_bytes as f64), cell.iodepth)
@@ -19,18 +19,18 @@ pub(crate) fn cell(cell: &CellSettings) -> String {
     format!("{}, {}", path(cell.path()), size_and_depth(cell))
 }
 
-/// The path of a cost, with the depth that stands for it: `random direct read, 8 deep`.
+/// The path of a cost, with its representative depth: `random direct read, 8 deep`.
 pub(crate) fn cost_path(cost: &Cost) -> String {
     let of_depth = cost.iodepth.map_or(String::new(), |depth| format!(", {depth} deep"));
     format!("{}{of_depth}", path_words(cost.pattern, cost.cache, cost.rw))
 }
 
-/// So many of a thing: `1 cell`, `12 cells`.
+/// A number of things: `1 cell`, `12 cells`.
 pub(crate) fn count(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{} {noun}s", format::thousands(count as f64)) }
 }
 
-/// The same text with its first letter large.
+/// The text with an initial capital.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

@@ -1,9 +1,9 @@
-//! Says the state of a study: its word, and the sentence behind it.
+//! Writes the state of a study: its word, and the sentence that explains it.
 
 use halfpower_analyse::{NoisySign, StudyState};
 use halfpower_text::format::percent;
 
-/// The word that stands on top, such as `QUIET` or `UNFINISHED 30%`.
+/// The word at the top, such as `QUIET` or `UNFINISHED 30%`.
 pub(crate) fn word(state: &StudyState) -> String {
     match state {
         StudyState::Unfinished { share } => format!("UNFINISHED {:.0}%", 100.0 * share),

@@ -1,9 +1,9 @@
-//! Says what a study measured: the place, the machine, and how much of it.
+//! Writes what a study measured: the place, the machine, and the amount.
 
 use halfpower_analyse::Findings;
 use halfpower_text::format::{number, thousands};
 
-/// `ext4 on vda (virtio)`.
+/// The place, such as `ext4 on vda (virtio)`.
 pub(crate) fn place(findings: &Findings, with_transport: bool) -> String {
     let filesystem = findings.filesystem.as_ref().map(|filesystem| filesystem.kind.clone());
     let device = findings.device.as_ref().map(|device| {
@@ -16,7 +16,7 @@ pub(crate) fn place(findings: &Findings, with_transport: bool) -> String {
     }
 }
 
-/// `2 x AMD EPYC 9R14`, without what says nothing.
+/// The machine, such as `2 x AMD EPYC 9R14`, without meaningless words.
 pub(crate) fn machine(findings: &Findings) -> String {
     let machine = &findings.machine;
     let model = machine.cpu_model.split('@').next().unwrap_or_default();
@@ -26,7 +26,7 @@ pub(crate) fn machine(findings: &Findings) -> String {
     if model.is_empty() { String::new() } else { format!("{} x {model}", machine.cpus) }
 }
 
-/// `120 s, 533 runs`.
+/// The amount, such as `120 s, 533 runs`.
 pub(crate) fn amount(findings: &Findings) -> String {
     let runs = if findings.runs == 1 { "run" } else { "runs" };
     format!("{} s, {} {runs}", number(findings.seconds), thousands(findings.runs as f64))

@@ -1,4 +1,4 @@
-//! Gives the answer in three sentences: how fast, what stops it, what to set.
+//! Writes the answer in three sentences: how fast, what stops it, what to set.
 
 use halfpower_analyse::{Advice, Findings, Headline, HeadlineDoubt, peak};
 use halfpower_experiments::StudyFindings;
@@ -8,17 +8,21 @@ use halfpower_text::{cache_word, format};
 use super::bottleneck;
 use super::settings::size_and_depth;
 
-/// Half width of an interval, as a share, from which on a rate is as good as not known.
+/// Relative half width of an interval from which a rate counts as not known.
 const MOST_REACH: f64 = 0.5;
 
-/// The answer of a study; where nothing was walked, the answers of the experiments, the first three of them.
+/// The answer of a study; without walks, the answers of the first three experiments.
 pub(crate) fn verdict(study: &StudyFindings) -> Vec<String> {
     if study.walked {
         return of_walks(&study.findings);
     }
     let answers = study.experiments.iter().filter(|experiment| experiment.ran);
-    let told: Vec<String> = answers.take(3).map(|e| format!("{} {}", e.asks, e.answer)).collect();
-    if told.is_empty() { vec!["None of the experiments could be run; each says why.".to_string()] } else { told }
+    let reported: Vec<String> = answers.take(3).map(|e| format!("{} {}", e.asks, e.answer)).collect();
+    if reported.is_empty() {
+        vec!["None of the experiments could be run; each says why.".to_string()]
+    } else {
+        reported
+    }
 }
 
 fn of_walks(findings: &Findings) -> Vec<String> {
@@ -50,7 +54,7 @@ fn fastest(headline: &Headline, findings: &Findings) -> String {
     format!("{rw}s reach {}{unsteady} ({pattern} {cache}, {settings}{half})", rate(headline))
 }
 
-/// Such as `2,829 MB/s ±9%`, and of writes what of it is durable.
+/// A rate such as `2,829 MB/s ±9%`; for writes, also the durable rate.
 pub(crate) fn rate(headline: &Headline) -> String {
     let Headline { mbps, runs, durable_mbps, .. } = headline;
     let reach = mbps.relative_reach();
@@ -68,10 +72,10 @@ pub(crate) fn rate(headline: &Headline) -> String {
     }
 }
 
-/// What a reader should know of one rate, each a sentence after a space.
+/// Caveats about one rate, each a sentence after a space.
 fn doubts(headline: &Headline) -> Vec<String> {
     let rw = headline.rw;
-    let told = headline.doubts.iter().map(|doubt| match doubt {
+    let reported = headline.doubts.iter().map(|doubt| match doubt {
         HeadlineDoubt::NoWitness => {
             format!(" No device counter confirms the {rw}s: a cache may have answered.")
         }
@@ -91,7 +95,7 @@ fn doubts(headline: &Headline) -> Vec<String> {
             if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", (seconds / 60.0).ceil()) };
         format!(" To know the {rw}s within 5% takes about {time} more.")
     });
-    told.chain(more).collect()
+    reported.chain(more).collect()
 }
 
 fn what_to_set(advice: &[Advice]) -> String {

@@ -1,4 +1,4 @@
-//! Says what a reader should know before believing a number: one sentence or two a warning.
+//! Writes the warnings, one or two sentences each.
 
 use halfpower_analyse::{CellSettings, PathSettings, Unsteady, Warning};
 use halfpower_spec::Experiment;
@@ -7,7 +7,7 @@ use halfpower_text::format::{self, mbps, percent, thousands, time_us};
 use super::settings::{cell, count, path, size_and_depth};
 use super::{fleet, unsteady};
 
-/// A warning as the report shows it. Each kind has words of its own: a new one does not compile without.
+/// A warning as the report shows it. Each kind needs its own words; a new kind does not compile without them.
 pub(crate) fn sentence(warning: &Warning) -> String {
     match warning {
         Warning::Environment { note } => note.clone(),
@@ -303,7 +303,7 @@ fn whole_percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_analyse::Objection;
+    use halfpower_analyse::UnsteadyReason;
     use halfpower_spec::{Cache, Direction, Pattern};
 
     use super::*;
@@ -329,7 +329,7 @@ mod tests {
                     of_cells: 2,
                     fastest: worst,
                     unsteady: Some(Unsteady {
-                        objection: Objection::LevelChanged { from_mbps: 980.0, to_mbps: 410.0, after_s: 0.25 },
+                        objection: UnsteadyReason::LevelChanged { from_mbps: 980.0, to_mbps: 410.0, after_s: 0.25 },
                         unsteady_runs: 2,
                         runs: 3,
                     }),

@@ -1,4 +1,4 @@
-//! Opens a page in chromium without a window, served on the loopback, and tells what the browser made of it.
+//! Opens a page from a local server in headless chromium and returns the browser's results.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,32 +9,32 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Long enough for a busy machine; only a page that never answers takes it.
+/// Timeout that a busy machine does not reach; only a page that never answers does.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A browser that is installed here.
+/// An installed browser.
 pub struct Chromium {
     program: PathBuf,
 }
 
-/// What came back from a page.
+/// The results from a page.
 pub struct Told {
     /// The text that the page's probe posted.
     pub message: String,
-    /// What the browser's console showed.
+    /// The messages in the browser's console.
     pub console: Vec<String>,
-    /// What was asked of the server besides the page.
+    /// Requests to the server other than for the page.
     pub unexpected: Vec<String>,
 }
 
-/// One request that arrived.
+/// One request that arrived at the server.
 struct Arrival {
     path: String,
     body: String,
 }
 
 impl Chromium {
-    /// The first of chromium's names in the search path; `None`, said aloud, where there is none.
+    /// The first of chromium's names in the search path; `None`, with a printed note, if none is installed.
     pub fn find() -> Option<Self> {
         let names = ["chromium", "chromium-browser", "google-chrome"];
         let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
@@ -76,7 +76,7 @@ impl Chromium {
 }
 
 impl Chromium {
-    /// `page` printed as PDF.
+    /// Prints `page` as PDF.
     #[allow(dead_code, reason = "each test file takes what it needs")]
     pub fn print(&self, page: &str) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ impl Chromium {
     }
 }
 
-/// The page around the frame: a window cannot be as narrow as a telephone, a frame can.
+/// The page around the frame: a window cannot be as narrow as a phone, but a frame can.
 fn around(width: u32) -> String {
     format!(
         "<!doctype html><meta name=color-scheme content='light dark'><link rel=icon href='data:,'><script>\
@@ -116,7 +116,7 @@ fn read_log(browser: &mut Child) -> thread::JoinHandle<String> {
     })
 }
 
-/// A thread for each connection: browsers open some that they never use.
+/// Serves each connection in a thread, since browsers open some that they never use.
 fn serve(listener: TcpListener, around: Arc<String>, page: Arc<String>, arrivals: Sender<Arrival>) {
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
@@ -126,7 +126,7 @@ fn serve(listener: TcpListener, around: Arc<String>, page: Arc<String>, arrivals
     });
 }
 
-/// Reads one request, answers it, and closes; `None` where the other side gave up.
+/// Reads one request, answers it, and closes the connection; `None` if the other side gave up.
 fn answer(stream: TcpStream, around: &str, page: &str, arrivals: &Sender<Arrival>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();

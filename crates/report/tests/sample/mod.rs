@@ -1,4 +1,4 @@
-//! Findings and a record to print, made by hand: a disk behind a link, measured on four paths.
+//! Makes findings and a record for output tests: a made-up disk behind a link, measured on four paths.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub fn machine() -> Machine {
     Machine { kernel: "6.1.0".into(), cpu_model: "Atlas 10K".into(), cpus: 2, ..Machine::default() }
 }
 
-/// Findings of a study that has no run yet.
+/// Findings of a study without runs.
 pub fn empty() -> Findings {
     Findings {
         target: "/data".into(),
@@ -64,7 +64,8 @@ pub fn empty() -> Findings {
     }
 }
 
-/// Throughput of the made-up disk: 60 us and 1 ns a byte a request, `depth` side by side up to 4, a link at 1800.
+/// Throughput of the made-up disk: 60 us per request plus 1 ns per byte, up to 4 requests in parallel, behind a link of
+/// 1,800 MB/s.
 fn mbps(bs_bytes: u64, depth: u32) -> f64 {
     let request_us = 60.0 + bs_bytes as f64 / 1000.0;
     (f64::from(depth.min(4)) * bs_bytes as f64 / request_us).min(1800.0)
@@ -187,13 +188,13 @@ fn advice(rw: Direction, pattern: Pattern) -> Advice {
     }
 }
 
-/// The cell that stands for how fast the disk is.
+/// The fastest cell of the made-up disk.
 fn fastest() -> FastestCell {
     let (pattern, rw, cache) = WAYS[0];
     FastestCell { cell: CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 1 << 20, threads: 1 }, mbps: 1800.0 }
 }
 
-/// The link, nine tenths of which were reached.
+/// The link, of which 90% was reached.
 fn bottleneck(source: LevelSource) -> Bottleneck {
     let device = LevelId::of(LevelKind::Device);
     Bottleneck {
@@ -210,26 +211,26 @@ fn bottleneck(source: LevelSource) -> Bottleneck {
     }
 }
 
-/// The answer of the made-up disk: its own rates, and its link in the way of both directions.
+/// The summary for the made-up disk: its rates, and its link as the limit of both directions.
 fn summary(cells: &[CellFinding], bottleneck: &Bottleneck) -> Summary {
     let stop = |rw| DirectionStop { rw, bottleneck: bottleneck.clone(), doubt: None, test: None };
     let stops = [Direction::Read, Direction::Write].map(stop).into();
     Summary { how_fast: how_fast(cells, 0.5), stops, ..Summary::default() }
 }
 
-/// A warning of these words.
+/// A warning with this text.
 pub fn warning(words: impl Into<String>) -> Warning {
     Warning::Environment { note: words.into() }
 }
 
-/// Findings of a whole study.
+/// Findings of a complete study.
 pub fn full() -> Findings {
     let sizes: Vec<u64> = (12..=20).map(|power| 1 << power).collect();
     let depths = [1, 8];
     let each = || WAYS.iter().flat_map(|way| depths.map(|depth| (*way, depth)));
     let mut cells: Vec<CellFinding> =
         each().flat_map(|(way, depth)| sizes.iter().map(move |bs| cell(way, depth, *bs)).collect::<Vec<_>>()).collect();
-    // One cell that a cache answered, one that was never measured.
+    // One cell answered by a cache, and one that was never measured.
     cells.iter_mut().filter(|cell| cell.cache == Cache::Both && cell.bs_bytes == 4096).for_each(|cell| {
         cell.cached = true;
         cell.mbps = interval(5200.0, 10.0);
@@ -270,7 +271,7 @@ pub fn full() -> Findings {
     }
 }
 
-/// A record of round figures: 1,000 requests of 4 KiB in a tenth of a second.
+/// A record with round figures: 1,000 requests of 4 KiB in 0.1 s.
 pub fn record() -> Record {
     let mut latency = Latency::default();
     (1..=1000).for_each(|step| latency.add(step * 1000));

@@ -1,4 +1,4 @@
-//! Runs loads on machines, for the suites of shapes.
+//! Runs loads on machines, for the tests of curve shapes.
 
 #![allow(dead_code, reason = "each suite uses some of it")]
 

@@ -1,4 +1,4 @@
-//! Finds an export, makes a file of our own in it and removes it.
+//! Finds an NFS export, and creates and removes our own file in it.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const CREATE: u32 = 8;
 const REMOVE: u32 = 12;
 const FSSTAT: u32 = 18;
 const FSINFO: u32 = 19;
-/// Longest handle of a file (RFC 1813).
+/// Length limit of a file handle (RFC 1813).
 const MOST_HANDLE: usize = 64;
 const GUARDED: u32 = 1;
 const EXISTS: u32 = 17;
@@ -30,7 +30,7 @@ pub(crate) struct NfsShare {
     pub limits: Limits,
 }
 
-/// A file of our own in it; dropped, it is removed.
+/// Our own file in that folder; dropping it removes the file.
 pub(crate) struct NfsFile {
     peer: Peer,
     port: u16,
@@ -43,7 +43,7 @@ impl NfsShare {
     /// Finds the folder on the server.
     ///
     /// # Errors
-    /// Where the server is not there, or does not give it to this machine.
+    /// If the server cannot be reached, or does not export the folder to this machine.
     pub fn connect(peer: Peer, address: &ShareAddress) -> Outcome<Self> {
         let port = address.reached_port();
         let (root, below) = mount(&peer, address)?;
@@ -56,14 +56,14 @@ impl NfsShare {
         Ok(Self { peer, port, nfs, folder, limits })
     }
 
-    /// Bytes that may still be written.
+    /// Free space in bytes.
     ///
     /// # Errors
-    /// Where the server does not say.
+    /// If the server does not report it.
     pub fn free_bytes(&mut self) -> Outcome<u64> {
         let mut arguments = Writer::default();
         arguments.opaque(&self.folder);
-        let told = self.nfs.call(FSSTAT, &arguments.0, |reader| {
+        let reported = self.nfs.call(FSSTAT, &arguments.0, |reader| {
             let status = reader.be32()?;
             skip_attributes(reader)?;
             if status != 0 {
@@ -72,19 +72,20 @@ impl NfsShare {
             reader.take(16)?;
             Some(Ok(reader.be64()?))
         })?;
-        told.map_err(|status| self.peer.refused(format!("the server does not tell its free space ({})", named(status))))
+        reported
+            .map_err(|status| self.peer.refused(format!("the server does not tell its free space ({})", named(status))))
     }
 
-    /// A new, empty file of this name, which nobody else has.
+    /// Creates an empty file of this name; `None` if the name is taken.
     ///
     /// # Errors
-    /// Where it may not be made.
+    /// If it cannot be created.
     pub fn create(&mut self, name: &str) -> Outcome<Option<NfsFile>> {
         let mut arguments = Writer::default();
         arguments.opaque(&self.folder);
         arguments.opaque(name.as_bytes());
         arguments.be32(GUARDED);
-        // Mode 0600; user, group and times as they come, no size.
+        // Mode 0600; user, group, size and times are left to the server.
         [1, 0o600, 0, 0, 0, 0, 0].into_iter().for_each(|word| arguments.be32(word));
         let made = self.nfs.call(CREATE, &arguments.0, |reader| {
             let status = reader.be32()?;
@@ -108,17 +109,17 @@ impl NfsShare {
         Ok(Some(NfsFile { peer, port, folder, name: name.to_string(), handle }))
     }
 
-    /// A connection on which requests for `file` can be in flight.
+    /// Opens a connection for requests to `file`.
     ///
     /// # Errors
-    /// Where the server takes no further one.
+    /// If the server accepts no further connection.
     pub fn open(&self, file: &NfsFile, durable: bool, slots: u32) -> Outcome<Opened> {
         let channel = self.peer.connect(self.port, true)?;
         let protocol = Box::new(NfsRequests::new(&file.handle, durable, slots));
         Ok(Opened { channel, protocol })
     }
 
-    /// What is to be said of the server.
+    /// Facts about the server, for the report.
     pub fn facts(&self) -> String {
         let Limits { read_bytes, write_bytes } = self.limits;
         let (read, write) = (Bytes(read_bytes.into()), Bytes(write_bytes.into()));
@@ -128,7 +129,7 @@ impl NfsShare {
 
 impl Drop for NfsFile {
     fn drop(&mut self) {
-        // The connection that made it may be gone since; what cannot be removed now is left.
+        // The connection that created the file may be gone, so open a new one.
         let remove = || -> Outcome<()> {
             let peer = Peer { timeout: self.peer.timeout.min(Duration::from_secs(10)), ..self.peer.clone() };
             let mut nfs = Program::over(peer.connect(self.port, true)?, NFS);
@@ -146,9 +147,9 @@ impl Drop for NfsFile {
     }
 }
 
-/// The handle of the longest part of the path that the server exports, and how many folders that are.
+/// Mounts the longest part of the path that the server exports; returns its handle and its number of folders.
 fn mount(peer: &Peer, address: &ShareAddress) -> Outcome<(Vec<u8>, usize)> {
-    // A server behind a port that was named may answer everything there.
+    // If the user named a port, the mount service may answer there too.
     if let Some(port) = address.port
         && let Ok(Ok(found)) = mount_by(Program::over(peer.connect(port, true)?, MOUNT), address)
     {
@@ -171,14 +172,14 @@ fn mount_by(mut program: Program, address: &ShareAddress) -> Outcome<Result<(Vec
     for below in (0..=address.path.len()).rev() {
         let mut arguments = Writer::default();
         arguments.opaque(format!("/{}", address.path[..below].join("/")).as_bytes());
-        let told = program.call(MNT, &arguments.0, |reader| {
+        let reported = program.call(MNT, &arguments.0, |reader| {
             let status = reader.be32()?;
             if status != 0 {
                 return Some(Err(status));
             }
             reader.opaque().filter(|handle| handle.len() <= MOST_HANDLE).map(|handle| Ok(handle.to_vec()))
         })?;
-        match told {
+        match reported {
             Ok(handle) => return Ok(Ok((handle, below))),
             Err(status) if below == address.path.len() => refusal = status,
             Err(_) => {}
@@ -204,7 +205,7 @@ fn lookup(nfs: &mut Program, folder: &[u8], name: &str) -> Outcome<Vec<u8>> {
 fn limits(nfs: &mut Program, folder: &[u8]) -> Outcome<Limits> {
     let mut arguments = Writer::default();
     arguments.opaque(folder);
-    let told = nfs.call(FSINFO, &arguments.0, |reader| {
+    let reported = nfs.call(FSINFO, &arguments.0, |reader| {
         let status = reader.be32()?;
         skip_attributes(reader)?;
         if status != 0 {
@@ -216,7 +217,7 @@ fn limits(nfs: &mut Program, folder: &[u8]) -> Outcome<Limits> {
     })?;
     let peer = &nfs.channel.peer;
     let limits =
-        told.map_err(|status| peer.refused(format!("the server does not tell its limits ({})", named(status))))?;
+        reported.map_err(|status| peer.refused(format!("the server does not tell its limits ({})", named(status))))?;
     if limits.read_bytes < 512 || limits.write_bytes < 512 {
         return Err(peer.garbage("requests of fewer than 512 bytes"));
     }
@@ -227,7 +228,7 @@ fn uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The words for a status.
+/// Describes an NFS status in words.
 pub(super) fn named(status: u32) -> String {
     let word = match status {
         1 => "not the owner",

@@ -1,4 +1,4 @@
-//! Answers READ, WRITE and COMMIT from memory, without a mount: the far side of a rehearsal.
+//! Answers READ, WRITE and COMMIT from memory: the NFS server of a rehearsal.
 
 use super::requests::NfsRequests;
 use super::rpc::LAST;
@@ -8,12 +8,12 @@ use crate::protocol::{Answers, Asked, Frame, Opened};
 
 const READ: u32 = 6;
 const WRITE: u32 = 7;
-/// A handle as long as those of usual servers.
+/// A file handle as long as those of common servers.
 const HANDLE: [u8; 32] = [1; 32];
-/// What the server says to be.
+/// The server's write verifier.
 const VERIFIER: u32 = 7;
 
-/// The client's side over a connection to [`NfsAnswers`], and theirs.
+/// Both sides of a rehearsal: the client over `channel`, and the server's [`NfsAnswers`].
 pub(crate) fn rehearse(channel: Channel, slots: u32) -> (Opened, NfsAnswers) {
     let protocol = NfsRequests::new(&HANDLE, false, slots);
     let head_bytes = protocol.head_bytes();
@@ -22,7 +22,7 @@ pub(crate) fn rehearse(channel: Channel, slots: u32) -> (Opened, NfsAnswers) {
 
 /// The server's side.
 pub(crate) struct NfsAnswers {
-    /// Bytes of a write up to what it carries.
+    /// Bytes of a write before its payload.
     head_bytes: usize,
 }
 
@@ -45,7 +45,7 @@ impl Answers for NfsAnswers {
         let xid = reader.be32()?;
         reader.take(16)?;
         let procedure = reader.be32()?;
-        // Credential, verifier, and the handle.
+        // Credential and verifier; then the handle.
         for _ in 0..2 {
             reader.be32()?;
             reader.opaque()?;
@@ -57,7 +57,7 @@ impl Answers for NfsAnswers {
         [xid, 1, 0, 0, 0, 0, 0].into_iter().for_each(|word| answer.be32(word));
         let carried = match procedure {
             READ => {
-                // No attributes come before it.
+                // No attributes; then the count, end-of-file 0 and the length.
                 [0, length, 0, length].into_iter().for_each(|word| answer.be32(word));
                 length as usize
             }

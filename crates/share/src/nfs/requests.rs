@@ -1,4 +1,4 @@
-//! Writes READ, WRITE and COMMIT, and reads their answers.
+//! Writes the NFS calls READ, WRITE and COMMIT, and reads their answers.
 
 use super::rpc::{LAST, NFS, answer, call, credential, skip_attributes};
 use crate::bytes::Reader;
@@ -9,28 +9,28 @@ const WRITE: u32 = 7;
 const COMMIT: u32 = 21;
 const UNSTABLE: u32 = 0;
 const FILE_SYNC: u32 = 2;
-/// Bytes of a size and time before a change, where they are told.
+/// Bytes of the attributes from before a change (size and times), if an answer has them.
 const BEFORE: usize = 24;
 const EIO: i32 = 5;
 /// Bytes of a write's offset, count, stability and length.
 const WRITE_ARGUMENTS: usize = 20;
 
-/// NFS's side of a pipeline.
+/// The NFS protocol of a pipeline.
 pub(crate) struct NfsRequests {
-    /// Calls with the handle and zeros for what changes: read, write, flush.
+    /// Calls up to and including the handle: read, write, flush.
     templates: [Vec<u8>; 3],
     stable: u32,
     slots: u32,
-    /// Grows with each call; with the slot it makes the number of the call.
+    /// Grows with each call; together with the slot it makes the call's xid.
     serial: u32,
     /// The call in each slot.
     calls: Vec<Option<(u32, Op)>>,
-    /// What the server said to be when it took the first write: another one has lost what was not committed.
+    /// The server's last write verifier; if it changes, the server has lost writes that were not committed.
     verifier: Option<u64>,
 }
 
 impl NfsRequests {
-    /// For a file of this handle; with `durable` each write is on the server's disk before it is done.
+    /// Requests to the file with this handle; with `durable`, each write is on the server's disk before it completes.
     pub fn new(handle: &[u8], durable: bool, slots: u32) -> Self {
         let credential = credential();
         let template = |procedure| {
@@ -48,12 +48,12 @@ impl NfsRequests {
         }
     }
 
-    /// Bytes of a write before what it carries.
+    /// Bytes of a write before its payload.
     pub fn head_bytes(&self) -> usize {
         self.templates[1].len() + WRITE_ARGUMENTS
     }
 
-    /// Reads what a call of this kind brings; `None` where it ends too early. `from` tells where a reader stands.
+    /// Reads the result of a call; `None` if it ends too early. `from` gives a reader's position in the message.
     fn result(
         &mut self,
         slot: u32,
@@ -139,7 +139,7 @@ impl Protocol for NfsRequests {
         let Some((xid, brought)) = answer(prefix) else { return Err("no answer to a call".to_string()) };
         let slot = xid % self.slots;
         let call = self.calls.get_mut(slot as usize).and_then(|call| call.take_if(|(own, _)| *own == xid));
-        // A late answer to a call that nobody waits for.
+        // A late answer to a call that is no longer in flight.
         let Some((_, op)) = call else { return Ok(Answer::Other) };
         let reader = brought.map_err(|why| format!("a call was not carried out: {why}"))?;
         let from = |reader: &Reader<'_>| prefix.len() - reader.0.len();
@@ -151,7 +151,7 @@ impl Protocol for NfsRequests {
     }
 }
 
-/// The number of an error as <errno.h> has it.
+/// Converts an NFS status to an error number of <errno.h>.
 fn errno(status: u32) -> i32 {
     match status {
         69 => 122,

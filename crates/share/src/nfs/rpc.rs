@@ -1,4 +1,4 @@
-//! Calls remote procedures: one call, one answer.
+//! Implements remote procedure calls, one at a time.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::bytes::{Reader, Writer};
 use crate::channel::{Channel, Peer};
 use crate::protocol::Outcome;
 
-/// Says that a fragment is the last of its message.
+/// Flag in a record mark: this fragment is the last of its message.
 pub(crate) const LAST: u32 = 0x8000_0000;
 pub(crate) const NFS: (u32, u32) = (100_003, 3);
 pub(crate) const MOUNT: (u32, u32) = (100_005, 3);
@@ -14,13 +14,13 @@ const PORTMAP: (u32, u32) = (100_000, 2);
 const PORTMAP_PORT: u16 = 111;
 const GETPORT: u32 = 3;
 const TCP: u32 = 6;
-/// Longest name of this machine that is told.
+/// Length at which this machine's name is cut.
 const MOST_NAME: usize = 64;
 
 /// Bytes of a file's attributes (RFC 1813).
 const ATTRIBUTES: usize = 84;
 
-/// A connection to a program.
+/// A connection to an RPC program.
 pub(crate) struct Program {
     pub channel: Channel,
     program: (u32, u32),
@@ -28,7 +28,8 @@ pub(crate) struct Program {
     xid: u32,
 }
 
-/// The user, group and machine that every call names (AUTH_SYS, RFC 5531 appendix A), with an empty verifier after it.
+/// The credential of every call: user, group and machine (AUTH_SYS, RFC 5531 appendix A), with an empty verifier after
+/// it.
 pub(crate) fn credential() -> Vec<u8> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name: Vec<u8> = name.trim().bytes().take(MOST_NAME).collect();
@@ -54,8 +55,8 @@ pub(crate) fn call(xid: u32, (program, version): (u32, u32), procedure: u32, cre
     call
 }
 
-/// The number of the call that an answer is to, and what it brings; `None` where it is no answer, an error in words where
-/// the call was not carried out.
+/// The xid of an answer, and its result or, in words, why the call was rejected; `None` if the message is not an
+/// answer.
 pub(crate) fn answer(message: &[u8]) -> Option<(u32, Result<Reader<'_>, String>)> {
     let mut reader = Reader(message);
     let (xid, direction) = (reader.be32()?, reader.be32()?);
@@ -78,7 +79,7 @@ pub(crate) fn answer(message: &[u8]) -> Option<(u32, Result<Reader<'_>, String>)
     }
 }
 
-/// Passes over attributes that may be there.
+/// Skips optional attributes.
 pub(crate) fn skip_attributes(reader: &mut Reader<'_>) -> Option<()> {
     if reader.be32()? != 0 {
         reader.take(ATTRIBUTES)?;
@@ -91,10 +92,10 @@ impl Program {
         Self { channel, program, credential: credential(), xid: std::process::id() }
     }
 
-    /// A connection to `program` of the server, at a port that the server's port mapper knows.
+    /// Connects to `program` of the server, at the port that its port mapper names.
     ///
     /// # Errors
-    /// Where there is no port mapper, or it does not know the program.
+    /// If there is no port mapper, or it does not know the program.
     pub fn mapped(peer: &Peer, program: (u32, u32), what: &str) -> Outcome<Self> {
         let mapper = peer.connect(PORTMAP_PORT, false)?;
         let mut mapper = Self::over(mapper, PORTMAP);
@@ -107,10 +108,10 @@ impl Program {
         }
     }
 
-    /// Calls a procedure and reads what it brings.
+    /// Calls a procedure and reads its result.
     ///
     /// # Errors
-    /// Where the connection is lost, the call is refused or the answer is none.
+    /// If the connection is lost, the call is rejected or the answer is invalid.
     pub fn call<T>(
         &mut self,
         procedure: u32,
@@ -137,7 +138,7 @@ impl Program {
         }
     }
 
-    /// Lets calls take this long from now on.
+    /// Sets the time limit of calls from now on.
     pub fn patience(&self, timeout: Duration) {
         let _ = self.channel.stream.tcp().set_read_timeout(Some(timeout));
     }

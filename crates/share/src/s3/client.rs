@@ -1,4 +1,4 @@
-//! Asks a server of S3 one thing after the other, waiting for each answer: what is done before and after requests.
+//! Sends single requests to an S3 server and waits for each answer; used before and after measured runs.
 
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
@@ -9,49 +9,49 @@ use md5::{Digest, Md5};
 
 use super::head::{Body, Head, MOST_HEAD};
 use super::signer::Signer;
-use super::site::Site;
+use super::site::BucketLocation;
 use crate::channel::{Channel, Peer};
 use crate::chunks::Chunks;
 use crate::credentials::Credentials;
 use crate::protocol::Outcome;
 
-/// Longest answer that is taken.
+/// Length limit of an answer.
 const MOST_BYTES: usize = 16 << 20;
-/// How long the answer to the end of an upload may take as a whole: so many times the longest silence within it, for who
-/// puts many parts together says meanwhile that it is still there.
+/// The answer to the end of an upload may take this many timeouts in total: while a server joins many parts, it sends
+/// bytes to keep the connection alive.
 const MOST_SILENCES: u32 = 20;
-/// How often a server that has too much to do is asked again, and how long is waited first; twice as long each time.
+/// How many times a busy server is asked in total, and the wait after the first time; the wait doubles each time.
 const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A bucket, as one who signs in sees it.
+/// A client of one bucket, with its credentials.
 pub(crate) struct Client {
-    pub site: Site,
+    pub site: BucketLocation,
     pub peer: Peer,
     pub signer: Signer,
     channel: Option<Channel>,
 }
 
-/// What is asked.
+/// A request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asking<'a> {
     pub method: &'static str,
-    /// Whose name; the bucket itself where it is empty.
+    /// The object's key; empty for the bucket itself.
     pub key: &'a str,
-    /// Name and value, encoded, in the order of their names.
+    /// Encoded names and values, sorted by name.
     pub query: &'a str,
     pub body: &'a [u8],
 }
 
 impl Asking<'_> {
-    /// How many silences its answer may take.
+    /// How many timeouts its answer may take in total.
     fn silences(&self) -> u32 {
         let ends_upload = self.method == "POST" && self.query.starts_with("uploadId=");
         if ends_upload { MOST_SILENCES } else { 1 }
     }
 }
 
-/// The answer.
+/// An answer.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     pub status: u16,
@@ -67,24 +67,24 @@ impl Reply {
 }
 
 impl Client {
-    /// For a bucket that `peer` serves.
-    pub fn new(site: Site, peer: Peer, credentials: &Credentials) -> Self {
+    /// A client for a bucket that `peer` serves.
+    pub fn new(site: BucketLocation, peer: Peer, credentials: &Credentials) -> Self {
         let signer = Signer::new(credentials, &site.authority);
         Self { site, peer, signer, channel: None }
     }
 
-    /// A connection to the server.
+    /// Opens a connection to the server.
     ///
     /// # Errors
-    /// Where it takes none.
+    /// If it does not accept the connection.
     pub fn connect(&self) -> Outcome<Channel> {
         connect(&self.site, &self.peer)
     }
 
-    /// Asks, and waits for the answer, whatever its status; asks again where the server has too much to do for a while.
+    /// Sends a request and waits for the answer, whatever its status; repeats it a few times while the server is busy.
     ///
     /// # Errors
-    /// Where the connection is lost or the answer is none.
+    /// If the connection is lost or the answer is invalid.
     pub fn ask(&mut self, asking: Asking<'_>) -> Outcome<Reply> {
         let mut pause = PAUSE.min(self.peer.timeout / 10);
         for _ in 1..TRIES {
@@ -99,7 +99,7 @@ impl Client {
     }
 
     fn ask_once(&mut self, asking: Asking<'_>) -> Outcome<Reply> {
-        // One that waited for us may have been ended since.
+        // The server may have closed an idle connection.
         let reply = match self.channel.take() {
             Some(mut channel) => match self.exchange(&mut channel, asking) {
                 Ok(reply) => Ok((channel, reply)),
@@ -140,11 +140,11 @@ impl Client {
     }
 }
 
-/// A connection to the server of a bucket.
+/// Opens a connection to the server of a bucket.
 ///
 /// # Errors
-/// Where it takes none, or is not whom its certificate should name.
-pub(crate) fn connect(site: &Site, peer: &Peer) -> Outcome<Channel> {
+/// If it does not accept the connection, or its certificate is not trusted.
+pub(crate) fn connect(site: &BucketLocation, peer: &Peer) -> Outcome<Channel> {
     let channel = peer.connect(site.port, false)?;
     if !site.is_tls {
         return Ok(channel);
@@ -180,7 +180,7 @@ fn over_tls(channel: Channel, host: &str) -> Outcome<Channel> {
     Ok(Channel { stream, peer })
 }
 
-/// One whole answer.
+/// Receives one whole answer.
 fn receive(channel: &mut Channel, silences: u32) -> Outcome<Reply> {
     let until = Instant::now() + channel.peer.timeout * silences;
     let mut there = Vec::new();
@@ -237,9 +237,9 @@ fn receive(channel: &mut Channel, silences: u32) -> Outcome<Reply> {
     }
 }
 
-/// Takes what comes next; gives how much that is, and 0 at the end.
+/// Receives more bytes; returns their number, 0 at the end of the connection.
 fn more(channel: &mut Channel, there: &mut Vec<u8>, until: Instant) -> Outcome<usize> {
-    // One who sends a byte at a time says nothing either.
+    // A server that sends a byte at a time counts as silent too.
     if Instant::now() > until {
         return Err(channel.peer.silent(channel.peer.timeout));
     }

@@ -1,42 +1,42 @@
-//! Reads the heads of HTTP's answers.
+//! Reads the heads of HTTP responses.
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
-/// Longest head that is taken.
+/// Length limit of a head.
 pub(crate) const MOST_HEAD: usize = 8 << 10;
 const MOST_FIELDS: usize = 64;
 
-/// How far an answer goes behind its head.
+/// The extent of a response after its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(usize),
-    /// Chunks, of a length each.
+    /// Chunked transfer coding.
     Chunks,
     /// To the end of the connection.
     Rest,
 }
 
-/// What the head of an answer tells.
+/// What the head of a response says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head<'a> {
-    /// Bytes of it.
+    /// Length of the head, in bytes.
     pub bytes: usize,
     pub status: u16,
     pub body: Body,
-    /// Whether the server ends the connection after it.
+    /// Whether the server closes the connection after this response.
     pub closes: bool,
-    /// The mark of an object's contents.
+    /// The entity tag of the object.
     pub etag: Option<&'a str>,
-    /// The region that the bucket is in.
+    /// The region of the bucket.
     pub region: Option<&'a str>,
 }
 
 impl<'a> Head<'a> {
-    /// The head that `there` begins with; `None` where it has not ended yet.
+    /// Reads the head at the beginning of `there`; `None` if it is not complete yet.
     ///
     /// # Errors
-    /// Where it is none, in a few words.
+    /// If it is invalid, in a few words.
     pub fn read(there: &'a [u8]) -> Result<Option<Self>, String> {
         let mut fields = [EMPTY_HEADER; MOST_FIELDS];
         let mut response = Response::new(&mut fields);

@@ -1,4 +1,4 @@
-//! Reads the XML of answers, and writes that of lists of keys.
+//! Reads the XML of S3 answers, and writes that of requests.
 
 use roxmltree::{Document, Node};
 
@@ -10,7 +10,7 @@ pub(crate) fn text_of(xml: &[u8], name: &str) -> Option<String> {
     Some(found.text().unwrap_or("").to_string())
 }
 
-/// The keys that a page of `ListObjectsV2` names; `None` where it is none.
+/// The keys in a page of `ListObjectsV2`; `None` if it is not such a page.
 pub(crate) fn keys(xml: &[u8]) -> Option<Vec<String>> {
     let document = Document::parse(std::str::from_utf8(xml).ok()?.trim_start()).ok()?;
     let root = document.root_element();
@@ -25,13 +25,13 @@ pub(crate) fn keys(xml: &[u8]) -> Option<Vec<String>> {
     Some(objects.filter_map(key).collect())
 }
 
-/// What `DeleteObjects` is asked with.
+/// The body of a `DeleteObjects` request.
 pub(crate) fn deletion(keys: &[String]) -> String {
     let objects: String = keys.iter().map(|key| format!("<Object><Key>{}</Key></Object>", escaped(key))).collect();
     format!("<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>{objects}</Delete>")
 }
 
-/// What `CompleteMultipartUpload` is asked with: the marks of parts, in their order.
+/// The body of a `CompleteMultipartUpload` request: the entity tags of the parts, in order.
 pub(crate) fn completion<'a>(etags: impl Iterator<Item = &'a str>) -> String {
     let part = |(number, etag): (u32, &str)| {
         format!("<Part><PartNumber>{number}</PartNumber><ETag>{}</ETag></Part>", escaped(etag))

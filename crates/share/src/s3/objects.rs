@@ -1,4 +1,4 @@
-//! Makes objects of our own in a bucket, and removes them: one that is read, laid out in parts, and one for each write.
+//! Creates and removes our own objects in a bucket: one to read, laid out in parts, and one for each write.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,58 +8,58 @@ use super::client::{Asking, Client, Reply, connect};
 use super::listing::{completion, deletion, keys, text_of};
 use super::refusal::refusal;
 use super::requests::{Objects, S3Requests, Upload};
-use super::site::{Site, encoded};
+use super::site::{BucketLocation, encoded};
 use crate::channel::Peer;
 use crate::credentials::Credentials;
 use crate::pipeline::{LaneOptions, Purpose};
 use crate::protocol::{Limits, Opened, Outcome};
 
-/// Most bytes of a request: a usual size of parts, and what an answer may hold.
+/// Most bytes of a request: a common part size, and within the limit of an answer.
 const MOST_BYTES: u32 = 64 << 20;
-/// Smallest part of an upload but the last (the reference says 5 MiB), and the most parts of one.
+/// Smallest part of an upload except for the last (the S3 reference requires 5 MiB), and the most parts of an upload.
 const PART_BYTES: u64 = 8 << 20;
 const MOST_PARTS: u64 = 10_000;
-/// What is told where a server does not say how much room it has.
+/// Free space to report, because S3 servers do not say how much they have.
 const ROOM: u64 = 1 << 60;
-/// Keys that are removed with one request, the most that the reference lets.
+/// Keys removed with one request: the most that the S3 reference allows.
 const REMOVED_AT_ONCE: usize = 1000;
 
 /// A folder of a bucket.
 pub(crate) struct S3Share {
-    site: Site,
+    site: BucketLocation,
     peer: Peer,
     credentials: Credentials,
 }
 
-/// Objects of our own in it; dropped, they are removed.
+/// Our own objects in that folder; dropping this removes them.
 pub(crate) struct S3File {
     state: Mutex<State>,
-    site: Site,
-    /// What the keys of all of them begin with, a `/` at its end.
+    site: BucketLocation,
+    /// Prefix of all their keys, with a `/` at the end.
     folder: String,
 }
 
 struct State {
     client: Client,
-    /// The upload that has begun and not ended.
+    /// The upload in progress.
     upload: Option<Upload>,
-    /// Whether the object that is read was made, and whether requests may have made others.
+    /// Whether the object to read may exist, and whether requests may have made others.
     has_object: bool,
     has_lanes: bool,
 }
 
 impl S3Share {
-    /// A bucket of the server of `address`; nothing is asked of it yet.
+    /// The bucket of `address`; sends no request yet.
     pub fn new(peer: Peer, address: &ShareAddress, credentials: Credentials) -> Self {
-        let site = Site::of(address, &credentials.region);
+        let site = BucketLocation::of(address, &credentials.region);
         let peer = Peer { host: site.host.as_str().into(), ..peer };
         Self { site, peer, credentials }
     }
 
-    /// Begins to make objects under keys that begin with `name`, which nobody else has.
+    /// Begins an upload under a folder called `name`, which must be unique.
     ///
     /// # Errors
-    /// Where the server is not there, does not know who asks, or lets nothing be made.
+    /// If the server cannot be reached, does not accept the keys, or does not allow uploads.
     pub fn create(&mut self, name: &str) -> Outcome<Option<S3File>> {
         let folder = format!("{}{name}/", self.site.prefix);
         let client = Client::new(self.site.clone(), self.peer.clone(), &self.credentials);
@@ -69,10 +69,10 @@ impl S3Share {
         Ok(Some(file))
     }
 
-    /// A connection of its own on which a request can be in flight.
+    /// Opens a connection for one request in flight.
     ///
     /// # Errors
-    /// Where the server takes no further one.
+    /// If the server accepts no further connection.
     pub fn open(&self, file: &S3File, options: LaneOptions) -> Outcome<Opened> {
         let channel = connect(&self.site, &self.peer)?;
         let mut state = file.state();
@@ -107,9 +107,9 @@ impl S3Share {
         Limits { read_bytes: MOST_BYTES, write_bytes: MOST_BYTES }
     }
 
-    /// What is to be said of the server.
+    /// Facts about the server, for the report.
     pub fn facts(&self) -> String {
-        let Site { is_tls, authority, .. } = &self.site;
+        let BucketLocation { is_tls, authority, .. } = &self.site;
         let over = if *is_tls { "https, encrypted" } else { "http, not encrypted" };
         let signed = if !self.signs() {
             "requests are anonymous".to_string()
@@ -132,20 +132,20 @@ impl S3File {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The object that is read.
+    /// The key of the object to read.
     fn key(&self) -> String {
         format!("{}file", self.folder)
     }
 
-    /// Bytes that may still be written, of which no server tells.
+    /// Free space in bytes; a large constant, because S3 servers do not report it.
     pub fn free_bytes(&self) -> u64 {
         ROOM
     }
 
-    /// Gets ready to write the object of `bytes` anew; gives the bytes of each part but the last.
+    /// Prepares to lay out the object anew with `bytes`; returns the size of each part except for the last.
     ///
     /// # Errors
-    /// Where the server takes no upload.
+    /// If the server does not allow uploads.
     pub fn begin_layout(&self, bytes: u64) -> Outcome<u64> {
         let part_bytes = bytes.div_ceil(MOST_PARTS).next_multiple_of(1 << 20).max(PART_BYTES);
         let mut state = self.state();
@@ -174,20 +174,20 @@ impl S3File {
         Ok(())
     }
 
-    /// Makes one object of the parts that were written.
+    /// Completes the upload: joins the written parts into one object.
     ///
     /// # Errors
-    /// Where the server does not.
+    /// If the server fails to.
     pub fn end_layout(&self) -> Outcome<()> {
         let mut state = self.state();
         let Some(upload) = state.upload.take() else { return Ok(()) };
         let etags = upload.etags.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let body = completion(etags.iter().map_while(|etag| etag.as_deref()));
         let query = format!("uploadId={}", upload.id);
-        // Also where its answer is lost it may be there.
+        // The object may exist even if the answer is lost.
         state.has_object = true;
         let reply = state.client.ask(Asking { method: "POST", key: &self.key(), query: &query, body: body.as_bytes() });
-        // It may say to be well, begin to answer, and fail later.
+        // The server may answer with status 200 and report an error in the body.
         let is_whole = |reply: &Reply| reply.is_well() && text_of(&reply.body, "Code").is_none();
         match reply {
             Ok(reply) if is_whole(&reply) => Ok(()),
@@ -199,7 +199,7 @@ impl S3File {
         }
     }
 
-    /// Gives up what was uploaded and made no object.
+    /// Aborts the upload in progress, if any.
     fn abort(&self, state: &mut State) -> Outcome<()> {
         let Some(Upload { id, .. }) = state.upload.take() else { return Ok(()) };
         let query = format!("uploadId={id}");
@@ -217,7 +217,7 @@ impl S3File {
             let query = format!("list-type=2&max-keys={REMOVED_AT_ONCE}&prefix={}", encoded(&self.folder, false));
             let reply = state.client.ask(Asking { method: "GET", key: "", query: &query, body: b"" })?;
             let Some(found) = keys(&reply.body).filter(|_| reply.is_well()) else {
-                // Who may not list can still remove what is known.
+                // Without permission to list, remove at least the object whose key we know.
                 delete(&mut state.client, &self.key())?;
                 let refused = refusal(&state.client, &reply, "its list is refused");
                 return if state.has_lanes { Err(refused) } else { Ok(()) };

@@ -1,13 +1,13 @@
-//! Says in a sentence what a server of S3 refused; nothing of its answer but its code is repeated.
+//! Turns refusals of an S3 server into sentences, which repeat nothing of its answer but the error code.
 
 use super::client::{Client, Reply};
 use super::listing::text_of;
 use crate::error::ShareError;
 
-/// Longest code that is repeated.
+/// Length limit of a code that is repeated.
 const MOST_CODE: usize = 64;
 
-/// The error for an answer that is none of success; `to` is what was asked for, such as "no object may be made there".
+/// The error for an answer that is not a success; `to` says what failed, such as "no object may be made there".
 pub(crate) fn refusal(client: &Client, reply: &Reply, to: &str) -> ShareError {
     let code = text_of(&reply.body, "Code").filter(|code| is_code(code));
     let is_silent_answer = reply.body.is_empty() && matches!(reply.status, 301 | 403 | 404 | 503);
@@ -63,7 +63,7 @@ fn sentence(client: &Client, reply: &Reply, code: &str, to: &str) -> String {
     }
 }
 
-/// Whether it may be repeated: a word, and nothing that an answer could smuggle in.
+/// Whether a word may be repeated: it is short, and has no characters that could do harm in our output.
 fn is_code(word: &str) -> bool {
     (1..=MOST_CODE).contains(&word.len())
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte))

@@ -1,28 +1,28 @@
-//! Answers GET and PUT from memory, whoever asks: the far side of a rehearsal.
+//! Answers GET and PUT from memory, without checking signatures: the S3 server of a rehearsal.
 
 use halfpower_spec::{ShareAddress, ShareProtocol};
 use httparse::{EMPTY_HEADER, Request, Status};
 
 use super::requests::{Objects, S3Requests};
-use super::site::Site;
+use super::site::BucketLocation;
 use crate::channel::Channel;
 use crate::credentials::Credentials;
 use crate::protocol::{Answers, Asked, Frame, Opened};
 
-/// Fields as a usual server's, so that our client has as much to read.
+/// Header fields as a real server sends them, so that our client has as much to read.
 const FIELDS: &str = "x-amz-request-id: 17F3C2A9D4B05E61\r\nx-amz-id-2: dd9025bab4ad464b049177c95eb6ebf374d3b3fd1af9251148b65\
                       8df7ac2e3e8\r\nServer: rehearsal\r\nAccept-Ranges: bytes\r\nETag: \"d41d8cd98f00b204e9800998ecf8427e\
                       \"\r\nLast-Modified: Sat, 01 Jan 2000 00:00:00 GMT\r\nContent-Type: application/octet-stream\r\n";
 const MOST_FIELDS: usize = 32;
 
-/// What our client does for each request.
+/// What the client does for each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct S3Client {
-    /// Whether it signs it.
+    /// Whether it signs requests.
     pub signs: bool,
 }
 
-/// The client's side over a connection to [`S3Answers`], and theirs.
+/// Both sides of a rehearsal: the client over `channel`, and the server's [`S3Answers`].
 pub(crate) fn rehearse(channel: Channel, client: S3Client) -> (Opened, S3Answers) {
     let word = |text: &str| if client.signs { text.to_string() } else { String::new() };
     let (user, password) = (word("AKIAIOSFODNN7EXAMPLE"), word("a secret key of usual length, 40 letters"));
@@ -36,7 +36,7 @@ pub(crate) fn rehearse(channel: Channel, client: S3Client) -> (Opened, S3Answers
         path: Vec::new(),
         endpoint: None,
     };
-    let site = Site::of(&address, "us-east-1");
+    let site = BucketLocation::of(&address, "us-east-1");
     let protocol = S3Requests::new(&credentials, (&site, ".halfpower/"), Objects::FileAndBlocks, None);
     (Opened { channel, protocol: Box::new(protocol) }, S3Answers)
 }
@@ -44,17 +44,17 @@ pub(crate) fn rehearse(channel: Channel, client: S3Client) -> (Opened, S3Answers
 /// The server's side.
 pub(crate) struct S3Answers;
 
-/// What a request asks for, as far as it matters.
+/// What matters of a request.
 struct Wanted {
     is_read: bool,
     head: usize,
-    /// Bytes that come with it.
+    /// Bytes of its body.
     brought: usize,
-    /// Bytes that are asked for.
+    /// Bytes that it asks for.
     carried: usize,
 }
 
-/// What the request wants that `there` begins with; `None` where its head has not ended.
+/// Reads the request at the beginning of `there`; `None` if its head is not complete.
 fn wanted(there: &[u8]) -> Result<Option<Wanted>, String> {
     let mut fields = [EMPTY_HEADER; MOST_FIELDS];
     let mut request = Request::new(&mut fields);

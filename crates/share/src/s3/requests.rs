@@ -1,22 +1,22 @@
-//! Writes GET and PUT, and reads their answers: one request at a time on a connection, as HTTP/1.1 has it.
+//! Writes GET and PUT requests and reads their answers: one request at a time on a connection, as in HTTP/1.1.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::client::connect;
 use super::head::{Body, Head, MOST_HEAD};
 use super::signer::Signer;
-use super::site::Site;
+use super::site::BucketLocation;
 use crate::channel::{Channel, Peer};
 use crate::credentials::Credentials;
 use crate::protocol::{Answer, Done, Frame, Op, Order, Outcome, Protocol};
 
-/// The most digits of a number, and the words between what a head holds.
+/// Room in a head for numbers and fixed words.
 const NUMBERS_AND_WORDS: usize = 256;
 const EIO: i32 = 5;
 
 /// Which objects the requests go to.
 pub(crate) enum Objects {
-    /// Reads go to ranges of the object that was laid out; each write is an object of its own.
+    /// Reads go to ranges of the laid out object; each write makes a new object.
     FileAndBlocks,
     /// Reads go to the objects that writes have made.
     Blocks,
@@ -27,36 +27,36 @@ pub(crate) enum Objects {
 /// An upload in parts.
 #[derive(Clone)]
 pub(crate) struct Upload {
-    /// Its name at the server, as a query has it.
+    /// Its ID, encoded for a query.
     pub id: String,
-    /// Bytes of each part but the last.
+    /// Bytes of each part except for the last.
     pub part_bytes: u64,
-    /// The marks of its parts, as the server has given them.
+    /// The entity tags that the server returned for its parts.
     pub etags: Arc<Mutex<Vec<Option<String>>>>,
 }
 
-/// S3's side of a pipeline.
+/// The S3 protocol of a pipeline.
 pub(crate) struct S3Requests {
     objects: Objects,
-    /// Paths of the object that is read, and of those of writes up to their number.
+    /// Path of the object to read, and path of written objects up to their number.
     file: Vec<u8>,
     blocks: Vec<u8>,
-    /// The field `Host`, from the end of the first line on.
+    /// The end of the request line and the `Host` field.
     host: Vec<u8>,
     reading: Signer,
     writing: Signer,
     /// The request in flight.
-    flying: Option<Order>,
-    /// What the head of the answer says.
-    answer: Told,
-    /// Whether the server ends the connection.
+    in_flight: Option<Order>,
+    /// The head of the current answer.
+    answer: AnswerHead,
+    /// Whether the server closes the connection.
     is_spent: bool,
-    /// Where another connection comes from.
-    anew: Option<(Site, Peer)>,
+    /// Where to open a replacement connection.
+    anew: Option<(BucketLocation, Peer)>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct AnswerHead {
     status: u16,
     head: usize,
     length: usize,
@@ -65,13 +65,13 @@ struct Told {
 }
 
 impl S3Requests {
-    /// For objects whose keys begin with `folder`. `anew` is where another connection comes from when the server ends this
-    /// one.
+    /// Requests for objects whose keys begin with `folder`. `anew` is where to open a replacement when the server
+    /// closes the connection.
     pub fn new(
         credentials: &Credentials,
-        (site, folder): (&Site, &str),
+        (site, folder): (&BucketLocation, &str),
         objects: Objects,
-        anew: Option<(Site, Peer)>,
+        anew: Option<(BucketLocation, Peer)>,
     ) -> Self {
         let signer = Signer::new(credentials, &site.authority);
         let path = |name: &str| site.path(&format!("{folder}{name}")).into_bytes();
@@ -82,8 +82,8 @@ impl S3Requests {
             host: format!(" HTTP/1.1\r\nHost: {}\r\n", site.authority).into_bytes(),
             reading: signer.clone(),
             writing: signer,
-            flying: None,
-            answer: Told::default(),
+            in_flight: None,
+            answer: AnswerHead::default(),
             is_spent: false,
             anew,
         }
@@ -148,9 +148,9 @@ impl S3Requests {
         out.at += fields.len();
     }
 
-    /// The end of a request of this answer.
+    /// Turns the head of the current answer into the outcome of `order`.
     fn ended(&mut self, order: Order) -> Result<Answer, String> {
-        let Told { status, head, length, is_chunked, .. } = self.answer;
+        let AnswerHead { status, head, length, is_chunked, .. } = self.answer;
         let slot = order.slot;
         let result = match (status, order.op) {
             (200 | 206, Op::Read) if is_chunked => return Err("data in chunks".to_string()),
@@ -158,7 +158,7 @@ impl S3Requests {
                 return Err("a whole object for a range of it".to_string());
             }
             (200 | 206, Op::Read) => return Ok(Answer::Data { slot, from: head, length: length as u32 }),
-            // Nothing is there any more.
+            // The range begins after the end of the object.
             (416, Op::Read) => Ok(0),
             (200..=299, Op::Write) => {
                 self.keep_mark(&order)?;
@@ -174,7 +174,7 @@ impl S3Requests {
         !matches!(self.objects, Objects::Blocks)
     }
 
-    /// Keeps the mark of a part, for the end of its upload.
+    /// Keeps the entity tag of a part for the end of the upload.
     fn keep_mark(&mut self, order: &Order) -> Result<(), String> {
         let Objects::Parts(upload) = &self.objects else { return Ok(()) };
         let etag = self.answer.etag.take().ok_or("a part without a mark (ETag)")?;
@@ -203,7 +203,7 @@ impl Protocol for S3Requests {
     }
 
     fn admits(&self, _order: &Order) -> bool {
-        self.flying.is_none() && !self.is_spent
+        self.in_flight.is_none() && !self.is_spent
     }
 
     fn write(&mut self, order: &Order, head: &mut [u8]) -> usize {
@@ -212,7 +212,7 @@ impl Protocol for S3Requests {
             Op::Write => self.write_write(order, &mut out),
             Op::Read | Op::Flush => self.write_read(order, &mut out),
         }
-        self.flying = Some(*order);
+        self.in_flight = Some(*order);
         out.at
     }
 
@@ -221,8 +221,8 @@ impl Protocol for S3Requests {
     }
 
     fn frame(&mut self, there: &[u8]) -> Result<Option<Frame>, String> {
-        // What follows the last answer of a connection is a body of no told length.
-        if self.is_spent && self.flying.is_none() {
+        // What follows the last answer on a connection is a body without a given length: skip it.
+        if self.is_spent && self.in_flight.is_none() {
             return Ok((!there.is_empty()).then_some(Frame { before: 0, prefix: 0, length: there.len() }));
         }
         let Some(Head { bytes, status, body, closes, etag, .. }) = Head::read(there)? else { return Ok(None) };
@@ -232,7 +232,7 @@ impl Protocol for S3Requests {
             Body::Rest => (0, false),
         };
         let etag = etag.filter(|_| matches!(self.objects, Objects::Parts(_))).map(str::to_string);
-        self.answer = Told { status, head: bytes, length, is_chunked, etag };
+        self.answer = AnswerHead { status, head: bytes, length, is_chunked, etag };
         self.is_spent |= closes;
         let length = bytes.checked_add(length).ok_or("a length that is none")?;
         Ok(Some(Frame { before: 0, prefix: bytes, length }))
@@ -242,9 +242,9 @@ impl Protocol for S3Requests {
         if matches!(self.answer.status, 100..=199) {
             return Ok(Answer::Other);
         }
-        match self.flying.take() {
+        match self.in_flight.take() {
             Some(order) => self.ended(order),
-            // A server says why it ends a connection that was idle.
+            // A server may say why it closes an idle connection.
             None if self.is_spent => Ok(Answer::Other),
             None => Err("an answer to no request".to_string()),
         }
@@ -261,12 +261,12 @@ impl Protocol for S3Requests {
     fn renewed(&mut self) -> Outcome<Channel> {
         let (site, peer) = self.anew.as_ref().expect("only who can renew is asked to");
         let channel = connect(site, peer)?;
-        (self.flying, self.is_spent) = (None, false);
+        (self.in_flight, self.is_spent) = (None, false);
         Ok(channel)
     }
 }
 
-/// Bytes as they are put together, without an allocation.
+/// Appends to a fixed buffer, without allocating.
 struct Out<'a> {
     bytes: &'a mut [u8],
     at: usize,
@@ -293,7 +293,7 @@ impl Out<'_> {
     }
 }
 
-/// The number of an error as <errno.h> has it.
+/// Converts an HTTP status to an error number of <errno.h>.
 fn errno(status: u16) -> i32 {
     match status {
         400 | 411 | 412 | 416 => 22,
@@ -301,7 +301,7 @@ fn errno(status: u16) -> i32 {
         404 | 410 => 2,
         405 | 501 => 95,
         408 | 504 => 110,
-        // It has too much to do: SlowDown.
+        // The server is busy (SlowDown).
         409 | 429 | 503 => 16,
         413 => 27,
         507 => 28,

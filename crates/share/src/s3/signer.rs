@@ -1,7 +1,7 @@
-//! Signs requests: Version 4 of Amazon's signatures, as "Authenticating Requests" of the S3 reference describes it.
+//! Signs requests with AWS Signature Version 4, as "Authenticating Requests" of the S3 reference describes it.
 //!
-//! Once a second the fields that tell time and key are written anew; what is left for a request is one hash of about 300
-//! bytes and one more of that. Nothing is allocated for it.
+//! The fields with time and key are rewritten once per second. Each request then takes one hash of about 300 bytes and
+//! one HMAC over the result, without allocation.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,16 +10,16 @@ use sha2::{Digest, Sha256};
 
 use crate::credentials::Credentials;
 
-/// What is said of a payload that is not hashed.
+/// Stands for the hash of a payload that is not hashed.
 pub(crate) const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
-/// Digits of a signature.
+/// Number of digits of a signature.
 const SIGNATURE: usize = 64;
 const SECONDS_OF_A_DAY: u64 = 86_400;
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 type HmacSha256 = Hmac<Sha256>;
 
-/// What signs the requests of one connection; without keys they go unsigned.
+/// Signs the requests of one connection; without keys, requests stay unsigned.
 #[derive(Clone)]
 pub(crate) struct Signer {
     keys: Option<Keys>,
@@ -31,18 +31,18 @@ struct Keys {
     token: String,
     region: String,
     host: String,
-    /// The names of the fields that are signed.
+    /// The names of the signed fields.
     names: &'static str,
-    /// The fields of time and key for requests whose payload is not hashed, up to the empty line.
+    /// The fields with time, key and signature, and the empty line after them.
     fields: Vec<u8>,
     places: Places,
-    /// The second that they tell of, and the day that `day_key` is for.
+    /// The second in the fields, and the day of `day_key`, since 1970.
     second: u64,
     day: u64,
     day_key: HmacSha256,
 }
 
-/// Where in the fields what changes stands.
+/// Positions in the fields of what changes.
 #[derive(Clone)]
 struct Places {
     date: usize,
@@ -51,7 +51,7 @@ struct Places {
 }
 
 impl Signer {
-    /// For requests to `host` by these credentials; without a user they are anonymous.
+    /// Signs requests to `host` with these credentials; without a user, requests are anonymous.
     pub fn new(credentials: &Credentials, host: &str) -> Self {
         let Credentials { user, password, token, region, .. } = credentials;
         let keys = (!user.is_empty()).then(|| {
@@ -82,13 +82,12 @@ impl Signer {
         self.keys.is_some()
     }
 
-    /// Bytes of the fields that it adds, with the empty line after them.
+    /// Upper bound of the bytes that it adds to a request: the fields and the empty line after them.
     pub fn bytes(&self) -> usize {
         self.keys.as_ref().map_or(0, |keys| keys.fields.len()) + 2
     }
 
-    /// The fields for a request whose payload is not hashed, with the empty line after them. The signature is for the path
-    /// and query that are given.
+    /// The fields for a request with this path and query and an unhashed payload, and the empty line after them.
     pub fn fields(&mut self, method: &str, path: &[u8], query: &[u8]) -> &[u8] {
         self.fields_at(now(), method, path, query)
     }
@@ -102,7 +101,8 @@ impl Signer {
         &keys.fields
     }
 
-    /// The same with the signature that was made last, where it is of this second: for one who asks for the same path always.
+    /// The same, but reuses the last signature within the same second; only for callers that always use the same method
+    /// and path.
     pub fn fields_again(&mut self, method: &str, path: &[u8]) -> &[u8] {
         let second = now();
         if self.keys.as_ref().is_some_and(|keys| keys.second != second) {
@@ -156,7 +156,7 @@ impl Keys {
     }
 }
 
-/// The fields, with zeros for what changes, and where that is.
+/// The fields with zeros for what changes, and the positions of that.
 fn fields(user: &str, token: &str, region: &str, names: &str) -> (Vec<u8>, Places) {
     let mut text = format!("x-amz-content-sha256: {UNSIGNED}\r\nx-amz-date: ");
     let date = text.len();
@@ -194,10 +194,10 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A second since 1970 as `20260131T235959Z`.
+/// Formats seconds since 1970 as `20260131T235959Z`.
 fn date(second: u64) -> [u8; 16] {
     let (days, rest) = (second / SECONDS_OF_A_DAY, second % SECONDS_OF_A_DAY);
-    // Years that begin in March, so that the day of a leap year is the last; 1970 began 306 days into one.
+    // Count years from March, so that the leap day is the last day of a year. 1970 began 306 days into such a year.
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -243,8 +243,8 @@ mod tests {
         }
     }
 
-    /// The expected values were worked out apart from this code, with Python's hmac and hashlib; the first two are also what
-    /// botocore gives.
+    /// The expected values were computed independently with Python's hmac and hashlib; botocore gives the same for the
+    /// first two.
     #[test]
     fn signatures_are_those_of_another_implementation() {
         let (user, password) = ("AKIDEXAMPLE".to_string(), "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_string());

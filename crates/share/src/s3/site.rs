@@ -1,25 +1,26 @@
-//! Works out where a bucket is asked for, and how its keys are written in requests.
+//! Determines the server and the request paths of a bucket.
 
 use halfpower_spec::{Endpoint, ShareAddress};
 
-/// Where a bucket is.
+/// The location of a bucket.
 #[derive(Debug, Clone)]
-pub(crate) struct Site {
+pub(crate) struct BucketLocation {
     pub is_tls: bool,
     /// The server to connect to.
     pub host: String,
     pub port: u16,
-    /// The field `Host` of requests.
+    /// The `Host` field of requests.
     pub authority: String,
-    /// The bucket, as far as the path of requests names it: empty, or `/bucket`.
+    /// The bucket in the path of requests: `/bucket`, or empty if the host name contains it.
     pub root: String,
     pub bucket: String,
-    /// What our keys begin with: empty, or folders with a `/` behind each.
+    /// Prefix of our keys: empty, or folders with a `/` after each.
     pub prefix: String,
 }
 
-impl Site {
-    /// Of the endpoint that `address` names, whose paths begin with the bucket; else Amazon's of this region.
+impl BucketLocation {
+    /// The bucket at the endpoint of `address`, with the bucket in the path; without an endpoint, at Amazon in this
+    /// region.
     pub fn of(address: &ShareAddress, region: &str) -> Self {
         let bucket = address.host.clone();
         let prefix = address.path.iter().map(|part| format!("{part}/")).collect();
@@ -27,7 +28,7 @@ impl Site {
             Some(endpoint) => (endpoint.clone(), format!("/{bucket}")),
             None => {
                 let server = format!("s3.{region}.amazonaws.com");
-                // A certificate for all buckets is for no name with a dot.
+                // Amazon's wildcard certificate does not cover bucket names with a dot.
                 let is_name = !bucket.contains('.');
                 let host = if is_name { format!("{bucket}.{server}") } else { server };
                 let endpoint = Endpoint { is_tls: true, host, port: None };
@@ -44,7 +45,7 @@ impl Site {
     }
 }
 
-/// The text as the path or the query of a request has it; `/` stays where it parts folders.
+/// Percent-encodes text for the path or the query of a request; in a path, `/` stays.
 pub(crate) fn encoded(text: &str, is_path: bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -63,9 +64,9 @@ mod tests {
 
     use super::*;
 
-    fn site(text: &str) -> Site {
+    fn site(text: &str) -> BucketLocation {
         match Target::parse(text, |_| Err(std::io::Error::other("none"))) {
-            Ok(Target::Share(address)) => Site::of(&address, "eu-west-2"),
+            Ok(Target::Share(address)) => BucketLocation::of(&address, "eu-west-2"),
             other => panic!("{other:?}"),
         }
     }

@@ -1,6 +1,6 @@
-//! Names the dialects of SMB that are spoken (MS-SMB2 2.2.3).
+//! Lists the supported SMB dialects (MS-SMB2 2.2.3).
 
-/// A dialect; later ones are larger.
+/// A dialect; later ones compare greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u16)]
 pub(crate) enum Dialect {
@@ -14,17 +14,17 @@ pub(crate) enum Dialect {
 impl Dialect {
     pub const ALL: [Self; 5] = [Self::Smb202, Self::Smb210, Self::Smb300, Self::Smb302, Self::Smb311];
 
-    /// The one that a message calls so.
+    /// The dialect with this number in messages.
     pub fn of(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.number() == number)
     }
 
-    /// What a message calls it.
+    /// Its number in messages.
     pub fn number(self) -> u16 {
         self as u16
     }
 
-    /// What people call it.
+    /// Its version, as people write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Smb202 => "2.0.2",

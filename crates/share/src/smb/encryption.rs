@@ -1,4 +1,4 @@
-//! Encrypts messages, and decrypts a server's (MS-SMB2 2.2.41, 3.1.4.3 and 3.1.5.1).
+//! Encrypts messages to the server, and decrypts messages from it (MS-SMB2 2.2.41, 3.1.4.3 and 3.1.5.1).
 
 use aes::Aes128;
 use aes_gcm::aead::inout::InOutBuf;
@@ -9,7 +9,7 @@ use ccm::consts::{U11, U16};
 
 use super::key_derivation::Key;
 
-/// Bytes before an encrypted message: what it is, the tag, then what the tag vouches for beside the message: nonce, size,
+/// Bytes before an encrypted message: protocol ID and tag, then the additional data that the tag covers: nonce, size,
 /// flags, session.
 const FRONT: usize = 52;
 const ENCRYPTED: [u8; 4] = *b"\xfdSMB";
@@ -19,7 +19,7 @@ const SIZE: usize = 36;
 const FLAGS: usize = 42;
 const SESSION: usize = 44;
 
-/// What messages are encrypted with.
+/// A cipher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cipher {
     Aes128Ccm,
@@ -32,7 +32,7 @@ pub(crate) struct Encryption {
     session: u64,
     own: Keyed,
     server: Keyed,
-    /// Messages that were encrypted; no nonce may come twice with one key.
+    /// Number of messages encrypted so far; it makes the nonce, which may not repeat with one key.
     sent: u64,
 }
 
@@ -42,7 +42,7 @@ enum Keyed {
 }
 
 impl Encryption {
-    /// With the key of this side and that of the server.
+    /// With the keys of the client (`own`) and of the server.
     pub fn new(cipher: Cipher, session: u64, own: &Key, server: &Key) -> Self {
         let keyed = |key: &Key| match cipher {
             Cipher::Aes128Ccm => Keyed::Ccm(Box::new(Ccm::new(key.into()))),
@@ -55,10 +55,10 @@ impl Encryption {
         self.cipher
     }
 
-    /// Encrypts one message where it is, and puts before it what tells so.
+    /// Encrypts one message in place, and puts the transform header before it.
     ///
     /// # Errors
-    /// Where it is longer than can be encrypted.
+    /// If the message is too long.
     pub fn encrypt(&mut self, message: &mut Vec<u8>) -> Result<(), String> {
         let mut front = [0; FRONT];
         front[..ENCRYPTED.len()].copy_from_slice(&ENCRYPTED);
@@ -73,10 +73,10 @@ impl Encryption {
         Ok(())
     }
 
-    /// Makes one message of the server plain.
+    /// Decrypts one message of the server, in place.
     ///
     /// # Errors
-    /// Where the server did not encrypt it so.
+    /// If the server did not encrypt it with this key.
     pub fn decrypt(&self, message: &mut Vec<u8>) -> Result<(), String> {
         let (front, body) = message.split_at_mut_checked(FRONT).ok_or("a short message")?;
         if !front.starts_with(&ENCRYPTED) {
@@ -91,7 +91,7 @@ impl Encryption {
 }
 
 impl Keyed {
-    /// Encrypts in place, with a nonce from the first of the bytes that are vouched for; gives the tag.
+    /// Encrypts in place; the nonce is the beginning of the additional data `vouched`. Returns the tag.
     fn encrypt(&self, vouched: &[u8], body: InOutBuf<'_, '_, u8>) -> Option<[u8; 16]> {
         let tag = match self {
             Self::Ccm(cipher) => cipher.encrypt_inout_detached(&nonce::<11>(vouched).into(), vouched, body),

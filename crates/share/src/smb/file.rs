@@ -1,4 +1,4 @@
-//! Makes a file of our own in a share; the server removes it when the connection that made it ends.
+//! Creates our own file on an SMB share; the server removes it when the connection that created it ends.
 
 use halfpower_spec::{Bytes, Sealing, ShareAddress};
 
@@ -13,7 +13,7 @@ use crate::credentials::Credentials;
 use crate::pipeline::LaneOptions;
 use crate::protocol::{Limits, Opened, Outcome};
 
-/// Rights: read and write data and attributes, delete, wait for it.
+/// Access rights: read and write data and attributes, delete, synchronize.
 const READ_WRITE: u32 = 0x0012_0000 | 0x0001_0000 | 0x1 | 0x2 | 0x4 | 0x80 | 0x100;
 const SHARE_ALL: u32 = 7;
 const OPEN: u32 = 1;
@@ -28,15 +28,15 @@ pub(crate) struct SmbShare {
     peer: Peer,
     address: ShareAddress,
     credentials: Credentials,
-    /// The connection that the file's life hangs on, until there is a file.
+    /// The first connection; passed on to the file, which exists as long as that connection.
     session: Option<Session>,
     facts: String,
-    /// How messages can be sealed.
+    /// How messages can be signed or encrypted.
     pub offer: SealOffer,
     pub limits: Limits,
 }
 
-/// A file of our own in it; the server removes it when this is dropped, or the process ends.
+/// Our own file in that folder; the server removes it when this is dropped or the process ends.
 pub(crate) struct SmbFile {
     session: Session,
     name: String,
@@ -47,7 +47,7 @@ impl SmbShare {
     /// Signs in and connects to the share.
     ///
     /// # Errors
-    /// Where the server is not there, does not let the user in, or has no such share.
+    /// If the server cannot be reached, does not let the user in, or has no such share.
     pub fn connect(peer: Peer, address: &ShareAddress, credentials: Credentials) -> Outcome<Self> {
         let session = Session::open(&peer, address, &credentials, Sealing::AsAsked)?;
         let (facts, limits) = (facts(&session, &credentials.user), session.limits);
@@ -55,10 +55,10 @@ impl SmbShare {
         Ok(Self { peer, address: address.clone(), credentials, session: Some(session), facts, offer, limits })
     }
 
-    /// A new, empty file of this name, which nobody else has; `None` where the name is taken.
+    /// Creates an empty file of this name; `None` if the name is taken.
     ///
     /// # Errors
-    /// Where it may not be made.
+    /// If it cannot be created.
     pub fn create(&mut self, name: &str) -> Outcome<Option<SmbFile>> {
         let mut session = match self.session.take() {
             Some(session) => session,
@@ -73,10 +73,10 @@ impl SmbShare {
         }
     }
 
-    /// A connection of its own on which requests for `file` can be in flight.
+    /// Opens a connection for requests to `file`.
     ///
     /// # Errors
-    /// Where the server takes no further one.
+    /// If the server accepts no further connection.
     pub fn open(&self, file: &SmbFile, options: LaneOptions) -> Outcome<Opened> {
         let LaneOptions { durable, slots, sealing, .. } = options;
         let mut session = Session::open(&self.peer, &self.address, &self.credentials, sealing)?;
@@ -88,17 +88,17 @@ impl SmbShare {
         Ok(Opened { channel, protocol: Box::new(protocol) })
     }
 
-    /// What is to be said of the server.
+    /// Facts about the server, for the report.
     pub fn facts(&self) -> String {
         self.facts.clone()
     }
 }
 
 impl SmbFile {
-    /// Bytes that may still be written beside it.
+    /// Free space in bytes.
     ///
     /// # Errors
-    /// Where the server does not say.
+    /// If the server does not report it.
     pub fn free_bytes(&mut self) -> Outcome<u64> {
         let mut body = Writer::default();
         body.le16(41);
@@ -116,12 +116,12 @@ impl Drop for SmbFile {
         let mut body = Writer::default();
         [24, 0, 0, 0].into_iter().for_each(|word| body.le16(word));
         body.all(&self.id);
-        // Where the server cannot hear it, the end of the connection tells it the same.
+        // If this fails, the end of the connection removes the file all the same.
         let _ = self.session.ask(head::CLOSE, &body.0);
     }
 }
 
-/// Opens a file; gives the status and the handle.
+/// Opens or creates a file; returns the status and the handle.
 fn open(session: &mut Session, name: &str, disposition: u32, options: u32) -> Outcome<(u32, [u8; 16])> {
     let mut path = Writer::default();
     path.utf16(name);
@@ -147,11 +147,11 @@ fn free_of(answer: &[u8]) -> Option<u64> {
     let mut reader = Reader(answer.get(head::BYTES..)?);
     reader.le16()?;
     let at = usize::from(reader.le16()?);
-    let mut told = Reader(answer.get(at..)?);
-    told.le64()?;
-    let available = told.le64()?;
-    told.le64()?;
-    let (sectors, bytes) = (u64::from(told.le32()?), u64::from(told.le32()?));
+    let mut reported = Reader(answer.get(at..)?);
+    reported.le64()?;
+    let available = reported.le64()?;
+    reported.le64()?;
+    let (sectors, bytes) = (u64::from(reported.le32()?), u64::from(reported.le32()?));
     Some(available.saturating_mul(sectors.saturating_mul(bytes)))
 }
 

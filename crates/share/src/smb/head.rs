@@ -1,4 +1,4 @@
-//! Writes and reads the 64 bytes before every message (MS-SMB2 2.2.1).
+//! Writes and reads the 64-byte head of every message (MS-SMB2 2.2.1).
 
 use crate::bytes::Reader;
 
@@ -16,24 +16,24 @@ pub(crate) const PENDING: u32 = 0x103;
 /// Flags.
 pub(crate) const RESPONSE: u32 = 1;
 pub(crate) const SIGNED: u32 = 8;
-/// Where a message has its flags, its number and its signature.
+/// Positions of the flags, the message number and the signature.
 pub(crate) const FLAGS: std::ops::Range<usize> = 16..20;
 pub(crate) const NUMBER: std::ops::Range<usize> = 24..32;
 pub(crate) const SIGNATURE: std::ops::Range<usize> = 48..64;
-/// Number of a message that nobody asked for.
+/// Message number of an unsolicited message.
 pub(crate) const UNASKED: u64 = u64::MAX;
 const PROTOCOL: [u8; 4] = *b"\xfeSMB";
 
-/// What a message says before its body.
+/// The head of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     pub command: u16,
-    /// Credits that it takes.
+    /// Credits that the request takes.
     pub charge: u16,
-    /// Credits that it asks for, or that an answer gives.
+    /// Credits that a request asks for, or that an answer grants.
     pub credits: u16,
     pub flags: u32,
-    /// Of an answer.
+    /// Status of an answer.
     pub status: u32,
     pub message: u64,
     pub tree: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Writes it to the first bytes of `out`.
+    /// Writes the head to the beginning of `out`.
     pub fn write(&self, out: &mut [u8]) {
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
@@ -63,7 +63,7 @@ impl Head {
         put(&[0; 16]);
     }
 
-    /// Reads an answer's; `None` where it is none.
+    /// Reads the head of an answer; `None` if the message is not an answer.
     pub fn read(message: &[u8]) -> Option<Self> {
         let mut reader = Reader(message.get(..BYTES)?);
         let is_ours = reader.take(4)? == PROTOCOL && reader.le16()? == BYTES as u16;

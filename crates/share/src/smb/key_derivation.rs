@@ -1,24 +1,24 @@
-//! Derives the keys of a session from the one that the sign-in gave (MS-SMB2 3.1.4.2, NIST SP 800-108).
+//! Derives the keys of a session from the key of the sign-in (MS-SMB2 3.1.4.2, NIST SP 800-108).
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256, Sha512};
 
 use super::dialect::Dialect;
 
-/// A key of AES-128, or the one that a sign-in gave.
+/// A key of AES-128, or the key of a sign-in.
 pub(crate) type Key = [u8; 16];
 
-/// The hash over all messages up to the end of the sign-in (MS-SMB2 3.2.5.2 and 3.2.5.3): SHA-512 of the hash so far and
-/// the next message.
+/// The hash over all messages of the sign-in (MS-SMB2 3.2.5.2 and 3.2.5.3): each step is the SHA-512 of the last hash
+/// and the next message.
 pub(crate) struct PreauthHash([u8; 64]);
 
-/// The keys of a session of SMB 3.
+/// The keys of an SMB 3 session.
 #[cfg_attr(test, derive(Debug, PartialEq, Eq))]
 pub(crate) struct DerivedKeys {
     pub signing: Key,
-    /// What this side encrypts with.
+    /// The client's encryption key.
     pub own: Key,
-    /// What the server encrypts with.
+    /// The server's encryption key.
     pub server: Key,
 }
 
@@ -33,7 +33,7 @@ impl PreauthHash {
 }
 
 impl DerivedKeys {
-    /// The keys of a session whose messages up to its sign-in gave `hash`; `None` before SMB 3, which derives none.
+    /// Derives the keys of a session with this pre-authentication hash; `None` before SMB 3, which derives no keys.
     pub fn new(key: &Key, dialect: Dialect, hash: &PreauthHash) -> Option<Self> {
         let of = |label: &[u8], context: &[u8]| derived(key, label, context);
         match dialect {
@@ -52,7 +52,7 @@ impl DerivedKeys {
     }
 }
 
-/// The first 128 bits of SP 800-108 in counter mode: HMAC-SHA256, a counter and a length of 32 bits each.
+/// The first 128 bits of SP 800-108 in counter mode with HMAC-SHA256; counter and length have 32 bits each.
 fn derived(key: &Key, label: &[u8], context: &[u8]) -> Key {
     const COUNTER: [u8; 4] = 1_u32.to_be_bytes();
     const BITS: [u8; 4] = 128_u32.to_be_bytes();
@@ -70,8 +70,8 @@ mod tests {
         std::array::from_fn(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap())
     }
 
-    /// Microsoft's examples of a session of SMB 3.0 and of one of SMB 3.1.1, in "SMB 2 and SMB 3 security in Windows 10: the
-    /// anatomy of signing and cryptographic keys".
+    /// Microsoft's example sessions of SMB 3.0 and 3.1.1, from "SMB 2 and SMB 3 security in Windows 10: the anatomy of
+    /// signing and cryptographic keys".
     #[test]
     fn the_keys_are_those_of_the_published_sessions() {
         let (start, hash) = (

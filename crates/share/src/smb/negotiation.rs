@@ -1,4 +1,4 @@
-//! Proposes what this side can, and reads what the server chose.
+//! Proposes what the client supports, and reads what the server chose.
 
 use halfpower_spec::Sealing;
 
@@ -14,23 +14,23 @@ const ENCRYPTION: u32 = 0x40;
 const SIGNING_ENABLED: u16 = 1;
 const SIGNING_REQUIRED: u16 = 2;
 
-/// What both sides agreed on first.
+/// The result of the negotiation.
 pub(crate) struct Agreed {
     pub dialect: Dialect,
-    /// Whether the server wants signatures.
+    /// Whether the server requires signatures.
     pub signs: bool,
     pub has_gmac: bool,
-    /// What messages can be encrypted with; `None` where the server offers no encryption.
+    /// The cipher; `None` if the server offers no encryption.
     pub cipher: Option<Cipher>,
     pub hash: PreauthHash,
 }
 
-/// What is said of signatures: that they can be had, or that this side wants them.
+/// The security mode: signing is enabled, and required if the user asks for it.
 pub(crate) fn security_mode(sealing: Sealing) -> u16 {
     if sealing == Sealing::Signed { SIGNING_ENABLED | SIGNING_REQUIRED } else { SIGNING_ENABLED }
 }
 
-/// The body of the first message: what this side can.
+/// The body of the first message: what the client supports.
 pub(crate) fn proposal(sealing: Sealing) -> Vec<u8> {
     let mut body = Writer::default();
     [36, Dialect::ALL.len() as u16, security_mode(sealing), 0].into_iter().for_each(|word| body.le16(word));
@@ -49,7 +49,7 @@ pub(crate) fn proposal(sealing: Sealing) -> Vec<u8> {
         words.iter().for_each(|word| list.le16(*word));
         list.0
     };
-    // SHA-512 over what is agreed on; AES-128-GCM and -CCM to encrypt; AES-GMAC and -CMAC to sign.
+    // SHA-512 for pre-authentication; AES-128-GCM and -CCM for encryption; AES-GMAC and -CMAC for signing.
     for (kind, data) in [(1, preauth.0), (2, words(&[2, 1])), (8, words(&[2, 1]))] {
         body.0.resize((head::BYTES + body.0.len()).next_multiple_of(8) - head::BYTES, 0);
         [kind, data.len() as u16, 0, 0].into_iter().for_each(|word| body.le16(word));
@@ -58,7 +58,7 @@ pub(crate) fn proposal(sealing: Sealing) -> Vec<u8> {
     body.0
 }
 
-/// Reads what the server chose: that, its capabilities, and the most bytes of a read and of a write.
+/// Reads the server's choice; also returns its capabilities, and the most bytes of a read and of a write.
 pub(crate) fn agreement(answer: &[u8], hash: PreauthHash) -> Option<(Agreed, u32, [u32; 2])> {
     let mut reader = Reader(answer.get(head::BYTES..)?);
     reader.le16()?;

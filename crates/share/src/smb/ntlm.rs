@@ -1,4 +1,4 @@
-//! Proves to a server who the user is, with NTLM version 2 (MS-NLMP).
+//! Authenticates the user to a server with NTLM version 2 (MS-NLMP).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ use super::random::random;
 use crate::bytes::{Reader, Writer};
 use crate::credentials::Credentials;
 
-/// What every message begins with, and what kinds there are (2.2.1).
+/// The signature at the beginning of every message, and the message types (2.2.1).
 const NTLM: [u8; 8] = *b"NTLMSSP\0";
 const NEGOTIATE: u32 = 1;
 const CHALLENGE: u32 = 2;
@@ -21,44 +21,44 @@ const AUTHENTICATE: u32 = 3;
 const SIGN: u32 = 0x10;
 const SEAL: u32 = 0x20;
 const KEY_EXCHANGE: u32 = 0x4000_0000;
-/// What this side can beside them, and asks for: UTF-16, the server's name, NTLM, signatures at all times, the security of
-/// version 2, what the server tells of itself, keys of 128 and of 56 bits.
+/// All flags that the client offers. Those without a name here: UTF-16, the server's name, NTLM, always sign, extended
+/// session security, target information, keys of 128 and of 56 bits.
 const OFFERED: u32 =
     0x1 | 0x4 | SIGN | SEAL | 0x200 | 0x8000 | 0x8_0000 | 0x80_0000 | 0x2000_0000 | KEY_EXCHANGE | 0x8000_0000;
-/// What a server tells of itself (2.2.2.1): its end, flags, and the time.
+/// Kinds of a server's target information (2.2.2.1): the end, flags, and the time.
 const END: u16 = 0;
 const FLAGS: u16 = 6;
 const TIME: u16 = 7;
-/// The flag by which this side tells that its answer has a code over all messages.
+/// The flag that says that the answer has an integrity code (MIC) over all messages.
 const HAS_CODE: u32 = 2;
-/// Where that code is.
+/// Position of that code.
 const CODE: std::ops::Range<usize> = 72..88;
-/// From 1601, which Windows counts from, to 1970.
+/// Seconds from 1601, where Windows starts to count, to 1970.
 const SECONDS_TO_1970: u64 = 11_644_473_600;
 
-/// What is drawn for one sign-in.
-pub(crate) struct Drawn {
+/// Random values and the time for one sign-in.
+pub(crate) struct SignInRandom {
     challenge: [u8; 8],
     key: Key,
-    /// Where the server tells no time: tenths of microseconds since 1601.
+    /// Used if the server sends no time: tenths of microseconds since 1601.
     now: u64,
 }
 
-/// The answer to a challenge, and the key that both sides have then.
+/// The answer to a challenge, and the session key that results.
 pub(crate) struct Proof {
     pub message: Vec<u8>,
     pub key: Key,
 }
 
-/// What a server asks with (2.2.1.2).
+/// A server's challenge (2.2.1.2).
 struct Challenge<'a> {
     flags: u32,
     number: [u8; 8],
-    /// What it tells of itself.
-    told: &'a [u8],
+    /// The server's target information.
+    reported: &'a [u8],
 }
 
-impl Drawn {
+impl SignInRandom {
     pub fn new() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = (since.as_secs() + SECONDS_TO_1970) * 10_000_000 + u64::from(since.subsec_nanos() / 100);
@@ -66,7 +66,7 @@ impl Drawn {
     }
 }
 
-/// The first message: what this side can (2.2.1.1).
+/// The first message: what the client supports (2.2.1.1).
 pub(crate) fn negotiate() -> Vec<u8> {
     let mut message = Writer::default();
     message.all(&NTLM);
@@ -74,8 +74,9 @@ pub(crate) fn negotiate() -> Vec<u8> {
     message.0
 }
 
-/// The answer to the server's challenge (2.2.1.3, 3.1.5.1.2 and 3.3.2); `None` where it is no challenge.
-pub(crate) fn authenticate(credentials: &Credentials, message: &[u8], drawn: &Drawn) -> Option<Proof> {
+/// The answer to the server's challenge (2.2.1.3, 3.1.5.1.2 and 3.3.2); `None` if the challenge is invalid or the
+/// answer too long.
+pub(crate) fn authenticate(credentials: &Credentials, message: &[u8], drawn: &SignInRandom) -> Option<Proof> {
     let challenge = Challenge::read(message)?;
     let flags = challenge.flags & OFFERED;
     let time = challenge.time();
@@ -92,7 +93,7 @@ pub(crate) fn authenticate(credentials: &Credentials, message: &[u8], drawn: &Dr
     let exchanges = flags & KEY_EXCHANGE != 0 && flags & (SIGN | SEAL) != 0;
     let key = if exchanges { drawn.key } else { base };
     let sent = if exchanges { rc4(&base, &key).to_vec() } else { Vec::new() };
-    // A server that tells the time wants no proof of the older kind.
+    // A server that sends its time expects zeros for the older LMv2 response.
     let old = match time {
         Some(_) => [0; 24].to_vec(),
         None => [&hmac_md5(&secret, &[&challenge.number, &drawn.challenge])[..], &drawn.challenge].concat(),
@@ -112,18 +113,18 @@ impl<'a> Challenge<'a> {
         let is_challenge = reader.take(NTLM.len())? == NTLM && reader.le32()? == CHALLENGE;
         reader.take(8)?;
         let (flags, number) = (reader.le32()?, reader.le64()?.to_le_bytes());
-        let mut told = || {
+        let mut reported = || {
             reader.take(8)?;
             let (length, _, at) = (reader.le16()?, reader.le16()?, reader.le32()? as usize);
             message.get(at..)?.get(..length.into())
         };
-        let told = told().unwrap_or_default();
-        is_challenge.then_some(Self { flags, number, told })
+        let reported = reported().unwrap_or_default();
+        is_challenge.then_some(Self { flags, number, reported })
     }
 
-    /// What it tells of itself: kind and value, up to the first that is none.
+    /// The pairs of kind and value in its target information, up to the end or the first invalid one.
     fn pairs(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
-        let mut reader = Reader(self.told);
+        let mut reader = Reader(self.reported);
         std::iter::from_fn(move || {
             let (kind, length) = (reader.le16()?, reader.le16()?);
             let value = reader.take(length.into())?;
@@ -135,12 +136,12 @@ impl<'a> Challenge<'a> {
         self.pairs().find(|(kind, _)| *kind == wanted).map(|(_, value)| value)
     }
 
-    /// Its time, in tenths of microseconds since 1601; with it a server wants a code over all messages.
+    /// The server's time, in tenths of microseconds since 1601; a server that sends it expects an integrity code.
     fn time(&self) -> Option<u64> {
         self.value(TIME).and_then(|time| Reader(time).le64())
     }
 
-    /// Tells it what it told, and whether the answer has a code.
+    /// Writes the target information for the answer, with the flag for the code if there is one.
     fn tell(&self, has_code: bool, out: &mut Writer) {
         let mut pair = |kind: u16, value: &[u8]| {
             out.le16(kind);
@@ -156,7 +157,8 @@ impl<'a> Challenge<'a> {
     }
 }
 
-/// The last message: older proof, newer proof and key that is sent, with room for a code; `None` where it would be too long.
+/// The last message, with the LMv2 response, the NTLMv2 response, the encrypted key, and room for a code; `None` if it
+/// would be too long.
 fn answer(flags: u32, credentials: &Credentials, [old, new, key]: [&[u8]; 3], has_code: bool) -> Option<Vec<u8>> {
     let front = if has_code { CODE.end } else { CODE.start };
     let mut carried = Vec::new();
@@ -180,9 +182,9 @@ fn answer(flags: u32, credentials: &Credentials, [old, new, key]: [&[u8]; 3], ha
     Some(message.0)
 }
 
-/// What the user knows and the server does (NTOWFv2, 3.3.2).
+/// The secret that user and server share (NTOWFv2, 3.3.2).
 fn secret(credentials: &Credentials) -> Key {
-    // As Windows does it: a letter whose upper case are several stays.
+    // As in Windows, a letter whose upper case has several letters stays.
     let upper = |letter: char| {
         let mut upper = letter.to_uppercase();
         if upper.len() == 1 { upper.next().unwrap_or(letter) } else { letter }
@@ -203,7 +205,7 @@ fn hmac_md5(key: &Key, parts: &[&[u8]]) -> Key {
     parts.iter().fold(mac, |mac, part| mac.chain_update(part)).finalize().into_bytes().into()
 }
 
-/// The key `sent`, hidden with RC4.
+/// The key `sent`, encrypted with RC4.
 fn rc4(key: &Key, sent: &Key) -> Key {
     let mut state: [u8; 256] = std::array::from_fn(|at| at as u8);
     let mut other = 0_u8;
@@ -232,11 +234,11 @@ mod tests {
         Credentials { user: of("User"), password: of("Password"), domain: of("Domain"), ..Credentials::default() }
     }
 
-    const DRAWN: Drawn = Drawn { challenge: [0xaa; 8], key: [0x55; 16], now: 0 };
+    const DRAWN: SignInRandom = SignInRandom { challenge: [0xaa; 8], key: [0x55; 16], now: 0 };
 
-    fn challenge(flags: u32, told: &[(u16, &[u8])]) -> Vec<u8> {
+    fn challenge(flags: u32, reported: &[(u16, &[u8])]) -> Vec<u8> {
         let mut pairs = Writer::default();
-        for (kind, value) in told.iter().chain(&[(END, &[][..])]) {
+        for (kind, value) in reported.iter().chain(&[(END, &[][..])]) {
             pairs.le16(*kind);
             pairs.le16(value.len() as u16);
             pairs.all(value);
@@ -256,7 +258,7 @@ mod tests {
         challenge(0xe28a_8233, &[(2, &utf16("Domain")), (1, &utf16("Server"))])
     }
 
-    /// The bytes of the field whose length is there.
+    /// The bytes of the field that the length at `at` describes.
     fn field(message: &[u8], at: usize) -> &[u8] {
         let length = u16::from_le_bytes([message[at], message[at + 1]]);
         let from = u32::from_le_bytes(message[at + 4..at + 8].try_into().unwrap());

@@ -1,11 +1,11 @@
-//! Draws numbers that nobody can foretell.
+//! Draws cryptographically secure random numbers.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// So many bytes from the system, at most 256.
+/// `N` random bytes from the system, at most 256.
 ///
 /// # Panics
-/// Where the system has none, with which the standard library's maps do not work either.
+/// If the system has no random numbers; the standard library's hash maps panic then too.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     const { assert!(N <= 256, "no more come at once for certain") };
     let mut drawn = [0; N];

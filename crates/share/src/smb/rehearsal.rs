@@ -1,4 +1,4 @@
-//! Answers READ, WRITE and FLUSH from memory, below any session: the far side of a rehearsal.
+//! Answers READ, WRITE and FLUSH from memory, without a sign-in: the SMB server of a rehearsal.
 
 use super::head::{self, Head};
 use super::requests::SmbRequests;
@@ -8,10 +8,10 @@ use crate::bytes::{Reader, Writer};
 use crate::channel::Channel;
 use crate::protocol::{Answers, Asked, Frame, Opened, Seal};
 
-/// Bytes of a request up to what it carries.
+/// Bytes of a request before its payload.
 const HEAD_BYTES: usize = head::BYTES + 48;
 
-/// The client's side over a connection to [`SmbAnswers`], and theirs.
+/// Both sides of a rehearsal: the client over `channel`, and the server's [`SmbAnswers`].
 pub(crate) fn rehearse(channel: Channel, seal: Option<SealKind>, slots: u32) -> (Opened, SmbAnswers) {
     let (own, server) = seal.map(SealKind::known_keys).map_or((None, None), |(own, server)| (Some(own), server));
     let is_signed = matches!(seal, Some(SealKind::Signed(_)));
@@ -23,7 +23,7 @@ pub(crate) fn rehearse(channel: Channel, seal: Option<SealKind>, slots: u32) -> 
 /// The server's side.
 pub(crate) struct SmbAnswers {
     is_signed: bool,
-    /// What requests and answers are encrypted with.
+    /// Decrypts requests and encrypts answers; `None` if messages are not encrypted.
     keys: Option<Keys>,
 }
 
@@ -72,7 +72,7 @@ impl Answers for SmbAnswers {
         let flags = head::RESPONSE | if self.is_signed { head::SIGNED } else { 0 };
         Head { command, credits, flags, message, tree: 1, session: 1, ..Head::default() }.write(&mut out[at..]);
         if self.is_signed {
-            // No signature of a server: whoever rehearses works it out and passes on.
+            // A dummy signature: the client computes the right one, but accepts any.
             out[at..][head::SIGNATURE].fill(1);
         }
         out.extend_from_slice(&body.0);

@@ -1,4 +1,4 @@
-//! Writes READ, WRITE and FLUSH, and reads their answers.
+//! Writes the SMB requests READ, WRITE and FLUSH, and reads their answers.
 
 use super::dialect::Dialect;
 use super::head::{self, Head};
@@ -9,15 +9,15 @@ use crate::bytes::Reader;
 use crate::channel::Channel;
 use crate::protocol::{Answer, Done, Frame, Op, Order, Protocol, Seal};
 
-/// Credits that are asked for at most beyond what a request takes.
+/// Most credits to ask for beyond what a request takes.
 const MORE: u32 = 512;
-/// Where the data of a write begin: after its fixed part.
+/// Offset of the data in a write: after its fixed part.
 const WRITE_DATA: u16 = (head::BYTES + 48) as u16;
-/// Where the data of a read are wanted.
+/// Offset at which an answer to a read should have its data.
 const READ_DATA: u8 = (head::BYTES + 16) as u8;
 const WRITE_THROUGH: u32 = 1;
 
-/// SMB's side of a pipeline.
+/// The SMB protocol of a pipeline.
 pub(crate) struct SmbRequests {
     id: u64,
     tree: u32,
@@ -26,23 +26,24 @@ pub(crate) struct SmbRequests {
     has_large: bool,
     charges: bool,
     next: u64,
-    /// Credits in hand, and those that requests in flight have taken.
+    /// Free credits, and those that requests in flight have taken.
     credits: u32,
     taken: u32,
-    /// The requests in flight: number, slot, what, credits.
-    flying: Vec<(u64, u32, Op, u32)>,
+    /// The requests in flight: message number, slot, operation, credits.
+    in_flight: Vec<(u64, u32, Op, u32)>,
     slots: u32,
     keys: Option<Keys>,
 }
 
 impl SmbRequests {
-    /// For a file that `session` has opened; with `durable` each write is on the server's disk before it is done.
+    /// Requests to a file that `session` has opened; with `durable`, each write is on the server's disk before it
+    /// completes.
     pub fn over(session: Session, file: [u8; 16], durable: bool, slots: u32) -> (Channel, Self) {
         let Session { channel, id, tree, next, credits, has_large, keys, dialect, .. } = session;
         let charges = dialect > Dialect::Smb202;
-        let flying = Vec::with_capacity(slots as usize);
+        let in_flight = Vec::with_capacity(slots as usize);
         let requests =
-            Self { id, tree, file, durable, has_large, charges, next, credits, taken: 0, flying, slots, keys };
+            Self { id, tree, file, durable, has_large, charges, next, credits, taken: 0, in_flight, slots, keys };
         (channel, requests)
     }
 
@@ -77,7 +78,7 @@ impl Protocol for SmbRequests {
 
     fn write(&mut self, order: &Order, out: &mut [u8]) -> usize {
         let charge = self.charge(order);
-        // As many as all slots could take, and some; a server gives them over a few requests.
+        // Ask for enough credits for all slots and some more; a server grants them over several requests.
         let wanted = (charge * self.slots + 16).saturating_sub(self.credits + self.taken).min(MORE);
         self.credits -= charge;
         self.taken += charge;
@@ -96,7 +97,7 @@ impl Protocol for SmbRequests {
             ..Head::default()
         };
         head.write(out);
-        self.flying.push((self.next, order.slot, order.op, charge));
+        self.in_flight.push((self.next, order.slot, order.op, charge));
         self.next += u64::from(charge);
         let mut at = head::BYTES;
         let mut put = |bytes: &[u8]| {
@@ -144,10 +145,10 @@ impl Protocol for SmbRequests {
         if head.message == head::UNASKED || head.status == head::PENDING {
             return Ok(Answer::Other);
         }
-        let Some(at) = self.flying.iter().position(|(number, ..)| *number == head.message) else {
+        let Some(at) = self.in_flight.iter().position(|(number, ..)| *number == head.message) else {
             return Err("an answer to no request".to_string());
         };
-        let (_, slot, op, charge) = self.flying.swap_remove(at);
+        let (_, slot, op, charge) = self.in_flight.swap_remove(at);
         self.taken -= charge;
         self.result(slot, op, &head, prefix).ok_or_else(|| "an answer that ends too early".to_string())
     }

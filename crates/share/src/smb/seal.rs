@@ -1,13 +1,13 @@
-//! Signs or encrypts the messages of a session, where the server or the user asks for it.
+//! Signs or encrypts the messages of a session, if the server or the user asks for it.
 
 use super::encryption::{Cipher, Encryption};
 use super::head::{Head, PENDING, UNASKED};
 use super::signature::{Signer, SigningAlgorithm};
 use crate::protocol::Seal;
 
-/// The keys of a session, as far as they are used.
+/// The keys that a session uses.
 pub(crate) enum Keys {
-    /// With `checks` off a wrong signature passes, once the work of checking it was done.
+    /// If `checks` is false, a wrong signature is accepted, but it is still computed.
     Sign {
         signer: Signer,
         checks: bool,
@@ -15,7 +15,7 @@ pub(crate) enum Keys {
     Encrypt(Box<Encryption>),
 }
 
-/// How the messages of a session are sealed, without its keys.
+/// How the messages of a session are signed or encrypted, without its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SealKind {
     Signed(SigningAlgorithm),
@@ -23,7 +23,7 @@ pub(crate) enum SealKind {
 }
 
 impl SealKind {
-    /// Keys that everybody knows: those of a client, and those of its server where that one needs any.
+    /// Fixed keys for a rehearsal: the client's, and the server's if it needs any.
     pub fn known_keys(self) -> (Keys, Option<Keys>) {
         let (client, server) = ([1; 16], [2; 16]);
         match self {
@@ -37,7 +37,7 @@ impl SealKind {
 }
 
 impl Keys {
-    /// How they seal.
+    /// How they sign or encrypt.
     pub fn kind(&self) -> SealKind {
         match self {
             Self::Sign { signer, .. } => SealKind::Signed(signer.algorithm()),
@@ -45,7 +45,7 @@ impl Keys {
         }
     }
 
-    /// What is said of it.
+    /// A word for the report.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Sign { .. } => "signed",
@@ -66,7 +66,7 @@ impl Seal for Keys {
         match self {
             Self::Sign { signer, checks } => {
                 let head = Head::read(message).ok_or("a message without its head")?;
-                // What only says that an answer will come need not be signed.
+                // Interim and unsolicited messages need not be signed.
                 if head.status == PENDING || head.message == UNASKED {
                     return Ok(());
                 }

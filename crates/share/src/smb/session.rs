@@ -1,4 +1,4 @@
-//! Signs in to a server and connects to a share of it.
+//! Signs in to an SMB server and connects to a share.
 
 use halfpower_spec::{Sealing, ShareAddress};
 
@@ -6,7 +6,7 @@ use super::dialect::Dialect;
 use super::head::{self, Head};
 use super::key_derivation::PreauthHash;
 use super::negotiation::{Agreed, LARGE_MTU, agreement, proposal, security_mode};
-use super::ntlm::{self, Drawn};
+use super::ntlm::{self, SignInRandom};
 use super::seal::Keys;
 use super::session_keys::{SealOffer, SessionKeys};
 use super::status::{MORE_PROCESSING, SUCCESS, sentence};
@@ -15,7 +15,7 @@ use crate::channel::{Channel, Peer};
 use crate::credentials::Credentials;
 use crate::protocol::{Limits, Outcome, Seal};
 
-/// Credits that are asked for with each message of the beginning.
+/// Credits to ask for with each message while connecting.
 const CREDITS: u16 = 256;
 const GUEST: u16 = 1;
 const NOBODY: u16 = 2;
@@ -23,10 +23,10 @@ const ENCRYPT_SESSION: u16 = 4;
 const ENCRYPT_SHARE: u32 = 0x8000;
 /// Most bytes of one request for a single credit.
 pub(crate) const OF_A_CREDIT: u32 = 64 << 10;
-/// A request larger than any block that is asked for.
+/// Upper limit of a request; larger than any block size.
 const MOST_BYTES: u32 = 8 << 20;
 
-/// A connection that has signed in.
+/// A connection after sign-in.
 pub(crate) struct Session {
     pub channel: Channel,
     pub limits: Limits,
@@ -35,21 +35,21 @@ pub(crate) struct Session {
     /// Number of the next message.
     pub next: u64,
     pub credits: u32,
-    /// Whether a request may be larger than what a single credit moves.
+    /// Whether a request may move more than a single credit covers.
     pub has_large: bool,
-    /// What signs or encrypts messages; `None` where neither is asked for.
+    /// What signs or encrypts messages; `None` if they are sent plain.
     pub keys: Option<Keys>,
-    /// The oldest, until one is agreed on.
+    /// The dialect; the oldest one until the negotiation.
     pub dialect: Dialect,
     pub is_guest: bool,
-    /// How messages can be sealed.
+    /// How messages can be signed or encrypted.
     pub offer: SealOffer,
     user: String,
     share: String,
 }
 
 impl Session {
-    /// One that nobody signed in to, with as many credits as there can be: for a server that asks for nothing.
+    /// A session for a rehearsal, without sign-in and with the most credits.
     pub fn rehearsed(channel: Channel, keys: Option<Keys>) -> Self {
         Self {
             channel,
@@ -68,10 +68,11 @@ impl Session {
         }
     }
 
-    /// Signs in and connects to the share of `address`; messages are sealed so from then on.
+    /// Signs in and connects to the share of `address`; from then on, messages are signed or encrypted like this.
     ///
     /// # Errors
-    /// Where the server is not there, does not let the user in, has no such share, or does not have messages sealed so.
+    /// If the server cannot be reached, does not let the user in, has no such share, or does not support this
+    /// `sealing`.
     pub fn open(peer: &Peer, address: &ShareAddress, credentials: &Credentials, sealing: Sealing) -> Outcome<Self> {
         let mut session = Self {
             channel: peer.connect(address.reached_port(), false)?,
@@ -94,25 +95,25 @@ impl Session {
         Ok(session)
     }
 
-    /// Sends a request and waits for its answer: head, whole message.
+    /// Sends a request and waits for its answer; returns its head and the whole message.
     ///
     /// # Errors
-    /// Where the connection is lost or the answer is none.
+    /// If the connection is lost or the answer is invalid.
     pub fn ask(&mut self, command: u16, body: &[u8]) -> Outcome<(Head, Vec<u8>)> {
         let message = self.message(command, body);
         self.exchange(message)
     }
 
-    /// The same, where another answer than success is a refusal.
+    /// The same, but any status other than success is an error.
     ///
     /// # Errors
-    /// As [`Self::ask`], and what the server refuses.
+    /// As [`Self::ask`], and if the server refuses the request.
     pub fn demand(&mut self, command: u16, body: &[u8]) -> Outcome<Vec<u8>> {
         let (head, message) = self.ask(command, body)?;
         if head.status == SUCCESS { Ok(message) } else { Err(self.refusal(head.status)) }
     }
 
-    /// The sentence for a status.
+    /// The error for a status.
     pub fn refusal(&self, status: u32) -> crate::error::ShareError {
         self.channel.peer.refused(sentence(status, &self.user, &self.share))
     }
@@ -183,7 +184,7 @@ impl Session {
         Ok(agreed)
     }
 
-    /// Proves who the user is; gives the keys with which messages can be signed, and those with which they are encrypted.
+    /// Authenticates the user; returns the keys of the session.
     fn sign_in(&mut self, mut agreed: Agreed, credentials: &Credentials, sealing: Sealing) -> Outcome<SessionKeys> {
         let mode = security_mode(sealing);
         let first = self.message(head::SESSION_SETUP, &setup(&ntlm::negotiate(), mode));
@@ -195,7 +196,7 @@ impl Session {
         }
         self.id = head.session;
         let (_, challenge) = token(&answer).ok_or_else(|| self.short())?;
-        let proof = ntlm::authenticate(credentials, challenge, &Drawn::new())
+        let proof = ntlm::authenticate(credentials, challenge, &SignInRandom::new())
             .ok_or_else(|| self.channel.peer.garbage("no challenge of NTLM, with which alone halfpower signs in"))?;
         let second = self.message(head::SESSION_SETUP, &setup(&proof.message, mode));
         agreed.hash.update(&second);
@@ -206,7 +207,7 @@ impl Session {
         let (flags, _) = token(&answer).ok_or_else(|| self.short())?;
         self.is_guest = flags & (GUEST | NOBODY) != 0;
         let keys = SessionKeys::new(agreed, &proof.key, flags & ENCRYPT_SESSION != 0);
-        // Else somebody in between could have changed what was agreed on.
+        // Otherwise an attacker in between could have changed the negotiation.
         if self.dialect == Dialect::Smb311 && !self.is_guest {
             keys.signer.verify(&mut answer).map_err(|what| self.channel.peer.garbage(what))?;
         }
@@ -228,7 +229,7 @@ impl Session {
         }
         let mut message = self.message(head::TREE_CONNECT, &body.0);
         if self.keys.is_none() && !self.is_guest && self.dialect == Dialect::Smb311 {
-            // Of this message the newest dialect wants it always.
+            // SMB 3.1.1 requires that this message is signed.
             keys.signer.sign(&mut message).map_err(|what| self.channel.peer.garbage(what))?;
         }
         let (head, answer) = self.exchange(message)?;
@@ -236,11 +237,11 @@ impl Session {
             return Err(self.refusal(head.status));
         }
         let mut reader = Reader(&answer[head::BYTES..]);
-        let mut told = || -> Option<(u8, u32)> {
+        let mut reported = || -> Option<(u8, u32)> {
             reader.le16()?;
             Some((reader.take(2)?[0], reader.le32()?))
         };
-        let (kind, flags) = told().ok_or_else(|| self.short())?;
+        let (kind, flags) = reported().ok_or_else(|| self.short())?;
         if kind != 1 {
             return Err(self.channel.peer.refused("it is no share of files; name another one"));
         }
@@ -251,7 +252,7 @@ impl Session {
         self.check_offer(keys, sealing)
     }
 
-    /// Refuses a sealing that cannot be had, as far as is known by now.
+    /// Refuses a sealing that, as far as is known now, the session cannot have.
     fn check_offer(&mut self, keys: &SessionKeys, sealing: Sealing) -> Outcome<()> {
         self.offer = keys.offer(self.keys.as_ref().map(Keys::kind), self.is_guest);
         let refused = |why| self.channel.peer.refused(format!("--sealing {sealing}: {why}"));
@@ -276,7 +277,7 @@ fn setup(token: &[u8], mode: u16) -> Vec<u8> {
     body.0
 }
 
-/// The flags of a session, and the bytes that prove something.
+/// The session flags and the security token of an answer.
 fn token(answer: &[u8]) -> Option<(u16, &[u8])> {
     let mut reader = Reader(answer.get(head::BYTES..)?);
     reader.le16()?;

@@ -1,4 +1,4 @@
-//! Holds what a session can sign and encrypt with, and tells what can be had of it.
+//! Holds the keys of a session, and determines how its messages can be signed or encrypted.
 
 use halfpower_spec::Sealing;
 
@@ -8,19 +8,19 @@ use super::negotiation::Agreed;
 use super::seal::{Keys, SealKind};
 use super::signature::{Signer, SigningAlgorithm};
 
-/// What messages can be signed and encrypted with.
+/// The keys of a session.
 pub(crate) struct SessionKeys {
     pub agreed: Agreed,
     pub signer: Signer,
     derived: Option<DerivedKeys>,
-    /// Whether the server wants everything encrypted, whatever the share.
+    /// Whether the server requires encryption for the whole session.
     pub encrypts: bool,
 }
 
-/// How the messages of a session can be sealed.
+/// How the messages of a session can be signed or encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SealOffer {
-    /// As the server asks for it.
+    /// What the server asks for; `None` for plain messages.
     pub asked: Option<SealKind>,
     is_guest: bool,
     algorithm: SigningAlgorithm,
@@ -39,26 +39,26 @@ impl SessionKeys {
         Keys::Sign { signer: self.signer.clone(), checks: true }
     }
 
-    /// What encrypts the messages of this session; `None` where the server offers no encryption.
+    /// The keys that encrypt this session; `None` if the server offers no encryption.
     pub fn encrypting(&self, session: u64) -> Option<Keys> {
         let (keys, cipher) = (self.derived.as_ref()?, self.agreed.cipher?);
         Some(Keys::Encrypt(Box::new(Encryption::new(cipher, session, &keys.own, &keys.server))))
     }
 
-    /// What can be had where the server asks for this.
+    /// The offer of a session in which the server asks for `asked`.
     pub fn offer(&self, asked: Option<SealKind>, is_guest: bool) -> SealOffer {
         SealOffer { asked, is_guest, algorithm: self.signer.algorithm(), cipher: self.agreed.cipher }
     }
 }
 
 impl SealOffer {
-    /// What a server offers that nobody has signed in to.
+    /// The offer before sign-in: nothing.
     pub const NONE: Self = Self { asked: None, is_guest: true, algorithm: SigningAlgorithm::HmacSha256, cipher: None };
 
-    /// What seals messages that are to be sealed so; `None` where they go as they are.
+    /// How messages are signed or encrypted if the user asks for `sealing`; `None` if they are sent plain.
     ///
     /// # Errors
-    /// Why they cannot be, in a sentence without its full stop.
+    /// Why that is not possible, as a sentence without the full stop.
     pub fn of(&self, sealing: Sealing) -> Result<Option<SealKind>, &'static str> {
         match sealing {
             Sealing::AsAsked => Ok(self.asked),

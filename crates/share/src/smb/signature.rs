@@ -1,4 +1,4 @@
-//! Signs messages, and checks the signatures of a server's (MS-SMB2 3.1.4.1 and 3.1.5.1).
+//! Signs messages to the server, and verifies signatures of messages from it (MS-SMB2 3.1.4.1 and 3.1.5.1).
 
 use aes::Aes128;
 use aes_gcm::aead::AeadInOut;
@@ -11,10 +11,10 @@ use super::dialect::Dialect;
 use super::head::{FLAGS, NUMBER, SIGNATURE, SIGNED};
 use super::key_derivation::Key;
 
-/// The bit in the nonce of AES-GMAC that tells a server's message.
+/// The bit in the nonce of AES-GMAC that marks a message of the server.
 const OF_SERVER: u8 = 1;
 
-/// What a signature is made with.
+/// The algorithm of signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SigningAlgorithm {
     HmacSha256,
@@ -22,7 +22,7 @@ pub(crate) enum SigningAlgorithm {
     AesGmac,
 }
 
-/// Signs and checks with one key.
+/// Signs and verifies with one key.
 #[derive(Clone)]
 pub(crate) enum Signer {
     HmacSha256(Hmac<Sha256>),
@@ -31,7 +31,7 @@ pub(crate) enum Signer {
 }
 
 impl SigningAlgorithm {
-    /// That of a dialect; the newest signs with AES-GMAC where both sides can.
+    /// The algorithm of a dialect; SMB 3.1.1 uses AES-GMAC if both sides support it.
     pub fn of(dialect: Dialect, has_gmac: bool) -> Self {
         match dialect {
             Dialect::Smb202 | Dialect::Smb210 => Self::HmacSha256,
@@ -60,10 +60,10 @@ impl Signer {
         }
     }
 
-    /// Signs one message of this side, which has its head.
+    /// Signs one message of the client; it must begin with its head.
     ///
     /// # Errors
-    /// Where it is longer than can be signed.
+    /// If the message is too long.
     pub fn sign(&self, message: &mut [u8]) -> Result<(), String> {
         message[FLAGS.start] |= SIGNED as u8;
         message[SIGNATURE].fill(0);
@@ -79,15 +79,15 @@ impl Signer {
         Ok(())
     }
 
-    /// Checks the signature of one message of the server, and leaves zeros in its place.
+    /// Verifies the signature of one message of the server, and leaves zeros in its place.
     ///
     /// # Errors
-    /// Where the server did not sign it.
+    /// If the server did not sign it.
     pub fn verify(&self, message: &mut [u8]) -> Result<(), String> {
         let unsigned = || "a message that it did not sign".to_string();
         let field = message.get_mut(SIGNATURE).ok_or_else(unsigned)?;
         let signature: [u8; 16] = std::array::from_fn(|at| std::mem::take(&mut field[at]));
-        // Each compares in a time that tells nothing of where they differ.
+        // All compare in constant time, which reveals nothing about the right signature.
         let is_right = match self {
             Self::HmacSha256(mac) => mac.clone().chain_update(&*message).verify_truncated_left(&signature).is_ok(),
             Self::AesCmac(mac) => Cmac::clone(mac).chain_update(&*message).verify_slice(&signature).is_ok(),
@@ -100,13 +100,13 @@ impl Signer {
     }
 }
 
-/// HMAC-SHA256 as far as a signature holds it.
+/// The first 16 bytes of HMAC-SHA256, which a signature holds.
 fn first_half(mac: Hmac<Sha256>) -> [u8; 16] {
     let whole = mac.finalize().into_bytes();
     std::array::from_fn(|at| whole[at])
 }
 
-/// What AES-GMAC needs once only: the number of the message, and who sends it.
+/// The nonce of AES-GMAC, which is unique: the message number, and which side sends it.
 fn nonce(message: &[u8], side: u8) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[..8].copy_from_slice(&message[NUMBER]);

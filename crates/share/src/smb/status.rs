@@ -1,11 +1,11 @@
-//! Words and error numbers for what an SMB server answers (MS-ERREF 2.3).
+//! Translates the statuses of an SMB server (MS-ERREF 2.3) to sentences and error numbers.
 
 pub(crate) const SUCCESS: u32 = 0;
 pub(crate) const MORE_PROCESSING: u32 = 0xC000_0016;
 pub(crate) const END_OF_FILE: u32 = 0xC000_0011;
 pub(crate) const COLLISION: u32 = 0xC000_0035;
 
-/// What is wrong and what to do, in the words of whoever wants to sign in or make a file.
+/// A sentence for a status during sign-in or file creation: what is wrong and what to do.
 pub(crate) fn sentence(status: u32, user: &str, share: &str) -> String {
     let who = if user.is_empty() { "a guest".to_string() } else { format!("the user {user}") };
     match status {
@@ -29,7 +29,7 @@ pub(crate) fn sentence(status: u32, user: &str, share: &str) -> String {
     }
 }
 
-/// The number of an error as <errno.h> has it.
+/// Converts a status to an error number of <errno.h>.
 pub(crate) fn errno(status: u32) -> i32 {
     match status {
         0xC000_0022 | 0xC000_00CA => 13,

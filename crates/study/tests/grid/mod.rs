@@ -1,9 +1,8 @@
-//! Says what an exhaustive grid of a simulated disk says and whether a study says the same, for the test of a few disks
-//! and the table of fifty.
+//! Compares a study of a simulated disk with an exhaustive grid, for the test of a few disks and the table of fifty.
 //!
-//! The truth is the model's closed form. The grid is every cell of the same axes in three runs of five seconds; its
-//! runs are not played but computed, since noise in the model is one factor a run: a run of the grid gives the
-//! closed form times a factor drawn as the model draws it. A study is played request by request.
+//! The truth is the model's closed form. The grid is every cell of the same axes in three runs of five seconds. Its
+//! runs are computed, not simulated: the model's noise is one factor per run, so a run of the grid gives the closed
+//! form times a factor drawn as the model draws it. A study is simulated request by request.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -18,17 +17,17 @@ use halfpower_study::{Observation, Planner, Step};
 /// Runs of a cell of the grid, and the length of each.
 const GRID_RUNS: u64 = 3;
 const GRID_RUN: Nanos = Nanos(5_000_000_000);
-/// How far peaks may be apart.
+/// Largest relative difference between peaks.
 const PEAK_TOLERANCE: f64 = 0.05;
-/// How far from exactly half of its peak a size may be, relatively, and be taken for either side: three standard
+/// Largest relative distance from exactly half of the peak at which a size may count for either side: three standard
 /// errors of the ratio of two means of five runs with 3% of noise, 3 x 3% x sqrt(2 / 5).
 const HALF_TOLERANCE: f64 = 0.057;
-/// Least share of the best that advised settings have in truth: 95%, less the same noise.
+/// Least true share of the best that advised settings may have: 95%, less the same noise.
 const ADVISED_SHARE: f64 = 0.95 * (1.0 - HALF_TOLERANCE);
-/// Most that they cost, against the cheapest: 5% more count as equal, on either side.
+/// Largest true cost of advised settings relative to the cheapest: up to 5% more counts as equal, on either side.
 const ADVISED_COST: f64 = 1.05 * 1.05;
 
-/// Numbers from 0 to 1 that hang on the seed alone (SplitMix64).
+/// Pseudorandom numbers from 0 to 1 that depend only on the seed (SplitMix64).
 fn uniform(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
@@ -51,7 +50,7 @@ fn grid_noise(disk: &SimulatedDisk, seed: u64) -> f64 {
     (0..GRID_RUNS).map(|_| run()).sum::<f64>() / GRID_RUNS as f64
 }
 
-/// A random disk, by its number: fixed time, rate, disks side by side, and the two ceilings or none.
+/// A random disk by its number: fixed time, rate, parallel disks, and the two optional ceilings.
 pub fn disk(number: u64) -> SimulatedDisk {
     let mut uniform = uniform(number);
     let mut between = |low: f64, high: f64| low * (high / low).powf(uniform());
@@ -84,7 +83,7 @@ pub struct Studied {
     pub answered: bool,
 }
 
-/// Plays a study of `disk`.
+/// Simulates a study of `disk`.
 pub fn study(question: &Question, disk: &SimulatedDisk) -> Studied {
     let (mut backend, stop) = (SimulatedTarget::new(disk.clone()), AtomicBool::new(false));
     let (mut planner, mut records) = (Planner::new(question), Vec::new());
@@ -120,11 +119,11 @@ type Settings = (u32, Bytes);
 pub struct Half {
     pub peak_mbps: f64,
     pub bs: Bytes,
-    /// Whether the next smaller size was measured and stays below.
+    /// Whether the next smaller size was measured and is below half.
     pub bracketed: bool,
 }
 
-/// What is compared: half power at each depth, and the advised settings.
+/// The compared answer: half power at each depth, and the advised settings.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
     pub curves: BTreeMap<(Kind, u32), Half>,
@@ -152,7 +151,7 @@ fn settings(question: &Question) -> impl Iterator<Item = Settings> + '_ {
     question.iodepth.iter().flat_map(|depth| question.bs.iter().map(move |bs| (*depth, *bs)))
 }
 
-/// What the exhaustive grid answers, noise and all, by the rules of the analysis.
+/// The answer of the exhaustive grid with its noise, by the rules of the analysis.
 pub fn grid(question: &Question, disk: &SimulatedDisk) -> Answer {
     let mut answer = Answer::default();
     for (number, kind) in kinds(question).into_iter().enumerate() {
@@ -173,8 +172,8 @@ pub fn grid(question: &Question, disk: &SimulatedDisk) -> Answer {
     answer
 }
 
-/// The advice of the analysis over all settings: of those within 5% of the best the cheapest, and of those within 5%
-/// of its cost the smallest depth, then the smallest block.
+/// The advice of the analysis over all settings: among those within 5% of the best, the cheapest; among those within 5%
+/// of its cost, the smallest depth, then the smallest block.
 fn advised(disk: &SimulatedDisk, rates: &[(Settings, f64)]) -> Settings {
     let best = rates.iter().map(|(_, mbps)| *mbps).fold(0.0, f64::max);
     let near = || rates.iter().filter(|(_, mbps)| *mbps >= 0.95 * best).map(|(at, _)| *at);
@@ -187,27 +186,27 @@ fn kinds(question: &Question) -> Vec<Kind> {
     question.patterns().flat_map(of).collect()
 }
 
-/// Charged processor time a byte of a cell, in nanoseconds.
+/// Charged processor time per byte of a cell, in nanoseconds.
 fn cost(disk: &SimulatedDisk, bs: Bytes) -> f64 {
     processor_time(disk, 1000, 1000 * bs.0).charged_ns as f64 / 1000.0 / bs.0 as f64
 }
 
-/// What of an answer is not so.
+/// A kind of mistake in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// The best of a pattern and direction is off by more than 5%, by this many tenths of a percent.
     Peak(u32),
-    /// The best of one depth is.
+    /// The best of one depth is off by more than 5%, by this many tenths of a percent.
     CurvePeak(u32),
-    /// The size that reaches half of the peak, though no noise explains it.
+    /// The size that reaches half of the peak is wrong, and noise does not explain it.
     HalfPower,
     /// The size below it was not measured.
     NotBracketed,
-    /// The advised settings, though they are neither slower nor dearer by more than noise.
+    /// The advised settings are slower or cost more than noise explains.
     Advice,
 }
 
-/// What an answer got wrong, with a sentence each.
+/// The mistakes of an answer, with a sentence each.
 pub fn mistakes(question: &Question, disk: &SimulatedDisk, answer: &Answer) -> Vec<(What, String)> {
     let mut mistakes = Vec::new();
     for kind in kinds(question) {
@@ -252,7 +251,7 @@ fn curve_mistakes(
         mistakes.push((What::CurvePeak((off.abs() * 1000.0) as u32), words));
     }
     let truth = half_power_bs(disk, &question.bs, depth).expect("an axis has a peak");
-    // Half power is elsewhere by noise alone where all sizes between are as good as exactly half.
+    // Noise explains the difference if all sizes between are close to exactly half.
     let (low, high) = (half.bs.min(truth), half.bs.max(truth));
     let clear = |bs: &Bytes| (throughput(disk, *bs, depth).mbps() / peak * 2.0 - 1.0).abs() > HALF_TOLERANCE;
     if question.bs.iter().filter(|bs| **bs >= low && **bs < high).any(clear) {
@@ -264,7 +263,7 @@ fn curve_mistakes(
     mistakes
 }
 
-/// Why the advice is not as good as it could be; `None` where noise explains the difference.
+/// Why the advice is worse than the best; `None` if noise explains the difference.
 fn advice_mistake(question: &Question, disk: &SimulatedDisk, found: Settings) -> Option<String> {
     let rates: Vec<(Settings, f64)> = settings(question).map(|at| (at, throughput(disk, at.1, at.0).mbps())).collect();
     let best = rates.iter().map(|(_, mbps)| *mbps).fold(0.0, f64::max);

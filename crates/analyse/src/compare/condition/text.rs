@@ -27,7 +27,7 @@ const QUANTITIES: [(&str, Quantity); 7] = [
     ("throughput", Quantity::Throughput),
     ("iops", Quantity::Iops),
 ];
-/// The longer ones first, since the shorter begin them.
+/// Longer ones first, because the shorter ones are their prefixes.
 const COMPARATORS: [(&str, Comparator); 4] =
     [("<=", Comparator::AtMost), (">=", Comparator::AtLeast), ("<", Comparator::Below), (">", Comparator::Above)];
 const WORDS: &str = "write [sequential|random] [read|write|all] [both|os|device|none] [bs=SIZE] [iodepth=N] and then one \
@@ -55,7 +55,7 @@ impl FromStr for Condition {
     }
 }
 
-/// Takes one word that says which paths or cells are meant.
+/// Applies one word that selects paths or cells.
 fn narrow(narrowing: &mut Narrowing, any_rw: &mut bool, word: &str) -> Result<(), String> {
     let twice = if let Ok(named) = word.parse() {
         narrowing.pattern.replace(named).is_some()
@@ -81,7 +81,7 @@ fn narrow(narrowing: &mut Narrowing, any_rw: &mut bool, word: &str) -> Result<()
 }
 
 impl Condition {
-    /// Whether quantity, narrowing and limit go together.
+    /// Whether quantity, selection and limit go together.
     fn suits(&self) -> Result<(), String> {
         let Self { narrowing, quantity, limit, .. } = self;
         let name = QUANTITIES.iter().find(|(_, known)| known == quantity).map_or("", |(name, _)| *name);
@@ -102,7 +102,7 @@ impl Condition {
     }
 }
 
-/// What is left of a text.
+/// The unread rest of a text.
 struct Rest<'a> {
     text: &'a str,
     at: usize,
@@ -114,7 +114,8 @@ impl<'a> Rest<'a> {
         self.at += left.len() - left.trim_start().len();
     }
 
-    /// The next run of letters, digits, `_`, `=` and `.`, or a single other sign, with its place; nothing at the end.
+    /// The next run of letters, digits, `_`, `=` and `.`, or a single other character, with its position; empty at the
+    /// end.
     fn word(&mut self) -> (usize, &'a str) {
         self.skip_space();
         let left = &self.text[self.at..];
@@ -159,7 +160,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// A figure of this quantity, with its unit, in the unit that comparisons have it in.
+/// A figure of this quantity, with its unit, in the unit that comparisons use.
 fn figure(quantity: Quantity, text: &str) -> Option<f64> {
     let with_unit = text.ends_with(|c: char| c.is_ascii_alphabetic());
     match quantity {

@@ -1,4 +1,4 @@
-//! Holds what a calibration of one real device predicts of four behind a shared limit against what these four give.
+//! Compares a calibrated model's prediction for four devices behind a shared limit with the four real devices.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::right;
 use crate::throttled::{Limit, Loop, MIB, Throttle, skip};
 
-/// What each device holds.
+/// Bytes of each device.
 const PART: u64 = 64 * MIB;
 /// The figures of 2000: disks of 25 MB/s behind a path of 87 MB/s.
 const EACH: u64 = 25 * MIB;
 const SHARED: u64 = 87 * MIB;
 const DEVICES: u64 = 4;
-/// How far a prediction may be from what is measured.
+/// Largest relative error of a prediction.
 const TOLERANCE: f64 = 0.1;
 
 struct Lab {
@@ -38,7 +38,7 @@ impl Lab {
         Ok(Self { throttle, devices, _beneath: beneath, folder: tempfile::tempdir().unwrap() })
     }
 
-    /// What the program prints, run behind the limits.
+    /// Output of the program, run behind the limits.
     fn run(&self, words: &str) -> String {
         let output = Command::new("sh")
             .arg("-c")
@@ -88,7 +88,8 @@ fn one_device_predicts_four_behind_a_shared_limit() {
     judge("devices", figures, || Some(measure(&lab)));
 }
 
-/// Predicted over measured rates of all devices, sequential and random, and whether what limits each number is predicted.
+/// Predicted over measured rates of all devices, sequential and random, and whether what limits each number is
+/// predicted.
 fn measure(lab: &Lab) -> Vec<f64> {
     for file in ["one.halfpower", "predicted.halfpower", "measured.halfpower", "mine.toml"] {
         let _ = std::fs::remove_file(lab.folder.path().join(file));
@@ -97,9 +98,9 @@ fn measure(lab: &Lab) -> Vec<f64> {
     let sizes = "--bs 4KiB,16KiB,256KiB --iodepth 2,32 --runtime 1s --budget 30s";
     lab.run(&format!("study {one} --output one.halfpower --rw read --cache device {sizes}"));
     println!("{}", lab.run("calibrate one.halfpower -o mine.toml"));
-    // One device does not show what all share; who runs the lab knows.
+    // One device does not show the shared limit, so the test passes it.
     let known = format!("--set disks={DEVICES} --set shared.read_mbps={}", SHARED as f64 / 1e6);
-    // In virtual time, and long enough for three runs of each: single ones judge nothing.
+    // In virtual time, with a budget for three runs of each cell, because single runs decide nothing.
     let predicted = lab.scaling("sim:mine.toml", "predicted.halfpower", &format!("{known} --budget 10m"));
     let target = format!("each:{}", names(&lab.devices));
     let measured = lab.scaling(&target, "measured.halfpower", "--runtime 2s --budget 110s");

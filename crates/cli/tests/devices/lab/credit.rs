@@ -1,4 +1,4 @@
-//! Holds what studies say of limited devices against the limits: what goes on, what is counted, and a credit before it.
+//! Compares studies of limited devices with the limits: sustained rate, what is limited, and burst credit.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -10,19 +10,19 @@ use serde_json::Value;
 use super::{forget_study, right};
 use crate::throttled::{Begun, Limit, Loop, MIB, Throttle, skip};
 
-/// How far what goes on may be from what the device was given, and a credit from what the device's counters say.
+/// Largest relative error of the sustained rate against the limit, and of a credit against the device's counters.
 const TOLERANCE: f64 = 0.03;
 const CREDIT_TOLERANCE: f64 = 0.1;
-/// What each device holds.
+/// Bytes of each device.
 const PART: u64 = 32 * MIB;
-/// The largest default size that is one request of the device however its pages lie.
+/// The largest default block size that is always one request of the device, however its pages are scattered.
 const LARGEST: u64 = 256 << 10;
-/// What a device gives at first and for good, in bytes a second, and how many of them it gives at first.
+/// Initial and sustained rate of a device in bytes a second, and the bytes at the initial rate.
 const FAST: u64 = 20_000_000;
 const SLOW: u64 = 5_000_000;
 const GIVEN_FAST: u64 = 40_000_000;
 
-/// What a limit allows, in bytes and in requests a second, and whether it is on what two devices lie on.
+/// A limit in bytes and in requests a second, and whether it applies to the device below two others.
 #[derive(Clone, Copy)]
 struct Given {
     name: &'static str,
@@ -38,13 +38,13 @@ const GIVEN: [Given; 4] = [
     Given { name: "shared", bps: Some(20_000_000), iops: None, shared: true },
 ];
 
-/// A limited device, and a study of it that is under way.
+/// A limited device, and a running study of it.
 struct Case {
     given: Given,
     is_credit: bool,
     target: String,
     throttle: Throttle,
-    // The parts are let go of before what they lie on.
+    // Dropped before the device that they are parts of.
     _parts: Vec<Loop>,
     _device: Loop,
     folder: tempfile::TempDir,
@@ -69,18 +69,18 @@ impl Case {
         begin(&self.throttle, self.folder.path(), &self.target, self.is_credit, budget)
     }
 
-    /// What the study tells of the limit.
-    fn told(&self, findings: &Value, budget: &str) -> Told {
+    /// What the study says about the limit.
+    fn reported(&self, findings: &Value, budget: &str) -> TargetMessage {
         let what = format!("{}, {budget}", self.given.name);
         if self.is_credit { self.credit(findings, &what) } else { self.peak(findings, &what) }
     }
 
-    fn credit(&self, findings: &Value, what: &str) -> Told {
+    fn credit(&self, findings: &Value, what: &str) -> TargetMessage {
         let (answer, limit) = limit_of(findings);
         println!("{what}: {answer}");
         let counts = limit["counts"].as_str().unwrap();
         if ["unknown", "nothing"].contains(&counts) {
-            return if answer.contains("cannot be told") { Told::Nothing } else { Told::Wrong };
+            return if answer.contains("cannot be told") { TargetMessage::Nothing } else { TargetMessage::Wrong };
         }
         let expected = match (self.given.bps, self.given.iops) {
             (Some(_), Some(_)) => "both",
@@ -89,21 +89,21 @@ impl Case {
         };
         let bytes = self.given.bps.is_none_or(|bps| is_close(what, &limit["sustained_mbps"], bps as f64 / 1e6));
         let requests = self.given.iops.is_none_or(|iops| is_close(what, &limit["sustained_iops"], iops as f64));
-        if counts == expected && bytes && requests { Told::Right } else { Told::Wrong }
+        if counts == expected && bytes && requests { TargetMessage::Right } else { TargetMessage::Wrong }
     }
 
-    fn peak(&self, findings: &Value, what: &str) -> Told {
+    fn peak(&self, findings: &Value, what: &str) -> TargetMessage {
         let by_requests = self.given.iops.map_or(u64::MAX, |iops| iops * LARGEST);
         peak_told(findings, what, self.given.bps.unwrap_or(u64::MAX).min(by_requests) as f64 / 1e6)
     }
 }
 
-/// What a study tells of a limit.
+/// What a study says about a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Told {
+enum TargetMessage {
     Right,
     Wrong,
-    /// That it cannot be told.
+    /// That it cannot tell.
     Nothing,
 }
 
@@ -112,7 +112,7 @@ fn begin(throttle: &Throttle, folder: &Path, target: &str, is_credit: bool, budg
     throttle.begin(folder, target, &format!("{study} --rw read --cache device --budget {budget}"))
 }
 
-/// What `credit` says of reads.
+/// The finding of `credit` about reads.
 fn limit_of(findings: &Value) -> (&str, &Value) {
     let section = &findings["experiments"][0];
     (section["answer"].as_str().unwrap(), &section["found"]["limits"][0])
@@ -124,16 +124,20 @@ fn is_close(what: &str, found: &Value, given: f64) -> bool {
     (found / given - 1.0).abs() <= TOLERANCE
 }
 
-/// What the study tells of its peak, which is no single run's; right where the given one lies in its interval, or close.
-fn peak_told(findings: &Value, what: &str, given: f64) -> Told {
-    let Some(headline) = findings["headline"].get(0) else { return Told::Nothing };
+/// What the study says about its peak. It is right if the given limit is in its interval, or close to it.
+fn peak_told(findings: &Value, what: &str, given: f64) -> TargetMessage {
+    let Some(headline) = findings["headline"].get(0) else { return TargetMessage::Nothing };
     let mbps = &headline["mbps"];
     println!("{what}: peak {mbps} of {} runs", headline["runs"]);
     if headline["runs"] == 1 {
-        return Told::Nothing;
+        return TargetMessage::Nothing;
     }
     let [low, high] = ["low", "high"].map(|end| mbps[end].as_f64().unwrap());
-    if (low..=high).contains(&given) || is_close(what, &mbps["value"], given) { Told::Right } else { Told::Wrong }
+    if (low..=high).contains(&given) || is_close(what, &mbps["value"], given) {
+        TargetMessage::Right
+    } else {
+        TargetMessage::Wrong
+    }
 }
 
 #[test]
@@ -151,16 +155,23 @@ fn what_goes_on_is_told_within_a_few_percent_or_not_at_all() {
             Figure::saying(format!("limit of {}, {kind} in {budget}: right or not told", case.given.name))
         };
         let mut figures: Vec<Figure> = cases.iter().map(saying).collect();
-        // Who never tells anything is never wrong.
+        // A study that says nothing is never wrong, so also require answers.
         figures.push(Figure::saying(format!("limits in {budget}: enough is told")));
         judge("devices", figures, || {
             let studies: Vec<Begun> = cases.iter().map(|case| case.begin(budget)).collect();
             let found: Vec<Value> = studies.into_iter().map(Begun::findings).collect();
             cases.iter().for_each(|case| forget_study(case.folder.path()));
-            let told: Vec<Told> =
-                cases.iter().zip(&found).map(|(case, findings)| case.told(findings, budget)).collect();
-            let enough = budget == "20s" || told.iter().filter(|told| **told == Told::Right).count() > cases.len() / 2;
-            Some(told.iter().map(|told| right(*told != Told::Wrong)).chain([right(enough)]).collect())
+            let reported: Vec<TargetMessage> =
+                cases.iter().zip(&found).map(|(case, findings)| case.reported(findings, budget)).collect();
+            let enough = budget == "20s"
+                || reported.iter().filter(|reported| **reported == TargetMessage::Right).count() > cases.len() / 2;
+            Some(
+                reported
+                    .iter()
+                    .map(|reported| right(*reported != TargetMessage::Wrong))
+                    .chain([right(enough)])
+                    .collect(),
+            )
         });
     }
 }
@@ -194,8 +205,13 @@ fn what_is_given_at_first_is_a_credit_and_no_peak() {
         }
         let found: Vec<Value> = studies.into_iter().map(Begun::findings).collect();
         let (sustained, credit) = devices[0].credit(&found[0]);
-        let told = |number: usize| peak_told(&found[number], devices[number].budget, slow);
-        Some(vec![sustained, credit, right(told(1) != Told::Wrong), right(told(2) == Told::Right)])
+        let reported = |number: usize| peak_told(&found[number], devices[number].budget, slow);
+        Some(vec![
+            sustained,
+            credit,
+            right(reported(1) != TargetMessage::Wrong),
+            right(reported(2) == TargetMessage::Right),
+        ])
     });
 }
 
@@ -209,7 +225,7 @@ struct Falling {
     before: u64,
     began: Option<Instant>,
     fell: Option<Instant>,
-    /// Bytes that it gave beyond the slow rate, once it is slow.
+    /// Bytes beyond the slow rate, known once the device is slow.
     extra: Option<f64>,
 }
 
@@ -227,7 +243,7 @@ impl Falling {
         begin(&self.throttle, self.folder.path(), self.device.device.to_str().unwrap(), self.is_credit, self.budget)
     }
 
-    /// Lowers the limit once enough was read, and a second later counts what was read beyond the lower one.
+    /// Lowers the limit after enough bytes, and a second later counts the bytes read beyond the lower limit.
     fn watch(&mut self) {
         let moved = self.device.bytes_read() - self.before;
         if self.began.is_none() && moved > MIB {
@@ -242,7 +258,7 @@ impl Falling {
         }
     }
 
-    /// The rate that is sustained, in MB/s, and the credit that was found over the one that was given.
+    /// Sustained rate in MB/s, and the found credit divided by the given one.
     fn credit(&self, findings: &Value) -> (f64, f64) {
         let (answer, limit) = limit_of(findings);
         println!("{answer}");

@@ -1,4 +1,4 @@
-//! Studies devices of a known byte rate, of a known I/O rate, and of both, and holds the findings against these.
+//! Studies devices with known limits on bytes, on requests, and on both, and compares the findings with these.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use serde_json::Value;
 use super::{Case, judge_all, right};
 use crate::throttled::{Begun, Limit, Loop, MIB, Throttle};
 
-/// How far the rates that a study returns may be from those that the device was given.
+/// Largest relative error of a study's rates against the device's limits.
 const TOLERANCE: f64 = 0.02;
-/// The largest is one request of the device however its pages lie; 1 MiB of scattered pages would be three.
+/// Block sizes up to the largest that is always one request of the device; 1 MiB of scattered pages would be three.
 const BLOCK_SIZES: [u64; 6] = [4096, 8192, 16384, 32768, 65536, 262_144];
 
-/// A throttled device, and a study of it that is under way.
+/// A throttled device, and a running study of it.
 struct Device {
     name: &'static str,
-    /// What is limited: reads or writes.
+    /// The limited direction: reads or writes.
     rw: &'static str,
     bps: Option<u64>,
     iops: Option<u64>,
@@ -46,7 +46,7 @@ impl Device {
 impl Case for Device {
     fn begin(&self) -> Begun {
         let sizes: Vec<String> = BLOCK_SIZES.iter().map(u64::to_string).collect();
-        // losetup of another test may look at the device meanwhile.
+        // losetup of another test may open the device meanwhile.
         let rw = if self.rw == "read" { "read" } else { "write --overwrite --force-in-use" };
         let words = "--experiments random --cache device --iodepth 16,32 --runtime 2s --budget 100s --bs";
         let target = self.device.device.to_str().unwrap();
@@ -57,7 +57,7 @@ impl Case for Device {
         self.folder.path()
     }
 
-    /// What is judged of it: its ceilings, where half of the peak is, and what its narrowest level is called.
+    /// The judged figures: ceilings, half power, and the name of the narrowest level.
     fn figures(&self) -> Vec<Figure> {
         let ceilings = [(self.bps.map(|bps| bps as f64 / 1e6), "MB/s"), (self.iops.map(|iops| iops as f64), "IOPS")];
         let near = |(given, unit): (Option<f64>, &'static str)| {
@@ -68,7 +68,7 @@ impl Case for Device {
         ceilings.into_iter().filter_map(near).chain(sayings).collect()
     }
 
-    /// The same, as the study found it.
+    /// The same figures, as the study found them.
     fn found(&self, findings: &Value) -> Vec<f64> {
         println!("{}: {}s, {:?} bytes and {:?} requests a second", self.name, self.rw, self.bps, self.iops);
         for cell in findings["cells"].as_array().unwrap() {
@@ -81,7 +81,7 @@ impl Case for Device {
         let mut found: Vec<f64> = ceilings.iter().filter(|(is, _)| *is).map(|(_, key)| ceiling(key)).collect();
         let peak = BLOCK_SIZES.iter().map(|bs| self.rate(*bs)).fold(0.0, f64::max);
         let half = BLOCK_SIZES.iter().find(|bs| self.rate(**bs) >= peak / 2.0).unwrap();
-        // Durable writes are measured at the peak alone.
+        // Durable writes are only measured at the peak.
         let curves = findings["curves"].as_array().unwrap().iter().filter(|curve| curve["cache"] == "device");
         let halves: Vec<&Value> = curves.map(|curve| &curve["half_power_bs_bytes"]).collect();
         let level = findings["bottleneck"]["level"].as_str().unwrap();
@@ -95,7 +95,7 @@ impl Case for Device {
 #[test]
 #[ignore = "lab: minutes on throttled devices"]
 fn the_rates_and_the_half_power_size_of_throttled_devices_are_found() {
-    // Half of the peak lies at BPS / (2 x IOPS) where both limits hold: 20,971 bytes.
+    // With both limits, half power is at BPS / (2 x IOPS) = 20,971 bytes.
     let wanted = [
         ("bytes", "read", Some(40 * MIB), None),
         ("requests", "read", None, Some(1_000)),

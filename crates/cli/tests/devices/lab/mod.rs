@@ -1,4 +1,4 @@
-//! What measures limited devices: the laboratory runs it.
+//! Holds the tests that measure limited devices, for the laboratory.
 
 mod calibration;
 mod credit;
@@ -13,17 +13,17 @@ use serde_json::Value;
 
 use crate::throttled::{Begun, skip};
 
-/// A limited device whose studies are judged.
+/// A limited device with a study to judge.
 trait Case {
     fn begin(&self) -> Begun;
-    /// Where its study lies.
+    /// Folder of its study.
     fn folder(&self) -> &Path;
     fn figures(&self) -> Vec<Figure>;
-    /// The same, as the study found them.
+    /// The same figures, as the study found them.
     fn found(&self, findings: &Value) -> Vec<f64>;
 }
 
-/// Studies all of the devices side by side, as often as it takes.
+/// Studies all devices in parallel, until the evidence decides.
 fn judge_all<C: Case>(cases: Result<Vec<C>, String>) {
     let cases = match cases {
         Ok(cases) => cases,
@@ -37,12 +37,12 @@ fn judge_all<C: Case>(cases: Result<Vec<C>, String>) {
     });
 }
 
-/// Lets the next study of a folder begin anew.
+/// Removes the study of a folder, so that the next one begins anew.
 fn forget_study(folder: &Path) {
     fs::remove_file(folder.join("study.halfpower")).unwrap();
 }
 
-/// An observation of something that is said.
+/// An observation of a statement: 1 if it is right, else 0.
 fn right(is_right: bool) -> f64 {
     f64::from(u8::from(is_right))
 }

@@ -1,5 +1,5 @@
-//! Checks that `scaling` finds where a shared path takes over: devices on parts of one device, each behind a limit of
-//! its own, and all behind that of the one beneath them.
+//! Checks that `scaling` finds where a shared path becomes the limit: devices on parts of one device, each behind its
+//! own limit, and all behind the limit of the underlying device.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::{Case, judge_all, right};
 use crate::throttled::{Begun, Limit, Loop, MIB, Throttle};
 
-/// What each device holds.
+/// Bytes of each device.
 const PART: u64 = 64 * MIB;
 
-/// Devices behind one shared limit, and a study of them that is under way.
+/// Devices behind one shared limit, and a running study of them.
 struct Device {
     name: &'static str,
-    /// What each may read and what all may, in bytes a second.
+    /// Limit of each device and of all together, in bytes a second.
     each: u64,
     shared: u64,
     throttle: Throttle,
@@ -54,7 +54,7 @@ impl Case for Device {
         sayings.map(|what| Figure::saying(format!("{} devices: {what}", self.name))).to_vec()
     }
 
-    /// Whether each number of devices is limited by what limits it, and whether the answer says where that changes.
+    /// Whether the study names the right limit for each number of devices, and where the limit changes.
     fn found(&self, findings: &Value) -> Vec<f64> {
         let section = &findings["experiments"][0];
         let answer = section["answer"].as_str().unwrap();
@@ -62,7 +62,7 @@ impl Case for Device {
         let still_scale = self.shared / self.each;
         let rows: Vec<&Value> =
             findings["scaling"].as_array().unwrap().iter().filter(|row| row["volume_layout"] == "each").collect();
-        // Each number of members, sequential and random.
+        // One row per number of members and pattern.
         let mut are_named = rows.len() == 2 * self.devices.len();
         for row in rows {
             let n = row["n"].as_u64().unwrap();
@@ -86,7 +86,7 @@ impl Case for Device {
 #[test]
 #[ignore = "lab: minutes on throttled devices"]
 fn the_device_at_which_a_shared_limit_takes_over_is_found() {
-    // The figures of 2000: three disks of 25 MB/s scale, and a path of 87 MB/s stops the fourth. And others.
+    // The figures of 2000: three disks of 25 MB/s scale, and a path of 87 MB/s limits the fourth; and another case.
     let wanted = [("four", 4, 25 * MIB, 87 * MIB), ("three", 3, 20 * MIB, 46 * MIB)];
     judge_all(
         wanted.into_iter().map(|(name, members, each, shared)| Device::new(name, members, each, shared)).collect(),

@@ -1,4 +1,4 @@
-//! Lays out files of many processes in every way, and measures a limited device with several.
+//! Tests every layout of files for many processes, and measures a limited device with several processes.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn layouts_of_files_leave_nothing_and_reorder_reads_the_next_ones() {
             assert_eq!(fs::read_dir(&data).unwrap().count(), 0, "{words:?}");
         }
     }
-    // What one host cannot do is said, and nothing is left.
+    // If one host cannot prepare, the error says so, and nothing is left behind.
     let output = together(&program, here, 2, &["run", "data", "--size", "4000TiB", "-d", "1s"]);
     assert!(said(&output).contains("rank 0 on ") && said(&output).contains("4000TiB is more"), "{}", said(&output));
     let output = together(&program, here, 2, &["run", "data", "--size", "8MiB", "--hosts", "1-2", "-d", "1s"]);
@@ -58,7 +58,7 @@ fn processes_share_what_a_throttled_device_gives() {
     let folder = folder();
     let name = device.device.display().to_string();
     let words = ["run", &name, "--host-layout", "shared", "-b", "64KiB", "-o", "8", "-d", "5s", "--json"];
-    // Limits of control groups charge larger requests twice, where the device splits them.
+    // Control groups charge larger requests twice if the device splits them.
     let within = mpirun(&program, folder.path(), 4, &words);
     let figure = Figure::near("four processes before a limited device", limit as f64 / 1e6, "MB/s", 0.03);
     judge("hosts", vec![figure], || {

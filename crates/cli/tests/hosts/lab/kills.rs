@@ -1,4 +1,4 @@
-//! Kills a process, process 0 and mpirun at random moments of a study, and looks for what was lost and what is left.
+//! Kills a process, process 0 or mpirun at random moments of a study, and checks for lost records and leftovers.
 
 use std::fs;
 use std::path::Path;
@@ -12,12 +12,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::alone;
 use crate::processes::{mpirun, plain, program};
 
-/// Kills of each kind where nobody asks for another number.
+/// Default number of kills of each kind.
 const KILLS: u32 = 5;
-/// How long what was started may take to end after a kill.
+/// Longest time until all processes have ended after a kill.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Who is killed.
+/// The process to kill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Victim {
     Last,
@@ -29,7 +29,7 @@ fn records(path: &Path) -> Vec<Record> {
     StudyFile::open(path).unwrap_or_else(|error| panic!("{error}")).records().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The processes that have `parent` above them, with their ranks.
+/// The descendants of `parent`, with their ranks.
 fn ranks_below(parent: u32) -> Vec<(u32, u32)> {
     let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let below = numbers.filter_map(|process: u32| {
@@ -45,7 +45,7 @@ fn ranks_below(parent: u32) -> Vec<(u32, u32)> {
     ranks
 }
 
-/// The processes that work in `folder`: also those that had only just been started when their launcher was killed.
+/// The processes that work in `folder`, including those just started when their launcher was killed.
 fn at_work_in(folder: &Path) -> Vec<u32> {
     let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let is_there = |process: &u32| fs::read_link(format!("/proc/{process}/cwd")).is_ok_and(|there| there == folder);
@@ -56,7 +56,7 @@ fn kill(process: u32) {
     let _ = plain("kill").args(["-9", &process.to_string()]).stderr(Stdio::null()).status();
 }
 
-/// Begins the study with so many processes, kills one of them, and waits until all are gone.
+/// Begins the study with several processes, kills the victim, and waits until all are gone.
 fn kill_one(program: &Path, here: &Path, victim: Victim, layout: &str, dice: &mut Xoshiro256PlusPlus) -> Vec<Record> {
     let study = here.join("study.halfpower");
     let processes = dice.random_range(2..=4);
@@ -109,7 +109,7 @@ fn kills_of_any_process_lose_no_record_and_leave_nothing() {
             assert!(found.starts_with(&kept), "{victim:?}: a record of an earlier start is lost");
             kept = found;
         }
-        // The next start goes on alone, and removes what was left.
+        // The next start resumes with one process, and removes leftovers.
         let words = ["study", "data", "--size", "16MiB", "--budget", "60s", "--runtime", "200ms"];
         let more = ["--bs", "64k,1MiB", "--iodepth", "1,8", "--json"];
         let output = plain(&program).args(words).args(more).current_dir(here).output().unwrap();

@@ -1,4 +1,4 @@
-//! What measures with many processes, or kills them: the laboratory runs it.
+//! Holds the tests that measure with many processes or kill them, for the laboratory.
 
 mod devices;
 mod kills;

@@ -1,4 +1,4 @@
-//! Measures a file server from hosts behind wires of their own.
+//! Measures a file server from hosts with separate network links.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,12 +10,12 @@ use crate::alone;
 use crate::processes::program;
 use crate::throttled::skip;
 
-/// Of a frame of 1514 bytes, as the wire's limit counts them, so many are payload of TCP.
+/// Share of TCP payload in a frame of 1514 bytes, as the link's limit counts frames.
 const PAYLOAD: f64 = 1448.0 / 1514.0;
-/// How far a rate may be off.
+/// Largest relative error of a rate.
 const WITHIN: f64 = 0.03;
 
-/// What `script` prints in the lab, with its errors; `None` where the lab cannot be had.
+/// Output of `script` in the lab, with its errors; `None` if the lab is not available.
 fn lab(script: &str) -> Option<String> {
     let program = program()?;
     let needed = ["unshare", "nsenter", "ip", "tc", "smbd", "smbpasswd"];
@@ -43,7 +43,7 @@ fn lab(script: &str) -> Option<String> {
     Some(text)
 }
 
-/// The runs that were printed as JSON, a line each.
+/// The runs printed as JSON, one per line.
 fn runs(text: &str) -> Vec<Value> {
     let mut runs = Vec::new();
     let mut rest = text;
@@ -64,7 +64,7 @@ fn mbps(run: &Value) -> f64 {
     run["mbps"].as_f64().unwrap()
 }
 
-/// What the runs of `script` have is what they were given.
+/// Judges that the runs of `script` show the given values.
 fn gives(what: &str, script: &str, given: &[f64], found: impl Fn(&[Value]) -> Vec<f64>) {
     let figure =
         |(number, mbps): (usize, &f64)| Figure::near(format!("{what}, number {}", number + 1), *mbps, "MB/s", WITHIN);
@@ -113,14 +113,14 @@ fn a_share_that_one_host_cannot_reach_is_said_with_its_name() {
     assert!(text.contains("code 2") && !text.contains(".halfpower-"), "{text}");
 }
 
-/// What a study of `hosts` in the lab found.
+/// Findings of a study of `hosts` in the lab.
 fn study(hosts: &str) -> Option<Value> {
     let words = "$HP study $SMB --size 64MiB --rw read --experiments hosts --budget 40s --json";
     let text = lab(&format!("{hosts}; together -n 4 {words}"))?;
     Some(runs(&text).pop().unwrap_or_else(|| panic!("{text}")))
 }
 
-/// Ranks of the stragglers that it names.
+/// Ranks of the stragglers in the findings.
 fn stragglers(found: &Value) -> Vec<u64> {
     let named = found["fleet"]["stragglers"].as_array().unwrap();
     let mut ranks: Vec<u64> = named.iter().map(|slow| slow["rank"].as_u64().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Starts processes by srun, under a Slurm of its own, and under MPICH's launcher.
+//! Starts processes with srun under a private Slurm, and with MPICH's launcher.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,17 +13,17 @@ use crate::alone;
 use crate::processes::{DISK, plain, program, said};
 use crate::throttled::skip;
 
-/// How long the daemons may take until they answer.
+/// Longest time until the daemons answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Slurm's two daemons with one node, which end with this.
+/// Slurm's two daemons with one node; dropping this ends them.
 struct Slurm {
     folder: tempfile::TempDir,
     daemons: Vec<Child>,
 }
 
 impl Slurm {
-    /// `None` where it is not installed, or root is needed.
+    /// Starts them; `None` if Slurm is not installed, or without root.
     fn start() -> Option<Self> {
         let is_there = |name: &str| Path::new("/usr/sbin").join(name).exists();
         if !is_there("slurmctld") || !is_there("slurmd") || fs::metadata("/proc/self").unwrap().uid() != 0 {
@@ -71,8 +71,8 @@ impl Slurm {
     }
 
     fn is_idle(&self) -> bool {
-        let told = self.command("sinfo").args(["-h", "-o", "%T"]).output().unwrap();
-        String::from_utf8_lossy(&told.stdout).trim() == "idle"
+        let reported = self.command("sinfo").args(["-h", "-o", "%T"]).output().unwrap();
+        String::from_utf8_lossy(&reported.stdout).trim() == "idle"
     }
 
     fn log(&self) -> String {
@@ -83,7 +83,7 @@ impl Slurm {
 
     fn srun(&self, program: &Path, processes: u32, words: &[&str]) -> Output {
         let mut command = self.command("srun");
-        // As Debian builds both, Open MPI and Slurm meet by PMIx. A job that cannot start ends within a minute.
+        // Debian's Open MPI and Slurm communicate through PMIx. A job that cannot start ends within a minute.
         command.args(["--mpi=pmix", "--immediate=60", "-n", &processes.to_string()]);
         command.arg(program.canonicalize().unwrap()).args(words).output().unwrap()
     }
@@ -98,7 +98,7 @@ impl Drop for Slurm {
     }
 }
 
-/// That what three processes printed and left is one study of three.
+/// Asserts that three processes printed and wrote one study of three processes.
 fn is_one_study_of_three(output: &Output, folder: &Path) {
     assert!(output.status.success(), "{}", said(output));
     assert_eq!(said(output).matches("HOW FAST").count(), 1, "one process prints: {}", said(output));
@@ -108,7 +108,7 @@ fn is_one_study_of_three(output: &Output, folder: &Path) {
     assert!(records.len() > 20 && records.iter().all(|record| record.hosts.len() == 3));
 }
 
-/// Words of a short study.
+/// Command of a short study.
 const STUDY: [&str; 8] = ["study", DISK, "--experiments", "sequential,random", "--budget", "20s", "--output", "three"];
 
 #[test]
@@ -121,7 +121,7 @@ fn srun_makes_one_study_of_three_processes() {
     let Some(without) = std::env::var_os("HALFPOWER_DEFAULT").map(PathBuf::from) else {
         return skip("HALFPOWER_DEFAULT names no program without MPI: cargo build --release");
     };
-    // A program without MPI says so, and no process of it begins a study of its own.
+    // A program without MPI says so, and none of its processes begins a study.
     let output = slurm.srun(&without, 2, &["study", DISK, "--output", "none"]);
     assert!(!output.status.success() && said(&output).contains("--features mpi"), "{}", said(&output));
     assert!(!slurm.folder.path().join("none").exists());

@@ -1,4 +1,4 @@
-//! Sets one limit of known height in the way of a share, and checks the rate, and what is said to stop it.
+//! Sets one known limit on the path to a share, and checks the rate and the named bottleneck.
 
 use halfpower_lab::{Figure, judge};
 use serde_json::Value;
@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::{SHARES, WITHIN, gives};
 use crate::{documents, lab_alone, rates};
 
-/// What the summaries of studies say of each direction: the code, and the words.
+/// The bottleneck of each direction in a study's summary: its code and its words.
 fn stops(document: &Value) -> Vec<(String, String)> {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let stops = document["stops"].as_array().cloned().unwrap_or_default();
     stops.iter().map(|stop| (word(&stop["stopped_by"]["code"]), word(&stop["text"]))).collect()
 }
 
-/// The script's two studies name this limit in both directions. What was named instead is printed.
+/// Judges that the script's two studies name this limit in both directions; prints what they name instead.
 fn names(limit: &str, script: &str, code: &str, words: &str) {
     let is_named = |(is, text): &(String, String)| is == code && text.contains(words);
     let figures = ["SMB", "NFS"].map(|share| Figure::saying(format!("{limit}: a study of {share} names it")));
@@ -44,8 +44,8 @@ fn a_disk_that_its_group_limits_is_what_stops_both_directions() {
     names("a disk behind its group's limit", script, "far-disk-limit", "the far end's disk loop");
 }
 
-/// What a request takes besides is known from a shorter round trip over the same wire: processors that sleep for
-/// milliseconds wake up late and work slowly at first, at both ends and whoever asks, so the near wire would not tell it.
+/// The other time of a request comes from a shorter round trip on the same link. The shortest link cannot give it:
+/// processors that sleep for milliseconds wake up late and are slow at first, at both ends.
 #[test]
 #[ignore = "lab: a server and a delay of its own"]
 fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
@@ -74,14 +74,14 @@ fn the_round_trip_is_what_stops_both_directions_over_it() {
     names("a round trip of 10 ms", script, "window", "the network's round trip: 32 KiB in flight over 10");
 }
 
-/// One request at a time takes the round trip and then its bytes over the rate: half of the rate is reached where both take as
-/// long.
+/// A single request takes the round trip plus its bytes divided by the rate, so half power is at the block size at
+/// which both are equal.
 #[test]
 #[ignore = "lab: a server and a delay of its own"]
 fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
     const RATE: f64 = 12.5e6;
     const ROUND_TRIP: f64 = 0.01;
-    // Who sleeps through a round trip wakes up late: it is somewhat longer than it should be, never shorter.
+    // A processor that sleeps through a round trip wakes up late, so round trips are somewhat longer, never shorter.
     const NEAR: std::ops::RangeInclusive<f64> = 0.92..=1.15;
     let script = format!(
         "delay {} {RATE}; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 16k,32k,64k,128k,256k,512k,1m,2m \
@@ -93,7 +93,7 @@ fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
     judge("network", figures.to_vec(), || {
         let text = lab_alone(&script)?;
         let all = documents(&text).into_iter().flat_map(|document| document["curves"].as_array().unwrap().clone());
-        // Durable writes are measured in one cell, at the peak.
+        // Durable writes are only measured at the peak.
         let curves: Vec<Value> = all.filter(|curve| curve["cache"] == "device").collect();
         assert_eq!(curves.len(), 4, "reads and writes of two shares: {text}");
         let blocks: Vec<Option<u64>> = curves.iter().map(|curve| curve["half_power_bs_bytes"].as_u64()).collect();
@@ -103,7 +103,7 @@ fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
     });
 }
 
-/// TCP chooses its window by itself below what it may keep: it is known from its own account alone.
+/// TCP chooses its window itself below the allowed maximum, so only TCP's own figures show it.
 #[test]
 #[ignore = "lab: a server and a delay of its own"]
 fn a_window_below_the_requests_is_what_stops_both_directions() {
@@ -120,8 +120,9 @@ fn a_server_whose_processor_is_taken_is_what_stops_both_directions() {
     names("a busy server", script, "far-processors", "far end's");
 }
 
-/// What the server's requests cost is not known beforehand; what its processor has left for them is. The far end's account
-/// begins with the ramp and the rate after it, so there is none: what a request costs changes from second to second.
+/// The processor time of a request at the server is unknown in advance, but the server's idle time is known. The run
+/// has no ramp, because the far end's account would begin with the ramp and the rate after it, and the cost of a
+/// request changes from second to second.
 #[test]
 #[ignore = "lab: a server and a processor of its own"]
 fn a_busy_server_gives_what_its_processor_has_left() {

@@ -1,4 +1,4 @@
-//! What measures shares, or brings a fault about at a moment: the laboratory runs it.
+//! Holds the tests that measure shares or cause faults at a certain moment, for the laboratory.
 
 mod faults;
 mod limits;
@@ -10,14 +10,14 @@ use halfpower_lab::{Figure, judge};
 
 use super::{lab_alone, rates};
 
-/// Of a frame of 1514 bytes, as the wire's limit counts them, so many are payload of TCP.
+/// Share of TCP payload in a frame of 1514 bytes, as the link's limit counts frames.
 const PAYLOAD: f64 = 1448.0 / 1514.0;
-/// How far a rate may be off.
+/// Largest relative error of a rate.
 const WITHIN: f64 = 0.03;
-/// What a script does, share by share.
+/// The runs of a script, in order.
 const SHARES: [&str; 4] = ["SMB reads", "SMB writes", "NFS reads", "NFS writes"];
 
-/// The runs that `script` prints each have the rate in MB/s that is known.
+/// Judges that each run that `script` prints has the known rate in MB/s.
 fn gives(what: &str, script: &str, runs: [&str; 4], mbps: f64) {
     let figures = runs.map(|run| Figure::near(format!("{what}: {run}"), mbps, "MB/s", WITHIN));
     judge("network", figures.to_vec(), || {

@@ -1,9 +1,9 @@
-//! Looks at what goes over the wire to Samba where messages are to be signed or encrypted, and what is said where they cannot.
+//! Checks packets to Samba with signing or encryption, and the errors if the server offers neither.
 
 use crate::lab_alone;
 
-/// Runs a command and prints in which forms messages of SMB were on the wire meanwhile: reads and writes plain or signed, and
-/// encrypted messages. Messages are looked at where a segment begins, and the few of a layout count for nothing.
+/// Runs a command and prints the forms of SMB messages on the wire: reads and writes (plain or signed), and encrypted
+/// messages. It inspects messages at the start of a segment, and ignores the few messages of the layout.
 const LOOK: &str = r#"
 import socket, subprocess, sys, threading
 wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -34,7 +34,7 @@ print("wire", sys.argv[1], *(key for key, count in counts.items() if count > 50)
 print(said.stdout, said.stderr)
 "#;
 
-/// A script that has `look SEALING COMMAND...` defined.
+/// Runs `script` with the command `look SEALING COMMAND...` defined.
 fn looking(script: &str) -> Option<String> {
     lab_alone(&format!("cat >look.py <<'PYTHON'\n{LOOK}\nPYTHON\nlook() {{ python3 look.py \"$@\"; }}\n{script}"))
 }

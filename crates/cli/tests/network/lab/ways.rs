@@ -1,11 +1,12 @@
-//! Measures a share of Samba by three ways: at the server past it, through it from the server itself, and over the wire.
+//! Measures a share of Samba in three ways: on the server bypassing the share, on the server through it, and over the
+//! wire.
 
 use crate::lab_alone;
 
 #[test]
 #[ignore = "lab: a server, a wire and a disk of its own"]
 fn a_witness_measures_its_own_ends_ways_and_the_wire_is_the_slowest() {
-    // The disk is faster than the wire, and the server's own ways do not go over that.
+    // The disk is faster than the wire, which the server's own ways do not use.
     let script = "disk 2000000000; wire 100mbit\n\
                   WITNESS=\"$WITNESS --local /mnt/slow --share smb://root@127.0.0.1/slow\"\n\
                   for way in local same-machine wire; do \

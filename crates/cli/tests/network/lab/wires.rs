@@ -1,8 +1,8 @@
-//! Holds the rates of shares over wires of known rates against the wires' payload.
+//! Compares the rates of shares over links of known rates with the links' payload.
 
 use super::{PAYLOAD, SHARES, gives};
 
-/// Reads and durable writes of both shares over a wire of so many Mbit/s.
+/// Judges reads and durable writes of both shares over a link of `megabits` Mbit/s.
 fn over_a_wire(megabits: f64) {
     let script = format!(
         "wire {megabits}mbit; for share in $SMB $NFS; do for how in 'read device' 'write none'; do set -- $how; \

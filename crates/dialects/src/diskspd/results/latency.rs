@@ -1,29 +1,29 @@
-//! Reads the percentiles of latency that diskspd lists, of reads, of writes and of both.
+//! Reads diskspd's latency percentiles of reads, of writes and of both.
 
 use halfpower_record::Latency;
 
 use super::tree::Element;
 use crate::foreign_run::whole;
-use crate::found::Trouble;
+use crate::found::FileError;
 
 /// Latencies of a time span.
 pub struct Latencies {
-    /// The percentiles that are listed, both ends among them.
+    /// The listed percentiles, including minimum and maximum.
     pub percentiles: Vec<f64>,
     read: Listed,
     write: Listed,
     total: Listed,
 }
 
-/// One column: its mean and what stands in its buckets, in nanoseconds.
+/// One column: its mean and its buckets' values, in nanoseconds.
 #[derive(Default)]
 struct Listed {
     mean_ns: f64,
     buckets: Vec<(f64, u64)>,
 }
 
-/// What a time span lists; `None` where latency was not measured.
-pub fn latencies(measured: &Element<'_>) -> Result<Option<Latencies>, Trouble> {
+/// The latencies of a time span; `None` if latency was not measured.
+pub fn latencies(measured: &Element<'_>) -> Result<Option<Latencies>, FileError> {
     let Some(latency) = measured.child("Latency") else { return Ok(None) };
     let percentiles = latency.children("Bucket").map(|bucket| bucket.number("Percentile")).collect::<Result<_, _>>()?;
     let listed = |mean: &'static str, name: &'static str| {
@@ -63,7 +63,7 @@ impl Listed {
         let (Some((_, min_ns)), Some((_, max_ns))) = (self.buckets.first(), self.buckets.last()) else {
             return Latency::default();
         };
-        // Milliseconds to three places are microseconds: the mean may be rounded beyond an end.
+        // Values are rounded to microseconds, so the mean may lie beyond minimum or maximum.
         let mean_ns = whole(self.mean_ns).unwrap_or(0) as f64;
         Latency::of_percentiles(ios, [*min_ns, *max_ns], mean_ns, &self.buckets)
     }

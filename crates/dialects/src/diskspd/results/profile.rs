@@ -3,13 +3,13 @@
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pattern, Rw, Workload};
 
 use super::tree::Element;
-use crate::found::Trouble;
+use crate::found::FileError;
 
 /// The settings of a time span.
 pub struct Span {
-    /// Threads that share all targets; 0 is as many as each target has.
+    /// Threads that share all targets; 0 means each target has its own.
     threads: u32,
-    /// Requests of each of these over all targets; 0 is as many as each target has.
+    /// Outstanding requests of each such thread over all targets; 0 means each target's own number.
     requests: u32,
     pub runtime_ns: u64,
     pub targets: Vec<Target>,
@@ -27,12 +27,12 @@ pub struct Target {
     requests: u32,
     threads: u32,
     cache: Cache,
-    /// What no workload here has, as it was written.
+    /// Settings that workloads here cannot express, as they were written.
     pub special: Vec<String>,
 }
 
 impl Span {
-    pub fn of(span: &Element<'_>) -> Result<Self, Trouble> {
+    pub fn of(span: &Element<'_>) -> Result<Self, FileError> {
         let targets = span.child("Targets").map_or_else(Vec::new, |targets| targets.children("Target").collect());
         Ok(Self {
             threads: count(span, "ThreadCount")?,
@@ -42,7 +42,7 @@ impl Span {
         })
     }
 
-    /// The load on some targets of the same settings, which are all of the time span's or one of them.
+    /// The workload on `targets` with the same settings; `all` if these are all targets of the time span.
     pub fn workload(&self, targets: &[&Target], all: bool) -> Workload {
         let (first, count) = (targets[0], targets.len() as u32);
         let (threads, iodepth) = match (self.threads, self.requests) {
@@ -66,7 +66,7 @@ impl Span {
 }
 
 impl Target {
-    fn of(target: &Element<'_>) -> Result<Self, Trouble> {
+    fn of(target: &Element<'_>) -> Result<Self, FileError> {
         let bs = target.whole("BlockSize")?;
         if bs == 0 || u32::try_from(bs).is_err() {
             return Err(target.trouble(format!("<BlockSize>: {bs} is no size of a request")));
@@ -106,27 +106,27 @@ impl Target {
         })
     }
 
-    /// Whether another target has the same load.
+    /// Whether another target has the same settings.
     pub fn is_like(&self, other: &Self) -> bool {
         let load =
             |target: &Self| (target.rw, target.write_percent, target.bs, target.requests, target.threads, target.cache);
         load(self) == load(other) && self.special == other.special
     }
 
-    /// Bytes of a file of `size` bytes that are used.
+    /// Bytes in use of a file of `size` bytes.
     pub fn span_of(&self, size: u64) -> u64 {
         let end = if self.max_size > 0 { size.min(self.max_size) } else { size };
         end.saturating_sub(self.base_offset)
     }
 }
 
-fn count(of: &Element<'_>, name: &'static str) -> Result<u32, Trouble> {
+fn count(of: &Element<'_>, name: &'static str) -> Result<u32, FileError> {
     let value = of.or_zero(name)?;
     u32::try_from(value).map_err(|_| of.trouble(format!("<{name}>: {value} is more than anybody sets")))
 }
 
-/// Settings that make it a load of its own.
-fn special(target: &Element<'_>, bs: u64) -> Result<Vec<String>, Trouble> {
+/// Settings that workloads here cannot express.
+fn special(target: &Element<'_>, bs: u64) -> Result<Vec<String>, FileError> {
     let numbers = ["RandomRatio", "ThinkTime", "BurstSize", "Throughput"];
     let flags = ["InterlockedSequential", "ParallelAsyncIO", "MemoryMappedIo", "DisableLocalCache"];
     let mut special = Vec::new();

@@ -1,19 +1,19 @@
-//! Reads elements of XML, and says in which line one is that is not as it should be.
+//! Reads XML elements, with the line number of invalid ones.
 
 use roxmltree::{Document, Node};
 
 use crate::foreign_run::whole;
-use crate::found::Trouble;
+use crate::found::FileError;
 
-/// The tree of a text.
-pub fn parsed(xml: &str) -> Result<Document<'_>, Trouble> {
+/// Parses XML text.
+pub fn parsed(xml: &str) -> Result<Document<'_>, FileError> {
     Document::parse(xml).map_err(|error| {
         let line = error.pos().row as usize;
-        Trouble::at(line.max(1), format!("this is no XML of diskspd, or not all of it: {}", without_place(&error)))
+        FileError::at(line.max(1), format!("this is no XML of diskspd, or not all of it: {}", without_place(&error)))
     })
 }
 
-/// The error's text without the place at its end, which stands before it.
+/// The error's text without the position at its end, which is reported separately.
 fn without_place(error: &roxmltree::Error) -> String {
     let said = error.to_string();
     said.split(" at ").next().unwrap_or(&said).to_string()
@@ -32,7 +32,7 @@ impl<'a> Element<'a> {
         self.0.tag_name().name()
     }
 
-    /// The elements of this name that stand in it.
+    /// Its child elements of this name.
     pub fn children(&self, name: &'a str) -> impl Iterator<Item = Self> + use<'a> {
         self.0.children().filter(move |node| node.has_tag_name(name)).map(Self)
     }
@@ -41,7 +41,7 @@ impl<'a> Element<'a> {
         self.children(name).next()
     }
 
-    /// The text of the element of this name.
+    /// The text of its child of this name.
     pub fn text(&self, name: &'a str) -> Option<String> {
         self.child(name).map(|child| child.own_text())
     }
@@ -51,31 +51,31 @@ impl<'a> Element<'a> {
         self.0.text().unwrap_or_default().trim().to_string()
     }
 
-    /// What is wrong with it.
-    pub fn trouble(&self, message: impl Into<String>) -> Trouble {
-        Trouble::at(self.0.document().text_pos_at(self.0.range().start).row as usize, message)
+    /// An error at this element.
+    pub fn trouble(&self, message: impl Into<String>) -> FileError {
+        FileError::at(self.0.document().text_pos_at(self.0.range().start).row as usize, message)
     }
 
-    /// The number of the element of this name, which has to be there.
-    pub fn number(&self, name: &'a str) -> Result<f64, Trouble> {
+    /// The number in its child of this name, which must exist.
+    pub fn number(&self, name: &'a str) -> Result<f64, FileError> {
         let child = self.child(name).ok_or_else(|| self.trouble(format!("<{}> has no <{name}>", self.name())))?;
         let text = child.own_text();
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
         number.ok_or_else(|| child.trouble(format!("<{name}>: `{text}` is not a number")))
     }
 
-    /// The same as a whole number, times `factor`.
-    pub fn scaled(&self, name: &'a str, factor: f64) -> Result<u64, Trouble> {
+    /// The number in its child of this name, times `factor`, as a whole number.
+    pub fn scaled(&self, name: &'a str, factor: f64) -> Result<u64, FileError> {
         let number = self.number(name)?;
         whole(number * factor).ok_or_else(|| self.trouble(format!("<{name}>: {number} is more than anybody measures")))
     }
 
-    pub fn whole(&self, name: &'a str) -> Result<u64, Trouble> {
+    pub fn whole(&self, name: &'a str) -> Result<u64, FileError> {
         self.scaled(name, 1.0)
     }
 
-    /// The number of the element of this name, or 0 where there is none.
-    pub fn or_zero(&self, name: &'a str) -> Result<u64, Trouble> {
+    /// The number in its child of this name, or 0 without such a child.
+    pub fn or_zero(&self, name: &'a str) -> Result<u64, FileError> {
         if self.child(name).is_some() { self.whole(name) } else { Ok(0) }
     }
 

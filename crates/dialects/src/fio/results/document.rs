@@ -1,27 +1,27 @@
-//! Defines the parts of fio's JSON that are read, and finds the documents in a file.
+//! Defines the parts of fio's JSON that halfpower reads, and finds the documents in a file.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::found::Trouble;
+use crate::found::FileError;
 
-/// What fio prints at the end of a call.
+/// The JSON that fio prints at its end.
 #[derive(Debug, Deserialize)]
 pub struct Document {
     #[serde(rename = "fio version")]
     pub version: String,
     /// When it was printed, in milliseconds of Unix time.
     pub timestamp_ms: Option<u64>,
-    /// The same in words.
+    /// The same as text.
     pub time: Option<String>,
     #[serde(rename = "global options", default)]
     pub global_options: BTreeMap<String, Value>,
     pub jobs: Vec<Job>,
 }
 
-/// A job, or one of its threads where they are not reported as a group.
+/// A job, or one of its threads if these are not reported as a group.
 #[derive(Debug, Deserialize)]
 pub struct Job {
     pub jobname: String,
@@ -37,7 +37,7 @@ pub struct Job {
     pub write: Side,
     /// Reads and writes together, with unified_rw_reporting.
     pub mixed: Option<Value>,
-    /// When it began, in milliseconds of Unix time.
+    /// Start, in milliseconds of Unix time.
     pub job_start: Option<u64>,
     /// Time of all its threads, in milliseconds.
     pub job_runtime: Option<f64>,
@@ -71,12 +71,12 @@ pub struct Span {
     pub count: Option<f64>,
     /// Latency by percentile, `"99.000000"`.
     pub percentile: BTreeMap<String, f64>,
-    /// How many there are of each latency, in json+ alone.
+    /// Number of requests by latency; only in json+.
     pub bins: BTreeMap<String, f64>,
 }
 
-/// The documents of a file: each from a line that opens an object to where that ends.
-pub fn documents(text: &str) -> Result<Vec<Document>, Trouble> {
+/// The documents of a file: each is an object that begins on its own line.
+pub fn documents(text: &str) -> Result<Vec<Document>, FileError> {
     let mut documents = Vec::new();
     let mut from = 0;
     while let Some(start) = opening(text, from) {
@@ -92,7 +92,7 @@ pub fn documents(text: &str) -> Result<Vec<Document>, Trouble> {
     Ok(documents)
 }
 
-/// Where the next line begins that opens an object.
+/// Start of the next line that opens an object.
 fn opening(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
     for line in text[from..].split_inclusive('\n') {
@@ -104,8 +104,8 @@ fn opening(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-fn trouble(lines_before: usize, error: &serde_json::Error) -> Trouble {
+fn trouble(lines_before: usize, error: &serde_json::Error) -> FileError {
     let said = error.to_string();
     let what = said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what);
-    Trouble::at(lines_before + error.line().max(1), format!("this is no result of fio as its JSON has it: {what}"))
+    FileError::at(lines_before + error.line().max(1), format!("this is no result of fio as its JSON has it: {what}"))
 }

@@ -1,4 +1,4 @@
-//! Makes latencies of fio's percentiles or bins.
+//! Converts fio's percentiles or bins to latencies.
 
 use halfpower_record::Latency;
 
@@ -8,9 +8,9 @@ use crate::foreign_run::whole;
 /// What is known of the latency of some requests.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Known {
-    /// Whether anything is.
+    /// Whether any latency is known.
     pub has_latency: bool,
-    /// The percentiles that are known, where it is not all of them.
+    /// The known percentiles; `None` if all are known.
     pub percentiles: Option<Vec<f64>>,
     /// Whether it counts from after submission.
     pub after_submission: bool,
@@ -31,12 +31,13 @@ impl Known {
     }
 }
 
-/// The latency of a side's requests: from before submission where fio lists that, else from after it.
+/// The latencies of a side's requests: from before submission if fio lists that, else from after submission.
 pub fn known(side: &Side, ios: u64) -> (Latency, Known) {
     let spans = [(side.lat_ns.as_ref(), false), (side.clat_ns.as_ref(), true)];
-    let told = || spans.iter().filter_map(|(span, after)| Some((span.filter(|span| span.count != Some(0.0))?, *after)));
-    let listed = told().find(|(span, _)| !span.percentile.is_empty() || !span.bins.is_empty());
-    let Some((span, after_submission)) = listed.or_else(|| told().next()) else {
+    let reported =
+        || spans.iter().filter_map(|(span, after)| Some((span.filter(|span| span.count != Some(0.0))?, *after)));
+    let listed = reported().find(|(span, _)| !span.percentile.is_empty() || !span.bins.is_empty());
+    let Some((span, after_submission)) = listed.or_else(|| reported().next()) else {
         return (Latency::default(), Known::default());
     };
     let (latency, percentiles) = latency(span, ios);
@@ -44,7 +45,7 @@ pub fn known(side: &Side, ios: u64) -> (Latency, Known) {
     (latency, Known { has_latency, percentiles, after_submission })
 }
 
-/// With the percentiles that it is known at; `None` is all.
+/// The latencies and the percentiles at which they are known; `None` means all.
 fn latency(span: &Span, ios: u64) -> (Latency, Option<Vec<f64>>) {
     let (Some(min_ns), Some(max_ns)) = (whole(span.min), whole(span.max)) else {
         return (Latency::default(), None);
@@ -54,7 +55,7 @@ fn latency(span: &Span, ios: u64) -> (Latency, Option<Vec<f64>>) {
         let bins: Vec<(u64, u64)> =
             span.bins.iter().filter_map(by_number).filter_map(|(ns, count)| Some((whole(ns)?, count))).collect();
         let total = bins.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
-        // Bins that do not hold the requests are of something else.
+        // With an implausible total, the bins count something other than requests.
         return match whole(total as f64) {
             Some(_) => (Latency::of_bins(&bins, [min_ns, max_ns], span.mean), None),
             None => (Latency::default(), None),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::fio::take::{on, same_for_all, seconds, size};
 
-/// Options that say which load it is; [`Options::settings`] reads them.
+/// Options that define the workload; [`Options::settings`] reads them.
 const READ: [&str; 25] = [
     "bs",
     "blocksize",
@@ -36,7 +36,7 @@ const READ: [&str; 25] = [
     "group_reporting",
 ];
 
-/// Options that change neither the load nor what its figures mean.
+/// Options that change neither the workload nor the meaning of its figures.
 const HARMLESS: [&str; 52] = [
     "description",
     "thread",
@@ -92,18 +92,18 @@ const HARMLESS: [&str; 52] = [
     "allow_mounted_write",
 ];
 
-/// The options of a job, its own before those of all.
+/// The options of a job; its own override the global ones.
 pub struct Options<'a> {
     own: &'a BTreeMap<String, Value>,
     of_all: &'a BTreeMap<String, Value>,
 }
 
-/// What the options amount to.
+/// The settings that the options define.
 pub struct Settings {
     pub workload: Workload,
     pub span_bytes: Option<u64>,
     pub runtime_ns: Option<u64>,
-    /// Options that no workload here has, as they were written.
+    /// Options that workloads here cannot express, as they were written.
     pub special: Vec<String>,
 }
 
@@ -126,12 +126,12 @@ impl<'a> Options<'a> {
         value.transpose()
     }
 
-    /// Threads of the job; 1 where the option makes no sense, which [`Self::settings`] says.
+    /// Threads of the job; 1 if the option is invalid, which [`Self::settings`] reports.
     pub fn threads(&self) -> u32 {
         self.count("numjobs").ok().flatten().unwrap_or(1)
     }
 
-    /// The files, or their folder.
+    /// The files, or their directory.
     pub fn target(&self) -> Option<String> {
         let folder = self.text(&["directory"]);
         match (folder, self.text(&["filename"])) {
@@ -140,9 +140,10 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The load; what is left out has fio's default.
+    /// The settings; missing options have fio's defaults.
     ///
-    /// Errors: why no record can hold it.
+    /// # Errors
+    /// The reason why no record can hold them.
     pub fn settings(&self) -> Result<Settings, String> {
         if let Some(key) = ["bsrange", "blocksize_range", "bs_unaligned"].iter().find(|key| self.has(key)) {
             return Err(format!("its block size varies ({key}), and a cell of a study has one"));
@@ -199,7 +200,7 @@ impl<'a> Options<'a> {
             special.push(format!("rw={written}"));
         }
         let word = if word == "readwrite" { "rw" } else { word };
-        // Results of ours may have been measured by a tool that tells no order.
+        // Our own exports may hold imported results whose order is unknown.
         let unknown = [Rw::UnknownRead, Rw::UnknownWrite, Rw::UnknownMixed].into_iter().find(|rw| rw.word() == word);
         unknown.map_or_else(|| word.parse(), Ok).map_err(|_| format!("rw: there is no `{word}` in fio"))
     }
@@ -231,7 +232,7 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// Options that make it a load of its own.
+    /// Options that workloads here cannot express.
     fn special(&self) -> Vec<String> {
         let known = |key: &str| {
             let beginnings = ["write_", "log_"];
@@ -239,8 +240,8 @@ impl<'a> Options<'a> {
         };
         let inherited = self.of_all.iter().filter(|(key, _)| !self.own.contains_key(*key));
         let all = self.own.iter().chain(inherited);
-        // halfpower's exports repeat how requests were handed over: by its defaults of today and of earlier, of which one
-        // request a call is fio's own.
+        // halfpower's exports include how requests were issued: these are its present and earlier defaults. One request
+        // per call is also fio's default.
         let is_default =
             |key: &str, value: &str| matches!((key, value), ("iomem", "mmap") | ("iodepth_batch_submit", "0" | "1"));
         all.filter(|(key, value)| !known(key) && !is_default(key, &written(value)))
@@ -252,7 +253,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// An option's value as text: fio writes texts, others numbers too.
+/// An option's value as text: fio writes strings, other programs also numbers.
 fn written(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }

@@ -1,4 +1,4 @@
-//! Tests which layout a verifying run trusts, and how much of it is read back.
+//! Tests which layouts a verifying run trusts, and how much of them is read back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ fn a_second_layout_does_not_trust_the_first_under_the_same_seed() {
     let ledgers = laid_out(&members);
     assert_eq!(wrong(&members, &ledgers), BTreeMap::new());
     let again = laid_out(&members);
-    // All writes of the last layout are lost on one copy.
+    // On one copy, all writes of the last layout are lost.
     fs::write(&first, before).unwrap();
     let lost = Errno::LOST.name().into_owned();
     assert_eq!(wrong(&members, &again), BTreeMap::from([(lost, SPAN_BYTES >> 20)]));

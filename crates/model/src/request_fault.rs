@@ -1,4 +1,4 @@
-//! Draws what goes wrong with each request to a simulated disk, from a generator of its own.
+//! Draws the fault of each request to a simulated disk, from a separate random generator.
 
 use halfpower_spec::{Faults, Nanos};
 use rand::{Rng, RngExt};
@@ -7,56 +7,56 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::Operation;
 use crate::variation;
 
-/// Sets the generator of faults apart from those of speeds and times.
+/// Separates the generator of faults from those of speeds and times.
 const APART: u64 = 0x6661_756c_7473_2121;
-/// The least that a disk moves, in bytes.
+/// Smallest transfer of a disk, in bytes.
 const SECTOR: u32 = 512;
-/// Bytes of a torn sector on either side of the tear, at least.
+/// Fewest bytes of a torn sector on either side of the tear.
 const LEAST_PART: u32 = 32;
 
-/// What becomes of a request.
+/// The fault of a request, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// Nothing goes wrong.
+pub enum RequestFault {
+    /// No fault.
     Whole,
-    /// It fails; a write may still have reached the medium.
+    /// It fails; a write may still reach the medium.
     Failed {
-        /// Whether it has.
+        /// Whether it reaches the medium.
         written: bool,
     },
-    /// It moves so many bytes, fewer than asked.
+    /// It moves this many bytes, fewer than asked.
     Short(u32),
-    /// Its completion comes so much later.
+    /// Its completion is delayed by this time.
     Stalled(Nanos),
-    /// A read brings this bit of its bytes flipped.
+    /// A read returns data with this bit flipped.
     Flipped {
         /// Counted from the first bit of the first byte.
         bit: u64,
     },
-    /// A write reaches the medium with so many bytes.
+    /// Only this many bytes of a write reach the medium.
     Torn(u32),
     /// A write does not reach the medium.
     Lost,
-    /// A write reaches the medium elsewhere; the number decides where.
+    /// A write reaches the medium at another place, which the number determines.
     Misdirected(u64),
 }
 
-/// The fates of all requests of one run.
+/// Draws the faults of all requests of one run.
 #[derive(Debug, Clone)]
-pub struct Fates {
+pub struct FaultSequence {
     faults: Faults,
     generator: Xoshiro256PlusPlus,
 }
 
-impl Fates {
-    /// The disk's seed and the run's decide all of them.
+impl FaultSequence {
+    /// The disk's seed and the run's seed determine all of them.
     pub fn new(faults: Faults, disk_seed: u64, run_seed: u64) -> Self {
         Self { faults, generator: variation::generator(disk_seed ^ APART, run_seed) }
     }
 
-    /// What becomes of the next request, which moves `length` bytes.
-    pub fn draw(&mut self, operation: Operation, length: u32) -> Fate {
-        // Two draws a request, whatever comes of them: no fault shifts those after it.
+    /// The fault of the next request, which moves `length` bytes.
+    pub fn draw(&mut self, operation: Operation, length: u32) -> RequestFault {
+        // Always two draws a request, so that no fault shifts the later ones.
         let (lot, detail): (f64, u64) = (self.generator.random(), self.generator.next_u64());
         let Faults { errors, short, stall, stall_time, flip, torn, lost, misdirect } = self.faults;
         let (reads, writes) = (operation == Operation::Read, operation == Operation::Write);
@@ -66,18 +66,18 @@ impl Fates {
             below += share;
             lot < below
         };
-        let fate = [
-            (falls_to(errors), true, Fate::Failed { written: writes && detail.is_multiple_of(2) }),
-            (falls_to(short), moves, Fate::Short(self::short(detail, length))),
-            (falls_to(stall), true, Fate::Stalled(stall_time)),
-            (falls_to(flip), moves && reads, Fate::Flipped { bit: detail % (u64::from(length.max(1)) * 8) }),
-            (falls_to(torn), moves && writes, Fate::Torn(self::torn(detail, length))),
-            (falls_to(lost), moves && writes, Fate::Lost),
-            (falls_to(misdirect), moves && writes, Fate::Misdirected(detail)),
+        let request_fault = [
+            (falls_to(errors), true, RequestFault::Failed { written: writes && detail.is_multiple_of(2) }),
+            (falls_to(short), moves, RequestFault::Short(self::short(detail, length))),
+            (falls_to(stall), true, RequestFault::Stalled(stall_time)),
+            (falls_to(flip), moves && reads, RequestFault::Flipped { bit: detail % (u64::from(length.max(1)) * 8) }),
+            (falls_to(torn), moves && writes, RequestFault::Torn(self::torn(detail, length))),
+            (falls_to(lost), moves && writes, RequestFault::Lost),
+            (falls_to(misdirect), moves && writes, RequestFault::Misdirected(detail)),
         ];
-        match fate.iter().find(|(chosen, _, _)| *chosen) {
-            Some((_, true, fate)) => *fate,
-            _ => Fate::Whole,
+        match request_fault.iter().find(|(chosen, _, _)| *chosen) {
+            Some((_, true, request_fault)) => *request_fault,
+            _ => RequestFault::Whole,
         }
     }
 }
@@ -97,8 +97,8 @@ fn torn(detail: u64, length: u32) -> u32 {
 mod tests {
     use super::*;
 
-    fn fates(faults: Faults) -> Fates {
-        Fates::new(faults, 1, 2)
+    fn fates(faults: Faults) -> FaultSequence {
+        FaultSequence::new(faults, 1, 2)
     }
 
     #[test]
@@ -115,8 +115,8 @@ mod tests {
         };
         for (operation, wanted) in [(Operation::Read, 4), (Operation::Write, 6), (Operation::Flush, 2)] {
             let mut fates = fates(tenth);
-            let drawn: Vec<Fate> = (0..10_000).map(|_| fates.draw(operation, 4096)).collect();
-            let odd = drawn.iter().filter(|fate| **fate != Fate::Whole).count() as f64;
+            let drawn: Vec<RequestFault> = (0..10_000).map(|_| fates.draw(operation, 4096)).collect();
+            let odd = drawn.iter().filter(|request_fault| **request_fault != RequestFault::Whole).count() as f64;
             assert!((odd / 1000.0 - f64::from(wanted)).abs() < 0.2, "{operation:?}: {odd}");
         }
     }
@@ -128,7 +128,7 @@ mod tests {
                 let mut fates = fates(faults);
                 (0..1000).map(move |_| fates.draw(Operation::Write, length)).collect::<Vec<_>>()
             };
-            let moved = |fate: &Fate| matches!(fate, Fate::Short(moved) | Fate::Torn(moved) if *moved < length);
+            let moved = |request_fault: &RequestFault| matches!(request_fault, RequestFault::Short(moved) | RequestFault::Torn(moved) if *moved < length);
             assert!(all(Faults { short: 1.0, ..Faults::default() }).iter().all(moved), "{length}");
             assert!(all(Faults { torn: 1.0, ..Faults::default() }).iter().all(moved), "{length}");
         }
@@ -143,8 +143,8 @@ mod tests {
         let errors = Faults { errors: 0.1, ..Faults::default() };
         let both = drawn(Faults { flip: 0.1, ..errors });
         assert_eq!(drawn(errors), drawn(errors));
-        let failed = |fates: &[Fate]| -> Vec<usize> {
-            (0..fates.len()).filter(|at| matches!(fates[*at], Fate::Failed { .. })).collect()
+        let failed = |fates: &[RequestFault]| -> Vec<usize> {
+            (0..fates.len()).filter(|at| matches!(fates[*at], RequestFault::Failed { .. })).collect()
         };
         assert_eq!(failed(&drawn(errors)), failed(&both));
         assert_ne!(drawn(errors), both);

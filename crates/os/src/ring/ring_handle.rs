@@ -1,4 +1,4 @@
-//! Enters a ring by its descriptor, or by its index in the thread's table of rings.
+//! Makes the calls that enter a ring, by its descriptor or by its index in the thread's table of registered rings.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{io, ptr};
 
-/// Wait until as many outcomes are there as were asked for (`IORING_ENTER_GETEVENTS`).
+/// Wait until the requested number of outcomes has arrived (`IORING_ENTER_GETEVENTS`).
 const GETEVENTS: u32 = 1;
-/// Wake the kernel's thread that polls the queue (`IORING_ENTER_SQ_WAKEUP`).
+/// Wake the kernel thread that polls the queue (`IORING_ENTER_SQ_WAKEUP`).
 const SQ_WAKEUP: u32 = 1 << 1;
 /// An [`Argument`] is passed (`IORING_ENTER_EXT_ARG`, Linux 5.11).
 const EXT_ARG: u32 = 1 << 3;
-/// The number is one of the thread's table (`IORING_ENTER_REGISTERED_RING`, Linux 5.18).
+/// The number is an index in the thread's table (`IORING_ENTER_REGISTERED_RING`, Linux 5.18).
 const REGISTERED_RING: u32 = 1 << 4;
 /// `IORING_REGISTER_RING_FDS` and `IORING_UNREGISTER_RING_FDS`.
 const REGISTER_RING_FDS: u32 = 20;
 const UNREGISTER_RING_FDS: u32 = 21;
 
-/// Threads that have a table get a number each, from 1 on.
+/// The next number for a thread with a table; numbers begin at 1.
 static THREADS: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
@@ -27,16 +27,16 @@ thread_local! {
     static THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The way into one ring.
-pub(crate) struct Entrance {
+/// How to enter one ring.
+pub(crate) struct RingHandle {
     descriptor: RawFd,
     /// Its index in the table of the thread `owner`.
     index: u32,
-    /// The thread that may use the index; `None` where there is no index.
+    /// The thread that may use the index; `None` if there is no index.
     owner: Option<NonZeroU64>,
 }
 
-/// `struct io_uring_rsrc_update`: an index of the table and what it is to hold.
+/// `struct io_uring_rsrc_update`: an index of the table and the value to store there.
 #[repr(C)]
 struct TableEntry {
     offset: u32,
@@ -44,7 +44,7 @@ struct TableEntry {
     descriptor: u64,
 }
 
-/// `struct io_uring_getevents_arg`: how long to wait at most.
+/// `struct io_uring_getevents_arg`: the longest time to wait.
 #[repr(C)]
 struct Argument {
     signals: u64,
@@ -60,29 +60,29 @@ struct Time {
     nanoseconds: i64,
 }
 
-/// What a ring is entered for.
+/// What a call should do.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Visit {
-    /// Entries to take from the queue.
+pub(crate) struct EnterCall {
+    /// Entries to submit from the queue.
     pub queued: u32,
     /// Outcomes to wait for.
     pub least: u32,
-    /// Whether to wake the kernel's thread that polls the queue.
+    /// Whether to wake the kernel thread that polls the queue.
     pub wakes: bool,
-    /// Whether another visit follows at once: then this one submits alone, and looks for no outcomes.
+    /// Whether another call follows at once; then this one only submits and processes no outcomes.
     pub goes_on: bool,
-    /// How long to wait at most; the kernel has to know `EXT_ARG`.
+    /// Longest time to wait; needs a kernel with `EXT_ARG`.
     pub limit: Option<Duration>,
 }
 
-impl Entrance {
-    /// By the ring's descriptor.
+impl RingHandle {
+    /// Enters by the ring's descriptor.
     pub(crate) fn new(descriptor: RawFd) -> Self {
         Self { descriptor, index: 0, owner: None }
     }
 
-    /// By an index in the calling thread's table, from now on. A table has few places (16), and older kernels have
-    /// none: then the descriptor serves as well.
+    /// Enters by an index in the calling thread's table from now on. A table has only 16 places, and older kernels have
+    /// none; then the descriptor stays in use.
     pub(crate) fn register(&mut self) {
         let mut entry = TableEntry { offset: u32::MAX, reserved: 0, descriptor: self.descriptor as u64 };
         if self.owner.is_none() && self.change_table(REGISTER_RING_FDS, &mut entry) {
@@ -93,8 +93,7 @@ impl Entrance {
         }
     }
 
-    /// Gives the index in the table back. On another thread that is not possible; the kernel does it when the thread
-    /// ends that has the table.
+    /// Gives the table index back. Another thread cannot do that; the kernel does it when the owning thread ends.
     pub(crate) fn unregister(&mut self) {
         if self.is_owner() {
             self.change_table(UNREGISTER_RING_FDS, &mut TableEntry { offset: self.index, reserved: 0, descriptor: 0 });
@@ -102,7 +101,7 @@ impl Entrance {
         self.owner = None;
     }
 
-    /// Whether the index is one of this thread's table; in another's it may be another ring.
+    /// Whether the index belongs to this thread's table; in another thread's table it may be another ring.
     #[inline]
     fn is_owner(&self) -> bool {
         self.owner.is_some_and(|owner| owner.get() == THREAD.get())
@@ -113,16 +112,16 @@ impl Entrance {
         unsafe { libc::syscall(libc::SYS_io_uring_register, self.descriptor, what, &raw mut *entry, 1) == 1 }
     }
 
-    /// Submits entries of the queue and waits; gives how many entries the kernel took.
+    /// Submits entries of the queue and waits; returns the number of entries that the kernel took.
     ///
     /// # Errors
-    /// As the kernel gives them, `ETIME` where the limit came first.
+    /// Any error of the kernel; `ETIME` if the limit came first.
     ///
     /// # Safety
-    /// What the entries refer to stays in place until their outcomes are there.
+    /// Everything that the entries refer to stays in place until their outcomes have arrived.
     #[inline]
-    pub(crate) unsafe fn enter(&self, visit: Visit) -> io::Result<u32> {
-        let Visit { queued, least, wakes, goes_on, limit } = visit;
+    pub(crate) unsafe fn enter(&self, visit: EnterCall) -> io::Result<u32> {
+        let EnterCall { queued, least, wakes, goes_on, limit } = visit;
         let (number, flags) = match self.is_owner() {
             true => (self.index as i32, REGISTERED_RING),
             false => (self.descriptor, 0),
@@ -185,12 +184,12 @@ mod tests {
         ours.submit_and_wait(0).unwrap();
         std::thread::scope(|scope| {
             let strange = scope.spawn(|| {
-                // This thread's first ring has the same index in its table as ours in the other thread's.
+                // This thread's first ring has the same table index as ours has in the other thread's table.
                 let mut theirs = ring().unwrap();
                 theirs.submit_and_wait(0).unwrap();
                 ours.push([WRITE]);
                 theirs.push([WRITE]);
-                // Whether the kernel refuses it or not: it may not reach their ring.
+                // The kernel may refuse or not, but it must not reach the other ring.
                 let refused = ours.submit_and_wait(0).is_err();
                 assert!(carries_out(&mut theirs));
                 assert!(refused || carries_out(&mut ours));

@@ -1,0 +1,154 @@
+//! Says for each workload option whether a target backend honours it, or why it refuses it.
+//!
+//! A new option needs an answer here for every backend. If a backend supports only some values of an option, or not
+//! together with other settings, its own `admits` refuses the rest.
+
+use halfpower_spec::{Affinity, Workload, WorkloadOption};
+
+use crate::MeasureError;
+
+/// The kinds of target backends, by what requests of a run reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backend {
+    /// Files and devices of this machine.
+    Files,
+    /// A file on a server, over SMB or NFS.
+    Share,
+    /// Objects on a server, over S3.
+    Objects,
+    /// Simulated disks of constants.
+    Disks,
+    /// A device that was calibrated from a study.
+    Calibrated,
+    /// A machine of the papers.
+    Machine,
+}
+
+const NO_SERVER: &str = "the target is no file server";
+const ONE_FILE: &str = "a share has the one file that was laid out";
+const NO_PAGE_CACHE: &str = "no page cache of this machine lies before a share";
+const NONE_OF_A_DISK: &str = "a simulated disk has no page cache";
+const NONE_OF_A_CALIBRATED: &str = "a calibrated device has no page cache";
+
+/// Refuses options that a backend does not honour.
+///
+/// # Errors
+/// Names the flag with its value, the reason, and what to do.
+pub(crate) fn honours(backend: Backend, workload: &Workload) -> Result<(), MeasureError> {
+    for (row, value) in workload.options.given() {
+        if let Some(why) = refusal(backend, row.option, workload.options.affinity) {
+            let flag = format!("--{} {value}", row.flag);
+            // A reason that says what else to do is followed by the other choice.
+            let or = if why.contains(": ") { ", or" } else { ";" };
+            return Err(MeasureError::Unfit { what: format!("{}: {why}{or} leave it out", flag.trim_end()) });
+        }
+    }
+    Ok(())
+}
+
+/// Why a backend refuses an option that was given; `None` if it honours it.
+fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Option<&'static str> {
+    use Backend::{Calibrated, Disks, Files, Machine, Objects, Share};
+    use WorkloadOption as Of;
+    match option {
+        Of::Misalign | Of::Region | Of::Thinktime | Of::RandomDistribution | Of::RampTime | Of::Bssplit => None,
+        Of::Layout => match backend {
+            Files | Machine => None,
+            Share | Objects => Some(ONE_FILE),
+            Disks => Some("a simulated disk has no file system"),
+            Calibrated => Some("a calibrated device has no file system"),
+        },
+        Of::Fdatasync => match backend {
+            Files | Share | Disks | Calibrated | Machine => None,
+            Objects => Some("over S3 each write is durable once it is answered"),
+        },
+        Of::Affinity => match (backend, affinity) {
+            (Files | Machine, _) | (Share | Objects, Affinity::All | Affinity::One) => None,
+            (Share | Objects, Affinity::Interrupt | Affinity::Other) => {
+                Some("which interrupts are the network card's is not known")
+            }
+            (Disks, _) => Some("a simulated disk's processors cannot be chosen"),
+            (Calibrated, _) => Some("a calibrated device's processors cannot be chosen"),
+        },
+        Of::Streams => match backend {
+            Files | Share | Objects | Disks | Machine => None,
+            Calibrated => Some("the study of a calibrated device had one stream"),
+        },
+        Of::RandomReaders => match backend {
+            Files | Share | Objects | Disks | Machine => None,
+            Calibrated => Some("the study of a calibrated device had no readers beside"),
+        },
+        Of::PageCache | Of::Fadvise => match backend {
+            Files | Machine => None,
+            Share | Objects => Some(NO_PAGE_CACHE),
+            Disks => Some(NONE_OF_A_DISK),
+            Calibrated => Some(NONE_OF_A_CALIBRATED),
+        },
+        Of::WriteCache => match backend {
+            Files | Machine => None,
+            Share | Objects => Some("the server's disks cannot be switched from here"),
+            Disks => Some("a simulated disk has no write cache"),
+            Calibrated => Some("the write cache of a calibrated device cannot be switched"),
+        },
+        Of::Members | Of::VolumeLayout => match backend {
+            Files | Disks | Calibrated | Machine => None,
+            Share | Objects => Some("a share is a single target"),
+        },
+        Of::Kernel => match backend {
+            Files => None,
+            Share | Objects => Some("the kernels of memory reach no share: take `halfpower memory`"),
+            Disks | Calibrated | Machine => Some("loops over this machine's memory, and a simulated system has none"),
+        },
+        Of::Verify => match backend {
+            Files | Share | Objects | Disks => None,
+            Calibrated | Machine => Some(
+                "this simulated target moves no data that could be checked; name a disk of constants, such as \
+                 sim:fixed=80us",
+            ),
+        },
+        Of::Connections => match backend {
+            Share => None,
+            Objects => {
+                Some("over S3 each request in flight has a connection, so that --iodepth says how many there are")
+            }
+            Files | Disks | Calibrated | Machine => Some(NO_SERVER),
+        },
+        Of::Sealing => match backend {
+            Share | Objects => None,
+            Files | Disks | Calibrated | Machine => Some(NO_SERVER),
+        },
+        // Backends that pass a run on to other processes remove these two first; here the run reached a single process.
+        Of::Way => Some("a witness at the far end measures it: add --far-end with one that has --local or --share"),
+        Of::Hosts => Some("it names processes of a run on many hosts, and this is a single one: start it by mpirun"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::{Hosts, Layout, OPTIONS, Sealing, Way, WorkloadOptions};
+
+    use super::*;
+
+    #[test]
+    fn what_a_backend_does_not_honour_is_refused_by_its_flag() {
+        let default = WorkloadOptions::default();
+        for (backend, options, said) in [
+            (Backend::Share, WorkloadOptions { layout: Layout::New, ..default }, "--layout new: "),
+            (Backend::Objects, WorkloadOptions { connections: 2, ..default }, "--connections 2: "),
+            (Backend::Files, WorkloadOptions { sealing: Sealing::Signed, ..default }, "--sealing signed: "),
+            (Backend::Machine, WorkloadOptions { verify: true, ..default }, "--verify : "),
+            (Backend::Files, WorkloadOptions { way: Way::Local, ..default }, "--far-end"),
+            (Backend::Share, WorkloadOptions { hosts: "0-3".parse::<Hosts>().ok(), ..default }, "mpirun"),
+        ] {
+            let refusal = honours(backend, &Workload { options, ..Workload::default() }).unwrap_err().to_string();
+            assert!(refusal.contains(said.trim_end_matches(" : ")), "{said}: {refusal}");
+            assert!(!refusal.contains(" :"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn files_of_this_machine_honour_all_that_is_theirs() {
+        let refused = OPTIONS.iter().filter(|row| refusal(Backend::Files, row.option, Affinity::All).is_some());
+        assert_eq!(refused.map(|row| row.flag).collect::<Vec<_>>(), ["connections", "sealing", "way", "hosts"]);
+    }
+}
