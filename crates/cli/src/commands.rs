@@ -26,7 +26,7 @@ use halfpower_measure::{
     HostPart, RealTarget, RealTargetOptions, ShareTarget, SimulatedTarget, TargetBackend, USUAL_SILENCE,
     WitnessedTarget, WriteCache,
 };
-use halfpower_output::{Destination, Form, OutputError};
+use halfpower_record::output::{Destination, Form, OutputError};
 use halfpower_record::{RecordError, TargetKind};
 use halfpower_share::{Access, Credentials};
 use halfpower_spec::{Bytes, Nanos, ShareAddress, Switch, Target};
@@ -151,7 +151,7 @@ pub fn to_output(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()>
 
 /// Checks the destination of a file before any work is done. Removes unfinished files of killed processes beside it.
 pub fn destination(path: &Path, form: Form, force: bool) -> Result<Destination, OutputError> {
-    for removed in halfpower_output::sweep(path) {
+    for removed in halfpower_record::output::sweep(path) {
         crate::tell::tell!("halfpower: removed {}, which a killed halfpower left unfinished", removed.display());
     }
     Destination::new(path, form, force)

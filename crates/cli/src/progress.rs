@@ -97,7 +97,8 @@ impl StudyProgress {
     fn counts(&self, so_far: &SoFar) -> String {
         let percent = 100.0 * spent_share(so_far);
         let seconds = so_far.left.0.div_ceil(1_000_000_000);
-        let (run, cells) = (so_far.runs + 1, self.cells.len());
+        let run = so_far.runs + 1;
+        let cells = self.cells.len();
         let plural = if cells == 1 { "" } else { "s" };
         let left = format!("{}:{:02} left at most", seconds / 60, seconds % 60);
         format!("{percent:.0}%, run {run}, {cells} cell{plural} so far, {left}")

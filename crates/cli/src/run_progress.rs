@@ -37,7 +37,8 @@ impl RunProgress {
         let bar = ProgressBar::with_draw_target(Some(100), target);
         let style = ProgressStyle::with_template("{bar:16} {msg}").expect("the template is a constant");
         bar.set_style(style.progress_chars("━╸─"));
-        let (cell, seen) = (workload.to_string(), Arc::clone(&over));
+        let cell = workload.to_string();
+        let seen = Arc::clone(&over);
         let work = move || draw(&bar, &cell, runtime, &seen);
         // If the thread cannot start, the run goes on without a line.
         let drawing = std::thread::Builder::new().name("progress".to_string()).spawn(work).ok();
@@ -57,10 +58,13 @@ impl Drop for RunProgress {
 }
 
 fn draw(bar: &ProgressBar, cell: &str, runtime: Nanos, over: &AtomicBool) {
-    let (began, mut last, mut moved) = (Instant::now(), Instant::now(), moved_bytes());
+    let began = Instant::now();
+    let mut last = Instant::now();
+    let mut moved = moved_bytes();
     while !over.load(Ordering::Relaxed) {
         std::thread::park_timeout(TICK);
-        let (now, by_now) = (Instant::now(), moved_bytes());
+        let now = Instant::now();
+        let by_now = moved_bytes();
         let rate = moved.zip(by_now).map(|(before, after)| {
             after.saturating_sub(before) as f64 / now.duration_since(last).as_secs_f64().max(1e-3) / 1e6
         });

@@ -70,7 +70,8 @@ fn slower_disk(seed: usize) -> String {
 
 /// Among `pairs` pairs: how many of the same system are called different, and how many slower ones are called slower.
 fn rates(pairs: usize) -> (usize, usize) {
-    let (mut mistaken, mut found) = (0, 0);
+    let mut mistaken = 0;
+    let mut found = 0;
     for pair in 0..pairs {
         let a = study(&same_disk(1000 + 2 * pair));
         mistaken += usize::from(compare(&a, &study(&same_disk(1001 + 2 * pair))).different);
@@ -262,7 +263,8 @@ fn a_difference_that_may_be_others_use_is_not_claimed() {
     let others = |study: &mut Measured| {
         study.findings.cells.iter_mut().for_each(|cell| cell.noise.foreign_share = Some(0.02));
     };
-    let (quick, mut slow) = (study(&same_disk(1)), study(&slower_disk(2)));
+    let quick = study(&same_disk(1));
+    let mut slow = study(&slower_disk(2));
     assert!(compare(&quick, &slow).different);
     others(&mut slow);
     let beside = compare(&quick, &slow);
@@ -293,7 +295,8 @@ fn conditions_bound_figures_of_cells_too() {
     };
     let cell = reported["cells"].as_array().unwrap().iter().find(is).unwrap();
     let iops = cell["mbps"]["b"].as_f64().unwrap() * 1e6 / 4096.0;
-    let (above, below) = ((iops * 1.3).round(), (iops * 0.7).round());
+    let above = (iops * 1.3).round();
+    let below = (iops * 0.7).round();
     let (code, err) = holds(&format!("random read bs=4k iodepth=16 iops < {above}"));
     assert!(code == Some(1) && err.contains("iops of random") && err.contains(" IOPS to "), "{err}");
     assert_eq!(holds(&format!("random read bs=4k iodepth=16 iops < {below}")).0, Some(0));

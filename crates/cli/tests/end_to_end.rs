@@ -131,8 +131,8 @@ fn exports_are_whole() {
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), runs + 1);
     let output = run(folder.path(), &["export", "study.halfpower", "--format", "sqlio", "--output", "trace.csv"]);
     assert!(output.status.success() && output.stdout.is_empty());
-    let trace = fs::read(folder.path().join("trace.csv")).unwrap();
-    assert_eq!(halfpower_record::read_trace(trace.as_slice()).unwrap().len(), runs);
+    let trace = fs::read_to_string(folder.path().join("trace.csv")).unwrap();
+    assert_eq!(halfpower_dialects::sqlio::read_trace(&trace).unwrap().len(), runs);
 }
 
 /// Findings and page.

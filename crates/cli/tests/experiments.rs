@@ -48,7 +48,8 @@ fn engines_on_a_disk_differ_by_the_depth_they_can_keep() {
 fn streams_of_a_disk_without_places_share_it_and_readers_take_their_turns() {
     let (findings, page) = study("sim:fixed=80us,rate=500MB/s,noise=1%", "streams", &[]);
     let rows = findings["streams"].as_array().unwrap();
-    let (stream_us, reader_us) = (80.0 + 65_536.0 / 500.0, 80.0 + 8_192.0 / 500.0);
+    let stream_us = 80.0 + 65_536.0 / 500.0;
+    let reader_us = 80.0 + 8_192.0 / 500.0;
     let figure = |row: &Value, key: &str| row[key].as_f64().unwrap();
     for row in rows {
         let readers = figure(row, "random_readers");

@@ -150,7 +150,8 @@ mod lab {
         let mut witness = Command::new(env!("CARGO_BIN_EXE_halfpower"));
         witness.args(["witness", "--processes", "hp-burner"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut witness = Ended(witness.spawn().unwrap());
-        let (mut asked, said) = (witness.0.stdin.take().unwrap(), witness.0.stdout.take().unwrap());
+        let mut asked = witness.0.stdin.take().unwrap();
+        let said = witness.0.stdout.take().unwrap();
         let mut said = BufReader::new(said).lines();
         let mut ask = |line: &str| -> Value {
             writeln!(asked, "{line}").unwrap();

@@ -110,7 +110,8 @@ fn a_run_that_is_interrupted_prints_what_there_is() {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(2));
     let output = child.wait_with_output().unwrap();
-    let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
     assert!(shown.contains("throughput") && !shown.contains("each block came once"), "{shown}");
     assert!(said.contains("the figures are of that time"), "{said}");
 }

@@ -255,10 +255,12 @@ fn sizes_are_drawn_and_bytes_and_requests_are_counted_as_they_were() {
             "run . --size 64m --rw randrw --engine {engine} --cache {cache} --runtime 100ms --bssplit 4k:32k,8k"
         );
         let moved = record(here.path(), &line);
-        let (reads, writes) = (&moved["read"], &moved["write"]);
+        let reads = &moved["read"];
+        let writes = &moved["write"];
         assert_eq!(figure(&moved, "errors") + figure(&moved, "short_transfers"), 0.0, "{engine}: {moved}");
         assert_eq!(figure(writes, "bytes"), 8192.0 * figure(writes, "ios"), "{engine}");
-        let (bytes, ios) = (figure(reads, "bytes"), figure(reads, "ios"));
+        let bytes = figure(reads, "bytes");
+        let ios = figure(reads, "ios");
         assert!(bytes % 4096.0 == 0.0 && bytes > 4096.0 * ios && bytes < 32768.0 * ios, "{engine}: {reads}");
         assert_eq!(figure(&moved, "bytes"), bytes + figure(writes, "bytes"), "{engine}");
     }

@@ -91,7 +91,8 @@ fn results_of_three_tools_are_reported_compared_and_exported() {
 #[test]
 fn a_broken_file_leaves_nothing_and_a_study_is_never_replaced() {
     let at = folder();
-    let (broken, study) = (at.path().join("broken.csv"), at.path().join("s.halfpower"));
+    let broken = at.path().join("broken.csv");
+    let study = at.path().join("s.halfpower");
     fs::write(&broken, "19.5,312,read,64,0,Y,1,10,102400,10.01,15.6,46.8,then,x\n1,2,3\n").unwrap();
     let good = format!("{FIXTURES}/fio.json");
     let words = ["import", &good, broken.to_str().unwrap(), "-o", study.to_str().unwrap()];
@@ -110,7 +111,8 @@ fn a_broken_file_leaves_nothing_and_a_study_is_never_replaced() {
 fn sizes_that_were_drawn_are_no_single_size() {
     let at = folder();
     let path = |name: &str| at.path().join(name).to_str().unwrap().to_string();
-    let (study, trace) = (path("own.halfpower"), path("trace.csv"));
+    let study = path("own.halfpower");
+    let trace = path("trace.csv");
     text(&["plan", "sim:fixed=1ms", "--output", &study]);
     let sizes = "4k/60:64k/40,8k";
     run(&["run", "sim:fixed=1ms", "--rw", "randrw", "--bssplit", sizes, "--runtime", "1s", "--output", &study]);
@@ -134,7 +136,8 @@ fn what_fio_prints_today_is_imported() {
         return skip("fio is not installed");
     }
     let at = folder();
-    let (data, results) = (at.path().join("data"), at.path().join("fio.json"));
+    let data = at.path().join("data");
+    let results = at.path().join("fio.json");
     let output = Command::new("fio")
         .args(["--name=mix", "--rw=randrw", "--rwmixread=70", "--bs=4k", "--size=1m", "--output-format=json+"])
         .args(["--ioengine=psync", "--end_fsync=0"])

@@ -84,7 +84,8 @@ fn kill(mut child: Child, longest_ms: u64, study: &Path, dice: &mut Xoshiro256Pl
 /// Kills studies of one question, each resuming the last one's file, then checks that the next start cleans up.
 fn kill_one_study(kills: u32, tally: &mut Tally, dice: &mut Xoshiro256PlusPlus) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let (here, study) = (folder.path(), folder.path().join("study.halfpower"));
+    let here = folder.path();
+    let study = folder.path().join("study.halfpower");
     fs::create_dir(here.join("data")).unwrap();
     let experiments = EXPERIMENTS[dice.random_range(0..EXPERIMENTS.len())];
     let simulated = dice.random_bool(0.25);

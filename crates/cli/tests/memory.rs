@@ -73,7 +73,8 @@ fn truth(kernel: Kernel, threads: u32) -> f64 {
 
 /// The record of a run on this memory; repeats differ by 1% to either side.
 fn record(run: &Run) -> Record {
-    let (threads, block) = (f64::from(run.workload.threads), run.workload.bs.0 as f64);
+    let threads = f64::from(run.workload.threads);
+    let block = run.workload.bs.0 as f64;
     let kernel = run.workload.options.kernel.unwrap();
     let of_program = !matches!(kernel, Kernel::Copy | Kernel::FileRead | Kernel::FileWrite);
     let factor = 1.0 + 0.01 * (f64::from(run.repeat) - 1.0);

@@ -35,7 +35,8 @@ fn examples() -> PathBuf {
 /// Output of a program, which must succeed.
 fn said(command: &mut Command) -> String {
     let output = command.output().unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let out = String::from_utf8_lossy(&output.stdout);
+    let err = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}\n{out}\n{err}");
     out.into_owned()
 }
@@ -114,8 +115,10 @@ fn fio_plot_draws_every_kind_of_chart_from_our_json() {
     let mut cells = exported(&folder.path().join("fio/device"), "randread");
     cells.sort_by_key(|(depth, _)| *depth);
     let [.., (other_depth, other), (depth, size)] = cells.as_slice() else { panic!("{cells:?}") };
-    let (depth, other_depth) = (depth.to_string(), other_depth.to_string());
-    let (size, other) = (format!("fio/device/{size}"), format!("fio/device/{other}"));
+    let depth = depth.to_string();
+    let other_depth = other_depth.to_string();
+    let size = format!("fio/device/{size}");
+    let other = format!("fio/device/{other}");
     let kinds: [(&str, &[&str]); 4] = [
         ("depths.png", &["-i", &size, "-l"]),
         ("histogram.png", &["-i", &size, "-H", "-d", &depth]),

@@ -211,7 +211,8 @@ fn a_failure_leaves_what_was_there_and_nothing_beside_it() {
     let here = folder.path();
     let words = ["export", "s.halfpower", "--format", "json", "-o", "out.json"];
     done(here, &words);
-    let (made, before) = (fs::read(here.join("out.json")).unwrap(), names(here));
+    let made = fs::read(here.join("out.json")).unwrap();
+    let before = names(here);
     let limit = |name: &str| {
         let shell =
             format!("ulimit -f 2; exec {} export s.halfpower --format json -o {name}", env!("CARGO_BIN_EXE_halfpower"));
@@ -245,7 +246,8 @@ fn kills_leave_nothing_unfinished() {
 fn what_a_kill_left_is_removed_and_told_and_what_is_held_is_not() {
     let folder = studied();
     let here = folder.path();
-    let (left, held) = (".halfpower-0123456789abcdef.unfinished", ".halfpower-fedcba9876543210.unfinished");
+    let left = ".halfpower-0123456789abcdef.unfinished";
+    let held = ".halfpower-fedcba9876543210.unfinished";
     fs::write(here.join(left), "half").unwrap();
     let holder = fs::File::create(here.join(held)).unwrap();
     holder.lock().unwrap();

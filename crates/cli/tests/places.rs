@@ -69,7 +69,8 @@ fn another_machine_kernel_or_disk_is_refused_and_named() {
     fs::create_dir(here.join("data")).unwrap();
     let words = [&["study", "data"][..], &SMALL].concat();
     let begun = StudyFile::open(&begin(here, &words, 1)).unwrap();
-    let (place, records) = (begun.environment().place.clone(), begun.records().unwrap());
+    let place = begun.environment().place.clone();
+    let records = begun.records().unwrap();
     let at = |name: &str, place: PlaceIdentity| {
         let environment = Environment { place, ..begun.environment().clone() };
         StudyFile::create(&here.join(name), begun.question(), &environment).unwrap().append_all(&records).unwrap();

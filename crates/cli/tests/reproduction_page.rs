@@ -73,7 +73,8 @@ fn said(words: &[String]) -> String {
 #[ignore = "gate: studies of all machines with all experiments"]
 fn what_the_page_quotes_is_what_the_program_says() {
     let page = page();
-    let (commands, rows) = (commands(&page), rows(&page));
+    let commands = commands(&page);
+    let rows = rows(&page);
     assert!(rows.len() >= 20 && commands.len() >= 6, "{} rows, {} commands", rows.len(), commands.len());
     let mut texts: BTreeMap<&str, String> = BTreeMap::new();
     let mut missing = Vec::new();

@@ -80,13 +80,15 @@ fn a_share_that_fails_ends_the_run_with_a_sentence_and_a_study_goes_on_later() {
         assert!(output.status.code() == Some(2) && said(&output).contains(words), "{}", said(&output));
     }
     server.be(Mood::Well);
-    let (folder, address) = (tempfile::tempdir().unwrap(), server.address());
+    let folder = tempfile::tempdir().unwrap();
+    let address = server.address();
     let study = |seconds| {
         let words = ["study", &address, "--size", "64MiB", "--budget", seconds, "--bs", "64k", "--iodepth", "1,4"];
         let more = ["--output", "s.halfpower", "--experiments", "sequential"];
         halfpower(folder.path(), &[&words[..], &more].concat())
     };
-    let (output, text) = (study("2s"), fs::read(folder.path().join("s.halfpower")).unwrap());
+    let output = study("2s");
+    let text = fs::read(folder.path().join("s.halfpower")).unwrap();
     assert!(output.status.success() && said(&output).contains("may be a cache's"), "{}", said(&output));
     let probed = said(&halfpower(folder.path(), &["probe", &address]));
     assert!(probed.contains("network or file server") && !probed.contains("device"), "{probed}");
@@ -103,8 +105,8 @@ fn a_password_is_shown_nowhere() {
     std::thread::spawn(move || listener.incoming().for_each(drop));
     let file = folder.path().join("credentials");
     fs::write(&file, format!("username=ann\npassword={PASSWORD}\n")).unwrap();
-    let (plain, held) =
-        (format!("smb://ann@127.0.0.1:{port}/share"), format!("smb://ann:{PASSWORD}@127.0.0.1:{port}/share"));
+    let plain = format!("smb://ann@127.0.0.1:{port}/share");
+    let held = format!("smb://ann:{PASSWORD}@127.0.0.1:{port}/share");
     for mode in [0o644, 0o600] {
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
         for command in ["run", "study", "plan", "probe"] {
@@ -159,9 +161,11 @@ fn runs_of_a_bucket_read_write_and_verify() {
 /// A witness has its own environment, and no `--endpoint`.
 #[test]
 fn a_witness_finds_the_server_of_a_bucket_where_its_own_environment_names_it() {
-    let (server, far) = (MemoryS3::start(), MemoryS3::start());
+    let server = MemoryS3::start();
+    let far = MemoryS3::start();
     let folder = tempfile::tempdir().unwrap();
-    let (hp, endpoint) = (env!("CARGO_BIN_EXE_halfpower"), far.endpoint());
+    let hp = env!("CARGO_BIN_EXE_halfpower");
+    let endpoint = far.endpoint();
     let far_end = format!("AWS_ENDPOINT_URL={endpoint} '{hp}' witness --share s3://bucket/far");
     let words = ["run", "s3://bucket", "--size", "16MiB", "--runtime", "100ms", "--way", "same-machine"];
     let output = s3(folder.path(), &server, &[&words[..], &["--far-end", &far_end]].concat());

@@ -30,7 +30,7 @@ fn every_shipped_system_is_listed_with_what_it_is_and_can_be_printed() {
     assert!(unknown.contains("win95") && unknown.contains("halfpower systems"), "{unknown}");
 }
 
-/// The crate `reproduction` checks the numbers; this test checks how they are printed.
+/// The crate `model` checks the numbers; this test checks how they are printed.
 #[test]
 fn the_reproduction_is_printed_row_by_row_with_its_counts() {
     let table = said(&run(folder().path(), &["systems", "--reproduce"]));

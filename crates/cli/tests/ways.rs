@@ -90,7 +90,8 @@ fn studied(far_end: &str, budget: &str) -> (String, Vec<String>) {
 /// Number of runs by way: local, same machine, wire.
 fn by_way(runs: &[String]) -> [usize; 3] {
     let of = |way: &str| runs.iter().filter(|run| run.contains(way)).count();
-    let (local, same) = (of(" --way local"), of(" --way same-machine"));
+    let local = of(" --way local");
+    let same = of(" --way same-machine");
     [local, same, runs.len() - local - same]
 }
 

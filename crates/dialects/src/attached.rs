@@ -41,7 +41,8 @@ pub(crate) fn translate<L: AttachedLine>(mut line: L, words: &[OsString]) -> Res
         } else if let Some((row, value)) = named(L::OPTIONS, text) {
             refusals.extend(row.apply(&mut line, OsStr::new(value)).err().map(|why| Refusal::of(text, why)));
         } else {
-            let (tool, command) = (L::TOOL, L::COMMAND);
+            let tool = L::TOOL;
+            let command = L::COMMAND;
             let why = format!("is no option of {tool} that halfpower knows; `halfpower {command}` lists them");
             refusals.push(Refusal::of(text, why));
         }

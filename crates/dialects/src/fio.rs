@@ -1,8 +1,9 @@
-//! Translates fio's command lines and job files.
+//! Translates fio's command lines and job files, and prints records as fio's JSON.
 //!
 //! A line is fio's if it has an option that only fio has, or names a job file. If it also names its target as fio does
 //! (`--filename`, `--directory`, `--name`, a job file), missing options get fio's defaults.
 
+mod export;
 mod issuing_options;
 mod job;
 mod job_file;
@@ -14,6 +15,7 @@ pub(crate) mod results;
 mod take;
 mod workload_options;
 
+pub use export::{FioDocument, fio_documents, fio_issuing, write_fio};
 pub use job::Job;
 pub use line::{speaks, translate};
 pub(crate) use options::all as options;

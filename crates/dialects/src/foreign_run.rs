@@ -77,7 +77,8 @@ impl ForeignRun {
             runtime: Nanos(self.runtime_ns),
             seed: 0,
         };
-        let (elapsed_ns, achieved_depth) = (self.elapsed_ns, self.depth());
+        let elapsed_ns = self.elapsed_ns;
+        let achieved_depth = self.depth();
         let Self { read, write, user_ns, system_ns, .. } = self;
         let ios = read.ios.saturating_add(write.ios);
         let apart = self.workload.rw.direction().is_none() && knows_mix;

@@ -1,7 +1,8 @@
 //! Translates the command lines and job files of other tools into words of `halfpower run`, and prints records in their
 //! layouts.
 //!
-//! It also reads results of these tools as records ([`read_results`]).
+//! It also reads results of these tools as records ([`read_results`]), and exports records as theirs
+//! ([`fio::write_fio`], [`sqlio::write_trace`]).
 //!
 //! A dialect is a table of options ([`OptionRow`]), a reader of lines, and a layout. Each option of the other tool is
 //! either taken, or refused by name with a sentence; none is silently ignored.

@@ -36,7 +36,8 @@ pub fn read_results(file: &str, bytes: &[u8]) -> Result<Results, ResultsError> {
 }
 
 fn of(trouble: FileError, file: &str) -> ResultsError {
-    let (file, message) = (file.to_string(), trouble.message);
+    let file = file.to_string();
+    let message = trouble.message;
     match trouble.line {
         Some(line) => ResultsError::Line { file, line, message },
         None => ResultsError::File { file, message },

@@ -1,4 +1,4 @@
-//! Translates SQLIO's command lines and parameter files, and prints records in SQLIO's layout.
+//! Translates SQLIO's command lines and parameter files, and prints records in SQLIO's layout and as its trace.
 //!
 //! The options are those of SQLIO 1.5; the layout follows printed examples.
 
@@ -8,11 +8,13 @@ mod options;
 mod parameter_file;
 pub(crate) mod results;
 mod shown;
+mod trace;
 
 use std::ffi::{OsStr, OsString};
 
 pub use asked::ParsedOptions;
 pub(crate) use options::OPTIONS;
+pub use trace::{TRACE_FIELDS, TraceError, TraceLine, read_trace, write_trace};
 
 use crate::attached::{self, AttachedLine};
 use crate::{OptionRow, Refusal, RunWords, Translation};

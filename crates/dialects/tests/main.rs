@@ -2,8 +2,12 @@
 
 mod diskspd;
 mod fio;
+mod fio_export;
 mod results;
+#[path = "../../record/tests/sample/mod.rs"]
+mod sample;
 mod sqlio;
+mod sqlio_trace;
 
 use std::ffi::OsString;
 

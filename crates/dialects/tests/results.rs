@@ -1,7 +1,8 @@
 //! Tests what is read of the results of SQLIO, fio and diskspd.
 
+use halfpower_dialects::sqlio::TraceLine;
 use halfpower_dialects::{ImportedStudy, Results, ResultsError, gathered, read_results};
-use halfpower_record::{Record, TargetKind, TraceLine, Unknown};
+use halfpower_record::{Record, TargetKind, Unknown};
 use halfpower_spec::{Cache, Direction, EngineName, Pattern, Rw};
 
 const FIO: &str = include_str!("data/fio.json");

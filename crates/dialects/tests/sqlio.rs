@@ -18,7 +18,8 @@ fn a_line_and_the_defaults() {
 #[test]
 fn a_parameter_file_names_files_threads_and_size() {
     let folder = tempfile::tempdir().unwrap();
-    let (data, param) = (folder.path().join("data"), folder.path().join("param.txt"));
+    let data = folder.path().join("data");
+    let param = folder.path().join("param.txt");
     std::fs::write(&data, [0; 4096]).unwrap();
     std::fs::write(&param, format!("# a comment\n{} 4 0x0 100\n", data.display())).unwrap();
     let line = format!("-kR -b64 -F{}", param.display());

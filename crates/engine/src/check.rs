@@ -116,8 +116,11 @@ impl Check {
         if !is_read {
             return Ok(moved);
         }
-        let (mut fresh, mut stale, mut torn) = (false, false, false);
-        let (mut damaged, mut misdirected) = (false, false);
+        let mut fresh = false;
+        let mut stale = false;
+        let mut torn = false;
+        let mut damaged = false;
+        let mut misdirected = false;
         for ((number, then), found) in (first..).zip(expected).zip(units) {
             let then = ObservedState(then.load(Relaxed));
             match self.ledger.judge(number, then, found(self.ledger.header(number, then.oldest()))) {

@@ -145,7 +145,8 @@ impl FaultyDisk {
     /// Carries out a write that reports success but goes wrong.
     fn miswrite(&self, request: &Request, request_fault: RequestFault) {
         let Some((contents, check)) = &self.contents else { return };
-        let (mut medium, headers) = (contents.medium(), check.headers(request.slot));
+        let mut medium = contents.medium();
+        let headers = check.headers(request.slot);
         match request_fault {
             RequestFault::Torn(bytes) => medium.tear(headers, bytes, self.log.add_in_data(FaultKind::Torn)),
             RequestFault::Misdirected(lot) => {

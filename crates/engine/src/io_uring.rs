@@ -59,7 +59,8 @@ impl IoUring {
             .in_batches(batch)
             .by_workers(config.by_workers);
         let batch = batch.map_or(usize::MAX, |batch| batch.get() as usize);
-        let (check, flushes_itself) = (config.check, form == RingForm::Iopoll);
+        let check = config.check;
+        let flushes_itself = form == RingForm::Iopoll;
         Ok(Self { clock: Clock::new(), ring, batch, writes, registers, check, serial: 0, flushes_itself, flushed })
     }
 
@@ -133,7 +134,8 @@ impl Engine for IoUring {
         // Completions that arrive together are resubmitted together, at most one call's batch.
         let more = (self.ring.in_flight() / IN_FLIGHT_FOR_ONE_MORE).min(self.batch - 1);
         let more = if least > 0 { more } else { 0 };
-        let (before, least) = (done.len(), least.min(self.ring.in_flight()));
+        let before = done.len();
+        let least = least.min(self.ring.in_flight());
         loop {
             let resubmitted = self.ring.resubmitted();
             self.ring.submit_and_wait((least + more).saturating_sub(done.len() - before)).map_err(refused)?;

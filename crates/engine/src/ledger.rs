@@ -151,7 +151,8 @@ impl Ledger {
 
     /// Judges what a read that began in state `then` has found.
     pub(crate) fn judge(&self, unit: u64, then: ObservedState, found: UnitState) -> Judgement {
-        let (then, now) = (State(then.0), self.state(unit));
+        let then = State(then.0);
+        let now = self.state(unit);
         if !then.has(KNOWN) {
             return Judgement::Unknown;
         }
@@ -225,7 +226,8 @@ mod tests {
         let ledger = Ledger::new(512, 1);
         let first = ledger.begin_write(0);
         ledger.end_write(0, first, true);
-        let (second, third) = (ledger.begin_write(0), ledger.begin_write(0));
+        let second = ledger.begin_write(0);
+        let third = ledger.begin_write(0);
         assert_eq!(admitted(&ledger), [1, 2, 3], "both are under way");
         ledger.end_write(0, third, true);
         ledger.end_write(0, second, true);
@@ -245,7 +247,8 @@ mod tests {
     #[test]
     fn the_very_first_writes_may_overlap_too() {
         let ledger = Ledger::new(512, 1);
-        let (first, second) = (ledger.begin_write(0), ledger.begin_write(0));
+        let first = ledger.begin_write(0);
+        let second = ledger.begin_write(0);
         ledger.end_write(0, second, true);
         ledger.end_write(0, first, true);
         assert!(admitted(&ledger).contains(&first) && admitted(&ledger).contains(&second));

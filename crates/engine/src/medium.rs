@@ -109,7 +109,8 @@ impl Medium {
 
     /// Stores the first `bytes` of a write, including part of a unit; fault `number` stopped the rest.
     pub fn tear(&mut self, headers: impl Iterator<Item = BlockHeader>, bytes: u32, number: usize) {
-        let (whole, part) = (bytes as usize / UNIT_BYTES, bytes as usize % UNIT_BYTES);
+        let whole = bytes as usize / UNIT_BYTES;
+        let part = bytes as usize % UNIT_BYTES;
         for (index, header) in headers.enumerate() {
             if index < whole {
                 self.write(std::iter::once(header), UNIT_BYTES as u32);
@@ -128,7 +129,8 @@ impl Medium {
     /// the write is lost.
     pub fn misdirect(&mut self, headers: impl Iterator<Item = BlockHeader>, lot: u64, number: usize) {
         let headers: Vec<BlockHeader> = headers.collect();
-        let (own, length) = (headers.first().map_or(0, |header| header.number), headers.len().max(1) as u64);
+        let own = headers.first().map_or(0, |header| header.number);
+        let length = headers.len().max(1) as u64;
         let places = self.units / length;
         let place = lot % places.max(1);
         let place = if place == own / length { (place + 1) % places.max(1) } else { place };

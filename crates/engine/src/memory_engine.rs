@@ -52,7 +52,8 @@ fn span_bytes(bs: Bytes, threads: u32, kernel: Kernel) -> Result<u64, EngineErro
     let threads = u64::from(threads.max(1));
     let most = arena::machine_memory_bytes() / PART_OF_MEMORY / threads;
     if bs.0 > most {
-        let (most, threads) = (Bytes(most & !(unit - 1)), Bytes(threads).0);
+        let most = Bytes(most & !(unit - 1));
+        let threads = Bytes(threads).0;
         return Err(refused(format!(
             "{threads} threads may take {most} of memory each, not {bs}: choose a smaller --bs"
         )));

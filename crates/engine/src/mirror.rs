@@ -67,7 +67,8 @@ impl Mirror {
     }
 
     fn read_in_turns(&mut self, request: &Request) {
-        let (mut before, mut nth) = (0, [0; COPIES as usize]);
+        let mut before = 0;
+        let mut nth = [0; COPIES as usize];
         while before < request.length {
             let offset = request.offset + u64::from(before);
             let length = (self.turn - offset % self.turn).min(u64::from(request.length - before)) as u32;

@@ -34,7 +34,8 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(config: EngineConfig) -> Result<Self, EngineError> {
         let file_of_slot = config.file_of_slot();
-        let (memory, payload) = (config.memory(), config.payload().map_err(unavailable("pool"))?);
+        let memory = config.memory();
+        let payload = config.payload().map_err(unavailable("pool"))?;
         let EngineConfig { files, slots, slot_bytes, seed, check, .. } = config;
         let files: Vec<Arc<RunFile>> = files.into_iter().map(Arc::new).collect();
         let (done, completions) = sync_channel(slots as usize);
@@ -56,7 +57,9 @@ impl Pool {
                 pool.segments = pool.segments.zip(buffer.segments()).map(|(sum, own)| sum + own / f64::from(least));
             }
             let (request, requests) = sync_channel(1);
-            let (file, done, check) = (Arc::clone(&files[file as usize]), done.clone(), check.clone());
+            let file = Arc::clone(&files[file as usize]);
+            let done = done.clone();
+            let check = check.clone();
             let worker = Builder::new()
                 .name(format!("pool {slot}"))
                 .stack_size(STACK_BYTES)

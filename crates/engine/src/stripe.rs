@@ -39,9 +39,12 @@ impl Stripe {
 
     fn cut(&mut self, request: &Request) {
         let Self { pieces, chunk, members } = self;
-        let (mut row, mut member) = (request.offset / *chunk / *members, request.offset / *chunk % *members);
-        let (first, mut within) = (member, request.offset % *chunk);
-        let (mut before, mut nth) = (0, 0);
+        let mut row = request.offset / *chunk / *members;
+        let mut member = request.offset / *chunk % *members;
+        let first = member;
+        let mut within = request.offset % *chunk;
+        let mut before = 0;
+        let mut nth = 0;
         while before < request.length {
             let length = (*chunk - within).min(u64::from(request.length - before)) as u32;
             let offset = row * *chunk + within;

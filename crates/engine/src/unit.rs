@@ -50,7 +50,9 @@ pub(crate) fn write(unit: &mut [u8], header: BlockHeader) {
 pub(crate) fn verify(unit: &[u8], header: BlockHeader) -> UnitState {
     let sum = read_words(unit).take(COVERED).fold(START, add);
     let mut first = read_words(unit);
-    let (number, epoch, generation) = (first.next(), first.next(), first.next());
+    let number = first.next();
+    let epoch = first.next();
+    let generation = first.next();
     if read_words(unit).nth(COVERED) == Some(sum)
         && let (Some(number), Some(epoch), Some(generation)) = (number, epoch, generation)
     {
@@ -145,7 +147,8 @@ mod tests {
 
     #[test]
     fn two_halves_of_two_writes_are_torn() {
-        let (old, new) = (written_unit(BlockHeader { generation: 2, ..HEADER }), written_unit(HEADER));
+        let old = written_unit(BlockHeader { generation: 2, ..HEADER });
+        let new = written_unit(HEADER);
         for at in [32, 200, 256, 480] {
             assert_eq!(verify(&[&new[..at], &old[at..]].concat(), HEADER), UnitState::Torn, "at {at}");
             assert_eq!(verify(&[&old[..at], &new[at..]].concat(), HEADER), UnitState::Torn, "at {at}");

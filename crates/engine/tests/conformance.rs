@@ -251,7 +251,8 @@ fn slots_are_refilled_one_by_one() {
         let mut engine = case.open(file, 8, u64::from(LENGTH));
         let mut done = Vec::with_capacity(8);
         engine.submit(&requests(Operation::Read, LENGTH, (0..8).map(|slot| slot * 4096))).unwrap();
-        let (mut sent, mut in_flight) = (8, HashSet::from([0, 1, 2, 3, 4, 5, 6, 7]));
+        let mut sent = 8;
+        let mut in_flight = HashSet::from([0, 1, 2, 3, 4, 5, 6, 7]);
         let mut last = engine.now();
         while !in_flight.is_empty() {
             done.clear();

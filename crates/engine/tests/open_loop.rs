@@ -84,7 +84,8 @@ fn a_moment_that_is_over_is_a_look() {
 fn who_waits_sleeps() {
     over_all(|name, engine| {
         let mut done = Vec::with_capacity(DEPTH as usize);
-        let (began, charged_ns) = (engine.now(), processor::charged_to_this_thread_ns());
+        let began = engine.now();
+        let charged_ns = processor::charged_to_this_thread_ns();
         for _ in 0..10 {
             let until = Nanos(engine.now().0 + 20_000_000);
             engine.reap_until(until, &mut done).unwrap();

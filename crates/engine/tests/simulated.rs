@@ -85,7 +85,8 @@ fn an_engine_kept_at_depth_gives_the_predicted_throughput_and_cost() {
         let account = engine.processor_time();
         let batch: Vec<Request> = (0..depth).map(|slot| read(slot, bs.0 as u32)).collect();
         engine.submit(&batch).unwrap();
-        let (mut done, mut ios) = (Vec::new(), 0);
+        let mut done = Vec::new();
+        let mut ios = 0;
         while ios < 20_000 {
             engine.reap(1, &mut done).unwrap();
             ios += done.len() as u64;

@@ -200,9 +200,11 @@ fn a_thousand_faults_are_all_found() {
         for at in (1..blocks.len()).rev() {
             blocks.swap(at, random.below(at as u64 + 1) as usize);
         }
-        let (mut wanted, mut injected) = (BTreeMap::new(), 0);
+        let mut wanted = BTreeMap::new();
+        let mut injected = 0;
         while injected < FAULTS {
-            let (block, spare) = (blocks.pop().unwrap(), *blocks.last().unwrap());
+            let block = blocks.pop().unwrap();
+            let spare = *blocks.last().unwrap();
             let found = damage(&target, &old, block, spare, &mut random);
             if found.len() == 2 {
                 blocks.pop();
@@ -241,7 +243,8 @@ fn requests_side_by_side_raise_no_false_alarm() {
             for seed in 1..3 {
                 let target = &target;
                 scope.spawn(move || {
-                    let (mut random, mut engine) = (Random(seed), target.open(target.address_map, target.mode));
+                    let mut random = Random(seed);
+                    let mut engine = target.open(target.address_map, target.mode);
                     let mut done = Vec::with_capacity(DEPTH as usize);
                     done.extend((0..DEPTH).map(|slot| Completion { slot, result: Ok(BS as u32) }));
                     let mut in_flight = 0;

@@ -117,7 +117,8 @@ fn a_stripe_reads_and_writes_where_its_bytes_lie() {
         let batch = |operation, base: u64| -> Vec<Request> {
             (0..).zip(&ranges).map(|(slot, range)| request(slot, operation, base + range.0, range.1)).collect()
         };
-        let (reads, writes) = (batch(Operation::Read, 0), batch(Operation::Write, rows));
+        let reads = batch(Operation::Read, 0);
+        let writes = batch(Operation::Write, rows);
         for (read, write) in reads.iter().zip(&writes) {
             assert_eq!(carry(&mut *engine, &[*read])[0].result, Ok(read.length), "{name}");
             assert_eq!(carry(&mut *engine, &[*write])[0].result, Ok(read.length), "{name}");
@@ -218,7 +219,8 @@ fn slots_are_refilled_one_by_one() {
         let mut sent = 8;
         let mut asked: Vec<u32> = (0..8).map(|slot| read(slot, 0).length).collect();
         engine.submit(&(0..8).map(|slot| read(slot, 0)).collect::<Vec<_>>()).unwrap();
-        let (mut back, mut done) = (0, Vec::with_capacity(8));
+        let mut back = 0;
+        let mut done = Vec::with_capacity(8);
         while back < 400 {
             done.clear();
             engine.reap(1, &mut done).unwrap();

@@ -2,7 +2,7 @@
 
 use halfpower_analyse::Interval;
 use halfpower_record::LeftOut;
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use crate::data::ExperimentData;
 use crate::ratio_finding::RatioFinding;

@@ -4,9 +4,11 @@
 use std::fmt::Write;
 use std::io;
 
+use halfpower_dialects::fio::write_fio;
+use halfpower_dialects::sqlio::read_trace;
 use halfpower_dialects::{gathered, read_results};
 use halfpower_experiments::analyse;
-use halfpower_record::{Environment, Record, StudyFile, read_trace};
+use halfpower_record::{Environment, Record, StudyFile};
 use halfpower_report::Style;
 use halfpower_spec::Question;
 
@@ -76,7 +78,7 @@ fn results(bytes: &[u8]) {
     }
     let placed = gathered.records.iter().map(|record| (record, &gathered.environment));
     halfpower_record::write_csv(placed, "fuzzed", io::sink()).expect("a sink takes everything");
-    halfpower_record::write_fio(&gathered.records, "fuzzed", io::sink()).expect("a sink takes everything");
+    write_fio(&gathered.records, "fuzzed", io::sink()).expect("a sink takes everything");
     tell(&gathered.question, &gathered.environment, &gathered.records);
 }
 
@@ -85,12 +87,13 @@ fn results(bytes: &[u8]) {
 /// # Panics
 /// If the written form does not read back the same.
 pub(crate) fn sqlio_trace(bytes: &[u8]) {
-    let Ok(lines) = read_trace(bytes) else { return };
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let Ok(lines) = read_trace(text) else { return };
     let mut written = String::new();
     for (_, line) in &lines {
         writeln!(written, "{line}").expect("a string takes everything");
     }
-    let again = read_trace(written.as_bytes());
+    let again = read_trace(&written);
     assert_eq!(again.map(|again| again.len()).ok(), Some(lines.len()), "{written}");
 }
 

@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
+use halfpower_dialects::sqlio::write_trace;
 use halfpower_measure::{SimulatedTarget, TargetBackend, measure};
-use halfpower_record::{Environment, Record, StudyFile, write_trace};
+use halfpower_record::{Environment, Record, StudyFile};
 use halfpower_spec::{Bytes, Nanos, Pass, Question, Run, Rw, SimulatedDisk, Workload};
 
 /// Message for creating seeds, which never fails.

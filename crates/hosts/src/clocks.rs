@@ -34,7 +34,8 @@ pub(crate) fn compare(ranks: &dyn Ranks) -> Result<ClockOffset, HostsError> {
 fn compare_with(ranks: &dyn Ranks, above: u32) -> Result<ClockOffset, HostsError> {
     let mut shortest: Option<ClockOffset> = None;
     for _ in 0..ROUND_TRIPS {
-        let (ours, began) = (ranks.clock_unix_ns(), Instant::now());
+        let ours = ranks.clock_unix_ns();
+        let began = Instant::now();
         ranks.send(above, &[])?;
         let theirs = i64::from_le_bytes(number(above, &ranks.receive(above)?)?);
         let trip = ClockOffset::of_round_trip(ours.max(0) as u64, theirs.max(0) as u64, began.elapsed());

@@ -45,7 +45,8 @@ impl InProcess {
 
     /// A function that returns the bytes of the messages received so far.
     pub fn received_bytes(&self) -> impl Fn() -> u64 + Send + use<> {
-        let (all, rank) = (Arc::clone(&self.all), self.rank as usize);
+        let all = Arc::clone(&self.all);
+        let rank = self.rank as usize;
         move || all[rank].received_bytes.load(Ordering::Relaxed)
     }
 }

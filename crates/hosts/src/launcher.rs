@@ -27,7 +27,8 @@ impl Launched {
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
         let listed = SIZES.iter().find_map(|(size, rank)| {
-            let (by, size) = (*size, number(size)?);
+            let by = *size;
+            let size = number(size)?;
             Some(Self { by, rank: number(rank)?, size: Some(size) })
         });
         match (listed, number(RANK)) {

@@ -36,7 +36,8 @@ impl Part {
         let share = share(rank, &record, opened);
         let before_flush = record.elapsed_ns - record.flush_ns.min(record.elapsed_ns);
         let rate = |ns: u64| if ns == 0 { 0.0 } else { record.bytes as f64 / ns as f64 };
-        let (rate, rate_before_flush) = (rate(record.elapsed_ns), rate(before_flush));
+        let rate_before_flush = rate(before_flush);
+        let rate = rate(record.elapsed_ns);
         let record = Some(if tells_of_computer { record } else { without_computer(record) });
         Self { record, hosts: vec![share], rate, rate_before_flush, ..Self::default() }
     }
@@ -91,7 +92,8 @@ impl Part {
         // The window of the merged record: the time in which all bytes move at the sum of the rates.
         let longest_ns = hosts.iter().map(|host| host.elapsed_ns).max().unwrap_or(0);
         let over = |rate: f64| if rate > 0.0 { (record.bytes as f64 / rate).round() as u64 } else { longest_ns };
-        let (elapsed_ns, before_flush_ns) = (over(self.rate), over(self.rate_before_flush));
+        let elapsed_ns = over(self.rate);
+        let before_flush_ns = over(self.rate_before_flush);
         record.flush_ns = if record.flush_ns > 0 { elapsed_ns.saturating_sub(before_flush_ns) } else { 0 };
         record.elapsed_ns = elapsed_ns;
         Ok(Record { run: *run, hosts, ..record })

@@ -264,7 +264,8 @@ impl TargetBackend for HostsTarget {
         made: Option<Result<Record, MeasureError>>,
         stop: &AtomicBool,
     ) -> Result<Option<Record>, MeasureError> {
-        let (discarded, discarded_ns) = (std::mem::take(&mut self.discarded), std::mem::take(&mut self.discarded_ns));
+        let discarded = std::mem::take(&mut self.discarded);
+        let discarded_ns = std::mem::take(&mut self.discarded_ns);
         let part = self.give_part(run, made, stop)?.expect("process 0 puts together");
         for note in part.notes.clone().sentences(&self.environment().notes) {
             self.note(&note);

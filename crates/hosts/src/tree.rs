@@ -51,7 +51,8 @@ pub(crate) fn read<T: DeserializeOwned>(rank: u32, bytes: &[u8]) -> Result<T, Ho
 /// # Errors
 /// If a process is gone, or a message cannot be read.
 pub fn tell<T: Serialize + DeserializeOwned>(ranks: &dyn Ranks, said: Option<T>) -> Result<T, HostsError> {
-    let (rank, size) = (ranks.rank(), ranks.size());
+    let rank = ranks.rank();
+    let size = ranks.size();
     let (bytes, said) = match (above(rank), said) {
         (Some(above), _) => {
             let bytes = ranks.receive(above)?;

@@ -73,7 +73,8 @@ fn process_0_hears_a_histogram_twice_however_many_there_are() {
         });
         bytes()
     };
-    let (few, many) = (received(3), received(1024));
+    let few = received(3);
+    let many = received(1024);
     assert!(few > 0 && many < 4 * few, "{few} bytes from 2 others, {many} bytes from 1,023");
 }
 

@@ -110,7 +110,8 @@ fn gathered_bytes(size: u32, runtime_ns: u64) -> u64 {
         |_| "p".to_string(),
         |_| Ok(Box::new(disk())),
         |target| {
-            let (mut target, stop) = (target.unwrap(), AtomicBool::new(false));
+            let mut target = target.unwrap();
+            let stop = AtomicBool::new(false);
             let before = heard();
             measure(&mut target, &Run { runtime: Nanos(runtime_ns), ..run(None) }, &stop).unwrap();
             heard() - before
@@ -260,7 +261,8 @@ fn a_run_that_one_process_cannot_prepare_ends_on_all_and_the_next_goes_on() {
         |_| "p".to_string(),
         open,
         |target| {
-            let (mut target, stop) = (target.unwrap(), AtomicBool::new(false));
+            let mut target = target.unwrap();
+            let stop = AtomicBool::new(false);
             target.make_ready(None, &stop).unwrap();
             let failed = measure(&mut target, &run(None), &stop).unwrap_err().to_string();
             assert!(failed.starts_with("rank 2 on ") && failed.ends_with("its cable is out"), "{failed}");
@@ -277,7 +279,8 @@ fn process_0_that_fails_leaves_nobody_waiting() {
         |_| "p".to_string(),
         open,
         |target| {
-            let (mut target, stop) = (target.unwrap(), AtomicBool::new(false));
+            let mut target = target.unwrap();
+            let stop = AtomicBool::new(false);
             let failed = measure(&mut target, &run(None), &stop).unwrap_err().to_string();
             assert!(failed.starts_with("rank 0 on "), "{failed}");
             assert_eq!(measure(&mut target, &run(None), &stop).unwrap().hosts.len(), 3);
@@ -345,7 +348,8 @@ fn windows_that_are_not_open_together_are_measured_again_and_told() {
             |_| "p".to_string(),
             open,
             |target| {
-                let (mut target, stop) = (target.unwrap(), AtomicBool::new(false));
+                let mut target = target.unwrap();
+                let stop = AtomicBool::new(false);
                 (measure(&mut target, &long, &stop).unwrap(), target.environment().notes.join("; "))
             },
         );

@@ -46,7 +46,7 @@ fn close(found: f64, expected: f64, tolerance: f64) {
 
 #[test]
 fn a_run_gives_what_the_model_gives_to_the_same_load() {
-    use halfpower_reproduction::{Load, LoadOrder, run as closed_loop};
+    use halfpower_model::reproduction::{Load, LoadOrder, run as closed_loop};
     let cases = [
         (workload(Rw::Read, 64, 2), LoadOrder::Sequential),
         (workload(Rw::Write, 8, 3), LoadOrder::Sequential),

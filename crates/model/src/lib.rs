@@ -8,6 +8,8 @@
 //! - [`Stack`], the path of a [`System`]: a machine made of host, cache, volume, buses, adapters and disks, used as a
 //!   [`Setting`] says. The machines of two published studies are included as [`systems`].
 //! - [`FittedPath`], the path of a [`Fitted`] device: a model fitted to a study.
+//!
+//! [`reproduction`] compares the machines of the studies with the figures that were published of them.
 
 mod bucket;
 mod disk_path;
@@ -16,6 +18,7 @@ mod fitted_path;
 mod moment;
 mod path;
 mod prediction;
+pub mod reproduction;
 mod request_fault;
 mod setting;
 mod stack;

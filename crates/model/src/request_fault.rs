@@ -59,7 +59,8 @@ impl FaultSequence {
         // Always two draws a request, so that no fault shifts the later ones.
         let (lot, detail): (f64, u64) = (self.generator.random(), self.generator.next_u64());
         let Faults { errors, short, stall, stall_time, flip, torn, lost, misdirect } = self.faults;
-        let (reads, writes) = (operation == Operation::Read, operation == Operation::Write);
+        let reads = operation == Operation::Read;
+        let writes = operation == Operation::Write;
         let moves = length > 0 && (reads || writes);
         let mut below = 0.0;
         let mut falls_to = |share: f64| {

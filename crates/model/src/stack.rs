@@ -248,7 +248,8 @@ impl Stack {
     fn lay_out(&mut self, number: u32) {
         let transfer = self.transfers[number];
         let mut pieces = std::mem::take(&mut self.pieces);
-        let (mut at, mut rest) = (transfer.offset, transfer.length);
+        let mut at = transfer.offset;
+        let mut rest = transfer.length;
         let mut first = true;
         while rest > 0 || first {
             let part = rest.min(self.split);

@@ -79,7 +79,9 @@ impl System {
 
     /// Refuses sizes that overflow their counters.
     fn check_sizes(&self) -> Result<(), SystemError> {
-        let (cache, volume, disk) = (&self.cache, &self.volume, &self.disk);
+        let cache = &self.cache;
+        let volume = &self.volume;
+        let disk = &self.disk;
         let network = |of: fn(&Network) -> Option<u64>| self.network.as_ref().and_then(of).unwrap_or(0);
         let sizes = [
             ("cache.unit_kib", cache.unit_kib),

@@ -104,7 +104,8 @@ fn a_stripe_splits_requests_among_devices_and_waits_for_all() {
     // 80 us plus 2 us a KiB, for the part on the busiest device: its chunks form one transfer.
     let wide = fitted(&[&alone[..], &[("shared.read_mbps", "1e6")]].concat());
     for (from_kib, kib, most_kib) in [(0, 64, 64), (32, 64, 32), (0, 256, 64), (32, 256, 64), (0, 1024, 256)] {
-        let (found, expected) = (time_us(&wide, from_kib << 10, kib << 10), 80.0 + 2.0 * f64::from(most_kib));
+        let found = time_us(&wide, from_kib << 10, kib << 10);
+        let expected = 80.0 + 2.0 * f64::from(most_kib);
         assert!((found - expected).abs() < 1.5, "{kib} KiB from {from_kib} on: {found}, not {expected}");
     }
     // Three of the four wait for the shared limit: 64 KiB each at 900 MB/s.

@@ -127,7 +127,8 @@ fn a_flush_waits_for_the_medium_also_where_the_drive_acknowledges_early() {
     };
     // Eight places need eight seeks; the drive's buffer accepts them at once, and the medium has them as late as
     // without it.
-    let (through, back) = (flushed(false), flushed(true));
+    let through = flushed(false);
+    let back = flushed(true);
     assert!(through.0 > 30.0 && back.0 < 5.0, "{through:?} ms {back:?} ms");
     assert!(back.1 > 30.0 && back.1 < 1.5 * through.1, "{through:?} ms {back:?} ms");
 }
@@ -165,7 +166,9 @@ fn stream_among_readers(patience_ms: f64) -> (f64, Vec<f64>) {
     let mut stack = atlas.path(&Setting::default(), 1).unwrap();
     let end = Moment::from_ps(20_000_000_000_000);
     let mut since = [Moment::default(); 2 * DEPTH as usize];
-    let (mut next, mut streamed, mut waits) = (0, 0, Vec::new());
+    let mut next = 0;
+    let mut streamed = 0;
+    let mut waits = Vec::new();
     let mut random = 1u64;
     let mut submit = |stack: &mut Stack, at: Moment, token: u32| {
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
@@ -214,7 +217,8 @@ fn the_requests_of_a_stream_are_served_in_order_wherever_it_begins() {
     for start in [0, MIB, 5000 * MIB] {
         let mut stack = system("win2k-atlas10k").path(&Setting::default(), 1).unwrap();
         let read = |place: u64| {
-            let (token, offset) = ((place % 4) as u32, start + place * MIB);
+            let token = (place % 4) as u32;
+            let offset = start + place * MIB;
             Submission { token, operation: Operation::Read, offset, length: MIB as u32 }
         };
         (0..4).for_each(|place| stack.submit(Moment::default(), read(place)));

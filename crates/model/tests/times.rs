@@ -176,7 +176,8 @@ fn working_the_limiter_out_late_changes_nothing() {
 
 /// Bytes of a single stream of requests that have left by `until`.
 fn left_by(path: &mut DiskPath, length: u32, until: Moment) -> u64 {
-    let (mut now, mut bytes) = (Moment::default(), 0);
+    let mut now = Moment::default();
+    let mut bytes = 0;
     loop {
         path.submit(now, read(0, length));
         let completed = path.pop().unwrap();

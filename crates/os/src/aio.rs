@@ -242,7 +242,8 @@ impl Aio {
             tv_nsec: libc::c_long::from(limit.subsec_nanos() as i32),
         });
         let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let (most, events) = (room as libc::c_long, self.events.as_mut_ptr());
+        let most = room as libc::c_long;
+        let events = self.events.as_mut_ptr();
         // SAFETY: there is room for `room` events, and the time lives through the call.
         let came =
             unsafe { libc::syscall(libc::SYS_io_getevents, self.context, least as libc::c_long, most, events, time) };

@@ -29,7 +29,8 @@ impl DataFile {
         };
         let reported = rustix::fs::statx(self, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
         if let Some(reported) = reported.filter(|reported| reported.stx_mask & StatxFlags::DIOALIGN.bits() != 0) {
-            let (memory_bytes, offset_bytes) = (reported.stx_dio_mem_align, reported.stx_dio_offset_align);
+            let memory_bytes = reported.stx_dio_mem_align;
+            let offset_bytes = reported.stx_dio_offset_align;
             return Ok((offset_bytes > 0).then_some(Alignment { memory_bytes, offset_bytes }));
         }
         let block_bytes = self.logical_block_bytes().or_else(|| smallest_direct_read(&direct)).unwrap_or(4096);

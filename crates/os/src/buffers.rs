@@ -72,7 +72,9 @@ impl Buffers {
         if !mapping.is_as_asked() {
             return Err(OsError::HugePages);
         }
-        let (base, payload, places) = (mapping.base(), None, Vec::new());
+        let base = mapping.base();
+        let payload = None;
+        let places = Vec::new();
         Ok(Self { base, _mapping: mapping, count, bytes_each, stride, seed, payload, places })
     }
 

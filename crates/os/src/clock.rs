@@ -110,9 +110,11 @@ mod tests {
 
     #[test]
     fn it_agrees_with_the_system_and_never_goes_back() {
-        let (clock, other) = (Clock::new(), Clock::new());
+        let clock = Clock::new();
+        let other = Clock::new();
         // Each clock's span encloses the other's once, so a pause between two readings does no harm.
-        let (outer_began, began) = (clock.now_ns(), Instant::now());
+        let outer_began = clock.now_ns();
+        let began = Instant::now();
         let inner_began = clock.now_ns();
         let mut last_ns = inner_began;
         while began.elapsed() < Duration::from_millis(50) {

@@ -82,7 +82,8 @@ pub fn table(number: DeviceNumber) -> io::Result<Vec<String>> {
 
 /// The number as the device mapper expects it (`huge_encode_dev`).
 fn in_ioctls(number: DeviceNumber) -> u64 {
-    let (major, minor) = (u64::from(number.major), u64::from(number.minor));
+    let major = u64::from(number.major);
+    let minor = u64::from(number.minor);
     minor & 0xff | major << 8 | (minor & !0xff) << 12
 }
 
@@ -92,7 +93,8 @@ fn parts(answer: &[u8], count: u32) -> Vec<String> {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         String::from_utf8_lossy(&bytes[..end]).into_owned()
     };
-    let (mut lines, mut at) = (Vec::new(), 0_usize);
+    let mut lines = Vec::new();
+    let mut at = 0_usize;
     for _ in 0..count {
         let Some(part) = answer.get(at..).filter(|part| part.len() >= SPEC_BYTES) else { break };
         lines.push(format!("{} {}", text(&part[KIND]), text(&part[SPEC_BYTES..])).trim_end().to_string());

@@ -153,7 +153,8 @@ impl OsError {
     /// Converts the error of `call`, which tried `action` ("opened for writing") on `path`, to the most specific
     /// variant.
     pub(crate) fn of(call: &'static str, action: &'static str, path: &Path, error: impl Into<io::Error>) -> Self {
-        let (path, error) = (path.to_path_buf(), error.into());
+        let path = path.to_path_buf();
+        let error = error.into();
         match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENXIO) => Self::Missing { path },
             Some(libc::EACCES | libc::EPERM | libc::EROFS) => Self::Denied { path, action, error },

@@ -95,8 +95,8 @@ extern "C" fn on_bus(_signal: libc::c_int, info: *mut libc::siginfo_t, _context:
 unsafe fn put_empty_page(address: usize) -> bool {
     let page_bytes = PAGE_BYTES.load(Ordering::Relaxed);
     let page = (address & !(page_bytes - 1)) as *mut libc::c_void;
-    let (access, kind) =
-        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     PAGE_MISSING.with(|hurt| hurt.store(true, Ordering::Relaxed));
     // SAFETY: the caller vouches for the page.
     unsafe { libc::mmap(page, page_bytes, access, kind, -1, 0) != libc::MAP_FAILED }

@@ -118,7 +118,8 @@ impl BackingRange {
         let file = text("backing_file")?;
         let file = Path::new(file.strip_suffix('\n').unwrap_or(&file));
         let number_of = |file| text(file).and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
-        let (offset, limit) = (number_of("offset"), number_of("sizelimit"));
+        let offset = number_of("offset");
+        let limit = number_of("sizelimit");
         let below = match told_by(&folder) {
             // The device still knows a backing file that was renamed or removed.
             Some((device, inode, 0)) => Some(Self { on: On::File(device, inode), bytes: 0..u64::MAX, through: vec![] }),
@@ -264,7 +265,9 @@ mod tests {
     #[test]
     fn a_hard_link_and_a_symbolic_link_are_the_same_data() {
         let (folder, path) = file();
-        let (hard, soft, copy) = (folder.path().join("hard"), folder.path().join("soft"), folder.path().join("copy"));
+        let hard = folder.path().join("hard");
+        let soft = folder.path().join("soft");
+        let copy = folder.path().join("copy");
         fs::hard_link(&path, &hard).unwrap();
         std::os::unix::fs::symlink(&path, &soft).unwrap();
         fs::copy(&path, &copy).unwrap();
@@ -278,7 +281,8 @@ mod tests {
     fn parts_that_do_not_meet_are_not_the_same_data() {
         let (_folder, path) = file();
         let whole = BackingRange::of(&path).unwrap();
-        let (low, high) = (whole.clone().part(0, 4096), whole.clone().part(4096, 4096));
+        let low = whole.clone().part(0, 4096);
+        let high = whole.clone().part(4096, 4096);
         assert!(!low.overlaps(&high) && whole.overlaps(&high));
         assert!(high.overlaps(&whole.part(4096, u64::MAX)));
     }

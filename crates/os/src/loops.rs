@@ -68,7 +68,8 @@ fn each_written<V: Copy>(to: &mut [Turn], value: V) {
 #[inline(always)]
 fn each_copied<V>(to: &mut [Turn], from: &[Turn]) {
     for (to, from) in to.iter_mut().zip(from) {
-        let (to, from) = (std::ptr::from_mut(to).cast::<V>(), std::ptr::from_ref(from).cast::<V>());
+        let to = std::ptr::from_mut(to).cast::<V>();
+        let from = std::ptr::from_ref(from).cast::<V>();
         for index in 0..TURN_BYTES / size_of::<V>() {
             // SAFETY: as in `each_read` and `each_written`.
             unsafe { to.add(index).write_volatile(from.add(index).read_volatile()) };
@@ -329,7 +330,8 @@ mod tests {
 
     /// Runs a loop over the middle of some turns and returns it; the turns before and after must not change.
     fn in_the_middle(work: impl Fn(&mut [Turn])) -> Vec<Turn> {
-        let (before, mut after) = (turns(9, 1), turns(9, 1));
+        let before = turns(9, 1);
+        let mut after = turns(9, 1);
         work(&mut after[2..7]);
         assert_eq!((&after[..2], &after[7..]), (&before[..2], &before[7..]), "memory beside it was touched");
         after[2..7].to_vec()

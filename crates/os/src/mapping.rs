@@ -52,7 +52,8 @@ impl Mapping {
     /// `EIO` if a page is missing.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let Some((at, range)) = self.part(bytes.len(), offset) else { return Ok(0) };
-        let (start, count) = (self.page_range(&range), range.len());
+        let start = self.page_range(&range);
+        let count = range.len();
         // SAFETY: the range lies in the mapping, which nothing refers to, and `bytes` are the caller's alone.
         let whole = unsafe { fault::copy(at, bytes.as_mut_ptr(), count, start.clone()) };
         if whole { Ok(count) } else { self.mend(start) }
@@ -67,7 +68,8 @@ impl Mapping {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
         let (at, range) = self.part(bytes.len(), offset).ok_or(io::Error::from_raw_os_error(libc::ENXIO))?;
-        let (start, count) = (self.page_range(&range), range.len());
+        let start = self.page_range(&range);
+        let count = range.len();
         // SAFETY: the range lies in the mapping, which may be written and which nothing refers to.
         let whole = unsafe { fault::copy(bytes.as_ptr(), at, count, start.clone()) };
         if whole { Ok(count) } else { self.mend(start) }
@@ -93,8 +95,10 @@ impl Mapping {
     fn mend(&self, pages: Range<usize>) -> io::Result<usize> {
         let base = self.mapped.as_ref().map_or(0, |mapped| mapped.as_mut_ptr() as usize);
         let write = if self.file.mode().write { libc::PROT_WRITE } else { 0 };
-        let (access, kind) = (libc::PROT_READ | write, libc::MAP_SHARED | libc::MAP_FIXED);
-        let (descriptor, offset) = (self.file.as_fd().as_raw_fd(), (pages.start - base) as libc::off_t);
+        let access = libc::PROT_READ | write;
+        let kind = libc::MAP_SHARED | libc::MAP_FIXED;
+        let descriptor = self.file.as_fd().as_raw_fd();
+        let offset = (pages.start - base) as libc::off_t;
         // SAFETY: the pages belong to this mapping, which nothing refers to; they become what they were.
         unsafe { libc::mmap(pages.start as *mut libc::c_void, pages.len(), access, kind, descriptor, offset) };
         Err(io::Error::from_raw_os_error(libc::EIO))
@@ -138,7 +142,8 @@ mod tests {
     fn a_page_that_went_away_is_an_error_and_not_the_end() {
         let file = file(65536);
         file.write_all_at(&[7; 65536], 0).unwrap();
-        let (mapping, mut bytes) = (mapping(&file, true), vec![0; 16384]);
+        let mapping = mapping(&file, true);
+        let mut bytes = vec![0; 16384];
         assert_eq!(mapping.read_at(&mut bytes, 8192).unwrap(), 16384);
         file.set_size(4096).unwrap();
         for _ in 0..2 {
@@ -156,7 +161,8 @@ mod tests {
     #[test]
     fn nothing_is_reached_behind_the_end() {
         let file = file(5000);
-        let (mapping, mut bytes) = (mapping(&file, true), [1; 4096]);
+        let mapping = mapping(&file, true);
+        let mut bytes = [1; 4096];
         assert_eq!(mapping.write_at(&bytes, 4096).unwrap(), 904);
         assert_eq!(mapping.read_at(&mut bytes, 4096).unwrap(), 904);
         assert_eq!(mapping.read_at(&mut bytes, 5000).unwrap(), 0);

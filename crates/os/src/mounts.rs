@@ -60,7 +60,8 @@ pub fn parse(mountinfo: &[u8]) -> Vec<Mount> {
 fn mount(line: &[u8]) -> Option<Mount> {
     let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let dash = fields.iter().position(|field| *field == b"-")?;
-    let (before, after) = (&fields[..dash], &fields[dash + 1..]);
+    let before = &fields[..dash];
+    let after = &fields[dash + 1..];
     let text = |field: &[u8]| String::from_utf8_lossy(&unescaped(field)).into_owned();
     let path = |field: &[u8]| PathBuf::from(OsString::from_vec(unescaped(field)));
     Some(Mount {

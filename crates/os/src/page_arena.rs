@@ -88,7 +88,8 @@ impl Pages {
         if bytes > arena_bytes || getrlimit(Resource::As).current.is_some() {
             return None;
         }
-        let (mut arenas, here) = (locked(), own_node());
+        let mut arenas = locked();
+        let here = own_node();
         let chance = scattered(HANDED_OUT.fetch_add(1, Ordering::Relaxed));
         let mut near = arenas.iter_mut().filter(|arena| arena.node == here);
         if let Some(base) = near.find_map(|arena| arena.take(bytes, chance)) {

@@ -120,7 +120,8 @@ impl DataFile {
 
     fn pages_by_mincore(&self, range: Range<u64>) -> io::Result<u64> {
         let page_bytes = rustix::param::page_size() as u64;
-        let (start, end) = (range.start / page_bytes * page_bytes, range.end.min(self.end()?));
+        let start = range.start / page_bytes * page_bytes;
+        let end = range.end.min(self.end()?);
         if start >= end {
             return Ok(0);
         }
@@ -178,7 +179,8 @@ fn resident_in(mapped: &[u8]) -> io::Result<u64> {
 fn windows(pages: u64) -> impl Iterator<Item = u64> {
     let bound = move |part: u64| (u128::from(pages) * u128::from(part) / u128::from(WINDOWS)) as u64;
     (0..WINDOWS).map(move |part| {
-        let (first, room) = (bound(part), bound(part + 1) - bound(part) - WINDOW_PAGES + 1);
+        let first = bound(part);
+        let room = bound(part + 1) - bound(part) - WINDOW_PAGES + 1;
         first + ((u128::from(scattered(part)) * u128::from(room)) >> 64) as u64
     })
 }
@@ -298,7 +300,8 @@ mod tests {
         assert!(file.pages_by_mincore(0..bytes).unwrap() < (8 << 20) / page_bytes * (1 << 12));
         // 2^11 of the first 2^17 pages were written.
         let range = 0..(1 << 17) * page_bytes;
-        let (reported, truth) = (file.pages_by_mincore(range).unwrap(), (8 << 20) / page_bytes);
+        let reported = file.pages_by_mincore(range).unwrap();
+        let truth = (8 << 20) / page_bytes;
         assert!(reported.abs_diff(truth) <= truth / 8, "{reported} pages instead of {truth}");
     }
 

@@ -139,7 +139,8 @@ pub fn waited_by_this_thread_ns() -> u64 {
 /// process does not exist.
 pub fn charged_to_process_ns(process: u32) -> Option<u64> {
     let number = libc::pid_t::try_from(process).ok()?;
-    let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });
+    let mut clock = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: both places are valid for the calls, and a process that is not there is an error.
     let refused = unsafe {
         libc::clock_getcpuclockid(number, &raw mut clock) != 0 || libc::clock_gettime(clock, &raw mut time) != 0
@@ -194,11 +195,14 @@ impl Soaker {
     pub fn start() -> io::Result<Self> {
         let cpus = usable();
         let soaked: Arc<Vec<Soaked>> = Arc::new(cpus.iter().map(|_| Soaked::default()).collect());
-        let (clock, stop) = (Clock::new(), Arc::new(AtomicBool::new(false)));
+        let clock = Clock::new();
+        let stop = Arc::new(AtomicBool::new(false));
         let mut soaker = Self { soaked, clock, stop, threads: Vec::new() };
         let (ready, begun) = mpsc::channel();
         for (index, cpu) in cpus.iter().copied().enumerate() {
-            let (soaked, stop, ready) = (Arc::clone(&soaker.soaked), Arc::clone(&soaker.stop), ready.clone());
+            let soaked = Arc::clone(&soaker.soaked);
+            let stop = Arc::clone(&soaker.stop);
+            let ready = ready.clone();
             let clock = soaker.clock.clone();
             let thread = std::thread::Builder::new().name(format!("soaker {cpu}")).spawn(move || {
                 let permitted = pin_this_thread(cpu).and_then(|()| yield_to_everybody());
@@ -242,7 +246,8 @@ impl Drop for Soaker {
 }
 
 fn soak(clock: &Clock, soaked: &Soaked, stop: &AtomicBool) {
-    let (mut seen_ns, mut lost_ns) = (clock.now_ns(), 0);
+    let mut seen_ns = clock.now_ns();
+    let mut lost_ns = 0;
     while !stop.load(Ordering::Relaxed) {
         for _ in 0..STEPS_A_LOOK {
             let now_ns = clock.now_ns();
@@ -329,7 +334,8 @@ mod tests {
 
     #[test]
     fn threads_begun_on_a_processor_stay_there() {
-        let (all, last) = (usable(), *usable().last().unwrap());
+        let all = usable();
+        let last = *usable().last().unwrap();
         let within = on_processor(last, || std::thread::spawn(usable).join().unwrap()).unwrap();
         assert_eq!((within, usable()), (vec![last], all));
         assert!(on_processor(CpuSet::MAX_CPU - 1, || ()).is_err() || usable().len() == CpuSet::MAX_CPU);
@@ -348,7 +354,8 @@ mod tests {
     #[test]
     fn the_soaker_loses_what_this_thread_takes() {
         let soaker = Soaker::start().unwrap();
-        let (first, charged_before) = (soaker.read(), charged());
+        let first = soaker.read();
+        let charged_before = charged();
         let spent_ns = |charged: Charged| charged.user_ns + charged.system_ns;
         let mut sum = 0u64;
         // Until the soaker has lost something, which happens as soon as this thread shares a processor with it.

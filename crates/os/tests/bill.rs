@@ -68,7 +68,8 @@ fn the_thread_that_polls_is_charged_to_this_process() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let spent_ns = spent_ns("iou-sqp") - before_ns;
-    let (charged_ns, busy_ns) = (charged_ns() - charged_before_ns, busy_ns() - busy_before_ns);
+    let charged_ns = charged_ns() - charged_before_ns;
+    let busy_ns = busy_ns() - busy_before_ns;
     eprintln!("the polling thread spent {spent_ns} ns, charged were {charged_ns}, the machine was busy {busy_ns}");
     assert!(charged_ns as f64 >= 0.98 * spent_ns as f64, "charged {charged_ns} of {spent_ns} ns");
     assert!(busy_ns as f64 >= 0.5 * spent_ns as f64, "the machine knows of {busy_ns} of {spent_ns} ns");

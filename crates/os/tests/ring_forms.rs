@@ -49,7 +49,8 @@ fn a_busy_thread_of_the_kernel_never_lacks_room() {
     for form in FORMS {
         let Some(mut ring) = ring(form, 4, &file) else { continue };
         ring.push((0..4).map(|slot| transfer(slot, Action::Read)));
-        let (mut free, mut reads) = (Vec::new(), 0);
+        let mut free = Vec::new();
+        let mut reads = 0;
         while reads < 100_000 {
             // Reads hit the page cache: slots come back at once, sometimes before the kernel reports that it took them.
             ring.submit_and_wait(0).unwrap();

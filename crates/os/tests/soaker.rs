@@ -122,11 +122,15 @@ fn window(share: f64) -> Window {
     let others_idle = Others::now(0).since(others_before);
     let burner = Burner::start(share);
     let id = burner.0.id();
-    let (others, burnt) = (Others::now(id), process_ns(&id.to_string()));
-    let (ticks, begun) = (tick_busy_ns(), soaker.read());
+    let others = Others::now(id);
+    let burnt = process_ns(&id.to_string());
+    let ticks = tick_busy_ns();
+    let begun = soaker.read();
     std::thread::sleep(WINDOW);
-    let (ended, ticks_ended) = (soaker.read(), tick_busy_ns());
-    let (burnt_ended, others_ended) = (process_ns(&id.to_string()), Others::now(id));
+    let ended = soaker.read();
+    let ticks_ended = tick_busy_ns();
+    let burnt_ended = process_ns(&id.to_string());
+    let others_ended = Others::now(id);
     let of_window = |span_ns: f64| span_ns / ended.ns_since(&begun) as f64;
     let soaking_ns = (ended.threads_ns - begun.threads_ns) as f64;
     Window {
@@ -159,7 +163,8 @@ mod lab {
         judge("processors", SHARES.map(figure).to_vec(), || {
             let found = SHARES.map(|share| {
                 let Some(window) = quiet_window(share) else { return f64::NAN };
-                let (soaker, ticks) = (window.soaker - window.truth, window.ticks - window.truth);
+                let soaker = window.soaker - window.truth;
+                let ticks = window.ticks - window.truth;
                 println!(
                     "{:5.1}%   soaker {:+5.2}   ticks {:+5.2}",
                     window.truth * 100.0,

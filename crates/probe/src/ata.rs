@@ -79,7 +79,8 @@ impl Port {
 
     /// The folder of the first device (0) or the second (1).
     fn device(&self, place: u32) -> PathBuf {
-        let (link, device) = (format!("link{}", self.number), format!("dev{}.{place}", self.number));
+        let link = format!("link{}", self.number);
+        let device = format!("dev{}.{place}", self.number);
         self.folder.join(link).join(&device).join("ata_device").join(&device)
     }
 }

@@ -95,7 +95,8 @@ impl Stack {
         }
         let names: Vec<String> = beneath.iter().map(|disk| disk.name.clone()).collect();
         let stands_on = file.map_or_else(|| names.join(" and "), |file| format!("the file {file}"));
-        let (what, copies) = (volume_kind(root, disk), copies(root, disk, &beneath));
+        let what = volume_kind(root, disk);
+        let copies = copies(root, disk, &beneath);
         self.volumes.push(Volume { disk: disk.clone(), what, stands_on, beneath: names, copies });
         for lower in &beneath {
             self.descend(root, mounts, lower, depth + 1);

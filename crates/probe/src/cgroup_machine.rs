@@ -26,8 +26,8 @@ pub(crate) fn memory(root: &Root, mounts: &[Mount]) -> Option<Bytes> {
     let bytes = |group: &Group, file: &str| {
         root.text(group.folder.join(file))?.trim().parse::<u64>().ok().filter(|bytes| *bytes < NO_LIMIT_BYTES)
     };
-    let (second, first) =
-        (|group: &Group| bytes(group, "memory.max"), |group: &Group| bytes(group, "memory.limit_in_bytes"));
+    let second = |group: &Group| bytes(group, "memory.max");
+    let first = |group: &Group| bytes(group, "memory.limit_in_bytes");
     groups(root, mounts, "memory", second, first).min().map(Bytes)
 }
 

@@ -243,7 +243,8 @@ fn limit_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
         };
         volumes.chain(side_by_side).min_by(tighter)
     };
-    let (once, copies) = (Some(1.0), stack.copies());
+    let once = Some(1.0);
+    let copies = stack.copies();
     let reads = (pick(|limits| &limits.read_bps, once), pick(|limits| &limits.read_iops, once));
     let writes = (pick(|limits| &limits.write_bps, copies), pick(|limits| &limits.write_iops, copies));
     let most = |limit: &Option<Limit>| limit.as_ref().map(|limit| limit.most);

@@ -38,7 +38,8 @@ const CONTAINERS: [(&str, &str); 5] = [
 /// Reads the machine's facts; an unknown fact is `unknown`, 0 or `None`.
 pub fn probe_machine(root: &Root) -> Machine {
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
-    let (mounts, cpus) = (mounts(root), allowed_cpus(root).unwrap_or_else(|| field_count(&cpuinfo, "processor")));
+    let mounts = mounts(root);
+    let cpus = allowed_cpus(root).unwrap_or_else(|| field_count(&cpuinfo, "processor"));
     let memory = memory(root).unwrap_or_default();
     let places: Vec<String> = [virtual_machine(root), container(root)].into_iter().flatten().collect();
     Machine {

@@ -19,6 +19,7 @@ pub fn process_limits(root: &Root, processes: impl Iterator<Item = u32>) -> BTre
 fn reported(Limits { read_bps, write_bps, .. }: &Limits) -> Option<DiskLimit> {
     let tighter = [read_bps, write_bps].into_iter().flatten().min_by(|one, other| one.most.total_cmp(&other.most))?;
     let most = |limit: &Option<crate::cgroup::Limit>| limit.as_ref().map(|limit| limit.most as u64);
-    let (read_bytes_per_s, write_bytes_per_s) = (most(read_bps), most(write_bps));
+    let read_bytes_per_s = most(read_bps);
+    let write_bytes_per_s = most(write_bps);
     Some(DiskLimit { read_bytes_per_s, write_bytes_per_s, group: tighter.source.clone() })
 }

@@ -83,7 +83,8 @@ fn ipv4_interface(text: &str, address: Ipv4Addr) -> Option<String> {
     let route = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let number = |field: usize| Some(u32::from_be(u32::from_str_radix(fields.get(field)?, 16).ok()?));
-        let (destination, mask) = (number(1)?, number(7)?);
+        let destination = number(1)?;
+        let mask = number(7)?;
         let metric: u32 = fields.get(6)?.parse().ok()?;
         (address & mask == destination).then(|| (mask.leading_ones(), u32::MAX - metric, fields[0].to_string()))
     };

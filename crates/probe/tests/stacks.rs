@@ -133,7 +133,8 @@ fn a_loop_device_leads_to_the_disk_of_its_file() {
 fn an_encrypted_logical_volume_is_two_volumes() {
     let tree = Tree::bare_metal();
     let disk = sata(&tree, 1, "sda", "8:0");
-    let (home, crypt) = ("sys/devices/virtual/block/dm-1", "sys/devices/virtual/block/dm-0");
+    let home = "sys/devices/virtual/block/dm-1";
+    let crypt = "sys/devices/virtual/block/dm-0";
     for (sys, number, name, uuid) in [(crypt, "253:0", "luks", "CRYPT-LUKS2-1"), (home, "253:1", "vg-home", "LVM-2")] {
         tree.disk(sys, number);
         tree.file(&format!("{sys}/dm/name"), format!("{name}\n"));
@@ -153,7 +154,8 @@ fn an_encrypted_logical_volume_is_two_volumes() {
 #[test]
 fn devices_that_stand_on_themselves_come_to_an_end() {
     let tree = Tree::bare_metal();
-    let (a, b) = ("sys/devices/virtual/block/dm-0", "sys/devices/virtual/block/dm-1");
+    let a = "sys/devices/virtual/block/dm-0";
+    let b = "sys/devices/virtual/block/dm-1";
     tree.disk(a, "253:0");
     tree.disk(b, "253:1");
     tree.stands_on(a, b);
@@ -322,7 +324,8 @@ fn ide(tree: &Tree, driver: &str, place: u32, name: &str, mode: &str) -> String 
 fn an_ide_disk_is_no_sata_disk_and_carries_what_its_mode_does() {
     let modes = [("XFER_PIO_4", 16.7), ("XFER_MW_DMA_2", 16.7), ("XFER_UDMA_2", 33.3), ("XFER_UDMA_6", 133.3)];
     for (place, (mode, mbps)) in modes.into_iter().enumerate() {
-        let (tree, place) = (Tree::bare_metal(), place as u32 % 2);
+        let tree = Tree::bare_metal();
+        let place = place as u32 % 2;
         ide(&tree, "ata_piix", place, "sda", mode);
         let seen = tree.device("/dev/sda", &format!("8:{}", 16 * place));
         assert_eq!(names(&seen), ["memory", "processor", "IDE channel", "device"]);

@@ -1,8 +1,8 @@
-//! Defines the errors of study files and traces, one sentence each.
+//! Defines the errors of study files and exports, one sentence each.
 
 use std::path::{Path, PathBuf};
 
-/// Why a study file or a trace could not be read or written.
+/// Why a study file could not be read, or records could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// A new study file was asked for, but the name exists.
@@ -108,17 +108,7 @@ pub enum RecordError {
         /// The figure.
         figure: &'static str,
     },
-    /// A line of a trace does not have the fourteen fields.
-    #[error("line {line} of the trace, {field}: {message}")]
-    Trace {
-        /// The line, from 1.
-        line: usize,
-        /// The field by its name in the trace.
-        field: &'static str,
-        /// What is wrong, and what would be accepted.
-        message: String,
-    },
-    /// Writing records or reading a trace failed on a stream.
+    /// Writing records failed on a stream.
     #[error("the records could not be written: {error}; check the file or the program that reads them")]
     Stream {
         /// The system's error.

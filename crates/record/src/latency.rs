@@ -237,7 +237,8 @@ impl TryFrom<Stored> for Latency {
         }
         let total = count.iter().try_fold(0_u64, |total, count| total.checked_add(*count));
         let total = u128::from(total.ok_or("a latency histogram counts more than 2^64 requests")?);
-        let (first, last) = (index.first().copied(), index.last().copied());
+        let first = index.first().copied();
+        let last = index.last().copied();
         let of = |latency_ns: u64| Some(index_of(latency_ns) as u32);
         let ends = if first.is_none() { (min_ns, max_ns) == (0, 0) } else { of(min_ns) == first && of(max_ns) == last };
         if min_ns > max_ns || !ends {

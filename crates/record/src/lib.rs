@@ -1,7 +1,8 @@
 //! Defines records of runs, the environment in which they were made, and the files that keep them.
 //!
 //! A [`Record`] is one run with everything that was observed. Nothing here interprets: intervals, fits and advice
-//! belong to `analyse`. Files: [`StudyFile`] (SQLite), the SQLIO trace both ways, CSV and JSON.
+//! belong to `analyse`. Files: [`StudyFile`] (SQLite), CSV and JSON;
+//! [`output`] writes every file of halfpower.
 
 mod anatomy;
 mod by_direction;
@@ -13,8 +14,6 @@ mod error;
 mod export;
 mod far_end;
 mod faults;
-mod fio;
-mod fio_latency;
 mod hosts;
 mod known;
 mod lane;
@@ -22,11 +21,11 @@ mod latency;
 mod machine;
 mod noise;
 mod origin;
+pub mod output;
 mod place_identity;
 mod processor_time;
 mod run_record;
 mod side;
-mod sqlio;
 mod study_file;
 mod tcp;
 mod total;
@@ -41,7 +40,6 @@ pub use error::RecordError;
 pub use export::{write_csv, write_json};
 pub use far_end::{DiskLimit, DiskUse, FarBill, FarEnd, FarEndMachine, InterfaceUse, ProcessTime};
 pub use faults::is_wrong_data;
-pub use fio::{FioDocument, NamedRun, fio_documents, fio_issuing, write_fio, write_fio_jobs};
 pub use hosts::{HostLink, HostPlace, HostShare, LEAST_OVERLAP, overlap};
 pub use lane::{LaneRecord, LaneRole, LaneSide};
 pub use latency::{Latency, LatencyCounter};
@@ -52,7 +50,6 @@ pub use place_identity::{MemberIdentity, PlaceIdentity};
 pub use processor_time::{CpuTimes, Soaker};
 pub use run_record::{Cpu, Record, Series};
 pub use side::Side;
-pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, time_stamp, unix_s_of, write_trace};
 pub use study_file::{Entry, StudyFile};
 pub use tcp::Tcp;
 pub use total::total;

@@ -19,7 +19,7 @@
 //! it can be copied at any moment, even after a kill. Syncing a record takes a few milliseconds between the measured
 //! windows.
 //!
-//! A writer holds the file (`halfpower_output::hold`) until it is done, so only one study at a time writes to it. Any
+//! A writer holds the file (`output::hold`) until it is done, so only one study at a time writes to it. Any
 //! number of readers see the records so far: SQLite's locks last for one commit or one short read. If the file system's
 //! locks are not reliable enough, for example over a network, the writer keeps SQLite's exclusive lock instead, and
 //! readers are refused until the study ends.
@@ -31,7 +31,7 @@ mod reading;
 
 use std::path::{Path, PathBuf};
 
-use halfpower_output::Hold;
+use crate::output::Hold;
 use halfpower_spec::{Question, Run};
 use rusqlite::{Connection, ErrorCode};
 
@@ -115,7 +115,7 @@ impl StudyFile {
     }
 
     fn take_hold(&mut self) -> Result<(), RecordError> {
-        let hold = halfpower_output::hold(&self.path)
+        let hold = crate::output::hold(&self.path)
             .map_err(|error| RecordError::Unreadable { path: self.path.clone(), reason: error.to_string() })?;
         if matches!(hold, Hold::Another) {
             return Err(RecordError::Locked { path: self.path.clone() });

@@ -49,7 +49,8 @@ fn assert_prefix_or_sentence(path: &Path, whole: &[Record], case: &str) {
 fn a_file_cut_anywhere_gives_a_sentence_and_is_left_as_it_is() {
     // Without records, no reader looks at the last page.
     for count in [0, COUNT] {
-        let (bytes, whole) = (study_bytes(count), records(count));
+        let bytes = study_bytes(count);
+        let whole = records(count);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("study.halfpower");
         let near_a_page = |at: &usize| at % 4096 < 3 || at % 4096 > 4093;
@@ -66,7 +67,8 @@ fn a_file_cut_anywhere_gives_a_sentence_and_is_left_as_it_is() {
 
 #[test]
 fn a_flipped_byte_never_makes_a_wrong_record() {
-    let (bytes, whole) = (study_bytes(COUNT), records(COUNT));
+    let bytes = study_bytes(COUNT);
+    let whole = records(COUNT);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study.halfpower");
     for at in (0..bytes.len()).filter(|at| *at < 200 || at % 4096 < 12 || at % 211 == 0) {
@@ -88,7 +90,8 @@ fn a_transaction_that_a_crash_cut_off_is_rolled_back_from_its_journal() {
     let mut written_early = 0;
     for id in 1..=COUNT {
         writer.execute("UPDATE record SET record = record || ' ' WHERE record_id = ?1", [id]).unwrap();
-        let (image, journal) = (fs::read(&live).unwrap(), fs::read(beside(&live)).unwrap());
+        let image = fs::read(&live).unwrap();
+        let journal = fs::read(beside(&live)).unwrap();
         written_early += u32::from(image != before);
         assert_rolled_back(&image, &journal, &format!("after change {id}"));
         // Pages reach the file only after their journal is durable, so a short journal belongs to the earlier file.

@@ -3,8 +3,7 @@
 mod crash;
 mod damage;
 mod export;
-mod fio;
+mod files;
 mod power_loss;
 mod sample;
-mod sqlio;
 mod study_file;

@@ -245,7 +245,8 @@ fn cut(count: u32, tries: u32) -> Option<u32> {
     let steps = steps(count)?;
     let whole = records(count);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
-    let (mut disk, mut images) = (Disk::default(), 0);
+    let mut disk = Disk::default();
+    let mut images = 0;
     for (number, step) in steps.iter().enumerate() {
         disk.take(step);
         let chances = [0.0, 1.0, 0.5].into_iter().chain((3..tries).map(|_| random.clone().random()));

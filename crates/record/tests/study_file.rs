@@ -128,7 +128,8 @@ fn what_is_learnt_while_runs_are_made_is_kept_with_what_was_known() {
 fn two_readers_may_read_at_once() {
     let (_folder, path) = place();
     study_of(&path, &records(2));
-    let (one, other) = (StudyFile::open(&path).unwrap(), StudyFile::open(&path).unwrap());
+    let one = StudyFile::open(&path).unwrap();
+    let other = StudyFile::open(&path).unwrap();
     assert_eq!(one.records().unwrap(), other.records().unwrap());
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use halfpower_experiments::MemoryRow;
 use halfpower_spec::Kernel;
-use halfpower_text::format::{thousands, two_digits};
+use halfpower_spec::format::{thousands, two_digits};
 use serde_json::{Value, json};
 
 use crate::columns::{Column, lines};

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 
 use crate::words::issuing::segments;
 use halfpower_record::{HostShare, LaneRole, Latency, Record, Side};
+use halfpower_spec::format::{number, percent, size, thousands, time_us, two_digits};
 use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw, Workload};
-use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
 
 /// Most processes that are listed one by one.
 const HOSTS_TOLD: usize = 8;

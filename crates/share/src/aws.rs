@@ -89,7 +89,8 @@ impl Section {
     /// Reads the settings of the sections for which `ours` is true; lines before the first section belong to one with
     /// an empty name. The error is the number of a line that is not a setting.
     fn read(text: &str, ours: impl Fn(&str) -> bool) -> Result<Self, usize> {
-        let (mut found, mut is_ours) = (Self::default(), ours(""));
+        let mut found = Self::default();
+        let mut is_ours = ours("");
         for (line, setting) in (1_usize..).zip(text.lines()) {
             let setting = setting.trim();
             if let Some(name) = setting.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {

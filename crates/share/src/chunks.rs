@@ -96,7 +96,8 @@ mod tests {
     fn chunks_are_taken_apart_wherever_they_are_cut() {
         let whole = b"4\r\nWiki\r\n10;name=value\r\n0123456789abcdef\r\n0\r\nField: x\r\n\r\nnext";
         for cut in 0..whole.len() - 4 {
-            let (mut chunks, mut text) = (Chunks::default(), Vec::new());
+            let mut chunks = Chunks::default();
+            let mut text = Vec::new();
             let mut took = 0;
             let mut is_over = false;
             for part in [&whole[..cut], &whole[cut..]] {

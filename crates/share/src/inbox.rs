@@ -209,7 +209,8 @@ impl Inbox {
                     return Err("data that begin too late".to_string());
                 }
                 self.begin += from;
-                let (missing, after) = (carried as usize, length - from - carried as usize);
+                let missing = carried as usize;
+                let after = length - from - carried as usize;
                 State::Carrying { slot, there: 0, missing, after }
             }
         };

@@ -78,7 +78,8 @@ impl Pipeline {
     pub(crate) fn new(opened: Opened, slots: u32, slot_bytes: u32) -> Outcome<Self> {
         let Opened { channel, protocol } = opened;
         channel.stream.tcp().set_nonblocking(true).map_err(|error| channel.peer.lost(error))?;
-        let (outbox, inbox) = (Outbox::new(slots, protocol.as_ref()), Inbox::new(slot_bytes, protocol.as_ref()));
+        let outbox = Outbox::new(slots, protocol.as_ref());
+        let inbox = Inbox::new(slot_bytes, protocol.as_ref());
         Ok(Self {
             channel,
             protocol,

@@ -60,7 +60,8 @@ impl Credentials {
     /// Credentials from a file in the format of `mount.cifs`, and whether they include a password.
     fn read(path: &Path) -> Result<(Self, bool), CredentialsError> {
         let text = read_alone(path)?;
-        let (mut found, mut has_password) = (Self::default(), false);
+        let mut found = Self::default();
+        let mut has_password = false;
         for (line, setting) in (1..).zip(text.lines()) {
             let wrong = || CredentialsError::Line { path: path.to_path_buf(), line };
             if setting.trim().is_empty() || setting.trim_start().starts_with('#') {

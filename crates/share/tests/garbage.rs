@@ -63,10 +63,12 @@ fn a_server_that_answers_anything_gives_an_error_in_time() {
     for protocol in [ShareProtocol::Smb, ShareProtocol::Nfs, ShareProtocol::S3] {
         for seed in 0..40 {
             let port = server(seed * 0x9e37_79b9 + 77, protocol);
-            let (host, path) = ("127.0.0.1".to_string(), vec!["share".to_string()]);
+            let host = "127.0.0.1".to_string();
+            let path = vec!["share".to_string()];
             let endpoint = (protocol == ShareProtocol::S3).then(|| format!("http://{host}:{port}").parse().unwrap());
             let address = ShareAddress { protocol, domain: None, user: None, host, port: Some(port), path, endpoint };
-            let (user, password) = ("ann".to_string(), "hidden-word".to_string());
+            let user = "ann".to_string();
+            let password = "hidden-word".to_string();
             let credentials = Credentials { user, password, ..Credentials::default() };
             let access = Access { credentials, timeout: Duration::from_millis(20) };
             for _ in 0..5 {

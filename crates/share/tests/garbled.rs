@@ -45,12 +45,14 @@ fn garbling(protocol: ShareProtocol, port: u16, seed: u64, garbled: &Arc<AtomicU
             let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { continue };
             // Close without TIME_WAIT; otherwise the connections of one minute would take all ports.
             SockRef::from(&server).set_linger(Some(Duration::ZERO)).unwrap();
-            let (mut there, mut back) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            let mut there = client.try_clone().unwrap();
+            let mut back = server.try_clone().unwrap();
             std::thread::spawn(move || {
                 let _ = std::io::copy(&mut there, &mut back);
                 let _ = back.shutdown(Shutdown::Read);
             });
-            let (garbled, chance) = (Arc::clone(&garbled), Chance(seed.wrapping_add(number * 0x9e37_79b9) | 1));
+            let garbled = Arc::clone(&garbled);
+            let chance = Chance(seed.wrapping_add(number * 0x9e37_79b9) | 1);
             std::thread::spawn(move || {
                 let _ = match protocol {
                     ShareProtocol::S3 => texts(server, &client, chance, &garbled),
@@ -192,7 +194,9 @@ fn address(protocol: ShareProtocol, talk: u64, port: u16) -> ShareAddress {
 }
 
 fn survive(protocol: ShareProtocol, messages: u64) {
-    let (smb, nfs, s3) = (MemorySmb::start(), MemoryNfs::start(), MemoryS3::start());
+    let smb = MemorySmb::start();
+    let nfs = MemoryNfs::start();
+    let s3 = MemoryS3::start();
     let port = match protocol {
         ShareProtocol::Smb => smb.port,
         ShareProtocol::Nfs => nfs.port,

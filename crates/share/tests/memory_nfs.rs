@@ -82,7 +82,9 @@ impl MemoryNfs {
             let mut words = Words(&call);
             let xid = words.next()?;
             words.take(8)?;
-            let (program, _, procedure) = (words.next()?, words.next()?, words.next()?);
+            let program = words.next()?;
+            words.next()?;
+            let procedure = words.next()?;
             (0..2).try_for_each(|_| {
                 words.next()?;
                 words.opaque().map(drop)
@@ -133,7 +135,8 @@ impl MemoryNfs {
             18 => put(reply, &[0, 0, 2, 0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]),
             19 => put(reply, &[0, 0, 1 << 20, 1 << 20, 512, 1 << 20, 1 << 20, 512, 4096, 0, 0, 0, 0, 0]),
             6 => {
-                let (offset, count) = (words.long()? as usize, words.next()? as usize);
+                let offset = words.long()? as usize;
+                let count = words.next()? as usize;
                 let file = files.get(&handle)?;
                 let end = (offset + count).min(file.len());
                 let bytes = file.get(offset..end).unwrap_or_default();
@@ -141,7 +144,9 @@ impl MemoryNfs {
                 opaque(reply, bytes);
             }
             7 => {
-                let (offset, count, stable) = (words.long()? as usize, words.next()?, words.next()?);
+                let offset = words.long()? as usize;
+                let count = words.next()?;
+                let stable = words.next()?;
                 let bytes = words.opaque()?;
                 if mood == Mood::Full {
                     put(reply, &[28, 0, 0]);

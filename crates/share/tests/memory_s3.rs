@@ -285,9 +285,11 @@ fn next(stream: &mut impl Read, there: &mut Vec<u8>, rest: &dyn Fn()) -> Option<
     there.drain(..end + 4);
     let mut lines = text.lines();
     let mut words = lines.next()?.split(' ');
-    let (method, target) = (words.next()?.to_string(), words.next()?);
+    let method = words.next()?.to_string();
+    let target = words.next()?;
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let (path, query) = (path.to_string(), query.to_string());
+    let path = path.to_string();
+    let query = query.to_string();
     let fields: BTreeMap<String, String> = lines
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_string()))
@@ -304,7 +306,9 @@ fn next(stream: &mut impl Read, there: &mut Vec<u8>, rest: &dyn Fn()) -> Option<
 fn checked(asked: &Asked) -> Result<(), &'static str> {
     let Some(authorization) = asked.fields.get("authorization") else { return Err("AccessDenied") };
     let of = |name: &str| authorization.split(name).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("");
-    let (credential, names, signature) = (of("Credential="), of("SignedHeaders="), of("Signature="));
+    let credential = of("Credential=");
+    let names = of("SignedHeaders=");
+    let signature = of("Signature=");
     let Some((KEY, scope)) = credential.split_once('/') else { return Err("InvalidAccessKeyId") };
     let field = |name: &str| asked.fields.get(name).map_or("", String::as_str);
     let signed: String = names.split(';').map(|name| format!("{name}:{}\n", field(name))).collect();

@@ -130,7 +130,8 @@ impl MemorySmb {
             0 => Some((SUCCESS, negotiated(self.user))),
             1 => set_up(request, self.user, session),
             3 => {
-                let (at, length) = (u16_at(body, 4)? as usize, u16_at(body, 6)? as usize);
+                let at = u16_at(body, 4)? as usize;
+                let length = u16_at(body, 6)? as usize;
                 let path = utf16(request.get(at..at + length)?);
                 if path.ends_with(r"\share") {
                     let wants = self.user.is_some_and(|user| user.wants_encryption);
@@ -140,7 +141,8 @@ impl MemorySmb {
                 }
             }
             5 => {
-                let (at, length) = (u16_at(body, 44)? as usize, u16_at(body, 46)? as usize);
+                let at = u16_at(body, 44)? as usize;
+                let length = u16_at(body, 46)? as usize;
                 let name = utf16(request.get(at..at + length)?);
                 // Disposition: only a new file, or only an existing one.
                 if (u32_at(body, 36)? == 2) == files.contains_key(&name) {
@@ -185,7 +187,8 @@ impl MemorySmb {
                 Some((SUCCESS, vec![4, 0, 0, 0]))
             }
             8 => {
-                let (length, offset) = (u32_at(body, 4)? as usize, u64_at(body, 8)? as usize);
+                let length = u32_at(body, 4)? as usize;
+                let offset = u64_at(body, 8)? as usize;
                 let file = files.get(&file_at(16)?)?;
                 let data = file.get(offset..(offset + length).min(file.len())).unwrap_or_default();
                 if data.is_empty() {
@@ -195,7 +198,8 @@ impl MemorySmb {
                 Some((SUCCESS, [&front, data].concat()))
             }
             9 => {
-                let (at, length) = (u16_at(body, 2)? as usize, u32_at(body, 4)? as usize);
+                let at = u16_at(body, 2)? as usize;
+                let length = u32_at(body, 4)? as usize;
                 let offset = u64_at(body, 8)? as usize;
                 let data = request.get(at..at + length)?;
                 if *self.full.lock().unwrap() {
@@ -229,7 +233,8 @@ fn negotiated(user: Option<KnownUser>) -> Vec<u8> {
 /// First sends the NTLM challenge, then accepts the client as a guest or as the user.
 fn set_up(request: &[u8], user: Option<KnownUser>, session: &mut Session) -> Option<(u32, Vec<u8>)> {
     let body = request.get(HEAD..)?;
-    let (at, length) = (u16_at(body, 12)? as usize, u16_at(body, 14)? as usize);
+    let at = u16_at(body, 12)? as usize;
+    let length = u16_at(body, 14)? as usize;
     let token = request.get(at..at + length)?;
     if u32_at(token, 8)? == 3 {
         let at = u32_at(token, 24)? as usize;

@@ -89,7 +89,8 @@ impl SessionKeys {
             Came::Encrypted => {
                 self.sent += 1;
                 let nonce = [&self.sent.to_le_bytes()[..], &[0; 8]].concat();
-                let (size, session) = ((message.len() as u32).to_le_bytes(), SESSION.to_le_bytes());
+                let size = (message.len() as u32).to_le_bytes();
+                let session = SESSION.to_le_bytes();
                 let vouched = [&nonce[..], &size, &[0, 0, 1, 0], &session].concat();
                 let nonce: [u8; 11] = nonce[..11].try_into().unwrap();
                 let cipher = &self.encryption.as_ref().unwrap()[1];

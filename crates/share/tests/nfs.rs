@@ -48,7 +48,8 @@ fn what_was_written_is_read_at_any_size_and_depth() {
 fn the_file_is_ours_and_goes_with_us() {
     let server = MemoryNfs::start();
     server.files.lock().unwrap().insert("theirs".to_string(), b"theirs".to_vec());
-    let (one, other) = (connect(&server), connect(&server));
+    let one = connect(&server);
+    let other = connect(&server);
     assert_eq!(server.files.lock().unwrap().len(), 3, "each has its own");
     drop((one, other));
     assert_eq!(server.files.lock().unwrap().keys().collect::<Vec<_>>(), ["theirs"]);

@@ -20,7 +20,9 @@ pub fn address(text: &str) -> ShareAddress {
 }
 
 pub fn credentials(user: &str, password: &str) -> Credentials {
-    let (user, password, region) = (user.to_string(), password.to_string(), "eu-west-2".to_string());
+    let user = user.to_string();
+    let password = password.to_string();
+    let region = "eu-west-2".to_string();
     Credentials { user, password, region, ..Credentials::default() }
 }
 

@@ -10,10 +10,12 @@ use crate::carrying::{Slots, carry, lane, orders};
 use crate::memory_smb::MemorySmb;
 
 pub fn connect(port: u16, share: &str, timeout: Duration) -> Result<Share, ShareError> {
-    let (host, path) = ("127.0.0.1".to_string(), vec![share.to_string()]);
+    let host = "127.0.0.1".to_string();
+    let path = vec![share.to_string()];
     let protocol = ShareProtocol::Smb;
     let address = ShareAddress { protocol, domain: None, user: None, host, port: Some(port), path, endpoint: None };
-    let (user, password) = ("ann".to_string(), "hidden-word".to_string());
+    let user = "ann".to_string();
+    let password = "hidden-word".to_string();
     let credentials = Credentials { user, password, ..Credentials::default() };
     Share::connect(&address, &Access { credentials, timeout })
 }

@@ -42,7 +42,8 @@ fn serve(server: &MemoryS3, folder: &Path) -> u16 {
     let server = server.clone();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let (server, session) = (server.clone(), ServerConnection::new(config.clone()).unwrap());
+            let server = server.clone();
+            let session = ServerConnection::new(config.clone()).unwrap();
             std::thread::spawn(move || server.serve(StreamOwned::new(session, stream)));
         }
     });

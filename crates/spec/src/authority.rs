@@ -9,7 +9,8 @@ pub fn without_password(text: &str) -> Option<String> {
     if let Some((bare, url)) = text.split_once(OF_ENDPOINT) {
         let shown = (without_password(bare), without_password(url));
         return (shown.0.is_some() || shown.1.is_some()).then(|| {
-            let (bare, url) = (shown.0.unwrap_or_else(|| bare.into()), shown.1.unwrap_or_else(|| url.into()));
+            let bare = shown.0.unwrap_or_else(|| bare.into());
+            let url = shown.1.unwrap_or_else(|| url.into());
             format!("{bare}{OF_ENDPOINT}{url}")
         });
     }

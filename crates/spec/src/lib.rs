@@ -1,5 +1,7 @@
 //! Parses and prints quantities, targets, workloads and the question of a study.
 //!
+//! [`format`](mod@format) writes numbers as short text for people; experiments and the report use it, and the analysis does not.
+//!
 //! Nothing here reads the machine. A text that cannot be parsed gives a [`ParseError`] that points at the character.
 
 mod authority;
@@ -8,10 +10,12 @@ mod block_sizes;
 mod endpoint;
 mod error;
 mod faults;
+pub mod format;
 mod hosts;
 mod identity;
 mod issuing;
 mod option_row;
+mod path_words;
 mod quantity;
 mod question;
 mod random_distribution;
@@ -21,6 +25,7 @@ mod simulated;
 mod spread;
 mod system;
 mod target;
+mod utc_time;
 mod words;
 mod workload;
 mod workload_options;
@@ -33,6 +38,7 @@ pub use error::{ParseError, escaped};
 pub use faults::Faults;
 pub use hosts::{HostFiles, HostLayout, Hosts};
 pub use issuing::{IoMem, Issuing};
+pub use path_words::{cache_word, path_words};
 pub use quantity::{Bytes, Nanos, Rate};
 pub use question::{Experiment, Question};
 pub use random_distribution::RandomDistribution;
@@ -42,6 +48,7 @@ pub use simulated::SimulatedDisk;
 pub use spread::Spread;
 pub use system::{DiskArray, Setup, SimulatedSystem};
 pub use target::{Several, Target};
+pub use utc_time::UtcTime;
 pub use words::{
     Affinity, Arrivals, Cache, Direction, EngineName, Fadvise, Kernel, Layout, PageCache, Pass, Pattern, Rw, Sealing,
     Switch, VolumeLayout, Way,

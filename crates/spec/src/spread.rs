@@ -37,13 +37,15 @@ impl Spread {
             sizes.take_while(|piece| *piece > LEAST_PIECE_BYTES).find(enough).unwrap_or(LEAST_PIECE_BYTES);
         let pieces = span_bytes.div_ceil(piece_bytes);
         if pieces < 2 {
-            let (span, piece) = (Bytes(span_bytes), Bytes(LEAST_PIECE_BYTES));
+            let span = Bytes(span_bytes);
+            let piece = Bytes(LEAST_PIECE_BYTES);
             return Err(format!(
                 "cannot have {span} spread over it, since a piece has {piece}: ask for a larger --size"
             ));
         }
         if pieces.saturating_mul(piece_bytes).saturating_mul(2) > whole_bytes {
-            let (span, whole) = (Bytes(span_bytes), Bytes(whole_bytes));
+            let span = Bytes(span_bytes);
+            let whole = Bytes(whole_bytes);
             return Err(format!(
                 "holds {whole}, and {span} in pieces of {} have no room between them: ask for a --size below half of it, \
                  or leave --spread out",
@@ -91,10 +93,12 @@ impl Spread {
 
     /// Ranges on the target that hold a part of the span.
     pub fn places(&self, part: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
-        let (this, part) = (*self, part.clone());
+        let this = *self;
+        let part = part.clone();
         let pieces = part.start / this.piece_bytes..part.end.div_ceil(this.piece_bytes);
         pieces.map(move |piece| {
-            let (from, to) = (piece * this.piece_bytes, (piece + 1) * this.piece_bytes);
+            let from = piece * this.piece_bytes;
+            let to = (piece + 1) * this.piece_bytes;
             let from = from.max(part.start);
             this.place(from)..this.place(from) + (to.min(part.end) - from)
         })
@@ -113,7 +117,8 @@ mod tests {
             let spread = Spread::over(span * MIB + 5, (whole + 3) * MIB + 7).unwrap();
             let places: Vec<Range<u64>> = spread.places(&(0..span * MIB + 5)).collect();
             assert_eq!(places[0].start, 0);
-            let (end, slack) = (places.last().unwrap().end, places.len() as u64 * MIB + spread.piece_bytes());
+            let end = places.last().unwrap().end;
+            let slack = places.len() as u64 * MIB + spread.piece_bytes();
             assert!(end <= (whole + 3) * MIB + 7 && end + slack >= whole * MIB, "{span} of {whole}: {end}");
             assert_eq!(places.iter().map(|place| place.end - place.start).sum::<u64>(), span * MIB + 5);
             assert!(places.windows(2).all(|pair| pair[1].start - pair[0].start >= 2 * spread.piece_bytes()));

@@ -37,7 +37,9 @@ mod tests {
 
     #[test]
     fn the_truth_lies_within_the_reach_wherever_the_clock_was_read() {
-        let (ahead_ns, began_ns, round_trip_ns) = (-5_000_000_000_i64, 10_000_000_000_u64, 900_000);
+        let ahead_ns = -5_000_000_000_i64;
+        let began_ns = 10_000_000_000_u64;
+        let round_trip_ns = 900_000;
         for read_after_ns in [0, 300_000, 900_000] {
             let theirs = (began_ns + read_after_ns).checked_add_signed(ahead_ns).unwrap();
             let offset = ClockOffset::of_round_trip(began_ns, theirs, Duration::from_nanos(round_trip_ns));

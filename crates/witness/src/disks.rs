@@ -35,7 +35,9 @@ fn parse(text: &str) -> Disks {
         let number = DeviceNumber { major: part()?, minor: part()? };
         let name = words.next()?.to_string();
         let fields: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
-        let (sectors_read, sectors_written, busy_ms) = (*fields.get(2)?, *fields.get(6)?, *fields.get(9)?);
+        let sectors_read = *fields.get(2)?;
+        let sectors_written = *fields.get(6)?;
+        let busy_ms = *fields.get(9)?;
         Some((name, DiskCounters { number, sectors_read, sectors_written, busy_ms }))
     };
     text.lines().filter_map(device).collect()
@@ -70,7 +72,8 @@ mod tests {
         let now = parse("   8       0 sda 11 0 108 5 22 0 232 6 0 57 8\n 254 0 vda 1 0 8 0 0 0 0 0 0 1 1 0 0 0 0\n");
         let limit = DiskLimit { read_bytes_per_s: Some(30_000_000), ..DiskLimit::default() };
         let limits = BTreeMap::from([(DeviceNumber { major: 8, minor: 0 }, limit.clone())]);
-        let (read_bytes, written_bytes) = (8 * 512, 32 * 512);
+        let read_bytes = 8 * 512;
+        let written_bytes = 32 * 512;
         let limit = Some(Box::new(limit));
         let sda = DiskUse { name: "sda".into(), read_bytes, written_bytes, busy_ns: 50_000_000, limit };
         assert_eq!(between(&then, &now, &limits), [sda], "a disk at rest is left out");

@@ -26,7 +26,8 @@ fn parse(text: &str) -> Interfaces {
 pub(crate) fn between(then: &Interfaces, now: &Interfaces) -> Vec<InterfaceUse> {
     let used = |(name, now): (&String, &(u64, u64))| {
         let then = then.get(name).filter(|then| *then != now)?;
-        let (received_bytes, sent_bytes) = (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1));
+        let received_bytes = now.0.saturating_sub(then.0);
+        let sent_bytes = now.1.saturating_sub(then.1);
         Some(InterfaceUse { name: name.clone(), received_bytes, sent_bytes })
     };
     now.iter().filter_map(used).collect()

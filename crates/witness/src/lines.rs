@@ -18,7 +18,8 @@ pub(crate) enum Line {
 /// # Errors
 /// Any error of `input`.
 pub(crate) fn next(input: &mut impl BufRead, most: usize) -> io::Result<Line> {
-    let (mut line, mut length) = (Vec::new(), 0usize);
+    let mut line = Vec::new();
+    let mut length = 0usize;
     loop {
         let bytes = match input.fill_buf() {
             Ok(bytes) => bytes,

@@ -77,7 +77,8 @@ impl Witness {
     pub fn start(command: &str, patience: Patience) -> Result<Self, WitnessError> {
         let shell = Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = shell.map_err(WitnessError::NotStarted)?;
-        let (requests, output) = (child.stdin.take(), child.stdout.take().expect("it was asked for"));
+        let requests = child.stdin.take();
+        let output = child.stdout.take().expect("it was asked for");
         let replies = listen(output).map_err(WitnessError::NotStarted)?;
         let mut witness = Self {
             command: command.to_string(),
@@ -138,7 +139,8 @@ impl Witness {
             return None;
         }
         let bill = self.bill();
-        let (bill, offset) = (self.heard(bill)?, self.offset?);
+        let bill = self.heard(bill)?;
+        let offset = self.offset?;
         let ClockOffset { offset_ns: clock_offset_ns, reach_ns: clock_offset_reach_ns } = offset;
         Some(FarEnd { bill, clock_offset_ns, clock_offset_reach_ns })
     }

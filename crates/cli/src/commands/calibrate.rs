@@ -8,11 +8,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use halfpower_analyse::{CalibrateError, Calibration, Ceilings, HeldOut};
 use halfpower_experiments::StudyFindings;
 use halfpower_model::{Fitted, PathConstants};
-use halfpower_output::{Destination, Form};
 use halfpower_record::StudyFile;
+use halfpower_record::output::{Destination, Form};
 use halfpower_report::{not_fitted_text, path_text};
-use halfpower_spec::{Bytes, Cache, Direction, Pattern};
-use halfpower_text::format;
+use halfpower_spec::{Bytes, Cache, Direction, Pattern, format};
 
 use super::question::quoted;
 use super::report::Analysed;
@@ -182,7 +181,8 @@ fn tell_check(held_out: &HeldOut, out: &mut dyn Write) -> Result<()> {
     let width = held_out.paths.iter().map(|path| path_text(path.path).len()).max().unwrap_or(0).max(11);
     writeln!(out, "{:width$}  cells predicted  half off by less than  nine tenths by less than", "way through")?;
     let mut line = |words: &str, cells: usize, half: f64, most: f64| {
-        let (half, most) = (format::percent(half), format::percent(most));
+        let half = format::percent(half);
+        let most = format::percent(most);
         writeln!(out, "{words:width$}  {cells:>15}  {half:>21}  {most:>24}")
     };
     for path in &held_out.paths {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use halfpower_analyse::{Comparison, ConditionFinding, Outcome, StudyRecords};
-use halfpower_output::{Destination, Form};
 use halfpower_record::StudyFile;
+use halfpower_record::output::{Destination, Form};
 use halfpower_report::{condition_case_figures, condition_case_text};
 
 use super::report::{Analysed, style};
@@ -41,7 +41,8 @@ impl Named {
 
     fn study(&self) -> StudyRecords<'_> {
         let Analysed { findings, records, .. } = &self.analysed;
-        let (question, environment) = (self.file.question(), self.file.environment());
+        let question = self.file.question();
+        let environment = self.file.environment();
         StudyRecords { name: &self.name, question, environment, findings, records }
     }
 }

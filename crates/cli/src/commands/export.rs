@@ -5,7 +5,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use halfpower_output::Form;
+use halfpower_dialects::fio::{fio_documents, write_fio};
+use halfpower_dialects::sqlio::write_trace;
+use halfpower_record::output::Form;
 use halfpower_record::{Entry, StudyFile};
 
 use super::{destination, to_output};
@@ -26,10 +28,10 @@ pub fn export(args: &ExportArgs) -> Result<()> {
     let placed = entries.iter().map(|entry| (&entry.record, &environments[entry.environment]));
     let write = |out: &mut dyn Write| -> Result<()> {
         match args.format {
-            Format::Sqlio => halfpower_record::write_trace(records, out)?,
+            Format::Sqlio => write_trace(records, out)?,
             Format::Csv => halfpower_record::write_csv(placed, &file.question().target, out)?,
             Format::Json => halfpower_record::write_json(placed, out)?,
-            Format::Fio => halfpower_record::write_fio(records, &file.question().target, out)?,
+            Format::Fio => write_fio(records, &file.question().target, out)?,
         }
         Ok(())
     };
@@ -60,7 +62,7 @@ fn fio_folder(entries: &[Entry], target: &str, folder: &Path) -> Result<()> {
     if fs::read_dir(folder).is_ok_and(|mut inside| inside.next().is_some()) {
         bail!("{} is not empty; name a new folder", folder.display());
     }
-    for document in halfpower_record::fio_documents(entries.iter().map(|entry| &entry.record), target) {
+    for document in fio_documents(entries.iter().map(|entry| &entry.record), target) {
         let place = folder.join(&document.folder);
         fs::create_dir_all(&place).with_context(|| {
             format!("{} cannot be created; name another folder or free some space", place.display())

@@ -96,7 +96,8 @@ fn measure_all(
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(runs.len() as u64), target);
     bar.set_style(ProgressStyle::with_template("{bar:24} {msg}").expect("the template is a constant"));
-    let (began, mut records) = (Instant::now(), Vec::with_capacity(runs.len()));
+    let began = Instant::now();
+    let mut records = Vec::with_capacity(runs.len());
     for round in runs.chunk_by(|one, next| one.repeat == next.repeat) {
         if round[0].repeat >= least && began.elapsed() > LAST_ROUND_BEGINS {
             break;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use halfpower_experiments::StudyFindings;
-use halfpower_output::Form;
+use halfpower_record::output::Form;
 use halfpower_record::{Environment, HostPlace, Level, Record, StudyFile, TargetKind};
 use halfpower_report::Style;
 
@@ -36,7 +36,8 @@ impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
         let records = file.comparable_records()?;
         let far_end = file.environments().iter().rev().find_map(|environment| environment.far_end.clone());
-        let (left_out, notes) = (file.left_out(), file.notes());
+        let left_out = file.left_out();
+        let notes = file.notes();
         let mut environment = Environment { left_out, notes, far_end, ..file.environment().clone() };
         if let Some(at_last) = file.environments().last() {
             (environment.hosts, environment.levels) = of_hosts(&environment, at_last);

@@ -39,7 +39,8 @@ pub fn print(args: &RunArgs, record: &Record, environment: &Environment, out: &m
 
 /// Checks that the study file is of this target.
 fn belongs(file: &StudyFile, target: &Target) -> Result<()> {
-    let (theirs, ours) = (&file.question().target, canonical(target)?);
+    let theirs = &file.question().target;
+    let ours = canonical(target)?;
     if *theirs != ours {
         anyhow::bail!(
             "{} is a study of {theirs}, and this run is of {ours}; name another --output, or that target",

@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
-use halfpower_output::{Destination, Form};
+use halfpower_record::output::{Destination, Form};
 use halfpower_record::{StudyFile, TargetKind};
 use halfpower_spec::{Bytes, Experiment, Question, Target};
 use halfpower_study::Ending;
@@ -184,7 +184,8 @@ fn resumed(mut file: StudyFile, backend: &mut dyn TargetBackend, stop: &AtomicBo
     // Keep the capabilities with which the plan was made; take only the machine's present state.
     let began = file.environment();
     note_of_hosts(began.hosts.len(), backend);
-    let (capabilities, left_out) = (began.capabilities.clone(), began.left_out.clone());
+    let capabilities = began.capabilities.clone();
+    let left_out = began.left_out.clone();
     (backend.environment_mut().capabilities, backend.environment_mut().left_out) = (capabilities, left_out);
     file.go_on_in(backend.environment())?;
     Ok(file)

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
+use halfpower_model::reproduction::{Agreement, Relation, Reproduction, Row, reproduce};
 use halfpower_model::{Shipped, systems as shipped};
-use halfpower_reproduction::{Agreement, Relation, Reproduction, Row, reproduce};
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::to_output;
 use crate::args::SystemsArgs;

@@ -60,7 +60,8 @@ fn records(path: &Path) -> Vec<Record> {
 fn try_study(number: u64, folder: &Path, tally: &Mutex<Tally>) {
     let case = Case::of(number);
     let name = format!("study {number}: {}", case.question.target);
-    let (whole, cut) = (folder.join(format!("{number}-whole")), folder.join(format!("{number}-cut")));
+    let whole = folder.join(format!("{number}-whole"));
+    let cut = folder.join(format!("{number}-cut"));
     let (ending, backend) = go_on(&case, &whole, None);
     assert_ne!(ending, Ending::Interrupted, "{name}");
     let all = records(&whole);
@@ -87,7 +88,8 @@ fn report(name: &str, case: &Case, path: &Path, as_page: bool) {
     let file = StudyFile::open(path).unwrap();
     let all = file.records().unwrap();
     let findings = analyse(&case.question, file.environment(), &all);
-    let (mut text, mut json) = (Vec::new(), Vec::new());
+    let mut text = Vec::new();
+    let mut json = Vec::new();
     halfpower_report::terminal(&findings, None, &Style { width: 100, colour: false }, &mut text).unwrap();
     halfpower_report::json(&findings, &mut json).unwrap();
     if as_page {
@@ -111,7 +113,8 @@ fn folder() -> tempfile::TempDir {
 
 /// Runs the studies of these numbers in parallel on all processors.
 fn try_studies(numbers: Range<u64>) -> Tally {
-    let (folder, tally) = (folder(), Mutex::new(Tally::default()));
+    let folder = folder();
+    let tally = Mutex::new(Tally::default());
     match std::env::var("HALFPOWER_FAULTY_STUDY") {
         Ok(number) => try_study(number.parse().unwrap(), folder.path(), &tally),
         Err(_) => {

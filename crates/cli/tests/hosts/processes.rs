@@ -75,7 +75,8 @@ fn one_process_gives_the_records_of_none() {
     let words = |name| ["study", DISK, "--budget", "20s", "--output", name, "--json"];
     assert!(plain(&program).args(words("alone")).current_dir(folder.path()).output().unwrap().status.success());
     assert!(together(&program, folder.path(), 1, &words("one")).status.success());
-    let (alone, one) = (records(&folder.path().join("alone")), records(&folder.path().join("one")));
+    let alone = records(&folder.path().join("alone"));
+    let one = records(&folder.path().join("one"));
     // The harness's own time is measured in real time, so it differs.
     let known = |records: &[Record]| -> Vec<Record> {
         records.iter().map(|record| Record { harness_ns_per_io: 0.0, ..record.clone() }).collect()
@@ -95,7 +96,8 @@ fn a_study_of_three_processes_has_thrice_the_rates_and_one_report() {
     let output = together(&program, folder.path(), 3, &words("three"));
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(said(&output).matches("HOW FAST").count(), 1, "one process prints");
-    let (alone, three) = (records(&folder.path().join("alone")), records(&folder.path().join("three")));
+    let alone = records(&folder.path().join("alone"));
+    let three = records(&folder.path().join("three"));
     assert_eq!(alone[0].run, three[0].run);
     for record in &three {
         assert_eq!(record.hosts.len(), 3);

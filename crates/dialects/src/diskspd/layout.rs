@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_record::{CpuTimes, LaneRecord, LaneRole, LaneSide, Latency, Record};
-use halfpower_spec::{Cache, Direction, Pattern};
+use halfpower_spec::{Cache, Direction, Pattern, UtcTime};
 
 use super::percentiles::PERCENTILES;
 use super::shown::Shown;
@@ -21,7 +21,7 @@ pub(super) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write)
     writeln!(
         out,
         "\tstart time: {} UTC\n",
-        halfpower_record::time_stamp(record.started_unix_ms / 1000).replace('-', "/")
+        UtcTime::of_unix_s(record.started_unix_ms / 1000).to_string().replace('-', "/")
     )?;
     writeln!(out, "Results for timespan 1:")?;
     writeln!(out, "{}\n", "*".repeat(79))?;
@@ -38,7 +38,8 @@ pub(super) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write)
 }
 
 fn input(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let (run, workload) = (&measured.record.run, &measured.record.run.workload);
+    let run = &measured.record.run;
+    let workload = &measured.record.run.workload;
     writeln!(out, "\nInput parameters:\n\n\ttimespan:   1\n\t-------------")?;
     writeln!(out, "\tduration: {}s", run.runtime.seconds())?;
     writeln!(out, "\twarm up time: {}s", shown.warm_up_s)?;
@@ -117,7 +118,8 @@ fn processors(record: &Record, out: &mut dyn Write) -> io::Result<()> {
 
 /// Figures of one direction of a lane, or of both.
 fn figures(lane: &LaneRecord, direction: Option<Direction>) -> LaneSide {
-    let (reads, writes) = (lane.reads.unwrap_or_default(), lane.writes.unwrap_or_default());
+    let reads = lane.reads.unwrap_or_default();
+    let writes = lane.writes.unwrap_or_default();
     match direction {
         Some(Direction::Read) => reads,
         Some(Direction::Write) => writes,
@@ -169,7 +171,8 @@ fn table(
 
 fn distribution(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let side = |direction| record.side(direction).and_then(|side| side.latency).filter(|latency| latency.count() > 0);
-    let (read, write) = (side(Direction::Read), side(Direction::Write));
+    let read = side(Direction::Read);
+    let write = side(Direction::Write);
     let shown = |latency: Option<&Latency>, of: &dyn Fn(&Latency) -> u64| match latency {
         Some(latency) => format!("{:.3}", of(latency) as f64 / 1e6),
         None => "N/A".to_string(),

@@ -75,7 +75,8 @@ fn affinity(_: &mut ParsedOptions, value: &str) -> Result<(), String> {
 
 /// Takes the letters of -S, in any order.
 fn caching(asked: &mut ParsedOptions, letters: &str) -> Result<(), String> {
-    let (mut uncached, mut durable) = (letters.is_empty(), false);
+    let mut uncached = letters.is_empty();
+    let mut durable = false;
     for letter in letters.chars() {
         match letter {
             'b' => {}

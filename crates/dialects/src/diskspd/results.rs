@@ -7,7 +7,7 @@ mod tree;
 use std::collections::BTreeSet;
 
 use halfpower_record::{CpuTimes, Origin, Record, Tool, Unknown};
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Direction, Pattern, UtcTime};
 
 use self::latency::latencies;
 use self::profile::{Span, Target};
@@ -179,7 +179,5 @@ fn processors(measured: &Element<'_>, elapsed_ns: u64) -> Result<Vec<CpuTimes>, 
 /// `2026/11/22 10:00:00 UTC`, in milliseconds of Unix time; `None` for any other format.
 fn unix_ms_of(date: &str) -> Option<u64> {
     let in_utc = date.trim().trim_end_matches("UTC").trim_end_matches("GMT").trim();
-    (in_utc.len() < date.trim().len())
-        .then(|| halfpower_record::unix_s_of(&in_utc.replace('/', "-")))?
-        .map(|s| s * 1000)
+    (in_utc.len() < date.trim().len()).then(|| UtcTime::unix_s_of(&in_utc.replace('/', "-")))?.map(|s| s * 1000)
 }

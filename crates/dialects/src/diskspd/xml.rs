@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use halfpower_record::{CpuTimes, LaneRecord, LaneRole, Latency, Record};
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Direction, Pattern, UtcTime};
 
 use super::shown::Shown;
 use crate::Measured;
@@ -44,7 +44,7 @@ pub(super) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write)
             xml.leaf("ComputerName", machine.hostname.as_deref().unwrap_or_default())?;
             let version = concat!("halfpower ", env!("CARGO_PKG_VERSION"));
             xml.within("Tool", |xml| xml.leaf("Version", version))?;
-            let time = halfpower_record::time_stamp(record.started_unix_ms / 1000).replace('-', "/");
+            let time = UtcTime::of_unix_s(record.started_unix_ms / 1000).to_string().replace('-', "/");
             xml.leaf("RunTime", format!("{time} GMT"))
         })?;
         xml.within("Profile", |xml| profile(shown, measured, xml))?;
@@ -166,10 +166,12 @@ fn latencies(record: &Record, xml: &mut Elements<'_>) -> io::Result<()> {
 }
 
 fn threads(measured: &Measured<'_>, xml: &mut Elements<'_>) -> io::Result<()> {
-    let (record, files) = (&measured.record, &measured.run.files);
+    let record = &measured.record;
+    let files = &measured.run.files;
     let lanes: Vec<&LaneRecord> = record.lanes.iter().filter(|lane| lane.role == LaneRole::Own).collect();
     for (thread, lane) in lanes.iter().enumerate() {
-        let (reads, writes) = (lane.reads.unwrap_or_default(), lane.writes.unwrap_or_default());
+        let reads = lane.reads.unwrap_or_default();
+        let writes = lane.writes.unwrap_or_default();
         let file = files.get(thread * files.len() / lanes.len()).map(|file| file.display().to_string());
         let ms = |ns: f64| format!("{:.3}", ns / 1e6);
         xml.within("Thread", |xml| {

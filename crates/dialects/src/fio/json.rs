@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use halfpower_record::{NamedRun, RecordError};
-
+use super::export::{NamedRun, write_fio_jobs};
 use crate::{Layout, Measured};
 
 /// fio's JSON.
@@ -22,9 +21,6 @@ impl Layout for FioJson {
                 percentiles: listed.split(',').filter_map(|percent| percent.parse().ok()).collect(),
             }
         });
-        halfpower_record::write_fio_jobs(named, out).map_err(|error| match error {
-            RecordError::Stream { error, .. } => error,
-            other => io::Error::other(other),
-        })
+        write_fio_jobs(named, out)
     }
 }

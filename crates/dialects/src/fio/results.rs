@@ -76,7 +76,8 @@ fn result(
         return Err("unified_rw_reporting adds reads and writes up; run it without".to_string());
     }
     let [read, write] = [Direction::Read, Direction::Write].map(|direction| side(entries, direction));
-    let (read, write) = (read?, write?);
+    let read = read?;
+    let write = write?;
     if (read.moved.ios, write.moved.ios) == (0, 0) {
         let error = entries.iter().find_map(|job| job.error.filter(|error| *error != 0));
         return Err(error.map_or("it moved nothing".to_string(), |error| format!("it ended with error {error}")));
@@ -188,7 +189,8 @@ fn started(document: &Document, job: &Job, run: &mut ForeignRun) {
 
 /// Sets processor time: fio reports it as a share of the time of all threads.
 fn charged(entries: &[&Job], run: &mut ForeignRun) {
-    let (mut user_ns, mut system_ns) = (0.0, 0.0);
+    let mut user_ns = 0.0;
+    let mut system_ns = 0.0;
     for job in entries {
         let (Some(user), Some(system), Some(runtime_ms)) = (job.usr_cpu, job.sys_cpu, job.job_runtime) else {
             run.origin.unknown.insert(Unknown::ChargedTime);

@@ -10,7 +10,8 @@ use super::asked::ParsedOptions;
 /// The line that is refused, and why.
 pub(super) fn read(asked: &mut ParsedOptions, path: &str) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
-    let (mut threads, mut size) = (None, None);
+    let mut threads = None;
+    let mut size = None;
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())) {
         if line.is_empty() || line.starts_with('#') {
             continue;

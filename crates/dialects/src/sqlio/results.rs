@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use halfpower_record::{Origin, RecordError, Tool, TraceLine, Unknown, read_trace, unix_s_of};
-use halfpower_spec::{BlockSizes, Bytes, EngineName, Experiment, Pass, Pattern, Rw, Workload, WorkloadOptions};
+use halfpower_record::{Origin, Tool, Unknown};
+use halfpower_spec::{
+    BlockSizes, Bytes, EngineName, Experiment, Pass, Pattern, Rw, UtcTime, Workload, WorkloadOptions,
+};
 
+use super::trace::{TraceError, TraceLine, read_trace};
 use crate::foreign_run::{ForeignRun, Moved, whole};
 use crate::found::{FileError, Found};
 
 /// Reads every line of the trace. The format has no latency, and the order of offsets at most in the comment.
 pub(crate) fn read(file: &str, text: &str) -> Result<Found, FileError> {
-    let lines = read_trace(text.as_bytes()).map_err(|error| match error {
-        RecordError::Trace { line, field, message } => FileError::at(line, format!("{field}: {message}")),
-        other => FileError::of_file(other.to_string()),
-    })?;
+    let lines = read_trace(text)
+        .map_err(|TraceError { line, field, message }| FileError::at(line, format!("{field}: {message}")))?;
     let date = lines.first().map(|(_, line)| line.time_stamp.clone()).filter(|stamp| !stamp.is_empty());
     let records = lines.into_iter().map(|(number, line)| measured(file, number, line).map(ForeignRun::into_record));
     let records = records.collect::<Result<Vec<_>, _>>()?;
@@ -54,7 +55,7 @@ fn measured(file: &str, number: usize, line: TraceLine) -> Result<ForeignRun, Fi
         engine: comment.engine.unwrap_or(if synchronous { EngineName::Sync } else { EngineName::Unknown }),
         ..Workload::default()
     };
-    let started_unix_ms = unix_s_of(&line.time_stamp).map(|seconds| seconds * 1000);
+    let started_unix_ms = UtcTime::unix_s_of(&line.time_stamp).map(|seconds| seconds * 1000);
     let unknown = unknown(&line, &comment, &workload, started_unix_ms);
     let mut measured = ForeignRun::new(workload, origin(file, number, unknown, &comment));
     measured.experiment = comment.experiment;

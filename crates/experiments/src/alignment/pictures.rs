@@ -1,7 +1,7 @@
 //! Draws what `alignment` measured: the share that shifted requests keep, and their rates.
 
 use halfpower_analyse::Interval;
-use halfpower_text::{format, path_words};
+use halfpower_spec::{format, path_words};
 
 use super::rows::{AlignmentRow, Rows};
 use crate::data::ExperimentData;

@@ -1,6 +1,6 @@
 //! Says what `alignment` asks, what it found and what the papers saw.
 
-use halfpower_text::path_words;
+use halfpower_spec::path_words;
 
 use super::answer::{AlignmentAnswer, ShiftedKind};
 use crate::words::{sentence, share, size};

@@ -1,8 +1,7 @@
 //! Draws what `allocation` measured: throughput by file layout.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::Cache;
-use halfpower_text::cache_word;
+use halfpower_spec::{Cache, cache_word};
 
 use super::rows::{AllocationRow, Rows};
 use crate::data::ExperimentData;

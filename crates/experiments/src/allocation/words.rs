@@ -1,6 +1,6 @@
 //! Says what `allocation` asks, what it found and what the papers saw.
 
-use halfpower_text::{cache_word, format};
+use halfpower_spec::{cache_word, format};
 
 use super::answer::{AllocationAnswer, DepthGain, Extension, GrowingFiles, ReservedBlocks};
 use crate::ratio_finding::RatioFinding;

@@ -1,6 +1,6 @@
 //! Says what `anatomy` asks, what it found and what the papers saw.
 
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::answer::{AnatomyAnswer, CutRequests, RequestTime, ReturnedRequests, Untraced};
 use crate::words::size;

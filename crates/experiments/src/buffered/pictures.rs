@@ -2,8 +2,7 @@
 //! time.
 
 use halfpower_analyse::{CellFinding, ExperimentCell, Interval};
-use halfpower_spec::{Direction, Fadvise, PageCache, Pass};
-use halfpower_text::format;
+use halfpower_spec::{Direction, Fadvise, PageCache, Pass, format};
 
 use super::analysis::{SHOWN_BYTES, Walk, call_ns};
 use super::cost::BufferedCostRow;

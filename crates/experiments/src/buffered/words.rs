@@ -1,8 +1,7 @@
 //! Says what `buffered` asks, what it found and what the papers saw.
 
 use halfpower_analyse::{Bound, Interval};
-use halfpower_spec::Direction;
-use halfpower_text::format;
+use halfpower_spec::{Direction, format};
 
 use super::answer::{
     AgainstDirect, BelowAPage, BufferedAnswer, RatioAtSize, SmallWrite, WithoutReadAhead, WritePhases,

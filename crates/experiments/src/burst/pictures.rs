@@ -1,7 +1,7 @@
 //! Draws what `burst` measured: rereads and new blocks, latency by size, and requests after a pause.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::analysis::{is_again, medians, members, one_at_a_time, overhead, pauses};
 use super::rows::{BurstRow, Hit, HitRow, Rows};

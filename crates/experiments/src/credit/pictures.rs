@@ -1,7 +1,7 @@
 //! Draws what `credit` measured: the rate over time.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::rows::Rows;
 use crate::data::ExperimentData;

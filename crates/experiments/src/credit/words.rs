@@ -1,7 +1,6 @@
 //! Says what `credit` asks, what it found and what the papers saw.
 
-use halfpower_spec::Direction;
-use halfpower_text::format;
+use halfpower_spec::{Direction, format};
 
 use super::answer::{CreditAnswer, LimitCounts, LimitFinding};
 use super::rows::CreditSpent;

@@ -1,8 +1,7 @@
 //! Draws what `durability` measured: cache settings, writes per flush, and the device's write cache.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Cache, Switch, Workload};
-use halfpower_text::{cache_word, format};
+use halfpower_spec::{Cache, Switch, Workload, cache_word, format};
 
 use super::analysis::{Writes, syncs_ns};
 use super::rows::Rows;

@@ -1,6 +1,6 @@
 //! Says what `durability` asks, what it found and what the papers saw.
 
-use halfpower_text::{cache_word, format};
+use halfpower_spec::{cache_word, format};
 
 use super::answer::{DurabilityAnswer, DurableAtOnce, DurableWrites, FlushTime, SharedFlush, WithoutWriteCache};
 use crate::words::{sentences, share, size, times};

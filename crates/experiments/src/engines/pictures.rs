@@ -1,8 +1,7 @@
 //! Draws what `engines` measured: rates, latencies and both bounds of the cost, by engine.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::Issuing;
-use halfpower_text::format;
+use halfpower_spec::{Issuing, format};
 
 use super::analysis::{Work, work};
 use super::rows::{EngineRow, Rows};

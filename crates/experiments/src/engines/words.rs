@@ -1,6 +1,6 @@
 //! Says what `engines` asks, what it found and what the papers saw.
 
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::answer::{BestEngines, BusyEngines, EngineSpeed, EnginesAnswer, IssuingChange, IssuingPart, PollingCost};
 use super::rows::EngineRow;

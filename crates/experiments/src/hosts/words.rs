@@ -1,6 +1,6 @@
 //! Says what `hosts` asks, what it found and what the papers saw.
 
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::answer::{HostsAnswer, HostsScaling, HostsVerdict, SharedPart, TakenOver};
 use crate::words::sentence;

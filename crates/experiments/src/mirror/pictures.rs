@@ -1,8 +1,7 @@
 //! Draws what `mirror` measured: reads by requests outstanding, and writes.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Direction, Pattern, VolumeLayout};
-use halfpower_text::format;
+use halfpower_spec::{Direction, Pattern, VolumeLayout, format};
 
 use super::rows::{MirrorRow, Rows};
 use crate::data::ExperimentData;

@@ -1,6 +1,6 @@
 //! Says what `mirror` asks, what it found and what the papers saw.
 
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::answer::{MirrorAnswer, MirrorWrites, RandomReads, SecondCopyGain, SequentialReads, VerifiedCopies};
 use crate::ratio_finding::RatioFinding;

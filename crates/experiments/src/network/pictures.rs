@@ -1,8 +1,7 @@
 //! Draws what `network` measured: rates and processor time by block size, sealing and way.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Direction, Sealing, Way};
-use halfpower_text::format;
+use halfpower_spec::{Direction, Sealing, Way, format};
 
 use super::analysis::walked;
 use super::rows::{NetworkRow, Rows};

@@ -1,7 +1,6 @@
 //! Says what `network` asks, what it found and what the papers saw.
 
-use halfpower_spec::Way;
-use halfpower_text::format;
+use halfpower_spec::{Way, format};
 
 use super::answer::{HalfPowerAt, MoreConnections, NetworkAnswer, ShareRate};
 use super::sealed::{CostOfMb, SealingCost};

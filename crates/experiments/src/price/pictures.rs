@@ -1,7 +1,7 @@
 //! Draws what `price` measured: accesses per unit of money, by depth.
 
 use halfpower_analyse::{ExperimentCell, Interval, KILOBYTES, MEGABYTES};
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::rows::Rows;
 use crate::data::ExperimentData;

@@ -1,7 +1,7 @@
 //! Says what `price` asks, what it found and what the papers saw.
 
 use halfpower_analyse::Accesses;
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::answer::PriceAnswer;
 

@@ -1,7 +1,6 @@
 //! Says what `processors` asks, what it found and what the papers saw.
 
-use halfpower_spec::{Cache, Pattern};
-use halfpower_text::{cache_word, format};
+use halfpower_spec::{Cache, Pattern, cache_word, format};
 
 use super::answer::{AffinityComparison, ProcessorsAnswer};
 use crate::words::{sentences, share, size};

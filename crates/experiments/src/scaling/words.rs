@@ -1,6 +1,6 @@
 //! Says what `scaling` asks, what it found and what the papers saw.
 
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::answer::{CostByMembers, MembersScaling, ScalingAnswer, ScalingVerdict, StoppedMembers, StripeShare};
 use crate::words::sentence;

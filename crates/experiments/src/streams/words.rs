@@ -1,7 +1,6 @@
 //! Says what `streams` asks, what it found and what the papers saw.
 
-use halfpower_spec::Cache;
-use halfpower_text::format;
+use halfpower_spec::{Cache, format};
 
 use super::answer::{StreamAmongReaders, StreamsAnswer, StreamsTogether};
 use crate::words::share;

@@ -1,7 +1,7 @@
 //! Draws what `zones` measured: throughput by place, and the bands.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::analysis::places;
 use super::rows::{Rows, ZoneRow};

@@ -303,7 +303,8 @@ impl FileCache {
         let unit = self.constants.unit_kib * KIB;
         if self.grown >= self.constants.grow_every_kib.unwrap_or(u64::MAX / KIB) * KIB {
             self.grown = 0;
-            let (offset, length) = (self.volume / 2, self.constants.page_kib as u32 * KIB as u32);
+            let offset = self.volume / 2;
+            let length = self.constants.page_kib as u32 * KIB as u32;
             return Some(PageTransfer { purpose: Purpose::Note, operation, offset, length, ahead: true });
         }
         let (from, to) = self.stretch;

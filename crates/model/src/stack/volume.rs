@@ -80,7 +80,8 @@ impl Volume {
                 self.cut(offset, length, stride, |at, within| ((at / stride) as u32, within), pieces);
             }
             Array::SoftwareStripe | Array::HardwareStripe => {
-                let (chunk, disks) = (self.chunk, self.disks);
+                let chunk = self.chunk;
+                let disks = self.disks;
                 let place = |at: u64, within: u64| ((at / chunk % disks) as u32, at / chunk / disks * chunk + within);
                 self.cut(offset + self.off, length, chunk, place, pieces);
             }

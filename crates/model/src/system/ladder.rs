@@ -63,7 +63,8 @@ impl System {
             _ => self.pci.read_mbps,
         };
         let mut source = format!("{mbps} MB/s are left after arbitration and control");
-        let (mut share, mut us_per_byte) = (1.0, 1.0 / mbps);
+        let mut share = 1.0;
+        let mut us_per_byte = 1.0 / mbps;
         if let Some(network) = self.network.as_ref().filter(|network| network.wire_mbps.is_some()) {
             source += "; each byte crosses it twice, from the disks and to the network";
             share = 0.5;
@@ -145,7 +146,8 @@ fn counted(name: &str, count: u32) -> String {
 
 /// One rung if reads and writes have the same figures, otherwise one for each.
 fn both(rung: impl Fn(Operation) -> Rung) -> Vec<Rung> {
-    let (reads, writes) = (rung(Operation::Read), rung(Operation::Write));
+    let reads = rung(Operation::Read);
+    let writes = rung(Operation::Write);
     let figures = |rung: &Rung| (rung.advertised_mbps, rung.attainable_mbps);
     if figures(&reads) == figures(&writes) {
         return vec![Rung { operation: None, ..reads }];

@@ -39,7 +39,9 @@ pub(crate) struct Slot {
 #[inline(always)]
 pub(crate) fn entry(means: Registration, place: &Slot) -> squeue::Entry {
     let Transfer { slot, action, offset, length } = place.transfer;
-    let (file, bytes, index) = (Fixed(place.file), place.bytes, slot as u16);
+    let file = Fixed(place.file);
+    let bytes = place.bytes;
+    let index = slot as u16;
     let outgoing = place.outgoing;
     let descriptor = Fd(place.file as i32);
     let entry = match (means, action) {
@@ -76,7 +78,8 @@ pub(crate) fn enqueue(queue: &mut squeue::SubmissionQueue<'_>, means: Registrati
 /// The outcome of a transfer; a no-op counts as if it had moved all its bytes.
 #[inline]
 pub(crate) fn reaped(means: Registration, outcome: &cqueue::Entry) -> Reaped {
-    let (slot, length) = (outcome.user_data() as u32, length_in(outcome.user_data()));
+    let slot = outcome.user_data() as u32;
+    let length = length_in(outcome.user_data());
     let result = match outcome.result() {
         error if error < 0 => Err(-error),
         _ if means == Registration::Nothing => Ok(length),

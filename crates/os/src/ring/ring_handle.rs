@@ -133,7 +133,8 @@ impl RingHandle {
             let time = Time { seconds: limit.as_secs() as i64, nanoseconds: i64::from(limit.subsec_nanos()) };
             let time = &raw const time as u64;
             let argument = Argument { signals: 0, signals_bytes: 0, least_wait_us: 0, time };
-            let (argument, bytes) = (&raw const argument, size_of::<Argument>());
+            let argument = &raw const argument;
+            let bytes = size_of::<Argument>();
             // SAFETY: the caller vouches for the entries; argument and time live through the call.
             unsafe { libc::syscall(call, number, queued, least, flags | EXT_ARG, argument, bytes) }
         } else {

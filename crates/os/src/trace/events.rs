@@ -231,7 +231,9 @@ impl Decoder {
         let id = u16::from_ne_bytes(payload.get(..2)?.try_into().ok()?);
         let Layout { kind, thread, flags, name, fields } = self.layouts.get(&id)?;
         let value = |place: usize| fields[place].of(payload);
-        let (first, second, third) = (value(0)?, value(1)?, value(2)?);
+        let first = value(0)?;
+        let second = value(1)?;
+        let third = value(2)?;
         let disk = || self.disks.get(&first).copied();
         let what = match kind {
             Kind::Submitted => What::Submitted(RingEntry { ring: first, mark: second }),

@@ -32,7 +32,9 @@ impl PageLayout {
     /// Parses the text of `header_page`; `None` if it is not as expected.
     pub(crate) fn parse(header_page: &str) -> Option<Self> {
         let fields = fields(header_page);
-        let (stamp, count, data) = (*fields.get("timestamp")?, *fields.get("commit")?, *fields.get("data")?);
+        let stamp = *fields.get("timestamp")?;
+        let count = *fields.get("commit")?;
+        let data = *fields.get("data")?;
         let bytes = data.offset.checked_add(data.size)?;
         (stamp.size == 8 && (4096..=1 << 20).contains(&bytes)).then_some(Self {
             stamp,
@@ -268,7 +270,8 @@ mod tests {
             let mut page = page(stamp_ns, flags, &data);
             changes.iter().for_each(|(at, byte)| page[at % (data.len() + 20)] = *byte);
             page.truncate(length);
-            let (layout, mut events) = (PageLayout::parse(HEADER).unwrap(), Vec::new());
+            let layout = PageLayout::parse(HEADER).unwrap();
+            let mut events = Vec::new();
             layout.read(&page, 0, &decoder(), &mut events);
             layout.first_ns(&page);
         }

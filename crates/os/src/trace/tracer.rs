@@ -228,7 +228,8 @@ mod tests {
         lay_out(blocks, "sdb", "8:16\n", &[], &[]);
         lay_out(blocks, "md0", "9:0\n", &[], &["sda1", "sdb"]);
         lay_out(blocks, "dm-0", "252:0\n", &[], &["md0"]);
-        let (a, b) = (vec![8 << 20, (8 << 20) | 1], vec![(8 << 20) | 16]);
+        let a = vec![8 << 20, (8 << 20) | 1];
+        let b = vec![(8 << 20) | 16];
         let mut under = disks_under(blocks, ["dm-0"]);
         under.sort_unstable();
         assert_eq!(under, [a.clone(), b.clone()]);

@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use halfpower_output::OutputError;
-use halfpower_output::STUDY_APPLICATION_ID as APPLICATION_ID;
+use crate::output::OutputError;
+use crate::output::STUDY_APPLICATION_ID as APPLICATION_ID;
 use halfpower_spec::Question;
 use rusqlite::{Connection, params};
 
@@ -20,7 +20,7 @@ pub(super) fn create(
     environment: &Environment,
     records: &[Record],
 ) -> Result<(), RecordError> {
-    clear_orphan(&halfpower_output::followed(path))?;
+    clear_orphan(&crate::output::followed(path))?;
     let bytes = made(question, environment, records)
         .map_err(|error| RecordError::Unwritable { path: path.to_path_buf(), reason: error.to_string() })?;
     publish(path, &bytes)
@@ -28,7 +28,7 @@ pub(super) fn create(
 
 /// Creates the file with these bytes; the name must not exist.
 pub(super) fn publish(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
-    halfpower_output::publish_new(path, bytes).map_err(|error| match error {
+    crate::output::publish_new(path, bytes).map_err(|error| match error {
         OutputError::Taken { path } => RecordError::Exists { path },
         OutputError::Refused { path, error } => RecordError::Unwritable { path, reason: error.to_string() },
         other => RecordError::Unwritable { path: path.to_path_buf(), reason: other.to_string() },

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use halfpower_output::STUDY_APPLICATION_ID as APPLICATION_ID;
+use crate::output::STUDY_APPLICATION_ID as APPLICATION_ID;
 use halfpower_spec::Question;
 use rusqlite::{Connection, OpenFlags};
 

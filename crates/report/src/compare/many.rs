@@ -1,7 +1,7 @@
 //! Builds the screen that compares several studies with one baseline: for each path, one row per study.
 
 use halfpower_analyse::{Comparison, PathSettings};
-use halfpower_text::format::{number, size};
+use halfpower_spec::format::{number, size};
 
 use super::parts::{Part, row};
 use super::paths::common_paths;

@@ -7,7 +7,7 @@ use halfpower_analyse::{
     Bound, CellComparison, Change, Comparison, ConditionLimit, CostComparison, CostTerm, HalfPowerComparison,
     PathComparison, PriceRow, StudyFacts,
 };
-use halfpower_text::format::{number, percent, size, two_digits};
+use halfpower_spec::format::{number, percent, size, two_digits};
 
 use super::parts::{Part, row};
 use crate::terminal::Noun;

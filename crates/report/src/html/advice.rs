@@ -125,7 +125,7 @@ pub(crate) fn fio_job(settings: &Workload, target: &str, span_bytes: Option<u64>
     }
     let _ = writeln!(job, "ioengine={engine}\nrw={}\nbs={}\niodepth={iodepth}", settings.rw, settings.bs.0);
     let _ = writeln!(job, "numjobs={numjobs}\ndirect={}", u8::from(settings.cache.direct()));
-    for (key, value) in settings.issuing.iter().flat_map(halfpower_record::fio_issuing) {
+    for (key, value) in settings.issuing.iter().flat_map(halfpower_dialects::fio::fio_issuing) {
         let _ = writeln!(job, "{key}={value}");
     }
     if settings.cache.durable() && settings.rw.writes() {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use halfpower_analyse::{CellFinding, CellSettings, Curve, Interval, Sureness};
 use halfpower_experiments::StudyFindings;
 use halfpower_spec::Direction;
-use halfpower_text::format::{number, size};
+use halfpower_spec::format::{number, size};
 use maud::{Markup, html};
 
 use crate::html::format::{heading, path_words};
@@ -196,7 +196,7 @@ fn ground(chart: &PathChart) -> Markup {
         div.ground aria-hidden="true" {
             @for tick in chart.scale.ticks() {
                 div.rule style={ "top:" (percent(chart.scale.percent(tick))) } {
-                    span { @if tick == 0.0 { "0" } @else if tick < 10.0 { (tick) } @else { (halfpower_text::format::thousands(tick)) } }
+                    span { @if tick == 0.0 { "0" } @else if tick < 10.0 { (tick) } @else { (halfpower_spec::format::thousands(tick)) } }
                 }
             }
             @for (place, bs) in chart.sizes.iter().enumerate() {

@@ -3,7 +3,7 @@
 //! The page's script follows the same rules for its own text (`assets/charts.js`).
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Cache, Direction, Pattern};
+use halfpower_spec::{Cache, Direction, Pattern, UtcTime};
 
 /// Replaces an unknown number.
 pub const UNKNOWN: &str = "\u{2013}";
@@ -115,18 +115,8 @@ pub fn shell_word(word: &str) -> String {
 
 /// A date and time of day in UTC, from milliseconds of Unix time.
 pub fn date(unix_ms: u64) -> String {
-    let minutes = unix_ms / 60_000;
-    let (days, minute) = (minutes / 1440, minutes % 1440);
-    // Counting from 1 March of the year 0 puts the leap day at the end of a year (Hinnant's civil calendar).
-    let since_march_0 = days + 719_468;
-    let (era, day_of_era) = (since_march_0 / 146_097, since_march_0 % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minute / 60, minute % 60)
+    let UtcTime { year, month, day, hour, minute, .. } = UtcTime::of_unix_s(unix_ms / 1000);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
 #[cfg(test)]

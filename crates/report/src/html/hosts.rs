@@ -104,7 +104,7 @@ fn table(found: &FleetFinding) -> Markup {
         th.number scope="col" { "Rank" }
         th.number scope="col" { "Of its peers' rate" }
     };
-    let share = |host: &FleetHost| host.of_peers.map_or(UNKNOWN.to_string(), halfpower_text::format::percent);
+    let share = |host: &FleetHost| host.of_peers.map_or(UNKNOWN.to_string(), halfpower_spec::format::percent);
     let body = html! {
         tbody {
             @for host in listed {

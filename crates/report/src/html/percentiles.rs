@@ -4,7 +4,7 @@ use halfpower_analyse::{CellSettings, Percentiles, RateRow};
 use halfpower_experiments::StudyFindings;
 use halfpower_record::Record;
 use halfpower_spec::Direction;
-use halfpower_text::format::{size, thousands, time_ns};
+use halfpower_spec::format::{size, thousands, time_ns};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 

@@ -227,7 +227,7 @@ fn attribution(attributions: &[Attribution], cells: &[CellFinding]) -> Markup {
         tbody {
             @for path in attributions {
                 tr {
-                    th scope="row" { (heading(&halfpower_text::path_words(path.pattern, path.cache, path.rw))) small { "from " (path.cells) " cells" } }
+                    th scope="row" { (heading(&halfpower_spec::path_words(path.pattern, path.cache, path.rw))) small { "from " (path.cells) " cells" } }
                     td.number { (cores(Some(path.charged_cores))) }
                     td.number { (cores(Some(path.elsewhere_cores))) }
                     td.number { (cores(Some(path.irq_cores))) }

@@ -2,8 +2,8 @@
 
 use halfpower_analyse::{CellRate, RateRole, RateRow, Sureness};
 use halfpower_experiments::StudyFindings;
+use halfpower_spec::format::{number, size, thousands, time_ns};
 use halfpower_spec::{Direction, Pattern};
-use halfpower_text::format::{number, size, thousands, time_ns};
 use maud::{Markup, html};
 
 use crate::html::format::heading;

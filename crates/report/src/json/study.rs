@@ -9,8 +9,7 @@ use halfpower_analyse::{
 };
 use halfpower_experiments::{ExperimentRows, ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
-use halfpower_spec::Direction;
-use halfpower_text::path_words;
+use halfpower_spec::{Direction, path_words};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Prints what a run cost at the far end, as rows of the run's block of text.
 
 use halfpower_record::{CpuTimes, FarEnd, InterfaceUse, ProcessTime, Record};
-use halfpower_text::format::{percent, size, time_us};
+use halfpower_spec::format::{percent, size, time_us};
 
 /// Rows with their names; empty without a far end.
 pub(super) fn rows(record: &Record) -> Vec<(&'static str, String)> {

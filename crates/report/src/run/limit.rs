@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{MetLimit, Most, met_limit};
 use halfpower_record::{Level, Record};
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::row;
 

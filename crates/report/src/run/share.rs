@@ -1,8 +1,8 @@
 //! Prints the way of a run, TCP's figures below it, and its share of what halfpower's own client can do.
 
 use halfpower_record::{Record, Tcp};
+use halfpower_spec::format::{number, percent, size, time_us};
 use halfpower_spec::{Sealing, Way};
-use halfpower_text::format::{number, percent, size, time_us};
 
 /// Rows with their names; empty without a far end and without a connection of halfpower's own client.
 pub(super) fn rows(record: &Record) -> Vec<(&'static str, String)> {

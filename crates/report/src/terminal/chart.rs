@@ -6,10 +6,8 @@
 use std::collections::BTreeMap;
 
 use halfpower_analyse::{CellFinding, Findings};
-use halfpower_spec::Direction;
-use halfpower_text::format::number;
-
-use halfpower_text::path_words;
+use halfpower_spec::format::number;
+use halfpower_spec::{Direction, path_words};
 
 /// Rows of bars; the upper edge of the second row is half of the peak.
 const ROWS: usize = 4;

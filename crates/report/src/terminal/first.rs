@@ -4,7 +4,7 @@ use std::path::Path;
 
 use halfpower_analyse::{BesideRow, CellRate, CellSettings, DirectionStop, RateRole, RateRow, Sureness};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
-use halfpower_text::format::{number, size, thousands, time_us};
+use halfpower_spec::format::{number, size, thousands, time_us};
 
 use super::header::header;
 use super::screen::{Item, Section, Tone, cut};

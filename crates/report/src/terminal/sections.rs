@@ -2,9 +2,8 @@
 
 use halfpower_analyse::{Advice, Bound, Cost, Curve, Findings, LevelFinding};
 use halfpower_experiments::{ExperimentSection, IssuingChange, StudyFindings};
-use halfpower_spec::Workload;
-use halfpower_text::format::{number, percent, size, thousands, time_ns, two_digits};
-use halfpower_text::path_words;
+use halfpower_spec::format::{number, percent, size, thousands, time_ns, two_digits};
+use halfpower_spec::{Workload, path_words};
 
 use super::screen::{Item, Section, Tone};
 use super::table::{RIGHT, UNKNOWN, table, term};

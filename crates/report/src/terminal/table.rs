@@ -1,7 +1,7 @@
 //! Formats figures as rows, and rows as tables that fit the width.
 
 use halfpower_analyse::Interval;
-use halfpower_text::format::two_digits;
+use halfpower_spec::format::two_digits;
 
 use crate::columns::{Column, lines};
 

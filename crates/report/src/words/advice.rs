@@ -1,7 +1,7 @@
 //! Writes the advice as one sentence with the numbers behind it.
 
 use halfpower_analyse::Advice;
-use halfpower_text::{cache_word, format};
+use halfpower_spec::{cache_word, format};
 
 use super::settings::size_and_depth;
 

@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{FaultFinding, FaultKind, StudyState, Warning};
 use halfpower_experiments::StudyFindings;
-use halfpower_text::format::{mbps, percent, size, thousands, time_us};
+use halfpower_spec::format::{mbps, percent, size, thousands, time_us};
 
 use super::settings::{count, path};
 use super::state;

@@ -4,7 +4,7 @@ use halfpower_analyse::{
     Bottleneck, Ceiling, DepthGain, FastestCell, KnownLimit, LevelId, LevelKind, NextLimit, NextLimitBy, ProcessorsOf,
     RequestTime, StoppedBy,
 };
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::levels::{name, short_name, source};
 use super::settings::{capitalised, path, size_and_depth};

@@ -6,7 +6,7 @@ use halfpower_analyse::{
     CalibrateError, Calibration, FittedPath, MeasuredRange, NotFitted, PathSettings, Remark, Unfittable,
 };
 use halfpower_model::Fitted;
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::settings::{path, size_and_depth};
 

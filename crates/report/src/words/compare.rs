@@ -3,7 +3,7 @@
 use halfpower_analyse::{
     CellComparison, Change, Comparison, ConditionCase, ConditionLimit, Outcome, PathComparison, Quantity,
 };
-use halfpower_text::format::{mbps, number, size, time_ns, time_us, two_digits};
+use halfpower_spec::format::{mbps, number, size, time_ns, time_us, two_digits};
 
 use super::settings::{cell, path};
 

@@ -1,7 +1,7 @@
 //! Writes what differs between two studies besides their figures, and what is missing.
 
 use halfpower_analyse::{Comparison, Flaw, InStudy, LeftOut, MissingFigure, Note, PlaceAspect, StudyFacts};
-use halfpower_text::format::{size, two_digits};
+use halfpower_spec::format::{size, two_digits};
 
 use super::compare::joined;
 

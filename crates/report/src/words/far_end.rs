@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{Accounting, EndsCost, StoppedBy};
 use halfpower_record::FarEndMachine;
-use halfpower_text::{format, path_words};
+use halfpower_spec::{format, path_words};
 
 /// What stops a path at the far end, in a few words; empty if something else stops it.
 pub(crate) fn brief(stopped_by: &StoppedBy) -> String {

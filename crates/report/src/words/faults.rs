@@ -1,7 +1,7 @@
 //! Writes the faults in a study, one sentence for each kind.
 
 use halfpower_analyse::{FaultFinding, FaultKind};
-use halfpower_text::format::thousands;
+use halfpower_spec::format::thousands;
 
 /// The sentence of one fault.
 pub(crate) fn sentence(fault: &FaultFinding) -> String {

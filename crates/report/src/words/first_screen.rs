@@ -6,8 +6,7 @@ use halfpower_analyse::{
     ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
 };
 use halfpower_experiments::IssuingChange;
-use halfpower_spec::{Bytes, Cache, Pattern};
-use halfpower_text::{cache_word, format};
+use halfpower_spec::{Bytes, Cache, Pattern, cache_word, format};
 
 use super::bottleneck::{busy, of_its_level};
 use super::{far_end, issuing, levels, network, settings};

@@ -1,7 +1,7 @@
 //! Writes which hosts are slower than their peers, and what differs about them.
 
 use halfpower_analyse::{FleetFinding, HostEvidence, Straggler};
-use halfpower_text::format::{self, percent};
+use halfpower_spec::format::{self, percent};
 
 use super::settings::count;
 

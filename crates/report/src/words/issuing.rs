@@ -2,8 +2,7 @@
 
 use halfpower_analyse::Interval;
 use halfpower_experiments::{IssuingChange, IssuingPart, RatioFinding, RatioVerdict, issuing_part};
-use halfpower_spec::{Bytes, Cache, Direction};
-use halfpower_text::{format, path_words};
+use halfpower_spec::{Bytes, Cache, Direction, format, path_words};
 
 use crate::words::settings::capitalised;
 

@@ -1,7 +1,7 @@
 //! Writes the names of levels, and the sources of their figures.
 
 use halfpower_analyse::{LevelId, LevelKind, LevelSource, LinkCeiling, SharedBy};
-use halfpower_text::format;
+use halfpower_spec::format;
 
 /// A level's name, with its direction if the level has only one: `controller and link (read)`.
 pub(crate) fn name(id: &LevelId) -> String {

@@ -1,7 +1,7 @@
 //! Writes how the client's ceiling, the window over the round trip, and TCP limit a rate on a share.
 
 use halfpower_analyse::{CellFinding, CellSettings, Findings, InFlight, LevelId, StoppedBy};
-use halfpower_text::format;
+use halfpower_spec::format;
 
 use super::levels::short_name;
 use super::settings;

@@ -1,7 +1,7 @@
 //! Writes paths and cells by their settings.
 
 use halfpower_analyse::{CellSettings, Cost, PathSettings};
-use halfpower_text::{format, path_words};
+use halfpower_spec::{format, path_words};
 
 /// A path, such as `random direct read`.
 pub(crate) fn path(path: PathSettings) -> String {

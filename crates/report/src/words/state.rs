@@ -1,7 +1,7 @@
 //! Writes the state of a study: its word, and the sentence that explains it.
 
 use halfpower_analyse::{NoisySign, StudyState};
-use halfpower_text::format::percent;
+use halfpower_spec::format::percent;
 
 /// The word at the top, such as `QUIET` or `UNFINISHED 30%`.
 pub(crate) fn word(state: &StudyState) -> String {

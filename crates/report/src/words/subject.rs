@@ -1,7 +1,7 @@
 //! Writes what a study measured: the place, the machine, and the amount.
 
 use halfpower_analyse::Findings;
-use halfpower_text::format::{number, thousands};
+use halfpower_spec::format::{number, thousands};
 
 /// The place, such as `ext4 on vda (virtio)`.
 pub(crate) fn place(findings: &Findings, with_transport: bool) -> String {

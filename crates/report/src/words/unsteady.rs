@@ -1,7 +1,7 @@
 //! Writes why a cell was not steady.
 
 use halfpower_analyse::{Unsteady, UnsteadyReason};
-use halfpower_text::format;
+use halfpower_spec::format;
 
 /// The end of a sentence: `in 2 of 3 runs, such as: the rate fell from 980 MB/s to 410 MB/s after 0.25 s`.
 pub(crate) fn why(unsteady: &Unsteady) -> String {

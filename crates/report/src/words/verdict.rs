@@ -2,8 +2,7 @@
 
 use halfpower_analyse::{Advice, Findings, Headline, HeadlineDoubt, peak};
 use halfpower_experiments::StudyFindings;
-use halfpower_spec::Direction;
-use halfpower_text::{cache_word, format};
+use halfpower_spec::{Direction, cache_word, format};
 
 use super::bottleneck;
 use super::settings::size_and_depth;

@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{CellSettings, PathSettings, Unsteady, Warning};
 use halfpower_spec::Experiment;
-use halfpower_text::format::{self, mbps, percent, thousands, time_us};
+use halfpower_spec::format::{self, mbps, percent, thousands, time_us};
 
 use super::settings::{cell, count, path, size_and_depth};
 use super::{fleet, unsteady};

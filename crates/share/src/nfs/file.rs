@@ -105,7 +105,9 @@ impl NfsShare {
                 return Err(self.peer.refused(what));
             }
         };
-        let (peer, port, folder) = (self.peer.clone(), self.port, self.folder.clone());
+        let peer = self.peer.clone();
+        let port = self.port;
+        let folder = self.folder.clone();
         Ok(Some(NfsFile { peer, port, folder, name: name.to_string(), handle }))
     }
 
@@ -122,7 +124,8 @@ impl NfsShare {
     /// Facts about the server, for the report.
     pub fn facts(&self) -> String {
         let Limits { read_bytes, write_bytes } = self.limits;
-        let (read, write) = (Bytes(read_bytes.into()), Bytes(write_bytes.into()));
+        let read = Bytes(read_bytes.into());
+        let write = Bytes(write_bytes.into());
         format!("NFSv3 as uid {}; a request moves at most {read} (read) and {write} (write)", uid())
     }
 }
@@ -141,7 +144,8 @@ impl Drop for NfsFile {
             Ok(())
         };
         if remove().is_err() {
-            let (address, name) = (&self.peer.address, &self.name);
+            let address = &self.peer.address;
+            let name = &self.name;
             eprintln!("halfpower: {address}: the file {name} could not be removed; remove it there");
         }
     }

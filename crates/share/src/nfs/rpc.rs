@@ -59,7 +59,8 @@ pub(crate) fn call(xid: u32, (program, version): (u32, u32), procedure: u32, cre
 /// answer.
 pub(crate) fn answer(message: &[u8]) -> Option<(u32, Result<Reader<'_>, String>)> {
     let mut reader = Reader(message);
-    let (xid, direction) = (reader.be32()?, reader.be32()?);
+    let xid = reader.be32()?;
+    let direction = reader.be32()?;
     if direction != 1 {
         return None;
     }

@@ -45,7 +45,8 @@ impl<'a> Head<'a> {
             Ok(Status::Partial) => return Ok(None),
             Err(error) => return Err(format!("no head of HTTP: {error}")),
         };
-        let (status, minor) = (response.code.unwrap_or(0), response.version.unwrap_or(0));
+        let status = response.code.unwrap_or(0);
+        let minor = response.version.unwrap_or(0);
         let mut head = Self { bytes, status, body: Body::Rest, closes: minor == 0, etag: None, region: None };
         for field in response.headers.iter() {
             let is = |name: &str| field.name.eq_ignore_ascii_case(name);

@@ -251,7 +251,9 @@ impl Drop for S3File {
         let aborted = self.abort(&mut state);
         let has_objects = state.has_object || state.has_lanes;
         let removed = if has_objects { self.remove(&mut state) } else { Ok(()) };
-        let (bucket, folder, key) = (&self.site.bucket, &self.folder, self.key());
+        let bucket = &self.site.bucket;
+        let folder = &self.folder;
+        let key = self.key();
         if let Err(error) = aborted {
             eprintln!("halfpower: {error}; give up the unfinished upload of {key} in the bucket {bucket}");
         }

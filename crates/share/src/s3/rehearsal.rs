@@ -25,7 +25,8 @@ pub(crate) struct S3Client {
 /// Both sides of a rehearsal: the client over `channel`, and the server's [`S3Answers`].
 pub(crate) fn rehearse(channel: Channel, client: S3Client) -> (Opened, S3Answers) {
     let word = |text: &str| if client.signs { text.to_string() } else { String::new() };
-    let (user, password) = (word("AKIAIOSFODNN7EXAMPLE"), word("a secret key of usual length, 40 letters"));
+    let user = word("AKIAIOSFODNN7EXAMPLE");
+    let password = word("a secret key of usual length, 40 letters");
     let credentials = Credentials { user, password, region: "us-east-1".to_string(), ..Credentials::default() };
     let address = ShareAddress {
         protocol: ShareProtocol::S3,

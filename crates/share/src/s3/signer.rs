@@ -5,6 +5,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use halfpower_spec::UtcTime;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
@@ -196,27 +197,13 @@ fn now() -> u64 {
 
 /// Formats seconds since 1970 as `20260131T235959Z`.
 fn date(second: u64) -> [u8; 16] {
-    let (days, rest) = (second / SECONDS_OF_A_DAY, second % SECONDS_OF_A_DAY);
-    // Count years from March, so that the leap day is the last day of a year. 1970 began 306 days into such a year.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march + 2) / 5 + 1;
-    let month = if march < 10 { march + 3 } else { march - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
+    let UtcTime { year, month, day, hour, minute, second } = UtcTime::of_unix_s(second);
     let mut text = *b"00000000T000000Z";
-    let mut put = |at: usize, count: usize, mut number: u64| {
-        for digit in text[at..at + count].iter_mut().rev() {
-            *digit = DIGITS[(number % 10) as usize];
-            number /= 10;
-        }
-    };
-    for (at, count, number) in
-        [(0, 4, year), (4, 2, month), (6, 2, day), (9, 2, rest / 3600), (11, 2, rest / 60 % 60), (13, 2, rest % 60)]
-    {
-        put(at, count, number);
+    let century = (year / 100) as u8;
+    let year = (year % 100) as u8;
+    for (at, number) in [(0, century), (2, year), (4, month), (6, day), (9, hour), (11, minute), (13, second)] {
+        text[at] = b'0' + number / 10;
+        text[at + 1] = b'0' + number % 10;
     }
     text
 }
@@ -247,7 +234,8 @@ mod tests {
     /// first two.
     #[test]
     fn signatures_are_those_of_another_implementation() {
-        let (user, password) = ("AKIDEXAMPLE".to_string(), "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_string());
+        let user = "AKIDEXAMPLE".to_string();
+        let password = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_string();
         let credentials = Credentials { user, password, region: "eu-west-2".to_string(), ..Credentials::default() };
         let mut signer = Signer::new(&credentials, "127.0.0.1:9000");
         let signed = |fields: &[u8]| text(fields).split("Signature=").nth(1).unwrap().trim().to_string();

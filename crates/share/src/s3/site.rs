@@ -35,7 +35,8 @@ impl BucketLocation {
                 (endpoint, if is_name { String::new() } else { format!("/{bucket}") })
             }
         };
-        let (port, authority) = (endpoint.reached_port(), endpoint.authority());
+        let port = endpoint.reached_port();
+        let authority = endpoint.authority();
         Self { is_tls: endpoint.is_tls, host: endpoint.host, port, authority, root, bucket, prefix }
     }
 

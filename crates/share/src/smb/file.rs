@@ -50,7 +50,8 @@ impl SmbShare {
     /// If the server cannot be reached, does not let the user in, or has no such share.
     pub fn connect(peer: Peer, address: &ShareAddress, credentials: Credentials) -> Outcome<Self> {
         let session = Session::open(&peer, address, &credentials, Sealing::AsAsked)?;
-        let (facts, limits) = (facts(&session, &credentials.user), session.limits);
+        let facts = facts(&session, &credentials.user);
+        let limits = session.limits;
         let offer = session.offer;
         Ok(Self { peer, address: address.clone(), credentials, session: Some(session), facts, offer, limits })
     }
@@ -151,7 +152,8 @@ fn free_of(answer: &[u8]) -> Option<u64> {
     reported.le64()?;
     let available = reported.le64()?;
     reported.le64()?;
-    let (sectors, bytes) = (u64::from(reported.le32()?), u64::from(reported.le32()?));
+    let sectors = u64::from(reported.le32()?);
+    let bytes = u64::from(reported.le32()?);
     Some(available.saturating_mul(sectors.saturating_mul(bytes)))
 }
 
@@ -163,7 +165,8 @@ fn facts(session: &Session, user: &str) -> String {
         (false, user) => format!("as {user}"),
     };
     let sealing = session.keys.as_ref().map_or("neither signed nor encrypted", |keys| keys.word());
-    let (read, write) = (Bytes(session.limits.read_bytes.into()), Bytes(session.limits.write_bytes.into()));
+    let read = Bytes(session.limits.read_bytes.into());
+    let write = Bytes(session.limits.write_bytes.into());
     format!(
         "SMB {dialect} {who}; messages are {sealing}; no lease or oplock is taken, so nothing is cached on this side; a \
          request moves at most {read} (read) and {write} (write)"

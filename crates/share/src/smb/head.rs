@@ -67,12 +67,16 @@ impl Head {
     pub fn read(message: &[u8]) -> Option<Self> {
         let mut reader = Reader(message.get(..BYTES)?);
         let is_ours = reader.take(4)? == PROTOCOL && reader.le16()? == BYTES as u16;
-        let (charge, status, command) = (reader.le16()?, reader.le32()?, reader.le16()?);
-        let (credits, flags) = (reader.le16()?, reader.le32()?);
+        let charge = reader.le16()?;
+        let status = reader.le32()?;
+        let command = reader.le16()?;
+        let credits = reader.le16()?;
+        let flags = reader.le32()?;
         reader.take(4)?;
         let message = reader.le64()?;
         reader.take(4)?;
-        let (tree, session) = (reader.le32()?, reader.le64()?);
+        let tree = reader.le32()?;
+        let session = reader.le64()?;
         let is_answer = flags & RESPONSE != 0;
         (is_ours && is_answer).then_some(Self { command, charge, credits, flags, status, message, tree, session })
     }

@@ -74,11 +74,9 @@ mod tests {
     /// signing and cryptographic keys".
     #[test]
     fn the_keys_are_those_of_the_published_sessions() {
-        let (start, hash) = (
-            PreauthHash::new(),
-            PreauthHash(hex("0DD13628CC3ED218EF9DF9772D436D0887AB9814BFAE63A80AA845F36909DB79\
-                             28622DDDAD522D9751640A459762C5A9D6BB084CBB3CE6BDADEF5D5BCE3C6C01")),
-        );
+        let start = PreauthHash::new();
+        let hash = PreauthHash(hex("0DD13628CC3ED218EF9DF9772D436D0887AB9814BFAE63A80AA845F36909DB79\
+                             28622DDDAD522D9751640A459762C5A9D6BB084CBB3CE6BDADEF5D5BCE3C6C01"));
         for (dialect, hash, key, signing, own, server) in [
             (
                 Dialect::Smb300,

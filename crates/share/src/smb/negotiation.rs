@@ -62,18 +62,25 @@ pub(crate) fn proposal(sealing: Sealing) -> Vec<u8> {
 pub(crate) fn agreement(answer: &[u8], hash: PreauthHash) -> Option<(Agreed, u32, [u32; 2])> {
     let mut reader = Reader(answer.get(head::BYTES..)?);
     reader.le16()?;
-    let (mode, dialect, contexts) = (reader.le16()?, reader.le16()?, reader.le16()?);
+    let mode = reader.le16()?;
+    let dialect = reader.le16()?;
+    let contexts = reader.le16()?;
     reader.take(16)?;
-    let (capabilities, _, read, write) = (reader.le32()?, reader.le32()?, reader.le32()?, reader.le32()?);
+    let capabilities = reader.le32()?;
+    reader.le32()?;
+    let read = reader.le32()?;
+    let write = reader.le32()?;
     reader.take(20)?;
     let at = reader.le32()? as usize;
     let dialect = Dialect::of(dialect)?;
     let has_old_cipher = matches!(dialect, Dialect::Smb300 | Dialect::Smb302) && capabilities & ENCRYPTION != 0;
-    let (mut has_gmac, mut cipher) = (false, has_old_cipher.then_some(Cipher::Aes128Ccm));
+    let mut has_gmac = false;
+    let mut cipher = has_old_cipher.then_some(Cipher::Aes128Ccm);
     let has_contexts = dialect == Dialect::Smb311;
     let mut rest = Reader(if has_contexts { answer.get(at..)? } else { &[] });
     for _ in 0..if has_contexts { contexts } else { 0 } {
-        let (kind, length) = (rest.le16()?, usize::from(rest.le16()?));
+        let kind = rest.le16()?;
+        let length = usize::from(rest.le16()?);
         rest.take(4)?;
         let chosen = rest.take(length)?.get(2..4).map(|word| u16::from_le_bytes([word[0], word[1]]));
         rest.take((length.next_multiple_of(8) - length).min(rest.0.len()))?;

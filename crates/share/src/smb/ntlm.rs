@@ -112,10 +112,13 @@ impl<'a> Challenge<'a> {
         let mut reader = Reader(message);
         let is_challenge = reader.take(NTLM.len())? == NTLM && reader.le32()? == CHALLENGE;
         reader.take(8)?;
-        let (flags, number) = (reader.le32()?, reader.le64()?.to_le_bytes());
+        let flags = reader.le32()?;
+        let number = reader.le64()?.to_le_bytes();
         let mut reported = || {
             reader.take(8)?;
-            let (length, _, at) = (reader.le16()?, reader.le16()?, reader.le32()? as usize);
+            let length = reader.le16()?;
+            reader.le16()?;
+            let at = reader.le32()? as usize;
             message.get(at..)?.get(..length.into())
         };
         let reported = reported().unwrap_or_default();
@@ -126,7 +129,8 @@ impl<'a> Challenge<'a> {
     fn pairs(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
         let mut reader = Reader(self.reported);
         std::iter::from_fn(move || {
-            let (kind, length) = (reader.le16()?, reader.le16()?);
+            let kind = reader.le16()?;
+            let length = reader.le16()?;
             let value = reader.take(length.into())?;
             (kind != END).then_some((kind, value))
         })
@@ -163,12 +167,17 @@ fn answer(flags: u32, credentials: &Credentials, [old, new, key]: [&[u8]; 3], ha
     let front = if has_code { CODE.end } else { CODE.start };
     let mut carried = Vec::new();
     let mut field = |bytes: &[u8]| {
-        let (length, at) = (u16::try_from(bytes.len()).ok()?, (front + carried.len()) as u32);
+        let length = u16::try_from(bytes.len()).ok()?;
+        let at = (front + carried.len()) as u32;
         carried.extend_from_slice(bytes);
         Some((length, at))
     };
-    let (domain, user) = (field(&utf16(&credentials.domain))?, field(&utf16(&credentials.user))?);
-    let (station, old, new, key) = (field(&[])?, field(old)?, field(new)?, field(key)?);
+    let domain = field(&utf16(&credentials.domain))?;
+    let user = field(&utf16(&credentials.user))?;
+    let station = field(&[])?;
+    let old = field(old)?;
+    let new = field(new)?;
+    let key = field(key)?;
     let mut message = Writer::default();
     message.all(&NTLM);
     message.le32(AUTHENTICATE);
@@ -213,7 +222,8 @@ fn rc4(key: &Key, sent: &Key) -> Key {
         other = other.wrapping_add(state[at]).wrapping_add(key[at % key.len()]);
         state.swap(at, other.into());
     }
-    let (mut at, mut other) = (0_u8, 0_u8);
+    let mut at = 0_u8;
+    let mut other = 0_u8;
     sent.map(|byte| {
         at = at.wrapping_add(1);
         let first = state[usize::from(at)];

@@ -45,7 +45,8 @@ impl Answers for SmbAnswers {
     fn answer(&mut self, request: &[u8], out: &mut Vec<u8>) -> Option<Asked> {
         let mut reader = Reader(request);
         reader.take(12)?;
-        let (command, credits) = (reader.le16()?, reader.le16()?);
+        let command = reader.le16()?;
+        let credits = reader.le16()?;
         reader.take(8)?;
         let message = reader.le64()?;
         let length = || Reader(request.get(head::BYTES + 4..)?).le32();

@@ -25,7 +25,8 @@ pub(crate) enum SealKind {
 impl SealKind {
     /// Fixed keys for a rehearsal: the client's, and the server's if it needs any.
     pub fn known_keys(self) -> (Keys, Option<Keys>) {
-        let (client, server) = ([1; 16], [2; 16]);
+        let client = [1; 16];
+        let server = [2; 16];
         match self {
             Self::Signed(algorithm) => (Keys::Sign { signer: Signer::new(algorithm, &client), checks: false }, None),
             Self::Encrypted(cipher) => {

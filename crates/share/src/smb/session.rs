@@ -281,6 +281,8 @@ fn setup(token: &[u8], mode: u16) -> Vec<u8> {
 fn token(answer: &[u8]) -> Option<(u16, &[u8])> {
     let mut reader = Reader(answer.get(head::BYTES..)?);
     reader.le16()?;
-    let (flags, at, length) = (reader.le16()?, usize::from(reader.le16()?), usize::from(reader.le16()?));
+    let flags = reader.le16()?;
+    let at = usize::from(reader.le16()?);
+    let length = usize::from(reader.le16()?);
     Some((flags, answer.get(at..at + length)?))
 }

@@ -41,7 +41,8 @@ impl SessionKeys {
 
     /// The keys that encrypt this session; `None` if the server offers no encryption.
     pub fn encrypting(&self, session: u64) -> Option<Keys> {
-        let (keys, cipher) = (self.derived.as_ref()?, self.agreed.cipher?);
+        let keys = self.derived.as_ref()?;
+        let cipher = self.agreed.cipher?;
         Some(Keys::Encrypt(Box::new(Encryption::new(cipher, session, &keys.own, &keys.server))))
     }
 
@@ -80,9 +81,11 @@ mod tests {
 
     #[test]
     fn what_is_not_offered_says_why() {
-        let (algorithm, cipher) = (SigningAlgorithm::AesGmac, Some(Cipher::Aes128Gcm));
+        let algorithm = SigningAlgorithm::AesGmac;
+        let cipher = Some(Cipher::Aes128Gcm);
         let offer = SealOffer { asked: None, is_guest: false, algorithm, cipher };
-        let (signed, encrypted) = (SealKind::Signed(algorithm), SealKind::Encrypted(Cipher::Aes128Gcm));
+        let signed = SealKind::Signed(algorithm);
+        let encrypted = SealKind::Encrypted(Cipher::Aes128Gcm);
         let of = |offer: SealOffer| [Sealing::AsAsked, Sealing::Signed, Sealing::Encrypted].map(|word| offer.of(word));
         assert_eq!(of(offer), [Ok(None), Ok(Some(signed)), Ok(Some(encrypted))]);
         let [asked, alone, all] = of(SealOffer { asked: Some(encrypted), ..offer });

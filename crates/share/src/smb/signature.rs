@@ -92,7 +92,8 @@ impl Signer {
             Self::HmacSha256(mac) => mac.clone().chain_update(&*message).verify_truncated_left(&signature).is_ok(),
             Self::AesCmac(mac) => Cmac::clone(mac).chain_update(&*message).verify_slice(&signature).is_ok(),
             Self::AesGmac(mac) => {
-                let (nonce, tag) = (nonce(message, OF_SERVER).into(), Tag::from(signature));
+                let nonce = nonce(message, OF_SERVER).into();
+                let tag = Tag::from(signature);
                 mac.decrypt_inout_detached(&nonce, message, (&mut [][..]).into(), &tag).is_ok()
             }
         };

@@ -105,11 +105,13 @@ fn measure(lab: &Lab) -> Vec<f64> {
     let target = format!("each:{}", names(&lab.devices));
     let measured = lab.scaling(&target, "measured.halfpower", "--runtime 2s --budget 110s");
     assert_eq!((predicted.len(), measured.len()), (2 * DEVICES as usize, 2 * DEVICES as usize));
-    let (mut ratios, mut are_named) = ([0.0; 2], true);
+    let mut ratios = [0.0; 2];
+    let mut are_named = true;
     for row in &measured {
         let same = |other: &&Value| (&other["n"], &other["pattern"]) == (&row["n"], &row["pattern"]);
         let guess = predicted.iter().find(same).unwrap();
-        let (found, said) = (row["mbps"].as_f64().unwrap(), guess["mbps"].as_f64().unwrap());
+        let found = row["mbps"].as_f64().unwrap();
+        let said = guess["mbps"].as_f64().unwrap();
         println!(
             "{} {}: measured {found:.1}, predicted {said:.1} MB/s, {:+.1}%; limited by {}, predicted {}",
             row["n"],

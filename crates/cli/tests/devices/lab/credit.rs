@@ -234,8 +234,11 @@ impl Falling {
         let device = Loop::new(PART)?;
         let name = format!("falling-{is_credit}-{budget}");
         let throttle = Throttle::new(&name, &[Limit::of_reads(&device, Some(FAST), None)])?;
-        let (folder, before) = (tempfile::tempdir().unwrap(), device.bytes_read());
-        let (began, fell, extra) = (None, None, None);
+        let folder = tempfile::tempdir().unwrap();
+        let before = device.bytes_read();
+        let began = None;
+        let fell = None;
+        let extra = None;
         Ok(Self { is_credit, budget, throttle, device, folder, before, began, fell, extra })
     }
 
@@ -262,7 +265,8 @@ impl Falling {
     fn credit(&self, findings: &Value) -> (f64, f64) {
         let (answer, limit) = limit_of(findings);
         println!("{answer}");
-        let (found, extra) = (limit["credit"]["bytes"].as_f64().unwrap_or(0.0), self.extra.unwrap());
+        let found = limit["credit"]["bytes"].as_f64().unwrap_or(0.0);
+        let extra = self.extra.unwrap();
         println!("given {:.1} MB beyond that, found {:.1} MB", extra / 1e6, found / 1e6);
         (limit["sustained_mbps"].as_f64().unwrap_or(0.0), found / extra)
     }

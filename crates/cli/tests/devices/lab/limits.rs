@@ -72,7 +72,9 @@ impl Case for Device {
     fn found(&self, findings: &Value) -> Vec<f64> {
         println!("{}: {}s, {:?} bytes and {:?} requests a second", self.name, self.rw, self.bps, self.iops);
         for cell in findings["cells"].as_array().unwrap() {
-            let (iodepth, bs, mbps) = (&cell["iodepth"], &cell["bs_bytes"], &cell["mbps"]["value"]);
+            let iodepth = &cell["iodepth"];
+            let bs = &cell["bs_bytes"];
+            let mbps = &cell["mbps"]["value"];
             println!("{iodepth:>3} deep, {bs:>8} bytes: {mbps} MB/s in {} runs", cell["runs"]);
         }
         let limits = &findings["limits"][0];

@@ -14,7 +14,8 @@ fn layouts_of_files_leave_nothing_and_reorder_reads_the_next_ones() {
     let _alone = alone();
     let Some(program) = program() else { return };
     let folder = folder();
-    let (here, data) = (folder.path(), folder.path().join("data"));
+    let here = folder.path();
+    let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();
     for layout in [
         "",

@@ -44,7 +44,8 @@ impl Span {
 
     /// The workload on `targets` with the same settings; `all` if these are all targets of the time span.
     pub fn workload(&self, targets: &[&Target], all: bool) -> Workload {
-        let (first, count) = (targets[0], targets.len() as u32);
+        let first = targets[0];
+        let count = targets.len() as u32;
         let (threads, iodepth) = match (self.threads, self.requests) {
             (0, _) => (first.threads.saturating_mul(count), first.requests),
             (threads, 0) => (threads, first.requests.saturating_mul(count)),
