@@ -1,10 +1,9 @@
 //! Checks the report section of `anatomy` against a golden file, from records with known phases.
 
-use std::collections::BTreeMap;
 use std::process::Command;
 
 use crate::page::golden;
-use halfpower_record::{Anatomy, Cpu, Environment, Latency, Noise, Phase, PhaseTime, Record, Series, StudyFile};
+use halfpower_record::{Anatomy, Cpu, Environment, Latency, Phase, PhaseTime, Record, StudyFile};
 use halfpower_spec::{Bytes, EngineName, Experiment, Nanos, Pass, Question, Run, Rw, Workload};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -22,40 +21,18 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
     let run =
         Run { experiment: Some(Experiment::Anatomy), workload, repeat, pass, runtime: Nanos(elapsed_ns), seed: 1 };
     Record {
-        run,
-        engine: EngineName::IoUring,
         span_bytes: 1 << 30,
-        started_unix_ms: 0,
         spent_ns: elapsed_ns,
         elapsed_ns,
-        flush_ns: 0,
         bytes: 1000 * bs,
         ios: 1000,
         read_ios: 1000,
-        short_transfers: 0,
-        errors: BTreeMap::new(),
-        overdue_ios: 0,
-        resubmitted_ios: 0,
         latency,
         achieved_depth: f64::from(iodepth),
         cpu: Cpu { span_ns: elapsed_ns, ios: 1000, ..Cpu::default() },
-        series: Series::default(),
         harness_ns_per_io: 100.0,
-        client_ns_per_io: None,
-        tcp: None,
-        spread_bytes: None,
-        cached_bytes: None,
-        buffer_segments: None,
-        noise: Noise::default(),
         anatomy: (pass == Pass::Traced).then_some(anatomy),
-        lanes: Vec::new(),
-        syncs: Default::default(),
-        by_direction: None,
-        far_end: None,
-        hosts: Vec::new(),
-        discarded: Vec::new(),
-        trims: None,
-        origin: None,
+        ..Record::empty(run, EngineName::IoUring)
     }
 }
 

@@ -1,12 +1,9 @@
 //! Checks the command and the experiment that measure memory.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use halfpower_record::{
-    Capabilities, Cpu, Environment, Latency, Level, Machine, Noise, Record, Series, StudyFile, TargetKind,
-};
+use halfpower_record::{Capabilities, Environment, Latency, Level, Machine, Record, Series, StudyFile, TargetKind};
 use halfpower_spec::{EngineName, Experiment, Kernel, Nanos, Question, Run};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -87,40 +84,17 @@ fn record(run: &Run) -> Record {
     let mut latency = Latency::default();
     (0..ios).for_each(|_| latency.add(request_ns as u64));
     Record {
-        run: *run,
-        engine: EngineName::Memory,
         span_bytes: 256 << 20,
-        started_unix_ms: 0,
         spent_ns: (request_ns * 100.0) as u64,
         elapsed_ns: (request_ns * 100.0).round() as u64,
-        flush_ns: 0,
         bytes: ios * run.workload.bs.0,
         ios,
         read_ios: ios,
-        short_transfers: 0,
-        errors: BTreeMap::new(),
-        overdue_ios: 0,
-        resubmitted_ios: 0,
         latency,
         achieved_depth: threads,
-        cpu: Cpu::default(),
         series: Series { step_ns: 1_000_000, bytes: Vec::new() },
         harness_ns_per_io: 50.0,
-        client_ns_per_io: None,
-        tcp: None,
-        spread_bytes: None,
-        cached_bytes: None,
-        buffer_segments: None,
-        noise: Noise::default(),
-        anatomy: None,
-        hosts: Vec::new(),
-        by_direction: None,
-        far_end: None,
-        discarded: Vec::new(),
-        trims: None,
-        origin: None,
-        syncs: halfpower_record::Latency::default(),
-        lanes: Vec::new(),
+        ..Record::empty(*run, EngineName::Memory)
     }
 }
 

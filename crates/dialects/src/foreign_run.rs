@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use halfpower_record::{ByDirection, Cpu, CpuTimes, Latency, Noise, Origin, Record, Series, Unknown};
+use halfpower_record::{ByDirection, Cpu, CpuTimes, Latency, Origin, Record, Unknown};
 use halfpower_spec::{Direction, Experiment, Nanos, Pass, Run, Workload};
 
 /// Largest plausible figure of bytes, requests or nanoseconds; sums of such figures do not overflow.
@@ -84,40 +84,21 @@ impl ForeignRun {
         let apart = self.workload.rw.direction().is_none() && knows_mix;
         let sides = ByDirection { read_bytes: read.bytes, read_latency: read.latency, write_latency: write.latency };
         Record {
-            run,
-            engine: self.workload.engine,
             span_bytes: self.span_bytes,
             started_unix_ms: self.started_unix_ms,
             spent_ns: elapsed_ns,
             elapsed_ns,
-            flush_ns: 0,
             bytes: read.bytes.saturating_add(write.bytes),
             ios,
             read_ios: read.ios,
             short_transfers: self.short_transfers,
             errors: self.errors,
-            overdue_ios: 0,
-            resubmitted_ios: 0,
             latency: self.latency,
             by_direction: apart.then_some(sides),
-            trims: None,
             achieved_depth,
             cpu: Cpu { span_ns: elapsed_ns, ios, user_ns, system_ns, machine: self.machine, ..Cpu::default() },
-            syncs: Latency::default(),
-            lanes: Vec::new(),
-            series: Series::default(),
-            harness_ns_per_io: 0.0,
-            client_ns_per_io: None,
-            tcp: None,
-            spread_bytes: None,
-            cached_bytes: None,
-            buffer_segments: None,
-            noise: Noise::default(),
-            anatomy: None,
-            hosts: Vec::new(),
-            far_end: None,
-            discarded: Vec::new(),
             origin: Some(Box::new(self.origin)),
+            ..Record::empty(run, self.workload.engine)
         }
     }
 

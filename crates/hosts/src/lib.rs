@@ -14,7 +14,6 @@ mod join;
 mod launcher;
 mod lead;
 mod meeting;
-mod merge;
 #[cfg(feature = "mpi")]
 mod mpi_ranks;
 mod notes;

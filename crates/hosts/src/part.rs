@@ -1,13 +1,12 @@
 //! Holds the parts of a run that processes made, and merges them into one record.
 
 use halfpower_measure::MeasureError;
-use halfpower_record::{CpuTimes, HostShare, Record};
+use halfpower_record::{CpuTimes, HostShare, Join, Record};
 use halfpower_spec::Run;
 use serde::{Deserialize, Serialize};
 
 use crate::crew::Opened;
 use crate::failures::Failures;
-use crate::merge;
 use crate::notes::Notes;
 
 /// The part of a run that one or several processes made.
@@ -60,7 +59,7 @@ impl Part {
     /// Merges both.
     pub fn with(self, other: Self) -> Self {
         let record = match (self.record, other.record) {
-            (Some(own), Some(other)) => Some(merge::records(own, other)),
+            (Some(own), Some(other)) => Some(own.joined(other)),
             (own, other) => own.or(other),
         };
         let mut hosts = self.hosts;

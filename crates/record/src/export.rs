@@ -1,6 +1,6 @@
 //! Exports records as CSV, one row per record, and as JSON with all details.
 //!
-//! The CSV has a heading line and the [`COLUMNS`] of the study file under the same names, then the target, the host
+//! The CSV has a heading line and the [`columns`] of the study file under the same names, then the target, the host
 //! and, for imported records, file and result; unknown values are empty. The JSON is an array of objects: `generator`
 //! (which marks the file as halfpower's), the same columns, then `record` (complete with histogram and series, as in
 //! the study file) and `environment`.
@@ -11,7 +11,7 @@ use rusqlite::types::Value;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::{COLUMNS, Environment, Record, RecordError};
+use crate::{Environment, Record, RecordError, columns};
 
 /// Names of the columns after those of the study file: the source of a record.
 const FROM: [&str; 3] = ["target", "host", "origin"];
@@ -26,9 +26,9 @@ pub fn write_csv<'a>(
     out: impl Write,
 ) -> Result<(), RecordError> {
     let mut rows = csv::Writer::from_writer(out);
-    rows.write_record(COLUMNS.iter().map(|column| column.name).chain(FROM))?;
+    rows.write_record(columns().map(|column| column.name).chain(FROM))?;
     for (record, environment) in records {
-        let columns = COLUMNS.iter().map(|column| match (column.value)(record) {
+        let values = columns().map(|column| match (column.value)(record) {
             Value::Integer(value) => value.to_string(),
             Value::Real(value) => value.to_string(),
             Value::Text(value) => value,
@@ -38,7 +38,7 @@ pub fn write_csv<'a>(
         let origin = record.origin.as_ref();
         let target = origin.and_then(|origin| origin.target.as_deref()).unwrap_or(target).to_string();
         let origin = origin.map_or(String::new(), |origin| format!("{}, {}", origin.file, origin.result));
-        rows.write_record(columns.chain([target, host, origin]))?;
+        rows.write_record(values.chain([target, host, origin]))?;
     }
     Ok(rows.flush()?)
 }
@@ -69,9 +69,9 @@ struct Whole<'a> {
 
 impl Serialize for Whole<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(COLUMNS.len() + 3))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("generator", concat!("halfpower ", env!("CARGO_PKG_VERSION")))?;
-        for column in COLUMNS {
+        for column in columns() {
             match (column.value)(self.record) {
                 Value::Integer(value) => map.serialize_entry(column.name, &value)?,
                 Value::Real(value) => map.serialize_entry(column.name, &value)?,

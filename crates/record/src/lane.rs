@@ -2,25 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One lane's share of a run. A lane is a submitting thread.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct LaneRecord {
-    /// Its role.
-    pub role: LaneRole,
-    /// The processor that it was bound to; `None` if it was free to move.
-    pub cpu: Option<u32>,
-    /// Time from its first submission to its last counted completion, with its closing flush.
-    pub elapsed_ns: u64,
-    /// Bytes moved by its requests that succeeded.
-    pub bytes: u64,
-    /// Its requests that succeeded.
-    pub ios: u64,
-    /// The reads among these; `None` for runs of the first releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reads: Option<LaneSide>,
-    /// The writes among these; `None` for runs of the first releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub writes: Option<LaneSide>,
+use crate::Join;
+use crate::joined::{first, greatest, joined, mean, of_known, parts, same, sum};
+
+joined! {
+    /// One lane's share of a run. A lane is a submitting thread.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    pub struct LaneRecord {
+        /// Its role.
+        pub role: LaneRole => first,
+        /// The processor that it was bound to; `None` if it was free to move.
+        pub cpu: Option<u32> => same,
+        /// Time from its first submission to its last counted completion, with its closing flush.
+        pub elapsed_ns: u64 => greatest,
+        /// Bytes moved by its requests that succeeded.
+        pub bytes: u64 => sum,
+        /// Its requests that succeeded.
+        pub ios: u64 => sum,
+        /// The reads among these; `None` for runs of the first releases.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub reads: Option<LaneSide> => of_known(parts),
+        /// The writes among these; `None` for runs of the first releases.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub writes: Option<LaneSide> => of_known(parts),
+    }
 }
 
 /// One direction of a lane.
@@ -34,6 +39,22 @@ pub struct LaneSide {
     pub latency_ns_mean: f64,
     /// Standard deviation of their latencies, in nanoseconds.
     pub latency_ns_deviation: f64,
+}
+
+impl Join for LaneSide {
+    fn joined(self, other: Self) -> Self {
+        let Self { ios, bytes, latency_ns_mean, latency_ns_deviation: _ } = self;
+        let weights = [ios, other.ios];
+        let joined_mean = mean(latency_ns_mean, other.latency_ns_mean, weights);
+        // The variance of all requests: the variance within each side plus that of the sides' means.
+        let variance = |side: Self| side.latency_ns_deviation.powi(2) + (side.latency_ns_mean - joined_mean).powi(2);
+        Self {
+            ios: ios + other.ios,
+            bytes: bytes + other.bytes,
+            latency_ns_mean: joined_mean,
+            latency_ns_deviation: mean(variance(self), variance(other), weights).sqrt(),
+        }
+    }
 }
 
 /// The role of a lane.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::total;
+use crate::{Join, total};
 
 /// Each power of two has 2^7 buckets, so a value is known to better than 1/128.
 const GROUPING_POWER: u32 = 7;
@@ -85,6 +85,13 @@ fn range_ns(index: u32) -> (u64, u64) {
     let power = (index >> GROUPING_POWER).saturating_sub(1);
     let steps = u64::from(index - (power << GROUPING_POWER));
     (steps << power, ((steps + 1) << power) - 1)
+}
+
+impl Join for Latency {
+    fn joined(mut self, other: Self) -> Self {
+        self.merge(&other);
+        self
+    }
 }
 
 impl Latency {

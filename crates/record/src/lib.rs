@@ -6,7 +6,6 @@
 
 mod anatomy;
 mod by_direction;
-mod columns;
 mod difference;
 mod discarded;
 mod environment;
@@ -14,7 +13,11 @@ mod error;
 mod export;
 mod far_end;
 mod faults;
+mod figure_row;
+mod figures;
+mod flat_figures;
 mod hosts;
+mod joined;
 mod known;
 mod lane;
 mod latency;
@@ -33,14 +36,17 @@ mod trims;
 
 pub use anatomy::{Anatomy, Phase, PhaseTime};
 pub use by_direction::ByDirection;
-pub use columns::{COLUMNS, Column};
 pub use discarded::{DiscardReason, DiscardedWindow};
 pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, TargetKind};
 pub use error::RecordError;
 pub use export::{write_csv, write_json};
 pub use far_end::{DiskLimit, DiskUse, FarBill, FarEnd, FarEndMachine, InterfaceUse, ProcessTime};
 pub use faults::is_wrong_data;
+pub use figure_row::Column;
+pub use figures::columns;
+pub use flat_figures::FlatFigures;
 pub use hosts::{HostLink, HostPlace, HostShare, LEAST_OVERLAP, overlap};
+pub use joined::Join;
 pub use lane::{LaneRecord, LaneRole, LaneSide};
 pub use latency::{Latency, LatencyCounter};
 pub use machine::Machine;

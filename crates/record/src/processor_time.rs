@@ -2,23 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::joined::{joined, mean, sum};
 use crate::total;
 
-/// One processor's time by kind, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct CpuTimes {
-    /// User mode, nice included.
-    pub user_ns: u64,
-    /// Kernel mode.
-    pub system_ns: u64,
-    /// Hardware interrupts.
-    pub irq_ns: u64,
-    /// Deferred interrupts.
-    pub softirq_ns: u64,
-    /// Taken by the hypervisor.
-    pub steal_ns: u64,
-    /// Idle, waiting for I/O included.
-    pub idle_ns: u64,
+joined! {
+    /// One processor's time by kind, in nanoseconds.
+    #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+    pub struct CpuTimes {
+        /// User mode, nice included.
+        pub user_ns: u64 => sum,
+        /// Kernel mode.
+        pub system_ns: u64 => sum,
+        /// Hardware interrupts.
+        pub irq_ns: u64 => sum,
+        /// Deferred interrupts.
+        pub softirq_ns: u64 => sum,
+        /// Taken by the hypervisor.
+        pub steal_ns: u64 => sum,
+        /// Idle, waiting for I/O included.
+        pub idle_ns: u64 => sum,
+    }
 }
 
 /// The soaker's account. The soaker is one idle-priority thread per processor; the time it loses is the time that the
@@ -29,6 +32,14 @@ pub struct Soaker {
     pub lost_ns: u64,
     /// Share of the processors that the soaker got on the idle machine.
     pub baseline_share: f64,
+}
+
+impl Soaker {
+    /// Two soakers' accounts, of spans of these lengths.
+    pub(crate) fn joined(self, other: Self, spans_ns: [u64; 2]) -> Self {
+        let Self { lost_ns, baseline_share } = self;
+        Self { lost_ns: lost_ns + other.lost_ns, baseline_share: mean(baseline_share, other.baseline_share, spans_ns) }
+    }
 }
 
 impl CpuTimes {

@@ -6,130 +6,138 @@ use halfpower_spec::{EngineName, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::joined::{
+    chained, counts, first, given, greatest, if_both_know, joined, least, of_known, one_by_one, parts, rates_added, sum,
+};
 use crate::{
-    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, HostShare, LaneRecord, LaneRole, Latency, Noise, Origin,
-    Soaker, Tcp, Trims, total,
+    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, HostShare, Join, LaneRecord, LaneRole, Latency, Noise,
+    Origin, Soaker, Tcp, Trims, total,
 };
 
-/// One run: its settings and its results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// The settings.
-    pub run: Run,
-    /// The engine in use (the choice that `auto` made).
-    pub engine: EngineName,
-    /// Bytes of the target that the offsets were drawn from.
-    pub span_bytes: u64,
-    /// Bytes of the target over which the span is spread in pieces; `None` if the span is contiguous.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread_bytes: Option<u64>,
-    /// When it began, in milliseconds of Unix time; 0 in virtual time.
-    pub started_unix_ms: u64,
-    /// Time of the run with its preparation, on the engine's clock: its share of the budget.
-    pub spent_ns: u64,
-    /// Length of the window, from the first submission to the last counted completion, with the closing flush.
-    pub elapsed_ns: u64,
-    /// The closing flush of buffered writes, a part of `elapsed_ns`; 0 without a flush.
-    pub flush_ns: u64,
-    /// Bytes moved by successful requests of the workload. This and all following counts of requests, bytes and
-    /// latencies exclude additional random readers, which are in `lanes`.
-    pub bytes: u64,
-    /// Requests that succeeded.
-    pub ios: u64,
-    /// Of `ios`, those that were reads.
-    pub read_ios: u64,
-    /// Requests that moved fewer bytes than asked. They are in `ios`, with the bytes they moved, unless they were in
-    /// flight when the window closed or belong to an additional random reader.
-    pub short_transfers: u64,
-    /// Failed requests, by the name of the error; they are not in `ios`. This includes requests in flight when the
-    /// window closed, and those of additional random readers.
-    pub errors: BTreeMap<String, u64>,
-    /// Open loop: requests that were due before the window closed but not completed by then. If this exceeds the depth,
-    /// the target does not keep up with the rate.
-    #[serde(default)]
-    pub overdue_ios: u64,
-    /// Requests that the kernel returned unserved (EAGAIN), as with a cgroup's `io.max`, and that were submitted again,
-    /// including those outside the window. Each still counts as one request; its latency counts from its first
-    /// submission.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub resubmitted_ios: u64,
-    /// Latency of successful requests, from before submission to reaping; in an open loop, from the time when the
-    /// request was due.
-    pub latency: Latency,
-    /// Reads and writes separately, if the workload mixes them; `None` otherwise and for runs of the first releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by_direction: Option<ByDirection>,
-    /// Trimmed blocks, if the workload trims; they are in `ios` and `bytes`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trims: Option<Trims>,
-    /// Mean number of requests in flight: the sum of latencies divided by the window.
-    pub achieved_depth: f64,
-    /// Processor time.
-    pub cpu: Cpu,
-    /// Latency of flushes between requests (`--fdatasync`), without the closing flush.
-    #[serde(default)]
-    pub syncs: Latency,
-    /// The lanes: first the workload's, then additional random readers.
-    #[serde(default)]
-    pub lanes: Vec<LaneRecord>,
-    /// Bytes over time.
-    pub series: Series,
-    /// Time per request of the null engine on this machine: the harness's share of each latency and cost.
-    pub harness_ns_per_io: f64,
-    /// Time per request of one lane against a server in this process that answers from memory over loopback, with the
-    /// same number of connections: the ceiling of halfpower's own client. `None` without such a client.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_ns_per_io: Option<f64>,
-    /// Bytes of the span in the page cache when the window opened; `None` if unknown.
-    pub cached_bytes: Option<u64>,
-    /// Mean number of physical memory segments of a direct request's buffer: contiguous pages are one segment, and the
-    /// device receives the request in that many. `None` if the kernel does not report it, for requests through the page
-    /// cache, and for runs of the first releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub buffer_segments: Option<f64>,
-    /// Evidence of other load.
-    #[serde(default)]
-    pub noise: Noise,
-    /// TCP's figures below the requests; `None` without connections of our own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<Box<Tcp>>,
-    /// Resources that the far end used; `None` without a witness there, or if it did not report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub far_end: Option<Box<FarEnd>>,
-    /// Each process's part, if several made this run together; empty for one process. The figures above then cover all:
-    /// bytes and requests are sums, and `elapsed_ns` is such that the rate is the sum of the processes' rates.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<HostShare>,
-    /// Where the requests spent their time; only in the traced pass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub anatomy: Option<Anatomy>,
-    /// Discarded windows that were measured again, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub discarded: Vec<DiscardedWindow>,
-    /// The origin of an imported record; `None` if halfpower measured it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Box<Origin>>,
+joined! {
+    /// One run: its settings and its results.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    pub struct Record(run: Run, engine: EngineName) {
+        /// The settings.
+        pub run: Run => given,
+        /// The engine in use (the choice that `auto` made).
+        pub engine: EngineName => given,
+        /// Bytes of the target that the offsets were drawn from.
+        pub span_bytes: u64 => sum,
+        /// Bytes of the target over which the span is spread in pieces; `None` if the span is contiguous.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub spread_bytes: Option<u64> => of_known(greatest),
+        /// When it began, in milliseconds of Unix time; 0 in virtual time.
+        pub started_unix_ms: u64 => least,
+        /// Time of the run with its preparation, on the engine's clock: its share of the budget.
+        pub spent_ns: u64 => greatest,
+        /// Length of the window, from the first submission to the last counted completion, with the closing flush.
+        pub elapsed_ns: u64 => greatest,
+        /// The closing flush of buffered writes, a part of `elapsed_ns`; 0 without a flush.
+        pub flush_ns: u64 => greatest,
+        /// Bytes moved by successful requests of the workload. This and all following counts of requests, bytes and
+        /// latencies exclude additional random readers, which are in `lanes`.
+        pub bytes: u64 => sum,
+        /// Requests that succeeded.
+        pub ios: u64 => sum,
+        /// Of `ios`, those that were reads.
+        pub read_ios: u64 => sum,
+        /// Requests that moved fewer bytes than asked. They are in `ios`, with the bytes they moved, unless they were
+        /// in flight when the window closed or belong to an additional random reader.
+        pub short_transfers: u64 => sum,
+        /// Failed requests, by the name of the error; they are not in `ios`. This includes requests in flight when the
+        /// window closed, and those of additional random readers.
+        pub errors: BTreeMap<String, u64> => counts,
+        /// Open loop: requests that were due before the window closed but not completed by then. If this exceeds the
+        /// depth, the target does not keep up with the rate.
+        #[serde(default)]
+        pub overdue_ios: u64 => sum,
+        /// Requests that the kernel returned unserved (EAGAIN), as with a cgroup's `io.max`, and that were submitted
+        /// again, including those outside the window. Each still counts as one request; its latency counts from its
+        /// first submission.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        pub resubmitted_ios: u64 => sum,
+        /// Latency of successful requests, from before submission to reaping; in an open loop, from the time when the
+        /// request was due.
+        pub latency: Latency => parts,
+        /// Reads and writes separately, if the workload mixes them; `None` otherwise and for runs of the first
+        /// releases.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub by_direction: Option<ByDirection> => of_known(parts),
+        /// Trimmed blocks, if the workload trims; they are in `ios` and `bytes`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub trims: Option<Trims> => of_known(parts),
+        /// Mean number of requests in flight: the sum of latencies divided by the window.
+        pub achieved_depth: f64 => sum,
+        /// Processor time.
+        pub cpu: Cpu => parts,
+        /// Latency of flushes between requests (`--fdatasync`), without the closing flush.
+        #[serde(default)]
+        pub syncs: Latency => parts,
+        /// The lanes: first the workload's, then additional random readers.
+        #[serde(default)]
+        pub lanes: Vec<LaneRecord> => one_by_one,
+        /// Bytes over time.
+        pub series: Series => parts,
+        /// Time per request of the null engine on this machine: the harness's share of each latency and cost.
+        pub harness_ns_per_io: f64 => greatest,
+        /// Time per request of one lane against a server in this process that answers from memory over loopback, with
+        /// the same number of connections: the ceiling of halfpower's own client. `None` without such a client.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub client_ns_per_io: Option<f64> => of_known(rates_added),
+        /// Bytes of the span in the page cache when the window opened; `None` if unknown.
+        pub cached_bytes: Option<u64> => if_both_know(sum),
+        /// Mean number of physical memory segments of a direct request's buffer: contiguous pages are one segment, and
+        /// the device receives the request in that many. `None` if the kernel does not report it, for requests through
+        /// the page cache, and for runs of the first releases.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub buffer_segments: Option<f64> => of_known(greatest),
+        /// Evidence of other load.
+        #[serde(default)]
+        pub noise: Noise => parts,
+        /// TCP's figures below the requests; `None` without connections of our own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub tcp: Option<Box<Tcp>> => of_known(parts),
+        /// Resources that the far end used; `None` without a witness there, or if it did not report.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub far_end: Option<Box<FarEnd>> => of_known(first),
+        /// Each process's part, if several made this run together; empty for one process. The figures above then cover
+        /// all: bytes and requests are sums, and `elapsed_ns` is such that the rate is the sum of the processes' rates.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub hosts: Vec<HostShare> => chained,
+        /// Where the requests spent their time; only in the traced pass.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub anatomy: Option<Anatomy> => of_known(first),
+        /// Discarded windows that were measured again, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub discarded: Vec<DiscardedWindow> => chained,
+        /// The origin of an imported record; `None` if halfpower measured it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub origin: Option<Box<Origin>> => of_known(first),
+    }
 }
 
-/// Processor time, from before the first submission until nothing was in flight any more.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Cpu {
-    /// Length of this account: the window, and the draining of requests left in flight.
-    pub span_ns: u64,
-    /// Requests whose cost is in this account: all that were submitted, including those that no longer count and those
-    /// of additional random readers.
-    pub ios: u64,
-    /// User time charged to this process, over all its threads.
-    pub user_ns: u64,
-    /// System time charged to this process, including its kernel workers.
-    pub system_ns: u64,
-    /// Total time that the workload's threads were ready to run but waited for a processor.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub waited_ns: u64,
-    /// Time of each processor by kind; coarse, because counted in whole ticks.
-    pub machine: Vec<CpuTimes>,
-    /// Time that the soaker lost; only in the soaker's pass.
-    pub soaker: Option<Soaker>,
+joined! {
+    /// Processor time, from before the first submission until nothing was in flight any more.
+    #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+    pub struct Cpu {
+        /// Length of this account: the window, and the draining of requests left in flight.
+        pub span_ns: u64 => sum,
+        /// Requests whose cost is in this account: all that were submitted, including those that no longer count and
+        /// those of additional random readers.
+        pub ios: u64 => sum,
+        /// User time charged to this process, over all its threads.
+        pub user_ns: u64 => sum,
+        /// System time charged to this process, including its kernel workers.
+        pub system_ns: u64 => sum,
+        /// Total time that the workload's threads were ready to run but waited for a processor.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        pub waited_ns: u64 => sum,
+        /// Time of each processor by kind; coarse, because counted in whole ticks.
+        pub machine: Vec<CpuTimes> => one_by_one,
+        /// Time that the soaker lost; only in the soaker's pass.
+        pub soaker: Option<Soaker> => soakers by span_ns,
+    }
 }
 
 /// Bytes moved in each step of the window.
@@ -139,6 +147,23 @@ pub struct Series {
     pub step_ns: u64,
     /// Bytes completed in each step; an incomplete last step is left out.
     pub bytes: Vec<u64>,
+}
+
+impl Join for Series {
+    /// Adds step by step; the series ends with the shorter of the two. Nothing is left of steps of different lengths.
+    fn joined(self, other: Self) -> Self {
+        let Self { step_ns, bytes } = self;
+        if step_ns != other.step_ns {
+            return Self::default();
+        }
+        let bytes = bytes.iter().zip(&other.bytes).map(|(own, other)| own + other).collect();
+        Self { step_ns, bytes }
+    }
+}
+
+/// The accounts of soakers over spans of these lengths.
+fn soakers(own: Option<Soaker>, other: Option<Soaker>, spans_ns: [u64; 2]) -> Option<Soaker> {
+    of_known(own, other, |own, other| own.joined(other, spans_ns))
 }
 
 fn is_nothing(figure: &u64) -> bool {

@@ -7,7 +7,7 @@
 //! study        one row: question (JSON), program (the version that made the file), question_fnv1a
 //! environment  one row for each state of the machine that records were taken in: environment_id, environment (JSON),
 //!              environment_fnv1a
-//! record       one row a record: record_id, environment_id, the COLUMNS for queries,
+//! record       one row a record: record_id, environment_id, the columns for queries,
 //!              record (the whole record as JSON; only this is read back), record_fnv1a
 //! one_run      unique: experiment, workload, pass, repeat
 //! ```
@@ -37,8 +37,8 @@ use rusqlite::{Connection, ErrorCode};
 
 pub use self::entry::Entry;
 use self::layout::{PATIENCE_OF_HOLDER, damaged, insert_environment, insert_record};
-use crate::columns::column_named;
 use crate::difference::difference;
+use crate::figures::column_named;
 use crate::{Column, Environment, LeftOut, Record, RecordError};
 
 /// A study on disk: its question, its environments, and the records so far.

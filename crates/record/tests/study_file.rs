@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::sample::{environment, question, record, records};
-use halfpower_record::{COLUMNS, Environment, HostPlace, HostShare, Record, RecordError, StudyFile};
+use halfpower_record::{Environment, HostPlace, HostShare, Record, RecordError, StudyFile, columns};
 use halfpower_spec::{Bytes, Hosts, Nanos, Question};
 use rusqlite::Connection;
 
@@ -285,13 +285,30 @@ fn the_columns_say_what_the_record_says() {
     assert_eq!(one("SELECT CAST(sum(soaker_lost_ns) AS TEXT) FROM record WHERE pass = 'soaker'"), "246913578");
 }
 
+/// The table of columns for the page, from their documentation.
+fn column_table() -> String {
+    let mut table = "| column | meaning |\n|---|---|\n".to_string();
+    for column in columns() {
+        let (first, rest) = column.doc.split_at(1);
+        let meaning = format!("{}{rest}", first.to_lowercase());
+        table += &format!("| `{}` | {} |\n", column.name, meaning.trim_end_matches('.'));
+    }
+    table
+}
+
+/// `HALFPOWER_BLESS=1` writes the table of columns on the page anew.
 #[test]
-fn the_page_about_the_study_file_names_every_column_and_its_queries_run() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/study-file.md");
-    let page = fs::read_to_string(page).unwrap();
-    let named: Vec<&str> =
-        page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |")).map(|(name, _)| name).collect();
-    assert_eq!(named, COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>());
+fn the_page_about_the_study_file_describes_every_column_and_its_queries_run() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/study-file.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once("<!-- columns -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- end of columns -->\n").unwrap();
+    let expected = format!("{before}<!-- columns -->\n{}<!-- end of columns -->\n{after}", column_table());
+    if std::env::var_os("HALFPOWER_BLESS").is_some() {
+        fs::write(&path, &expected).unwrap();
+    } else {
+        assert_eq!(page, expected, "the columns have changed; HALFPOWER_BLESS=1 writes the table anew");
+    }
     let (_folder, path) = place();
     study_of(&path, &records(24));
     let database = Connection::open(&path).unwrap();

@@ -3,7 +3,6 @@
 //! `cargo run -p halfpower-report --example sample_report > sample.html`. A formula gives the cells: each request takes
 //! a fixed time plus a time per byte, a few requests run in parallel, and a link limits the rate.
 
-use std::collections::BTreeMap;
 use std::io::{BufWriter, Write, stdout};
 
 use halfpower_analyse::{
@@ -11,7 +10,7 @@ use halfpower_analyse::{
     KnownLimit, LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, Limits, NextLimit, NextLimitBy,
     NoiseFinding, StoppedBy, Summary, Unsteady, UnsteadyReason, Warning, how_fast,
 };
-use halfpower_record::{Cpu, Device, FileSystem, Latency, Machine, Noise, Record, Series};
+use halfpower_record::{Cpu, Device, FileSystem, Latency, Machine, Record, Series};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Run, Rw, Workload};
 
 const LINK_MBPS: f64 = 1970.0;
@@ -291,21 +290,15 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
     let (rw, bs, iodepth, cache) = (Rw::of(cell.pattern, cell.rw), Bytes(cell.bs_bytes), cell.iodepth, cell.cache);
     let workload = Workload { rw, bs, iodepth, cache, ..Workload::default() };
     let experiment = Experiment::ALL.iter().copied().find(|experiment| experiment.pattern() == Some(cell.pattern));
+    let run = Run { experiment, workload, repeat, pass: Pass::Plain, runtime: Nanos(elapsed_ns), seed: 1 };
     Record {
-        run: Run { experiment, workload, repeat, pass: Pass::Plain, runtime: Nanos(elapsed_ns), seed: 1 },
-        engine: cell.engine,
         span_bytes: 1 << 30,
         started_unix_ms: 1_790_000_000_000 + u64::from(repeat) * 60_000,
         spent_ns: elapsed_ns + 20_000_000,
         elapsed_ns,
-        flush_ns: 0,
         bytes,
         ios,
         read_ios: if cell.rw == Direction::Read { ios } else { 0 },
-        short_transfers: 0,
-        errors: BTreeMap::new(),
-        overdue_ios: 0,
-        resubmitted_ios: 0,
         latency,
         achieved_depth: cell.achieved_depth.unwrap_or_default(),
         cpu: Cpu {
@@ -315,23 +308,10 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
             system_ns: charged_ns * 2 / 3,
             ..Cpu::default()
         },
-        syncs: Latency::default(),
-        lanes: Vec::new(),
         series: Series { step_ns: 50_000_000, bytes: vec![bytes / 8; 8] },
         harness_ns_per_io: 118.0,
-        client_ns_per_io: None,
-        tcp: None,
-        spread_bytes: None,
         cached_bytes: Some(0),
-        buffer_segments: None,
-        noise: Noise::default(),
-        anatomy: None,
-        hosts: Vec::new(),
-        by_direction: None,
-        far_end: None,
-        discarded: Vec::new(),
-        trims: None,
-        origin: None,
+        ..Record::empty(run, cell.engine)
     }
 }
 

@@ -1,10 +1,8 @@
 //! Makes records of a simulated disk from its closed form: the records of a study for given constants and a question.
 #![allow(dead_code)] // Each test file uses its own part.
 
-use std::collections::BTreeMap;
-
 use halfpower_model::{DiskPath, Moment, Operation, PathModel, Submission};
-use halfpower_record::{Cpu, Latency, Noise, Record, Series, Soaker};
+use halfpower_record::{Cpu, Latency, Record, Series, Soaker};
 use halfpower_spec::{
     Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Question, Run, Rw, SimulatedDisk, Workload,
 };
@@ -76,28 +74,21 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
     let cost = halfpower_model::processor_time(disk, ios as u64, (ios * bs) as u64);
     let mut latency = Latency::default();
     (0..10).for_each(|_| latency.add((depth * bs / bytes_a_second * 1e9) as u64));
+    let run = Run {
+        experiment: Some(Experiment::walking(workload.rw.pattern())),
+        workload,
+        repeat,
+        pass,
+        runtime: Nanos(1_000_000_000),
+        seed: 1,
+    };
     Record {
-        run: Run {
-            experiment: Some(Experiment::walking(workload.rw.pattern())),
-            workload,
-            repeat,
-            pass,
-            runtime: Nanos(1_000_000_000),
-            seed: 1,
-        },
-        engine: EngineName::Simulated,
         span_bytes: 1 << 30,
-        started_unix_ms: 0,
         spent_ns: elapsed_ns,
         elapsed_ns,
-        flush_ns: 0,
         bytes: (ios * bs) as u64,
         ios: ios as u64,
         read_ios: if workload.rw.writes() { 0 } else { ios as u64 },
-        short_transfers: 0,
-        errors: BTreeMap::new(),
-        overdue_ios: 0,
-        resubmitted_ios: 0,
         latency,
         achieved_depth: depth,
         cpu: Cpu {
@@ -105,28 +96,14 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
             ios: ios as u64,
             user_ns: cost.charged_ns / 4,
             system_ns: cost.charged_ns - cost.charged_ns / 4,
-            waited_ns: 0,
-            machine: Vec::new(),
             soaker: (pass == Pass::Soaker)
                 .then_some(Soaker { lost_ns: cost.charged_ns + cost.unseen_ns, baseline_share: 1.0 }),
+            ..Cpu::default()
         },
-        syncs: Latency::default(),
-        lanes: Vec::new(),
         series: Series { step_ns: 100_000_000, bytes: vec![(bytes_a_second / 10.0) as u64; 10] },
         harness_ns_per_io: 100.0,
-        client_ns_per_io: None,
-        tcp: None,
-        spread_bytes: None,
-        buffer_segments: None,
         cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),
-        noise: Noise::default(),
-        anatomy: None,
-        hosts: Vec::new(),
-        by_direction: None,
-        far_end: None,
-        discarded: Vec::new(),
-        trims: None,
-        origin: None,
+        ..Record::empty(run, EngineName::Simulated)
     }
 }
 

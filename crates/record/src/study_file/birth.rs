@@ -12,7 +12,7 @@ use halfpower_spec::Question;
 use rusqlite::{Connection, params};
 
 use super::layout::{LAYOUT, fnv1a, insert_environment, insert_record, to_sqlite};
-use crate::{COLUMNS, Column, Environment, Record, RecordError};
+use crate::{Column, Environment, Record, RecordError, columns};
 
 pub(super) fn create(
     path: &Path,
@@ -67,15 +67,14 @@ fn made(question: &Question, environment: &Environment, records: &[Record]) -> r
     let sum = fnv1a(&text);
     transaction.execute("INSERT INTO study VALUES (?1, ?2, ?3)", params![text, env!("CARGO_PKG_VERSION"), sum])?;
     insert_environment(&transaction, LAYOUT, 0, environment)?;
-    let columns: Vec<(String, &Column)> = COLUMNS.iter().map(|column| (column.name.to_string(), column)).collect();
+    let columns: Vec<(String, &Column)> = columns().map(|column| (column.name.to_string(), column)).collect();
     records.iter().try_for_each(|record| insert_record(&transaction, &columns, 0, record))?;
     transaction.commit()?;
     Ok(connection.serialize("main")?.to_vec())
 }
 
 fn layout() -> String {
-    let columns: Vec<String> =
-        COLUMNS.iter().map(|column| format!("{:13}{} {}", "", column.name, column.kind)).collect();
+    let columns: Vec<String> = columns().map(|column| format!("{:13}{} {}", "", column.name, column.kind)).collect();
     format!(
         "PRAGMA application_id = {APPLICATION_ID};
          PRAGMA user_version = {LAYOUT};

@@ -38,16 +38,15 @@ pub fn record(number: u32) -> Record {
     let ios = latency.count();
     let elapsed_ns = 300_000_000 + u64::from(number) * 7;
     let soaker = Soaker { lost_ns: 123_456_789, baseline_share: 0.1 + f64::from(number) / 3.0 };
-    Record {
-        run: Run {
-            experiment: [Some(Experiment::Sequential), Some(Experiment::Random), None][number as usize % 3],
-            workload,
-            repeat: number,
-            pass: if number.is_multiple_of(4) { Pass::Soaker } else { Pass::Plain },
-            runtime: Nanos(300_000_000),
-            seed: u64::MAX - u64::from(number),
-        },
-        engine: if number.is_multiple_of(2) { EngineName::IoUring } else { EngineName::Sync },
+    let run = Run {
+        experiment: [Some(Experiment::Sequential), Some(Experiment::Random), None][number as usize % 3],
+        workload,
+        repeat: number,
+        pass: if number.is_multiple_of(4) { Pass::Soaker } else { Pass::Plain },
+        runtime: Nanos(300_000_000),
+        seed: u64::MAX - u64::from(number),
+    };
+    let mut record = Record {
         span_bytes: 1 << 30,
         started_unix_ms: 1_795_298_078_000 + u64::from(number) * 1000,
         spent_ns: elapsed_ns + 5_000_000,
@@ -58,8 +57,6 @@ pub fn record(number: u32) -> Record {
         read_ios: if rw.writes() { 0 } else { ios },
         short_transfers: u64::from(number % 2),
         errors: if number % 5 == 1 { BTreeMap::from([("EIO".to_string(), 3)]) } else { BTreeMap::new() },
-        overdue_ios: 0,
-        resubmitted_ios: 0,
         achieved_depth: latency.sum_ns() as f64 / elapsed_ns as f64,
         latency,
         cpu: Cpu {
@@ -69,26 +66,17 @@ pub fn record(number: u32) -> Record {
             system_ns: 40_500_000,
             waited_ns: u64::from(number) * 1_000,
             machine: vec![CpuTimes { user_ns: 20_000_000, irq_ns: 10_000_000, ..CpuTimes::default() }; 2],
-            soaker: number.is_multiple_of(4).then_some(soaker),
+            ..Cpu::default()
         },
-        syncs: Latency::default(),
-        lanes: Vec::new(),
         series: Series { step_ns: 10_000_000, bytes: (0..30).map(|step| step * bs.0).collect() },
         harness_ns_per_io: 17.3 + f64::from(number) / 7.0,
-        client_ns_per_io: None,
-        tcp: None,
-        spread_bytes: None,
         buffer_segments: number.is_multiple_of(3).then_some(2.5),
         cached_bytes: number.is_multiple_of(2).then_some(4096),
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },
-        anatomy: None,
-        hosts: Vec::new(),
-        by_direction: None,
-        far_end: None,
-        discarded: Vec::new(),
-        trims: None,
-        origin: None,
-    }
+        ..Record::empty(run, if number.is_multiple_of(2) { EngineName::IoUring } else { EngineName::Sync })
+    };
+    record.cpu.soaker = number.is_multiple_of(4).then_some(soaker);
+    record
 }
 
 pub fn records(count: u32) -> Vec<Record> {

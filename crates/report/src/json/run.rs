@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use halfpower_record::{Cpu, Environment, HostShare, Latency, Record, Series, Side, Tcp};
-use halfpower_spec::{Arrivals, BlockSizes, Cache, Direction, EngineName, IoMem, Pass, Pattern, Rw};
+use halfpower_record::{Cpu, Environment, FlatFigures, HostShare, Latency, Record, Series, Side, Tcp};
+use halfpower_spec::Direction;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,80 +23,11 @@ const SCHEMA: u32 = 1;
 pub(crate) struct RunDocument<'a> {
     /// Version of this layout.
     schema: u32,
-    /// The access pattern and direction as asked for.
-    rw: Rw,
-    /// Sequential or random.
-    pattern: Pattern,
-    /// Read or write; `null` for a mix, and for trims.
-    direction: Option<Direction>,
-    /// Share of reads in percent; `null` without a mix.
-    rwmixread: Option<u8>,
-    /// Bytes per request; the largest size if sizes are drawn.
-    bs_bytes: u64,
-    /// Drawn block sizes, each with its share in percent; `null` if all requests have one size.
-    bssplit: Option<BlockSizes>,
-    /// Requests kept outstanding by each thread.
-    iodepth: u32,
-    /// Submitting threads.
-    threads: u32,
-    /// Caches that take part.
-    cache: Cache,
-    /// How requests were issued.
-    engine: EngineName,
-    /// Memory of the buffers.
-    iomem: Option<IoMem>,
-    /// Most requests that one system call submits; 0 means all that can be submitted.
-    iodepth_batch: Option<u32>,
-    /// Requests that arrive per second for each thread; `null` in a closed loop.
-    rate_iops: Option<u64>,
-    /// Distribution of arrivals; `null` in a closed loop.
-    arrivals: Option<Arrivals>,
-    /// Open loop: requests that were due before the window closed but had not completed by then.
-    overdue_ios: u64,
-    /// Requests that the kernel returned unserved (EAGAIN) and that were submitted again, counted once each.
-    resubmitted_ios: u64,
-    /// The kind of pass.
-    pass: Pass,
-    /// Seed of the offsets and the payload.
-    seed: u64,
-    /// Requested length of the window.
-    runtime_ns: u64,
-    /// Start in milliseconds of Unix time; 0 in virtual time.
-    started_unix_ms: u64,
-    /// Bytes of the target from which offsets were drawn.
-    span_bytes: u64,
-    /// Bytes of the target over which the pieces of the span are spread; `null` if the span is one part.
-    spread_bytes: Option<u64>,
-    /// Bytes of the span in the page cache when the window opened.
-    cached_bytes: Option<u64>,
-    /// Mean number of physical memory segments per buffer of a direct request; `null` if the kernel does not tell.
-    buffer_segments: Option<f64>,
-    /// Bytes moved by requests that succeeded.
-    bytes: u64,
-    /// Requests that succeeded.
-    ios: u64,
-    /// Reads among `ios`.
-    read_ios: u64,
-    /// Requests that moved fewer bytes than asked.
-    short_transfers: u64,
-    /// Requests that failed.
-    errors: u64,
-    /// Failed requests by name of the error.
-    errors_by_kind: &'a BTreeMap<String, u64>,
-    /// Length of the window, including the closing flush.
-    elapsed_ns: u64,
-    /// Length of the closing flush; 0 without one.
-    flush_ns: u64,
-    /// Decimal MB/s into memory, without the closing flush; `null` without one.
-    memory_mbps: Option<f64>,
-    /// Decimal MB/s over the whole window.
-    mbps: f64,
-    /// Requests a second over the whole window.
-    iops: f64,
+    /// The flat keys.
+    #[serde(flatten)]
+    figures: FlatFigures<'a>,
     /// Latency from before submission to reaping.
     latency_ns: LatencyDocument,
-    /// Mean number of requests in flight.
-    achieved_depth: f64,
     /// Processor time during the window.
     cpu: CpuDocument,
     /// The account of the machine that serves the target; `null` without a witness there.
@@ -108,13 +39,6 @@ pub(crate) struct RunDocument<'a> {
     noise: NoiseDocument,
     /// Bytes over time.
     series: &'a Series,
-    /// Time per request of the null engine on this machine, in nanoseconds.
-    harness_ns_per_io: f64,
-    /// Time per request of one lane against a server in memory over loopback, in nanoseconds: the ceiling of
-    /// halfpower's own client; `null` if that client took no part.
-    client_ns_per_io: Option<f64>,
-    /// That ceiling as decimal MB/s of all lanes together.
-    client_mbps: Option<f64>,
     /// TCP figures below the requests; `null` without a connection of halfpower's own client.
     tcp: Option<&'a Tcp>,
     /// The machine and the target.
@@ -228,56 +152,15 @@ pub fn run_json(
 
 impl<'a> RunDocument<'a> {
     fn of(record: &'a Record, environment: &'a Environment, percentiles: &[f64]) -> Self {
-        let (run, workload) = (&record.run, &record.run.workload);
-        let (is_mixed, trims) = (workload.rw.direction().is_none(), workload.rw.trims());
-        let direction = workload.rw.direction().filter(|_| !trims);
         Self {
             schema: SCHEMA,
-            rw: workload.rw,
-            pattern: workload.rw.pattern(),
-            direction,
-            rwmixread: is_mixed.then_some(workload.rwmixread),
-            bs_bytes: workload.bs.0,
-            bssplit: workload.options.bssplit,
-            iodepth: workload.iodepth,
-            threads: workload.threads,
-            cache: workload.cache,
-            engine: record.engine,
-            iomem: workload.issuing.map(|issuing| issuing.iomem),
-            iodepth_batch: workload.issuing.map(|issuing| issuing.iodepth_batch),
-            rate_iops: workload.rate.map(|arrival| arrival.iops),
-            arrivals: workload.rate.map(|arrival| arrival.arrivals),
-            overdue_ios: record.overdue_ios,
-            resubmitted_ios: record.resubmitted_ios,
-            pass: run.pass,
-            seed: run.seed,
-            runtime_ns: run.runtime.0,
-            started_unix_ms: record.started_unix_ms,
-            span_bytes: record.span_bytes,
-            spread_bytes: record.spread_bytes,
-            cached_bytes: record.cached_bytes,
-            buffer_segments: record.buffer_segments,
-            bytes: record.bytes,
-            ios: record.ios,
-            read_ios: record.read_ios,
-            short_transfers: record.short_transfers,
-            errors: record.error_count(),
-            errors_by_kind: &record.errors,
-            elapsed_ns: record.elapsed_ns,
-            flush_ns: record.flush_ns,
-            memory_mbps: record.memory_mbps(),
-            mbps: record.mbps(),
-            iops: record.iops(),
+            figures: FlatFigures(record),
             latency_ns: latency_at(&record.latency, percentiles),
-            achieved_depth: record.achieved_depth,
             cpu: cpu(&record.cpu),
             far_end: far_end(record),
             hosts: &record.hosts,
             noise: noise(record),
             series: &record.series,
-            harness_ns_per_io: record.harness_ns_per_io,
-            client_ns_per_io: record.client_ns_per_io,
-            client_mbps: record.client_mbps(),
             tcp: record.tcp.as_deref(),
             environment,
             read: record.side(Direction::Read).as_ref().map(side),

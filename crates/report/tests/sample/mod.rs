@@ -1,14 +1,12 @@
 //! Makes findings and a record for output tests: a made-up disk behind a link, measured on four paths.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
-use std::collections::BTreeMap;
-
 use halfpower_analyse::{
     Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, DirectionStop, FastestCell, Findings, Interval,
     KnownLimit, LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, NextLimit, NextLimitBy, NoiseFinding,
     StoppedBy, StudyState, Summary, Warning, how_fast,
 };
-use halfpower_record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Noise, Record, Series};
+use halfpower_record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Record, Series};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Nanos, Pass, Pattern, Run, Rw, Workload};
 
 pub type Way = (Pattern, Direction, Cache);
@@ -275,28 +273,22 @@ pub fn full() -> Findings {
 pub fn record() -> Record {
     let mut latency = Latency::default();
     (1..=1000).for_each(|step| latency.add(step * 1000));
+    let run = Run {
+        experiment: None,
+        workload: Workload { rw: Rw::Randread, bs: Bytes(4096), iodepth: 4, ..Workload::default() },
+        repeat: 0,
+        pass: Pass::Plain,
+        runtime: Nanos(100_000_000),
+        seed: 7,
+    };
     Record {
-        run: Run {
-            experiment: None,
-            workload: Workload { rw: Rw::Randread, bs: Bytes(4096), iodepth: 4, ..Workload::default() },
-            repeat: 0,
-            pass: Pass::Plain,
-            runtime: Nanos(100_000_000),
-            seed: 7,
-        },
-        engine: EngineName::IoUring,
         span_bytes: 1 << 30,
         started_unix_ms: 1_795_298_078_000,
         spent_ns: 120_000_000,
         elapsed_ns: 100_000_000,
-        flush_ns: 0,
         bytes: 4_096_000,
         ios: 1000,
         read_ios: 1000,
-        short_transfers: 0,
-        errors: BTreeMap::new(),
-        overdue_ios: 0,
-        resubmitted_ios: 0,
         achieved_depth: 3.96,
         latency,
         cpu: Cpu {
@@ -304,27 +296,12 @@ pub fn record() -> Record {
             ios: 1000,
             user_ns: 2_000_000,
             system_ns: 5_000_000,
-            waited_ns: 0,
             machine: vec![CpuTimes { user_ns: 10_000_000, softirq_ns: 20_000_000, ..CpuTimes::default() }; 2],
-            soaker: None,
+            ..Cpu::default()
         },
-        syncs: Latency::default(),
-        lanes: Vec::new(),
         series: Series { step_ns: 10_000_000, bytes: vec![409_600; 10] },
         harness_ns_per_io: 31.5,
-        client_ns_per_io: None,
-        tcp: None,
-        spread_bytes: None,
-        cached_bytes: None,
-        buffer_segments: None,
-        noise: Noise::default(),
-        anatomy: None,
-        hosts: Vec::new(),
-        by_direction: None,
-        far_end: None,
-        discarded: Vec::new(),
-        trims: None,
-        origin: None,
+        ..Record::empty(run, EngineName::IoUring)
     }
 }
 
