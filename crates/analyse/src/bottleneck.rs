@@ -230,7 +230,7 @@ fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, S
     if let Some(limit) = far.disk_limit.as_ref().filter(|limit| limit.is_reached()) {
         let FarDiskLimit { name: disk, mbps, limit_mbps, share, group } = limit.clone();
         let stopped_by = StoppedBy::FarDiskLimit { disk, mbps, limit_mbps, share, group };
-        return Some((LevelId::named("far end's disk", None), stopped_by));
+        return Some((LevelId::of(LevelKind::FarDisk), stopped_by));
     }
     let of_processors = far.processors;
     let are_full = far.busy_share + far.steal_share >= FULL_CORE;
@@ -240,11 +240,11 @@ fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, S
         let (processors, share, steal_share) =
             if are_full { (of_processors, far.busy_share, far.steal_share) } else { (1, far.busiest_share, 0.0) };
         let stopped_by = StoppedBy::FarProcessors { processors, of_processors, share, steal_share };
-        return Some((LevelId::named("far end's processors", None), stopped_by));
+        return Some((LevelId::of(LevelKind::FarProcessors), stopped_by));
     }
     let disk = far.disk.as_ref().filter(|disk| disk.busy_share >= BUSY_DISK)?;
     let (disk, share) = (disk.name.clone(), disk.busy_share);
-    Some((LevelId::named("far end's disk", None), StoppedBy::FarDisk { disk, share }))
+    Some((LevelId::of(LevelKind::FarDisk), StoppedBy::FarDisk { disk, share }))
 }
 
 /// More threads give no gain: the device is the limit, however busy the threads are.
@@ -290,7 +290,7 @@ fn at_unnamed_ceiling(
     let (from_iodepth, from_bs_bytes) = on.iter().map(|cell| (cell.iodepth, cell.bs_bytes)).min()?;
     let (cells, virtualised) = (on.len(), study.virtualised);
     let stopped_by = StoppedBy::Ceiling { ceiling, rate, cells, from_bs_bytes, from_iodepth, virtualised };
-    let of_a_share = Some(medium(study.levels, cell.rw)).filter(LevelId::is_of_a_share);
+    let of_a_share = Some(medium(study.levels, cell.rw)).filter(|level| level.kind == LevelKind::FileServer);
     Some((of_a_share.unwrap_or(LevelId::of(LevelKind::UnnamedCeiling)), stopped_by))
 }
 

@@ -81,14 +81,9 @@ pub(crate) fn direction_stops(
 
 /// What contradicts a judgement. Limits known by other means than the cells need no check.
 fn doubt(headline: &Headline, bottleneck: &Bottleneck) -> Option<StopDoubt> {
-    use StoppedBy::{
-        FarDisk, FarDiskLimit, FarProcessors, FullProcessor, KnownRate, KnownRequests, OwnClient, SharedPath, Window,
-    };
-    let (stopped_by, more_seconds) = (&bottleneck.stopped_by, headline.more_seconds);
-    let is_known_otherwise = matches!(stopped_by, KnownRate { .. } | KnownRequests { .. } | SharedPath { .. })
-        || matches!(stopped_by, FullProcessor { .. } | FarProcessors { .. } | FarDisk { .. } | FarDiskLimit { .. })
-        || matches!(stopped_by, OwnClient { .. } | Window { .. });
-    if is_known_otherwise {
+    let stopped_by = &bottleneck.stopped_by;
+    let more_seconds = headline.more_seconds;
+    if !stopped_by.is_known_from_cells_alone() {
         return None;
     }
     let of_headline = headline.doubts.iter().find_map(|doubt| match *doubt {

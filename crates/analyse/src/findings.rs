@@ -6,7 +6,7 @@ use halfpower_spec::{Cache, Direction, Pattern, Workload};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CellSettings, FarCell, FastestCell, TcpCell, Unsteady};
+use crate::{CellSettings, FarCell, FastestCell, PathSettings, TcpCell, Unsteady};
 
 /// A value with its 95% interval; without an interval, `low` and `high` equal the value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -53,6 +53,13 @@ pub struct Curve {
     pub rap_over_pap_low: Option<f64>,
     /// Its interval's upper end.
     pub rap_over_pap_high: Option<f64>,
+}
+
+impl Curve {
+    /// The path that it lies on.
+    pub fn path(&self) -> PathSettings {
+        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
+    }
 }
 
 /// What limits one pattern, direction and cache setting.
@@ -111,6 +118,13 @@ pub struct Cost {
     pub ms_per_mb: [f64; 2],
     /// Cells that the fit rests on.
     pub cells: usize,
+}
+
+impl Cost {
+    /// The path that it lies on.
+    pub fn path(&self) -> PathSettings {
+        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
+    }
 }
 
 /// Where the processors' time went while a path was measured, in cores: 0.5 is half of one processor. `charged_cores`,

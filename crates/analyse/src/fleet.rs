@@ -20,7 +20,6 @@ use serde::Serialize;
 pub use evidence::HostEvidence;
 pub use stragglers::Straggler;
 
-use crate::Warning;
 use crate::mean::median;
 use together::Together;
 
@@ -72,13 +71,6 @@ impl FleetFinding {
     /// Hosts that are slower than their peers in either direction.
     pub fn slow_hosts(&self) -> usize {
         self.stragglers.iter().map(|straggler| straggler.rank).collect::<BTreeSet<_>>().len()
-    }
-
-    /// The warning about slow hosts; `None` if no host is slow.
-    pub(crate) fn warning(&self) -> Option<Warning> {
-        let slowest = self.stragglers.first()?;
-        let (worst, of_peers) = (slowest.name.clone(), slowest.of_peers);
-        Some(Warning::SlowHosts { hosts: self.slow_hosts(), of_hosts: self.hosts.len(), worst, of_peers })
     }
 }
 

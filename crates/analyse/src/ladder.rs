@@ -127,8 +127,9 @@ fn shared_level(shared: &SharedCeiling) -> PathLevel {
 pub(crate) fn medium(levels: &[PathLevel], rw: Direction) -> LevelId {
     let of_path = || levels.iter().filter(|level| level.id.holds_for(rw));
     let device = of_path().find(|level| level.id.kind == LevelKind::Device);
-    let known =
-        |level: &&PathLevel| level.attainable.is_some() && !level.id.kind.is_of_the_host() || level.id.is_of_a_share();
+    let known = |level: &&PathLevel| {
+        level.attainable.is_some() && !level.id.kind.is_of_the_host() || level.id.kind == LevelKind::FileServer
+    };
     let medium = device.or_else(|| of_path().next_back().filter(known));
     medium.map_or(LevelId::of(LevelKind::Device), |level| level.id.clone())
 }

@@ -33,6 +33,27 @@ pub enum LevelKind {
     UnnamedCeiling,
     /// Any other part of the path, named by the environment.
     Part,
+    /// A file server that is reached without a mount, or the way to it; named by the environment. This kind and those
+    /// below are parts for readers of JSON.
+    #[serde(rename = "part")]
+    #[schemars(skip)]
+    FileServer,
+    /// Our own client of a file server; `name` is its protocol.
+    #[serde(rename = "part")]
+    #[schemars(skip)]
+    OurClient,
+    /// The network's round trip.
+    #[serde(rename = "part")]
+    #[schemars(skip)]
+    RoundTrip,
+    /// The processors of the far end.
+    #[serde(rename = "part")]
+    #[schemars(skip)]
+    FarProcessors,
+    /// A disk of the far end.
+    #[serde(rename = "part")]
+    #[schemars(skip)]
+    FarDisk,
 }
 
 /// One level of one path.
@@ -40,7 +61,7 @@ pub enum LevelKind {
 pub struct LevelId {
     /// Which.
     pub kind: LevelKind,
-    /// The environment's name for a [`LevelKind::Part`].
+    /// The environment's name for a [`LevelKind::Part`] or [`LevelKind::FileServer`], or the protocol of our client.
     pub name: Option<String>,
     /// The only direction that it holds for; `None` means both.
     pub direction: Option<Direction>,
@@ -107,8 +128,8 @@ pub struct LevelFinding {
     pub narrowest: bool,
 }
 
-/// The environment's names of the levels that the analysis treats specially.
-const NAMES: [(&str, LevelKind); 7] = [
+/// The environment's names of the levels that the analysis treats specially: the only place that tells kinds by names.
+const NAMES: [(&str, LevelKind); 9] = [
     ("memory", LevelKind::Memory),
     ("processor", LevelKind::Processor),
     ("page cache", LevelKind::PageCache),
@@ -116,14 +137,9 @@ const NAMES: [(&str, LevelKind); 7] = [
     ("data sheet", LevelKind::DataSheet),
     ("controller and link", LevelKind::ControllerAndLink),
     ("shared path", LevelKind::SharedPath),
+    ("file server", LevelKind::FileServer),
+    ("network or file server", LevelKind::FileServer),
 ];
-
-impl LevelId {
-    /// Whether it is the far end of a file share accessed without a mount, or the way to it.
-    pub fn is_of_a_share(&self) -> bool {
-        self.kind == LevelKind::Part && self.name.as_ref().is_some_and(|name| name.ends_with("file server"))
-    }
-}
 
 impl LevelKind {
     /// Whether the level belongs to the host, so that its peak limits no device and direct transfers do not pass it.
@@ -140,10 +156,9 @@ impl LevelId {
 
     /// The level that the environment gives this name.
     pub fn named(name: &str, direction: Option<Direction>) -> Self {
-        match NAMES.iter().find(|(known, _)| *known == name) {
-            Some((_, kind)) => Self { kind: *kind, name: None, direction },
-            None => Self { kind: LevelKind::Part, name: Some(name.to_string()), direction },
-        }
+        let kind = NAMES.iter().find(|(known, _)| *known == name).map_or(LevelKind::Part, |(_, kind)| *kind);
+        let is_named = matches!(kind, LevelKind::Part | LevelKind::FileServer);
+        Self { kind, name: is_named.then(|| name.to_string()), direction }
     }
 
     /// Whether it limits requests of this direction.

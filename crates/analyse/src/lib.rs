@@ -56,7 +56,6 @@ mod tcp_cell;
 mod thread_scaling;
 mod unsteady;
 mod warm_up;
-mod warning;
 mod warnings;
 mod waves;
 mod what_to_set;
@@ -114,7 +113,7 @@ pub use sureness::Sureness;
 pub use tcp_cell::TcpCell;
 pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
 pub use unsteady::{Unsteady, UnsteadyReason};
-pub use warning::{Harm, Warning};
+pub use warnings::{Harm, Warning};
 pub use waves::{Waves, waves};
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
 

@@ -3,7 +3,7 @@
 use halfpower_spec::EngineName;
 
 use crate::stopped_by::{InFlight, StoppedBy};
-use crate::{CellFinding, LevelId};
+use crate::{CellFinding, LevelId, LevelKind};
 
 /// Relative distance from the client's own ceiling within which a rate counts as at that ceiling.
 const NEAR_CLIENT: f64 = 0.2;
@@ -24,7 +24,7 @@ pub(crate) fn at_client(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
         EngineName::S3 => "S3",
         _ => return None,
     };
-    let level = LevelId::named(&format!("our {protocol} client"), None);
+    let level = LevelId { name: Some(protocol.to_string()), ..LevelId::of(LevelKind::OurClient) };
     let stopped_by = StoppedBy::OwnClient { limit_mbps, share };
     ((1.0 - NEAR_CLIENT..=1.0 + NEAR_CLIENT).contains(&share)).then_some((level, stopped_by))
 }
@@ -44,5 +44,5 @@ pub(crate) fn at_window(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let stopped_by = StoppedBy::Window { in_flight, bytes, round_trip_us, limit_mbps, share };
     let below = if in_flight == InFlight::TcpWindow { BELOW_TCP_WINDOW } else { NEAR_WINDOW };
     let is_explained = (1.0 - below..=1.0 + NEAR_WINDOW).contains(&share);
-    is_explained.then_some((LevelId::named("network's round trip", None), stopped_by))
+    is_explained.then_some((LevelId::of(LevelKind::RoundTrip), stopped_by))
 }

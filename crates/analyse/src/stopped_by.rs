@@ -186,6 +186,31 @@ pub enum StoppedBy {
     },
 }
 
+impl StoppedBy {
+    /// Whether only the cells show it: no other figure knows of such a limit, and it is the device's.
+    pub fn is_known_from_cells_alone(&self) -> bool {
+        match self {
+            Self::Ceiling { .. }
+            | Self::Parallelism { .. }
+            | Self::NoGainFromDepth { .. }
+            | Self::NoGainFromThreads { .. }
+            | Self::RequestTime { .. } => true,
+            Self::NothingMeasured
+            | Self::OnlyCached
+            | Self::NothingMoved
+            | Self::SharedPath { .. }
+            | Self::KnownRate { .. }
+            | Self::KnownRequests { .. }
+            | Self::FullProcessor { .. }
+            | Self::FarProcessors { .. }
+            | Self::FarDisk { .. }
+            | Self::FarDiskLimit { .. }
+            | Self::OwnClient { .. }
+            | Self::Window { .. } => false,
+        }
+    }
+}
+
 /// What bounds the bytes in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -1,7 +1,9 @@
 //! Gives records a far end with known constants, and checks that the analysis finds them.
 
 use crate::built::{disk, question, study};
-use halfpower_analyse::{Accounting, CostLine, EndsCost, Findings, LevelId, MeasuredCeilings, StoppedBy, analyse};
+use halfpower_analyse::{
+    Accounting, CostLine, EndsCost, Findings, LevelId, LevelKind, MeasuredCeilings, StoppedBy, analyse,
+};
 use halfpower_record::{CpuTimes, DiskUse, Environment, FarBill, FarEnd, FarEndMachine, ProcessTime, Record, Soaker};
 use halfpower_spec::{Direction, Pass, Pattern};
 
@@ -92,8 +94,8 @@ fn processors_that_are_full_at_the_far_end_stop_the_path() {
         panic!("{:?}", findings.bottleneck)
     };
     assert!(processors == 4 && share > 0.9, "{share}");
-    assert_eq!(findings.bottleneck.level, Some(LevelId::named("far end's processors", None)));
-    assert!(findings.levels.iter().any(|level| level.narrowest && level.id.name.is_some()));
+    assert_eq!(findings.bottleneck.level, Some(LevelId::of(LevelKind::FarProcessors)));
+    assert!(findings.levels.iter().any(|level| level.narrowest && level.id.kind == LevelKind::FarProcessors));
 }
 
 #[test]

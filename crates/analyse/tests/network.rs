@@ -1,7 +1,9 @@
 //! Checks the analysis of records with a client's ceiling, TCP windows and limits of a far disk.
 
 use crate::built::{disk, question, study};
-use halfpower_analyse::{Findings, InFlight, LevelId, MeasuredCeilings, StopTest, StoppedBy, Warning, analyse};
+use halfpower_analyse::{
+    Findings, InFlight, LevelId, LevelKind, MeasuredCeilings, StopTest, StoppedBy, Warning, analyse,
+};
 use halfpower_record::{DiskLimit, DiskUse, Environment, FarBill, FarEnd, Latency, Record, Tcp};
 use halfpower_spec::EngineName;
 
@@ -19,6 +21,10 @@ fn findings_of(constants: &str, change: impl Fn(&mut Record)) -> Findings {
 }
 
 /// A client that reaches this rate at any size.
+fn our_client() -> LevelId {
+    LevelId { name: Some("SMB".to_string()), ..LevelId::of(LevelKind::OurClient) }
+}
+
 fn with_client(mbps: f64) -> impl Fn(&mut Record) {
     move |record| record.client_ns_per_io = Some(record.run.workload.bs.0 as f64 * 1e3 / mbps)
 }
@@ -48,7 +54,7 @@ fn a_rate_within_a_fifth_of_our_clients_own_is_its() {
             StoppedBy::OwnClient { limit_mbps, share } => {
                 assert!(is_ours, "{client}: {share}");
                 assert!((limit_mbps / client - 1.0).abs() < 0.01 && (share - 400.0 / client).abs() < 0.03, "{found:?}");
-                assert_eq!(level, LevelId::named("our SMB client", None));
+                assert_eq!(level, our_client());
             }
             other => assert!(!is_ours, "{client}: {other:?}"),
         }
@@ -58,7 +64,7 @@ fn a_rate_within_a_fifth_of_our_clients_own_is_its() {
 #[test]
 fn our_client_is_named_at_the_head_of_the_path() {
     let findings = findings_of(SHARE, with_client(400.0));
-    assert!(findings.levels[0].narrowest && findings.levels[0].id == LevelId::named("our SMB client", None));
+    assert!(findings.levels[0].narrowest && findings.levels[0].id == our_client());
     let stop = &findings.summary.stops[0];
     assert!(stop.doubt.is_none() && matches!(stop.bottleneck.stopped_by, StoppedBy::OwnClient { .. }), "{stop:?}");
 }
@@ -73,7 +79,7 @@ fn what_is_in_flight_over_the_round_trip_is_named_where_it_is_the_rate() {
     };
     assert_eq!((in_flight, bytes, round_trip_us), (InFlight::Requests, 32.0 * 1_048_576.0, 9800.0));
     assert!((share - 0.98).abs() < 0.03, "{share}");
-    assert_eq!(findings.bottleneck.level, Some(LevelId::named("network's round trip", None)));
+    assert_eq!(findings.bottleneck.level, Some(LevelId::of(LevelKind::RoundTrip)));
     assert_eq!(findings.summary.stops[0].test, Some(StopTest::Deeper { iodepth: 64 }));
     let tcp = findings.cells[0].tcp.as_ref().unwrap();
     assert!((tcp.retransmitted_share - 0.005).abs() < 1e-9, "{tcp:?}");

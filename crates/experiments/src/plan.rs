@@ -3,7 +3,7 @@
 //! These plans are fixed before anything is measured, so `halfpower plan` can print them. The walks `sequential` and
 //! `random` have no fixed plan: their planner decides from run to run.
 
-use halfpower_record::{Capabilities, Environment, TargetKind};
+use halfpower_record::{Ability, Capabilities, Environment, TargetKind};
 use halfpower_spec::{Bytes, Cache, Direction, Pass, Pattern, Question, Rw, Workload};
 
 /// The input of a plan.
@@ -72,7 +72,7 @@ impl PlanRequest<'_> {
         match self.capabilities().kind {
             TargetKind::Folder | TargetKind::File | TargetKind::Device => Ok(()),
             TargetKind::Share | TargetKind::Simulated | TargetKind::Nothing | TargetKind::Imported => {
-                self.capabilities().can("page cache")
+                self.capabilities().can(&Ability::PageCache)
             }
         }
     }

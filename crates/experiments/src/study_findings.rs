@@ -2,15 +2,17 @@
 
 use std::ops::Deref;
 
-use halfpower_analyse::{FaultFinding, Findings, MeasuredCeilings, StudyState, experiment_cells, faults, levels};
+use halfpower_analyse::{
+    FaultFinding, Findings, MeasuredCeilings, SharedCeiling, StudyState, experiment_cells, faults, levels,
+};
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Experiment, Question};
+use halfpower_spec::{Direction, Experiment, Question};
 
 use crate::data::ExperimentData;
-use crate::engines::{self, answer::IssuingChange};
-use crate::measured::measured_ceilings;
+use crate::engines::issuing::{IssuingChange, changes};
 use crate::section::{ExperimentSection, sections};
 use crate::table::ExperimentRows;
+use crate::{burst, credit, hosts, memory, scaling};
 
 /// All findings of one study.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +66,20 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     let findings = halfpower_analyse::analyse(question, environment, records, &measured);
     let walked = question.patterns().next().is_some();
     let cells = experiment_cells(&levels(question, environment), Experiment::Engines, records);
-    let issuing = engines::issuing::changes(&ExperimentData { question, environment, cells });
+    let issuing = changes(&ExperimentData { question, environment, cells });
     StudyFindings { findings, walked, experiments, rows, issuing, faults: faults(records), measured }
+}
+
+/// The path's ceilings that the experiments measured.
+fn measured_ceilings(rows: &ExperimentRows) -> MeasuredCeilings {
+    let shared = |rw: &Direction| -> Option<SharedCeiling> {
+        let of_hosts = || hosts::shared_ceiling(&rows.hosts.hosts, *rw);
+        scaling::shared_ceiling(&rows.scaling.scaling, *rw).or_else(of_hosts)
+    };
+    MeasuredCeilings {
+        memory: memory::measured_copy(&rows.memory.memory),
+        link: burst::measured_link(&rows.burst.burst),
+        shared: Direction::ALL.iter().filter_map(shared).collect(),
+        sustained: credit::sustained(&rows.credit.credit),
+    }
 }

@@ -9,13 +9,13 @@ use crate::data::ExperimentData;
 use crate::picture::Picture;
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Generates the code that differs per experiment from a table of experiments. Each folder has:
+/// Generates the code that differs per experiment from a table of experiments. Each folder has three files:
 ///
-/// - `plan::plan`: turns the question and the target's capabilities into a [`Plan`], or returns why the experiment
-///   cannot run here, in a sentence without a full stop;
-/// - `analysis::analyse`: turns cells into `Rows` and `Answer`, numbers and codes;
-/// - `words`: its `QUESTION` in one line, what the `PAPERS` of 1998 and 2000 saw, and the `answer` in sentences;
-/// - `pictures::pictures`: turns cells and rows into pictures.
+/// - `mod.rs` says what the experiment is about; its `plan` turns the question and the target's capabilities into a
+///   [`Plan`], or returns why the experiment cannot run here, in a sentence without a full stop;
+/// - `analysis.rs` defines `Rows` and `Answer`, numbers and codes; its `analyse` turns cells into them;
+/// - `words.rs` has the `QUESTION` in one line, what the `PAPERS` of 1998 and 2000 saw, the `answer` in sentences, and
+///   the `pictures`, which it draws from cells and rows.
 macro_rules! experiments {
     ($($name:ident in $folder:ident),+ $(,)?) => {
         /// The rows of all experiments. Each list is a key of the findings, and is empty if its experiment was not run.
@@ -50,7 +50,7 @@ macro_rules! experiments {
         /// The plan of an experiment; `None` for the walks, whose runs the planner decides one by one.
         fn fixed_plan(experiment: Experiment, request: &PlanRequest) -> Option<Result<Plan, String>> {
             match experiment {
-                $(Experiment::$name => Some(crate::$folder::plan::plan(request)),)+
+                $(Experiment::$name => Some(crate::$folder::plan(request)),)+
                 Experiment::Sequential | Experiment::Random => None,
             }
         }
@@ -59,9 +59,9 @@ macro_rules! experiments {
         pub(crate) fn found(experiment: Experiment, data: &ExperimentData, rows: &mut ExperimentRows) -> Option<Found> {
             match experiment {
                 $(Experiment::$name => {
-                    let (own, found) = crate::$folder::analysis::analyse(data);
+                    let (own, found) = crate::$folder::analyse(data);
                     let answer = crate::$folder::words::answer(&found);
-                    let pictures = crate::$folder::pictures::pictures(data, &own);
+                    let pictures = crate::$folder::words::pictures(data, &own);
                     rows.$folder = own;
                     Some(Found { found: ExperimentAnswer::$name(found), answer, pictures })
                 })+

@@ -5,7 +5,7 @@ use halfpower_record::LeftOut;
 use halfpower_spec::format;
 
 use crate::data::ExperimentData;
-use crate::ratio_finding::RatioFinding;
+use crate::ratio::RatioFinding;
 
 /// A ratio as a factor: `1.20 times (1.10 to 1.31)`.
 pub(crate) fn times(ratio: &RatioFinding) -> String {

@@ -3,11 +3,6 @@
 use halfpower_probe::{Interrupts, Root};
 use halfpower_spec::Affinity;
 
-/// Name of an ability, as plans ask for it: one processor can be chosen among several.
-pub(crate) const ONE: &str = "one processor";
-/// Name of an ability: the processor that takes the device's interrupts can be told from the others.
-pub(crate) const INTERRUPT: &str = "interrupt";
-
 /// The processor for the lanes of a run on this device; `None` means any.
 ///
 /// # Errors

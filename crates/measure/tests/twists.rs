@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, SimulatedTarget, TargetBackend, measure};
-use halfpower_record::{LaneRole, Record};
+use halfpower_record::{Ability, LaneRole, Record};
 use halfpower_spec::{
     Affinity, Bytes, Cache, EngineName, Fadvise, Nanos, PageCache, Pass, Region, Run, Rw, SimulatedDisk, Switch,
     Workload, WorkloadOptions,
@@ -199,7 +199,7 @@ fn what_cannot_be_turned_is_refused_by_its_flag() {
     }
     let threads = Workload { threads: 2, rw: Rw::Write, ..buffered(WorkloadOptions { fdatasync: 1, ..usual }) };
     refused(&simulated, threads, "--threads 1");
-    if let Err(why) = backend.environment().capabilities.can("write cache") {
+    if let Err(why) = backend.environment().capabilities.can(&Ability::WriteCache) {
         refused(&backend, buffered(WorkloadOptions { write_cache: Some(Switch::Off), ..usual }), &why);
     }
 }

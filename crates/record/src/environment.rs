@@ -6,7 +6,7 @@ use halfpower_spec::{Bytes, Direction, Experiment, Rate, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{FarEndMachine, HostPlace, ImportedFile, Machine, PlaceIdentity};
+use crate::{Ability, FarEndMachine, HostPlace, ImportedFile, Machine, PlaceIdentity};
 
 /// Everything about the place that a reader needs to judge the numbers. Unknown values are `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,8 @@ pub struct Capabilities {
     pub direct_unit: Option<Bytes>,
     /// Abilities missing here, by the word that plans use, each with the reason, a sentence without full stop.
     #[serde(alias = "cannot")]
-    pub unavailable: BTreeMap<String, String>,
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub unavailable: BTreeMap<Ability, String>,
 }
 
 /// What a target is.
@@ -108,7 +109,7 @@ impl Capabilities {
     ///
     /// # Errors
     /// The reason why not, a sentence without full stop.
-    pub fn can(&self, ability: &str) -> Result<(), String> {
+    pub fn can(&self, ability: &Ability) -> Result<(), String> {
         self.unavailable.get(ability).map_or(Ok(()), |why| Err(why.clone()))
     }
 }

@@ -4,6 +4,7 @@
 //! belong to `analyse`. Files: [`StudyFile`] (SQLite), CSV and JSON;
 //! [`output`] writes every file of halfpower.
 
+mod ability;
 mod anatomy;
 mod by_direction;
 mod difference;
@@ -34,6 +35,7 @@ mod tcp;
 mod total;
 mod trims;
 
+pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
 pub use by_direction::ByDirection;
 pub use discarded::{DiscardReason, DiscardedWindow};

@@ -14,16 +14,16 @@ const Charts = (() => {
 
   const theme = (dark) => (dark ? DARK : LIGHT);
 
-  // --- Numbers as text, by the same rules as the rest of the page ---------------------------------------------
+  // --- Numbers as text, as the tables have it (halfpower_spec::format) ------------------------------------------
 
   const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ',');
   function number(value) {
     if (value === null || !Number.isFinite(value)) return '\u2013';
     const size = Math.abs(value);
-    if (size >= 99.95) return (value < 0 ? '\u2212' : '') + grouped(size.toFixed(0));
+    if (size >= 99.95) return (value < 0 ? '-' : '') + grouped(size.toFixed(0));
     if (size >= 9.995) return value.toFixed(1);
     if (size >= 0.9995 || size === 0) return value.toFixed(2);
-    return size >= 0.01 ? value.toFixed(3) : value.toPrecision(2);
+    return value.toPrecision(3);
   }
   function size(bytes) {
     const [unit, name] = bytes >= 2 ** 30 ? [2 ** 30, 'GiB'] : bytes >= 2 ** 20 ? [2 ** 20, 'MiB']

@@ -9,11 +9,9 @@
   // One microsecond per byte is a thousand seconds per decimal gigabyte.
   const secondsAGigabyte = (us, bytes) => (us * 1000) / bytes;
 
-  const CACHES = { both: 'buffered', os: 'buffered durable', device: 'direct', none: 'direct durable' };
-  const said = (key) => { const [pattern, cache, rw] = key.split(' '); return `${pattern} ${CACHES[cache]} ${rw}`; };
-
   function gigabyte(of, _, look, width) {
     const cells = of.findings.cells.filter((cell) => cell.charged_us > 0);
+    const said = (key) => of.findings.names[key];
     const keys = [...new Set(cells.map(pathOf))].sort((a, b) => said(a).localeCompare(said(b)));
     const data = keys.flatMap((key, i) => {
       const own = cells.filter((cell) => pathOf(cell) === key).sort((a, b) => a.bs_bytes - b.bs_bytes);

@@ -20,7 +20,7 @@ use halfpower_experiments::StudyFindings;
 pub(crate) use screen::Noun;
 use screen::{Item, Section, Tone, print_line};
 
-use crate::words::warnings::sentence;
+use crate::words::warnings;
 
 /// Widest line of prose, however wide the terminal: longer lines are hard to read.
 const WIDEST: usize = 120;
@@ -80,7 +80,7 @@ pub fn warnings_text(findings: &StudyFindings, style: &Style, out: &mut (impl Wr
 
 fn warnings(findings: &StudyFindings, width: usize) -> Section {
     let faults = findings.faults.iter().map(crate::words::faults::sentence);
-    let texts = faults.chain(findings.warnings.iter().map(sentence));
+    let texts = faults.chain(findings.warnings.iter().map(|warning| warnings::words(warning).sentence));
     let items = texts.map(|text| Item::sentence("  ! ", &text, width, Tone::Alert)).collect();
     Section::new(Some("WARNINGS, the most harmful first".to_string()), items)
 }

@@ -15,6 +15,7 @@ pub(crate) mod levels;
 pub(crate) mod network;
 pub(crate) mod settings;
 pub(crate) mod state;
+pub(crate) mod stops;
 pub(crate) mod subject;
 pub(crate) mod unsteady;
 pub(crate) mod verdict;

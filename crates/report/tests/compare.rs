@@ -250,7 +250,9 @@ fn several_studies_are_drawn_at_any_width_light_and_dark() {
         for figure in figures {
             let points = figure["points"].as_u64().unwrap() as usize;
             let own = |one: &&Comparison| {
-                one.paths.iter().any(|path| key(path.pattern, path.cache, path.rw) == figure["path"].as_str().unwrap())
+                one.paths
+                    .iter()
+                    .any(|one| key(one.path.pattern, one.path.cache, one.path.rw) == figure["path"].as_str().unwrap())
             };
             let studies = comparisons.iter().filter(own).count();
             match figure["chart"].as_str().unwrap() {

@@ -1,4 +1,8 @@
 //! Writes numbers as short text with a unit; the only place that rounds for display.
+//!
+//! Lines and sentences take the shortest text ([`number`], [`size`], [`time_us`]). Tables, where figures are compared,
+//! take three digits ([`three_digits`], [`precise_size`], [`precise_time_us`]); `charts.js` repeats those for values under
+//! the pointer.
 
 /// Throughput in decimal MB/s: `1,780 MB/s`, `43.1 MB/s`, `4.31 MB/s`.
 pub fn mbps(mbps: f64) -> String {
@@ -31,6 +35,35 @@ pub fn size(bytes: f64) -> String {
     }
 }
 
+/// A number with three significant digits, also below 1: `1,780`, `43.1`, `4.31`, `0.0456`.
+pub fn three_digits(value: f64) -> String {
+    if value.abs() >= 0.9995 || value == 0.0 {
+        return number(value);
+    }
+    let decimals = (2 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A size with three digits, or whole if it is a whole number of its unit: `4 KiB`, `12.4 KiB`, `1.82 TiB`.
+pub fn precise_size(bytes: f64) -> String {
+    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let Some((unit, name)) = units.iter().find(|(unit, _)| bytes >= *unit as f64) else {
+        return format!("{bytes:.0} B");
+    };
+    let count = bytes / *unit as f64;
+    let count = if count.fract() == 0.0 { thousands(count) } else { three_digits(count) };
+    format!("{count} {name}")
+}
+
+/// A span in microseconds with three digits: `0.85 µs`, `84.2 µs`, `1.24 ms`, `2.50 s`.
+pub fn precise_time_us(us: f64) -> String {
+    match us {
+        us if us >= 999_500.0 => format!("{} s", three_digits(us / 1e6)),
+        us if us >= 999.5 => format!("{} ms", three_digits(us / 1e3)),
+        us => format!("{} µs", three_digits(us)),
+    }
+}
+
 /// Nanoseconds in the most readable unit.
 pub fn time_ns(ns: f64) -> String {
     time_us(ns / 1e3)
@@ -51,6 +84,11 @@ pub fn time_us(us: f64) -> String {
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() >= 9.95 || percent == 0.0 { format!("{}%", thousands(percent)) } else { format!("{percent:.1}%") }
+}
+
+/// A share in whole percent: `97%`, `4%`.
+pub fn whole_percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
 }
 
 /// A small number with two significant digits: `0.083`, `1.2`, `15`.
@@ -94,6 +132,27 @@ mod tests {
         assert_eq!([factor(0.998), factor(1.0), factor(12.4), factor(123.4)], ["1.00", "1.00", "12", "123"]);
         assert_eq!([two_digits(0.0834), two_digits(1.24), two_digits(1234.0)], ["0.083", "1.2", "1,234"]);
         assert_eq!([percent(0.97), percent(0.042), percent(0.0)], ["97%", "4.2%", "0%"]);
+    }
+
+    #[test]
+    fn tables_keep_three_digits() {
+        let cases = [
+            (0.0, "0.00"),
+            (0.0456, "0.0456"),
+            (0.1974, "0.197"),
+            (0.9996, "1.00"),
+            (12.34, "12.3"),
+            (99.96, "100"),
+            (1_234_567.0, "1,234,567"),
+            (-250.0, "-250"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(three_digits(value), text);
+        }
+        let sizes = [512.0, 4096.0, 12_700.0, 2e12].map(precise_size);
+        assert_eq!(sizes, ["512 B", "4 KiB", "12.4 KiB", "1.82 TiB"]);
+        assert_eq!([84.2, 1240.0, 2.5e6].map(precise_time_us), ["84.2 µs", "1.24 ms", "2.50 s"]);
+        assert_eq!([0.97, 0.042].map(whole_percent), ["97%", "4%"]);
     }
 
     #[test]

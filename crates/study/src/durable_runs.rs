@@ -4,9 +4,11 @@
 //! A completed write may still be in a volatile cache. So the chosen direct write cell is also measured with
 //! `--cache none`, and the report shows both rates.
 
-use halfpower_record::Environment;
+use halfpower_record::{Environment, Record};
 use halfpower_spec::{Cache, Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
+use crate::phase::Phase;
+use crate::planner::{Planner, Step};
 use crate::seeds::seeded;
 use crate::slices::Slices;
 
@@ -24,6 +26,8 @@ const FEWEST_RUNS: u32 = 2;
 #[derive(Debug, Clone)]
 pub(crate) struct DurableRuns {
     seed: u64,
+    /// Budget of the walks.
+    budget: Nanos,
     runtime: Nanos,
     /// Whether the question sets the length of windows.
     fixed: bool,
@@ -44,21 +48,22 @@ impl DurableRuns {
         let runtime =
             question.runtime.unwrap_or(RUNTIME.min(Nanos((question.budget.0 as f64 * SHARE) as u64 / u64::from(RUNS))));
         let fixed = question.runtime.is_some();
-        Self { seed: question.seed, runtime, fixed, wanted: if is_hardware && asks { RUNS } else { 0 }, done: 0 }
+        let wanted = if is_hardware && asks { RUNS } else { 0 };
+        Self { seed: question.seed, budget: question.budget, runtime, fixed, wanted, done: 0 }
     }
 
     /// Lengthens the windows to hold the slices of a limit on writes, with fewer runs if the budget requires it.
     /// Returns the time beyond what was reserved.
-    pub fn limit_in_slices(&mut self, slices: Slices, budget: Nanos) -> Nanos {
-        let (before, usual) = (self.left().0, self.runtime);
-        let window = slices.window(usual, None, 0.0, budget);
+    fn limit_in_slices(&mut self, slices: Slices) -> Nanos {
+        let (before, usual) = (self.time_left().0, self.runtime);
+        let window = slices.window(usual, None, 0.0, self.budget);
         if self.fixed || window <= usual || self.done > 0 {
             return Nanos(0);
         }
         self.runtime = window;
-        let affordable = (budget.0 as f64 * SLICES_SHARE / window.0 as f64) as u32;
+        let affordable = (self.budget.0 as f64 * SLICES_SHARE / window.0 as f64) as u32;
         self.wanted = self.wanted.min(affordable.max(FEWEST_RUNS));
-        Nanos(self.left().0.saturating_sub(before))
+        Nanos(self.time_left().0.saturating_sub(before))
     }
 
     /// Time that these runs take of the budget.
@@ -66,33 +71,48 @@ impl DurableRuns {
         Nanos(self.runtime.0 * u64::from(self.wanted))
     }
 
-    /// Time of the runs still to come.
-    pub fn left(&self) -> Nanos {
+    fn time_left(&self) -> Nanos {
         Nanos(self.runtime.0 * u64::from(self.wanted.saturating_sub(self.done)))
     }
 
-    /// Whether `run` is a durable run of this plan.
-    pub fn owns(&self, run: &Run) -> bool {
-        self.wanted > 0 && run.walks() && run.workload.cache == Cache::None
-    }
-
-    /// Counts one run as made.
-    pub fn observe(&mut self) {
-        self.done += 1;
-    }
-
-    /// Cancels all remaining runs.
-    pub fn give_up(&mut self) {
-        self.wanted = 0;
-    }
-
     /// The next run, derived from the chosen direct write cell.
-    pub fn next(&self, chosen: Option<(Experiment, Workload)>) -> Option<Run> {
+    fn run(&self, chosen: Option<(Experiment, Workload)>) -> Option<Run> {
         let (experiment, workload) = chosen.filter(|_| self.done < self.wanted)?;
         let workload = Workload { cache: Cache::None, ..workload };
         let (pass, repeat) = (Pass::Plain, self.done);
         let seed = seeded(self.seed, &workload, pass, repeat);
         Some(Run { experiment: Some(experiment), workload, repeat, pass, runtime: self.runtime, seed })
+    }
+}
+
+impl Phase for DurableRuns {
+    fn owns(&self, run: &Run) -> bool {
+        self.wanted > 0 && run.walks() && run.workload.cache == Cache::None
+    }
+
+    fn observe(&mut self, _record: &Record) -> Nanos {
+        self.done += 1;
+        Nanos(0)
+    }
+
+    fn reserve(&mut self, walks: &Planner) -> Nanos {
+        walks.slices(Direction::Write).map_or(Nanos(0), |slices| self.limit_in_slices(slices))
+    }
+
+    /// The next run, once the walks have ended.
+    fn next(&self, walks: &Planner) -> Option<Run> {
+        if self.done >= self.wanted || matches!(walks.next(), Step::Run(_)) {
+            return None;
+        }
+        self.run(walks.chosen_direct_write())
+    }
+
+    fn give_up(&mut self, _run: &Run) {
+        self.wanted = 0;
+    }
+
+    fn left(&self, _walks: Nanos) -> Nanos {
+        self.time_left()
     }
 }
 
@@ -111,12 +131,12 @@ mod tests {
         let mut durable = DurableRuns::new(&Question::about("/"), &on(TargetKind::Folder));
         let chosen = Some((Experiment::Sequential, Workload { rw: halfpower_spec::Rw::Write, ..Workload::default() }));
         let mut seeds = std::collections::BTreeSet::new();
-        while let Some(run) = durable.next(chosen) {
+        while let Some(run) = durable.run(chosen) {
             assert!(durable.owns(&run) && seeds.insert(run.seed));
-            durable.observe();
+            durable.done += 1;
         }
         assert_eq!(seeds.len(), RUNS as usize);
-        assert_eq!(DurableRuns::new(&Question::about("/"), &on(TargetKind::Folder)).next(None), None);
+        assert_eq!(DurableRuns::new(&Question::about("/"), &on(TargetKind::Folder)).run(None), None);
     }
 
     #[test]
@@ -131,12 +151,12 @@ mod tests {
         let environment = Environment { levels: vec![limit], ..on(TargetKind::Folder) };
         let slices = Slices::advertised(&environment, Direction::Write, halfpower_spec::Bytes(4096)).unwrap();
         let before = durable.reserved();
-        let more = durable.limit_in_slices(slices, question.budget);
+        let more = durable.limit_in_slices(slices);
         let chosen = Some((Experiment::Sequential, Workload { rw: halfpower_spec::Rw::Write, ..Workload::default() }));
-        assert!(durable.next(chosen).unwrap().runtime >= Nanos(650_000_000), "six slices and a half at least");
+        assert!(durable.run(chosen).unwrap().runtime >= Nanos(650_000_000), "six slices and a half at least");
         assert!(durable.wanted < RUNS && durable.wanted >= FEWEST_RUNS, "{}", durable.wanted);
         assert_eq!(durable.reserved().0, before.0 + more.0);
-        assert_eq!(durable.limit_in_slices(slices, question.budget), Nanos(0), "it is known by now");
+        assert_eq!(durable.limit_in_slices(slices), Nanos(0), "it is known by now");
     }
 
     #[test]

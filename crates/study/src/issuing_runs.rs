@@ -7,9 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use halfpower_record::{Capabilities, Environment, Record};
+use halfpower_record::{Ability, Capabilities, Environment, Record};
 use halfpower_spec::{Bytes, Direction, EngineName, Experiment, IoMem, Issuing, Nanos, Pass, Question, Run, Workload};
 
+use crate::phase::Phase;
+use crate::planner::Planner;
 use crate::seeds::{mixed, seeded};
 use crate::slices::Slices;
 
@@ -78,12 +80,12 @@ impl IssuingRuns {
     }
 
     /// Whether the cells are still unknown.
-    pub fn waits(&self) -> bool {
+    fn waits(&self) -> bool {
         self.usual.is_some() && self.to_do.is_none()
     }
 
     /// Sets the cells to compare: one plain run of each way, then one with the soaker, then further rounds.
-    pub fn begin(&mut self, cells: &[Workload]) {
+    fn begin(&mut self, cells: &[Workload]) {
         let Some(usual) = self.usual.filter(|_| self.to_do.is_none()) else { return };
         let ways: BTreeSet<Workload> = cells.iter().take(CELLS).flat_map(|cell| usual.ways(cell)).collect();
         let rounds = (1..self.rounds).map(|repeat| (Pass::Plain, repeat));
@@ -100,13 +102,19 @@ impl IssuingRuns {
         self.to_do = Some(to_do);
     }
 
-    /// Whether `run` is one of these runs.
-    pub fn owns(&self, run: &Run) -> bool {
+    /// The next run; `None` if none is left or their share of the budget is spent.
+    fn run(&self) -> Option<Run> {
+        let run = *self.to_do.as_ref()?.first()?;
+        (self.spent_ns + run.runtime.0 <= self.budget_ns).then_some(run)
+    }
+}
+
+impl Phase for IssuingRuns {
+    fn owns(&self, run: &Run) -> bool {
         self.usual.is_some() && run.experiment == Some(Experiment::Engines)
     }
 
-    /// Records one of these runs, and returns its time.
-    pub fn observe(&mut self, record: &Record) -> Nanos {
+    fn observe(&mut self, record: &Record) -> Nanos {
         let Run { workload, pass, repeat, .. } = record.run;
         let is_done = |run: &Run| (run.workload, run.pass, run.repeat) == (workload, pass, repeat);
         self.to_do.iter_mut().for_each(|to_do| to_do.retain(|run| !is_done(run)));
@@ -114,29 +122,35 @@ impl IssuingRuns {
         Nanos(record.spent_ns)
     }
 
+    fn follow(&mut self, _record: &Record, walks: &Planner) {
+        let cells = if self.waits() { walks.issuing_cells() } else { Vec::new() };
+        if !cells.is_empty() {
+            self.begin(&cells);
+        }
+    }
+
+    fn next(&self, _walks: &Planner) -> Option<Run> {
+        self.run()
+    }
+
     /// Cancels the remaining runs of this way.
-    pub fn give_up(&mut self, run: &Run) {
+    fn give_up(&mut self, run: &Run) {
         self.to_do.iter_mut().for_each(|to_do| to_do.retain(|other| other.workload != run.workload));
     }
 
-    /// The next run; `None` if none is left or their share of the budget is spent.
-    pub fn next(&self) -> Option<Run> {
-        let run = *self.to_do.as_ref()?.first()?;
-        (self.spent_ns + run.runtime.0 <= self.budget_ns).then_some(run)
-    }
-
-    /// Most time that the remaining runs may take.
-    pub fn left(&self) -> Nanos {
+    /// These runs use the walks' time, unless the walks have already ended.
+    fn left(&self, walks: Nanos) -> Nanos {
         let runs = self.to_do.as_ref().map_or(0, Vec::len) as f64;
         let expected_ns = (runs * self.runtime.0 as f64 * LENGTH) as u64;
-        Nanos(expected_ns.min(self.budget_ns.saturating_sub(self.spent_ns)))
+        let most = Nanos(expected_ns.min(self.budget_ns.saturating_sub(self.spent_ns)));
+        if walks.0 > 0 { Nanos(0) } else { most }
     }
 }
 
 impl Usual {
     /// `None` without direct requests, or if the engine has no alternative way.
     fn of(question: &Question, issuing: Issuing, capabilities: &Capabilities) -> Option<Self> {
-        let can = |name: EngineName| capabilities.can(&format!("engine {name}")).is_ok();
+        let can = |name: EngineName| capabilities.can(&Ability::Engine(name)).is_ok();
         let engine = match question.engine {
             EngineName::Auto if can(EngineName::IoUring) => EngineName::IoUring,
             named => named,
@@ -200,7 +214,7 @@ mod tests {
     #[test]
     fn each_part_is_turned_alone_beside_the_usual_way_in_the_same_rounds() {
         let mut issuing = IssuingRuns::new(&asked(120), &on(TargetKind::Folder));
-        assert!(issuing.waits() && issuing.next().is_none());
+        assert!(issuing.waits() && issuing.run().is_none());
         issuing.begin(&[small()]);
         let ways: BTreeSet<String> = all(&issuing).iter().map(|run| run.workload.to_string()).collect();
         let reported = |engine: &str, issued: &str| {
@@ -250,7 +264,7 @@ mod tests {
     fn a_way_that_cannot_be_measured_is_left_out_and_the_cells_stay() {
         let mut issuing = IssuingRuns::new(&asked(120), &on(TargetKind::Folder));
         issuing.begin(&[small()]);
-        let first = issuing.next().unwrap();
+        let first = issuing.run().unwrap();
         issuing.give_up(&first);
         issuing.begin(&[Workload { bs: Bytes(1 << 20), ..small() }]);
         assert!(all(&issuing).iter().all(|run| run.workload != first.workload && run.workload.bs.0 == 4096));

@@ -14,6 +14,7 @@ mod kriging;
 mod observation;
 mod observed_cell;
 mod observed_path;
+mod phase;
 mod planner;
 mod priorities;
 mod repeats;

@@ -98,13 +98,12 @@ pub fn conduct(
         let record = match measure_steadily(backend, &run, stop) {
             Ok(record) => record,
             Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),
-            Err(error) => match run.experiment.filter(|_| program.can_spare(&run)) {
+            Err(error) => match run.experiment.filter(|_| program.give_up(&run)) {
                 // The rest of the study does not depend on this cell.
                 Some(experiment) => {
                     let left_out = LeftOut { experiment, workload: Some(run.workload), why: error.to_string() };
                     backend.environment_mut().left_out.push(left_out);
                     file.go_on_in(backend.environment())?;
-                    program.give_up(&run);
                     continue;
                 }
                 None => return Err(error.into()),

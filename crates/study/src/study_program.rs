@@ -1,13 +1,14 @@
 //! Decides the next run of a study: first of the walks, then of the experiments with a fixed plan.
 
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Direction, Nanos, Pass, Question, Run};
+use halfpower_spec::{Nanos, Pass, Question, Run};
 
 use crate::durable_runs::DurableRuns;
 use crate::fixed_plan::FixedRuns;
 use crate::issuing_runs::IssuingRuns;
 use crate::observation::Observation;
 use crate::observed_path::ObservedPath;
+use crate::phase::Phase;
 use crate::planner::{Planner, Step};
 use crate::thread_runs::ThreadRuns;
 
@@ -16,14 +17,16 @@ const WALKS: f64 = 0.4;
 
 /// All runs of a study.
 pub(crate) struct StudyProgram {
-    /// `None` if the question includes no walk.
-    walks: Option<Planner>,
-    /// The walks' part of the budget.
-    for_walks: Nanos,
-    threads: ThreadRuns,
-    issuing: IssuingRuns,
-    durable: DurableRuns,
+    /// The walks and their phases; `None` if the question includes no walk.
+    walks: Option<Walks>,
     fixed: FixedRuns,
+}
+
+/// The walks of block size and depth, and the runs that accompany them.
+struct Walks {
+    planner: Planner,
+    /// The phases in the order of their turns.
+    phases: [Box<dyn Phase>; 3],
 }
 
 impl StudyProgram {
@@ -36,91 +39,100 @@ impl StudyProgram {
             (true, false) => whole,
             (false, _) => Nanos(0),
         };
-        let mut durable = DurableRuns::new(&Question { budget: for_walks, ..question.clone() }, environment);
-        let threads = ThreadRuns::new(&Question { budget: for_walks, ..question.clone() }, environment);
-        let issuing = IssuingRuns::new(&Question { budget: for_walks, ..question.clone() }, environment);
-        let budget = Nanos(for_walks.0.saturating_sub(durable.reserved().0));
-        let mut walks = walking.then(|| Planner::new(&Question { budget, ..question.clone() }).within(environment));
-        if let Some(walks) = &mut walks
-            && let Some(slices) = walks.slices(Direction::Write)
-        {
-            walks.charge(durable.limit_in_slices(slices, for_walks));
-        }
-        Self {
-            walks,
-            for_walks,
-            threads,
-            issuing,
-            durable,
-            fixed: FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0)),
-        }
+        let walks = walking.then(|| Walks::new(&Question { budget: for_walks, ..question.clone() }, environment));
+        Self { walks, fixed: FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0)) }
     }
 
     /// Records a run.
     pub fn observe(&mut self, record: &Record) {
-        match &mut self.walks {
-            _ if self.durable.owns(&record.run) => self.durable.observe(),
-            Some(walks) if self.threads.owns(&record.run) => walks.charge(self.threads.observe(record)),
-            Some(walks) if self.issuing.owns(&record.run) => walks.charge(self.issuing.observe(record)),
-            Some(walks) if record.run.walks() => {
-                walks.observe(&Observation::from(record));
-                if let Some(slices) = walks.slices(Direction::Write) {
-                    walks.charge(self.durable.limit_in_slices(slices, self.for_walks));
-                }
-                self.threads.observe_walk(record);
-                for (experiment, workload, runtime) in walks.peaks() {
-                    self.threads.go_on(&workload, Some(experiment), runtime);
-                }
-                let cells = if self.issuing.waits() { walks.issuing_cells() } else { Vec::new() };
-                if !cells.is_empty() {
-                    self.issuing.begin(&cells);
-                }
-            }
-            _ => self.fixed.observe(&Observation::from(record)),
+        match self.walks.as_mut().filter(|walks| walks.own(&record.run)) {
+            Some(walks) => walks.observe(record),
+            None => self.fixed.observe(&Observation::from(record)),
         }
     }
 
-    /// Whether the study can go on without `run`.
-    pub fn can_spare(&self, run: &Run) -> bool {
-        !run.walks() || self.durable.owns(run) || self.threads.owns(run)
-    }
-
-    /// Skips runs that cannot be measured: a workload of a fixed plan, or the durable runs.
-    pub fn give_up(&mut self, run: &Run) {
-        match run {
-            run if self.durable.owns(run) => self.durable.give_up(),
-            run if self.threads.owns(run) => self.threads.give_up(run),
-            run if self.issuing.owns(run) => self.issuing.give_up(run),
-            run => self.fixed.give_up(&run.workload),
+    /// Skips runs that cannot be measured: a workload of a fixed plan, or runs of a phase. Returns whether the study
+    /// can go on without them.
+    pub fn give_up(&mut self, run: &Run) -> bool {
+        match self.walks.as_mut().filter(|walks| walks.own(run)) {
+            Some(walks) => walks.phase(run).map(|phase| phase.give_up(run)).is_some(),
+            None => {
+                self.fixed.give_up(&run.workload);
+                true
+            }
         }
     }
 
     /// The next step.
     pub fn next(&self) -> Step {
-        let walks = self.walks.as_ref().map_or(Step::Answered, Planner::next);
-        let beside = self.threads.next().or_else(|| self.issuing.next()).filter(|_| self.walks.is_some());
-        if let Some(run) = beside {
-            return Step::Run(run);
+        let walks = self.walks.as_ref().map_or(Step::Answered, Walks::next);
+        if matches!(walks, Step::Run(_)) {
+            return walks;
         }
-        if let Step::Run(run) = walks {
-            return Step::Run(run);
-        }
-        let chosen = self.walks.as_ref().and_then(Planner::chosen_direct_write);
-        match (self.durable.next(chosen), walks, self.fixed.next()) {
-            (Some(run), _, _) => Step::Run(run),
-            (None, Step::BudgetSpent, Step::Answered) => Step::BudgetSpent,
-            (None, _, fixed) => fixed,
+        match (walks, self.fixed.next()) {
+            (Step::BudgetSpent, Step::Answered) => Step::BudgetSpent,
+            (_, fixed) => fixed,
         }
     }
 
     /// Most time that the study will still take.
     pub fn left(&self) -> Nanos {
-        // Runs that compare ways of issuing use the walks' budget, unless the walks have already ended.
-        let walks = match self.walks.as_ref().map_or(0, |walks| walks.left().0) {
-            0 => self.issuing.left().0,
-            left => left,
-        };
-        Nanos(walks + self.durable.left().0 + self.fixed.left().0)
+        Nanos(self.walks.as_ref().map_or(0, |walks| walks.left().0) + self.fixed.left().0)
+    }
+}
+
+impl Walks {
+    /// The walks of `question` within its budget.
+    fn new(question: &Question, environment: &Environment) -> Self {
+        let threads = ThreadRuns::new(question, environment);
+        let issuing = IssuingRuns::new(question, environment);
+        let durable = DurableRuns::new(question, environment);
+        let budget = Nanos(question.budget.0.saturating_sub(durable.reserved().0));
+        let planner = Planner::new(&Question { budget, ..question.clone() }).within(environment);
+        let mut walks = Self { planner, phases: [Box::new(threads), Box::new(issuing), Box::new(durable)] };
+        walks.reserve();
+        walks
+    }
+
+    /// Whether `run` belongs to the walks or to a phase.
+    fn own(&self, run: &Run) -> bool {
+        run.walks() || self.phases.iter().any(|phase| phase.owns(run))
+    }
+
+    /// The phase that `run` belongs to; `None` for a run of the walks themselves.
+    fn phase(&mut self, run: &Run) -> Option<&mut Box<dyn Phase>> {
+        self.phases.iter_mut().find(|phase| phase.owns(run))
+    }
+
+    fn observe(&mut self, record: &Record) {
+        if let Some(spent) = self.phase(&record.run).map(|phase| phase.observe(record)) {
+            self.planner.charge(spent);
+            return;
+        }
+        self.planner.observe(&Observation::from(record));
+        self.reserve();
+        for phase in &mut self.phases {
+            phase.follow(record, &self.planner);
+        }
+    }
+
+    /// Takes what the phases reserve from the walks' budget.
+    fn reserve(&mut self) {
+        for phase in &mut self.phases {
+            let more = phase.reserve(&self.planner);
+            self.planner.charge(more);
+        }
+    }
+
+    /// The next step. The durable runs wait for the end of the walks; the other phases have their turn at once.
+    fn next(&self) -> Step {
+        let of_phases = self.phases.iter().find_map(|phase| phase.next(&self.planner));
+        of_phases.map_or_else(|| self.planner.next(), Step::Run)
+    }
+
+    fn left(&self) -> Nanos {
+        let left = self.planner.left();
+        Nanos(left.0 + self.phases.iter().map(|phase| phase.left(left).0).sum::<u64>())
     }
 }
 

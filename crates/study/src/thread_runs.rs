@@ -10,6 +10,8 @@ use halfpower_analyse::policy::{FULL_CORE, MORE_THREADS_GAIN, NEAR_BEST, databas
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Bytes, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
 
+use crate::phase::Phase;
+use crate::planner::Planner;
 use crate::seeds::seeded;
 
 /// Runs of each number of threads, and additional runs of the chosen number.
@@ -79,24 +81,8 @@ impl ThreadRuns {
         }
     }
 
-    /// Whether `run` is one of these runs.
-    pub fn owns(&self, run: &Run) -> bool {
-        run.walks() && run.workload.threads != self.threads
-    }
-
-    /// Records one of these runs, and returns its time.
-    pub fn observe(&mut self, record: &Record) -> Nanos {
-        let workload = record.run.workload;
-        let of = |task: &&mut Task| Workload { threads: workload.threads, ..task.workload } == workload;
-        if let Some(task) = self.tasks.iter_mut().find(of) {
-            task.steps.entry(workload.threads).or_default().add(record);
-        }
-        self.spent_ns += record.spent_ns;
-        Nanos(record.spent_ns)
-    }
-
     /// Records a run of the walks; a small deep cell that fills its core is then measured with more threads.
-    pub fn observe_walk(&mut self, record: &Record) {
+    fn observe_walk(&mut self, record: &Record) {
         let Run { workload, pass, .. } = record.run;
         let Some(direction) = workload.rw.direction().filter(|_| self.counts && workload.cache.direct()) else {
             return;
@@ -112,7 +98,7 @@ impl ThreadRuns {
     }
 
     /// Plans more threads for a cell of the walks if its core is full.
-    pub fn go_on(&mut self, workload: &Workload, experiment: Option<Experiment>, runtime: Nanos) {
+    fn go_on(&mut self, workload: &Workload, experiment: Option<Experiment>, runtime: Nanos) {
         let Some((shown, experiment)) = self.shown.get(workload).zip(experiment) else { return };
         let begun = self.tasks.iter().any(|task| task.workload == *workload);
         if begun || shown.mbps.is_empty() || shown.cores() < FULL_CORE * f64::from(self.threads) {
@@ -122,14 +108,8 @@ impl ThreadRuns {
         self.tasks.push(Task { experiment, workload: *workload, runtime, steps, given_up: false });
     }
 
-    /// Cancels the remaining runs of this cell.
-    pub fn give_up(&mut self, run: &Run) {
-        let of = |task: &&mut Task| Workload { threads: run.workload.threads, ..task.workload } == run.workload;
-        self.tasks.iter_mut().filter(of).for_each(|task| task.given_up = true);
-    }
-
     /// The next run; `None` if none is needed or their share of the budget is spent.
-    pub fn next(&self) -> Option<Run> {
+    fn run(&self) -> Option<Run> {
         let task = |task: &Task| {
             let (threads, pass, repeat) = task.next(self.cpus)?;
             let workload = Workload { threads, ..task.workload };
@@ -138,6 +118,39 @@ impl ThreadRuns {
         };
         let run = self.tasks.iter().find_map(task)?;
         (self.spent_ns + run.runtime.0 <= self.budget_ns).then_some(run)
+    }
+}
+
+impl Phase for ThreadRuns {
+    fn owns(&self, run: &Run) -> bool {
+        run.walks() && run.workload.threads != self.threads
+    }
+
+    fn observe(&mut self, record: &Record) -> Nanos {
+        let workload = record.run.workload;
+        let of = |task: &&mut Task| Workload { threads: workload.threads, ..task.workload } == workload;
+        if let Some(task) = self.tasks.iter_mut().find(of) {
+            task.steps.entry(workload.threads).or_default().add(record);
+        }
+        self.spent_ns += record.spent_ns;
+        Nanos(record.spent_ns)
+    }
+
+    fn follow(&mut self, record: &Record, walks: &Planner) {
+        self.observe_walk(record);
+        for (experiment, workload, runtime) in walks.peaks() {
+            self.go_on(&workload, Some(experiment), runtime);
+        }
+    }
+
+    fn next(&self, _walks: &Planner) -> Option<Run> {
+        self.run()
+    }
+
+    /// Cancels the remaining runs of this cell.
+    fn give_up(&mut self, run: &Run) {
+        let of = |task: &&mut Task| Workload { threads: run.workload.threads, ..task.workload } == run.workload;
+        self.tasks.iter_mut().filter(of).for_each(|task| task.given_up = true);
     }
 }
 
@@ -231,7 +244,7 @@ mod tests {
         let next = |charged, waited| {
             let mut runs = ThreadRuns::new(&Question::about("d"), &environment);
             runs.observe_walk(&record(charged, waited));
-            runs.next().map(|run| run.workload.threads)
+            runs.run().map(|run| run.workload.threads)
         };
         assert_eq!(next(0.95, 0.0), Some(2));
         assert_eq!(next(0.5, 0.45), Some(2), "others have it for the other half");

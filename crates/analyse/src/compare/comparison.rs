@@ -4,7 +4,7 @@
 //! means not known.
 
 use halfpower_record::{Device, FileSystem, Machine};
-use halfpower_spec::{Cache, Direction, EngineName, Pattern};
+use halfpower_spec::EngineName;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -159,12 +159,9 @@ pub struct LeftOut {
 /// All common cells of one pattern, direction and cache setting.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PathComparison {
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Cache setting.
-    pub cache: Cache,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathSettings,
     /// Number of common cells.
     pub cells: usize,
     /// Number of these with different throughput, tail latency or cost.
@@ -188,12 +185,9 @@ pub struct PathComparison {
 /// Half power on one path at one depth.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HalfPowerComparison {
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Cache setting.
-    pub cache: Cache,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathSettings,
     /// Depth asked for.
     pub iodepth: u32,
     /// Smallest block size that reaches half of A's peak at this depth; an upper bound if `bracketed_a` is false.
@@ -211,12 +205,9 @@ pub struct HalfPowerComparison {
 /// Processor time a request = fixed + marginal x KiB, in both studies.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CostComparison {
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Cache setting.
-    pub cache: Cache,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathSettings,
     /// Which bound.
     pub bound: Bound,
     /// Microseconds a request, independent of its size.
@@ -300,25 +291,4 @@ pub enum ConditionLimit {
     Difference(f64),
     /// The figure in B.
     Figure(f64),
-}
-
-impl PathComparison {
-    /// The path.
-    pub fn settings(&self) -> PathSettings {
-        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
-    }
-}
-
-impl HalfPowerComparison {
-    /// The path.
-    pub fn settings(&self) -> PathSettings {
-        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
-    }
-}
-
-impl CostComparison {
-    /// The path.
-    pub fn settings(&self) -> PathSettings {
-        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
-    }
 }

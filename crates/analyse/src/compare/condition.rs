@@ -89,15 +89,13 @@ impl Condition {
 
     fn half_powers(&self, comparison: &Comparison) -> Vec<ConditionCase> {
         let depth = self.narrowing.iodepth;
-        let wanted = comparison.half_power.iter().filter(|half| self.narrowing.names(half.settings()));
+        let wanted = comparison.half_power.iter().filter(|half| self.narrowing.names(half.path));
         let wanted = wanted.filter(|half| depth.is_none_or(|wanted| wanted == half.iodepth));
-        wanted
-            .filter_map(|half| Some(self.case(half.settings(), (Some(half.iodepth), None), half.n_half_bytes?)))
-            .collect()
+        wanted.filter_map(|half| Some(self.case(half.path, (Some(half.iodepth), None), half.n_half_bytes?))).collect()
     }
 
     fn paths(&self, comparison: &Comparison) -> Vec<ConditionCase> {
-        let wanted = comparison.paths.iter().filter(|path| self.narrowing.names(path.settings()));
+        let wanted = comparison.paths.iter().filter(|path| self.narrowing.names(path.path));
         wanted
             .filter_map(|path| {
                 let change = match self.quantity {
@@ -106,7 +104,7 @@ impl Condition {
                     Quantity::P99 => path.latency_ns_p99,
                     _ => Some(path.throughput_mbps),
                 };
-                Some(self.case(path.settings(), (None, None), change?))
+                Some(self.case(path.path, (None, None), change?))
             })
             .collect()
     }
@@ -122,7 +120,7 @@ impl Condition {
             let own = self.cells(comparison).filter(|cell| cell.settings.path() == settings);
             own.max_by(|one, other| iops(one).total_cmp(&iops(other)))
         };
-        let paths = comparison.paths.iter().filter_map(|path| of_path(path.settings()));
+        let paths = comparison.paths.iter().filter_map(|path| of_path(path.path));
         paths.filter_map(|cell| self.of_cell(cell)).collect()
     }
 

@@ -27,9 +27,7 @@ pub(crate) fn path(
     });
     let [peak_a, peak_b] = [0, 1].map(|study| peak(&settings, &asked_by_both[study], &of_pairs[study]));
     PathComparison {
-        pattern: settings.pattern,
-        rw: settings.rw,
-        cache: settings.cache,
+        path: settings.path(),
         cells: pairs.len(),
         cells_different: 0,
         throughput_mbps: mean_change(pairs, Figure::Throughput, priors).expect("every pair moved something"),
@@ -106,9 +104,7 @@ pub(crate) fn half_powers(a: &Findings, b: &Findings) -> Vec<HalfPowerComparison
     let of_b = |curve: &Curve| b.curves.iter().find(|other| place(other) == place(curve));
     let both = a.curves.iter().filter_map(|curve| Some((curve, of_b(curve)?)));
     both.map(|(a, b)| HalfPowerComparison {
-        pattern: a.pattern,
-        rw: a.rw,
-        cache: a.cache,
+        path: a.path(),
         iodepth: a.iodepth,
         bs_bytes_a: a.half_power_bs_bytes,
         bs_bytes_b: b.half_power_bs_bytes,
@@ -137,9 +133,7 @@ pub(crate) fn costs(a: &Findings, b: &Findings, mhz: Option<[f64; 2]>) -> Vec<Co
     };
     let both = a.cost.iter().filter_map(|cost| Some((cost, of_b(cost)?)));
     both.map(|(a, b)| CostComparison {
-        pattern: a.pattern,
-        rw: a.rw,
-        cache: a.cache,
+        path: a.path(),
         bound: a.bound,
         fixed_us: term(a.fixed_us, b.fixed_us),
         marginal_us_per_kib: term(a.marginal_us_per_kib, b.marginal_us_per_kib),

@@ -128,7 +128,7 @@ fn test(comparisons: &mut [Comparison]) {
         let different = tested(comparison).any(|(change, _)| change.different);
         comparison.different = different;
         for path in &mut comparison.paths {
-            let own = comparison.cells.iter().filter(|cell| cell.settings.path() == path.settings());
+            let own = comparison.cells.iter().filter(|cell| cell.settings.path() == path.path);
             path.cells_different = own.filter(|cell| cell.different()).count();
         }
     }

@@ -1,13 +1,103 @@
 //! Compares writes into growing files with writes into blocks that are already written.
 
 use halfpower_analyse::ExperimentCell;
-use halfpower_spec::Layout;
+use halfpower_spec::{Cache, Layout};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::answer::{AllocationAnswer, DepthGain, Extension, GrowingFiles, ReservedBlocks};
-use super::rows::{AllocationRow, Rows};
 use crate::data::ExperimentData;
-use crate::ratio::{Ratio, Scale};
-use crate::ratio_finding::RatioFinding;
+use crate::ratio::{Ratio, RatioFinding, Scale};
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Rows {
+    /// Sequential writes into files with different layouts.
+    pub allocation: Vec<AllocationRow>,
+}
+
+/// Writes into a file with one layout.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct AllocationRow {
+    /// Layout of the file when the writes begin.
+    pub case: Layout,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Mean throughput in MB/s; includes the closing flush if buffered.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// How growing files and reserved blocks compare with written blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+pub struct AllocationAnswer {
+    /// Files that grow from front to back, by direct writes at the largest depth.
+    pub direct: Option<GrowingFiles>,
+    /// Throughput of a file whose last block was written first, as a share of written blocks, measured as `direct`;
+    /// `null` if it is not slower beyond chance than growing in order.
+    pub last_first_of_written: Option<RatioFinding>,
+    /// The gain from depth.
+    pub deepening: Option<DepthGain>,
+    /// Blocks that fallocate reserved, measured as `direct`.
+    pub fallocated: Option<ReservedBlocks>,
+    /// Files that grow from front to back, by buffered writes.
+    pub buffered: Option<GrowingFiles>,
+}
+
+/// Throughput of growing files.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct GrowingFiles {
+    /// Cache setting.
+    pub cache: Cache,
+    /// Depth; `null` if the figure includes all depths.
+    pub iodepth: Option<u32>,
+    /// Throughput as a share of that of written blocks.
+    pub of_written: RatioFinding,
+    /// The throughput of written blocks in MB/s.
+    pub written_mbps: f64,
+}
+
+/// The gain from depth for written blocks and for growing files.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct DepthGain {
+    /// The largest depth, compared with the smallest.
+    pub iodepth: u32,
+    /// How many times as fast written blocks are at that depth.
+    pub written: RatioFinding,
+    /// How many times as fast growing files are at that depth.
+    pub growing: RatioFinding,
+    /// The conclusion from both gains.
+    pub extension: Extension,
+}
+
+/// How a file system extends a file when several writes need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Extension {
+    /// Depth brings no gain to either, so nothing follows.
+    NotShown,
+    /// Growing files gain as much from depth: writes are carried out in parallel.
+    SideBySide,
+    /// The runs are too uncertain to tell.
+    Unclear,
+    /// Growing files gain from depth, but less: some writes are carried out in parallel.
+    Partly,
+    /// Growing files gain nothing from depth: one write at a time.
+    OneAtATime,
+}
+
+/// Throughput of blocks that were reserved and never written.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ReservedBlocks {
+    /// Throughput as a share of that of written blocks.
+    pub of_written: RatioFinding,
+    /// Whether they are faster than growing files beyond chance.
+    pub helps: bool,
+}
 
 /// Layouts in which the file grows.
 const GROWING: [Layout; 4] = [Layout::New, Layout::Append, Layout::LastFirst, Layout::Truncated];
@@ -114,5 +204,83 @@ fn extension(written: &Ratio, growing: &Ratio) -> Extension {
         (false, false) => Extension::Unclear,
         (true, true) => Extension::Partly,
         (true, false) => Extension::OneAtATime,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::{Bytes, Cache, Experiment, Layout, Rw, Workload, WorkloadOptions};
+
+    use crate::built_study::{answer, reported};
+
+    /// All layouts, depths and cache settings; `rate` gives MB/s by layout, depth, and whether requests are direct.
+    fn allocation(rate: impl Fn(Layout, u32, bool) -> f64) -> Vec<(Workload, f64)> {
+        let mut cells = Vec::new();
+        for cache in [Cache::Device, Cache::Both] {
+            for iodepth in [1, 8] {
+                for layout in Layout::ALL {
+                    let options = WorkloadOptions { layout: *layout, ..WorkloadOptions::default() };
+                    let bs = Bytes(64 << 10);
+                    let workload = Workload { rw: Rw::Write, bs, iodepth, cache, options, ..Workload::default() };
+                    cells.push((workload, rate(*layout, iodepth, cache.direct())));
+                }
+            }
+        }
+        cells
+    }
+
+    fn grows(layout: Layout) -> bool {
+        !matches!(layout, Layout::Written | Layout::Fallocated)
+    }
+
+    #[test]
+    fn extension_that_takes_one_write_at_a_time_is_recognised() {
+        let serial = |layout, iodepth, direct| match (direct, iodepth) {
+            (false, _) => 300.0,
+            (true, 8) if !grows(layout) => 500.0,
+            (true, _) => 100.0,
+        };
+        let findings = reported(Experiment::Allocation, &allocation(serial), 0.03);
+        let rows = &findings.rows.allocation.allocation;
+        assert_eq!(rows.len(), 24);
+        let new =
+            rows.iter().find(|row| (row.case, row.cache, row.iodepth) == (Layout::New, Cache::Device, 8)).unwrap();
+        assert!(new.low < 100.0 && new.high > 100.0 && (new.mbps - 100.0).abs() < 10.0, "{new:?}");
+        let answer = answer(&findings);
+        for part in [
+            "Direct and 8 deep, a growing file gets 2",
+            "extension takes one write at a time",
+            "blocks that fallocate reserved get",
+            "fallocate helps",
+            "buffered, growing costs next to nothing",
+        ] {
+            assert!(answer.contains(part), "{part}: {answer}");
+        }
+        assert_eq!(findings.experiments[0].pictures[0].lines.len(), 4);
+        let found = serde_json::to_value(&findings.experiments[0].found).unwrap();
+        let code = |path: &str| found.pointer(path).and_then(serde_json::Value::as_str);
+        assert_eq!(code("/deepening/extension"), Some("one_at_a_time"), "{found}");
+        assert_eq!(code("/direct/of_written/verdict"), Some("less"), "{found}");
+        assert_eq!(code("/buffered/of_written/verdict"), Some("alike"), "{found}");
+        assert!(found["direct"]["of_written"]["value"].as_f64().is_some_and(|share| share < 0.3), "{found}");
+    }
+
+    #[test]
+    fn extension_that_goes_side_by_side_is_not_called_serial() {
+        let even = |layout, iodepth: u32, direct| match direct {
+            true => f64::from(iodepth) * if grows(layout) { 50.0 } else { 60.0 },
+            false => 300.0,
+        };
+        let answer = answer(&reported(Experiment::Allocation, &allocation(even), 0.02)).to_string();
+        assert!(answer.contains("both are carried out side by side") && !answer.contains("at a time"), "{answer}");
+        assert!(answer.contains("a growing file gets 8"), "{answer}");
+        let alike = answer_of_noise();
+        assert!(alike.contains("cannot tell what growing costs"), "{alike}");
+        assert!(!alike.contains("a growing file gets"), "{alike}");
+    }
+
+    /// The answer for equal rates with 30% noise between runs.
+    fn answer_of_noise() -> String {
+        answer(&reported(Experiment::Allocation, &allocation(|_, _, _| 200.0), 0.3)).to_string()
     }
 }

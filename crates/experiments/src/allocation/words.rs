@@ -1,9 +1,13 @@
-//! Says what `allocation` asks, what it found and what the papers saw.
+//! Says what `allocation` asks, what it found and what the papers saw; draws throughput by file layout.
 
+use halfpower_analyse::Interval;
+use halfpower_spec::Cache;
 use halfpower_spec::{cache_word, format};
 
-use super::answer::{AllocationAnswer, DepthGain, Extension, GrowingFiles, ReservedBlocks};
-use crate::ratio_finding::RatioFinding;
+use super::analysis::{AllocationAnswer, AllocationRow, DepthGain, Extension, GrowingFiles, ReservedBlocks, Rows};
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
+use crate::ratio::RatioFinding;
 use crate::words::{sentence, share, times};
 
 pub(crate) const QUESTION: &str =
@@ -68,4 +72,25 @@ fn deepening(found: &DepthGain) -> String {
 fn reserved(found: &ReservedBlocks) -> String {
     let better = if found.helps { ", so that fallocate helps" } else { "" };
     format!("blocks that fallocate reserved get {} of written ones{better}", share(&found.of_written))
+}
+
+/// Bars by layout, one colour per cache setting and depth.
+pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    let mut groups: Vec<(Cache, u32)> = rows.allocation.iter().map(|row| (row.cache, row.iodepth)).collect();
+    groups.dedup();
+    let line = |(cache, iodepth): &(Cache, u32)| {
+        let of_group = |row: &&AllocationRow| (row.cache, row.iodepth) == (*cache, *iodepth);
+        let point = |row: &AllocationRow| {
+            Point::named(row.case.word(), Interval { value: row.mbps, low: row.low, high: row.high })
+        };
+        let points = rows.allocation.iter().filter(of_group).map(point).collect();
+        Line { name: format!("{}, {iodepth} deep", cache_word(*cache)), points }
+    };
+    vec![Picture {
+        title: "Sequential writes of 64 KiB by how the file is there".to_string(),
+        kind: PictureKind::Bars,
+        x: Axis::even("How the file is there when they begin"),
+        y: Axis::even("MB/s"),
+        lines: groups.iter().map(line).collect(),
+    }]
 }

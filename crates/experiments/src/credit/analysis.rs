@@ -3,10 +3,174 @@
 use halfpower_analyse::{ExperimentCell, Interval, SustainedLimit, judge, levels, run_mbps, waves};
 use halfpower_record::{Record, total};
 use halfpower_spec::{Direction, Pass};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::answer::{CreditAnswer, LimitCounts, LimitFinding};
-use super::rows::{CreditRow, CreditSpent, LimitSlices, Rows};
 use crate::data::ExperimentData;
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Rows {
+    /// Requests of one size in one direction.
+    pub credit: Vec<CreditRow>,
+}
+
+/// Requests of one size in one direction, for as long as the budget allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct CreditRow {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Requests kept outstanding.
+    pub iodepth: u32,
+    /// Sustained throughput in MB/s: after the fall, if there was one, and over whole slices.
+    pub mbps: Interval,
+    /// Sustained rate in requests a second.
+    pub iops: f64,
+    /// Length of the longest run, in seconds.
+    pub seconds: f64,
+    /// Bytes that all runs moved.
+    pub bytes: u64,
+    /// The faster beginning; `null` if there was none.
+    pub credit: Option<CreditSpent>,
+    /// The slices in which the limit grants requests; `null` if they passed evenly.
+    pub slices: Option<LimitSlices>,
+    /// Whether the rate was steady at the end, so that it is known.
+    #[serde(rename = "told")]
+    pub settled: bool,
+    /// Whether the rate exceeds a known limit of the path, so that it still came from a credit.
+    pub above_known: bool,
+}
+
+/// What passes at once after a rest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct CreditSpent {
+    /// Throughput during the credit, in MB/s.
+    pub mbps: f64,
+    /// Duration in seconds.
+    pub lasts_s: f64,
+    /// Bytes beyond what the limit allows in that time.
+    pub bytes: f64,
+    /// Requests beyond what the limit allows in that time.
+    pub ios: f64,
+    /// Whether the credit ended between two runs, or too late in one to show the sustained rate; the figures are then
+    /// lower bounds.
+    pub at_least: bool,
+}
+
+/// Slices in which a limit grants requests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct LimitSlices {
+    /// Interval between slices, in milliseconds.
+    pub every_ms: f64,
+    /// Bytes per slice.
+    pub bytes: f64,
+}
+
+impl CreditRow {
+    /// Whether a limit shows.
+    pub fn is_limited(&self) -> bool {
+        self.credit.is_some() || self.slices.is_some()
+    }
+}
+
+/// The limits on sustained requests.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct CreditAnswer {
+    /// One entry per measured direction.
+    pub limits: Vec<LimitFinding>,
+}
+
+/// The limit of a direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct LimitFinding {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// What the limit counts.
+    pub counts: LimitCounts,
+    /// Sustained rate of the largest requests, in MB/s.
+    pub sustained_mbps: f64,
+    /// Sustained rate of the smallest requests, in requests a second.
+    pub sustained_iops: f64,
+    /// The larger credit of the two block sizes.
+    pub credit: Option<CreditSpent>,
+    /// Slices seen with the larger requests, or else with the smaller.
+    pub slices: Option<LimitSlices>,
+    /// Length of the longest run in seconds. A credit larger than `seconds` and `bytes` would not have shown.
+    pub seconds: f64,
+    /// Bytes that all runs moved.
+    pub bytes: u64,
+}
+
+/// What a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitCounts {
+    /// Bytes.
+    Bytes,
+    /// Requests.
+    Requests,
+    /// Both, each with a separate limit.
+    Both,
+    /// No limit shows.
+    Nothing,
+    /// The rate did not settle within the runs.
+    Unknown,
+}
+
+impl LimitFinding {
+    /// Derives the limit from the small and the large requests of a direction.
+    pub(super) fn of(small: &CreditRow, large: &CreditRow) -> Self {
+        let bytes = |credit: &CreditSpent| credit.bytes;
+        let credits = [small.credit, large.credit].into_iter().flatten();
+        Self {
+            rw: small.rw,
+            counts: counts(small, large),
+            sustained_mbps: large.mbps.value,
+            sustained_iops: small.iops,
+            credit: credits.reduce(|most, next| if bytes(&next) > bytes(&most) { next } else { most }),
+            slices: large.slices.or(small.slices),
+            seconds: small.seconds.max(large.seconds),
+            bytes: small.bytes.saturating_add(large.bytes),
+        }
+    }
+}
+
+impl LimitFinding {
+    /// Whether this direction sustains the same rate as the other.
+    pub(super) fn is_at_the_rate_of(&self, other: &Self) -> bool {
+        let same = |one: f64, other: f64| (one / other - 1.0).abs() <= SAME;
+        match other.counts {
+            LimitCounts::Bytes => same(self.sustained_mbps, other.sustained_mbps),
+            LimitCounts::Requests => same(self.sustained_iops, other.sustained_iops),
+            LimitCounts::Both => {
+                same(self.sustained_mbps, other.sustained_mbps) && same(self.sustained_iops, other.sustained_iops)
+            }
+            LimitCounts::Nothing | LimitCounts::Unknown => false,
+        }
+    }
+}
+
+/// Largest relative difference between rates of the same limit.
+const SAME: f64 = 0.1;
+
+fn counts(small: &CreditRow, large: &CreditRow) -> LimitCounts {
+    let same = |one: f64, other: f64| (one / other - 1.0).abs() <= SAME;
+    let of_limited = [small, large].into_iter().filter(|row| row.is_limited());
+    if of_limited.clone().any(|row| !row.settled) || small.above_known || large.above_known {
+        return LimitCounts::Unknown;
+    }
+    match (small.is_limited(), large.is_limited()) {
+        (false, false) => LimitCounts::Nothing,
+        // A credit that one size has spent does not show in the other size.
+        _ if same(small.iops, large.iops) => LimitCounts::Requests,
+        _ if same(small.mbps.value, large.mbps.value) => LimitCounts::Bytes,
+        (true, true) => LimitCounts::Both,
+        (false, true) => LimitCounts::Bytes,
+        (true, false) => LimitCounts::Requests,
+    }
+}
 
 /// Smallest ratio of the rate within a credit to the sustained rate.
 const FASTER: f64 = 1.25;
@@ -185,4 +349,98 @@ fn between<'a>(
 fn slices<'a>(runs: impl Iterator<Item = &'a Record>) -> Option<LimitSlices> {
     let seen = runs.filter_map(waves).filter(|waves| waves.regular).last()?;
     Some(LimitSlices { every_ms: seen.period_ns as f64 / 1e6, bytes: seen.bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{Environment, Record};
+    use halfpower_spec::{Cache, Direction, Experiment, Nanos, Question, Rw, SimulatedDisk};
+
+    use super::{CreditAnswer, LimitCounts, LimitFinding};
+    use crate::built::{disk, run, workload};
+    use crate::study_findings::analyse;
+    use crate::table::ExperimentAnswer;
+
+    /// The finding from runs of this length on a disk that rested before each run.
+    fn found(constants: &str, seconds: f64) -> LimitFinding {
+        found_in(&[4, 256].map(|kib| read(constants, kib, seconds)))
+    }
+
+    /// A run of this length on a disk that has rested.
+    fn read(constants: &str, kib: u64, seconds: f64) -> Record {
+        let disk: SimulatedDisk = disk(constants);
+        let workload = workload(Rw::Randread, Cache::Device, kib, 32);
+        let mut record = run(&disk, workload, (seconds * 1e9) as u64, 1, &|_| 1.0);
+        record.run.experiment = Some(Experiment::Credit);
+        record.run.runtime = Nanos((seconds * 1e9) as u64);
+        record
+    }
+
+    fn found_in(records: &[Record]) -> LimitFinding {
+        let question = Question {
+            experiments: vec![Experiment::Credit],
+            directions: vec![Direction::Read],
+            ..Question::about("d")
+        };
+        let findings = analyse(&question, &Environment::default(), records);
+        println!("{}", findings.experiments[0].answer);
+        let Some(ExperimentAnswer::Credit(CreditAnswer { limits })) = &findings.experiments[0].found else { panic!() };
+        limits[0]
+    }
+
+    #[track_caller]
+    fn near(found: f64, truth: f64) {
+        assert!((found / truth - 1.0).abs() < 0.03, "{found} instead of {truth}");
+    }
+
+    #[test]
+    fn a_credit_in_bytes_and_what_it_sustains_are_found() {
+        for seconds in [2.0, 4.0, 10.0] {
+            let limit = found("fixed=10us,rate=1GB/s,disks=8,shared=50MB/s,credit=200MB", seconds);
+            assert_eq!(limit.counts, LimitCounts::Bytes, "{limit:?}");
+            near(limit.sustained_mbps, 50.0);
+            near(limit.credit.unwrap().bytes, 200e6);
+        }
+    }
+
+    #[test]
+    fn a_credit_in_requests_and_limits_on_both_are_found() {
+        let limit = found("fixed=10us,rate=4GB/s,disks=8,iops=1000,credit_ios=3000", 4.0);
+        assert_eq!(limit.counts, LimitCounts::Requests, "{limit:?}");
+        near(limit.sustained_iops, 1000.0);
+        near(limit.credit.unwrap().ios, 3000.0);
+        let limit = found("fixed=10us,rate=4GB/s,disks=8,iops=1000,shared=40MB/s,slice=100ms", 4.0);
+        assert_eq!(limit.counts, LimitCounts::Both, "{limit:?}");
+        near(limit.sustained_iops, 1000.0);
+        near(limit.sustained_mbps, 40.0);
+    }
+
+    #[test]
+    fn a_credit_that_ends_late_in_a_run_is_told_from_what_goes_on_in_the_next() {
+        let spent = "fixed=10us,rate=1GB/s,disks=8,shared=50MB/s";
+        for seconds in [0.22, 0.25, 0.3] {
+            let first = read(&format!("{spent},credit=200MB"), 256, seconds);
+            let limit = found_in(&[first, read(spent, 4, 4.0), read(spent, 256, 4.0)]);
+            near(limit.sustained_mbps, 50.0);
+            let credit = limit.credit.unwrap();
+            assert!((credit.bytes / 200e6 - 1.0).abs() < 0.1, "{seconds}: {credit:?}");
+        }
+    }
+
+    #[test]
+    fn slices_are_no_credit() {
+        // The built records have a hundred steps; for 5 s, the steps would be too long to separate slices of 100 ms.
+        for seconds in [0.75, 3.0, 4.0] {
+            let limit = found("fixed=10us,rate=1GB/s,disks=8,shared=37MB/s,slice=100ms", seconds);
+            assert_eq!((limit.counts, limit.credit), (LimitCounts::Bytes, None), "{limit:?}");
+            near(limit.sustained_mbps, 37.0);
+            near(limit.slices.unwrap().bytes, 3.7e6);
+        }
+    }
+
+    #[test]
+    fn without_a_limit_none_is_claimed() {
+        let limit = found("fixed=80us,rate=500MB/s", 3.0);
+        assert_eq!((limit.counts, limit.credit, limit.slices), (LimitCounts::Nothing, None, None), "{limit:?}");
+    }
 }

@@ -2,12 +2,127 @@
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::{Cache, Pass, Switch, Workload, WorkloadOptions};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::answer::{DurabilityAnswer, DurableAtOnce, DurableWrites, FlushTime, SharedFlush, WithoutWriteCache};
-use super::rows::{DurabilityRow, Rows};
 use crate::data::ExperimentData;
-use crate::ratio::Scale;
-use crate::ratio_finding::RatioFinding;
+use crate::ratio::{RatioFinding, Scale};
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Rows {
+    /// Writes at different levels of durability.
+    pub durability: Vec<DurabilityRow>,
+}
+
+/// Sequential writes with one kind of durability.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct DurabilityRow {
+    /// Cache setting; with `os` and `none`, each write is durable.
+    pub cache: Cache,
+    /// Writes per fdatasync; 0 means no fdatasync between writes.
+    pub fdatasync: u32,
+    /// State of the device's write cache, if it was switched.
+    pub write_cache: Option<Switch>,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Mean throughput in MB/s, including all flushes.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Writes a second.
+    pub iops: f64,
+    /// Median latency of a write in nanoseconds, without the flushes between writes.
+    pub latency_ns_p50: u64,
+    /// 99th percentile of that latency, in nanoseconds.
+    pub latency_ns_p99: u64,
+    /// Median time of an fdatasync between writes in nanoseconds, as the mean over runs.
+    pub sync_ns_p50: Option<f64>,
+    /// 99th percentile of that time in nanoseconds, as the mean over runs.
+    pub sync_ns_p99: Option<f64>,
+    /// Throughput as a share of the same writes without durability.
+    pub of_plain: Option<Interval>,
+}
+
+/// The cost of durable writes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct DurabilityAnswer {
+    /// Small writes that are each durable, direct and buffered.
+    pub one_at_a_time: Vec<DurableWrites>,
+    /// Concurrent durable direct writes.
+    pub at_once: Option<DurableAtOnce>,
+    /// Writes that share a flush, direct and buffered.
+    pub sharing: Vec<SharedFlush>,
+    /// The time of a flush after a single write.
+    pub flush: Option<FlushTime>,
+    /// Writes with the device's write cache switched off.
+    pub without_write_cache: Vec<WithoutWriteCache>,
+}
+
+/// Small writes that are each durable.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct DurableWrites {
+    /// Block size.
+    pub bs_bytes: u64,
+    /// The cache setting of the plain writes that they are compared with.
+    pub plain_cache: Cache,
+    /// Durable writes a second.
+    pub iops: f64,
+    /// Plain writes a second, for comparison.
+    pub plain_iops: f64,
+    /// Plain rate over durable rate.
+    pub times_slower: RatioFinding,
+}
+
+/// Concurrent durable direct writes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct DurableAtOnce {
+    /// Depth.
+    pub iodepth: u32,
+    /// Rate as a multiple of one write at a time.
+    pub times: RatioFinding,
+}
+
+/// Writes that share a flush.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct SharedFlush {
+    /// Cache setting.
+    pub cache: Cache,
+    /// Writes per flush: the fewest that get half of the plain rate beyond chance, or if none do, the most measured.
+    pub writes: u32,
+    /// Throughput as a share of plain writes.
+    pub of_plain: RatioFinding,
+    /// Whether that is half or more beyond chance: the half-power point.
+    pub is_half: bool,
+}
+
+/// The time of a flush after a single write.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct FlushTime {
+    /// Median in nanoseconds, as the mean over runs.
+    pub ns_p50: f64,
+    /// 99th percentile in nanoseconds, as the mean over runs.
+    pub ns_p99: f64,
+    /// Smallest median of a run, in nanoseconds.
+    pub ns_p50_least: f64,
+    /// Largest median of a run, in nanoseconds.
+    pub ns_p50_most: f64,
+}
+
+/// Writes with the device's write cache switched off.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct WithoutWriteCache {
+    /// Cache setting.
+    pub cache: Cache,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Throughput as a share of the same writes with the write cache.
+    pub of_cached: RatioFinding,
+}
 
 /// The half-power point: at least half of the plain rate.
 const HALF: f64 = 0.5;
@@ -170,4 +285,180 @@ pub(super) fn syncs_ns(cell: &ExperimentCell, quantile: f64) -> Option<Vec<f64>>
     let flushed = cell.records.iter().filter(|record| record.run.pass == Pass::Plain && record.syncs.count() > 0);
     let each: Vec<f64> = flushed.map(|record| record.syncs.quantile_ns(quantile) as f64).collect();
     (!each.is_empty()).then_some(each)
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{Environment, Latency, Record};
+    use halfpower_spec::{Bytes, Cache, Experiment, Pass, Question, Rw, Switch, Workload, WorkloadOptions};
+
+    use super::DurabilityRow;
+    use crate::built::{disk, record_at};
+    use crate::study_findings::{StudyFindings, analyse};
+
+    const PLAIN_MBPS: f64 = 100.0;
+    const FLUSH_NS: u64 = 1_500_000;
+
+    /// Three runs of sequential writes at this rate, with a relative deviation of `chance`.
+    fn runs(cache: Cache, iodepth: u32, options: WorkloadOptions, mbps: f64, chance: f64) -> Vec<Record> {
+        let workload = Workload { rw: Rw::Write, cache, bs: Bytes(4096), iodepth, options, ..Workload::default() };
+        let run = |repeat: u32| {
+            let rate = mbps * 1e6 * (1.0 + chance * (f64::from(repeat) - 1.0));
+            let mut record = record_at(&disk("fixed=80us,rate=500MB/s"), workload, repeat, Pass::Plain, rate);
+            record.run.experiment = Some(Experiment::Durability);
+            record.syncs = Latency::default();
+            (0..options.fdatasync.min(1)).for_each(|_| record.syncs.add(FLUSH_NS));
+            record
+        };
+        (0..3).map(run).collect()
+    }
+
+    fn usual() -> WorkloadOptions {
+        WorkloadOptions::default()
+    }
+
+    /// Runs with a flush after every N writes, at these shares of the plain rate.
+    fn flushed(shares: [f64; 5], chance: f64) -> Vec<Record> {
+        let each = [1, 4, 16, 64, 256].into_iter().zip(shares);
+        let runs_of = |(fdatasync, share): (u32, f64)| {
+            runs(Cache::Device, 1, WorkloadOptions { fdatasync, ..usual() }, share * PLAIN_MBPS, chance)
+        };
+        each.flat_map(runs_of).collect()
+    }
+
+    fn findings(records: &[Vec<Record>]) -> StudyFindings {
+        let question = Question { experiments: vec![Experiment::Durability], ..Question::about("d") };
+        analyse(&question, &Environment::default(), &records.concat())
+    }
+
+    fn answer(records: &[Vec<Record>]) -> String {
+        findings(records).experiments[0].answer.clone()
+    }
+
+    fn near(found: f64, truth: f64) -> bool {
+        (found / truth - 1.0).abs() < 0.01
+    }
+
+    #[test]
+    fn each_promise_is_held_against_the_same_writes_without_it() {
+        let write_cache = |write_cache| WorkloadOptions { write_cache: Some(write_cache), ..usual() };
+        let reported = findings(&[
+            runs(Cache::Both, 1, usual(), 4.0 * PLAIN_MBPS, 0.02),
+            runs(Cache::Os, 1, usual(), 8.0, 0.02),
+            runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02),
+            runs(Cache::None, 1, usual(), 5.0, 0.02),
+            runs(Cache::None, 16, usual(), 40.0, 0.02),
+            runs(Cache::Device, 1, write_cache(Switch::On), PLAIN_MBPS, 0.02),
+            runs(Cache::Device, 1, write_cache(Switch::Off), 10.0, 0.02),
+            flushed([0.05, 0.2, 0.45, 0.7, 0.9], 0.02),
+        ]);
+        let share = |wanted: &dyn Fn(&DurabilityRow) -> bool| {
+            reported
+                .rows
+                .durability
+                .durability
+                .iter()
+                .find(|row| wanted(row))
+                .and_then(|row| row.of_plain)
+                .map(|share| share.value)
+        };
+        let one = |row: &DurabilityRow| row.iodepth == 1;
+        assert!(near(share(&|row| row.cache == Cache::None && one(row)).unwrap(), 0.05));
+        assert!(near(share(&|row| row.cache == Cache::Os).unwrap(), 0.02));
+        assert!(near(share(&|row| row.fdatasync == 16).unwrap(), 0.45));
+        assert!(near(share(&|row| row.write_cache == Some(Switch::Off)).unwrap(), 0.1));
+        assert_eq!(share(&|row| row.cache == Cache::Both), None, "a plain write is held against nothing");
+        let answer = &reported.experiments[0].answer;
+        assert!(answer.contains("durable one by one are, direct, 20 times"), "{answer}");
+        assert!(answer.contains("16 at once are 8.00 times"), "{answer}");
+        assert!(answer.contains("at least half of the plain rate from 64 a flush on: 70%"), "{answer}");
+        assert!(answer.contains("a flush of a single write takes 1.5 ms in the median"), "{answer}");
+        assert!(answer.contains("Without the device's write cache, direct writes of 4 KiB get 10%"), "{answer}");
+    }
+
+    #[test]
+    fn half_of_the_rate_is_reached_where_the_interval_says_so() {
+        let plain = || runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02);
+        // A share of 60% with an interval from 40% to 90% may be less than half.
+        let uncertain = answer(&[plain(), flushed([0.05, 0.2, 0.45, 0.6, 0.95], 0.15)]);
+        assert!(uncertain.contains("from 256 a flush on"), "{uncertain}");
+        let never = answer(&[plain(), flushed([0.05, 0.1, 0.2, 0.3, 0.4], 0.02)]);
+        assert!(never.contains("do not surely get half of the plain rate even with 256 a flush: 40%"), "{never}");
+    }
+
+    #[test]
+    fn half_of_the_rate_is_reached_from_a_number_on_and_not_by_chance_below_it() {
+        let plain = runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02);
+        let dips = answer(&[plain.clone(), flushed([0.05, 0.6, 0.3, 0.7, 0.9], 0.02)]);
+        assert!(dips.contains("at least half of the plain rate from 64 a flush on: 70%"), "{dips}");
+        let mut once = [plain, flushed([0.05, 0.6, 0.7, 0.8, 0.9], 0.02)].concat();
+        once.retain(|record| record.run.repeat == 0);
+        let once = answer(&[once]);
+        assert!(once.contains("direct ones get 90% (by one run each) of the plain rate with 256 a flush"), "{once}");
+    }
+
+    /// Others use the disk during the whole second round, and it is free again in the third.
+    #[test]
+    fn a_slow_round_hides_no_difference() {
+        let mut runs = [
+            runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02),
+            runs(Cache::None, 1, usual(), 50.0, 0.02),
+            flushed([0.05, 0.2, 0.45, 0.7, 0.9], 0.02),
+        ];
+        let slow = |record: &&mut Record| record.run.repeat == 1;
+        runs.iter_mut().flatten().filter(slow).for_each(|record| record.elapsed_ns *= 3);
+        let answer = answer(&runs);
+        assert!(answer.contains("durable one by one are, direct, 2.00 times"), "{answer}");
+        assert!(answer.contains("at least half of the plain rate from 64 a flush on: 70%"), "{answer}");
+    }
+
+    #[test]
+    fn single_runs_show_their_ratio_and_no_judgement() {
+        let mut once = [
+            runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.0),
+            runs(Cache::None, 1, usual(), 5.0, 0.0),
+            runs(Cache::None, 16, usual(), 40.0, 0.0),
+        ]
+        .concat();
+        once.retain(|record| record.run.repeat == 0);
+        let reported = answer(&[once]);
+        assert!(reported.contains("direct, 20 times (by one run each) slower"), "{reported}");
+        assert!(reported.contains("16 at once are 8.00 times (by one run each) as fast"), "{reported}");
+    }
+
+    /// The smallest blocks have no durable cell, so the answer does not mention them.
+    #[test]
+    fn blocks_of_one_size_are_held_against_each_other_alone() {
+        let large = |cache, iodepth, mbps| {
+            let mut records = runs(cache, iodepth, usual(), mbps, 0.02);
+            records.iter_mut().for_each(|record| record.run.workload.bs = Bytes(65536));
+            records
+        };
+        let reported = answer(&[
+            runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02),
+            runs(Cache::None, 16, usual(), 40.0, 0.02),
+            large(Cache::Device, 1, PLAIN_MBPS),
+            large(Cache::None, 1, 50.0),
+        ]);
+        assert!(!reported.contains("4 KiB") && !reported.contains("at once"), "{reported}");
+    }
+
+    #[test]
+    fn what_chance_could_have_made_is_not_called_slower() {
+        let reported = answer(&[
+            runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.4),
+            runs(Cache::None, 1, usual(), 0.7 * PLAIN_MBPS, 0.4),
+            runs(Cache::None, 16, usual(), PLAIN_MBPS, 0.4),
+        ]);
+        assert!(
+            reported.contains("no slower that these runs could tell")
+                && reported.contains("bring nothing that these runs show"),
+            "{reported}"
+        );
+        let alike = answer(&[
+            runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.001),
+            runs(Cache::None, 1, usual(), PLAIN_MBPS, 0.001),
+        ]);
+        assert!(alike.contains("as fast as plain ones"), "{alike}");
+    }
 }

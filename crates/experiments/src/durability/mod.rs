@@ -1,13 +1,142 @@
 //! Measures `durability`: the cost of writes that are on the medium when they complete.
+//!
+//! The plan: writes that are each durable, writes that share a flush, and plain writes.
 
-pub(crate) mod analysis;
-pub(crate) mod answer;
-pub(crate) mod pictures;
-pub(crate) mod plan;
-pub(crate) mod rows;
-#[cfg(test)]
-mod tests;
+mod analysis;
 pub(crate) mod words;
 
-pub use answer::DurabilityAnswer as Answer;
-pub use rows::Rows;
+use halfpower_record::{Ability, TargetKind};
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pattern, Switch, Workload, WorkloadOptions};
+
+use crate::plan::{Plan, PlanRequest, PlannedCell};
+
+pub use analysis::DurabilityAnswer as Answer;
+pub use analysis::*;
+
+/// A page, as a log writes it, and the write size of both papers' systems.
+const SIZES: [Bytes; 2] = [Bytes(4 << 10), Bytes(64 << 10)];
+/// Writes per flush.
+const INTERVALS: [u32; 5] = [1, 4, 16, 64, 256];
+/// Concurrent durable writes: shows whether they can share a flush.
+const DEPTH: u32 = 16;
+
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
+    let capabilities = ask.capabilities();
+    match capabilities.kind {
+        TargetKind::Nothing | TargetKind::Imported => {
+            return Err("there is no storage here that could keep anything".to_string());
+        }
+        // A simulated disk needs a file system or a cache: without either, every write is durable when it completes.
+        TargetKind::Simulated => capabilities.can(&Ability::WriteCache)?,
+        TargetKind::Folder | TargetKind::File | TargetKind::Device | TargetKind::Share => {}
+    }
+    let caches: Vec<Cache> = Cache::ALL.iter().copied().filter(|cache| can(ask, *cache)).collect();
+    let sizes = SIZES.map(|bs| Bytes(bs.0.max(capabilities.direct_unit.map_or(0, |unit| unit.0))));
+    let mut cells = Vec::new();
+    for bs in sizes {
+        cells.extend(caches.iter().map(|cache| write(ask, *cache, bs, 1, WorkloadOptions::default())));
+    }
+    for cache in caches.iter().filter(|cache| cache.direct()) {
+        cells.push(write(ask, *cache, sizes[0], DEPTH, WorkloadOptions::default()));
+    }
+    for cache in caches.iter().filter(|cache| !cache.durable()) {
+        let flushing =
+            |fdatasync| write(ask, *cache, sizes[0], 1, WorkloadOptions { fdatasync, ..WorkloadOptions::default() });
+        cells.extend(INTERVALS.map(flushing));
+    }
+    if capabilities.can(&Ability::WriteCache).is_ok() {
+        let shown = [(Cache::Device, sizes[0]), (Cache::Device, sizes[1]), (Cache::Both, sizes[1])];
+        for (cache, bs) in shown.into_iter().filter(|(cache, _)| can(ask, *cache)) {
+            let switched = |write_cache| {
+                write(
+                    ask,
+                    cache,
+                    bs,
+                    1,
+                    WorkloadOptions { write_cache: Some(write_cache), ..WorkloadOptions::default() },
+                )
+            };
+            cells.extend([Switch::On, Switch::Off].map(switched));
+        }
+    }
+    Ok(Plan { cells, missing: missing(ask) })
+}
+
+/// The settings that are not available here.
+fn missing(ask: &PlanRequest) -> Vec<String> {
+    let capabilities = ask.capabilities();
+    let direct = if capabilities.direct_unit.is_some() { Ok(()) } else { Err("the target takes none".to_string()) };
+    let settings = [
+        ("direct writes are not measured", direct),
+        ("durable buffered writes (--cache os) are not measured", capabilities.can(&Ability::DurableBufferedWrites)),
+        ("the device's write cache is left as it is", capabilities.can(&Ability::WriteCache)),
+    ];
+    settings.into_iter().filter_map(|(what, can)| Some(format!("{what}: {}", can.err()?))).collect()
+}
+
+fn can(ask: &PlanRequest, cache: Cache) -> bool {
+    match cache {
+        Cache::Both => ask.page_cache().is_ok(),
+        Cache::Os => ask.page_cache().is_ok() && ask.capabilities().can(&Ability::DurableBufferedWrites).is_ok(),
+        Cache::Device | Cache::None => ask.capabilities().direct_unit.is_some(),
+    }
+}
+
+/// A sequential write of one thread; at depth 1 with plain calls, unless the question names another engine.
+fn write(ask: &PlanRequest, cache: Cache, bs: Bytes, iodepth: u32, options: WorkloadOptions) -> PlannedCell {
+    let usual = ask.workload(Pattern::Sequential, Direction::Write, bs, iodepth);
+    let engine = match (usual.engine, iodepth) {
+        (EngineName::Auto, 1) => EngineName::Sync,
+        (engine, _) => engine,
+    };
+    PlannedCell::plain(Workload { cache, threads: 1, engine, options, ..usual })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use halfpower_record::{Capabilities, Environment};
+    use halfpower_spec::{Experiment, Question};
+
+    use super::*;
+
+    fn ask(kind: TargetKind, unavailable: &[Ability]) -> (Question, Environment) {
+        let unavailable: BTreeMap<_, _> =
+            unavailable.iter().map(|ability| (ability.clone(), "it lacks that".to_string())).collect();
+        let direct_unit = Some(Bytes(512));
+        let capabilities = Capabilities {
+            kind,
+            span: Bytes(1 << 30),
+            spread: None,
+            members: 1,
+            chunk: None,
+            direct_unit,
+            unavailable,
+        };
+        let question = Question { experiments: vec![Experiment::Durability], ..Question::about("d") };
+        (question, Environment { capabilities, ..Environment::default() })
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_left_out_and_named() {
+        let (question, environment) = ask(TargetKind::Folder, &[Ability::WriteCache, Ability::DurableBufferedWrites]);
+        let ask = PlanRequest { question: &question, environment: &environment };
+        let cells = plan(&ask).unwrap().cells;
+        assert!(
+            cells.iter().all(|cell| cell.workload.cache != Cache::Os && cell.workload.options.write_cache.is_none())
+        );
+        assert!(cells.iter().all(|cell| cell.workload.rw.writes()));
+        let missing = missing(&ask);
+        assert!(missing.len() == 2 && missing[1] == "the device's write cache is left as it is: it lacks that");
+    }
+
+    #[test]
+    fn a_simulated_target_without_a_cache_has_nothing_to_measure() {
+        let (question, environment) = ask(TargetKind::Simulated, &[Ability::WriteCache]);
+        assert_eq!(
+            plan(&PlanRequest { question: &question, environment: &environment }),
+            Err("it lacks that".to_string())
+        );
+    }
+}

@@ -1,11 +1,72 @@
 //! Measures the effect of each part of issuing from pairs of cells that differ only in that part.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{EngineName, Issuing, Pattern, Workload};
+use halfpower_spec::{Direction, EngineName, IoMem, Issuing, Pattern, Workload};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::answer::{IssuingChange, IssuingPart};
 use crate::data::ExperimentData;
-use crate::ratio::Scale;
+use crate::ratio::{RatioFinding, Scale};
+
+/// One changed part of issuing, compared with the usual way at the same work and engine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct IssuingChange {
+    /// The part that is changed.
+    pub change: IssuingPart,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// The engine.
+    pub engine: EngineName,
+    /// Depth.
+    pub iodepth: u32,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Rate with the change over the rate without it.
+    pub times: Option<RatioFinding>,
+    /// Throughput without the change, in MB/s.
+    pub without_mbps: Interval,
+    /// Throughput with the change, in MB/s.
+    pub with_mbps: Interval,
+    /// Requests a second without the change.
+    pub without_iops: Interval,
+    /// Requests a second with the change.
+    pub with_iops: Interval,
+    /// Processor time per request without the change, in microseconds: charged, and by the soaker.
+    pub without_us: (f64, Option<f64>),
+    /// The same with the change.
+    pub with_us: (f64, Option<f64>),
+    /// Mean number of physical memory segments per request buffer without the change; `null` if the kernel does not
+    /// tell.
+    pub without_segments: Option<f64>,
+    /// The same with the change.
+    pub with_segments: Option<f64>,
+}
+
+/// The changed part of issuing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IssuingPart {
+    /// Buffers in huge pages.
+    HugePages,
+    /// Buffers in ordinary pages, if the study uses huge pages.
+    OrdinaryPages,
+    /// Most requests per call; 0 means all that can be submitted.
+    Batch(u32),
+    /// File and buffers registered with the ring.
+    Registration,
+}
+
+impl IssuingPart {
+    /// The change to buffers in this memory.
+    fn memory(iomem: IoMem) -> Self {
+        match iomem {
+            IoMem::Pages => Self::OrdinaryPages,
+            IoMem::Huge => Self::HugePages,
+        }
+    }
+}
 
 /// The effect of each part of issuing on direct requests that were measured with and without it, by kind of work; empty
 /// if no kernel handles the requests.

@@ -1,8 +1,14 @@
-//! Says what `hosts` asks, what it found and what the papers saw.
+//! Says what `hosts` asks, what it found and what the papers saw; draws throughput by number of hosts, and each host
+//! alone.
 
+use halfpower_analyse::Interval;
+use halfpower_spec::{Direction, Pattern};
 use halfpower_spec::format;
 
-use super::answer::{HostsAnswer, HostsScaling, HostsVerdict, SharedPart, TakenOver};
+use super::analysis::{HostAloneRow, HostsAnswer, HostsRow, HostsScaling, HostsVerdict, Rows, SharedPart, TakenOver};
+use crate::at_once::{kinds, picture, point};
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::words::sentence;
 
 pub(crate) const QUESTION: &str = "What does each further host bring, and where does a path that they share take over?";
@@ -65,4 +71,38 @@ fn which(by: &SharedPart) -> String {
             "whether that is the wire, the server or its disk, --far-end tells with a witness on the server".to_string()
         }
     }
+}
+
+pub(crate) fn pictures(_data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    kinds().filter_map(|(pattern, rw)| together(&rows.hosts, pattern, rw)).chain(alone(&rows.hosts_alone)).collect()
+}
+
+fn together(rows: &[HostsRow], pattern: Pattern, rw: Direction) -> Option<Picture> {
+    let rows: Vec<&HostsRow> = rows.iter().filter(|row| (row.pattern, row.rw) == (pattern, rw)).collect();
+    rows.first()?;
+    let measured = |row: &&HostsRow| point(row.n, Interval { value: row.mbps, low: row.low, high: row.high });
+    let one_by_one = |row: &&HostsRow| point(row.n, Interval::exact(row.mbps / row.of_alone));
+    let lines = vec![
+        Line { name: "together".to_string(), points: rows.iter().map(measured).collect() },
+        Line { name: "the same one by one".to_string(), points: rows.iter().map(one_by_one).collect() },
+    ];
+    Some(picture("hosts", "Hosts", pattern, rw, lines))
+}
+
+fn alone(rows: &[HostAloneRow]) -> Option<Picture> {
+    let of = |rw: Direction| {
+        let rows = rows.iter().filter(|row| (row.pattern, row.rw) == (Pattern::Sequential, rw));
+        let point = |row: &HostAloneRow| {
+            Point::named(row.rank.to_string(), Interval { value: row.mbps, low: row.low, high: row.high })
+        };
+        Line { name: format!("{rw}s"), points: rows.map(point).collect() }
+    };
+    let lines: Vec<Line> = Direction::ALL.iter().copied().map(of).filter(|line| line.points.len() > 1).collect();
+    (!lines.is_empty()).then(|| Picture {
+        title: "Each host alone".to_string(),
+        kind: PictureKind::Bars,
+        x: Axis::even("Rank"),
+        y: Axis::even("MB/s"),
+        lines,
+    })
 }

@@ -1,9 +1,11 @@
-//! Says what `memory` asks, what it found and what the papers saw.
+//! Says what `memory` asks, what it found and what the papers saw; draws the rate of each kernel.
 
+use halfpower_analyse::Interval;
 use halfpower_spec::format;
 
-use super::answer::MemoryAnswer;
-use super::rows::MemoryRow;
+use super::analysis::{MemoryAnswer, MemoryRow, Rows};
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
 pub(crate) const QUESTION: &str =
     "How fast do the processors read, write and copy memory, before any storage comes into it?";
@@ -46,4 +48,27 @@ fn one_thread(share: f64) -> String {
 /// A thread count in words, such as `2 threads`.
 pub(super) fn threads(count: u32) -> String {
     if count == 1 { "1 thread".to_string() } else { format!("{count} threads") }
+}
+
+/// Bars by kernel, one colour per thread count.
+pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    let rows = &rows.memory;
+    let mut counts: Vec<u32> = rows.iter().map(|row| row.threads).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let line = |count: &u32| {
+        let of = rows.iter().filter(|row| row.threads == *count);
+        let point = |row: &MemoryRow| {
+            let MemoryRow { mbps: value, low, high, .. } = *row;
+            Point::named(row.kernel.word(), Interval { value, low, high })
+        };
+        Line { name: threads(*count), points: of.map(point).collect() }
+    };
+    vec![Picture {
+        title: "Rate of each kernel".to_string(),
+        kind: PictureKind::Bars,
+        x: Axis::even("Kernel"),
+        y: Axis::even("MB/s"),
+        lines: counts.iter().map(line).collect(),
+    }]
 }

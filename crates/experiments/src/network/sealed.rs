@@ -1,14 +1,13 @@
 //! Compares signed or encrypted messages with messages sealed as the server asks.
 
 use halfpower_analyse::{CellFinding, ExperimentCell, FarCell};
-use halfpower_record::Capabilities;
+use halfpower_record::{Ability, Capabilities};
 use halfpower_spec::{Direction, Sealing, Workload, WorkloadOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;
-use crate::ratio::Scale;
-use crate::ratio_finding::RatioFinding;
+use crate::ratio::{RatioFinding, Scale};
 
 /// How messages are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -57,9 +56,9 @@ impl Sealed {
     /// The protection that the server asks for.
     pub fn asked(capabilities: &Capabilities) -> Self {
         match () {
-            () if capabilities.can("sealing plain").is_ok() => Self::Plain,
+            () if capabilities.can(&Ability::PlainMessages).is_ok() => Self::Plain,
             // If everything is encrypted, signing alone is not available.
-            () if capabilities.can("sealing signed").is_ok() => Self::Signed,
+            () if capabilities.can(&Ability::Sealing(Sealing::Signed)).is_ok() => Self::Signed,
             () => Self::Encrypted,
         }
     }

@@ -1,10 +1,15 @@
-//! Says what `network` asks, what it found and what the papers saw.
+//! Says what `network` asks, what it found and what the papers saw; draws rates and processor time by block size,
+//! sealing and way.
 
-use halfpower_spec::{Way, format};
+use halfpower_analyse::Interval;
+use halfpower_spec::{Direction, Sealing, Way};
+use halfpower_spec::format;
 
-use super::answer::{HalfPowerAt, MoreConnections, NetworkAnswer, ShareRate};
-use super::sealed::{CostOfMb, SealingCost};
+use super::analysis::{HalfPowerAt, MoreConnections, NetworkAnswer, NetworkRow, Rows, ShareRate, walked};
+use super::sealed::{CostOfMb, Sealed, SealingCost};
 use super::ways::WayRate;
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::words::{sentences, size, times};
 
 pub(crate) const QUESTION: &str = "What does a share give by block size, depth, connections, sealing and way, and what does a byte cost at both ends?";
@@ -14,7 +19,7 @@ pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s ove
     454 to 563 µs before its first byte, and a megabyte 27 ms, up to ten times a local disk's.";
 
 pub(crate) fn answer(found: &NetworkAnswer) -> String {
-    let directions = found.directions.iter().map(|direction| Some(rate(direction)));
+    let directions = found.directions.iter().map(|direction| Some(best_rate(direction)));
     let connections = found.connections.iter().map(|more| Some(connections(more)));
     let alike = |a: &SealingCost, b: &SealingCost| (a.rw, a.sealed) == (b.rw, b.sealed);
     let sealing = found.sealing.chunk_by(alike).map(|costs| Some(sealing(costs)));
@@ -22,7 +27,7 @@ pub(crate) fn answer(found: &NetworkAnswer) -> String {
     sentences(directions.chain(connections).chain(sealing).chain(ways), "No request to the share succeeded.")
 }
 
-fn rate(found: &ShareRate) -> String {
+fn best_rate(found: &ShareRate) -> String {
     let ShareRate { rw, mbps, bs_bytes, iodepth, .. } = found;
     let best = format!("{rw}s reach {} ({}, {iodepth} deep)", format::mbps(*mbps), size(*bs_bytes));
     let at = |half: &HalfPowerAt| format!("{} at {} deep", size(half.bs_bytes), half.iodepth);
@@ -88,4 +93,109 @@ fn ways(rates: &[WayRate]) -> String {
         format!("; a MB costs, in ms of processor time, {}", costs.join(", "))
     };
     format!("{}s reach {}{bill}", rates[0].rw, listed.join(", "))
+}
+
+/// Depth at which the ways are compared.
+const DEPTH_OF_WAYS: u32 = 8;
+
+type Figure = fn(&NetworkRow) -> Option<Interval>;
+
+pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    let walked: Vec<&NetworkRow> = walked(&rows.network, data.question.sealing).collect();
+    let all = [
+        by_size(&walked, "Throughput by block size", "MB/s", &[("", rate)]),
+        by_size(&walked, "Processor time a request", "µs", &[(", here", charged), (", far end", far)]),
+        by_way(rows, "Throughput by way, 8 deep"),
+        by_sealing(data, rows, "Throughput by sealing", "MB/s", &[("", rate)]),
+        by_sealing(data, rows, "Processor time a request by sealing", "µs", &[(", here", charged), (", far end", far)]),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn rate(row: &NetworkRow) -> Option<Interval> {
+    Some(Interval { value: row.mbps, low: row.low, high: row.high })
+}
+
+fn charged(row: &NetworkRow) -> Option<Interval> {
+    row.soaker_us.or(row.charged_us).filter(|us| *us > 0.0).map(Interval::exact)
+}
+
+fn far(row: &NetworkRow) -> Option<Interval> {
+    row.far_us.filter(|us| *us > 0.0).map(Interval::exact)
+}
+
+/// One line per direction, depth and figure, over one connection.
+fn by_size(rows: &[&NetworkRow], title: &str, unit: &str, figures: &[(&str, Figure)]) -> Option<Picture> {
+    let mut depths: Vec<u32> = rows.iter().map(|row| row.iodepth).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    let mut lines = Vec::new();
+    for (rw, depth) in Direction::ALL.iter().flat_map(|rw| depths.iter().map(move |depth| (*rw, *depth))) {
+        let same: Vec<&NetworkRow> =
+            rows.iter().copied().filter(|row| (row.rw, row.iodepth, row.connections) == (rw, depth, 1)).collect();
+        for (whose, figure) in figures {
+            let point = |row: &&NetworkRow| {
+                Some(Point::at(row.bs_bytes as f64, format::size(row.bs_bytes as f64), figure(row)?))
+            };
+            let points: Vec<Point> = same.iter().filter_map(point).collect();
+            if points.len() > 1 {
+                lines.push(Line { name: format!("{rw}, {depth} deep{whose}"), points });
+            }
+        }
+    }
+    let (x, y) = (Axis::log("Block size"), Axis::log(unit));
+    (!lines.is_empty()).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
+}
+
+/// One bar per sealing and figure; one group per kind of request that was measured with several sealings.
+fn by_sealing(
+    data: &ExperimentData,
+    rows: &Rows,
+    title: &str,
+    unit: &str,
+    figures: &[(&str, Figure)],
+) -> Option<Picture> {
+    let asked = Sealed::asked(&data.environment.capabilities);
+    let kind = |row: &NetworkRow| (row.rw, row.way, row.bs_bytes, row.iodepth, row.connections);
+    let is_compared = |row: &&NetworkRow| {
+        row.way == Way::Wire
+            && rows.network.iter().any(|other| kind(other) == kind(row) && other.sealing != row.sealing)
+    };
+    let mut lines = Vec::new();
+    for (sealing, (whose, figure)) in
+        Sealing::ALL.iter().flat_map(|sealing| figures.iter().map(move |of| (*sealing, of)))
+    {
+        let point = |row: &NetworkRow| {
+            let label = format!("{}s of {}, {} deep", row.rw, format::size(row.bs_bytes as f64), row.iodepth);
+            Some(Point::named(label, figure(row)?))
+        };
+        let same = rows.network.iter().filter(|row| row.sealing == sealing).filter(is_compared);
+        let points: Vec<Point> = same.filter_map(point).collect();
+        if !points.is_empty() {
+            lines.push(Line { name: format!("{}{whose}", Sealed::of(sealing, asked).word()), points });
+        }
+    }
+    let (x, y) = (Axis::even("Requests"), Axis::log(unit));
+    (lines.len() > 1).then(|| Picture { title: title.to_string(), kind: PictureKind::Bars, x, y, lines })
+}
+
+/// One line per direction and way, with the sealing that the server asks for; `None` if only the wire was measured.
+fn by_way(rows: &Rows, title: &str) -> Option<Picture> {
+    let is_compared =
+        |row: &&NetworkRow| (row.iodepth, row.connections, row.sealing) == (DEPTH_OF_WAYS, 1, Sealing::AsAsked);
+    if rows.network.iter().all(|row| row.way == Way::Wire) {
+        return None;
+    }
+    let mut lines = Vec::new();
+    for (rw, way) in Direction::ALL.iter().flat_map(|rw| Way::ALL.iter().map(move |way| (*rw, *way))) {
+        let same = rows.network.iter().filter(is_compared).filter(|row| (row.rw, row.way) == (rw, way));
+        let point =
+            |row: &NetworkRow| Some(Point::at(row.bs_bytes as f64, format::size(row.bs_bytes as f64), rate(row)?));
+        let points: Vec<Point> = same.filter_map(point).collect();
+        if points.len() > 1 {
+            lines.push(Line { name: format!("{rw}, {way}"), points });
+        }
+    }
+    let (x, y) = (Axis::log("Block size"), Axis::log("MB/s"));
+    (lines.len() > 1).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
 }

@@ -1,10 +1,26 @@
 //! Computes the price-performance figures of the study of 2000 from random reads, as a comparison of two studies does.
 
 use halfpower_analyse::{Accesses, CellFinding, PriceRow, price_row};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::answer::PriceAnswer;
-use super::rows::Rows;
 use crate::data::ExperimentData;
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Rows {
+    /// The price-performance figures; one row or none.
+    pub price: Vec<PriceRow>,
+}
+
+/// Accesses and bytes for the money.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct PriceAnswer {
+    /// The whole price-performance row; `null` if no price was given.
+    pub bought: Option<PriceRow>,
+    /// The best accesses of those kinds that gain from several requests at once.
+    pub deeper: Accesses,
+}
 
 /// Smallest gain from several requests at once that is reported.
 const WORTH: f64 = 1.01;

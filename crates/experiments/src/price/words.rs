@@ -1,9 +1,11 @@
-//! Says what `price` asks, what it found and what the papers saw.
+//! Says what `price` asks, what it found and what the papers saw; draws accesses per unit of money, by depth.
 
-use halfpower_analyse::Accesses;
+use halfpower_analyse::{Accesses, ExperimentCell, Interval, KILOBYTES, MEGABYTES};
 use halfpower_spec::format;
 
-use super::answer::PriceAnswer;
+use super::analysis::{PriceAnswer, Rows};
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
 pub(crate) const QUESTION: &str =
     "What does the money buy: how many bytes, and how many accesses a second to kilobytes and to megabytes?";
@@ -40,4 +42,30 @@ pub(crate) fn answer(found: &PriceAnswer) -> String {
 /// A sum in the currency of the price.
 fn money(sum: f64) -> String {
     if sum >= 0.995 { format::number(sum) } else { format::two_digits(sum) }
+}
+
+pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
+    let Some(price) = data.question.price else { return Vec::new() };
+    let pictures = [picture(data, price, KILOBYTES, "KAPS"), picture(data, price, MEGABYTES, "MAPS")];
+    pictures.into_iter().flatten().collect()
+}
+
+/// Accesses of one size per unit of money, by depth.
+fn picture(data: &ExperimentData, price: f64, bytes: u64, what: &str) -> Option<Picture> {
+    let mut cells: Vec<&ExperimentCell> = data.sound().filter(|cell| cell.finding.bs_bytes == bytes).collect();
+    cells.sort_by_key(|cell| cell.finding.iodepth);
+    let point = |cell: &&ExperimentCell| {
+        let Interval { value, low, high } = cell.finding.mbps;
+        let bought = |mbps: f64| mbps * 1e6 / bytes as f64 / price;
+        let bought = Interval { value: bought(value), low: bought(low), high: bought(high) };
+        Point::named(format!("{} deep", cell.finding.iodepth), bought)
+    };
+    let size = format::size(bytes as f64);
+    (!cells.is_empty()).then(|| Picture {
+        title: format!("{what}: random reads of {size}"),
+        kind: PictureKind::Bars,
+        x: Axis::even("Requests at once"),
+        y: Axis::even(format!("{what} for each 1 of the price")),
+        lines: vec![Line { name: what.to_string(), points: cells.iter().map(point).collect() }],
+    })
 }

@@ -2,17 +2,142 @@
 
 use halfpower_analyse::{ExperimentCell, Interval, SharedBy, SharedCeiling};
 use halfpower_spec::{Direction, Pattern, VolumeLayout};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::answer::{
-    CostByMembers, MemberCost, MembersScaling, ScalingAnswer, ScalingVerdict, StoppedMembers, StripeShare,
-};
-use super::rows::{LimitedBy, Rows, ScalingRow};
+use crate::at_once::{AtOnce, Growth, falls_short, kinds};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
-use crate::ratio_finding::RatioFinding;
 
-/// Share of `n` times one member's rate from which each member is considered unlimited.
-const SCALES: f64 = 0.95;
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Rows {
+    /// Members together, driven separately and as a stripe.
+    pub scaling: Vec<ScalingRow>,
+}
+
+/// `n` members together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ScalingRow {
+    /// Number of members.
+    pub n: u32,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Whether members were driven separately (`each`) or as a stripe; a single member counts as both and is `each`.
+    pub volume_layout: VolumeLayout,
+    /// Total throughput in MB/s.
+    pub mbps: f64,
+    /// Throughput as a share of `n` times one member's.
+    pub of_ideal: f64,
+    /// What stops them.
+    pub limited_by: LimitedBy,
+    /// Lower end of the 95% interval of `mbps`.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What stops members together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitedBy {
+    /// The members: each reaches its rate alone, or a stripe does not keep all of them busy.
+    Device,
+    /// A part of the path that they share.
+    Shared,
+}
+
+/// Throughput of several members together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct ScalingAnswer {
+    /// The most members that were measured together; 0 if none was measured alone.
+    pub members: u32,
+    /// Members driven separately, by pattern and direction.
+    pub kinds: Vec<MembersScaling>,
+    /// The widest stripe compared with the same members driven separately.
+    pub stripe: Option<StripeShare>,
+    /// Processor cost per request with one member and with the most.
+    pub cost: Option<CostByMembers>,
+}
+
+/// Members driven separately, in one pattern and direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct MembersScaling {
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// What the runs show.
+    pub verdict: ScalingVerdict,
+    /// Throughput of one member in MB/s.
+    pub one_mbps: f64,
+    /// The largest number of members.
+    pub n: u32,
+    /// Their total throughput in MB/s.
+    pub mbps: f64,
+    /// The point from which a shared path is the limit.
+    pub stopped: Option<StoppedMembers>,
+}
+
+/// What members driven separately show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScalingVerdict {
+    /// Every member reaches its rate alone.
+    Scales,
+    /// The runs cannot tell.
+    Unclear,
+    /// A shared path stops them.
+    Stopped,
+}
+
+/// The smallest number of members that a shared path limits.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct StoppedMembers {
+    /// Number of members.
+    pub n: u32,
+    /// Their total throughput in MB/s.
+    pub mbps: f64,
+    /// The next smaller number of members that was measured.
+    pub before_n: u32,
+    /// Its total throughput in MB/s.
+    pub before_mbps: f64,
+    /// What each member beyond `before_n` adds, as a share of one member's rate.
+    pub brings_share: f64,
+}
+
+/// Throughput of a stripe as a share of the same members driven separately.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct StripeShare {
+    /// Smallest share of any pattern and direction.
+    pub least: f64,
+    /// Largest share of any pattern and direction.
+    pub most: f64,
+}
+
+/// Processor cost per request, by the number of members.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct CostByMembers {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// With one member.
+    pub one: MemberCost,
+    /// With the largest number.
+    pub most: MemberCost,
+}
+
+/// Processor cost per request with `n` members driven separately.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct MemberCost {
+    /// Number of members.
+    pub n: u32,
+    /// Charged per request whatever its size, in microseconds.
+    pub fixed_us: f64,
+    /// Charged per KiB, in microseconds.
+    pub us_per_kib: f64,
+}
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ScalingAnswer) {
     let rows: Vec<ScalingRow> = kinds().flat_map(|(pattern, rw)| rows_of(data, pattern, rw)).collect();
@@ -24,10 +149,6 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ScalingAnswer) {
         cost: if members == 0 { None } else { Direction::ALL.iter().find_map(|rw| cost(data, *rw)) },
     };
     (Rows { scaling: rows }, answer)
-}
-
-pub(super) fn kinds() -> impl Iterator<Item = (Pattern, Direction)> {
-    Pattern::ALL.iter().flat_map(|pattern| Direction::ALL.iter().map(|rw| (*pattern, *rw)))
 }
 
 fn is_of(cell: &ExperimentCell, pattern: Pattern, rw: Direction) -> bool {
@@ -42,10 +163,8 @@ fn rows_of(data: &ExperimentData, pattern: Pattern, rw: Direction) -> Vec<Scalin
         let Interval { value, low, high } = cell.finding.mbps;
         let n = cell.workload.options.members.max(1);
         let of_ideal = value / f64::from(n) / single.finding.mbps.value;
-        // Below the ideal beyond chance, and by enough to matter.
-        let is_surely_less = |times: RatioFinding| times.is_known() && times.interval.high < f64::from(n);
-        let falls_short = of_ideal < SCALES && scale.times(&[cell], &[single]).is_some_and(is_surely_less);
-        let limited_by = if falls_short { LimitedBy::Shared } else { LimitedBy::Device };
+        let is_short = falls_short(&scale, cell, single, of_ideal, f64::from(n));
+        let limited_by = if is_short { LimitedBy::Shared } else { LimitedBy::Device };
         let volume_layout = cell.workload.options.volume_layout.unwrap_or(VolumeLayout::Each);
         ScalingRow { n, rw, pattern, volume_layout, mbps: value, of_ideal, limited_by, low, high }
     };
@@ -73,38 +192,34 @@ pub(super) fn alone(rows: &[ScalingRow], pattern: Pattern, rw: Direction) -> Vec
 pub(crate) fn shared_ceiling(rows: &[ScalingRow], rw: Direction) -> Option<SharedCeiling> {
     let shared = rows.iter().filter(|row| is_shared(row) && row.rw == rw);
     let most = shared.max_by(|one, other| one.mbps.total_cmp(&other.mbps))?;
-    let ScalingRow { n, pattern, mbps, of_ideal, .. } = *most;
-    Some(SharedCeiling {
-        by: SharedBy::Members,
-        rw,
-        pattern,
-        members: n,
-        mbps,
-        alone_mbps: mbps / of_ideal / f64::from(n),
-    })
+    Some(at_once(most).ceiling(SharedBy::Members, most.pattern, rw))
+}
+
+fn at_once(row: &ScalingRow) -> AtOnce {
+    AtOnce { n: row.n, mbps: row.mbps, of_alone: row.of_ideal, shared: is_shared(row) }
 }
 
 fn scaling(alone: &[&ScalingRow]) -> Option<MembersScaling> {
-    let (first, last) = (alone.first()?, alone.last().filter(|row| row.n > 1)?);
-    let found = |verdict, stopped| {
-        let ScalingRow { pattern, rw, mbps: one_mbps, .. } = **first;
-        MembersScaling { pattern, rw, verdict, one_mbps, n: last.n, mbps: last.mbps, stopped }
+    let numbers: Vec<AtOnce> = alone.iter().map(|row| at_once(row)).collect();
+    let growth = Growth::of(&numbers)?;
+    let ScalingRow { pattern, rw, mbps: one_mbps, .. } = **alone.first()?;
+    let AtOnce { n, mbps, .. } = *numbers.last()?;
+    let (verdict, stopped) = match growth {
+        Growth::Scales => (ScalingVerdict::Scales, None),
+        Growth::Unclear => (ScalingVerdict::Unclear, None),
+        Growth::Stopped { at, before } => {
+            let brings = (at.mbps - before.mbps) / f64::from(at.n - before.n) / one_mbps;
+            let stopped = StoppedMembers {
+                n: at.n,
+                mbps: at.mbps,
+                before_n: before.n,
+                before_mbps: before.mbps,
+                brings_share: brings.max(0.0),
+            };
+            (ScalingVerdict::Stopped, Some(stopped))
+        }
     };
-    let Some(row) = alone.iter().find(|row| is_shared(row)) else {
-        // Not stopped beyond chance does not yet mean that the members scale.
-        let verdict = if last.of_ideal >= SCALES { ScalingVerdict::Scales } else { ScalingVerdict::Unclear };
-        return Some(found(verdict, None));
-    };
-    let before = alone.iter().rev().find(|other| other.n < row.n)?;
-    let brings = (row.mbps - before.mbps) / f64::from(row.n - before.n) / first.mbps;
-    let stopped = StoppedMembers {
-        n: row.n,
-        mbps: row.mbps,
-        before_n: before.n,
-        before_mbps: before.mbps,
-        brings_share: brings.max(0.0),
-    };
-    Some(found(ScalingVerdict::Stopped, Some(stopped)))
+    Some(MembersScaling { pattern, rw, verdict, one_mbps, n, mbps, stopped })
 }
 
 /// Compares the widest stripe with the same members driven separately.
@@ -152,5 +267,96 @@ fn cost(data: &ExperimentData, rw: Direction) -> Option<CostByMembers> {
     match costs(data, rw).as_slice() {
         [one, .., most] => Some(CostByMembers { rw, one: *one, most: *most }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_analyse::Warning;
+    use halfpower_record::{Environment, Level, Record};
+    use halfpower_spec::{Cache, Experiment, Pass, Question, Rate, Run, Rw, VolumeLayout, Workload, WorkloadOptions};
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::LimitedBy::{self, Device, Shared};
+    use crate::built::{disk, normal, record_at};
+    use crate::study_findings::{StudyFindings, analyse};
+
+    /// Sequential reads by 1, 2, 3, ... members driven separately, at these rates.
+    fn records(rates: &[f64], repeats: u32, scatter: f64) -> Vec<Record> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut records = Vec::new();
+        for (n, mbps) in (1..).zip(rates) {
+            let options = WorkloadOptions {
+                members: n,
+                volume_layout: (n > 1).then_some(VolumeLayout::Each),
+                ..WorkloadOptions::default()
+            };
+            let workload = Workload { options, ..crate::built::workload(Rw::Read, Cache::Device, 64, 8) };
+            for repeat in 0..repeats {
+                let rate = mbps * 1e6 * (1.0 + scatter * normal(&mut random));
+                let record = record_at(&disk(""), workload, repeat, Pass::Plain, rate);
+                let run = Run { experiment: Some(Experiment::Scaling), ..record.run };
+                records.push(Record { run, ..record });
+            }
+        }
+        records
+    }
+
+    fn findings(rates: &[f64], repeats: u32, scatter: f64) -> StudyFindings {
+        let question = Question { experiments: vec![Experiment::Scaling], ..Question::about("d") };
+        analyse(&question, &Environment::default(), &records(rates, repeats, scatter))
+    }
+
+    fn limited_by(findings: &StudyFindings) -> Vec<LimitedBy> {
+        findings.rows.scaling.scaling.iter().map(|row| row.limited_by).collect()
+    }
+
+    #[test]
+    fn the_member_that_a_shared_path_stops_is_named_with_its_own_rate() {
+        let found = findings(&[25.0, 50.0, 60.0, 66.0], 3, 0.0);
+        assert_eq!(limited_by(&found), [Device, Device, Shared, Shared]);
+        let answer = &found.experiments[0].answer;
+        let expected = "2 members still scale (50.0 MB/s), and a shared path stops number 3 at 60.0 MB/s: it brings 40% of \
+                        what one gives, and all 4 reach 66.0 MB/s.";
+        assert!(answer.contains(expected), "{answer}");
+    }
+
+    #[test]
+    fn what_chance_or_a_single_run_could_have_made_is_no_shared_path() {
+        for (repeats, scatter) in [(3, 0.15), (1, 0.0)] {
+            let found = findings(&[25.0, 50.0, 75.0, 90.0], repeats, scatter);
+            assert_eq!(limited_by(&found), [Device; 4], "{repeats} runs");
+            let answer = &found.experiments[0].answer;
+            assert!(answer.contains("cannot tell whether 4 members scale"), "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_member_faster_than_its_own_limit_is_marked_and_bears_no_answer() {
+        let limits = vec![Rate(31e6); 3];
+        let level =
+            Level { name: "cgroup limit".into(), pap: Some(Rate(93e6)), member_paps: limits, ..Level::default() };
+        let environment = Environment { levels: vec![level], ..Environment::default() };
+        let question = Question { experiments: vec![Experiment::Scaling], ..Question::about("d") };
+        let found = analyse(&question, &environment, &records(&[36.4, 62.0, 93.0], 3, 0.0));
+        assert!(found.rows.scaling.scaling.is_empty(), "nothing is said of what one member gives: {found:#?}");
+        let marked = found.warnings.iter().find_map(|warning| match warning {
+            Warning::ExperimentAboveKnown { experiment, cells, of_cells, mbps, known_mbps, .. } => {
+                Some((*experiment, *cells, *of_cells, (mbps * 10.0).round(), known_mbps.round()))
+            }
+            _ => None,
+        });
+        assert_eq!(marked, Some((Experiment::Scaling, 1, 3, 364.0, 31.0)));
+        let note = &found.experiments[0].notes[0];
+        assert!(note.starts_with("1 of 3 cells is above what the path is known to let through"), "{note}");
+        let within = analyse(&question, &environment, &records(&[31.2, 62.0, 93.0], 3, 0.0));
+        assert_eq!((within.rows.scaling.scaling.len(), within.experiments[0].notes.len()), (3, 0));
+    }
+
+    #[test]
+    fn runs_that_never_vary_carry_any_difference() {
+        let found = findings(&[25.0, 50.0, 70.0], 3, 0.0);
+        assert_eq!(limited_by(&found), [Device, Device, Shared]);
     }
 }

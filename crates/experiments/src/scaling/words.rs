@@ -1,8 +1,16 @@
-//! Says what `scaling` asks, what it found and what the papers saw.
+//! Says what `scaling` asks, what it found and what the papers saw; draws throughput and cost by number of members.
 
+use halfpower_analyse::Interval;
+use halfpower_spec::{Direction, Pattern, VolumeLayout};
 use halfpower_spec::format;
 
-use super::answer::{CostByMembers, MembersScaling, ScalingAnswer, ScalingVerdict, StoppedMembers, StripeShare};
+use super::analysis::{
+    CostByMembers, MemberCost, MembersScaling, Rows, ScalingAnswer, ScalingRow, ScalingVerdict, StoppedMembers,
+    StripeShare, alone, costs,
+};
+use crate::at_once::{kinds, picture, point};
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind};
 use crate::words::sentence;
 
 pub(crate) const QUESTION: &str = "What does each added member bring, and where does a path that they share take over?";
@@ -69,4 +77,43 @@ fn cost(found: &CostByMembers) -> String {
         "A {rw} costs the processor {fixed} and {per_kib} a KiB with one member, {most_fixed} and {most_per_kib} with {}.",
         most.n
     )
+}
+
+pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    let rows = &rows.scaling;
+    let price = if rows.is_empty() { None } else { price(data) };
+    kinds().filter_map(|(pattern, rw)| together(rows, pattern, rw)).chain(price).collect()
+}
+
+fn together(rows: &[ScalingRow], pattern: Pattern, rw: Direction) -> Option<Picture> {
+    let alone = alone(rows, pattern, rw);
+    let single = alone.first()?.mbps;
+    let at = |row: &ScalingRow| point(row.n, Interval { value: row.mbps, low: row.low, high: row.high });
+    let of_stripe =
+        |row: &&ScalingRow| (row.pattern, row.rw) == (pattern, rw) && (row.volume_layout == VolumeLayout::Stripe);
+    let ideal = |row: &&ScalingRow| point(row.n, Interval::exact(single * f64::from(row.n)));
+    let lines = vec![
+        Line { name: "each on its own".to_string(), points: alone.iter().map(|row| at(row)).collect() },
+        Line { name: "as a stripe".to_string(), points: rows.iter().filter(of_stripe).map(at).collect() },
+        Line { name: "so many times one".to_string(), points: alone.iter().map(ideal).collect() },
+    ];
+    Some(picture("members", "Members", pattern, rw, lines))
+}
+
+fn price(data: &ExperimentData) -> Option<Picture> {
+    let line = |rw: Direction, what: &str, of: fn(&MemberCost) -> f64| {
+        let points = costs(data, rw).iter().map(|cost| point(cost.n, Interval::exact(of(cost)))).collect();
+        Line { name: format!("{rw}, {what}"), points }
+    };
+    let lines = Direction::ALL.iter().flat_map(|rw| {
+        [line(*rw, "fixed", |cost| cost.fixed_us), line(*rw, "64 KiB more", |cost| cost.us_per_kib * 64.0)]
+    });
+    let lines: Vec<Line> = lines.filter(|line| !line.points.is_empty()).collect();
+    (!lines.is_empty()).then(|| Picture {
+        title: "Processor time of a request by members at work".to_string(),
+        kind: PictureKind::Lines,
+        x: Axis::even("Members"),
+        y: Axis::even("Charged, µs a request"),
+        lines,
+    })
 }

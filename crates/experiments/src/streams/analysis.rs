@@ -2,11 +2,78 @@
 
 use halfpower_analyse::{ExperimentCell, Interval, some_mean};
 use halfpower_spec::Cache;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::answer::{StreamAmongReaders, StreamsAnswer, StreamsTogether};
-use super::rows::{Rows, StreamRow};
 use crate::data::ExperimentData;
-use crate::ratio::Scale;
+use crate::ratio::{RatioFinding, Scale};
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Rows {
+    /// Concurrent sequential streams, and one stream among random readers.
+    pub streams: Vec<StreamRow>,
+}
+
+/// Concurrent sequential streams, or one stream among random readers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct StreamRow {
+    /// Whether the page cache took part.
+    pub cache: Cache,
+    /// Requests in flight over all streams together.
+    pub iodepth: u32,
+    /// Number of sequential streams.
+    pub streams: u32,
+    /// Number of random readers beside them.
+    pub random_readers: u32,
+    /// Throughput of all streams together in MB/s.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Throughput as a share of that of a single stream alone; `null` if that is not known.
+    pub of_one: Option<f64>,
+    /// Requests of 8 KiB a second that all random readers got.
+    pub readers_iops: Option<f64>,
+}
+
+/// How streams and random readers slow each other.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct StreamsAnswer {
+    /// The most concurrent streams compared with one, by cache setting.
+    pub side_by_side: Vec<StreamsTogether>,
+    /// One direct stream among the most random readers.
+    pub among_readers: Option<StreamAmongReaders>,
+}
+
+/// Concurrent streams.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct StreamsTogether {
+    /// Whether the page cache took part.
+    pub cache: Cache,
+    /// Number of streams.
+    pub streams: u32,
+    /// Total throughput in MB/s.
+    pub mbps: f64,
+    /// Throughput of one stream alone in MB/s.
+    pub one_mbps: f64,
+    /// `mbps` as a share of `one_mbps`.
+    pub of_one: RatioFinding,
+}
+
+/// One stream among random readers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct StreamAmongReaders {
+    /// Number of random readers.
+    pub random_readers: u32,
+    /// Requests that the stream keeps in flight.
+    pub iodepth: u32,
+    /// The stream's throughput as a share of that alone.
+    pub of_alone: RatioFinding,
+    /// Requests of 8 KiB a second that all random readers got.
+    pub readers_iops: Option<f64>,
+}
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, StreamsAnswer) {
     let cells: Vec<&ExperimentCell> = data.sound().collect();

@@ -1,12 +1,63 @@
 //! Divides the target into bands of equal speed.
 
 use halfpower_analyse::{ExperimentCell, Interval, mean};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::answer::ZonesAnswer;
 use super::bands::bands;
-use super::rows::{Rows, ZoneRow};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Rows {
+    /// Parts of the target that are equally fast, from its first byte to its last.
+    pub zones: Vec<ZoneRow>,
+}
+
+/// A part of the target in which throughput is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ZoneRow {
+    /// Its first byte.
+    pub from_bytes: u64,
+    /// The byte after its last.
+    pub to_bytes: u64,
+    /// Mean throughput in MB/s.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// How evenly fast the target is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum ZonesAnswer {
+    /// No part could be read.
+    Unread,
+    /// All parts are equally fast.
+    Even {
+        /// Throughput in MB/s.
+        mbps: f64,
+    },
+    /// The target has bands whose rates differ little.
+    Nearly {
+        /// Lowest throughput of a band in MB/s.
+        least_mbps: f64,
+        /// Highest throughput of a band in MB/s.
+        most_mbps: f64,
+    },
+    /// The target has bands with different rates.
+    Bands {
+        /// Number of bands.
+        bands: usize,
+        /// Throughput at the beginning in MB/s.
+        first_mbps: f64,
+        /// Throughput at the end in MB/s.
+        last_mbps: f64,
+    },
+}
 
 /// Ratio of the slowest band to the fastest from which their difference does not matter, even if it is beyond noise.
 const ALIKE: f64 = 0.9;
@@ -66,5 +117,30 @@ fn answer(zones: &[ZoneRow]) -> ZonesAnswer {
         2.. if least_mbps > ALIKE * most_mbps => ZonesAnswer::Nearly { least_mbps, most_mbps },
         1 => ZonesAnswer::Even { mbps: first.mbps },
         bands => ZonesAnswer::Bands { bands, first_mbps: first.mbps, last_mbps: last.mbps },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::{Bytes, Cache, Experiment, Region, Rw, Workload, WorkloadOptions};
+
+    use crate::built_study::{answer, told_in_rounds};
+
+    #[test]
+    fn bands_are_found_although_others_had_the_disk_for_a_round() {
+        let places = (0..32u64).map(|place| {
+            let region = Region { from: Bytes(place << 30), bytes: Bytes(1 << 30) };
+            let options = WorkloadOptions { region: Some(region), ..WorkloadOptions::default() };
+            let (rw, cache, bs) = (Rw::Read, Cache::Device, Bytes(1 << 20));
+            let mbps = [24.0, 21.0, 18.5, 15.0][place as usize / 8];
+            (Workload { rw, cache, bs, iodepth: 4, options, ..Workload::default() }, mbps)
+        });
+        let places: Vec<(Workload, f64)> = places.collect();
+        for rounds in [[1.0; 3], [1.0, 0.5, 0.9]] {
+            let findings = told_in_rounds(Experiment::Zones, &places, 0.02, rounds);
+            let begin: Vec<u64> = findings.rows.zones.zones.iter().map(|zone| zone.from_bytes >> 30).collect();
+            assert_eq!(begin, [0, 8, 16, 24], "{}", answer(&findings));
+            assert!(answer(&findings).contains("it falls into 4 bands"), "{}", answer(&findings));
+        }
     }
 }

@@ -1,8 +1,11 @@
-//! Says what `zones` asks, what it found and what the papers saw.
+//! Says what `zones` asks, what it found and what the papers saw; draws throughput by place, and the bands.
 
+use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::format;
 
-use super::answer::ZonesAnswer;
+use super::analysis::{Rows, ZoneRow, ZonesAnswer, places};
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
 pub(crate) const QUESTION: &str =
     "Is every part of the target as fast as every other, from its first byte to its last?";
@@ -24,4 +27,28 @@ pub(crate) fn answer(found: &ZonesAnswer) -> String {
             format::percent(last_mbps / first_mbps),
         ),
     }
+}
+
+pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    let (places, zones) = (places(data), &rows.zones);
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let place =
+        |(from, cell): &(u64, &ExperimentCell)| Point::at(gib(*from), format::size(*from as f64), cell.finding.mbps);
+    let ends = |zone: &ZoneRow| {
+        [zone.from_bytes, zone.to_bytes]
+            .map(|at| Point::at(gib(at), format::size(at as f64), Interval::exact(zone.mbps)))
+    };
+    vec![Picture {
+        title: "Throughput by place".to_string(),
+        kind: PictureKind::Lines,
+        x: Axis::even("Place, GiB"),
+        y: Axis::even("MB/s"),
+        lines: vec![
+            Line { name: "measured".to_string(), points: places.iter().map(place).collect() },
+            Line { name: "bands".to_string(), points: zones.iter().flat_map(ends).collect() },
+        ],
+    }]
 }

@@ -4,29 +4,27 @@ use std::collections::BTreeMap;
 
 use halfpower_engine::{EngineError, Opened};
 use halfpower_os::{ReadOrder, RunFile};
+use halfpower_record::Ability;
 use halfpower_spec::{Affinity, Bytes, Fadvise, PageCache, Workload, WorkloadOptions};
 
 use super::write_cache::WriteCache;
-use crate::affinity::{self, processor};
+use crate::affinity::processor;
 use crate::{MeasureError, background_readers};
 
-/// Name of an ability, as plans ask for it: the device's own write cache can be switched.
-pub(crate) const WRITE_CACHE: &str = "write cache";
-
-/// Abilities that these devices lack, by the name that plans ask for, with the reason.
-pub(crate) fn unavailable(devices: &[String]) -> BTreeMap<String, String> {
+/// Abilities that these devices lack, with the reason.
+pub(crate) fn unavailable(devices: &[String]) -> BTreeMap<Ability, String> {
     let first = devices.first().map(String::as_str);
     let unknown = || Err("no device is known under the target".to_string());
     let no_switch = devices.iter().map(|device| WriteCache::can_be_set(device)).find(Result::is_err);
     let traced =
         if devices.is_empty() { unknown() } else { halfpower_os::trace::available().map_err(|why| why.to_string()) };
     let refusals = [
-        ("trace", traced.err()),
-        (affinity::ONE, processor(Affinity::One, first).err()),
-        (affinity::INTERRUPT, processor(Affinity::Interrupt, first).err()),
-        (WRITE_CACHE, no_switch.unwrap_or_else(|| if devices.is_empty() { unknown() } else { Ok(()) }).err()),
+        (Ability::Trace, traced.err()),
+        (Ability::OneProcessor, processor(Affinity::One, first).err()),
+        (Ability::Interrupt, processor(Affinity::Interrupt, first).err()),
+        (Ability::WriteCache, no_switch.unwrap_or_else(|| if devices.is_empty() { unknown() } else { Ok(()) }).err()),
     ];
-    refusals.into_iter().filter_map(|(ability, why)| Some((ability.to_string(), why?))).collect()
+    refusals.into_iter().filter_map(|(ability, why)| Some((ability, why?))).collect()
 }
 
 /// Checks that the options of `workload` can be applied on these devices; `null:` has none. `unit` is what direct
@@ -53,7 +51,7 @@ pub(crate) fn admit(
         );
     }
     if options.write_cache.is_some()
-        && let Some(why) = unavailable(devices).get(WRITE_CACHE)
+        && let Some(why) = unavailable(devices).get(&Ability::WriteCache)
     {
         return unfit(format!("--write-cache: {why}; leave it out"));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_probe::{Root, ServedShare};
-use halfpower_record::{Capabilities, Environment, TargetKind};
+use halfpower_record::{Ability, Capabilities, Environment, TargetKind};
 use halfpower_share::{Access, Purpose, Share};
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Sealing, ShareAddress, ShareProtocol, Workload};
 
@@ -149,22 +149,22 @@ fn capabilities(share: &Share, span_bytes: u64, protocol: ShareProtocol) -> Capa
     let mut unavailable = apply_options::unavailable(&[]);
     let for_files = EngineName::ALL.iter().filter(|name| name.is_for_storage());
     let why = "it reaches files of this machine, and a share is spoken to without a mount".to_string();
-    unavailable.extend(for_files.map(|name| (format!("engine {name}"), why.clone())));
+    unavailable.extend(for_files.map(|name| (Ability::Engine(*name), why.clone())));
     let lacking = [
-        ("page cache", "no page cache of this machine lies before a share that is spoken to without a mount"),
-        ("places", "a file of a share does not tell where on the server's disks it lies"),
+        (Ability::PageCache, "no page cache of this machine lies before a share that is spoken to without a mount"),
+        (Ability::Places, "a file of a share does not tell where on the server's disks it lies"),
     ];
-    unavailable.extend(lacking.map(|(ability, why)| (ability.to_string(), why.to_string())));
-    let sealings = [Sealing::Signed, Sealing::Encrypted].map(|sealing| (sealing.word(), share.offers(sealing)));
-    unavailable
-        .extend(sealings.into_iter().filter_map(|(word, offer)| Some((format!("sealing {word}"), offer.err()?))));
+    unavailable.extend(lacking.map(|(ability, why)| (ability, why.to_string())));
+    let sealings =
+        [Sealing::Signed, Sealing::Encrypted].map(|sealing| (Ability::Sealing(sealing), share.offers(sealing)));
+    unavailable.extend(sealings.into_iter().filter_map(|(ability, offer)| Some((ability, offer.err()?))));
     if !share.is_plain() {
         let why = "the server does not take messages that are neither signed nor encrypted";
-        unavailable.insert("sealing plain".to_string(), why.to_string());
+        unavailable.insert(Ability::PlainMessages, why.to_string());
     }
     if protocol.is_one_at_a_time() {
         let why = "each request in flight has a connection of its own here, so that depth counts connections";
-        unavailable.insert("connections".to_string(), why.to_string());
+        unavailable.insert(Ability::Connections, why.to_string());
     }
     Capabilities {
         kind: TargetKind::Share,

@@ -8,22 +8,22 @@ use std::sync::{Arc, Mutex};
 
 use halfpower_engine::{Engine, FaultLog, FaultyDisk, ProcessorAccount, Simulated, SimulatedContents};
 use halfpower_model::{Buckets, DiskPath};
-use halfpower_record::{Capabilities, Environment, Level, Machine, TargetKind};
+use halfpower_record::{Ability, Capabilities, Environment, Level, Machine, TargetKind};
 use halfpower_spec::{Bytes, Nanos, Run, SimulatedDisk, VolumeLayout, Workload};
 
 use super::subject::{Opened, Subject, unfit};
 use crate::option_answers::Backend;
-use crate::{MeasureError, affinity, background_readers, read_back};
+use crate::{MeasureError, background_readers, read_back};
 
 /// Abilities that a simulated disk lacks, by the name that plans ask for, with the reason.
-const UNAVAILABLE: [(&str, &str); 7] = [
-    ("layouts", "a simulated disk has no file system that could lay out files"),
-    ("page cache", "a simulated disk has no page cache"),
-    ("write cache", "a simulated disk has no write cache"),
-    ("trace", "a simulated disk has no tracepoints"),
-    ("copies", "disks of constants hold no two copies; a sim:SYSTEM may"),
-    (affinity::ONE, "a simulated disk's processors cannot be chosen"),
-    (affinity::INTERRUPT, "a simulated disk's processors cannot be chosen"),
+const UNAVAILABLE: [(Ability, &str); 7] = [
+    (Ability::Layouts, "a simulated disk has no file system that could lay out files"),
+    (Ability::PageCache, "a simulated disk has no page cache"),
+    (Ability::WriteCache, "a simulated disk has no write cache"),
+    (Ability::Trace, "a simulated disk has no tracepoints"),
+    (Ability::Copies, "disks of constants hold no two copies; a sim:SYSTEM may"),
+    (Ability::OneProcessor, "a simulated disk's processors cannot be chosen"),
+    (Ability::Interrupt, "a simulated disk's processors cannot be chosen"),
 ];
 
 /// Memory that the verified contents of a disk may take, in bytes.
@@ -94,7 +94,7 @@ impl Subject for ConstantsDisk {
             members: self.disk.disks,
             chunk: None,
             direct_unit: Some(Bytes(512)),
-            unavailable: UNAVAILABLE.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
+            unavailable: BTreeMap::from(UNAVAILABLE.map(|(ability, why)| (ability, why.to_string()))),
         };
         Environment { machine, levels, capabilities, ..Environment::default() }
     }

@@ -1,19 +1,20 @@
 //! Simulates a device that was fitted to the measurements of a study.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use halfpower_engine::Simulated;
 use halfpower_model::{Fitted, FittedPath, MemberLayout};
 use halfpower_probe::DEVICE;
-use halfpower_record::{Capabilities, Device, Environment, Level, Machine as Computer, TargetKind};
+use halfpower_record::{Ability, Capabilities, Device, Environment, Level, Machine as Computer, TargetKind};
 use halfpower_spec::{
     Bytes, Direction, DiskArray, Nanos, Pattern, Rate, Run, Setup, SimulatedSystem, VolumeLayout, Workload,
 };
 
 use super::each::EachMember;
 use super::subject::{Opened, Subject, unfit};
+use crate::MeasureError;
 use crate::option_answers::Backend;
-use crate::{MeasureError, affinity};
 
 /// Direct requests must be multiples of this.
 const SECTOR: Bytes = Bytes(512);
@@ -22,22 +23,28 @@ const CHUNK: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Abilities that a fitted device lacks, by the name that plans ask for, with the reason.
-const UNAVAILABLE: [(&str, &str); 12] = [
-    ("layouts", "a calibrated device has no file system that could lay out files"),
-    ("page cache", "a calibrated device has no page cache beyond what its study saw"),
-    ("write cache", "a calibrated device has no write cache that could be switched"),
-    ("trace", "a calibrated device has no tracepoints"),
-    (affinity::ONE, "a calibrated device's processors cannot be chosen"),
-    (affinity::INTERRUPT, "a calibrated device's processors cannot be chosen"),
+const UNAVAILABLE: [(Ability, &str); 12] = [
+    (Ability::Layouts, "a calibrated device has no file system that could lay out files"),
+    (Ability::PageCache, "a calibrated device has no page cache beyond what its study saw"),
+    (Ability::WriteCache, "a calibrated device has no write cache that could be switched"),
+    (Ability::Trace, "a calibrated device has no tracepoints"),
+    (Ability::OneProcessor, "a calibrated device's processors cannot be chosen"),
+    (Ability::Interrupt, "a calibrated device's processors cannot be chosen"),
     (
-        "same blocks",
+        Ability::SameBlocks,
         "a calibrated device answers blocks that it gave before like any others, since its study never asked for them",
     ),
-    ("places", "a calibrated device is the same everywhere, since what was fitted to its study tells no places apart"),
-    ("shifts", "a calibrated device does not care where a request begins, since its study saw none off its blocks"),
-    ("streams", "a calibrated device was seen with one stream and no readers beside"),
-    ("copies", "a calibrated device tells nothing of copies, since its study made none"),
-    ("engines", "a calibrated device issues requests in one way, whatever the engine"),
+    (
+        Ability::Places,
+        "a calibrated device is the same everywhere, since what was fitted to its study tells no places apart",
+    ),
+    (
+        Ability::Shifts,
+        "a calibrated device does not care where a request begins, since its study saw none off its blocks",
+    ),
+    (Ability::Streams, "a calibrated device was seen with one stream and no readers beside"),
+    (Ability::Copies, "a calibrated device tells nothing of copies, since its study made none"),
+    (Ability::Engines, "a calibrated device issues requests in one way, whatever the engine"),
 ];
 
 fn level(name: &str, mbps: Option<f64>, direction: Option<Direction>, source: String) -> Level {
@@ -183,7 +190,7 @@ impl Subject for Calibrated {
             members: self.setup.disks,
             chunk: (self.setup.disks > 1).then_some(Bytes(CHUNK)),
             direct_unit: Some(SECTOR),
-            unavailable: UNAVAILABLE.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
+            unavailable: BTreeMap::from(UNAVAILABLE.map(|(ability, why)| (ability, why.to_string()))),
         };
         Environment {
             machine,

@@ -7,7 +7,7 @@ use halfpower_engine::{Engine, Simulated, SpreadOver};
 use halfpower_model::{
     Allocation, Array, Completed, Moment, Operation, PathModel, ProcessorTime, Setting, Stack, Submission, System,
 };
-use halfpower_record::{Capabilities, Device, Environment, Level, Machine as Computer, TargetKind};
+use halfpower_record::{Ability, Capabilities, Device, Environment, Level, Machine as Computer, TargetKind};
 use halfpower_spec::{
     Affinity, Bytes, Cache, Direction, DiskArray, Fadvise, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
     SimulatedSystem, Spread, Switch, VolumeLayout, Workload,
@@ -15,9 +15,9 @@ use halfpower_spec::{
 
 use super::each::EachMember;
 use super::subject::{Opened, Subject, least_bytes, unfit};
+use crate::MeasureError;
 use crate::admission::fits_pieces;
 use crate::option_answers::Backend;
-use crate::{MeasureError, affinity};
 
 /// Sector size of a disk; direct requests must be multiples of it.
 const SECTOR: Bytes = Bytes(512);
@@ -200,17 +200,17 @@ impl Machine {
         is_stripe.then_some(Bytes(self.system.volume.chunk_kib << 10))
     }
 
-    /// Abilities that the machine lacks, by the name that plans ask for, with the reason.
-    fn unavailable(&self) -> BTreeMap<String, String> {
+    /// Abilities that the machine lacks, with the reason.
+    fn unavailable(&self) -> BTreeMap<Ability, String> {
         let mut unavailable = BTreeMap::new();
-        let mut add = |ability: &str, why: &str| drop(unavailable.insert(ability.to_string(), why.to_string()));
-        add("trace", "a simulated machine has no tracepoints");
-        add("warm page cache", KEEPS_NOTHING);
-        add("durable buffered writes", WRITES_BEHIND);
-        add("engines", "a simulated machine issues requests in one way, whatever the engine");
-        add(affinity::INTERRUPT, "a simulated machine does not tell which processor interrupts come to");
+        let mut add = |ability, why: &str| drop(unavailable.insert(ability, why.to_string()));
+        add(Ability::Trace, "a simulated machine has no tracepoints");
+        add(Ability::WarmPageCache, KEEPS_NOTHING);
+        add(Ability::DurableBufferedWrites, WRITES_BEHIND);
+        add(Ability::Engines, "a simulated machine issues requests in one way, whatever the engine");
+        add(Ability::Interrupt, "a simulated machine does not tell which processor interrupts come to");
         if self.cpus() == 1 {
-            add(affinity::ONE, "the machine has a single processor");
+            add(Ability::OneProcessor, "the machine has a single processor");
         }
         unavailable
     }

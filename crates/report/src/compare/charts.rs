@@ -1,12 +1,14 @@
 //! Gives the charts of a comparison their places in the page, with tables of their data.
 
 use halfpower_analyse::{CellComparison, Change, Comparison, PathSettings};
+use halfpower_spec::format::precise_size;
+use halfpower_spec::path_words;
 use maud::{Markup, html};
 
 use super::paths::common_paths;
 use super::tables::wide;
 use super::terminal::change_words;
-use crate::html::format::{UNKNOWN, heading, number, path_words, size};
+use crate::html::format::{UNKNOWN, heading, number};
 
 /// The noscript line and all charts: for two studies, each figure cell by cell; for several, one line per study.
 pub(super) fn charts(comparisons: &[Comparison]) -> Markup {
@@ -153,7 +155,7 @@ fn numbers(path: &ComparedPath<'_>, what: &str, of: &impl Fn(&CellComparison) ->
     let rows = html! {
         @for cell in &path.cells {
             tr {
-                th scope="row" { (size(cell.settings.bs_bytes as f64)) ", " (cell.settings.iodepth) " deep" }
+                th scope="row" { (precise_size(cell.settings.bs_bytes as f64)) ", " (cell.settings.iodepth) " deep" }
                 @match of(cell) {
                     Some(change) => {
                         td.number { (number(change.a)) }

@@ -1,9 +1,8 @@
 //! Defines the terms of a comparison's page.
 
 use halfpower_analyse::{Comparison, Floor, Practical};
+use halfpower_spec::format::three_digits;
 use maud::{Markup, html};
-
-use super::terminal::three_digits;
 
 /// The definitions of the terms, with the thresholds of each comparison.
 pub(super) fn definitions(comparisons: &[Comparison]) -> Markup {

@@ -63,7 +63,7 @@ fn throughput(comparisons: &[Comparison], settings: PathSettings) -> Part {
         "cost",
     ];
     let mut rows = vec![row(columns)];
-    let own = |comparison: &Comparison| comparison.paths.iter().position(|path| path.settings() == settings);
+    let own = |comparison: &Comparison| comparison.paths.iter().position(|path| path.path == settings);
     for (comparison, at) in comparisons.iter().filter_map(|comparison| Some((comparison, own(comparison)?))) {
         let path = &comparison.paths[at];
         let or_unknown = |change: Option<_>| change.map_or(UNKNOWN.to_string(), |change| narrow(&change));
@@ -89,7 +89,7 @@ fn half_power(comparisons: &[Comparison]) -> Part {
             let n_half = half.n_half_bytes;
             rows.push(row([
                 &name(comparison),
-                &path_words(half.settings()),
+                &path_words(half.path),
                 &half.iodepth.to_string(),
                 &n_half.map_or(UNKNOWN.to_string(), |change| size(change.a)),
                 &n_half.map_or(UNKNOWN.to_string(), |change| size(change.b)),

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{Comparison, ConditionFinding, StudyFacts};
 use halfpower_experiments::StudyFindings;
+use halfpower_spec::format::three_digits;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::cells::cell_list;
@@ -15,7 +16,7 @@ use super::data::data;
 use super::definitions::definitions;
 use super::sides;
 use super::tables::{cost_table, half_power_table, named, path_table, wide};
-use super::terminal::{change_words, price_figures, three_digits};
+use super::terminal::{change_words, price_figures};
 use crate::html::format::{UNKNOWN, date, number};
 use crate::html::page::{CHARTS, LIBRARY, SCRIPT, footer, head};
 use crate::html::tiles::tile;
@@ -147,7 +148,7 @@ fn study_tile(comparison: &Comparison) -> Markup {
     let most = comparison.paths.iter().max_by(|one, other| size(one).total_cmp(&size(other)));
     let about = most.map_or("no cell in common with the baseline".to_string(), |path| {
         let change = change_words(&path.throughput_mbps);
-        format!("mean throughput changes most at {}s: {change}", words::settings::path(path.settings()))
+        format!("mean throughput changes most at {}s: {change}", words::settings::path(path.path))
     });
     let what = format!("Cells that differ in {}", named(&comparison.b));
     tile(&what, &different.to_string(), &format!("of {}", comparison.cells.len()), &about)
@@ -173,7 +174,7 @@ fn tiles(comparison: &Comparison) -> Vec<Markup> {
     ];
     for (what, figure) in of {
         let changes =
-            comparison.paths.iter().filter_map(|path| Some((words::settings::path(path.settings()), figure(path)?)));
+            comparison.paths.iter().filter_map(|path| Some((words::settings::path(path.path), figure(path)?)));
         let size = |change: &halfpower_analyse::Change| (change.b / change.a).ln().abs();
         if let Some((path, change)) = changes.max_by(|one, other| size(&one.1).total_cmp(&size(&other.1))) {
             let mut ends = change

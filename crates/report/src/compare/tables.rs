@@ -4,10 +4,11 @@ use halfpower_analyse::{
     Bound, CellSettings, Change, Comparison, CostComparison, CostTerm, HalfPowerComparison, PathComparison,
     PathSettings, StudyFacts,
 };
+use halfpower_spec::format::precise_size;
 use maud::{Markup, html};
 
 use super::paths::common_paths;
-use crate::html::format::{UNKNOWN, ends, heading, number, size};
+use crate::html::format::{UNKNOWN, ends, heading, number};
 use crate::html::scrolling_table::scrolling_table;
 use crate::words;
 use crate::words::compare::signed;
@@ -67,7 +68,7 @@ fn rows_of_path<T>(
 }
 
 pub(crate) fn path_table(comparisons: &[Comparison]) -> Markup {
-    let at = |settings: &CellSettings| format!("{}, {} deep", size(settings.bs_bytes as f64), settings.iodepth);
+    let at = |settings: &CellSettings| format!("{}, {} deep", precise_size(settings.bs_bytes as f64), settings.iodepth);
     let row = |head: &str, path: &PathComparison| {
         html! {
             tr {
@@ -88,14 +89,15 @@ pub(crate) fn path_table(comparisons: &[Comparison]) -> Markup {
         ["Path", "Cells", "differ", "Throughput", "Peak A, MB/s", &peak, "Change of peak", "p99 latency", "Cost"];
     let rows = html! {
         @for settings in common_paths(comparisons) {
-            (rows_of_path(comparisons, settings, |one| &one.paths, PathComparison::settings, columns.len(), row))
+            (rows_of_path(comparisons, settings, |one| &one.paths, |one| one.path, columns.len(), row))
         }
     };
     wide("Paths: mean changes over common cells, and peaks", &columns, 1, rows)
 }
 
 pub(crate) fn half_power_table(comparisons: &[Comparison]) -> Markup {
-    let bound = |bytes: u64, bracketed: bool| format!("{}{}", if bracketed { "" } else { "≤ " }, size(bytes as f64));
+    let bound =
+        |bytes: u64, bracketed: bool| format!("{}{}", if bracketed { "" } else { "≤ " }, precise_size(bytes as f64));
     let row = |head: &str, half: &HalfPowerComparison| {
         html! {
             tr {
@@ -103,7 +105,7 @@ pub(crate) fn half_power_table(comparisons: &[Comparison]) -> Markup {
                 td.number { (bound(half.bs_bytes_a, half.bracketed_a)) }
                 td.number { (bound(half.bs_bytes_b, half.bracketed_b)) }
                 @match half.n_half_bytes {
-                    Some(change) => { td.number { (size(change.a)) } td.number { (size(change.b)) } }
+                    Some(change) => { td.number { (precise_size(change.a)) } td.number { (precise_size(change.b)) } }
                     None => { td.number { (UNKNOWN) } td.number { (UNKNOWN) } }
                 }
                 (changed(half.n_half_bytes))
@@ -115,7 +117,7 @@ pub(crate) fn half_power_table(comparisons: &[Comparison]) -> Markup {
     let columns = ["Path", "Half power from, A", &from, "n½ A", &n_half, "Change of n½"];
     let rows = html! {
         @for settings in common_paths(comparisons) {
-            (rows_of_path(comparisons, settings, |one| &one.half_power, HalfPowerComparison::settings, columns.len(), row))
+            (rows_of_path(comparisons, settings, |one| &one.half_power, |one| one.path, columns.len(), row))
         }
     };
     let any = comparisons.iter().any(|one| !one.half_power.is_empty());
@@ -155,7 +157,7 @@ pub(crate) fn cost_table(comparisons: &[Comparison]) -> Markup {
     let columns = columns.chain(["Marginal A, µs/KiB", &marginal, "Change"]).chain(cycles).collect::<Vec<_>>();
     let rows = html! {
         @for settings in common_paths(comparisons) {
-            (rows_of_path(comparisons, settings, |one| &one.cost, CostComparison::settings, columns.len(), row))
+            (rows_of_path(comparisons, settings, |one| &one.cost, |one| one.path, columns.len(), row))
         }
     };
     wide("Processor time a request", &columns, 1, rows)

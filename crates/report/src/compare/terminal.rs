@@ -7,11 +7,11 @@ use halfpower_analyse::{
     Bound, CellComparison, Change, Comparison, ConditionLimit, CostComparison, CostTerm, HalfPowerComparison,
     PathComparison, PriceRow, StudyFacts,
 };
-use halfpower_spec::format::{number, percent, size, two_digits};
+use halfpower_spec::format::{number, percent, size, three_digits, two_digits};
 
 use super::parts::{Part, row};
 use crate::terminal::Noun;
-use crate::words::compare::{self, signed};
+use crate::words::compare::{self, signed, signed_number};
 use crate::words::compare_notes;
 use crate::words::settings::{cell as cell_words, path as path_words};
 
@@ -98,7 +98,7 @@ fn throughput(comparison: &Comparison) -> Part {
     rows.extend(comparison.paths.iter().map(|path: &PathComparison| {
         let peak = &path.peak_mbps;
         row([
-            &format!("  {}", path_words(path.settings())),
+            &format!("  {}", path_words(path.path)),
             &path.cells.to_string(),
             &path.cells_different.to_string(),
             &narrow(&path.throughput_mbps),
@@ -118,7 +118,7 @@ fn half_power(comparison: &Comparison) -> Part {
             |bytes: u64, bracketed: bool| format!("{}{}", if bracketed { "" } else { "<= " }, size(bytes as f64));
         let n_half = half.n_half_bytes;
         rows.push(row([
-            &format!("  {}", path_words(half.settings())),
+            &format!("  {}", path_words(half.path)),
             &half.iodepth.to_string(),
             &bound(half.bs_bytes_a, half.bracketed_a),
             &bound(half.bs_bytes_b, half.bracketed_b),
@@ -133,7 +133,7 @@ fn half_power(comparison: &Comparison) -> Part {
 /// One depth per path. Among depths whose half-power size is bracketed in both studies, it is the one with the most
 /// precise n1/2; without such depths, the deepest.
 pub(super) fn half_powers(comparison: &Comparison) -> impl Iterator<Item = &HalfPowerComparison> {
-    let same = |one: &HalfPowerComparison, other: &HalfPowerComparison| one.settings() == other.settings();
+    let same = |one: &HalfPowerComparison, other: &HalfPowerComparison| one.path == other.path;
     comparison.half_power.chunk_by(same).map(|depths| {
         let width = |half: &HalfPowerComparison| {
             half.n_half_bytes.and_then(|change| change.interval()).map_or(f64::INFINITY, |(low, high)| high - low)
@@ -152,7 +152,7 @@ fn cost(comparison: &Comparison) -> Part {
     }
     let mut rows = vec![heading];
     for path in &comparison.paths {
-        let fits = |cost: &&CostComparison| cost.settings() == path.settings() && cost.bound == Bound::Charged;
+        let fits = |cost: &&CostComparison| cost.path == path.path && cost.bound == Bound::Charged;
         let fit = comparison.cost.iter().find(fits);
         let bill = |of: fn(&CostTerm) -> f64| {
             fit.map_or(UNKNOWN.to_string(), |cost| {
@@ -160,7 +160,7 @@ fn cost(comparison: &Comparison) -> Part {
             })
         };
         let mut cells = row([
-            &format!("  {}", path_words(path.settings())),
+            &format!("  {}", path_words(path.path)),
             &bill(|term| term.a.value),
             &bill(|term| term.b.value),
             &path.charged_us.map_or(UNKNOWN.to_string(), |change| narrow(&change)),
@@ -234,22 +234,10 @@ pub(crate) fn price_figures() -> [PriceFigure; 12] {
     ]
 }
 
-/// A price or a figure for it: `1,250`, `34.1`, `0.197`.
-pub(crate) fn three_digits(value: f64) -> String {
-    if value.abs() >= 0.9995 || value == 0.0 {
-        return number(value);
-    }
-    let decimals = (2 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
-    format!("{value:.decimals$}")
-}
-
 /// A change such as `-9.1% (-9.9 to -8.3) *`; the star marks a change beyond chance and beyond the practical threshold.
 pub(crate) fn change_words(change: &Change) -> String {
     let ends = match change.interval() {
-        Some((low, high)) => {
-            let bare = |percent| signed(percent).trim_end_matches('%').to_string();
-            format!(" ({} to {})", bare(low), bare(high))
-        }
+        Some((low, high)) => format!(" ({} to {})", signed_number(low), signed_number(high)),
         None => String::new(),
     };
     format!("{}{ends}{}", signed(change.percent), mark(change))

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use halfpower_analyse::{Advice, CellFinding, Findings, StudyState};
 use halfpower_spec::{EngineName, Workload};
+use halfpower_spec::format::{precise_time_us, whole_percent};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, heading, mbps, number, share, shell_word, span};
+use crate::html::format::{UNKNOWN, heading, is_a_path, mbps, number, shell_word};
 use crate::html::settings::settings;
 use crate::words;
 
@@ -46,8 +47,8 @@ fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup
             p { (words::advice::sentence(advice)) }
             dl.figures {
                 div { dt { "Throughput" } dd { (mbps(advice.mbps)) } }
-                div { dt { "Of the best" } dd { (share(advice.share_of_peak)) } }
-                div { dt { "p99 latency" } dd { (advice.latency_ns_p99.map_or(UNKNOWN.to_string(), |ns| span(ns as f64 / 1e3))) } }
+                div { dt { "Of the best" } dd { (whole_percent(advice.share_of_peak)) } }
+                div { dt { "p99 latency" } dd { (advice.latency_ns_p99.map_or(UNKNOWN.to_string(), |ns| precise_time_us(ns as f64 / 1e3))) } }
                 div { dt { "Processor" } dd { (advice.cpu_ms_per_mb.map_or(UNKNOWN.to_string(), |ms| format!("{} ms/MB", number(ms)))) } }
             }
             (to_copy("halfpower", &format!("halfpower run {} {}", shell_word(target), advice.settings)))
@@ -104,10 +105,8 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
 
 /// The settings as an fio job; `None` if fio does not support the target.
 pub(crate) fn fio_job(settings: &Workload, target: &str, span_bytes: Option<u64>) -> Option<String> {
-    let schemed =
-        ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:", "s3:"].iter().any(|scheme| target.starts_with(scheme));
     // A line break in a path would begin a new setting, and fio has no quoting for it.
-    if schemed || target.contains(['\n', '\r']) {
+    if !is_a_path(target) || target.contains(['\n', '\r']) {
         return None;
     }
     let (engine, iodepth, numjobs) = fio_engine(settings)?;

@@ -138,10 +138,10 @@ fn experiments(study: &StudyFindings) -> Markup {
 
 /// The worst problems of the study, with a link to all of them.
 fn worst(study: &StudyFindings) -> Markup {
-    // The sentence of the state is already at the top.
-    let state = state::sentence(&study.summary.state);
+    // What the state means is already at the top.
+    let state = state::meaning(&study.summary.state);
     let mut alerts = alerts::alerts(study);
-    alerts.retain(|alert| alert.trim_end_matches('.') != state.trim_end_matches('.'));
+    alerts.retain(|alert| *alert != state);
     html! {
         div.worst {
             @if alerts.is_empty() { p { "Nothing stands against these figures." } }

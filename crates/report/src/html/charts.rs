@@ -7,10 +7,12 @@ use std::fmt::Write;
 
 use halfpower_analyse::{Bound, CellFinding, Cost, Findings};
 use halfpower_spec::{Cache, Direction, Pattern};
+use halfpower_spec::format::{precise_size, precise_time_us};
+use halfpower_spec::path_words;
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, heading, number, path_words, size, span};
+use crate::html::format::{UNKNOWN, heading, number};
 use crate::html::percentiles::{PercentileRow, percentiles};
 use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::{cost_path, count};
@@ -29,11 +31,11 @@ impl ChartedPath {
     }
 
     /// The key by which the page's script finds the path's cells.
-    fn key(self) -> String {
+    pub fn key(self) -> String {
         format!("{} {} {}", self.pattern, self.cache, self.rw)
     }
 
-    fn words(self) -> String {
+    pub fn words(self) -> String {
         path_words(self.pattern, self.cache, self.rw)
     }
 }
@@ -79,7 +81,7 @@ impl<'a> Grid<'a> {
             tbody {
                 @for bs in &self.sizes {
                     tr {
-                        th scope="row" { (size(*bs as f64)) }
+                        th scope="row" { (precise_size(*bs as f64)) }
                         @for depth in &self.depths {
                             @let said = at(*bs, *depth).map(|cell| say(cell));
                             td.number { (said.unwrap_or_else(|| UNKNOWN.to_string())) }
@@ -125,7 +127,7 @@ pub(crate) fn charts(findings: &Findings, curves: &[PercentileRow]) -> Vec<Fold>
 fn single_cells(alone: &[Grid]) -> Markup {
     let reported = |grid: &Grid| {
         let cell = grid.cells[0];
-        let at = format!("{}, {} deep", size(cell.bs_bytes as f64), cell.iodepth);
+        let at = format!("{}, {} deep", precise_size(cell.bs_bytes as f64), cell.iodepth);
         format!("{} was measured in one cell: {at}, {} MB/s.", heading(&grid.path.words()), number(cell.mbps.value))
     };
     html! { @for grid in alone { p.lead { (reported(grid)) } } }
@@ -202,7 +204,7 @@ fn latency(grids: &[Grid], curves: &[PercentileRow]) -> Fold {
             @for grid in grids {
                 (figure("latency", grid, "throughput against median and 99th percentile latency, by depth",
                     grid.table("Latency, p50 / p99", |cell| {
-                        let at = |ns: Option<u64>| ns.map_or(UNKNOWN.to_string(), |ns| span(ns as f64 / 1e3));
+                        let at = |ns: Option<u64>| ns.map_or(UNKNOWN.to_string(), |ns| precise_time_us(ns as f64 / 1e3));
                         format!("{} / {}", at(cell.latency_ns.p50), at(cell.latency_ns.p99))
                     })))
             }

@@ -7,6 +7,7 @@ use halfpower_experiments::StudyFindings;
 use halfpower_record::{Record, Unknown};
 use serde_json::{Value, json};
 
+use crate::html::charts::paths;
 use crate::html::percentiles::{self, PercentileRow};
 use crate::html::trust::{drawn_series, flagged};
 use crate::json::study_value;
@@ -23,6 +24,8 @@ pub struct Data {
 pub(crate) fn data(findings: &StudyFindings, records: &[Record], curves: &[PercentileRow], most_bytes: usize) -> Data {
     let mut reported = study_value(findings);
     keep_what_is_drawn(&mut reported, findings);
+    let names: BTreeMap<String, String> = paths(findings).into_iter().map(|path| (path.key(), path.words())).collect();
+    reported["names"] = json!(names);
     round(&mut reported);
     let room = most_bytes.saturating_sub(reported.to_string().len());
     let mut used = 0;

@@ -10,9 +10,10 @@ use halfpower_analyse::{CellFinding, CellSettings, Curve, Interval, Sureness};
 use halfpower_experiments::StudyFindings;
 use halfpower_spec::Direction;
 use halfpower_spec::format::{number, size};
+use halfpower_spec::path_words;
 use maud::{Markup, html};
 
-use crate::html::format::{heading, path_words};
+use crate::html::format::heading;
 use crate::html::linear_scale::LinearScale;
 
 /// Values above this multiple of the fastest believed cell are cut off.

@@ -1,72 +1,25 @@
-//! Formats numbers and names for the page.
-//!
-//! The page's script follows the same rules for its own text (`assets/charts.js`).
+//! Writes what only the page needs: unknown numbers, ends of intervals, words for a shell, and dates.
+
+use std::io;
+use std::path::Path;
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Cache, Direction, Pattern, UtcTime};
+use halfpower_spec::{Target, UtcTime};
+use halfpower_spec::format::three_digits;
+
+pub(crate) use crate::words::settings::capitalised as heading;
 
 /// Replaces an unknown number.
 pub const UNKNOWN: &str = "\u{2013}";
 
-/// Digits in groups of three, separated by commas.
-fn grouped(digits: &str) -> String {
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number with three significant digits, or with all digits before the decimal point.
+/// A number with three digits that may be unknown.
 pub fn number(value: f64) -> String {
-    match value.abs() {
-        _ if !value.is_finite() => UNKNOWN.to_string(),
-        size if size >= 99.95 => {
-            let sign = if value < 0.0 { "\u{2212}" } else { "" };
-            format!("{sign}{}", grouped(&format!("{size:.0}")))
-        }
-        size if size >= 9.995 => format!("{value:.1}"),
-        size if size >= 0.9995 || size == 0.0 => format!("{value:.2}"),
-        size if size >= 0.01 => format!("{value:.3}"),
-        size if size >= 0.0001 => format!("{value:.5}"),
-        _ => format!("{value:.1e}"),
-    }
+    if value.is_finite() { three_digits(value) } else { UNKNOWN.to_string() }
 }
 
 /// A throughput from MB/s.
 pub fn mbps(value: f64) -> String {
     format!("{} MB/s", number(value))
-}
-
-/// A size in bytes, exact if it is a whole number of its unit.
-pub fn size(bytes: f64) -> String {
-    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let Some((unit, name)) = units.iter().find(|(unit, _)| bytes >= *unit as f64) else {
-        return format!("{bytes:.0} B");
-    };
-    let count = bytes / *unit as f64;
-    if count.fract() == 0.0 {
-        format!("{} {name}", grouped(&format!("{count:.0}")))
-    } else {
-        format!("{} {name}", number(count))
-    }
-}
-
-/// A time from microseconds.
-pub fn span(us: f64) -> String {
-    match us {
-        us if us >= 999_500.0 => format!("{} s", number(us / 1e6)),
-        us if us >= 999.5 => format!("{} ms", number(us / 1e3)),
-        us => format!("{} µs", number(us)),
-    }
-}
-
-/// A share of a peak in words.
-pub fn share(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
 }
 
 /// A throughput that may be unknown.
@@ -87,21 +40,11 @@ pub fn is_open(interval: &Interval) -> bool {
     known && (interval.high - interval.low) / 2.0 > MOST_REACH * interval.value.abs()
 }
 
-/// A path in words, as in `random direct read`.
-pub fn path_words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
-    let cache = match cache {
-        Cache::Both => "buffered",
-        Cache::Os => "buffered durable",
-        Cache::Device => "direct",
-        Cache::None => "direct durable",
-    };
-    format!("{pattern} {cache} {rw}")
-}
-
-/// The text with an initial capital, for a heading.
-pub fn heading(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+/// Whether other programs can open a target by its name: a folder, a file or a device.
+pub fn is_a_path(target: &str) -> bool {
+    // No file is read: a simulated target is none, whatever its file says.
+    let unread = |_: &Path| Err(io::ErrorKind::NotFound.into());
+    matches!(Target::parse(target, unread), Ok(Target::Path(_)))
 }
 
 /// Quotes a word so that a shell takes it as one argument, whatever it contains.
@@ -124,37 +67,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_three_digits() {
-        let cases = [
-            (0.0, "0.00"),
-            (0.0456, "0.046"),
-            (1.234, "1.23"),
-            (12.34, "12.3"),
-            (99.96, "100"),
-            (1234.5, "1,234"),
-            (1_234_567.0, "1,234,567"),
-            (-250.0, "\u{2212}250"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(number(value), text);
-        }
-        assert_eq!(number(f64::NAN), UNKNOWN);
-    }
-
-    #[test]
-    fn sizes_and_spans_take_the_unit_that_fits() {
-        assert_eq!(
-            [size(512.0), size(4096.0), size(12_700.0), size(1048576.0)],
-            ["512 B", "4 KiB", "12.4 KiB", "1 MiB"]
-        );
-        assert_eq!([span(84.2), span(1240.0), span(2.5e6)], ["84.2 µs", "1.24 ms", "2.50 s"]);
-    }
-
-    #[test]
     fn a_word_for_the_shell_stays_one_word() {
         assert_eq!(shell_word("/data/a.b"), "/data/a.b");
         assert_eq!(shell_word("it's <b>"), r"'it'\''s <b>'");
         assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn only_a_path_is_opened_by_other_programs() {
+        let targets =
+            ["/srv/data", "/dev/sda", "each:/a,/b", "stripe:/a,/b", "smb://nas/share", "sim:nt4-fastwide", "null:"];
+        assert_eq!(targets.map(is_a_path), [true, true, false, false, false, false, false]);
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use halfpower_analyse::Findings;
 use halfpower_record::Record;
 use halfpower_spec::Bytes;
+use halfpower_spec::format::precise_size;
 use maud::{Markup, html};
 
 use crate::html::advice::to_copy;
 use crate::html::fold::Fold;
-use crate::html::format::{date, number, size};
+use crate::html::format::{date, number};
 use crate::words::settings::count;
 
 /// A property of the place and its value.
@@ -51,7 +52,7 @@ fn written(text: &str) -> Option<String> {
 }
 
 fn sized(bytes: Bytes) -> Option<String> {
-    (bytes.0 > 0).then(|| size(bytes.0 as f64))
+    (bytes.0 > 0).then(|| precise_size(bytes.0 as f64))
 }
 
 fn machine(findings: &Findings) -> Vec<Fact> {
@@ -88,7 +89,7 @@ fn device(findings: &Findings) -> Vec<Fact> {
         ("Block, logical / physical", (device.logical_block.0 > 0).then(|| blocks.join(" / "))),
         ("Write cache", device.write_cache.clone()),
         ("Scheduler", device.scheduler.clone()),
-        ("Read-ahead", device.read_ahead.map(|bytes| size(bytes.0 as f64))),
+        ("Read-ahead", device.read_ahead.map(|bytes| precise_size(bytes.0 as f64))),
     ]
 }
 
@@ -111,7 +112,7 @@ fn settings(findings: &Findings, records: &[Record]) -> Vec<Fact> {
         ("Windows", windows(records)),
         ("Experiments", written(&joined(experiments))),
         ("Engine", written(&joined(engines))),
-        ("Bytes used of the target", span_bytes.map(|bytes| size(bytes as f64))),
+        ("Bytes used of the target", span_bytes.map(|bytes| precise_size(bytes as f64))),
         ("Harness", findings.harness_ns_per_io.map(|ns| format!("{} ns a request", number(ns)))),
     ]
 }

@@ -4,10 +4,11 @@
 //! best measured through it. The bars share one logarithmic scale, with a tick at the half-power point PAP/2.
 
 use halfpower_analyse::{Findings, LevelFinding};
+use halfpower_spec::format::whole_percent;
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{heading, mbps, number, rate, share};
+use crate::html::format::{heading, mbps, number, rate};
 use crate::words::{bottleneck, levels};
 
 /// A common logarithmic scale over whole decades.
@@ -98,7 +99,7 @@ fn figure_one(levels: &[LevelFinding]) -> Markup {
 
 fn rung(level: &LevelFinding, scale: Option<&Scale>) -> Markup {
     let rap = level.rap_mbps.map_or_else(|| "not measured".to_string(), number);
-    let reached = level.pap_mbps.zip(level.rap_mbps).map(|(pap, rap)| format!("{} of PAP", share(rap / pap)));
+    let reached = level.pap_mbps.zip(level.rap_mbps).map(|(pap, rap)| format!("{} of PAP", whole_percent(rap / pap)));
     html! {
         li.narrowest[level.narrowest] {
             div.rung {
@@ -171,9 +172,7 @@ fn number_of_decade(decade: f64) -> String {
 fn next(findings: &Findings) -> Markup {
     let next = bottleneck::words(&findings.bottleneck).next;
     html! {
-        @if !next.is_empty() {
-            dl.why { dt { "What would be next" } dd { (heading(&next)) } }
-        }
+        dl.why { dt { "What would be next" } dd { (heading(&next)) } }
     }
 }
 

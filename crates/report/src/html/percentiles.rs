@@ -32,7 +32,7 @@ pub(crate) fn percentile_rows(study: &StudyFindings, records: &[Record]) -> Vec<
 }
 
 fn curve(cell: &CellSettings, records: &[Record]) -> PercentileRow {
-    let path = heading(&first_screen::row_name(cell).replace("seq.", "sequential"));
+    let path = heading(&first_screen::whole_row_name(cell));
     let name = format!("{path}, {}, {}", size(cell.bs_bytes as f64), first_screen::depth(cell));
     PercentileRow { rw: cell.rw, name, percentiles: halfpower_analyse::percentiles(records, cell) }
 }

@@ -6,8 +6,9 @@
 
 use halfpower_analyse::{Advice, CellFinding, Findings};
 use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::format::precise_size;
 
-use crate::html::format::{mbps, shell_word, size};
+use crate::html::format::{is_a_path, mbps, shell_word};
 
 /// Size of PostgreSQL's reads, in bytes.
 const POSTGRESQL_PAGE: u64 = 8192;
@@ -50,13 +51,11 @@ fn cell<'a>(advice: &Advice, findings: &'a Findings, bs_bytes: u64, iodepth: u32
 fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
     let settings = &advice.settings;
     let target = &findings.target;
-    let schemed =
-        ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:", "s3:"].iter().any(|scheme| target.starts_with(scheme));
     let device = target.starts_with("/dev/");
     // A line break would end the comment or the command. Also, this page never shows a command that overwrites a
     // device.
     let forbidden = target.contains(['\n', '\r']) || (device && advice.rw == Direction::Write);
-    if advice.pattern != Pattern::Sequential || schemed || forbidden {
+    if advice.pattern != Pattern::Sequential || !is_a_path(target) || forbidden {
         return None;
     }
     let bytes = settings.bs.0;
@@ -115,7 +114,7 @@ fn postgresql(advice: &Advice, findings: &Findings) -> Option<String> {
             Some(format!(
                 "# random reads of {}: {depth} outstanding are within 5% of the best depth\n\
                  effective_io_concurrency = {depth}\nmaintenance_io_concurrency = {depth}",
-                size(bs_bytes as f64)
+                precise_size(bs_bytes as f64)
             ))
         }
         Pattern::Unknown => None,
@@ -123,7 +122,7 @@ fn postgresql(advice: &Advice, findings: &Findings) -> Option<String> {
             let combined = advice.settings.bs.0.clamp(POSTGRESQL_PAGE, MOST_COMBINED);
             Some(format!(
                 "# PostgreSQL 17 and later: sequential reads in requests of {}\nio_combine_limit = {}kB",
-                size(combined as f64),
+                precise_size(combined as f64),
                 kib(combined)
             ))
         }

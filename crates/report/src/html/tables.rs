@@ -3,10 +3,12 @@
 use halfpower_analyse::{
     Attribution, Bound, CellFinding, Cost, CostLine, Curve, FarEndFinding, Findings, Interval, Limits,
 };
+use halfpower_spec::format::{precise_size, whole_percent};
+use halfpower_spec::path_words;
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, ends, heading, is_open, number, path_words, share, size};
+use crate::html::format::{UNKNOWN, ends, heading, is_open, number};
 use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::cost_path;
 
@@ -37,7 +39,7 @@ fn half_power_size(curve: &Curve) -> String {
         return UNKNOWN.to_string();
     }
     let bound = if curve.half_power_bracketed { "" } else { "≤ " };
-    format!("{bound}{}", size(curve.half_power_bs_bytes as f64))
+    format!("{bound}{}", precise_size(curve.half_power_bs_bytes as f64))
 }
 
 pub(crate) fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Markup {
@@ -86,10 +88,10 @@ fn half_power(curves: &[Curve]) -> Markup {
                     tr {
                         th scope="row" { (curve.iodepth) }
                         td.number { (number(curve.peak_mbps)) }
-                        td.number { (size(curve.peak_bs_bytes as f64)) }
+                        td.number { (precise_size(curve.peak_bs_bytes as f64)) }
                         td.number { (half_power_size(curve)) }
                         td.number { (n_half(curve)) }
-                        td.number { (curve.rap_over_pap.map_or_else(|| UNKNOWN.to_string(), share)) }
+                        td.number { (curve.rap_over_pap.map_or_else(|| UNKNOWN.to_string(), whole_percent)) }
                     }
                 }
             }
@@ -105,8 +107,8 @@ fn n_half(curve: &Curve) -> Markup {
         return html! { span.unsure { "not known" } };
     }
     html! {
-        (curve.n_half_bytes.map_or_else(|| UNKNOWN.to_string(), size))
-        @if let Some((low, high)) = ends { small { (size(low)) " to " (size(high)) } }
+        (curve.n_half_bytes.map_or_else(|| UNKNOWN.to_string(), precise_size))
+        @if let Some((low, high)) = ends { small { (precise_size(low)) " to " (precise_size(high)) } }
     }
 }
 
@@ -227,7 +229,7 @@ fn attribution(attributions: &[Attribution], cells: &[CellFinding]) -> Markup {
         tbody {
             @for path in attributions {
                 tr {
-                    th scope="row" { (heading(&halfpower_spec::path_words(path.pattern, path.cache, path.rw))) small { "from " (path.cells) " cells" } }
+                    th scope="row" { (heading(&path_words(path.pattern, path.cache, path.rw))) small { "from " (path.cells) " cells" } }
                     td.number { (cores(Some(path.charged_cores))) }
                     td.number { (cores(Some(path.elsewhere_cores))) }
                     td.number { (cores(Some(path.irq_cores))) }

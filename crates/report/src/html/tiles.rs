@@ -67,7 +67,7 @@ fn small_tile(row: &RateRow, alone: Option<&RateRow>) -> Markup {
 fn best_tile(row: &RateRow) -> Markup {
     let mbps = |rate: &CellRate| (number(rate.mbps.value), "MB/s");
     let what = format!("Fastest {}s, {}", row.cell.rw, size(row.cell.bs_bytes as f64));
-    let path = heading(&first_screen::row_name(&row.cell).replace("seq.", "sequential"));
+    let path = heading(&first_screen::whole_row_name(&row.cell));
     let settings = format!("{path}, {}", first_screen::depth(&row.cell));
     let more = html! {
         @if let Some(durable) = &row.durable {

@@ -1,10 +1,12 @@
 //! Shows how far to trust a study: all warnings, and a chart over time for each cell that is not steady.
 
 use halfpower_analyse::{CellFinding, Findings};
+use halfpower_spec::format::precise_size;
+use halfpower_spec::path_words;
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, heading, mbps, number, path_words, size};
+use crate::html::format::{UNKNOWN, heading, mbps, number};
 use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::count;
 use crate::words::unsteady;
@@ -45,7 +47,7 @@ pub(crate) fn trust(findings: &Findings) -> Fold {
         @if warnings.is_empty() {
             p.lead { "The analysis has no reservations about these numbers." }
         } @else {
-            ul.warnings { @for warning in warnings { li { (crate::words::warnings::sentence(warning)) } } }
+            ul.warnings { @for warning in warnings { li { (crate::words::warnings::words(warning).sentence) } } }
         }
         @if !findings.cells.is_empty() { p.lead { (confidence(findings)) } }
         @if let Some(harness_ns) = findings.harness_ns_per_io.filter(|ns| *ns > 0.0) {
@@ -104,7 +106,7 @@ fn unsteady_cells(findings: &Findings) -> Markup {
 
 fn words(cell: &CellFinding) -> String {
     let path = heading(&path_words(cell.pattern, cell.cache, cell.rw));
-    format!("{path}, {}, {} deep", size(cell.bs_bytes as f64), cell.iodepth)
+    format!("{path}, {}, {} deep", precise_size(cell.bs_bytes as f64), cell.iodepth)
 }
 
 fn reason(cell: &CellFinding) -> String {

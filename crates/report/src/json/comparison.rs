@@ -141,9 +141,9 @@ impl<'a> ComparisonDocument<'a> {
             different: comparison.different,
             notes: comparison.notes.iter().map(note).collect(),
             practical: &comparison.practical,
-            paths: with_path(&comparison.paths, |one| settings::path(one.settings())),
-            half_power: with_path(&comparison.half_power, |one| settings::path(one.settings())),
-            cost: with_path(&comparison.cost, |one| settings::path(one.settings())),
+            paths: with_path(&comparison.paths, |one| settings::path(one.path)),
+            half_power: with_path(&comparison.half_power, |one| settings::path(one.path)),
+            cost: with_path(&comparison.cost, |one| settings::path(one.path)),
             price: comparison.price.as_ref().map(|table| PriceDocument {
                 a: &table.a,
                 b: &table.b,

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::words::{advice, alerts, bottleneck, first_screen, levels, settings, state, unsteady, verdict, warnings};
+use crate::words::{advice, bottleneck, first_screen, levels, settings, state, unsteady, verdict, warnings};
 
 /// Version of this object's layout; it rises when a key is removed or changes its meaning.
 const SCHEMA: u32 = 2;
@@ -316,8 +316,8 @@ fn attribution(attribution: &Attribution) -> AttributionDocument<'_> {
 }
 
 fn warning(warning: &Warning) -> WarningDocument<'_> {
-    let (harm, brief) = (warning.harm(), alerts::line(warning));
-    WarningDocument { warning, harm, brief, text: warnings::sentence(warning) }
+    let words = warnings::words(warning);
+    WarningDocument { warning, harm: warning.harm(), brief: words.line, text: words.sentence }
 }
 
 fn cell(cell: &CellFinding) -> CellDocument<'_> {

@@ -72,11 +72,11 @@ fn path(findings: &Findings, width: usize) -> Section {
     let tone = |group| if narrowest(group) { Tone::Alert } else { Tone::Plain };
     let tones = groups.iter().map(tone);
     let mut items: Vec<Item> = lines[1..].iter().zip(tones).map(|(line, tone)| Item::line(line, tone)).collect();
-    let narrowest_level = words::bottleneck::words(&findings.bottleneck);
-    let next = narrowest_level.next.trim_end_matches('.');
-    if !items.is_empty() && !next.is_empty() && !next.starts_with(UNKNOWN) {
-        items.push(Item::sentence("  ", &format!("Next, were that lifted: {next}."), width, Tone::Plain));
-    }
+    let next = findings.bottleneck.next.as_ref().filter(|_| !items.is_empty());
+    items.extend(next.map(|next| {
+        let next = words::bottleneck::next_limit(next);
+        Item::sentence("  ", &format!("Next, were that lifted: {next}."), width, Tone::Plain)
+    }));
     Section::new(Some(lines[0].clone()), items)
 }
 

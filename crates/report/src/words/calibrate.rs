@@ -96,14 +96,18 @@ fn cells_words(count: usize) -> String {
 
 /// Says in a sentence what could not be fitted.
 pub(crate) fn not_fitted(not_fitted: &NotFitted) -> String {
+    format!("{}.", what_is_not_fitted(not_fitted))
+}
+
+fn what_is_not_fitted(not_fitted: &NotFitted) -> String {
     let listed = |paths: &[PathSettings]| paths.iter().copied().map(path).collect::<Vec<_>>().join(", ");
     match not_fitted {
-        NotFitted::Path { path: of_path, why } => format!("{}: {}.", path(*of_path), unfittable(*why)),
+        NotFitted::Path { path: of_path, why } => format!("{}: {}", path(*of_path), unfittable(*why)),
         NotFitted::SideBySide { paths } => {
-            format!("How many requests go side by side: no cell was bound by it ({}).", listed(paths))
+            format!("How many requests go side by side: no cell was bound by it ({})", listed(paths))
         }
         NotFitted::UnseenTime { paths } => {
-            format!("Processor time that nobody is charged: no run beside the soaker ({}).", listed(paths))
+            format!("Processor time that nobody is charged: no run beside the soaker ({})", listed(paths))
         }
     }
 }
@@ -134,8 +138,7 @@ pub(crate) fn error(error: &CalibrateError) -> String {
                                     calibrate again"
             .to_string(),
         CalibrateError::TooLittle(paths) => {
-            let sentences: Vec<String> = paths.iter().map(not_fitted).collect();
-            too_little(sentences.join(" ").trim_end_matches('.'))
+            too_little(&paths.iter().map(what_is_not_fitted).collect::<Vec<_>>().join(". "))
         }
         CalibrateError::HalvesTooSmall => too_little("half of the cells are too few to fit a model to"),
     }

@@ -76,8 +76,8 @@ pub(crate) fn verdict_of_all(comparisons: &[Comparison]) -> String {
 /// The result of one comparison among several; begins with its study's letter.
 pub(crate) fn verdict_among_several(comparison: &Comparison) -> String {
     let said = verdict(comparison).join(" ");
-    let letter = &comparison.b.letter;
-    if said.starts_with(&format!("{letter} is")) { said } else { format!("{letter}: {said}") }
+    let names_the_study = comparison.outcome == Outcome::Different && is_changed_on_average(comparison);
+    if names_the_study { said } else { format!("{}: {said}", comparison.b.letter) }
 }
 
 /// Says that there is no difference, as far as the noise allows: none above 5% if cells are known well enough, else how
@@ -105,10 +105,15 @@ fn range_of_means(comparison: &Comparison) -> String {
     let (low, high) = (percents().fold(f64::INFINITY, f64::min), percents().fold(f64::NEG_INFINITY, f64::max));
     match comparison.paths.as_slice() {
         [one] => {
-            format!("On average over its cells, throughput of {}s changes by {}.", path(one.settings()), signed(low))
+            format!("On average over its cells, throughput of {}s changes by {}.", path(one.path), signed(low))
         }
         _ => format!("On average over a path's cells, throughput changes by {} to {}.", signed(low), signed(high)),
     }
+}
+
+/// Whether throughput changes on a path.
+fn is_changed_on_average(comparison: &Comparison) -> bool {
+    comparison.paths.iter().any(|path| path.throughput_mbps.different)
 }
 
 /// Such as `B is slower at random direct reads (-9.1%) and faster at ...`.
@@ -118,7 +123,7 @@ fn throughput(comparison: &Comparison) -> String {
     let (slower, faster): (Vec<&PathComparison>, Vec<_>) =
         changed.iter().partition(|path| path.throughput_mbps.percent < 0.0);
     let all = comparison.paths.len();
-    if changed.is_empty() {
+    if !is_changed_on_average(comparison) {
         return unchanged_on_average(comparison);
     }
     for (paths, word) in [(&slower, "slower"), (&faster, "faster")] {
@@ -130,7 +135,7 @@ fn throughput(comparison: &Comparison) -> String {
         }
     }
     let list = |paths: &[&PathComparison], word: &str| {
-        let named = |of: &&PathComparison| format!("{}s ({})", path(of.settings()), signed(of.throughput_mbps.percent));
+        let named = |of: &&PathComparison| format!("{}s ({})", path(of.path), signed(of.throughput_mbps.percent));
         (!paths.is_empty()).then(|| format!("{word} at {}", joined(&paths.iter().map(named).collect::<Vec<_>>())))
     };
     let parts: Vec<String> = [list(&slower, "slower"), list(&faster, "faster")].into_iter().flatten().collect();
@@ -145,7 +150,7 @@ fn throughput(comparison: &Comparison) -> String {
 fn unchanged_on_average(comparison: &Comparison) -> String {
     let by_peak = comparison.paths.iter().filter(|path| path.peak_mbps.different);
     let peaks: Vec<String> =
-        by_peak.map(|of| format!("{}s ({})", path(of.settings()), signed(of.peak_mbps.percent))).collect();
+        by_peak.map(|of| format!("{}s ({})", path(of.path), signed(of.peak_mbps.percent))).collect();
     let some = comparison.cells.iter().any(|cell| cell.mbps.different);
     match (peaks.is_empty(), some) {
         (false, _) => {
@@ -190,8 +195,7 @@ fn largest_words(cell: &CellComparison) -> String {
 /// Changes of cost and tail latency, for the paths on which they differ.
 fn others(comparison: &Comparison) -> Option<String> {
     let part = |what: &str, of: fn(&PathComparison) -> Option<Change>| {
-        let different =
-            |one: &PathComparison| of(one).filter(|change| change.different).map(|c| (path(one.settings()), c));
+        let different = |one: &PathComparison| of(one).filter(|change| change.different).map(|c| (path(one.path), c));
         let all: Vec<(String, Change)> = comparison.paths.iter().filter_map(different).collect();
         let named: Vec<String> = all.iter().map(|(path, c)| format!("{} for {path}s", signed(c.percent))).collect();
         let least = all.iter().map(|(_, c)| c.percent).reduce(|a, b| if a.abs() < b.abs() { a } else { b })?;
@@ -218,10 +222,15 @@ fn others(comparison: &Comparison) -> Option<String> {
 
 /// A change in percent with its sign: `-9.1%`, `+120%`, `0.0%`.
 pub fn signed(percent: f64) -> String {
+    format!("{}%", signed_number(percent))
+}
+
+/// The same without the percent sign.
+pub(crate) fn signed_number(percent: f64) -> String {
     match percent.abs() {
-        size if size < 0.05 => "0.0%".to_string(),
-        size if size < 99.95 => format!("{percent:+.1}%"),
-        _ => format!("{percent:+.0}%"),
+        size if size < 0.05 => "0.0".to_string(),
+        size if size < 99.95 => format!("{percent:+.1}"),
+        _ => format!("{percent:+.0}"),
     }
 }
 

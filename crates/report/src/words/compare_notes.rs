@@ -1,6 +1,7 @@
 //! Writes what differs between two studies besides their figures, and what is missing.
 
 use halfpower_analyse::{Comparison, Flaw, InStudy, LeftOut, MissingFigure, Note, PlaceAspect, StudyFacts};
+use halfpower_spec::Bytes;
 use halfpower_spec::format::{size, two_digits};
 
 use super::compare::joined;
@@ -127,9 +128,8 @@ pub(crate) fn missing(letters: &[String], figure: MissingFigure) -> String {
     let what = match figure {
         MissingFigure::Capacity => "the capacity of the device".to_string(),
         MissingFigure::RandomReads { bs_bytes } => {
-            let size = size(bs_bytes as f64);
-            let flags = format!("--experiments price, or random with --rw read --bs {}", size.replace(' ', ""));
-            format!("random direct reads of {size} ({flags}, measures them)")
+            let flags = format!("--experiments price, or random with --rw read --bs {}", Bytes(bs_bytes));
+            format!("random direct reads of {} ({flags}, measures them)", size(bs_bytes as f64))
         }
         MissingFigure::RandomReadsOneDeep { bs_bytes } => {
             format!("random direct reads of {} one at a time (--iodepth 1 measures them)", size(bs_bytes as f64))

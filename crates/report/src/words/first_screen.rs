@@ -1,27 +1,29 @@
 //! Writes the rows of the first screen: rates, what stops each direction, what to set.
 
 use halfpower_analyse::{
-    BesideRow, Bottleneck, Ceiling, CellSettings, DepthGain, DirectionStop, FastestCell, Findings, HalfPowerSize,
-    Headline, HeadlineDoubt, KnownLimit, ProcessorsOf, StopDoubt, StopTest, StoppedBy, StudyState, Sureness,
-    ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
+    BesideRow, Bottleneck, CellSettings, DirectionStop, Findings, HalfPowerSize, Headline, HeadlineDoubt, StopDoubt,
+    StopTest, StoppedBy, StudyState, Sureness, ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
 };
 use halfpower_experiments::IssuingChange;
-use halfpower_spec::{Bytes, Cache, Pattern, cache_word, format};
+use halfpower_spec::Bytes;
+use halfpower_spec::{cache_word, format};
 
-use super::bottleneck::{busy, of_its_level};
-use super::{far_end, issuing, levels, network, settings};
+use super::settings::{cache_beside_direct, pattern_word, short_pattern};
+use super::stops::{self, side_by_side};
+use super::{issuing, settings};
 
 /// A path for the first column: `random read`, `seq. write buffered`.
 pub(crate) fn row_name(cell: &CellSettings) -> String {
-    let pattern = match cell.pattern {
-        Pattern::Sequential => "seq.",
-        Pattern::Random => "random",
-        Pattern::Unknown => "order unknown,",
-    };
-    let cache = match cell.cache {
-        Cache::Device => String::new(),
-        cache => format!(" {}", cache_word(cache).trim_end_matches(" direct")),
-    };
+    named(short_pattern(cell.pattern), cell)
+}
+
+/// The same where there is room: `sequential write buffered`.
+pub(crate) fn whole_row_name(cell: &CellSettings) -> String {
+    named(pattern_word(cell.pattern), cell)
+}
+
+fn named(pattern: &str, cell: &CellSettings) -> String {
+    let cache = cache_beside_direct(cell.cache).map_or(String::new(), |cache| format!(" {cache}"));
     format!("{pattern} {}{cache}", cell.rw)
 }
 
@@ -70,14 +72,13 @@ pub(crate) fn witness(headline: &[Headline]) -> Option<String> {
 /// The name of a run outside the cells, such as `random mixed, rate_iops=500` or `random read, --bssplit
 /// 4KiB/60:64KiB/40`.
 pub(crate) fn beside_name(row: &BesideRow) -> String {
-    let pattern = match row.workload.rw.pattern() {
-        Pattern::Sequential => "seq.",
-        Pattern::Random => "random",
-        Pattern::Unknown => "order unknown,",
-    };
+    let pattern = short_pattern(row.workload.rw.pattern());
     let direction = row.workload.rw.direction().map_or("mixed".to_string(), |direction| direction.to_string());
     let settings = if row.settings.is_empty() { String::new() } else { format!(", {}", row.settings.join(", ")) };
-    let options = row.workload.options.to_string().replacen(' ', ", ", 1);
+    let options = match row.workload.options.to_string().trim_start() {
+        "" => String::new(),
+        flags => format!(", {flags}"),
+    };
     format!("{pattern} {direction}{settings}{options}")
 }
 
@@ -134,27 +135,19 @@ pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> String {
 /// the device.
 fn known_of(stop: &DirectionStop, found: &[IssuingChange]) -> String {
     let bottleneck = &stop.bottleneck;
-    let pages = issuing::other_pages(found, stop.rw).filter(|_| is_of_the_device(&bottleneck.stopped_by));
+    let known = stops::words(bottleneck).brief;
+    let pages = issuing::other_pages(found, stop.rw).filter(|_| bottleneck.stopped_by.is_known_from_cells_alone());
     match (pages, bottleneck.fastest) {
-        (None, _) if matches!(bottleneck.stopped_by, StoppedBy::Ceiling { .. }) => {
-            format!("{}, whatever is set", known(bottleneck))
-        }
-        (None, _) => known(bottleneck),
+        (None, _) if matches!(bottleneck.stopped_by, StoppedBy::Ceiling { .. }) => format!("{known}, whatever is set"),
+        (None, _) => known,
         (Some(pages), Some(fastest)) if fastest.cell.cache.direct() => {
             format!("the {} pages of their buffers: {}", pages.own, pages.reported)
         }
         (Some(pages), Some(fastest)) if pages.mbps >= issuing::MUCH * fastest.mbps => {
             format!("the page cache, not the device: direct, {}", pages.reported)
         }
-        (Some(pages), _) => format!("{}; direct, {}", known(bottleneck), pages.reported),
+        (Some(pages), _) => format!("{known}; direct, {}", pages.reported),
     }
-}
-
-/// Whether the limit is a device's, and only the cells show it.
-fn is_of_the_device(stopped_by: &StoppedBy) -> bool {
-    use StoppedBy::{Ceiling, NoGainFromDepth, NoGainFromThreads, Parallelism, RequestTime};
-    let by_trying = matches!(stopped_by, NoGainFromDepth { .. } | NoGainFromThreads { .. });
-    by_trying || matches!(stopped_by, Ceiling { .. } | Parallelism { .. } | RequestTime { .. })
 }
 
 fn doubted(doubt: &StopDoubt) -> String {
@@ -176,88 +169,6 @@ pub(crate) fn test_flags(test: &StopTest) -> String {
     match test {
         StopTest::LargerSpan { size_bytes } => format!("--size {} --budget 10m", Bytes(*size_bytes)),
         StopTest::Deeper { iodepth } => format!("--iodepth 1..{}", iodepth.next_power_of_two()),
-    }
-}
-
-fn known(bottleneck: &Bottleneck) -> String {
-    of_its_level(known_of_a_device(bottleneck), bottleneck)
-}
-
-fn known_of_a_device(bottleneck: &Bottleneck) -> String {
-    let level = bottleneck.level.as_ref().map_or("unknown", levels::short_name);
-    match &bottleneck.stopped_by {
-        StoppedBy::NothingMeasured | StoppedBy::OnlyCached | StoppedBy::NothingMoved => "unknown".to_string(),
-        StoppedBy::SharedPath { .. } => format!("the {level}: its members do not add up"),
-        StoppedBy::KnownRate { limit, limit_mbps, share, .. } => {
-            let how = match limit {
-                KnownLimit::Attainable => "that get through it",
-                KnownLimit::Advertised => "that it advertises",
-                KnownLimit::SeenOnSharedPath => "that were seen on it",
-            };
-            format!("the {level}: {} of the {} {how}", format::percent(*share), format::mbps(*limit_mbps))
-        }
-        StoppedBy::KnownRequests { limit_iops, share, .. } => {
-            format!("the {level}: {} of the {} that it admits", format::percent(*share), format::iops(*limit_iops))
-        }
-        StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps } => {
-            let busy = busy(*share, *waited_share);
-            let more = more_threads
-                .zip(*more_mbps)
-                .map(|(threads, mbps)| format!("; {threads} threads gave {}", format::mbps(mbps)));
-            match (processors_of, *processors as u64) {
-                (ProcessorsOf::Machine, all) => format!("the processors: all {all} are {busy}"),
-                (ProcessorsOf::Threads, 0 | 1) => {
-                    let test = more.unwrap_or_else(|| ". Test: --threads 2".to_string());
-                    format!("the processor: its one thread is {busy}{test}")
-                }
-                (ProcessorsOf::Threads, all) => {
-                    format!("the processors: the {all} that its threads can use are {busy}{}", more.unwrap_or_default())
-                }
-            }
-        }
-        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } | StoppedBy::FarDiskLimit { .. } => {
-            far_end::brief(&bottleneck.stopped_by)
-        }
-        StoppedBy::OwnClient { .. } | StoppedBy::Window { .. } => {
-            network::brief(&bottleneck.stopped_by, bottleneck.level.as_ref())
-        }
-        StoppedBy::Ceiling { ceiling, rate, virtualised, .. } => {
-            let near = match ceiling {
-                Ceiling::Bytes => format::mbps(*rate),
-                Ceiling::Requests => format::iops(*rate),
-            };
-            let whose = if *virtualised { "the device or the hypervisor" } else { "the device or its controller" };
-            // `near` is a mean over many cells, so the fastest is a little above it.
-            format!("{whose}: about {near}")
-        }
-        StoppedBy::Parallelism { side_by_side: most, .. } => format!("the {level}: {}", side_by_side(*most)),
-        StoppedBy::NoGainFromDepth { iodepth, .. } => {
-            // Smaller blocks may still gain from more depth.
-            let size = |fastest: &FastestCell| format!("at {}, ", format::size(fastest.cell.bs_bytes as f64));
-            let at = bottleneck.fastest.as_ref().map_or(String::new(), size);
-            format!("the {level}: {at}depth beyond {iodepth} adds nothing")
-        }
-        StoppedBy::NoGainFromThreads { threads, .. } => format!("the {level}: more threads than {threads} add nothing"),
-        StoppedBy::RequestTime { deeper, .. } => request_time(bottleneck, *deeper),
-    }
-}
-
-/// `about 6 requests go side by side`.
-fn side_by_side(most: f64) -> String {
-    match most.round() as u64 {
-        0 | 1 => "requests go one at a time".to_string(),
-        more => format!("about {more} requests go side by side"),
-    }
-}
-
-fn request_time(bottleneck: &Bottleneck, deeper: Option<DepthGain>) -> String {
-    match deeper.zip(bottleneck.fastest) {
-        Some((DepthGain { from_iodepth, gain }, fastest)) => format!(
-            "the time of each request: {} deep still gave {} more than {from_iodepth}",
-            fastest.cell.iodepth,
-            format::percent(gain)
-        ),
-        None => "the time of each request".to_string(),
     }
 }
 
@@ -288,11 +199,9 @@ pub(crate) fn is_of_a_share(findings: &Findings) -> bool {
 pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     let cell = &advice.cell;
     let bs = format::size(cell.bs_bytes as f64);
-    let way = match cell.cache {
-        Cache::Device if is_share => String::new(),
-        Cache::None if is_share => "durable, ".to_string(),
-        cache => format!("{}, ", cache_word(cache)),
-    };
+    // No cache of this machine lies before a share.
+    let cache = if is_share { cache_beside_direct(cell.cache) } else { Some(cache_word(cell.cache)) };
+    let way = cache.map_or(String::new(), |cache| format!("{cache}, "));
     let (of, settings) = match advice.of {
         Use::Database => (format!("databases, {bs}"), format!("{way}{}", depth(cell))),
         Use::BulkRead => ("copy, reading".to_string(), format!("{way}{bs}, {}", depth(cell))),
@@ -331,6 +240,8 @@ pub(crate) fn half_power(sizes: &[HalfPowerSize]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use halfpower_spec::{Cache, Pattern};
+
     use super::*;
 
     #[test]

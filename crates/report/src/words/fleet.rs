@@ -73,20 +73,3 @@ pub(crate) fn bits(bits_per_second: u64) -> String {
         format!("{} Mbit/s", format::number(mbit))
     }
 }
-
-/// A warning that some hosts are slow.
-pub(crate) fn warning(hosts: usize, of_hosts: usize, worst: &str, of_peers: f64) -> String {
-    let are = if hosts == 1 { "is" } else { "are" };
-    format!(
-        "{hosts} of {of_hosts} hosts {are} slower than their peers by more than chance; {worst} most, at {} of their \
-         rate. Rates of all hosts together hold what they lack.",
-        percent(of_peers)
-    )
-}
-
-/// The same warning in one line.
-pub(crate) fn alert(hosts: usize, of_hosts: usize, worst: &str, of_peers: f64) -> String {
-    let are = if hosts == 1 { "is" } else { "are" };
-    let worst: String = worst.chars().take(24).collect();
-    format!("{hosts} of {of_hosts} hosts {are} slow; {worst} most, at {} of its peers", percent(of_peers))
-}

@@ -8,13 +8,14 @@ pub(crate) fn name(id: &LevelId) -> String {
     let short = short_name(id);
     match id.direction {
         Some(direction) if !short.contains(direction.word()) => format!("{short} ({direction})"),
-        _ => short.to_string(),
+        _ => short,
     }
 }
 
 /// A level's name without its direction.
-pub(crate) fn short_name(id: &LevelId) -> &str {
-    match id.kind {
+pub(crate) fn short_name(id: &LevelId) -> String {
+    let name = id.name.as_deref();
+    let known = match id.kind {
         LevelKind::Memory => "memory",
         LevelKind::Processor => "processor",
         LevelKind::PageCache => "page cache",
@@ -24,8 +25,13 @@ pub(crate) fn short_name(id: &LevelId) -> &str {
         LevelKind::SharedPath => "shared path",
         LevelKind::SustainedLimit => "sustained limit",
         LevelKind::UnnamedCeiling => "unnamed ceiling",
-        LevelKind::Part => id.name.as_deref().unwrap_or("unnamed part"),
-    }
+        LevelKind::Part | LevelKind::FileServer => name.unwrap_or("unnamed part"),
+        LevelKind::OurClient => return format!("our {} client", name.unwrap_or("own")),
+        LevelKind::RoundTrip => "network's round trip",
+        LevelKind::FarProcessors => "far end's processors",
+        LevelKind::FarDisk => "far end's disk",
+    };
+    known.to_string()
 }
 
 /// The source of a level's figure, or why it is missing.

@@ -1,11 +1,31 @@
 //! Writes paths and cells by their settings.
 
 use halfpower_analyse::{CellSettings, Cost, PathSettings};
-use halfpower_spec::{format, path_words};
+use halfpower_spec::{Cache, Pattern};
+use halfpower_spec::{cache_word, format, path_words};
 
 /// A path, such as `random direct read`.
 pub(crate) fn path(path: PathSettings) -> String {
     path_words(path.pattern, path.cache, path.rw)
+}
+
+/// The pattern as the first word of a path: `sequential`, `random`.
+pub(crate) fn pattern_word(pattern: Pattern) -> &'static str {
+    if pattern == Pattern::Unknown { "order unknown," } else { pattern.word() }
+}
+
+/// The same where 80 columns are few: `seq.`.
+pub(crate) fn short_pattern(pattern: Pattern) -> &'static str {
+    if pattern == Pattern::Sequential { "seq." } else { pattern_word(pattern) }
+}
+
+/// The cache setting where direct goes without saying: `buffered`, `durable`; `None` for direct itself.
+pub(crate) fn cache_beside_direct(cache: Cache) -> Option<&'static str> {
+    match cache {
+        Cache::Both | Cache::Os => Some(cache_word(cache)),
+        Cache::Device => None,
+        Cache::None => Some("durable"),
+    }
 }
 
 /// The settings of a cell that its path does not have: `256 KiB, 8 deep`.

@@ -18,25 +18,30 @@ pub(crate) fn word(state: &StudyState) -> String {
     }
 }
 
-/// What the word means for a reader.
+/// What the word means for a reader, as a sentence.
 pub(crate) fn sentence(state: &StudyState) -> String {
+    format!("{}.", meaning(state))
+}
+
+/// The same without a full stop.
+pub(crate) fn meaning(state: &StudyState) -> String {
     match state {
         StudyState::Unfinished { share } if *share <= 0.0 => {
-            "No run is finished yet; the same command goes on.".to_string()
+            "No run is finished yet; the same command goes on".to_string()
         }
         StudyState::Unfinished { share } => {
-            format!("The study was cut short after {} of its time; the same command goes on.", percent(*share))
+            format!("The study was cut short after {} of its time; the same command goes on", percent(*share))
         }
-        StudyState::Failed => "No run moved bytes without errors, so nothing was measured.".to_string(),
+        StudyState::Failed => "No run moved bytes without errors, so nothing was measured".to_string(),
         StudyState::Imported => {
-            "Another tool measured it: whether it was steady and who else used the disk is not known.".to_string()
+            "Another tool measured it: whether it was steady and who else used the disk is not known".to_string()
         }
-        StudyState::Simulated => "Time was virtual: this tells of a model, not of a device.".to_string(),
-        StudyState::Memory => "The file system lies in main memory: this tells of memory, not of a device.".to_string(),
-        StudyState::Cached => "A cache answered: this tells of its memory, not of the medium.".to_string(),
-        StudyState::Noisy { by } => format!("{}: repeat when idle.", noisy(*by)),
-        StudyState::Buffered => "Every request went through the page cache.".to_string(),
-        StudyState::Quiet => "Nothing disturbed it: runs agree, and nobody else used the disk.".to_string(),
+        StudyState::Simulated => "Time was virtual: this tells of a model, not of a device".to_string(),
+        StudyState::Memory => "The file system lies in main memory: this tells of memory, not of a device".to_string(),
+        StudyState::Cached => "A cache answered: this tells of its memory, not of the medium".to_string(),
+        StudyState::Noisy { by } => format!("{}: repeat when idle", noisy(*by)),
+        StudyState::Buffered => "Every request went through the page cache".to_string(),
+        StudyState::Quiet => "Nothing disturbed it: runs agree, and nobody else used the disk".to_string(),
     }
 }
 

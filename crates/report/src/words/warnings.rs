@@ -1,310 +1,290 @@
-//! Writes the warnings, one or two sentences each.
+//! Writes the warnings: a line and a text for each.
 
-use halfpower_analyse::{CellSettings, PathSettings, Unsteady, Warning};
-use halfpower_spec::Experiment;
-use halfpower_spec::format::{self, mbps, percent, thousands, time_us};
+use halfpower_analyse::Warning;
+use halfpower_spec::format::{mbps, percent, size, thousands, time_us, whole_percent};
 
 use super::settings::{cell, count, path, size_and_depth};
-use super::{fleet, unsteady};
+use super::unsteady;
 
-/// A warning as the report shows it. Each kind needs its own words; a new kind does not compile without them.
-pub(crate) fn sentence(warning: &Warning) -> String {
-    match warning {
-        Warning::Environment { note } => note.clone(),
+/// The words of one warning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WarningWords {
+    /// In one line, without the cell that shows it most, and without a full stop.
+    pub line: String,
+    /// In one or two sentences, with that cell.
+    pub sentence: String,
+}
+
+/// A warning in words. A new kind of warning does not compile without both.
+pub(crate) fn words(warning: &Warning) -> WarningWords {
+    let (line, sentence) = match warning {
+        Warning::Environment { note } => (note.trim_end_matches('.').to_string(), note.clone()),
         Warning::RequestsFailed { cells, errors, worst, failed_ios } => {
-            requests_failed(*cells, errors, worst, *failed_ios)
+            let cells = count(*cells, "cell");
+            let errors = errors.join(", ");
+            (
+                format!("requests failed in {cells} ({errors})"),
+                format!(
+                    "Requests failed in {cells} ({errors}); most in {}: {}. Failed requests are not counted as I/O, and \
+                     these cells bear no conclusion.",
+                    cell(worst),
+                    thousands(*failed_ios as f64)
+                ),
+            )
         }
-        Warning::ShortTransfers { cells, worst, short_transfers: ios } => short_transfers(*cells, worst, *ios),
-        Warning::OpenedCached { cells, worst, share } => opened_cached(*cells, worst, *share),
+        Warning::ShortTransfers { cells, worst, short_transfers } => {
+            let cells = count(*cells, "cell");
+            (
+                format!("requests moved fewer bytes than asked in {cells}"),
+                format!(
+                    "Requests moved fewer bytes than asked in {cells}; most in {}: {}. They count with the bytes they \
+                     moved.",
+                    cell(worst),
+                    thousands(*short_transfers as f64)
+                ),
+            )
+        }
+        Warning::OpenedCached { cells, worst, share } => (
+            format!("{} began with bytes in the page cache", count(*cells, "cell")),
+            format!(
+                "{} opened with bytes of the target already in the page cache; most in {}: {} of the span.",
+                count(*cells, "buffered cell"),
+                cell(worst),
+                percent(*share)
+            ),
+        ),
         Warning::AboveAdvertised { cells, fastest, mbps: reached, advertised_mbps } => {
-            above_advertised(*cells, fastest, *reached, *advertised_mbps)
+            let advertised = mbps(*advertised_mbps);
+            (
+                format!("{} above the {advertised} that is advertised: a cache's, not counted", count(*cells, "cell")),
+                format!(
+                    "{} above the {advertised} that the path advertises, up to {} ({}): a cache or a credit answered, or \
+                     the advertised figure is not this path's; they are not used for any conclusion.",
+                    cells_are(*cells),
+                    mbps(*reached),
+                    cell(fastest)
+                ),
+            )
         }
         Warning::ExperimentAboveKnown { experiment, cells, of_cells, worst, mbps: reached, known_mbps } => {
-            experiment_above_known(*experiment, (*cells, *of_cells), worst, *reached, *known_mbps)
+            let known = mbps(*known_mbps);
+            (
+                format!("{experiment}: {} above the known {known}, not counted", count(*cells, "cell")),
+                format!(
+                    "Experiment {experiment}: {} of {of_cells} cells {} above what the path is known to let through, \
+                     most in {}: {} of {known}. A cache or a credit answered, or the known limit is another path's; \
+                     they take no part in its answer.",
+                    thousands(*cells as f64),
+                    is_or_are(*cells),
+                    cell(worst),
+                    mbps(*reached)
+                ),
+            )
         }
         Warning::SmallSpan { span_bytes, device_bytes, rotational } => {
-            small_span(*span_bytes, *device_bytes, *rotational)
+            let used = size(*span_bytes as f64);
+            let device = size(*device_bytes as f64);
+            let (why, spread) = match rotational {
+                true => ("heads move less than over all of it, and outer tracks are faster", ", there with --spread,"),
+                false => ("a cache of its own may hold much of it", ","),
+            };
+            (
+                format!("only {used} of the device's {device} were used"),
+                format!(
+                    "Only {used} of the {device} of the device were used: {why}. A larger --size, or the device itself \
+                     as target{spread} tells more."
+                ),
+            )
         }
-        Warning::PageCacheAnswered { cells, fastest, mbps: reached } => page_cache_answered(*cells, fastest, *reached),
-        Warning::ShallowQueue { path: of_path, cells, of_cells, below_share, worst, achieved_depth } => {
-            shallow_queue(*of_path, *cells, *of_cells, *below_share, worst, *achieved_depth)
-        }
-        Warning::NotSteady { cells, of_cells, fastest, unsteady } => {
-            not_steady(*cells, *of_cells, fastest, unsteady.as_ref())
-        }
-        Warning::BeganFaster { cells, worst, burst_mbps, sustained_mbps } => {
-            began_faster(*cells, worst, *burst_mbps, *sustained_mbps)
-        }
-        Warning::FewRuns { cells, of_cells, wanted_runs } => few_runs(*cells, *of_cells, *wanted_runs),
-        Warning::WideInterval { cells, of_cells, above_share, worst, mbps: mean, share } => {
-            wide_interval(*cells, *of_cells, *above_share, worst, *mean, *share)
-        }
-        Warning::RestlessRuns { cells, of_cells, above_share, worst, share } => {
-            restless_runs(*cells, *of_cells, *above_share, worst, *share)
-        }
-        Warning::HypervisorTookTime { share, worst, worst_share } => hypervisor_took_time(*share, worst, *worst_share),
-        Warning::OthersUsedTheDisk { cells, above_share, worst, share, .. } => {
-            others_used_the_disk(*cells, *above_share, worst, *share)
-        }
-        Warning::NeverReachedTheDisk { cells, above_share, worst, share, .. } => {
-            never_reached_the_disk(*cells, *above_share, worst, *share)
-        }
-        Warning::HarnessShare { harness_ns_per_io, cells, above_share, worst, share } => {
-            harness_share(*harness_ns_per_io, *cells, *above_share, worst, *share)
-        }
-        Warning::SlowHosts { hosts, of_hosts, worst, of_peers } => fleet::warning(*hosts, *of_hosts, worst, *of_peers),
-        Warning::DelayedAcks { cells, worst, share } => delayed_acks(*cells, worst, *share),
-        Warning::NoSoaker => no_soaker(),
-        Warning::SoakerBelowCharged { cells, of_cells, paths } => soaker_below_charged(*cells, *of_cells, paths),
-        Warning::MixedRuns { runs } => mixed_runs(*runs),
-    }
-}
-
-fn requests_failed(cells: usize, errors: &[String], worst: &CellSettings, failed_ios: u64) -> String {
-    format!(
-        "Requests failed in {} ({}); most in {}: {}. Failed requests are not counted as I/O, and these cells \
-         bear no conclusion.",
-        count(cells, "cell"),
-        errors.join(", "),
-        cell(worst),
-        thousands(failed_ios as f64)
-    )
-}
-
-fn short_transfers(cells: usize, worst: &CellSettings, ios: u64) -> String {
-    format!(
-        "Requests moved fewer bytes than asked in {}; most in {}: {}. They count with the bytes they moved.",
-        count(cells, "cell"),
-        cell(worst),
-        thousands(ios as f64)
-    )
-}
-
-fn opened_cached(cells: usize, worst: &CellSettings, share: f64) -> String {
-    format!(
-        "{} opened with bytes of the target already in the page cache; most in {}: {} of the span.",
-        count(cells, "buffered cell"),
-        cell(worst),
-        percent(share)
-    )
-}
-
-fn above_advertised(cells: usize, fastest: &CellSettings, reached: f64, advertised_mbps: f64) -> String {
-    format!(
-        "{} above the {} that the path advertises, up to {} ({}): a cache or a credit answered, or the advertised figure is \
-         not this path's; they are not used for any conclusion.",
-        cells_are(cells),
-        mbps(advertised_mbps),
-        mbps(reached),
-        cell(fastest)
-    )
-}
-
-fn experiment_above_known(
-    experiment: Experiment,
-    (cells, of_cells): (usize, usize),
-    worst: &CellSettings,
-    reached: f64,
-    known_mbps: f64,
-) -> String {
-    format!(
-        "Experiment {experiment}: {} of {of_cells} cells {} above what the path is known to let through, most in {}: {} \
-         of {}. A cache or a credit answered, or the known limit is another path's; they take no part in its answer.",
-        thousands(cells as f64),
-        if cells == 1 { "is" } else { "are" },
-        cell(worst),
-        mbps(reached),
-        mbps(known_mbps)
-    )
-}
-
-fn small_span(span_bytes: u64, device_bytes: u64, rotational: bool) -> String {
-    let (why, more) = match rotational {
-        true => (
-            "heads move less than over all of it, and outer tracks are faster",
-            "A larger --size, or the device itself as target, there with --spread, tells more",
+        Warning::PageCacheAnswered { cells, fastest, mbps: reached } => (
+            format!("the page cache answered {}, which are not counted", count(*cells, "cell")),
+            format!(
+                "{cells} buffered cell{} faster than the device can be believed to be, or began with cached bytes, up \
+                 to {} ({}): the page cache answered; not used for any conclusion.",
+                if *cells == 1 { " is" } else { "s are" },
+                mbps(*reached),
+                cell(fastest)
+            ),
         ),
-        false => {
-            ("a cache of its own may hold much of it", "A larger --size, or the device itself as target, tells more")
+        Warning::ShallowQueue { path: of_path, cells, of_cells, below_share, worst, achieved_depth } => {
+            let of_path = path(*of_path);
+            let below = percent(*below_share);
+            (
+                format!("{cells} of {of_cells} {of_path} cells kept less than {below} of their depth"),
+                format!(
+                    "{cells} of {of_cells} {of_path} cells deeper than 1 kept less than {below} of the depth asked for; \
+                     least at {}: {achieved_depth:.1} in flight.",
+                    size_and_depth(worst)
+                ),
+            )
         }
+        Warning::NotSteady { cells, of_cells, fastest, unsteady } => (
+            format!("{cells} of {of_cells} cells were not steady, and are not advised"),
+            format!(
+                "{cells} of {} not steady, and never advised; the fastest of them is {}: {}.",
+                cells_are(*of_cells),
+                cell(fastest),
+                unsteady.as_ref().map_or("its rate changed".to_string(), unsteady::why)
+            ),
+        ),
+        Warning::BeganFaster { cells, worst, burst_mbps, sustained_mbps } => {
+            let burst = mbps(*burst_mbps);
+            let sustained = mbps(*sustained_mbps);
+            let each = if *cells == 1 { "" } else { "Each of " };
+            let cells = count(*cells, "cell");
+            (
+                format!("{cells} began faster than they went on, such as {burst}, then {sustained}"),
+                format!(
+                    "{each}{cells} began faster than it went on, as where a cache fills up or a credit is spent; most in \
+                     {}: {burst} at first, {sustained} sustained.",
+                    cell(worst)
+                ),
+            )
+        }
+        Warning::HypervisorTookTime { share, worst, worst_share } => {
+            let share = percent(*share);
+            (
+                format!("the hypervisor took {share} of the processors' time"),
+                format!(
+                    "The hypervisor took {share} of the processors' time while this was measured, most in {}: {}. \
+                     Throughput is lower and latency higher than on a machine of one's own.",
+                    cell(worst),
+                    percent(*worst_share)
+                ),
+            )
+        }
+        Warning::OthersUsedTheDisk { cells, of_cells, above_share, worst, share } => (
+            format!("others used the disk in {cells} of {of_cells} cells; repeat when idle"),
+            format!(
+                "The device moved over {} more bytes than were asked of it in {}; most in {}: {} more. Somebody else used \
+                 it, or the file system wrote for itself.",
+                percent(*above_share),
+                count(*cells, "cell"),
+                cell(worst),
+                percent(*share)
+            ),
+        ),
+        Warning::NeverReachedTheDisk { cells, of_cells, above_share, worst, share } => (
+            format!("a cache answered part of {cells} of {of_cells} cells before the disk"),
+            format!(
+                "The device moved over {} fewer bytes than were asked for in {} of direct I/O; most in {}: {} fewer. A \
+                 cache or the file system answered them, and they never reached the device.",
+                percent(*above_share),
+                count(*cells, "cell"),
+                cell(worst),
+                percent(*share)
+            ),
+        ),
+        Warning::FewRuns { cells, of_cells, wanted_runs } => (
+            format!("{cells} of {of_cells} cells have fewer than {wanted_runs} runs: the budget or the study ended"),
+            format!(
+                "{cells} of {} have fewer than {wanted_runs} runs, because the budget or the study ended; one run alone \
+                 has no interval.",
+                count(*of_cells, "cell")
+            ),
+        ),
+        Warning::WideInterval { cells, of_cells, above_share, worst, mbps: mean, share } => {
+            let above = whole_percent(*above_share);
+            (
+                format!(
+                    "{cells} of {of_cells} cells that decide are not known within {above}; a larger --budget helps"
+                ),
+                format!(
+                    "The 95% interval is wider than ±{above} in {cells} of {} that decide, where the budget ended \
+                     first; widest in {}: {} ±{}.",
+                    count(*of_cells, "cell"),
+                    cell(worst),
+                    mbps(*mean),
+                    percent(*share)
+                ),
+            )
+        }
+        Warning::RestlessRuns { cells, of_cells, above_share, worst, share } => (
+            format!("single runs are restless in {cells} of {of_cells} cells that decide; --budget helps"),
+            format!(
+                "A single run leaves more than ±{} open in {cells} of {} that decide, by its own five parts; most in {}: \
+                 ±{}. Longer runs, so a larger --budget, would help.",
+                percent(*above_share),
+                count(*of_cells, "cell"),
+                cell(worst),
+                percent(*share)
+            ),
+        ),
+        Warning::HarnessShare { harness_ns_per_io, cells, above_share, worst, share } => {
+            let own = time_us(harness_ns_per_io / 1e3);
+            let above = whole_percent(*above_share);
+            let cells = count(*cells, "cell");
+            (
+                format!("halfpower's own {own} a request are over {above} of the latency in {cells}"),
+                format!(
+                    "halfpower's own {own} a request are more than {above} of the latency in {cells}; most in {}: {}.",
+                    cell(worst),
+                    percent(*share)
+                ),
+            )
+        }
+        Warning::SlowHosts { hosts, of_hosts, worst, of_peers } => {
+            let are = is_or_are(*hosts);
+            let rate = percent(*of_peers);
+            // A line has no room for a longer name.
+            let begin: String = worst.chars().take(24).collect();
+            (
+                format!("{hosts} of {of_hosts} hosts {are} slow; {begin} most, at {rate} of its peers"),
+                format!(
+                    "{hosts} of {of_hosts} hosts {are} slower than their peers by more than chance; {worst} most, at \
+                     {rate} of their rate. Rates of all hosts together hold what they lack."
+                ),
+            )
+        }
+        Warning::DelayedAcks { cells, worst, share } => {
+            let share = percent(*share);
+            (
+                format!("Nagle's algorithm against delayed acknowledgements: up to {share} of requests took 40 ms"),
+                format!(
+                    "Requests took about 40 ms, apart from all others, in {}; most in {}: {share} of them. One side \
+                     holds back the end of a message (Nagle's algorithm) until the other, which delays it, acknowledges \
+                     what came before. halfpower sends at once; set TCP_NODELAY at the server.",
+                    count(*cells, "cell"),
+                    cell(worst)
+                ),
+            )
+        }
+        Warning::NoSoaker => (
+            "no run beside the soaker: the cost is known from below alone".to_string(),
+            "No run beside the soaker: the cost is known from below alone, without interrupts and kernel threads that \
+             nobody is charged for."
+                .to_string(),
+        ),
+        Warning::SoakerBelowCharged { cells, of_cells, paths } => (
+            format!("the soaker lost less than was charged in {cells} of {of_cells} cells"),
+            format!(
+                "The soaker lost less than the process was charged in {cells} of {} ({}): the machine was not idle when \
+                 its baseline was taken, or the runs are short; its bound of cost is held at the charged one there.",
+                count(*of_cells, "cell"),
+                paths.iter().copied().map(path).collect::<Vec<_>>().join(", ")
+            ),
+        ),
+        Warning::MixedRuns { runs } => (
+            format!("{} runs that read and write are on no curve", thousands(*runs as f64)),
+            format!("{} that both read and write are in the file, but on no curve.", count(*runs, "run")),
+        ),
     };
-    format!(
-        "Only {} of the {} of the device were used: {why}. {more}.",
-        format::size(span_bytes as f64),
-        format::size(device_bytes as f64)
-    )
+    WarningWords { line, sentence }
 }
 
-fn page_cache_answered(cells: usize, fastest: &CellSettings, reached: f64) -> String {
-    format!(
-        "{} faster than the device can be believed to be, or began with cached bytes, up to {} ({}): the page \
-         cache answered; not used for any conclusion.",
-        if cells == 1 { "1 buffered cell is".to_string() } else { format!("{cells} buffered cells are") },
-        mbps(reached),
-        cell(fastest)
-    )
-}
-
-fn shallow_queue(
-    of_path: PathSettings,
-    cells: usize,
-    of_cells: usize,
-    below_share: f64,
-    worst: &CellSettings,
-    achieved_depth: f64,
-) -> String {
-    format!(
-        "{cells} of {of_cells} {} cells deeper than 1 kept less than {} of the depth asked for; least at {}: \
-         {achieved_depth:.1} in flight.",
-        path(of_path),
-        percent(below_share),
-        size_and_depth(worst)
-    )
-}
-
-fn not_steady(cells: usize, of_cells: usize, fastest: &CellSettings, unsteady: Option<&Unsteady>) -> String {
-    format!(
-        "{cells} of {} not steady, and never advised; the fastest of them is {}: {}.",
-        cells_are(of_cells),
-        cell(fastest),
-        unsteady.map_or("its rate changed".to_string(), unsteady::why)
-    )
-}
-
-fn began_faster(cells: usize, worst: &CellSettings, burst_mbps: f64, sustained_mbps: f64) -> String {
-    format!(
-        "{} began faster than it went on, as where a cache fills up or a credit is spent; most in {}: {} at first, \
-         {} sustained.",
-        if cells == 1 { "1 cell".to_string() } else { format!("Each of {}", count(cells, "cell")) },
-        cell(worst),
-        mbps(burst_mbps),
-        mbps(sustained_mbps)
-    )
-}
-
-fn few_runs(cells: usize, of_cells: usize, wanted_runs: usize) -> String {
-    format!(
-        "{cells} of {} have fewer than {wanted_runs} runs, because the budget or the study ended; one run alone has no \
-         interval.",
-        count(of_cells, "cell")
-    )
-}
-
-fn wide_interval(
-    cells: usize,
-    of_cells: usize,
-    above_share: f64,
-    worst: &CellSettings,
-    mean: f64,
-    share: f64,
-) -> String {
-    format!(
-        "The 95% interval is wider than ±{} in {cells} of {} that decide, where the budget ended first; widest in {}: \
-         {} ±{}.",
-        whole_percent(above_share),
-        count(of_cells, "cell"),
-        cell(worst),
-        mbps(mean),
-        percent(share)
-    )
-}
-
-fn restless_runs(cells: usize, of_cells: usize, above_share: f64, worst: &CellSettings, share: f64) -> String {
-    format!(
-        "A single run leaves more than ±{} open in {cells} of {} that decide, by its own five parts; most in {}: ±{}. \
-         Longer runs, so a larger --budget, would help.",
-        percent(above_share),
-        count(of_cells, "cell"),
-        cell(worst),
-        percent(share)
-    )
-}
-
-fn hypervisor_took_time(share: f64, worst: &CellSettings, worst_share: f64) -> String {
-    format!(
-        "The hypervisor took {} of the processors' time while this was measured, most in {}: {}. Throughput is lower \
-         and latency higher than on a machine of one's own.",
-        percent(share),
-        cell(worst),
-        percent(worst_share)
-    )
-}
-
-fn others_used_the_disk(cells: usize, above_share: f64, worst: &CellSettings, share: f64) -> String {
-    format!(
-        "The device moved over {} more bytes than were asked of it in {}; most in {}: {} more. Somebody else used it, \
-         or the file system wrote for itself.",
-        percent(above_share),
-        count(cells, "cell"),
-        cell(worst),
-        percent(share)
-    )
-}
-
-fn never_reached_the_disk(cells: usize, above_share: f64, worst: &CellSettings, share: f64) -> String {
-    format!(
-        "The device moved over {} fewer bytes than were asked for in {} of direct I/O; most in {}: {} fewer. A cache or \
-         the file system answered them, and they never reached the device.",
-        percent(above_share),
-        count(cells, "cell"),
-        cell(worst),
-        percent(share)
-    )
-}
-
-fn harness_share(harness_ns_per_io: f64, cells: usize, above_share: f64, worst: &CellSettings, share: f64) -> String {
-    format!(
-        "halfpower's own {} a request are more than {} of the latency in {}; most in {}: {}.",
-        time_us(harness_ns_per_io / 1e3),
-        whole_percent(above_share),
-        count(cells, "cell"),
-        cell(worst),
-        percent(share)
-    )
-}
-
-fn delayed_acks(cells: usize, worst: &CellSettings, share: f64) -> String {
-    format!(
-        "Requests took about 40 ms, apart from all others, in {}; most in {}: {} of them. One side holds back the end of a \
-         message (Nagle's algorithm) until the other, which delays it, acknowledges what came before. halfpower sends at \
-         once; set TCP_NODELAY at the server.",
-        count(cells, "cell"),
-        cell(worst),
-        percent(share)
-    )
-}
-
-fn no_soaker() -> String {
-    "No run beside the soaker: the cost is known from below alone, without interrupts and \
-                              kernel threads that nobody is charged for."
-        .to_string()
-}
-
-fn soaker_below_charged(cells: usize, of_cells: usize, paths: &[PathSettings]) -> String {
-    format!(
-        "The soaker lost less than the process was charged in {cells} of {} ({}): the machine was not idle when its \
-         baseline was taken, or the runs are short; its bound of cost is held at the charged one there.",
-        count(of_cells, "cell"),
-        paths.iter().copied().map(path).collect::<Vec<_>>().join(", ")
-    )
-}
-
-fn mixed_runs(runs: usize) -> String {
-    format!("{} that both read and write are in the file, but on no curve.", count(runs, "run"))
-}
-
+/// Such as `1 cell is`, `12 cells are`.
 fn cells_are(cells: usize) -> String {
-    if cells == 1 { "1 cell is".to_string() } else { format!("{} are", count(cells, "cell")) }
+    format!("{} {}", count(cells, "cell"), is_or_are(cells))
 }
 
-fn whole_percent(share: f64) -> String {
-    format!("{:.0}%", 100.0 * share)
+fn is_or_are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
 }
 
 #[cfg(test)]
 mod tests {
-    use halfpower_analyse::UnsteadyReason;
-    use halfpower_spec::{Cache, Direction, Pattern};
+    use halfpower_analyse::{CellSettings, PathSettings, Unsteady, UnsteadyReason};
+    use halfpower_spec::{Cache, Direction, Experiment, Pattern};
 
     use super::*;
 
@@ -344,7 +324,53 @@ mod tests {
             ),
         ];
         for (warning, text) in cases {
-            assert_eq!(sentence(&warning), text);
+            assert_eq!(words(&warning).sentence, text);
+        }
+    }
+
+    #[test]
+    fn every_warning_is_a_line_that_fits_eighty_columns() {
+        let (pattern, rw, cache) = (Pattern::Sequential, Direction::Write, Cache::Device);
+        let worst = CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 4096, threads: 1 };
+        let (path, share, cells, of_cells) = (PathSettings { pattern, rw, cache }, 0.5, 114, 1274);
+        let all = [
+            Warning::RequestsFailed { cells, errors: vec!["EIO".into()], worst, failed_ios: 9 },
+            Warning::ShortTransfers { cells, worst, short_transfers: 3 },
+            Warning::OpenedCached { cells, worst, share },
+            Warning::AboveAdvertised { cells, fastest: worst, mbps: 4000.0, advertised_mbps: 1250.0 },
+            Warning::ExperimentAboveKnown {
+                experiment: Experiment::Durability,
+                cells,
+                of_cells,
+                worst,
+                mbps: 4000.0,
+                known_mbps: 1250.0,
+            },
+            Warning::SmallSpan { span_bytes: 1 << 30, device_bytes: 1 << 44, rotational: true },
+            Warning::PageCacheAnswered { cells, fastest: worst, mbps: 4000.0 },
+            Warning::ShallowQueue { path, cells, of_cells, below_share: 0.8, worst, achieved_depth: 3.0 },
+            Warning::NotSteady { cells, of_cells, fastest: worst, unsteady: None },
+            Warning::BeganFaster { cells, worst, burst_mbps: 2900.0, sustained_mbps: 310.0 },
+            Warning::HypervisorTookTime { share, worst, worst_share: share },
+            Warning::OthersUsedTheDisk { cells, of_cells, above_share: 0.01, worst, share },
+            Warning::NeverReachedTheDisk { cells, of_cells, above_share: 0.01, worst, share },
+            Warning::FewRuns { cells, of_cells, wanted_runs: 3 },
+            Warning::WideInterval { cells: 12, of_cells: 16, above_share: 0.05, worst, mbps: 50.0, share },
+            Warning::RestlessRuns { cells: 12, of_cells: 16, above_share: 0.2, worst, share },
+            Warning::HarnessShare { harness_ns_per_io: 950.0, cells, above_share: 0.05, worst, share },
+            Warning::SlowHosts {
+                hosts: 12,
+                of_hosts: 1000,
+                worst: "a-rather-long-name-of-a-host".into(),
+                of_peers: share,
+            },
+            Warning::NoSoaker,
+            Warning::SoakerBelowCharged { cells: 12, of_cells: 16, paths: vec![path] },
+            Warning::MixedRuns { runs: 3 },
+        ];
+        for warning in all {
+            let text = words(&warning).line;
+            assert!(text.chars().count() <= 78 && !text.contains('{'), "{} columns: {text}", text.chars().count());
         }
     }
 }

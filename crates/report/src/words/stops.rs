@@ -1,0 +1,452 @@
+//! Writes what stops a path: all texts about each kind of stop.
+
+use halfpower_analyse::{
+    Bottleneck, Ceiling, DepthGain, FastestCell, InFlight, KnownLimit, LevelId, LevelKind, ProcessorsOf, StoppedBy,
+};
+use halfpower_spec::format::{iops, mbps, percent, size, time_us, two_digits};
+
+use super::levels::{name, short_name, source};
+use super::settings::{capitalised, path, size_and_depth};
+
+/// Smallest reported share of time that threads wait for a processor.
+const WAITED: f64 = 0.02;
+/// Smallest reported share of time that a hypervisor takes.
+const STOLEN: f64 = 0.01;
+
+/// The texts about one stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StopWords {
+    /// For the first screen: a line or two without a full stop.
+    pub brief: String,
+    /// For the verdict: `What stops it: the device; ...`.
+    pub sentence: String,
+    /// How that is known: the measurement and the limit that it meets.
+    pub why: String,
+    /// The observation that would disprove it; empty if no limit is known.
+    pub falsified_by: String,
+}
+
+/// What the texts about a device call it: the device, or the far end of a share by its own name.
+struct Subject {
+    far_end: Option<String>,
+}
+
+impl Subject {
+    fn of(level: Option<&LevelId>) -> Self {
+        Self { far_end: level.filter(|level| level.kind == LevelKind::FileServer).map(short_name) }
+    }
+
+    /// Such as `the device`.
+    fn the(&self) -> String {
+        format!("the {}", self.far_end.as_deref().unwrap_or("device"))
+    }
+
+    /// Such as `the device or its controller`; a far end stands for all that lies before it.
+    fn or(&self, other: &str) -> String {
+        if self.far_end.is_some() { self.the() } else { format!("the device or {other}") }
+    }
+}
+
+/// A stop in words. A new kind of stop does not compile without all of them.
+pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
+    let Bottleneck { level, fastest, stopped_by, .. } = bottleneck;
+    let level = level.as_ref();
+    let fastest = fastest.as_ref();
+    let subject = Subject::of(level);
+    let the_device = subject.the();
+    let short = level.map_or("unknown".to_string(), short_name);
+    let name = level.map_or("unknown".to_string(), name);
+    let reach = reach(fastest);
+    let twice_deep = 2 * fastest.map_or(0, |fastest| fastest.cell.iodepth);
+    let more_through = |limit: String| {
+        format!("a run above {limit} that no cache answered, or the same rate once the {name} lets more through")
+    };
+    let more_from_two = || {
+        format!(
+            "more from {twice_deep} deep, or two such devices side by side that give no more than one (a path that they \
+             share)"
+        )
+    };
+    match stopped_by {
+        StoppedBy::NothingMeasured => not_known("no cell has a run yet"),
+        StoppedBy::OnlyCached => {
+            not_known("every result came out of a cache or with errors, so nothing says how fast the path itself is")
+        }
+        StoppedBy::NothingMoved => not_known("no run moved bytes without errors"),
+        StoppedBy::SharedPath { source: known } => {
+            let known = source(known);
+            StopWords {
+                brief: format!("the {short}: its members do not add up"),
+                sentence: format!("What stops it: the {name}, {known}."),
+                why: format!("Members side by side do not add up any more: {known}."),
+                falsified_by: "more from another number of members with the path as it is".to_string(),
+            }
+        }
+        StoppedBy::KnownRate { limit, limit_mbps, share, source: known } => {
+            let share = percent(*share);
+            let limit_mbps = mbps(*limit_mbps);
+            let (of_it, through_it, gets_through) = match limit {
+                KnownLimit::Attainable => (
+                    "that get through it",
+                    format!("{short}, through which {limit_mbps} get at best"),
+                    format!("get through {short} at best"),
+                ),
+                KnownLimit::Advertised => (
+                    "that it advertises",
+                    format!("the {name}, which advertises {limit_mbps}"),
+                    format!("the {name} advertises"),
+                ),
+                KnownLimit::SeenOnSharedPath => (
+                    "that were seen on it",
+                    format!("the {name}, which has been seen to give {limit_mbps}"),
+                    format!("the {name} has been seen to give"),
+                ),
+            };
+            StopWords {
+                brief: format!("the {short}: {share} of the {limit_mbps} {of_it}"),
+                sentence: format!("What stops it: {through_it}; {share} of that was reached."),
+                why: format!("{reach}: {share} of the {limit_mbps} that {gets_through} ({}).", source(known)),
+                falsified_by: more_through(limit_mbps),
+            }
+        }
+        StoppedBy::KnownRequests { iops: reached, limit_iops, share, source: known } => {
+            let share = percent(*share);
+            let limit_iops = iops(*limit_iops);
+            StopWords {
+                brief: format!("the {short}: {share} of the {limit_iops} that it admits"),
+                sentence: format!("What stops it: the {name}, which admits {limit_iops}; {share} of that was reached."),
+                why: format!(
+                    "{reach} with {}: {share} of the {limit_iops} that the {name} admits ({}).",
+                    iops(*reached),
+                    source(known)
+                ),
+                falsified_by: more_through(limit_iops),
+            }
+        }
+        StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps } => {
+            let busy = busy(*share, *waited_share);
+            let one_or_all =
+                if *processors == 1.0 { "one processor".into() } else { format!("{processors:.0} processors") };
+            let whose = match processors_of {
+                ProcessorsOf::Threads => format!("the {one_or_all} that its threads can use"),
+                ProcessorsOf::Machine => format!("the machine's {one_or_all}, by what the soaker lost"),
+            };
+            let more = more_threads.zip(*more_mbps);
+            let more = more.map(|(threads, more_mbps)| format!("{threads} threads gave {}", mbps(more_mbps)));
+            let then_more = more.as_ref().map_or(String::new(), |more| format!("; {more}"));
+            StopWords {
+                brief: match (processors_of, *processors as u64) {
+                    (ProcessorsOf::Machine, all) => format!("the processors: all {all} are {busy}"),
+                    (ProcessorsOf::Threads, 0 | 1) => {
+                        let test = if more.is_some() { &then_more } else { ". Test: --threads 2" };
+                        format!("the processor: its one thread is {busy}{test}")
+                    }
+                    (ProcessorsOf::Threads, all) => {
+                        format!("the processors: the {all} that its threads can use are {busy}{then_more}")
+                    }
+                },
+                sentence: format!("What stops it: the processor; the fastest run keeps {whose} {busy}."),
+                why: format!(
+                    "{reach} and keep {whose} {busy}.{}",
+                    more.map_or(String::new(), |more| format!(" {more}."))
+                ),
+                falsified_by: "the same rate with more processors, or with an engine that takes less of them for each \
+                               request"
+                    .to_string(),
+            }
+        }
+        StoppedBy::FarProcessors { processors, of_processors, share, steal_share } => {
+            let share = percent(*share);
+            let stolen = match *steal_share {
+                steal if steal >= STOLEN => format!(", and {} taken by its hypervisor", percent(steal)),
+                _ => String::new(),
+            };
+            let (brief, busy) = match (*processors, *of_processors) {
+                (1, all) if all > 1 => (
+                    format!("one of the far end's {all} processors: {share} busy"),
+                    format!("one of the {all} processors of the far end is busy {share}"),
+                ),
+                (processors, _) => {
+                    let all = if processors == 1 {
+                        "the one processor".into()
+                    } else {
+                        format!("all {processors} processors")
+                    };
+                    (
+                        format!("the far end's processors: {share} busy{stolen}"),
+                        format!("{all} of the far end are busy {share}{stolen}"),
+                    )
+                }
+            };
+            StopWords {
+                sentence: format!("What stops it: {brief}."),
+                brief,
+                why: format!("{reach}, while {busy}."),
+                falsified_by: "the same rate with the far end's processors less busy, or with more of them".to_string(),
+            }
+        }
+        StoppedBy::FarDisk { disk, share } => {
+            let share = percent(*share);
+            let brief = format!("the far end's disk {disk}: requests in flight {share} of the time");
+            StopWords {
+                sentence: format!("What stops it: {brief}."),
+                brief,
+                why: format!("{reach}, while {disk} at the far end has requests in flight {share} of the time."),
+                falsified_by:
+                    "more from another share or folder there, on the same disk and as busy (it serves requests \
+                               side by side)"
+                        .to_string(),
+            }
+        }
+        StoppedBy::FarDiskLimit { disk, mbps: reached, limit_mbps, share, group } => {
+            let share = percent(*share);
+            let limit = mbps(*limit_mbps);
+            let brief =
+                format!("the far end's disk {disk}: {share} of the {limit} that a control group there lets through");
+            StopWords {
+                sentence: format!("What stops it: {brief}."),
+                brief,
+                why: format!(
+                    "{reach}, while {disk} at the far end moves {}, {share} of the {limit} that {group} lets through.",
+                    mbps(*reached)
+                ),
+                falsified_by: more_through(limit),
+            }
+        }
+        StoppedBy::OwnClient { limit_mbps, share } => {
+            let share = percent(*share);
+            let limit = mbps(*limit_mbps);
+            let evidence = format!(
+                "{share} of the {limit} that the same requests reach against a server in memory, over loopback and in \
+                 this process: server and network could bring little more"
+            );
+            StopWords {
+                brief: format!("{short}: {share} of the {limit} that it does against memory. Test: --threads 2"),
+                sentence: format!("What stops it: {name}; {evidence}."),
+                why: format!("{reach}: {evidence}."),
+                falsified_by: "no more from --threads 2, or from another client of the same share".to_string(),
+            }
+        }
+        StoppedBy::Window { in_flight, bytes, round_trip_us, limit_mbps, share } => {
+            let bytes = size(*bytes);
+            let round_trip = time_us(*round_trip_us);
+            let (brief, whose, falsified_by) = match in_flight {
+                InFlight::Requests => (
+                    format!("the network's round trip: {bytes} in flight over {round_trip}; more depth helps"),
+                    "that the requests have in flight",
+                    "no more from twice the depth",
+                ),
+                InFlight::TcpWindow => (
+                    format!("the network's round trip: TCP's window lets {bytes} in flight over {round_trip}"),
+                    "that TCP's window lets be in flight",
+                    "no more from a larger window (net.ipv4.tcp_rmem and tcp_wmem at both ends) or from --connections 2",
+                ),
+            };
+            let evidence = format!(
+                "{} of the {} that come of {bytes} {whose} over the network's shortest round trip of {round_trip}",
+                percent(*share),
+                mbps(*limit_mbps)
+            );
+            StopWords {
+                brief,
+                sentence: format!("What stops it: the {name}; {evidence}."),
+                why: format!("{reach}: {evidence}."),
+                falsified_by: falsified_by.to_string(),
+            }
+        }
+        StoppedBy::Ceiling { ceiling, rate, cells, from_bs_bytes, from_iodepth, virtualised } => {
+            let (near, blocks) = match ceiling {
+                Ceiling::Bytes => (mbps(*rate), "larger"),
+                Ceiling::Requests => (iops(*rate), "smaller"),
+            };
+            let (before, before_it) = match virtualised {
+                true => ("the hypervisor", "the hypervisor before it"),
+                false => ("its controller", "its controller"),
+            };
+            let of = fastest.map_or(String::new(), |fastest| path(fastest.cell.path()));
+            let in_the_path = format!("in the path advertises such a limit, so it is {}", subject.or(before_it));
+            let past = format!("ceiling near {near} that neither {blocks} blocks nor more depth get past");
+            StopWords {
+                // The rate is a mean over many cells, so the fastest is a little above it.
+                brief: format!("{}: about {near}", subject.or(before)),
+                sentence: format!("What stops it: a {past}; nothing {in_the_path}."),
+                why: format!(
+                    "A {past}: {cells} cells of {of}s stand on it, from {} at {from_iodepth} deep on. Nothing {in_the_path}.",
+                    size(*from_bs_bytes as f64)
+                ),
+                falsified_by: format!(
+                    "a run well above {near} by other sizes or depths, or a ceiling elsewhere from the same settings on \
+                     another day"
+                ),
+            }
+        }
+        StoppedBy::Parallelism { side_by_side: most, larger_blocks_mbps } => {
+            let at_once = match *most {
+                most if most < 1.1 => "one request at a time".to_string(),
+                most => format!("about {} requests side by side", two_digits(most)),
+            };
+            let larger = larger_blocks_mbps.map_or(String::new(), |larger_mbps| {
+                format!("; larger blocks alone could bring it to {}", mbps(larger_mbps))
+            });
+            let serves = format!("serves {at_once}, and more depth only waits{larger}");
+            StopWords {
+                brief: format!("the {short}: {}", side_by_side(*most)),
+                sentence: format!("What stops it: {the_device}; it {serves}."),
+                why: format!("{reach}; {the_device} {serves}."),
+                falsified_by: more_from_two(),
+            }
+        }
+        StoppedBy::NoGainFromDepth { iodepth, deeper_iodepth, deeper_mbps } => {
+            // Smaller blocks may still gain from more depth.
+            let at = fastest.map_or(String::new(), |fastest| format!("at {}, ", size(fastest.cell.bs_bytes as f64)));
+            let evidence = format!(
+                "more depth than {iodepth} brings no more ({} at {deeper_iodepth} deep), so {the_device} is as busy as it \
+                 can be",
+                mbps(*deeper_mbps)
+            );
+            StopWords {
+                brief: format!("the {short}: {at}depth beyond {iodepth} adds nothing"),
+                sentence: format!("What stops it: {the_device}; {evidence}."),
+                why: format!("{reach}; {evidence}."),
+                falsified_by: more_from_two(),
+            }
+        }
+        StoppedBy::NoGainFromThreads { threads, more_threads, more_mbps } => {
+            let evidence = format!(
+                "more threads than {threads} bring no more ({} with {more_threads}), so {the_device} is as busy as it can \
+                 be",
+                mbps(*more_mbps)
+            );
+            StopWords {
+                brief: format!("the {short}: more threads than {threads} add nothing"),
+                sentence: format!("What stops it: {the_device}; {evidence}."),
+                why: format!("{reach}; {evidence}."),
+                falsified_by: more_from_two(),
+            }
+        }
+        StoppedBy::RequestTime { parts, deeper } => {
+            let parts = parts.map_or(String::new(), |parts| {
+                let fixed = time_us(parts.fixed_us);
+                format!(" (at {} deep {fixed} and {} a KiB)", parts.iodepth, time_us(parts.us_per_kib))
+            });
+            let (still, rose) = match deeper.zip(fastest) {
+                Some((DepthGain { from_iodepth, gain }, FastestCell { cell, .. })) => {
+                    let gain = percent(gain);
+                    (
+                        format!(": {} deep still gave {gain} more than {from_iodepth}", cell.iodepth),
+                        format!("from {from_iodepth} to {} deep throughput still rose by {gain}", cell.iodepth),
+                    )
+                }
+                None => (String::new(), "no other depth was measured beside it".to_string()),
+            };
+            StopWords {
+                brief: format!("the time of each request{still}"),
+                sentence: format!(
+                    "What stops it: the time that {the_device} takes for each request; {rose}, so more depth may help."
+                ),
+                why: format!(
+                    "{reach}, limited by the time that each request takes{parts}: no advertised peak is near, no \
+                     processor full, and {rose}, so more depth may help."
+                ),
+                falsified_by: format!("no more from {twice_deep} deep"),
+            }
+        }
+    }
+}
+
+/// Nothing is known, for this reason.
+fn not_known(reason: &str) -> StopWords {
+    let why = format!("Nothing can be said: {reason}.");
+    StopWords {
+        brief: "unknown".to_string(),
+        sentence: format!("What stops it is not known. {why}"),
+        why,
+        falsified_by: String::new(),
+    }
+}
+
+/// The beginning of a sentence: `Sequential direct reads reach 1,835 MB/s (1 MiB, 32 deep)`.
+fn reach(fastest: Option<&FastestCell>) -> String {
+    fastest.map_or(String::new(), |fastest| {
+        let cell = &fastest.cell;
+        capitalised(&format!("{}s reach {} ({})", path(cell.path()), mbps(fastest.mbps), size_and_depth(cell)))
+    })
+}
+
+/// The busy share, such as `93% busy`, and how long threads waited while other tasks had the processors.
+fn busy(share: f64, waited_share: f64) -> String {
+    let busy = format!("{} busy", percent(share));
+    if waited_share < WAITED {
+        return busy;
+    }
+    format!("{busy} (others have the processor {} of the time)", percent(waited_share))
+}
+
+/// Such as `about 6 requests go side by side`.
+pub(super) fn side_by_side(most: f64) -> String {
+    match most.round() as u64 {
+        0 | 1 => "requests go one at a time".to_string(),
+        more => format!("about {more} requests go side by side"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(level: LevelId, stopped_by: StoppedBy) -> StopWords {
+        words(&Bottleneck { level: Some(level), fastest: None, stopped_by, next: None, request_ceiling: None })
+    }
+
+    #[test]
+    fn the_client_and_the_window_are_told_with_their_evidence() {
+        let ours = LevelId { name: Some("SMB".to_string()), ..LevelId::of(LevelKind::OurClient) };
+        let client = of(ours, StoppedBy::OwnClient { limit_mbps: 2000.0, share: 0.91 });
+        assert_eq!(
+            client.brief,
+            "our SMB client: 91% of the 2,000 MB/s that it does against memory. Test: --threads 2"
+        );
+        let begin = "What stops it: our SMB client; 91% of the 2,000 MB/s that the same requests reach";
+        assert!(client.sentence.starts_with(begin), "{}", client.sentence);
+        let window = |in_flight| {
+            let stop = StoppedBy::Window {
+                in_flight,
+                bytes: 65_536.0,
+                round_trip_us: 10_000.0,
+                limit_mbps: 6.55,
+                share: 0.97,
+            };
+            of(LevelId::of(LevelKind::RoundTrip), stop)
+        };
+        let requests = window(InFlight::Requests);
+        assert_eq!(requests.brief, "the network's round trip: 64 KiB in flight over 10 ms; more depth helps");
+        let tcp = window(InFlight::TcpWindow);
+        assert!(
+            tcp.why.contains("64 KiB that TCP's window lets be in flight") && tcp.falsified_by.contains("tcp_rmem")
+        );
+    }
+
+    #[test]
+    fn a_far_end_is_called_by_its_name() {
+        let ceiling = StoppedBy::Ceiling {
+            ceiling: Ceiling::Bytes,
+            rate: 1200.0,
+            cells: 30,
+            from_bs_bytes: 64 << 10,
+            from_iodepth: 4,
+            virtualised: true,
+        };
+        let server = LevelId::named("network or file server", None);
+        let stop = of(server.clone(), ceiling.clone());
+        assert_eq!(stop.brief, "the network or file server: about 1,200 MB/s");
+        assert!(stop.why.ends_with("so it is the network or file server."), "{}", stop.why);
+        let device = of(LevelId::of(LevelKind::UnnamedCeiling), ceiling);
+        assert_eq!(device.brief, "the device or the hypervisor: about 1,200 MB/s");
+        assert!(device.why.ends_with("so it is the device or the hypervisor before it."), "{}", device.why);
+        let one = of(server, StoppedBy::Parallelism { side_by_side: 1.0, larger_blocks_mbps: None });
+        assert_eq!(
+            one.sentence,
+            "What stops it: the network or file server; it serves one request at a time, and more depth only waits."
+        );
+    }
+}
