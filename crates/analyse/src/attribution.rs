@@ -28,7 +28,9 @@ fn attribute(path: &MeasuredPath<'_>, cells: &[&CellWithRecords]) -> Option<Attr
     let span_ns = sum(&|cell| cell.processors.span_ns);
     let cores = |of: fn(&Processors) -> f64| quotient(sum(&|cell| of(&cell.processors)), span_ns);
     let idle = quotient(sum(&|cell| cell.processors.idle_cores.unwrap_or(0.0) * cell.processors.span_ns), span_ns);
-    let (charged, irq, softirq) = (cores(|p| p.charged_ns), cores(|p| p.irq_ns), cores(|p| p.softirq_ns));
+    let charged = cores(|p| p.charged_ns);
+    let irq = cores(|p| p.irq_ns);
+    let softirq = cores(|p| p.softirq_ns);
     let elsewhere = (cores(|p| p.own_kinds_ns) - charged - idle).max(0.0);
     let unseen_ns = |cell: &CellWithRecords| {
         let a_second = cell.finding.unseen_us.unwrap_or(0.0) * cell.finding.iops / 1e6;

@@ -137,7 +137,8 @@ impl<'a> JudgedStudy<'a> {
         cells: &'a [CellFinding],
         paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
     ) -> Self {
-        let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
+        let cpus = environment.machine.usable_cpus();
+        let virtualised = environment.machine.virtualised.is_some();
         let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
         Self { levels, cells, paths, cpus, virtualised, ends_are_one }
     }
@@ -180,7 +181,8 @@ fn at_known_limit(
             (None, LevelKind::SharedPath) => KnownLimit::SeenOnSharedPath,
             (None, _) => KnownLimit::Advertised,
         };
-        let (share, source) = (cell.mbps.value / limit_mbps, level.source.clone());
+        let share = cell.mbps.value / limit_mbps;
+        let source = level.source.clone();
         return Some((level.id.clone(), StoppedBy::KnownRate { limit, limit_mbps, share, source }));
     }
     let requests = |level: &&PathLevel| {
@@ -188,7 +190,9 @@ fn at_known_limit(
     };
     let level = of_path.into_iter().find(requests)?;
     let limit_iops = level.pap_iops?;
-    let (iops, share, source) = (cell.iops, cell.iops / limit_iops, level.source.clone());
+    let iops = cell.iops;
+    let share = cell.iops / limit_iops;
+    let source = level.source.clone();
     Some((level.id.clone(), StoppedBy::KnownRequests { iops, limit_iops, share, source }))
 }
 
@@ -251,7 +255,9 @@ fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, S
 fn at_enough_threads(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let more = next_more_threads(study, cell)?;
     let brings_none = gain(cell, more) < NO_GAIN || more.mbps.low <= cell.mbps.high && gain(cell, more) < SMALL_GAIN;
-    let (threads, more_threads, more_mbps) = (cell.threads, more.threads, more.mbps.value);
+    let threads = cell.threads;
+    let more_threads = more.threads;
+    let more_mbps = more.mbps.value;
     brings_none.then_some((device(), StoppedBy::NoGainFromThreads { threads, more_threads, more_mbps }))
 }
 
@@ -288,7 +294,8 @@ fn at_unnamed_ceiling(
         (None, None) => return None,
     };
     let (from_iodepth, from_bs_bytes) = on.iter().map(|cell| (cell.iodepth, cell.bs_bytes)).min()?;
-    let (cells, virtualised) = (on.len(), study.virtualised);
+    let cells = on.len();
+    let virtualised = study.virtualised;
     let stopped_by = StoppedBy::Ceiling { ceiling, rate, cells, from_bs_bytes, from_iodepth, virtualised };
     let of_a_share = Some(medium(study.levels, cell.rw)).filter(|level| level.kind == LevelKind::FileServer);
     Some((of_a_share.unwrap_or(LevelId::of(LevelKind::UnnamedCeiling)), stopped_by))
@@ -309,7 +316,8 @@ fn at_full_device(path: &MeasuredPath<'_>, regimes: &Regimes<'_>, cell: &CellFin
         [Some(shallower), None] if gain(shallower, cell) < NO_GAIN => (shallower, cell),
         _ => return None,
     };
-    let (deeper_iodepth, deeper_mbps) = (more.iodepth, more.mbps.value);
+    let deeper_iodepth = more.iodepth;
+    let deeper_mbps = more.mbps.value;
     Some((device(), StoppedBy::NoGainFromDepth { iodepth: fewer.iodepth, deeper_iodepth, deeper_mbps }))
 }
 
@@ -391,7 +399,8 @@ fn mark(ladder: &mut Vec<LevelFinding>, narrowest: &LevelId, stopped_by: &Stoppe
             LevelKind::UnnamedCeiling => (device().unwrap_or(ladder.len()), LevelSource::SeenInResults),
             _ => (ladder.len(), LevelSource::Unadvertised),
         };
-        let (id, rap_mbps) = (narrowest.clone(), Some(best.mbps.value));
+        let id = narrowest.clone();
+        let rap_mbps = Some(best.mbps.value);
         ladder.insert(place, LevelFinding { id, pap_mbps: None, rap_mbps, source, narrowest: false });
         place
     });

@@ -120,7 +120,8 @@ pub(crate) fn cell_of(workload: &Workload, engine: EngineName, records: &[&Recor
 /// Rates that chose a cell are too high to report; runs without a part in the choice are not.
 pub(crate) fn reported<'a>(plain: &[&'a Record], confirming: &[&'a Record]) -> (Vec<&'a Record>, Option<f64>) {
     let moved = |runs: &[&'a Record]| -> Vec<&'a Record> { runs.iter().copied().filter(|r| counts(r)).collect() };
-    let (plain, confirmed) = (moved(plain), moved(confirming));
+    let plain = moved(plain);
+    let confirmed = moved(confirming);
     if confirmed.len() < CONFIRMING_RUNS {
         return (plain, None);
     }
@@ -235,7 +236,9 @@ struct Soaked {
 
 impl Soaked {
     fn of<'a>(records: impl Iterator<Item = &'a Record>) -> Option<Self> {
-        let (mut lost_ns, mut charged_ns, mut ios) = (0.0, 0.0, 0.0);
+        let mut lost_ns = 0.0;
+        let mut charged_ns = 0.0;
+        let mut ios = 0.0;
         for record in records.filter(|record| record.cpu.ios > 0) {
             if let Some(soaker) = &record.cpu.soaker {
                 lost_ns += soaker.lost_ns as f64;

@@ -55,7 +55,9 @@ const LOOK: usize = 8;
 /// Sum of squared distances of a side's partial sums from the straight line between its ends; `None` as soon as it
 /// reaches `enough`.
 fn bridge_squares(sums: &[f64], enough: f64) -> Option<f64> {
-    let (first, last, steps) = (sums[0], sums[sums.len() - 1], (sums.len() - 1) as f64);
+    let first = sums[0];
+    let last = sums[sums.len() - 1];
+    let steps = (sums.len() - 1) as f64;
     let mut squares = 0.0;
     for (part, sums) in sums.chunks(LOOK).enumerate() {
         for (step, sum) in (part * LOOK..).zip(sums) {

@@ -61,7 +61,8 @@ impl<'a> Bill<'a> {
 
     /// By resampling runs if every cell has enough of them, otherwise by regression.
     fn charged_intervals(&self) -> [Interval; 2] {
-        let (fixed, marginal) = (self.charged.intercept_interval(), self.charged.slope_interval());
+        let fixed = self.charged.intercept_interval();
+        let marginal = self.charged.slope_interval();
         let runs: Vec<&[f64]> = self.cells.iter().map(|cell| cell.run_charged_us.as_slice()).collect();
         let sizes: Vec<f64> = self.cells.iter().map(|cell| kib(cell.bs_bytes)).collect();
         let of = |part: fn(&LineFit) -> f64| {

@@ -80,9 +80,11 @@ impl FarCell {
             plain.iter().filter_map(|record| Some(of(record, record.far_end.as_ref()?))).sum()
         };
         let processors = plain.iter().filter_map(|record| Some(record.far_end.as_ref()?.bill.machine.len())).max()?;
-        let (ios, span_ns) = (sum(&|record, _| record.cpu.ios as f64), sum(&|_, end| end.bill.span_ns as f64));
+        let ios = sum(&|record, _| record.cpu.ios as f64);
+        let span_ns = sum(&|_, end| end.bill.span_ns as f64);
         let of_machine = |part: fn(&CpuTimes) -> u64| sum(&|_, end| end.bill.machine_ns(part) as f64);
-        let (busy_ns, all_ns) = (of_machine(CpuTimes::busy_ns), span_ns * processors as f64);
+        let busy_ns = of_machine(CpuTimes::busy_ns);
+        let all_ns = span_ns * processors as f64;
         let us = |ns: f64| quotient(ns, ios) / 1e3;
         let is_named =
             plain.iter().any(|record| record.far_end.as_ref().is_some_and(|end| !end.bill.processes.is_empty()));
@@ -108,7 +110,8 @@ impl FarCell {
 
 /// Share of the runs' accounts that one processor was busy or taken by a hypervisor.
 fn processor_share(plain: &[&Record], at: usize) -> f64 {
-    let (mut busy_ns, mut span_ns) = (0.0, 0.0);
+    let mut busy_ns = 0.0;
+    let mut span_ns = 0.0;
     for bill in plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill)) {
         span_ns += bill.span_ns as f64;
         busy_ns += bill.machine.get(at).map_or(0.0, |cpu| (cpu.busy_ns() + cpu.steal_ns) as f64);
@@ -132,7 +135,8 @@ fn disk_limit(plain: &[&Record]) -> Option<FarDiskLimit> {
     let found = each.map(|(disk, limit, moved, most)| {
         let same = bills().flat_map(|bill| &bill.disks).filter(|other| other.name == disk.name);
         let mbps = quotient(same.map(|disk| moved(disk) as f64).sum::<f64>() * 1e3, span_ns);
-        let (limit_mbps, group) = (most as f64 / 1e6, limit.group.clone());
+        let limit_mbps = most as f64 / 1e6;
+        let group = limit.group.clone();
         FarDiskLimit { name: disk.name.clone(), mbps, limit_mbps, share: quotient(mbps, limit_mbps), group }
     });
     found.reduce(|most, next| if next.share > most.share { next } else { most })
@@ -140,7 +144,8 @@ fn disk_limit(plain: &[&Record]) -> Option<FarDiskLimit> {
 
 /// The share of the runs' accounts that a disk was busy.
 fn disk_share(plain: &[&Record], name: &str) -> f64 {
-    let (mut busy_ns, mut span_ns) = (0.0, 0.0);
+    let mut busy_ns = 0.0;
+    let mut span_ns = 0.0;
     for end in plain.iter().filter_map(|record| record.far_end.as_ref()) {
         span_ns += end.bill.span_ns as f64;
         busy_ns += end.bill.disks.iter().filter(|disk| disk.name == name).map(|disk| disk.busy_ns as f64).sum::<f64>();
@@ -149,7 +154,8 @@ fn disk_share(plain: &[&Record], name: &str) -> f64 {
 }
 
 fn soaker_us(records: &[&Record]) -> Option<f64> {
-    let (mut lost_ns, mut ios) = (0.0, 0.0);
+    let mut lost_ns = 0.0;
+    let mut ios = 0.0;
     for record in records.iter().filter(|record| record.run.pass == Pass::Soaker) {
         if let Some(soaker) = record.far_end.as_ref().and_then(|end| end.bill.soaker.as_ref()) {
             lost_ns += soaker.lost_ns as f64;

@@ -98,7 +98,9 @@ fn costs_of(path: &MeasuredPath<'_>, costs: &[Cost], machine: &FarEndMachine) ->
         (Accounting::Machine, by_time(&near_machine), by_time(&far_machine)),
         (Accounting::Soaker, known(Bound::Soaker), by_time(&of(&|_, far| far.soaker_us))),
     ];
-    let (rw, pattern, cache) = (path.settings.rw, path.settings.pattern, path.settings.cache);
+    let rw = path.settings.rw;
+    let pattern = path.settings.pattern;
+    let cache = path.settings.cache;
     let has_far = rows.iter().any(|(_, _, far)| far.is_some());
     let reported = rows.into_iter().filter(|(_, near, far)| has_far && (near.is_some() || far.is_some()));
     reported.map(|(by, near, far)| EndsCost { rw, pattern, cache, by, near, far }).collect()

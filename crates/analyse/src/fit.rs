@@ -76,7 +76,8 @@ fn weighted(points: &[(f64, f64)], expected: &[f64]) -> LineFit {
         points.iter().zip(&weights).map(|((x, y), weight)| weight * term(*x, *y)).sum()
     };
     let total = sum(&|_, _| 1.0);
-    let (mean_x, mean_y) = (sum(&|x, _| x) / total, sum(&|_, y| y) / total);
+    let mean_x = sum(&|x, _| x) / total;
+    let mean_y = sum(&|_, y| y) / total;
     let spread = sum(&|x, _| (x - mean_x).powi(2));
     let slope = sum(&|x, y| (x - mean_x) * (y - mean_y)) / spread;
     let intercept = mean_y - slope * mean_x;
@@ -189,7 +190,8 @@ impl LineFit {
         }
         let middle = a * b - t2 * covariance;
         let root = (middle * middle - square * (a * a - t2 * intercept_variance)).max(0.0).sqrt();
-        let (low, high) = ((middle - root) / square, (middle + root) / square);
+        let low = (middle - root) / square;
+        let high = (middle + root) / square;
         Some((low.max(0.0).min(ratio), high.max(ratio))).filter(|(_, high)| high.is_finite())
     }
 }
@@ -246,7 +248,8 @@ mod tests {
         for _ in 0..trials {
             let points: Vec<_> = SIZES_KIB.iter().map(|x| (*x, (80.0 + 2.0 * x) * (1.0 + 0.03 * normal()))).collect();
             let fit = fit_line(&points).unwrap();
-            let (intercept, slope) = (fit.intercept_interval(), fit.slope_interval());
+            let intercept = fit.intercept_interval();
+            let slope = fit.slope_interval();
             let (low, high) = fit.ratio_interval().unwrap();
             for (count, (low, truth, high)) in covered.iter_mut().zip([
                 (intercept.low, 80.0, intercept.high),

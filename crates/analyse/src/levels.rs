@@ -183,7 +183,8 @@ impl PathLevel {
 
     /// A level without a known limit.
     pub fn unlimited(id: LevelId, source: LevelSource) -> Self {
-        let (member_paps, member_pap_iops) = (Vec::new(), Vec::new());
+        let member_paps = Vec::new();
+        let member_pap_iops = Vec::new();
         Self { id, pap: None, attainable: None, pap_iops: None, member_paps, member_pap_iops, source }
     }
 

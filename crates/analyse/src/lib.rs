@@ -141,10 +141,14 @@ pub fn analyse(
     let walked = with_fewest_threads(&cells);
     let paths = paths(&walked);
     let fitted = fitted(&paths);
-    let (curves, known) = (curves_of(question, &levels, &fitted), ladder::with_measured(&levels, measured));
+    let curves = curves_of(question, &levels, &fitted);
+    let known = ladder::with_measured(&levels, measured);
     let judged = JudgedStudy::of(environment, &known, &cells, &fitted);
-    let (judgement, fleet) = (judgement(&judged, measured), fleet::fleet(environment, records));
-    let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
+    let judgement = judgement(&judged, measured);
+    let fleet = fleet::fleet(environment, records);
+    let costs = costs(&walked);
+    let advice = advice(&cells);
+    let harness_ns_per_io = harness_ns_per_io(records);
     let warnings = warnings(&WarningInputs {
         question,
         environment,

@@ -39,8 +39,8 @@ pub fn met_limit(levels: &[Level], record: &Record) -> Option<MetLimit> {
         let sides = [Direction::Read, Direction::Write].into_iter().filter(|rw| known.id.holds_for(*rw));
         // A level for both directions limits everything that the run moved.
         let sides: Vec<_> = sides.filter_map(|rw| Some((rw, record.side(rw)?))).collect();
-        let (mbps, iops) =
-            (sides.iter().map(|(_, side)| side.mbps()).sum(), sides.iter().map(|(_, side)| side.iops()).sum());
+        let mbps = sides.iter().map(|(_, side)| side.mbps()).sum();
+        let iops = sides.iter().map(|(_, side)| side.iops()).sum();
         let limit = sides.first().and_then(|(rw, _)| known.limit_mbps(*rw)).filter(|_| !known.id.kind.is_of_the_host());
         let met = |most: Most, limit: f64, reached: f64| MetLimit {
             level: level.name.clone(),

@@ -69,7 +69,9 @@ struct Part {
 impl Part {
     fn of(rates: &[f64]) -> Self {
         let level = mean(rates);
-        let (mut sum, mut before, mut part) = (0.0, 0.0, Self::default());
+        let mut sum = 0.0;
+        let mut before = 0.0;
+        let mut part = Self::default();
         for rate in rates {
             let off = rate - level;
             sum += off;

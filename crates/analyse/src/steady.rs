@@ -122,7 +122,8 @@ fn start(rates: &[f64], step_ns: u64) -> Option<(usize, Option<Burst>)> {
     let settled = settled_at(rates).filter(|steps| *steps > 0)?;
     let (before, after) = rates.split_at(settled);
     let scatter = Scatter::of(after);
-    let (early, late) = (mean(before), mean(after));
+    let early = mean(before);
+    let late = mean(after);
     let allowed = (START_DIFFERS * late).max(ERRORS * scatter.error_of_difference(before.len(), after.len()));
     let allowed = allowed + scatter.margin(before.len());
     if (early - late).abs() <= allowed {
@@ -167,7 +168,8 @@ fn objection(rates: &[f64], step_ns: u64, trimmed: usize) -> Option<Found> {
 fn change(rates: &[f64], scatter: &Scatter, step_ns: u64, trimmed: usize) -> Option<Found> {
     let at = change_point(rates)?;
     let (before, after) = rates.split_at(at);
-    let (from, to) = (mean(before), mean(after));
+    let from = mean(before);
+    let to = mean(after);
     let shorter = before.len().min(after.len());
     if (from - to).abs() <= STEP * mean(rates) + scatter.margin(shorter) {
         return None;
@@ -180,8 +182,10 @@ fn change(rates: &[f64], scatter: &Scatter, step_ns: u64, trimmed: usize) -> Opt
 /// Gain of the least-squares line over the window, against the mean.
 fn slope(rates: &[f64], scatter: &Scatter) -> Option<Found> {
     let count = rates.len() as f64;
-    let (level, middle) = (mean(rates), (count - 1.0) / 2.0);
-    let (mut products, mut squares) = (0.0, 0.0);
+    let level = mean(rates);
+    let middle = (count - 1.0) / 2.0;
+    let mut products = 0.0;
+    let mut squares = 0.0;
     for (step, rate) in rates.iter().enumerate() {
         products += (step as f64 - middle) * (rate - level);
         squares += (step as f64 - middle).powi(2);

@@ -66,7 +66,8 @@ fn of_cell(mut cells: Vec<&CellFinding>, cpus: f64) -> Option<ThreadScaling> {
     let steps: Vec<ThreadStep> = cells.iter().map(step).collect();
     let best = steps.iter().map(|step| step.mbps.value).fold(0.0, f64::max);
     let place = steps.iter().position(|step| step.mbps.value >= NEAR_BEST * best)?;
-    let (enough, last) = (&steps[place], steps.last()?);
+    let enough = &steps[place];
+    let last = steps.last()?;
     let no_more = last.threads > enough.threads && last.mbps.value < MORE_THREADS_GAIN * enough.mbps.value;
     let wanted = cells[place].wanted_processors() / usable(enough.threads);
     let limit = if wanted < FULL_CORE || no_more {

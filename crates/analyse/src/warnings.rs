@@ -451,7 +451,8 @@ fn above_advertised(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let above: Vec<&CellFinding> = above.collect();
     let highest = best(above.iter().copied())?;
     let advertised_mbps = pap(highest)?;
-    let (fastest, mbps) = (CellSettings::of(highest), highest.mbps.value);
+    let fastest = CellSettings::of(highest);
+    let mbps = highest.mbps.value;
     Some(Warning::AboveAdvertised { cells: above.len(), fastest, mbps, advertised_mbps })
 }
 
@@ -465,7 +466,9 @@ fn above_known(grounds: &WarningInputs<'_>, experiment: Experiment) -> Option<Wa
     let above: Vec<(&CellFinding, f64)> = above.filter_map(|cell| Some((&cell.finding, cell.known_mbps?))).collect();
     let share = |(cell, known): &(&CellFinding, f64)| cell.mbps.value / known;
     let (worst, known_mbps) = above.iter().copied().max_by(|one, other| share(one).total_cmp(&share(other)))?;
-    let (settings, mbps, of_cells) = (CellSettings::of(worst), worst.mbps.value, cells.len());
+    let settings = CellSettings::of(worst);
+    let mbps = worst.mbps.value;
+    let of_cells = cells.len();
     Some(Warning::ExperimentAboveKnown { experiment, cells: above.len(), of_cells, worst: settings, mbps, known_mbps })
 }
 
@@ -476,7 +479,8 @@ fn small_span(grounds: &WarningInputs<'_>) -> Option<Warning> {
     // A spread file has the seeks and tracks of the whole device, but a cache holds it just as easily.
     let rotational = device.rotational == Some(true) && capabilities.spread.is_none();
     let is_cached = device.write_cache.as_deref() == Some("write back");
-    let (span_bytes, device_bytes) = (capabilities.span.0, device.size.0);
+    let span_bytes = capabilities.span.0;
+    let device_bytes = device.size.0;
     let is_small = span_bytes > 0 && (span_bytes as f64) < SMALL_SPAN * device_bytes as f64;
     (is_small && (rotational || is_cached)).then_some(Warning::SmallSpan { span_bytes, device_bytes, rotational })
 }
@@ -487,7 +491,8 @@ fn page_cache_answered(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let unexplained = |cell: &&CellFinding| limit(cell).is_none_or(|limit| cell.mbps.value <= limit);
     let cells: Vec<&CellFinding> = grounds.cells.iter().filter(answered).filter(unexplained).collect();
     let highest = best(cells.iter().copied())?;
-    let (fastest, mbps) = (CellSettings::of(highest), highest.mbps.value);
+    let fastest = CellSettings::of(highest);
+    let mbps = highest.mbps.value;
     Some(Warning::PageCacheAnswered { cells: cells.len(), fastest, mbps })
 }
 
@@ -539,21 +544,24 @@ fn hypervisor(grounds: &WarningInputs<'_>) -> Option<Warning> {
 fn slow_hosts(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let fleet = grounds.fleet?;
     let slowest = fleet.stragglers.first()?;
-    let (worst, of_peers) = (slowest.name.clone(), slowest.of_peers);
+    let worst = slowest.name.clone();
+    let of_peers = slowest.of_peers;
     Some(Warning::SlowHosts { hosts: fleet.slow_hosts(), of_hosts: fleet.hosts.len(), worst, of_peers })
 }
 
 fn others_used_the_disk(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let of_cell = |cell: &CellFinding| cell.noise.foreign_share.unwrap_or(0.0);
     let (cells, worst) = beyond(grounds.cells, OTHERS, of_cell)?;
-    let (share, worst) = (of_cell(worst), CellSettings::of(worst));
+    let share = of_cell(worst);
+    let worst = CellSettings::of(worst);
     Some(Warning::OthersUsedTheDisk { cells, of_cells: grounds.cells.len(), above_share: OTHERS, worst, share })
 }
 
 fn never_reached_the_disk(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let of_cell = |cell: &CellFinding| -cell.noise.foreign_share.unwrap_or(0.0);
     let (cells, worst) = beyond(grounds.cells, OTHERS, of_cell)?;
-    let (share, worst) = (of_cell(worst), CellSettings::of(worst));
+    let share = of_cell(worst);
+    let worst = CellSettings::of(worst);
     Some(Warning::NeverReachedTheDisk { cells, of_cells: grounds.cells.len(), above_share: OTHERS, worst, share })
 }
 
@@ -619,7 +627,9 @@ fn restless(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let deciding = deciding(grounds);
     let of_cell = |cell: &CellFinding| cell.within_run_reach.unwrap_or(0.0);
     let (cells, worst) = beyond(deciding.iter().copied(), RESTLESS, of_cell)?;
-    let (of_cells, share, worst) = (deciding.len(), of_cell(worst), CellSettings::of(worst));
+    let of_cells = deciding.len();
+    let share = of_cell(worst);
+    let worst = CellSettings::of(worst);
     Some(Warning::RestlessRuns { cells, of_cells, above_share: RESTLESS, worst, share })
 }
 
@@ -630,7 +640,8 @@ fn harness(grounds: &WarningInputs<'_>) -> Option<Warning> {
         latency_ns.map_or(0.0, |ns| harness_ns_per_io / ns)
     };
     let (cells, worst) = beyond(grounds.cells, HARNESS, of_cell)?;
-    let (share, worst) = (of_cell(worst), CellSettings::of(worst));
+    let share = of_cell(worst);
+    let worst = CellSettings::of(worst);
     Some(Warning::HarnessShare { harness_ns_per_io, cells, above_share: HARNESS, worst, share })
 }
 
@@ -662,7 +673,8 @@ fn soaker_below(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let below: Vec<&CellFinding> = soaked.clone().filter(is_below).collect();
     let mut paths: Vec<PathSettings> = below.iter().map(|cell| cell.path()).collect();
     paths.dedup();
-    let (cells, of_cells) = (below.len(), soaked.count());
+    let cells = below.len();
+    let of_cells = soaked.count();
     (cells > 0).then_some(Warning::SoakerBelowCharged { cells, of_cells, paths })
 }
 

@@ -88,7 +88,8 @@ pub(crate) fn waves_after(series: &Series, cut: usize, block_bytes: u64) -> Opti
     // The end of the window may have cut the last wave.
     let (_, all_but_last) = all.split_last()?;
     let whole: Vec<&Wave> = all_but_last.iter().filter(|wave| wave.from >= opens).collect();
-    let (first, last) = (whole.first()?.at, whole.last()?.at);
+    let first = whole.first()?.at;
+    let last = whole.last()?.at;
     let regular = is_regular(&whole);
     let (waves, requests) = if regular { (FEWEST_SEEN, REQUESTS_REGULAR) } else { (FEWEST, REQUESTS) };
     if whole.len() < waves || together < requests {
@@ -135,8 +136,8 @@ fn is_regular(waves: &[&Wave]) -> bool {
 ///
 /// All waves count, not just the first and the last: each time is known to one step, and many of them reduce the error.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
-    let (x_mean, y_mean) =
-        (some_mean(points.iter().map(|point| point.0))?, some_mean(points.iter().map(|point| point.1))?);
+    let x_mean = some_mean(points.iter().map(|point| point.0))?;
+    let y_mean = some_mean(points.iter().map(|point| point.1))?;
     let square: f64 = points.iter().map(|(x, _)| (x - x_mean).powi(2)).sum();
     let product: f64 = points.iter().map(|(x, y)| (x - x_mean) * (y - y_mean)).sum();
     (square > 0.0 && product > 0.0).then(|| product / square)

@@ -51,7 +51,8 @@ fn half(findings: &Findings, question: &Question, colour: usize) -> Findings {
 #[test]
 fn half_of_the_cells_give_the_constants_and_predict_the_others() {
     for (constants, side_by_side, bytes, requests) in SYSTEMS {
-        let (truth, question) = (disk(constants), question());
+        let truth = disk(constants);
+        let question = question();
         let all = findings(constants, &question);
         for colour in [0, 1] {
             let calibration =
@@ -115,7 +116,8 @@ fn a_run_that_stalled_in_every_cell_bends_nothing() {
 #[test]
 fn one_device_predicts_four_behind_what_they_share() {
     // One device reaches the shared limit only with its largest requests; four devices reach it with most sizes.
-    let (one, four) = ("fixed=200us,rate=400MB/s,shared=300MB/s", "fixed=200us,rate=400MB/s,shared=300MB/s,disks=4");
+    let one = "fixed=200us,rate=400MB/s,shared=300MB/s";
+    let four = "fixed=200us,rate=400MB/s,shared=300MB/s,disks=4";
     let question = Question { iodepth: vec![1, 2, 4], ..question() };
     let calibration =
         calibrate(&findings(one, &question), &MeasuredCeilings::default(), SPAN, Ceilings::Shared).unwrap();

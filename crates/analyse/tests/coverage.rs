@@ -33,7 +33,8 @@ fn truth(disk: &SimulatedDisk, bs: f64) -> f64 {
 /// Share of trials with the truth in the interval, and the mean half width in percent.
 fn covered(correlation: &str, runs: u32, trials: u64) -> (f64, f64) {
     let truth = truth(&disk("fixed=80us,rate=500MB/s"), 262_144.0);
-    let (mut inside, mut reach) = (0, 0.0);
+    let mut inside = 0;
+    let mut reach = 0.0;
     for trial in 1..=trials {
         let mbps = cell(correlation, runs, trial).mbps;
         inside += u64::from(mbps.low <= truth && truth <= mbps.high);
@@ -90,7 +91,8 @@ fn derived_covered(repeats: u32, trials: u64) -> [f64; 4] {
     let mut inside = [0u64; 4];
     for seed in 1..=trials {
         let findings = derived(seed, repeats);
-        let (curve, cost) = (&findings.curves[0], &findings.cost[0]);
+        let curve = &findings.curves[0];
+        let cost = &findings.cost[0];
         let ends = [
             (curve.n_half_low_bytes.unwrap(), curve.n_half_high_bytes.unwrap()),
             (curve.rap_over_pap_low.unwrap(), curve.rap_over_pap_high.unwrap()),

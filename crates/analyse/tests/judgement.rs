@@ -383,7 +383,8 @@ fn the_processors_time_is_attributed() {
     let question = question();
     let mut records = study(&disk("fixed=80us,rate=500MB/s,cpu_fixed=20us,unseen=50%"), &question);
     for record in &mut records {
-        let (span_ns, charged_ns) = (record.cpu.span_ns, record.cpu.charged_ns());
+        let span_ns = record.cpu.span_ns;
+        let charged_ns = record.cpu.charged_ns();
         // A tenth of the uncharged time is interrupts and two tenths are soft ones; 1% of a core is elsewhere.
         let each = CpuTimes {
             system_ns: charged_ns / 2 + span_ns / 200,

@@ -49,7 +49,8 @@ fn with_tcp(least_round_trip_ns: u64, window_bytes: u64) -> impl Fn(&mut Record)
 fn a_rate_within_a_fifth_of_our_clients_own_is_its() {
     for (client, is_ours) in [(400.0, true), (470.0, true), (520.0, false), (320.0, false)] {
         let found = findings_of(SHARE, with_client(client)).bottleneck;
-        let (level, stopped_by) = (found.level.clone().unwrap(), found.stopped_by.clone());
+        let level = found.level.clone().unwrap();
+        let stopped_by = found.stopped_by.clone();
         match stopped_by {
             StoppedBy::OwnClient { limit_mbps, share } => {
                 assert!(is_ours, "{client}: {share}");
@@ -105,7 +106,8 @@ fn a_limit_on_a_disk_at_the_far_end_is_named_with_its_group() {
         move |record: &mut Record| {
             let limit =
                 DiskLimit { read_bytes_per_s: Some(most), group: "io.max of /srv".into(), ..DiskLimit::default() };
-            let (read_bytes, busy_ns) = (record.bytes, record.elapsed_ns / 100);
+            let read_bytes = record.bytes;
+            let busy_ns = record.elapsed_ns / 100;
             let disk =
                 DiskUse { name: "sdb".into(), read_bytes, busy_ns, limit: Some(Box::new(limit)), ..DiskUse::default() };
             let bill = FarBill { span_ns: record.elapsed_ns, disks: vec![disk], ..FarBill::default() };

@@ -145,7 +145,8 @@ fn both_bounds_of_cost_come_back() {
     let constants = "cpu_fixed=7us,cpu_per_kib=90ns,unseen=30%";
     let (_, findings) = findings(constants, &question());
     let of = |bound| findings.cost.iter().find(|cost| cost.bound == bound).unwrap();
-    let (charged, soaker) = (of(Bound::Charged), of(Bound::Soaker));
+    let charged = of(Bound::Charged);
+    let soaker = of(Bound::Soaker);
     for (cost, share) in [(charged, 0.7), (soaker, 1.0)] {
         near("fixed", cost.fixed_us.value, 7.0 * share, 0.001);
         near("marginal", cost.marginal_us_per_kib.value, 0.09 * share, 0.001);
@@ -170,7 +171,8 @@ fn billed(charge: &mut dyn FnMut() -> f64, soaker: &mut dyn FnMut() -> f64) -> F
         record.run.pass == Pass::Plain || soaked
     });
     for record in &mut records {
-        let (ios, drained) = (record.cpu.ios, u64::from(record.run.workload.iodepth));
+        let ios = record.cpu.ios;
+        let drained = u64::from(record.run.workload.iodepth);
         let paid = (ios + drained) as f64 / ios as f64;
         record.cpu.ios += drained;
         let charge = charge() * paid;
@@ -234,7 +236,9 @@ fn where_depth_changes_the_cost_one_depth_stands_for_the_path() {
 fn noise_from_run_to_run_does_not_bend_the_constants() {
     let question = question();
     let seeds = 40;
-    let (mut covered, mut ceilings, mut worst) = ([0; 3], 0, [0.0f64; 3]);
+    let mut covered = [0; 3];
+    let mut ceilings = 0;
+    let mut worst = [0.0f64; 3];
     for seed in 1..=seeds {
         let constants = format!("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=3%,seed={seed}");
         let (_, findings) = findings(&constants, &question);

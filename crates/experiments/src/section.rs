@@ -56,7 +56,8 @@ pub fn sections(
             Some(Found { found, answer, pictures }) => (Some(found), answer, pictures),
             None => (None, String::new(), Vec::new()),
         };
-        let (asks, papers) = (asks.to_string(), papers.to_string());
+        let asks = asks.to_string();
+        let papers = papers.to_string();
         sections.push(ExperimentSection { experiment, asks, ran, found, answer, pictures, notes, papers });
     }
     (sections, rows)

@@ -53,7 +53,9 @@ impl Deref for StudyFindings {
 impl From<Findings> for StudyFindings {
     /// The findings of a study without experiments.
     fn from(findings: Findings) -> Self {
-        let (experiments, rows, measured) = (Vec::new(), ExperimentRows::default(), MeasuredCeilings::default());
+        let experiments = Vec::new();
+        let rows = ExperimentRows::default();
+        let measured = MeasuredCeilings::default();
         Self { findings, walked: true, experiments, rows, issuing: Vec::new(), faults: Vec::new(), measured }
     }
 }

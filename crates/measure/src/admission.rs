@@ -65,7 +65,8 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
 /// Says what does not fit and what to do.
 pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>, span_bytes: u64) -> Result<(), MeasureError> {
     let Some(spread) = spread else { return Ok(()) };
-    let (bs, piece) = (workload.bs, Bytes(spread.piece_bytes()));
+    let bs = workload.bs;
+    let piece = Bytes(spread.piece_bytes());
     let what = if workload.options.verify {
         "--verify checks a span that is one part: leave it out, or --spread and --host-layout shared".to_string()
     } else if workload.options.bssplit.is_some() {
@@ -86,7 +87,9 @@ pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>, span_byte
 pub(crate) fn note_of_spread(span_bytes: u64, whole_bytes: u64) -> String {
     let spread = Spread::over(span_bytes, whole_bytes).ok();
     let (count, piece) = spread.map_or((1, span_bytes), |spread| (spread.pieces(span_bytes), spread.piece_bytes()));
-    let (span, piece, whole) = (Bytes(span_bytes), Bytes(piece), Bytes(whole_bytes));
+    let span = Bytes(span_bytes);
+    let piece = Bytes(piece);
+    let whole = Bytes(whole_bytes);
     format!("{span} were used, in {count} pieces of {piece} spread over {whole}")
 }
 
@@ -119,7 +122,9 @@ fn gives_back(workload: &Workload) -> Result<(), MeasureError> {
 
 /// Refuses a random distribution if requests are not random, or if each block is used only once.
 fn draws_at_random(workload: &Workload) -> Result<(), MeasureError> {
-    let (of, rw, layout) = (workload.options.random_distribution, workload.rw, workload.options.layout);
+    let of = workload.options.random_distribution;
+    let rw = workload.rw;
+    let layout = workload.options.layout;
     let what = match of {
         RandomDistribution::Even => return Ok(()),
         _ if rw.pattern() == Pattern::Sequential => {

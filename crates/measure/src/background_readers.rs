@@ -87,7 +87,8 @@ impl BackgroundReaders {
     /// Adds `readers` to `inner`, which must have a slot for each of them beyond the driver's `depth`.
     pub(crate) fn new(inner: Box<dyn Engine>, depth: u32, readers: u32, span_bytes: u64, seed: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x7265_6164_6572_7300);
-        let (came, account) = (Vec::with_capacity((depth + readers) as usize), ReaderAccount::default());
+        let came = Vec::with_capacity((depth + readers) as usize);
+        let account = ReaderAccount::default();
         Self { inner, first_slot: depth, readers, span_bytes, random, begun: None, came, account }
     }
 

@@ -209,7 +209,8 @@ fn start(shared: &Arc<Shared>, lanes: Vec<Lane>, run: &Run, terms: Terms) -> Res
     let count = lanes.len();
     halfpower_os::address_space::admits_threads(count).map_err(|what| MeasureError::Thread { what })?;
     for (index, mut lane) in lanes.into_iter().enumerate() {
-        let (shared_here, run) = (Arc::clone(shared), *run);
+        let shared_here = Arc::clone(shared);
+        let run = *run;
         let work = move || {
             let role = lane.role;
             let outcome = catch_unwind(AssertUnwindSafe(|| drive_lane(&mut lane, index, &run, terms, &shared_here)));

@@ -86,7 +86,9 @@ fn measure_in_pass(
     pass: Pass,
     stop: &AtomicBool,
 ) -> Result<Record, MeasureError> {
-    let (started_ns, started_unix_ms, rw) = (backend.clock_ns(), backend.unix_ms(), run.workload.rw);
+    let started_ns = backend.clock_ns();
+    let started_unix_ms = backend.unix_ms();
+    let rw = run.workload.rw;
     backend.admits(&run.workload)?;
     let own_ns = (backend.harness_ns_per_io(run.workload.iodepth), backend.client_ns_per_io(&run.workload));
     let prepared = backend.prepare(run, stop)?;

@@ -81,7 +81,8 @@ impl Offsets {
     /// Offsets for `workload` within `range`, which must hold at least one block for each stream; with `once`, each
     /// block is given once.
     pub(crate) fn new(workload: &Workload, range: &Range<u64>, once: bool, seed: u64) -> Self {
-        let (largest, bssplit) = (workload.bs.0, workload.options.bssplit);
+        let largest = workload.bs.0;
+        let bssplit = workload.options.bssplit;
         let length = range.end.saturating_sub(range.start);
         // As in fio, requests of several sizes begin at multiples of the smallest, except if each byte is used once.
         let block_bytes = bssplit.filter(|_| !once).map_or(largest, |sizes| sizes.smallest().0);
@@ -153,7 +154,9 @@ impl Offsets {
         self.left -= count;
         let left = free.len() - count as usize;
         let slots = &free[left..];
-        let (blocks, shape, before) = (self.blocks, self.shape, batch.len());
+        let blocks = self.blocks;
+        let shape = self.shape;
+        let before = batch.len();
         // A copy stays in registers through the batch.
         let mut random = self.random.clone();
         // Match on the order once per batch, not for each request.
@@ -300,7 +303,8 @@ mod tests {
     fn requests(offsets: &mut Offsets, count: usize) -> Vec<Request> {
         let mut batch = Vec::new();
         for size in (1..=7).cycle() {
-            let (before, wanted) = (batch.len(), size.min(count - batch.len()));
+            let before = batch.len();
+            let wanted = size.min(count - batch.len());
             let mut free: Vec<u32> = (0..wanted as u32).collect();
             offsets.fill_at_most(usize::MAX, &mut free, &mut batch);
             assert_eq!(free.len(), wanted - (batch.len() - before), "a slot is free or in the batch");

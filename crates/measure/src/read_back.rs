@@ -46,7 +46,8 @@ pub(crate) fn read_back(
     let starts = (from..).step_by(bs as usize).take_while(|start| start + u64::from(bs) <= end);
     let mut blocks = starts.filter(|start| ledger.is_unread(*start..start + u64::from(bs)));
     let mut free: Vec<u32> = (0..depth).collect();
-    let (mut batch, mut done) = (Vec::new(), Vec::with_capacity(depth as usize));
+    let mut batch = Vec::new();
+    let mut done = Vec::with_capacity(depth as usize);
     loop {
         batch.clear();
         let has_time = !stop.load(Ordering::Relaxed);

@@ -11,11 +11,13 @@ pub(crate) fn level(level: &Level, paths: &[&[Level]], what: &str) -> Level {
     if paths.len() < 2 {
         return level.clone();
     }
-    let (paps, member_pap_iops) =
-        (peaks(level, paths, |level| level.pap.map(|pap| pap.0)), peaks(level, paths, |level| level.pap_iops));
+    let paps = peaks(level, paths, |level| level.pap.map(|pap| pap.0));
+    let member_pap_iops = peaks(level, paths, |level| level.pap_iops);
     let attainable = peaks(level, paths, |level| level.attainable.map(|rate| rate.0));
     let sum = |peaks: &[f64]| (!peaks.is_empty()).then(|| peaks.iter().sum::<f64>());
-    let (pap, pap_iops, attainable) = (sum(&paps).map(Rate), sum(&member_pap_iops), sum(&attainable).map(Rate));
+    let pap = sum(&paps).map(Rate);
+    let pap_iops = sum(&member_pap_iops);
+    let attainable = sum(&attainable).map(Rate);
     let source = match (pap, pap_iops) {
         (None, None) => level.source.clone(),
         _ => format!("{} {what}, each as {}", paths.len(), level.source),

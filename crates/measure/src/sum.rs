@@ -58,7 +58,8 @@ impl Sum {
             series: Series { step_ns: lanes[0].tally.step_ns, bytes: Vec::new() },
         };
         for tally in tallies() {
-            let (reads, writes) = (tally.read_latency.latency(), tally.write_latency.latency());
+            let reads = tally.read_latency.latency();
+            let writes = tally.write_latency.latency();
             let latency = tally.latency();
             sum.by_direction.read_bytes += tally.read_bytes;
             sum.by_direction.read_latency.merge(&reads);
@@ -77,10 +78,13 @@ impl Sum {
     pub(crate) fn trims(&self, rw: Rw) -> Trims {
         let ByDirection { read_bytes, read_latency, write_latency } = &self.by_direction;
         if rw == Rw::Trimwrite {
-            let (latency, write_latency) = (read_latency.clone(), write_latency.clone());
+            let latency = read_latency.clone();
+            let write_latency = write_latency.clone();
             return Trims { ios: self.read_ios, bytes: *read_bytes, latency, write_latency };
         }
-        let (ios, bytes, latency) = (self.ios, self.bytes, self.latency.clone());
+        let ios = self.ios;
+        let bytes = self.bytes;
+        let latency = self.latency.clone();
         Trims { ios, bytes, latency, write_latency: Latency::default() }
     }
 

@@ -42,7 +42,8 @@ fn every_error_and_every_short_transfer_is_counted() {
             let workload = Workload { options, ..verified(*rw, 8) };
             let (record, faults) = measured("errors=5%,short=5%", workload);
             let counts = faults.counts();
-            let (errors, short) = (counts[&FaultKind::Errors].injected, counts[&FaultKind::Short].injected);
+            let errors = counts[&FaultKind::Errors].injected;
+            let short = counts[&FaultKind::Short].injected;
             assert!(errors > 50 && short > 50, "{rw}: {counts:?}");
             let nothing = record.errors["EOF"];
             assert!(nothing > 10, "some are cut to nothing: {nothing}");

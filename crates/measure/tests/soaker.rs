@@ -58,7 +58,8 @@ impl TargetBackend for Crowded {
 fn a_run_beside_the_soaker_without_room_for_its_threads_is_made_without_it_and_says_so() {
     let mut backend = Crowded(SimulatedTarget::new(SimulatedDisk::default()));
     for repeat in 0..2 {
-        let (workload, runtime) = (Workload::default(), Nanos(50_000_000));
+        let workload = Workload::default();
+        let runtime = Nanos(50_000_000);
         let run = Run { experiment: None, workload, repeat, pass: Pass::Soaker, runtime, seed: 1 };
         let record = measure(&mut backend, &run, &AtomicBool::new(false)).unwrap();
         assert!(record.ios > 0 && record.cpu.soaker.is_none() && record.run.pass == Pass::Soaker);

@@ -124,7 +124,8 @@ fn a_disk_that_turns_shows_its_strokes_and_its_inner_tracks() {
         measure(&mut backend, &run, &AtomicBool::new(false)).unwrap().mbps()
     };
     for rw in [Rw::Randread, Rw::Read] {
-        let (near, far) = (measured(false, rw), measured(true, rw));
+        let near = measured(false, rw);
+        let far = measured(true, rw);
         assert!(far < 0.9 * near, "{rw}: {far:.2} MB/s spread, {near:.2} MB/s in one part");
     }
     let whole = {

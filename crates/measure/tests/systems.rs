@@ -115,7 +115,8 @@ fn members_are_driven_each_as_a_stripe_or_as_a_mirror() {
     let one = random(1, VolumeLayout::Each);
     close(random(4, VolumeLayout::Each), 4.0 * one, 0.05);
     // In half of all cases, two random requests on a stripe of two disks go to the same disk; a mirror can use both.
-    let (stripe, mirror) = (random(2, VolumeLayout::Stripe), random(2, VolumeLayout::Mirror));
+    let stripe = random(2, VolumeLayout::Stripe);
+    let mirror = random(2, VolumeLayout::Mirror);
     assert!(stripe > 1.3 * one && stripe < 1.55 * one, "{one} {stripe}");
     assert!(mirror > 1.1 * stripe && mirror < 2.05 * one, "{one} {stripe} {mirror}");
     // Every disk is read at its own rate.
@@ -146,7 +147,9 @@ fn extending_a_file_takes_away_what_depth_gives() {
 fn the_caches_that_a_write_may_stay_in() {
     let mut backend = backend("win2k-atlas10k", &[]);
     let mut rate = |cache| mbps(&mut backend, Workload { cache, ..workload(Rw::Write, 4, 1) });
-    let (neither, device, both) = (rate(Cache::None), rate(Cache::Device), rate(Cache::Both));
+    let neither = rate(Cache::None);
+    let device = rate(Cache::Device);
+    let both = rate(Cache::Both);
     assert!(neither < 0.2 * device && both > 0.9 * device, "{neither} {device} {both}");
     let refused = backend.admits(&Workload { cache: Cache::Os, ..workload(Rw::Write, 4, 1) }).unwrap_err();
     assert!(refused.to_string().contains("--cache os"), "{refused}");
@@ -235,7 +238,8 @@ fn constants_can_be_other_than_the_text_says() {
         run(&mut backend, workload(Rw::Randread, 8, 1)).iops()
     };
     // The mean rotational delay is half a turn: 3 ms become 1.5 ms.
-    let (slow, fast) = (turning("10000"), turning("20000"));
+    let slow = turning("10000");
+    let fast = turning("20000");
     close(1e3 / slow - 1e3 / fast, 1.5, 0.25);
 }
 
@@ -264,7 +268,8 @@ fn over_a_network_the_application_pays_at_its_own_end() {
         let record = run(&mut backend(name, settings), workload(Rw::Read, 2, 4));
         (record.cpu.machine_busy_ns() as f64 / record.bytes as f64, record.mbps())
     };
-    let (local, mapped) = (cost("win2k-atlas10k", &[]), cost("win2k-mapped", &[]));
+    let local = cost("win2k-atlas10k", &[]);
+    let mapped = cost("win2k-mapped", &[]);
     assert!(mapped.0 > 3.0 * local.0, "{mapped:?} {local:?}");
     assert!(cost("win2k-gigabit", &[("disks", "3")]).1 > 10.0);
 }

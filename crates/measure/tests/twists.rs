@@ -64,7 +64,8 @@ fn flushes_are_counted_and_their_time_is_the_runs() {
     let (_folder, mut backend) = real();
     let workload = Workload { rw: Rw::Write, threads: 2, ..buffered(options) };
     let record = run(&mut backend, workload, Nanos(30_000_000));
-    let (whole, rest) = (record.syncs.count() * 4, record.ios - record.syncs.count() * 4);
+    let whole = record.syncs.count() * 4;
+    let rest = record.ios - record.syncs.count() * 4;
     assert!(whole > 0 && rest < 2 * 4, "{whole} writes are between flushes, {rest} are not");
     assert!(record.flush_ns > 0 && record.errors.is_empty());
 }

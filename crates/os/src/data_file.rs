@@ -290,7 +290,7 @@ fn no_unnamed_files(error: &io::Error) -> bool {
 /// mounts do.
 fn locks_bar_io(file: &File) -> bool {
     const SMB: [i64; 2] = [0xff53_4d42, 0xfe53_4d42];
-    rustix::fs::fstatfs(file).is_ok_and(|system| SMB.contains(&(i64::from(system.f_type) & 0xffff_ffff)))
+    rustix::fs::fstatfs(file).is_ok_and(|system| SMB.contains(&(system.f_type & 0xffff_ffff)))
 }
 
 #[cfg(test)]

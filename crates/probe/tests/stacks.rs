@@ -232,7 +232,7 @@ fn the_model_of_io_cost_holds_for_all_groups_but_the_root() {
     tree.file(&format!("{top}/io.cost.qos"), "8:0 enable=1 ctrl=user rpct=0.00 min=50.00 max=80.00\n8:16 enable=0\n");
     let rates = "rbps=50000000 rseqiops=2000 rrandiops=1000 wbps=50000000 wseqiops=2000 wrandiops=9";
     let model = format!("ctrl=user model=linear {rates}");
-    tree.file(&format!("{top}/io.cost.model"), &format!("8:0 {model}\n8:16 {model}\n"));
+    tree.file(&format!("{top}/io.cost.model"), format!("8:0 {model}\n8:16 {model}\n"));
     let seen = tree.device("/dev/sda", "8:0");
     let limit = level(&seen, "cgroup limit");
     assert_eq!((limit.pap, limit.pap_iops), (Some(Rate(40e6)), Some(1600.0)));

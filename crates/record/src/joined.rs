@@ -167,3 +167,35 @@ pub(crate) fn counts(mut own: BTreeMap<String, u64>, other: BTreeMap<String, u64
     }
     own
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LaneSide;
+
+    #[test]
+    fn what_one_part_does_not_know_is_joined_as_the_rule_says() {
+        assert_eq!(of_known(Some(2), None, sum), Some(2));
+        assert_eq!(of_known(Some(2), Some(3), sum), Some(5));
+        assert_eq!(if_both_know(Some(2), None, sum), None);
+        assert_eq!(if_both_know(Some(2), Some(3), sum), Some(5));
+        assert_eq!(same(Some(2), Some(3)), None);
+        assert_eq!(least_above_zero(0, 3), 3);
+    }
+
+    #[test]
+    fn means_follow_their_weights() {
+        assert_eq!(mean(1.0, 4.0, [2, 1]), 2.0);
+        assert_eq!(mean(1.0, 4.0, [0, 0]), 2.5);
+        assert_eq!(whole_mean(1, 4, [1, 1]), 2);
+        assert_eq!(rates_added(2.0, 2.0), 1.0);
+    }
+
+    #[test]
+    fn the_deviation_of_two_lanes_is_that_of_all_their_requests() {
+        let of = |mean: f64| LaneSide { ios: 2, bytes: 8, latency_ns_mean: mean, latency_ns_deviation: 1.0 };
+        let all = of(10.0).joined(of(14.0));
+        assert_eq!(all, LaneSide { ios: 4, bytes: 16, latency_ns_mean: 12.0, latency_ns_deviation: 5.0_f64.sqrt() });
+        assert_eq!(one_by_one(vec![of(10.0)], vec![of(14.0), of(1.0)]), [all, of(1.0)]);
+    }
+}

@@ -131,7 +131,8 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
 
 /// A large buffered write: fast while the cache takes it, then as fast as the disk.
 fn falling(cell: CellFinding) -> CellFinding {
-    let (burst_mbps, sustained_mbps) = (cell.mbps.value * 2.4, cell.mbps.value * 0.6);
+    let burst_mbps = cell.mbps.value * 2.4;
+    let sustained_mbps = cell.mbps.value * 0.6;
     let rates = [burst_mbps * 0.3, burst_mbps, burst_mbps, sustained_mbps];
     CellFinding {
         steady: false,
@@ -287,7 +288,10 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
     let bytes = (cell.mbps.value * 0.4e6) as u64 / cell.bs_bytes * cell.bs_bytes;
     let ios = bytes / cell.bs_bytes;
     let charged_ns = (cell.charged_us.unwrap_or_default() * 1e3) as u64 * ios;
-    let (rw, bs, iodepth, cache) = (Rw::of(cell.pattern, cell.rw), Bytes(cell.bs_bytes), cell.iodepth, cell.cache);
+    let rw = Rw::of(cell.pattern, cell.rw);
+    let bs = Bytes(cell.bs_bytes);
+    let iodepth = cell.iodepth;
+    let cache = cell.cache;
     let workload = Workload { rw, bs, iodepth, cache, ..Workload::default() };
     let experiment = Experiment::ALL.iter().copied().find(|experiment| experiment.pattern() == Some(cell.pattern));
     let run = Run { experiment, workload, repeat, pass: Pass::Plain, runtime: Nanos(elapsed_ns), seed: 1 };
@@ -387,7 +391,8 @@ pub fn sample() -> (Findings, Vec<Record>) {
         .into_iter()
         .flat_map(|pattern| [Direction::Read, Direction::Write].map(|rw| advice(&cells, pattern, rw)))
         .collect();
-    let (options, kind) = ("rw,relatime".to_string(), "ext4".to_string());
+    let options = "rw,relatime".to_string();
+    let kind = "ext4".to_string();
     let findings = Findings {
         target: "/srv/sample data".to_string(),
         machine: machine(),

@@ -25,7 +25,8 @@ fn hosts(record: &Record) -> Option<String> {
         format!("{} MB/s", reported(&rates))
     } else {
         rates.sort_by(f64::total_cmp);
-        let (last, middle) = (rates.len() - 1, rates.len() / 2);
+        let last = rates.len() - 1;
+        let middle = rates.len() / 2;
         format!("{} MB/s slowest, median, fastest", reported(&[rates[0], rates[middle], rates[last]]))
     };
     Some(format!("{} processes: {each}; together for {} of their windows", record.hosts.len(), percent(together)))
@@ -107,7 +108,8 @@ fn sizes(workload: &Workload) -> String {
         let shares = sizes.of(rw).map(|(bytes, percent)| format!("{} ({percent}%)", size(bytes.0 as f64)));
         shares.collect::<Vec<_>>().join(", ")
     };
-    let (reads, writes) = (of(Direction::Read), of(Direction::Write));
+    let reads = of(Direction::Read);
+    let writes = of(Direction::Write);
     match workload.rw.direction() {
         Some(rw) => format!("blocks of {}", of(rw)),
         None if reads == writes => format!("blocks of {reads}"),

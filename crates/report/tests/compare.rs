@@ -101,7 +101,8 @@ fn a_comparison_fits_one_screen_and_says_the_answer_first() {
 fn cycles_put_two_processors_on_one_scale() {
     let comparison = compared(&studies());
     let path = &comparison.paths[0];
-    let (us, cycles) = (path.charged_us.unwrap(), path.charged_kilocycles.unwrap());
+    let us = path.charged_us.unwrap();
+    let cycles = path.charged_kilocycles.unwrap();
     assert_eq!(comparison.a.cpu_mhz.zip(comparison.b.cpu_mhz), Some((3600.0, 2400.0)));
     assert!((cycles[0] / us.a - 3.6).abs() < 1e-9 && (cycles[1] / us.b - 2.4).abs() < 1e-9, "{cycles:?}");
 }

@@ -303,10 +303,11 @@ fn every_chart_draws_its_marks_at_any_width() {
 fn over_time() -> Picture {
     let point = |ms: f64| Point::at(ms, format!("{ms:.1} ms"), Interval::exact(3_000.0 + ms));
     let line = |name: &str, points: Vec<Point>| Line { name: name.into(), points };
-    let (taken, flushed) =
-        ((0..12).map(|step| point(5.4 + 10.4 * f64::from(step))).collect(), vec![point(120.0), point(376.0)]);
+    let taken = (0..12).map(|step| point(5.4 + 10.4 * f64::from(step))).collect();
+    let flushed = vec![point(120.0), point(376.0)];
     let lines = vec![line("the cache takes it", taken), line("the closing flush", flushed)];
-    let (x, y) = (Axis::even("Time since the first request"), Axis::even("Taken from the application, MB/s"));
+    let x = Axis::even("Time since the first request");
+    let y = Axis::even("Taken from the application, MB/s");
     Picture { title: "A buffered write over time".into(), kind: PictureKind::Lines, x, y, lines }
 }
 
@@ -314,7 +315,8 @@ fn over_time() -> Picture {
 #[ignore = "gate: a browser draws the page"]
 fn the_words_along_a_picture_do_not_overlap() {
     let Some(chromium) = Chromium::find() else { return };
-    let (experiment, ran) = (Experiment::Buffered, true);
+    let experiment = Experiment::Buffered;
+    let ran = true;
     let [asks, answer, papers] = ["What?", "That.", "Nothing."].map(String::from);
     let pictures = vec![over_time()];
     let section = ExperimentSection { experiment, asks, ran, found: None, answer, pictures, notes: Vec::new(), papers };

@@ -155,7 +155,8 @@ fn scaling() -> StudyFindings {
     let environment = Environment { capabilities, filesystem: None, device: None, ..environment() };
     let request = PlanRequest { question: &question, environment: &environment };
     let cells = halfpower_experiments::plan(Experiment::Scaling, &request).unwrap();
-    let (one, mut random) = (disk("fixed=80us,rate=200MB/s"), Xoshiro256PlusPlus::seed_from_u64(1));
+    let one = disk("fixed=80us,rate=200MB/s");
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut rates = |workload: &Workload| {
         let members = f64::from(workload.options.members.max(1));
         let alone = if workload.rw.pattern() == halfpower_spec::Pattern::Sequential { 190.0 } else { 12.0 };
@@ -187,7 +188,8 @@ fn failed() -> StudyFindings {
 }
 
 fn printed(study: &StudyFindings, width: usize) -> String {
-    let (mut out, style) = (Vec::new(), Style { width, colour: false });
+    let mut out = Vec::new();
+    let style = Style { width, colour: false };
     terminal(study, Some("study.halfpower".as_ref()), &style, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
@@ -206,7 +208,8 @@ fn assert_screen(name: &str, state: &str, study: &StudyFindings) {
         let widest = printed(study, width).lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= width, "{widest} columns of {width}:\n{}", printed(study, width));
     }
-    let (mut out, style) = (Vec::new(), Style { width: 80, colour: false });
+    let mut out = Vec::new();
+    let style = Style { width: 80, colour: false };
     terminal_full(study, &style, &mut out).unwrap();
     warnings_text(study, &style, &mut out).unwrap();
     assert!(String::from_utf8(out).unwrap().lines().all(|line| line.chars().count() <= 80));

@@ -113,7 +113,8 @@ fn a_long_target_leaves_room_for_the_rest_of_the_headline() {
 
 #[test]
 fn colour_only_where_it_is_wanted() {
-    let (plain, coloured) = (printed(&full(), 100, false), printed(&full(), 100, true));
+    let plain = printed(&full(), 100, false);
+    let coloured = printed(&full(), 100, true);
     assert!(!plain.contains('\x1b'));
     assert!(coloured.contains("\x1b[33m> link"), "{coloured}");
     let bare =

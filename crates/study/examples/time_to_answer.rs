@@ -31,18 +31,23 @@ struct Sums {
 fn main() {
     let question = grid::question();
     let disks: u64 = std::env::args().nth(1).map_or(50, |count| count.parse().expect("a number of disks"));
-    let (began, mut sums) = (Instant::now(), Sums::default());
+    let began = Instant::now();
+    let mut sums = Sums::default();
     println!("disk  runs cells seconds  answered  wrong: study grid  constants");
     for number in 1..=disks {
         let disk = grid::disk(number);
         let studied = grid::study(&question, &disk);
-        let (answer, exhaustive) = (Answer::from(&studied.findings), grid::grid(&question, &disk));
+        let answer = Answer::from(&studied.findings);
+        let exhaustive = grid::grid(&question, &disk);
         let of_study = grid::mistakes(&question, &disk, &answer);
         let of_grid = grid::mistakes(&question, &disk, &exhaustive);
-        let (runs, cells, answered) = (studied.records.len(), studied.findings.cells.len(), studied.answered);
+        let runs = studied.records.len();
+        let cells = studied.findings.cells.len();
+        let answered = studied.answered;
         let text = disk.to_string();
         let constants = text.split(",noise").next().unwrap_or(&text);
-        let (study, grid) = (of_study.len(), of_grid.len());
+        let study = of_study.len();
+        let grid = of_grid.len();
         println!(
             "{number:4} {runs:5} {cells:5} {:7.1}  {answered:8} {study:12} {grid:4}  {constants}",
             studied.spent_s
@@ -65,15 +70,17 @@ impl Sums {
         self.runs += studied.records.len();
         for cell in studied.findings.cells.iter().filter(|cell| cell.runs >= 3) {
             let truth = halfpower_model::throughput(disk, Bytes(cell.bs_bytes), cell.iodepth).mbps();
-            let (held, narrow) =
-                (cell.mbps.low <= truth && truth <= cell.mbps.high, cell.mbps.relative_reach() <= 0.05);
+            let held = cell.mbps.low <= truth && truth <= cell.mbps.high;
+            let narrow = cell.mbps.relative_reach() <= 0.05;
             let sums = self.intervals.entry(cell.runs.min(MOST_RUNS)).or_default();
             *sums = [sums[0] + 1, sums[1] + usize::from(held), sums[2] + usize::from(narrow)];
         }
     }
 
     fn print(&self, disks: u64, depths: u64, grid_s: f64) {
-        let (mean_s, longest_s, share) = (self.all_s / disks as f64, self.longest_s, grid_s / self.longest_s);
+        let mean_s = self.all_s / disks as f64;
+        let longest_s = self.longest_s;
+        let share = grid_s / self.longest_s;
         println!("the grid takes {grid_s:.0} s, a study {mean_s:.0} s (longest {longest_s:.0} s): 1/{share:.0}");
         let paths = disks * 4;
         println!("{paths} pieces of advice: {} name the very cell that the grid names", self.same);

@@ -95,7 +95,8 @@ fn show(question: &Question, paths: &[ObservedPath], candidates: &mut Vec<RunCan
         for cell in shown_cells(path).into_iter().filter(|cell| path.cells[*cell].runs[0] > 0) {
             let done = path.cells[cell].runs[0];
             for later in 0..confirmation::LEAST_RUNS.min(question.repeats).saturating_sub(done) {
-                let (priority, rank) = (Priority::Confirm, f64::from(done + later));
+                let priority = Priority::Confirm;
+                let rank = f64::from(done + later);
                 candidates.push(RunCandidate { priority, rank, cell: (number, cell), pass: Pass::Plain, later });
             }
         }
@@ -146,7 +147,8 @@ fn advice_by_kind(paths: &[ObservedPath]) -> AdviceByKind {
 
 /// `count` evenly spaced indices of an axis of `length`, from the first to the last.
 fn spread(length: usize, count: usize) -> Vec<usize> {
-    let (count, last) = (count.min(length), length - 1);
+    let count = count.min(length);
+    let last = length - 1;
     let mut places: Vec<usize> = (0..count).map(|index| index * last / (count - 1).max(1)).collect();
     places.dedup();
     places
@@ -189,7 +191,8 @@ impl PathCandidates<'_> {
 
     /// Requests the missing cells of the coarse look; returns whether there were any.
     fn seeds(&mut self) -> bool {
-        let (depths, sizes) = (spread(self.path.depths.len(), 2), spread(self.path.sizes.len(), SPREAD_SIZES));
+        let depths = spread(self.path.depths.len(), 2);
+        let sizes = spread(self.path.sizes.len(), SPREAD_SIZES);
         let before = self.candidates.len();
         for depth in &depths {
             for size in &sizes {
@@ -311,10 +314,12 @@ impl PathCandidates<'_> {
     /// Requests more runs of measured cells.
     fn repeat(&mut self) {
         let weights = self.weights();
-        let (least, deciding) = (self.question.repeats, deciding_runs(self.question));
+        let least = self.question.repeats;
+        let deciding = deciding_runs(self.question);
         for (cell, weight) in weights.into_iter().enumerate() {
             let known = &self.path.cells[cell];
-            let (runs, given_up) = (known.runs[0], known.given_up());
+            let runs = known.runs[0];
+            let given_up = known.given_up();
             if runs == 0 || given_up {
                 continue;
             }
@@ -336,7 +341,8 @@ impl PathCandidates<'_> {
 
     fn sharpen(&mut self, cell: usize, weight: Importance) {
         let known = &self.path.cells[cell];
-        let (runs, spread) = (known.runs[0], self.path.spread);
+        let runs = known.runs[0];
+        let spread = self.path.spread;
         if known.rate.reach(known.rate.count, spread) <= SHARP {
             return;
         }

@@ -113,7 +113,8 @@ fn peak(paths: &[(usize, &ObservedPath)]) -> Option<CellId> {
 /// Number of confirming runs that a cell still needs, estimated from its runs so far.
 pub(crate) fn wanted_runs(path: &ObservedPath, cell: usize) -> u32 {
     let confirmed = &path.cells[cell].confirmed;
-    let (done, spread) = (confirmed.count, path.spread);
+    let done = confirmed.count;
+    let spread = path.spread;
     let enough = (LEAST_RUNS.max(done)..MOST_RUNS).find(|count| confirmed.reach(*count, spread) <= SHARP);
     enough.unwrap_or(MOST_RUNS).saturating_sub(done)
 }

@@ -90,7 +90,8 @@ pub(crate) fn advice(paths: &[(usize, &ObservedPath)]) -> AdvisedCells {
     let stands = policy::advised(measured.iter().map(|candidate| candidate.contender()), best);
     let presumed = policy::advised(candidates.iter().map(AdviceCandidate::contender), best);
     let Some(chosen) = stands.map(|place| measured[place]) else { return AdvisedCells::default() };
-    let (near, dear) = (policy::near_best(best), policy::same_cost(chosen.cost.log));
+    let near = policy::near_best(best);
+    let dear = policy::same_cost(chosen.cost.log);
     let rival = |candidate: &AdviceCandidate| {
         let better = candidate.cell != chosen.cell && candidate.contender().may_displace(&chosen.contender());
         let likely = candidate.rate.above(near) * (1.0 - candidate.cost.above(dear));
@@ -120,7 +121,8 @@ fn candidates(paths: &[(usize, &ObservedPath)]) -> Vec<AdviceCandidate> {
         candidates.extend((0..path.cells.len()).filter(allowed).map(|cell| {
             let (depth, bs) = path.settings(cell);
             let measured = path.cells[cell].sound();
-            let (rate, cost) = (path.rates[cell], path.costs[cell]);
+            let rate = path.rates[cell];
+            let cost = path.costs[cell];
             AdviceCandidate { cell: (*number, cell), measured, rate, cost, ease: (depth, bs, path.cache) }
         }));
     }

@@ -55,7 +55,8 @@ impl DurableRuns {
     /// Lengthens the windows to hold the slices of a limit on writes, with fewer runs if the budget requires it.
     /// Returns the time beyond what was reserved.
     fn limit_in_slices(&mut self, slices: Slices) -> Nanos {
-        let (before, usual) = (self.time_left().0, self.runtime);
+        let before = self.time_left().0;
+        let usual = self.runtime;
         let window = slices.window(usual, None, 0.0, self.budget);
         if self.fixed || window <= usual || self.done > 0 {
             return Nanos(0);
@@ -79,7 +80,8 @@ impl DurableRuns {
     fn run(&self, chosen: Option<(Experiment, Workload)>) -> Option<Run> {
         let (experiment, workload) = chosen.filter(|_| self.done < self.wanted)?;
         let workload = Workload { cache: Cache::None, ..workload };
-        let (pass, repeat) = (Pass::Plain, self.done);
+        let pass = Pass::Plain;
+        let repeat = self.done;
         let seed = seeded(self.seed, &workload, pass, repeat);
         Some(Run { experiment: Some(experiment), workload, repeat, pass, runtime: self.runtime, seed })
     }

@@ -210,7 +210,8 @@ fn in_order(
         let runtime = question.runtime.unwrap_or(Nanos((usual / 1e6) as u64 * 1_000_000));
         for pass in cell.passes {
             for repeat in repeats.start..repeats.end.min(repeats_within(cell, question, &repeats)) {
-                let (workload, pass) = (cell.workload, *pass);
+                let workload = cell.workload;
+                let pass = *pass;
                 let seed = seeded(question.seed, &workload, pass, repeat);
                 runs.push(Run { experiment: Some(experiment), workload, repeat, pass, runtime, seed });
             }
@@ -269,7 +270,8 @@ mod tests {
     fn every_run_comes_once_and_windows_fit_the_budget() {
         let (question, environment, budget) = zones(60);
         let mut fixed = FixedRuns::new(&question, &environment, budget);
-        let (all, mut seen) = (fixed.runs().len(), Vec::new());
+        let all = fixed.runs().len();
+        let mut seen = Vec::new();
         let windows: u64 = fixed.runs().iter().map(|run| run.runtime.0).sum();
         assert!(windows <= budget.0 && windows >= budget.0 / 3, "{windows}");
         while let Step::Run(run) = fixed.next() {

@@ -199,7 +199,8 @@ mod tests {
     }
 
     fn asked(budget_s: u64) -> Question {
-        let (issuing, budget) = (Some(Issuing::default()), Nanos(budget_s * 1_000_000_000));
+        let issuing = Some(Issuing::default());
+        let budget = Nanos(budget_s * 1_000_000_000);
         Question { issuing, budget, ..Question::about("d") }
     }
 

@@ -72,7 +72,8 @@ impl<'a> Surface<'a> {
         let mut lower = Vec::with_capacity(near.len() * (near.len() + 1) / 2);
         for (row, one) in near.iter().enumerate() {
             for other in &near[..=row] {
-                let (at, other_at) = (self.known[*one].at, self.known[*other].at);
+                let at = self.known[*one].at;
+                let other_at = self.known[*other].at;
                 let bends =
                     self.bends[one * (one + 1) / 2 + other].get_or_insert_with(|| self.prior.bends(at, other_at));
                 lower.push(self.prior.levels(at, other_at, origin) + *bends);
@@ -91,7 +92,8 @@ impl SurfacePrior {
         let towards: Vec<f64> = near.iter().map(|known| self.covariance(known.at, at, at)).collect();
         let residuals: Vec<f64> = near.iter().map(|known| known.log - centre - self.plane(known.at, at)).collect();
         // With K = L L', both products need only L^-1 k and L^-1 r.
-        let (weights, whitened) = (forward(&lower, &towards), forward(&lower, &residuals));
+        let weights = forward(&lower, &towards);
+        let whitened = forward(&lower, &residuals);
         let gain: f64 = weights.iter().zip(&whitened).map(|(weight, residual)| weight * residual).sum();
         let explained: f64 = weights.iter().map(|weight| weight * weight).sum();
         let variance = (self.covariance(at, at, at) - explained).max(0.0);
@@ -117,7 +119,8 @@ impl SurfacePrior {
 
     fn levels(&self, one: Position, other: Position, origin: Position) -> f64 {
         let away = |at: Position| (at.0 - origin.0, at.1 - origin.1);
-        let (one_away, other_away) = (away(one), away(other));
+        let one_away = away(one);
+        let other_away = away(other);
         let plane = self.slope_deviation.0.powi(2) * one_away.0 * other_away.0
             + self.slope_deviation.1.powi(2) * one_away.1 * other_away.1;
         LEVEL_VARIANCE + plane
@@ -155,7 +158,8 @@ fn cholesky(lower: &mut [f64], size: usize) -> Option<()> {
     let start = |row: usize| row * (row + 1) / 2;
     for row in 0..size {
         for column in 0..=row {
-            let (own, other) = (start(row), start(column));
+            let own = start(row);
+            let other = start(column);
             let sum: f64 = (0..column).map(|k| lower[own + k] * lower[other + k]).sum();
             let rest = lower[own + column] - sum;
             lower[own + column] = if row == column { rest.sqrt() } else { rest / lower[other + column] };

@@ -125,14 +125,16 @@ impl ObservedPath {
     /// never worked, or its queue passes a limit in slices too slowly for the budget.
     pub fn closed(&self, cell: usize) -> bool {
         let fails = |cells: &mut dyn Iterator<Item = usize>| {
-            let (mut failures, mut works) = (0, false);
+            let mut failures = 0;
+            let mut works = false;
             for cell in cells {
                 failures += usize::from(self.cells[cell].given_up());
                 works |= self.cells[cell].sound();
             }
             failures >= FAILURES && !works
         };
-        let (depth, size) = (cell / self.sizes.len(), cell % self.sizes.len());
+        let depth = cell / self.sizes.len();
+        let size = cell % self.sizes.len();
         self.cells[cell].given_up()
             || self.passes_too_slowly(cell)
             || (self.failures > 0

@@ -83,7 +83,8 @@ pub fn conduct(
     stop: &AtomicBool,
 ) -> Result<Ending, StudyError> {
     let mut program = StudyProgram::new(question, file.environment());
-    let (mut runs, mut spent_ns) = (0, 0);
+    let mut runs = 0;
+    let mut spent_ns = 0;
     for record in file.records()? {
         program.observe(&record);
         (runs, spent_ns) = (runs + 1, spent_ns + record.spent_ns);

@@ -174,7 +174,8 @@ mod tests {
         let environment = Environment { capabilities, ..Environment::default() };
         let mut program = StudyProgram::new(question, &environment);
         let disk = disk("fixed=80us,rate=500MB/s,disks=4,noise=2%");
-        let (mut runs, mut left) = (Vec::new(), Nanos(u64::MAX));
+        let mut runs = Vec::new();
+        let mut left = Nanos(u64::MAX);
         while let Step::Run(run) = program.next() {
             assert!(program.left() <= left, "what is left only falls");
             left = program.left();

@@ -20,7 +20,8 @@ struct Said {
 
 /// Reported peaks of studies with this noise, one per seed and direction, in the order of seeds; runs in parallel.
 fn studies(noise: f64, seeds: std::ops::Range<u64>) -> Vec<Said> {
-    let (next, said) = (AtomicU64::new(seeds.start), Mutex::new(BTreeMap::new()));
+    let next = AtomicU64::new(seeds.start);
+    let said = Mutex::new(BTreeMap::new());
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..lanes {

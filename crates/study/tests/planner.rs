@@ -51,7 +51,8 @@ fn noisy(run: Run) -> Observation {
 }
 
 fn play(question: &Question, observe: impl Fn(Run) -> Observation) -> (Vec<Observation>, Step) {
-    let (mut planner, mut seen) = (Planner::new(question), Vec::new());
+    let mut planner = Planner::new(question);
+    let mut seen = Vec::new();
     loop {
         match planner.next() {
             Step::Run(run) => {
@@ -161,7 +162,8 @@ fn the_cheapest_cell_near_the_peak_is_measured_as_one_that_decides() {
     let question = Question { cache: vec![Cache::Device], ..Question::about("x") };
     let runs = runs_by_cell(&play(&question, dear).0);
     let of = |bs| Workload { rw: Rw::Randread, bs: Bytes(bs), iodepth: 4, ..Workload::default() };
-    let (advised, best) = (of(1 << 19), of(1 << 20));
+    let advised = of(1 << 19);
+    let best = of(1 << 20);
     assert!(rate(advised) >= 0.95 * rate(best) && rate(of(1 << 18)) < 0.95 * rate(best));
     assert!(runs.get(&(advised, Pass::Plain)).is_some_and(|runs| *runs >= 5), "{runs:#?}");
 }
@@ -288,7 +290,8 @@ fn a_seconds_budget_is_not_asked_for_more_than_is_left() {
 fn planning_is_told_by_the_run() {
     let question = Question { budget: Nanos(500_000_000_000_000), ..Question::about("x") };
     let mut planner = Planner::new(&question);
-    let (began, mut runs) = (Instant::now(), 0);
+    let began = Instant::now();
+    let mut runs = 0;
     while let Step::Run(run) = planner.next() {
         planner.observe(&observe_of(run, 100.0 * factor(&run, 0.3)));
         runs += 1;
@@ -313,7 +316,8 @@ fn what_the_first_screen_shows_has_three_runs_however_noisy_the_disk() {
             cache: Cache::Device,
             ..Workload::default()
         };
-        let (read, write) = (Rw::Randread, Rw::Randwrite);
+        let read = Rw::Randread;
+        let write = Rw::Randwrite;
         let small = [shown(read, 4, 1), shown(read, 4, 32), shown(write, 4, 32)];
         let database = [1, 2, 4, 8, 16, 32].map(|depth| shown(read, 8, depth));
         for workload in small.iter().chain(&database) {

@@ -12,7 +12,8 @@ fn a_study_says_what_an_exhaustive_grid_says_in_a_tenth_of_its_time() {
     for number in 1..=DISKS {
         let disk = disk(number);
         let studied = study(&question, &disk);
-        let (runs, answered) = (studied.records.len(), studied.answered);
+        let runs = studied.records.len();
+        let answered = studied.answered;
         eprintln!(
             "disk {number}: {runs} runs in {:.0} s, answered before the budget's end: {answered}",
             studied.spent_s
@@ -36,7 +37,8 @@ fn a_study_says_what_an_exhaustive_grid_says_in_a_tenth_of_its_time() {
 
 #[test]
 fn the_judge_finds_what_is_wrong() {
-    let (question, disk) = (question(), disk(1));
+    let question = question();
+    let disk = disk(1);
     let right = crate::grid::grid(&question, &halfpower_spec::SimulatedDisk { noise: 0.0, ..disk.clone() });
     assert!(mistakes(&question, &disk, &right).is_empty());
     let mut wrong = right.clone();

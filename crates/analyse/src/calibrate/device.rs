@@ -56,7 +56,8 @@ pub fn calibrate(
 
 /// The paths that can be fitted, with their processor cost; and those that cannot.
 fn fits(findings: &Findings) -> (Vec<Fit>, Vec<NotFitted>) {
-    let (mut fits, mut not_fitted) = (Vec::new(), Vec::new());
+    let mut fits = Vec::new();
+    let mut not_fitted = Vec::new();
     for path in paths(&typical(&findings.cells)) {
         match path_constants::fit(&path) {
             Ok(mut fit) => {
@@ -94,7 +95,8 @@ fn shared(
         Some(significant(most.mbps))
     };
     let shared = FittedShared { read_mbps: of(Direction::Read), write_mbps: of(Direction::Write) };
-    let (reads, writes) = (shared.read_mbps.is_none(), shared.write_mbps.is_none());
+    let reads = shared.read_mbps.is_none();
+    let writes = shared.write_mbps.is_none();
     if reads || writes {
         remarks.insert("shared".to_string(), Remark::SharedUnknown { reads, writes });
     }

@@ -55,7 +55,8 @@ pub fn check(findings: &Findings) -> Result<HeldOut, CalibrateError> {
             continue;
         }
         off.sort_by(f64::total_cmp);
-        let (half_within, most_within) = (within(&off, 0.5), within(&off, 0.9));
+        let half_within = within(&off, 0.5);
+        let most_within = within(&off, 0.9);
         held_out.push(HeldOutPath { path: path.settings, cells: off.len(), half_within, most_within });
         all.extend(off);
     }
@@ -63,7 +64,8 @@ pub fn check(findings: &Findings) -> Result<HeldOut, CalibrateError> {
         return Err(CalibrateError::HalvesTooSmall);
     }
     all.sort_by(f64::total_cmp);
-    let (half_within, most_within) = (within(&all, 0.5), within(&all, 0.9));
+    let half_within = within(&all, 0.5);
+    let most_within = within(&all, 0.9);
     Ok(HeldOut { paths: held_out, cells: all.len(), half_within, most_within, runs_apart: runs_apart(&findings.cells) })
 }
 
@@ -90,7 +92,8 @@ fn halves<'a>(path: &'a MeasuredPath<'a>) -> [Vec<&'a CellFinding>; 2] {
         values.iter().position(|value| *value == of(cell)).unwrap_or(0)
     };
     let colour = |cell: &CellFinding| {
-        let (size, depth) = (rank(&|cell| cell.bs_bytes, cell), rank(&|cell| u64::from(cell.total_depth()), cell));
+        let size = rank(&|cell| cell.bs_bytes, cell);
+        let depth = rank(&|cell| u64::from(cell.total_depth()), cell);
         (size + depth) % 2
     };
     let (one, other) = cells.iter().copied().partition(|cell| colour(cell) == 0);

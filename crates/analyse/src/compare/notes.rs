@@ -35,12 +35,14 @@ pub(crate) fn notes(comparison: &Comparison, a: &StudyRecords<'_>, b: &StudyReco
     let aspects = places(&comparison.a, &comparison.b).into_iter();
     let mut notes: Vec<Note> = aspects.map(|aspect| Note::PlaceDiffers { aspect }).collect();
     let span = |study: &StudyRecords<'_>| study.records.iter().map(|record| record.span_bytes).max().unwrap_or(0);
-    let (a_bytes, b_bytes) = (span(a), span(b));
+    let a_bytes = span(a);
+    let b_bytes = span(b);
     if a_bytes != b_bytes {
         notes.push(Note::SpanDiffers { a_bytes, b_bytes });
     }
     let spread = |study: &StudyRecords<'_>| study.records.iter().filter_map(|record| record.spread_bytes).max();
-    let (a_bytes, b_bytes) = (spread(a), spread(b));
+    let a_bytes = spread(a);
+    let b_bytes = spread(b);
     if a_bytes != b_bytes {
         notes.push(Note::SpreadDiffers { a_bytes, b_bytes });
     }
@@ -106,7 +108,8 @@ fn coverage(comparison: &Comparison) -> Vec<Note> {
     if unsteady > 0 {
         notes.push(Note::NotSteady { cells: unsteady, of_cells });
     }
-    let (a, b) = (comparison.only_a.len(), comparison.only_b.len());
+    let a = comparison.only_a.len();
+    let b = comparison.only_b.len();
     if a + b > 0 {
         notes.push(Note::InOneAlone { a, b });
     }

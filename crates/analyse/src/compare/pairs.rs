@@ -153,7 +153,8 @@ impl CellRuns {
 impl Pair {
     /// The logarithms in both studies, if each run has the figure.
     pub fn logs(&self, figure: Figure) -> Option<(&Logs, &Logs)> {
-        let (a, b) = (self.a.logs(figure), self.b.logs(figure));
+        let a = self.a.logs(figure);
+        let b = self.b.logs(figure);
         (a.sound() && b.sound()).then_some((a, b))
     }
 
@@ -203,7 +204,8 @@ pub(crate) fn prior(pairs: &[Pair], figure: Figure) -> Option<Prior> {
 
 /// Matches the cells of two studies by their settings; the engines may differ.
 pub(crate) fn matched(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Matched {
-    let (mut of_a, of_b) = (cells(a), cells(b));
+    let mut of_a = cells(a);
+    let of_b = cells(b);
     let asked_by_both = [&of_a, &of_b].map(|cells| own_cells(cells, a.question, b.question));
     let mut matched = Matched { asked_by_both, ..Matched::default() };
     for (settings, in_b) in of_b {

@@ -58,7 +58,8 @@ fn mean_over(pairs: &[&Pair], figure: Figure, priors: &Priors) -> Option<Change>
     if logs.is_empty() {
         return None;
     }
-    let (mut own, mut pooled) = (Vec::new(), Vec::new());
+    let mut own = Vec::new();
+    let mut pooled = Vec::new();
     for pair in pairs {
         match pair.estimate(figure, prior) {
             Some(estimate) => own.push(estimate),

@@ -20,7 +20,8 @@ pub const MEGABYTES: u64 = 1 << 20;
 
 /// The table for these prices, both above 0.
 pub fn price(a: &StudyRecords<'_>, b: &StudyRecords<'_>, prices: [f64; 2]) -> PriceTable {
-    let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+    let mut of_a = Vec::new();
+    let mut of_b = Vec::new();
     let a = row(a, prices[0], &mut of_a);
     let b = row(b, prices[1], &mut of_b);
     let missing = of_either(&of_a, &of_b);
@@ -93,7 +94,8 @@ fn accesses(cells: &[&CellFinding], price: f64, admitted: impl Fn(&CellFinding) 
         let admitted = reads(cells, bytes).filter(|cell| admitted(cell));
         admitted.max_by(|one, other| one.iops.total_cmp(&other.iops))
     };
-    let (small, large) = (most(KILOBYTES), most(MEGABYTES));
+    let small = most(KILOBYTES);
+    let large = most(MEGABYTES);
     Accesses {
         kaps: small.map(|cell| cell.iops),
         kaps_iodepth: small.map(CellFinding::total_depth),

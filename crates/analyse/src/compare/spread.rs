@@ -157,7 +157,8 @@ fn trigamma(mut x: f64) -> f64 {
 
 /// The x at which trigamma is `value`, by bisection: trigamma falls from infinity to 0.
 fn inverse_trigamma(value: f64) -> f64 {
-    let (mut low, mut high) = (-20.0f64, 20.0f64);
+    let mut low = -20.0f64;
+    let mut high = 20.0f64;
     for _ in 0..80 {
         let middle = (low + high) / 2.0;
         if trigamma(middle.exp()) > value { low = middle } else { high = middle }
@@ -221,7 +222,8 @@ mod tests {
     fn equal_systems_are_called_different_as_often_as_said_whether_the_spread_is_shared_or_not() {
         for spreads in [(0.03, 0.03), (0.01, 0.05)] {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
-            let (mut families, mut covered) = (0, 0);
+            let mut families = 0;
+            let mut covered = 0;
             for _ in 0..400 {
                 let all = differences(60, spreads, &mut random);
                 families += usize::from(

@@ -62,7 +62,8 @@ fn letter(at: usize) -> String {
 fn untested(a: &StudyRecords<'_>, b: &StudyRecords<'_>, at: usize) -> Comparison {
     let matched = matched(a, b);
     let priors = &Priors::of(&matched.pairs);
-    let (facts_a, facts_b) = (facts(a, letter(0)), facts(b, letter(at)));
+    let facts_a = facts(a, letter(0));
+    let facts_b = facts(b, letter(at));
     let mhz = facts_a.cpu_mhz.zip(facts_b.cpu_mhz).map(|(a, b)| [a, b]);
     let same = |one: &Pair, other: &Pair| one.settings.path() == other.settings.path();
     Comparison {

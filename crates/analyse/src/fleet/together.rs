@@ -36,7 +36,8 @@ impl<'a> Together<'a> {
         for share in shares {
             let place = rates.partition_point(|rate| *rate <= share.mbps());
             let of_peers = share.mbps() / median_but_for(&rates, place - 1);
-            let (place, hosts) = (place as u32, rates.len() as u32);
+            let place = place as u32;
+            let hosts = rates.len() as u32;
             seen[share.rank as usize] = Some(Seen { of_peers, place, hosts });
         }
         Some(Self { record, seen })

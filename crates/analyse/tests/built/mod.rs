@@ -50,7 +50,9 @@ pub fn workloads(question: &Question) -> Vec<Workload> {
                 for iodepth in &question.iodepth {
                     for bs in &question.bs {
                         let rw = Rw::of(pattern, *direction);
-                        let (bs, iodepth, cache) = (*bs, *iodepth, *cache);
+                        let bs = *bs;
+                        let iodepth = *iodepth;
+                        let cache = *cache;
                         workloads.push(Workload { rw, bs, iodepth, cache, ..Workload::default() });
                     }
                 }
@@ -68,7 +70,8 @@ pub fn record(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pass,
 
 /// One run of about a second at a given rate, with the disk's processor cost.
 pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pass, bytes_a_second: f64) -> Record {
-    let (bs, depth) = (workload.bs.0 as f64, f64::from(workload.iodepth));
+    let bs = workload.bs.0 as f64;
+    let depth = f64::from(workload.iodepth);
     let ios = (bytes_a_second / bs).ceil().max(1.0);
     let elapsed_ns = (ios * bs / bytes_a_second * 1e9).round() as u64;
     let cost = halfpower_model::processor_time(disk, ios as u64, (ios * bs) as u64);
@@ -121,9 +124,13 @@ pub fn run(disk: &SimulatedDisk, workload: Workload, runtime_ns: u64, seed: u64,
     (0..workload.iodepth).for_each(|token| path.submit(Moment::default(), request(token)));
     let step_ns = (runtime_ns / 100).clamp(1_000_000, 100_000_000);
     let mut record = record_at(disk, workload, 0, Pass::Plain, 1e9);
-    let (mut bytes, mut ios, mut before, mut steps) = (0, 0, 0, Vec::new());
+    let mut bytes = 0;
+    let mut ios = 0;
+    let mut before = 0;
+    let mut steps = Vec::new();
     // Two clocks: the model's, and the window's, which is stretched when the speed changes.
-    let (mut last_ns, mut now_ns) = (0.0, 0.0);
+    let mut last_ns = 0.0;
+    let mut now_ns = 0.0;
     while now_ns < runtime_ns as f64 {
         let Some(done) = path.pop() else { break };
         let at_ns = done.at.ps() as f64 / 1e3;

@@ -27,7 +27,8 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind == TargetKind::Nothing {
         return Err("there is no storage here whose blocks requests could miss".to_string());
     }
-    let (direct, buffered) = (ask.capabilities().direct_unit, ask.page_cache());
+    let direct = ask.capabilities().direct_unit;
+    let buffered = ask.page_cache();
     if direct.is_none() {
         buffered.clone()?;
     }

@@ -58,7 +58,9 @@ fn rest(kinds: usize, alike: usize, unclear: usize) -> String {
 /// Describes the loss of one kind.
 fn loss(kind: &ShiftedKind) -> String {
     let path = path_words(kind.pattern, kind.cache, kind.rw);
-    let (of, by, kept) = (size(kind.bs_bytes), size(kind.shift_bytes), share(&kind.of_aligned));
+    let of = size(kind.bs_bytes);
+    let by = size(kind.shift_bytes);
+    let kept = share(&kind.of_aligned);
     format!("{path}s of {of}, {} deep, keep {kept} of their rate when they begin {by} later", kind.iodepth)
 }
 

@@ -120,7 +120,8 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, AllocationAnswer) {
 }
 
 fn row(cell: &ExperimentCell) -> AllocationRow {
-    let (workload, mbps) = (cell.workload, cell.finding.mbps);
+    let workload = cell.workload;
+    let mbps = cell.finding.mbps;
     AllocationRow {
         case: workload.options.layout,
         cache: workload.cache,
@@ -179,7 +180,8 @@ impl<'a> Cases<'a> {
         let gain = |layouts: &[Layout]| {
             self.scale.ratio_of(&self.of(true, Some(deep), layouts), &self.of(true, Some(shallow), layouts))
         };
-        let (written, growing) = (gain(&[Layout::Written])?, gain(&GROWING)?);
+        let written = gain(&[Layout::Written])?;
+        let growing = gain(&GROWING)?;
         let extension = extension(&written, &growing);
         Some(DepthGain { iodepth: deep, written: written.finding(), growing: growing.finding(), extension })
     }
@@ -197,7 +199,8 @@ impl<'a> Cases<'a> {
 /// Concludes from the gains of depth how files are extended.
 fn extension(written: &Ratio, growing: &Ratio) -> Extension {
     let brings = |ratio: &Ratio| ratio.finding().is_more() && !ratio.finding().is_alike();
-    let (is_less, gains) = (written.over(growing).finding().is_more(), growing.finding().is_more());
+    let is_less = written.over(growing).finding().is_more();
+    let gains = growing.finding().is_more();
     match (is_less, gains) {
         _ if !brings(written) && !brings(growing) => Extension::NotShown,
         (false, true) => Extension::SideBySide,

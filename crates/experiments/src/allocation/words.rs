@@ -36,7 +36,8 @@ pub(crate) fn answer(found: &AllocationAnswer) -> String {
 
 fn growing(found: &GrowingFiles) -> String {
     let GrowingFiles { cache, iodepth, of_written: ratio, written_mbps } = found;
-    let (share, rate) = (share(ratio), format::mbps(*written_mbps));
+    let share = share(ratio);
+    let rate = format::mbps(*written_mbps);
     let kind = cache_word(*cache);
     let where_at = iodepth.map_or(kind.to_string(), |depth| format!("{kind} and {depth} deep"));
     match ratio {
@@ -58,7 +59,9 @@ fn last_first(of_written: &RatioFinding) -> String {
 }
 
 fn deepening(found: &DepthGain) -> String {
-    let (depth, written, growing) = (found.iodepth, times(&found.written), times(&found.growing));
+    let depth = found.iodepth;
+    let written = times(&found.written);
+    let growing = times(&found.growing);
     let so = match found.extension {
         Extension::NotShown => "which tells nothing of whether they are carried out side by side",
         Extension::SideBySide => "so both are carried out side by side",

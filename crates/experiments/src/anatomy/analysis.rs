@@ -160,8 +160,10 @@ fn column<'a>(data: &ExperimentData, cell: &'a ExperimentCell<'a>) -> Option<Col
     let mut add = |phase: &'static str, of: &dyn Fn(&(f64, &Anatomy)) -> f64| {
         let means: Vec<f64> = runs.iter().map(of).collect();
         let ns = Interval::of_means(&means);
-        let (bs_bytes, iodepth) = (cell.workload.bs.0, cell.workload.iodepth);
-        let (low, high) = (ns.low.max(0.0), ns.high);
+        let bs_bytes = cell.workload.bs.0;
+        let iodepth = cell.workload.iodepth;
+        let low = ns.low.max(0.0);
+        let high = ns.high;
         rows.push(AnatomyRow { phase, bs_bytes, iodepth, n, share: 0.0, ns: ns.value, low, high });
     };
     for phase in Phase::ALL {
@@ -209,7 +211,8 @@ impl Column<'_> {
 
     fn full(&self) -> Option<ReturnedRequests> {
         let times = self.each(|anatomy| anatomy.requeues);
-        let (iodepth, bs_bytes) = (self.cell.workload.iodepth, self.cell.workload.bs.0);
+        let iodepth = self.cell.workload.iodepth;
+        let bs_bytes = self.cell.workload.bs.0;
         (times > WORTH_SAYING).then_some(ReturnedRequests { iodepth, bs_bytes, times })
     }
 }

@@ -55,7 +55,8 @@ fn requests(of_depth: &[RequestTime]) -> String {
 fn time(one: &RequestTime) -> String {
     let next =
         one.next.map_or(String::new(), |next| format!(", {} {}", format::percent(next.share), place(next.phase)));
-    let (time, device) = (format::time_ns(one.latency_ns_mean), format::percent(one.device_share));
+    let time = format::time_ns(one.latency_ns_mean);
+    let device = format::percent(one.device_share);
     format!("{} takes {time} ({device} in the device{next})", size(one.bs_bytes))
 }
 
@@ -78,7 +79,8 @@ fn cut(one: &CutRequests) -> String {
 }
 
 fn full(one: &ReturnedRequests) -> String {
-    let (label, count) = (request(one.bs_bytes, one.iodepth), format::two_digits(one.times));
+    let label = request(one.bs_bytes, one.iodepth);
+    let count = format::two_digits(one.times);
     format!("At {label}, the driver is full: a request is handed back {count} times on the average.")
 }
 

@@ -156,7 +156,8 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, BufferedAnswer) {
 }
 
 fn row(cell: &ExperimentCell) -> BufferedRow {
-    let (workload, finding) = (&cell.workload, &cell.finding);
+    let workload = &cell.workload;
+    let finding = &cell.finding;
     BufferedRow {
         rw: finding.rw,
         pattern: finding.pattern,
@@ -212,14 +213,16 @@ impl<'a> Walk<'a> {
         };
         let sizes = self.along(rw, true).into_iter().map(|cell| cell.workload.bs.0);
         let compared: Vec<RatioAtSize> = sizes.filter(|bytes| *bytes >= PAGE_BYTES).filter_map(at).collect();
-        let (smallest, largest) = (*compared.first()?, *compared.last()?);
+        let smallest = *compared.first()?;
+        let largest = *compared.last()?;
         Some(AgainstDirect { rw, smallest, largest: (compared.len() > 1).then_some(largest) })
     }
 
     /// Compares a small write that must read its page first with one that finds its page in memory.
     fn small_write(&self) -> Option<SmallWrite> {
         let [absent, present] = [PageCache::Empty, PageCache::Warm].map(|state| self.small(state));
-        let (absent, present) = (absent?, present?);
+        let absent = absent?;
+        let present = present?;
         let runs = [call_ns(absent), call_ns(present)];
         let times = Scale::of_means(runs.iter().map(Vec::as_slice)).times_means(&runs[0], &runs[1])?;
         let [absent_ns, present_ns] = runs.map(|runs| Interval::of_means(&runs).value);

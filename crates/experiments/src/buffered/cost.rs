@@ -99,7 +99,8 @@ fn behind(rw: Direction, walk: &[&ExperimentCell]) -> Option<Interval> {
 /// Compares two lines over block size by intercept and slope; `None` if the intervals do not decide.
 fn cheaper(buffered: &Cost, direct: &Cost) -> Option<(Cheaper, Option<f64>)> {
     let less = |one: &Interval, other: &Interval| one.high < other.low;
-    let (begins, rises) = (|cost: &Cost| cost.fixed_us, |cost: &Cost| cost.marginal_us_per_kib);
+    let begins = |cost: &Cost| cost.fixed_us;
+    let rises = |cost: &Cost| cost.marginal_us_per_kib;
     // A line through two points fits exactly, so its error is unknown.
     if buffered.cells.min(direct.cells) <= 2 {
         return None;

@@ -2,8 +2,8 @@
 //! the cost, small writes, and a run over time.
 
 use halfpower_analyse::{Bound, CellFinding, ExperimentCell, Interval};
-use halfpower_spec::{Direction, Fadvise, PageCache, Pass};
 use halfpower_spec::format;
+use halfpower_spec::{Direction, Fadvise, PageCache, Pass};
 
 use super::analysis::{
     AgainstDirect, BelowAPage, BufferedAnswer, RatioAtSize, Rows, SHOWN_BYTES, SmallWrite, Walk, WithoutReadAhead,
@@ -69,7 +69,8 @@ fn below_a_page(found: &BelowAPage) -> String {
 }
 
 fn without_read_ahead(found: &WithoutReadAhead) -> String {
-    let (size, share) = (size(found.bs_bytes), share(&found.of_usual));
+    let size = size(found.bs_bytes);
+    let share = share(&found.of_usual);
     match found.of_usual.is_less() {
         true => format!("without read-ahead, reads of {size} keep {share}"),
         false => format!("read-ahead brings reads of {size} nothing that these runs show: {share} without"),
@@ -92,8 +93,8 @@ fn phases(found: &WritePhases) -> String {
 
 /// Describes the three cost terms.
 fn cost(row: &BufferedCostRow) -> String {
-    let (unit, doing) =
-        (format::size(UNIT_BYTES), if row.rw == Direction::Write { "written behind" } else { "read ahead" });
+    let unit = format::size(UNIT_BYTES);
+    let doing = if row.rw == Direction::Write { "written behind" } else { "read ahead" };
     let copy = |ns: f64| format!("{} ns", format::two_digits(ns));
     let behind = match row.behind_us_per_64kib {
         Some(us) if us.low > 0.0 => format!(" and {} for each {unit} {doing}", format::time_us(us.value)),
@@ -109,7 +110,8 @@ fn cost(row: &BufferedCostRow) -> String {
         (Cheaper::Buffered, _) => format!(", so that direct ones cost more at any size{by}"),
         _ => String::new(),
     };
-    let (call, copy) = (known(row.call_us, format::time_us), known(row.copy_ns_per_byte, copy));
+    let call = known(row.call_us, format::time_us);
+    let copy = known(row.copy_ns_per_byte, copy);
     format!("a buffered {} costs {call} a call, {copy} a byte{behind}{cheaper}", row.rw)
 }
 
@@ -234,7 +236,8 @@ fn over_time(walk: &Walk) -> Option<Picture> {
     let together = taken.len().div_ceil(MOMENTS).max(1);
     let moment = |ns: f64, mbps: f64| Point::at(ns / 1e6, format::time_us(ns / 1e3), Interval::exact(mbps));
     let mean = |(at, steps): (usize, &[u64])| {
-        let (from, length) = (at as f64 * together as f64, steps.len() as f64);
+        let from = at as f64 * together as f64;
+        let length = steps.len() as f64;
         let bytes: f64 = steps.iter().map(|bytes| *bytes as f64).sum();
         moment((from + length / 2.0) * step_ns, bytes * 1e3 / (length * step_ns))
     };

@@ -183,7 +183,8 @@ pub(super) fn members(cell: &ExperimentCell) -> u32 {
 /// The cell of sequential reads of new blocks with the same members and settings.
 fn new_blocks<'a>(data: &'a ExperimentData, cell: &ExperimentCell) -> Option<&'a ExperimentCell<'a>> {
     let alike = |other: &&ExperimentCell| {
-        let (this, that) = (&cell.workload, &other.workload);
+        let this = &cell.workload;
+        let that = &other.workload;
         (this.bs, this.iodepth, members(cell)) == (that.bs, that.iodepth, members(other))
             && that.options.region.is_none()
             && !pauses(other)
@@ -286,7 +287,9 @@ fn together(data: &ExperimentData, scale: &Scale, rows: &[BurstRow]) -> Option<M
 fn after_a_pause(hits: &[Paused]) -> Option<AfterAPause> {
     let small = hits.first()?.row;
     let of = |hit| hits.iter().find(|one| (one.row.bs_bytes, one.row.hit) == (small.bs_bytes, hit));
-    let (same, next, any) = (of(Hit::Same)?, of(Hit::Next)?, of(Hit::Any)?);
+    let same = of(Hit::Same)?;
+    let next = of(Hit::Next)?;
+    let any = of(Hit::Any)?;
     let scale = Scale::of_means(hits.iter().map(|one| one.medians.as_slice()));
     let times = |one: &Paused, other: &Paused| scale.times_means(&one.medians, &other.medians);
     let is_sooner = |one, other| times(one, other).is_some_and(|times| times.is_less() && !times.is_alike());
@@ -503,7 +506,9 @@ mod tests {
                 if matches!(source, LevelSource::SameBlocks { .. })),
             "{known:?}"
         );
-        let (level, mbps, by) = (LevelId::of(LevelKind::Device), 1_000.0, NextLimitBy::Advertised);
+        let level = LevelId::of(LevelKind::Device);
+        let mbps = 1_000.0;
+        let by = NextLimitBy::Advertised;
         assert_eq!(bottleneck.next, Some(NextLimit::Level { level, mbps, by }));
         assert_eq!(of_burst.bottleneck.level, None, "nothing was walked, so nothing is claimed");
     }

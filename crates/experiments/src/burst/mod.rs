@@ -32,7 +32,8 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         return Err("without direct I/O it is the page cache that would answer, and neither controller nor link".into());
     }
     ask.capabilities().can(&Ability::SameBlocks)?;
-    let (span, needed) = (ask.capabilities().span, Bytes(1 << 20));
+    let span = ask.capabilities().span;
+    let needed = Bytes(1 << 20);
     if span.0 < needed.0 {
         return Err(format!("the target holds {span}, and blocks of {needed} are wanted"));
     }

@@ -101,7 +101,8 @@ pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
 /// Throughput of rereads and of new blocks, by one member and by all.
 fn by_shape(data: &ExperimentData) -> Option<Picture> {
     let cells: Vec<&ExperimentCell> = data.sound().filter(|cell| !pauses(cell) && cell.workload.iodepth > 1).collect();
-    let (least, most) = (cells.iter().map(|cell| members(cell)).min()?, cells.iter().map(|cell| members(cell)).max()?);
+    let least = cells.iter().map(|cell| members(cell)).min()?;
+    let most = cells.iter().map(|cell| members(cell)).max()?;
     let label = |cell: &ExperimentCell| {
         format!("{}, {} deep", format::size(cell.finding.bs_bytes as f64), cell.finding.iodepth)
     };

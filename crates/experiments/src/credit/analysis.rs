@@ -340,7 +340,8 @@ fn between<'a>(
 ) -> Option<CreditSpent> {
     let runs: Vec<&Record> = runs.zip(went).filter(|(_, went)| faster(went)).map(|(run, _)| run).collect();
     let sum = |of: fn(&Record) -> u64| runs.iter().map(|run| of(run) as f64).sum::<f64>();
-    let (moved, ns) = (sum(|run| run.bytes), sum(|run| run.elapsed_ns));
+    let moved = sum(|run| run.bytes);
+    let ns = sum(|run| run.elapsed_ns);
     let bytes = moved - mbps * ns / 1e3;
     let ios = bytes / runs.first()?.run.workload.bs.0.max(1) as f64;
     Some(CreditSpent { mbps: moved * 1e3 / ns, lasts_s: ns / 1e9, bytes, ios, at_least: true })

@@ -181,7 +181,8 @@ impl<'a> Writes<'a> {
     }
 
     fn row(&self, cell: &'a ExperimentCell<'a>) -> DurabilityRow {
-        let (workload, finding) = (&cell.workload, &cell.finding);
+        let workload = &cell.workload;
+        let finding = &cell.finding;
         let sync_ns = |quantile: f64| syncs_ns(cell, quantile).map(|runs| Interval::of_means(&runs).value);
         DurabilityRow {
             cache: workload.cache,
@@ -244,7 +245,8 @@ impl<'a> Writes<'a> {
         };
         let fewest = flushed.iter().rev().take_while(is_half).last();
         let cell = fewest.or(flushed.last())?;
-        let (writes, of_plain) = (cell.workload.options.fdatasync, self.of_plain(cell)?);
+        let writes = cell.workload.options.fdatasync;
+        let of_plain = self.of_plain(cell)?;
         Some(SharedFlush { cache, writes, of_plain, is_half: fewest.is_some() })
     }
 
@@ -259,7 +261,8 @@ impl<'a> Writes<'a> {
         let single = |cell: &&&ExperimentCell| cell.workload.options.fdatasync == 1;
         let cell =
             [Cache::Device, Cache::Both].into_iter().find_map(|cache| self.flushed(cache).iter().find(single).copied());
-        let (median, late) = (syncs_ns(cell?, 0.5)?, syncs_ns(cell?, 0.99)?);
+        let median = syncs_ns(cell?, 0.5)?;
+        let late = syncs_ns(cell?, 0.99)?;
         Some(FlushTime {
             ns_p50: Interval::of_means(&median).value,
             ns_p99: Interval::of_means(&late).value,
@@ -272,7 +275,8 @@ impl<'a> Writes<'a> {
     fn without_write_cache(&self) -> Vec<WithoutWriteCache> {
         let off = self.cells.iter().filter(|cell| cell.workload.options.write_cache == Some(Switch::Off));
         let kept = |cell: &&'a ExperimentCell<'a>| {
-            let (cache, bs_bytes) = (cell.workload.cache, cell.workload.bs.0);
+            let cache = cell.workload.cache;
+            let bs_bytes = cell.workload.bs.0;
             Some(WithoutWriteCache { cache, bs_bytes, of_cached: self.of_plain(cell)? })
         };
         off.filter_map(kept).collect()

@@ -35,7 +35,8 @@ pub(crate) fn answer(found: &DurabilityAnswer) -> String {
 
 fn one_at_a_time(found: &[DurableWrites]) -> Option<String> {
     let clause = |one: &DurableWrites| {
-        let (word, slower) = (cache_word(one.plain_cache), &one.times_slower);
+        let word = cache_word(one.plain_cache);
+        let slower = &one.times_slower;
         let [rate, plain] = [one.iops, one.plain_iops].map(format::iops);
         match slower {
             _ if slower.is_more() || !slower.is_known() && slower.interval.value > 1.0 => {
@@ -51,7 +52,8 @@ fn one_at_a_time(found: &[DurableWrites]) -> Option<String> {
 }
 
 fn at_once(found: &DurableAtOnce) -> String {
-    let (depth, gain) = (found.iodepth, &found.times);
+    let depth = found.iodepth;
+    let gain = &found.times;
     match gain.is_more() || !gain.is_known() {
         true => format!("{depth} at once are {} as fast", times(gain)),
         false => format!("{depth} at once bring nothing that these runs show"),
@@ -60,7 +62,9 @@ fn at_once(found: &DurableAtOnce) -> String {
 
 fn sharing(found: &[SharedFlush], flush: Option<&FlushTime>) -> Option<String> {
     let clause = |one: &SharedFlush| {
-        let (word, writes, share) = (cache_word(one.cache), one.writes, share(&one.of_plain));
+        let word = cache_word(one.cache);
+        let writes = one.writes;
+        let share = share(&one.of_plain);
         match (one.is_half, one.of_plain.is_known()) {
             (true, _) => format!("{word} ones get at least half of the plain rate from {writes} a flush on: {share}"),
             (false, true) => {
@@ -140,7 +144,8 @@ impl Drawn<'_> {
             Line { name: format::size(*bytes as f64), points: same.iter().map(point).collect() }
         };
         let lines: Vec<Line> = sizes.iter().map(line).collect();
-        let (x, y) = (Axis::even(across), Axis::log("MB/s"));
+        let x = Axis::even(across);
+        let y = Axis::log("MB/s");
         (!lines.is_empty()).then(|| Picture { title: title.to_string(), kind: PictureKind::Bars, x, y, lines })
     }
 

@@ -286,7 +286,8 @@ mod tests {
         for (engine, constants) in ENGINES {
             let disk = disk(constants);
             for (bs, iodepth) in WORK.into_iter().filter(|(_, iodepth)| *iodepth == 1 || !engine.is_in_turn()) {
-                let (rw, cache) = (Rw::Randread, Cache::Device);
+                let rw = Rw::Randread;
+                let cache = Cache::Device;
                 let workload = Workload { rw, bs: Bytes(bs), iodepth, cache, engine, ..Workload::default() };
                 for repeat in 0..3 {
                     records.push(record(&disk, workload, repeat, Pass::Plain, 1.0));
@@ -352,7 +353,8 @@ mod tests {
         let found = analyse(&question, &Environment::default(), &records);
         let Some(ExperimentAnswer::Engines(answer)) = &found.experiments[0].found else { panic!() };
         let of = |part| answer.issuing.iter().find(|change| change.change == part).unwrap();
-        let (registered, all) = (of(IssuingPart::Registration), of(IssuingPart::Batch(0)));
+        let registered = of(IssuingPart::Registration);
+        let all = of(IssuingPart::Batch(0));
         assert!(near(all.times.unwrap().interval.value, 88.192 / 108.192), "{all:?}");
         assert!(near(all.with_us.0, 3.0) && near(all.without_us.1.unwrap(), 6.0), "{all:?}");
         assert!(near(registered.with_us.0, 4.5) && near(registered.without_us.0, 6.0), "{registered:?}");

@@ -87,7 +87,8 @@ pub(crate) fn changes(data: &ExperimentData) -> Vec<IssuingChange> {
 
 /// The part of issuing that a workload changes, and the workload without the change; `None` if it changes nothing.
 fn without(workload: &Workload, usual: Issuing) -> Option<(IssuingPart, Workload)> {
-    let (issuing, usual) = (workload.issuing?, usual.by(workload.engine));
+    let issuing = workload.issuing?;
+    let usual = usual.by(workload.engine);
     let issued_as = |issuing| Workload { issuing: Some(issuing), ..*workload };
     let same_memory = Issuing { iodepth_batch: issuing.iodepth_batch, ..usual };
     let same_batch = Issuing { iomem: issuing.iomem, ..usual };
@@ -106,7 +107,8 @@ fn reported(change: IssuingPart, with: &ExperimentCell, without: &ExperimentCell
     let Workload { rw, bs, iodepth, engine, .. } = with.workload;
     let cost = |cell: &ExperimentCell| (cell.finding.charged_us.unwrap_or_default(), cell.finding.soaker_us);
     let iops = |cell: &ExperimentCell| -> Interval {
-        let (iops, mbps) = (cell.finding.iops, cell.finding.mbps);
+        let iops = cell.finding.iops;
+        let mbps = cell.finding.mbps;
         let [low, high] = [mbps.low, mbps.high].map(|end| end * iops / mbps.value);
         Interval { value: iops, low, high }
     };

@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn memory_and_batch_are_turned_one_by_one() {
         let environment = environment(Some(Bytes(512)), &[]);
-        let (experiments, issuing) = (vec![Experiment::Engines], Some(Issuing::default()));
+        let experiments = vec![Experiment::Engines];
+        let issuing = Some(Issuing::default());
         let question = Question { experiments, issuing, ..Question::about("d") };
         let plan = plan(&PlanRequest { question: &question, environment: &environment }).unwrap();
         let small = |cell: &&PlannedCell| {

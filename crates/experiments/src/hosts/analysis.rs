@@ -346,7 +346,8 @@ mod tests {
         let busy = |share: f64| CpuTimes { user_ns: (share * PATIENT as f64) as u64, ..CpuTimes::default() };
         let disk = |busy_ns| DiskUse { name: "sdb".to_string(), busy_ns, ..DiskUse::default() };
         let far = |share, busy_ns| {
-            let (machine, disks) = (vec![busy(share); 2], vec![disk(busy_ns)]);
+            let machine = vec![busy(share); 2];
+            let disks = vec![disk(busy_ns)];
             FarEnd { bill: FarBill { span_ns: PATIENT, machine, disks, ..FarBill::default() }, ..FarEnd::default() }
         };
         let part = |far: &FarEnd| {

@@ -2,8 +2,8 @@
 //! alone.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Direction, Pattern};
 use halfpower_spec::format;
+use halfpower_spec::{Direction, Pattern};
 
 use super::analysis::{HostAloneRow, HostsAnswer, HostsRow, HostsScaling, HostsVerdict, Rows, SharedPart, TakenOver};
 use crate::at_once::{kinds, picture, point};

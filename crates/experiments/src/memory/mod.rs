@@ -69,7 +69,8 @@ mod tests {
     #[test]
     fn every_kernel_runs_alone_and_on_all_processors() {
         for (asked, cpus, expected) in [(1, 6, vec![1, 6]), (4, 6, vec![1, 4]), (1, 1, vec![1]), (1, 0, vec![1])] {
-            let (question, environment) = (question(asked), environment(cpus, TargetKind::Folder));
+            let question = question(asked);
+            let environment = environment(cpus, TargetKind::Folder);
             let cells = plan(&PlanRequest { question: &question, environment: &environment }).unwrap().cells;
             assert_eq!(threads_of(&cells), expected);
             assert_eq!(cells.len(), Kernel::ALL.len() * expected.len());
@@ -78,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_simulated_system_says_why_not() {
-        let (question, environment) = (question(1), environment(2, TargetKind::Simulated));
+        let question = question(1);
+        let environment = environment(2, TargetKind::Simulated);
         let why = plan(&PlanRequest { question: &question, environment: &environment }).unwrap_err();
         assert!(why.contains("no memory"), "{why}");
     }

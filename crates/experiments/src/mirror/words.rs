@@ -1,8 +1,8 @@
 //! Says what `mirror` asks, what it found and what the papers saw; draws reads by requests outstanding, and writes.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Direction, Pattern, VolumeLayout};
 use halfpower_spec::format;
+use halfpower_spec::{Direction, Pattern, VolumeLayout};
 
 use super::analysis::{
     MirrorAnswer, MirrorRow, MirrorWrites, RandomReads, Rows, SecondCopyGain, SequentialReads, VerifiedCopies,
@@ -42,12 +42,16 @@ fn sequential(found: &SequentialReads) -> String {
         }
         SecondCopyGain::Nowhere => "gain nothing that runs could tell from the second copy".to_string(),
     };
-    let (depth, times, stripe) = (found.iodepth, times(&found.mirror), stripe(found.stripe.as_ref()));
+    let depth = found.iodepth;
+    let times = times(&found.mirror);
+    let stripe = stripe(found.stripe.as_ref());
     format!("Sequential reads {gain}; {depth} deep they run at {times} one member{stripe}.")
 }
 
 fn random(found: &RandomReads) -> String {
-    let (times, iops, stripe) = (times(&found.mirror), format::iops(found.iops), stripe(found.stripe.as_ref()));
+    let times = times(&found.mirror);
+    let iops = format::iops(found.iops);
+    let stripe = stripe(found.stripe.as_ref());
     format!("Random reads two deep run at {times} one member, {iops}{stripe}.")
 }
 

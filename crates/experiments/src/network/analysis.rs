@@ -234,7 +234,8 @@ mod tests {
 
     fn sealed_runs(rw: Rw, (bs, iodepth): (u64, u32), connections: u32, sealing: Sealing) -> Vec<Record> {
         let options = WorkloadOptions { connections, sealing, ..WorkloadOptions::default() };
-        let (left, times) = (LEFT[sealing as usize], TIMES[sealing as usize]);
+        let left = LEFT[sealing as usize];
+        let times = TIMES[sealing as usize];
         let workload = Workload { rw, bs: Bytes(bs), iodepth, options, ..Workload::default() };
         let run = |repeat: u32| {
             let alone = ROUND_TRIP_US + SERVER_US;
@@ -315,7 +316,8 @@ mod tests {
             let which = if cost.sealed == Sealed::Signed { 1 } else { 2 };
             assert_eq!(cost.than, Sealed::Plain);
             assert!((cost.times.interval.value / LEFT[which] - 1.0).abs() < 0.01 && cost.times.is_less(), "{cost:?}");
-            let (near, far) = (cost.near.unwrap(), cost.far.unwrap());
+            let near = cost.near.unwrap();
+            let far = cost.far.unwrap();
             assert!((near.ms / near.than_ms / TIMES[which] - 1.0).abs() < 0.02, "{cost:?}");
             assert!((far.than_ms - FAR_NS).abs() < 0.05 && (far.ms - TIMES[which] * FAR_NS).abs() < 0.1, "{cost:?}");
         }

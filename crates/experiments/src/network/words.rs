@@ -2,8 +2,8 @@
 //! sealing and way.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Direction, Sealing, Way};
 use halfpower_spec::format;
+use halfpower_spec::{Direction, Sealing, Way};
 
 use super::analysis::{HalfPowerAt, MoreConnections, NetworkAnswer, NetworkRow, Rows, ShareRate, walked};
 use super::sealed::{CostOfMb, Sealed, SealingCost};
@@ -143,7 +143,8 @@ fn by_size(rows: &[&NetworkRow], title: &str, unit: &str, figures: &[(&str, Figu
             }
         }
     }
-    let (x, y) = (Axis::log("Block size"), Axis::log(unit));
+    let x = Axis::log("Block size");
+    let y = Axis::log(unit);
     (!lines.is_empty()).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
 }
 
@@ -175,7 +176,8 @@ fn by_sealing(
             lines.push(Line { name: format!("{}{whose}", Sealed::of(sealing, asked).word()), points });
         }
     }
-    let (x, y) = (Axis::even("Requests"), Axis::log(unit));
+    let x = Axis::even("Requests");
+    let y = Axis::log(unit);
     (lines.len() > 1).then(|| Picture { title: title.to_string(), kind: PictureKind::Bars, x, y, lines })
 }
 
@@ -196,6 +198,7 @@ fn by_way(rows: &Rows, title: &str) -> Option<Picture> {
             lines.push(Line { name: format!("{rw}, {way}"), points });
         }
     }
-    let (x, y) = (Axis::log("Block size"), Axis::log("MB/s"));
+    let x = Axis::log("Block size");
+    let y = Axis::log("MB/s");
     (lines.len() > 1).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
 }

@@ -36,7 +36,8 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, PriceAnswer) {
 
 /// The best accesses, of those kinds that gain from several requests at once.
 fn deeper(row: &PriceRow) -> Accesses {
-    let (best, one) = (&row.best, &row.one_deep);
+    let best = &row.best;
+    let one = &row.one_deep;
     let more = |best: Option<f64>, one: Option<f64>| best.filter(|best| one.is_none_or(|one| *best > one * WORTH));
     Accesses { kaps: more(best.kaps, one.kaps), maps: more(best.maps, one.maps), ..*best }
 }

@@ -90,7 +90,8 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ProcessorsAnswer) {
 }
 
 fn row(cell: &ExperimentCell) -> ProcessorRow {
-    let (workload, finding) = (&cell.workload, &cell.finding);
+    let workload = &cell.workload;
+    let finding = &cell.finding;
     ProcessorRow {
         affinity: workload.options.affinity,
         threads: workload.threads,
@@ -160,7 +161,8 @@ impl<'a> AffinityCells<'a> {
     /// Compares rate and charged time of a kind of work on two sets of processors.
     fn compare(&self, work: &Workload, on: Affinity, beside: Affinity) -> Option<AffinityComparison> {
         let rate = self.rate(work, on, beside)?;
-        let (on, beside) = (self.on(work, on)?, self.on(work, beside)?);
+        let on = self.on(work, on)?;
+        let beside = self.on(work, beside)?;
         let [here, there] = [on, beside].map(|cell| cell.finding.run_charged_us.as_slice());
         Some(AffinityComparison {
             pattern: work.rw.pattern(),
@@ -190,7 +192,9 @@ mod tests {
     /// deviation of `chance`.
     fn runs(affinity: Affinity, threads: u32, rate: f64, charge: f64, chance: f64) -> Vec<Record> {
         let options = WorkloadOptions { affinity, ..WorkloadOptions::default() };
-        let (rw, cache, bs) = (Rw::Randread, Cache::Device, Bytes(4096));
+        let rw = Rw::Randread;
+        let cache = Cache::Device;
+        let bs = Bytes(4096);
         let workload = Workload { rw, cache, bs, iodepth: 32 / threads, threads, options, ..Workload::default() };
         let run = |repeat: u32| {
             // A deviation that differs between affinities, so that a round has none in common.

@@ -82,6 +82,7 @@ fn bars(
             .then(|| Line { name: reads(work.rw.pattern(), work.cache, work.bs.0, work.threads), points })
     };
     let lines: Vec<Line> = seats.work().iter().filter_map(line).collect();
-    let (x, y) = (Axis::even("Processors that submit"), Axis::even(unit));
+    let x = Axis::even("Processors that submit");
+    let y = Axis::even(unit);
     (!lines.is_empty()).then(|| Picture { title: title.to_string(), kind: PictureKind::Bars, x, y, lines })
 }

@@ -232,7 +232,8 @@ fn stripe(rows: &[ScalingRow]) -> Option<StripeShare> {
         Some(rows.iter().find(same)?.mbps / each.1)
     };
     let shares: Vec<f64> = kinds().filter_map(share).collect();
-    let (least, most) = (shares.iter().copied().reduce(f64::min)?, shares.iter().copied().reduce(f64::max)?);
+    let least = shares.iter().copied().reduce(f64::min)?;
+    let most = shares.iter().copied().reduce(f64::max)?;
     Some(StripeShare { least, most })
 }
 

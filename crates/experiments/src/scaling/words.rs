@@ -1,8 +1,8 @@
 //! Says what `scaling` asks, what it found and what the papers saw; draws throughput and cost by number of members.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Direction, Pattern, VolumeLayout};
 use halfpower_spec::format;
+use halfpower_spec::{Direction, Pattern, VolumeLayout};
 
 use super::analysis::{
     CostByMembers, MemberCost, MembersScaling, Rows, ScalingAnswer, ScalingRow, ScalingVerdict, StoppedMembers,

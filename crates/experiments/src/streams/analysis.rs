@@ -91,7 +91,8 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, StreamsAnswer) {
 /// The cell of a single stream alone, for comparison with `cell`.
 fn alone<'a>(cells: &[&'a ExperimentCell<'a>], cell: &ExperimentCell) -> Option<&'a ExperimentCell<'a>> {
     let same = |other: &&&ExperimentCell| {
-        let (one, this) = (&other.workload, &cell.workload);
+        let one = &other.workload;
+        let this = &cell.workload;
         (one.cache, one.iodepth, one.options.streams, one.options.random_readers) == (this.cache, this.iodepth, 1, 0)
     };
     cells.iter().find(same).copied()

@@ -28,7 +28,8 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         return Err("there is no storage here that streams could share".to_string());
     }
     let most = u64::from(STREAMS[STREAMS.len() - 1]);
-    let (span, needed) = (ask.capabilities().span, most * BLOCK.0);
+    let span = ask.capabilities().span;
+    let needed = most * BLOCK.0;
     if span.0 < needed {
         return Err(format!("the target holds {span}, and {most} streams take {}", Bytes(needed)));
     }

@@ -110,9 +110,11 @@ fn unlike_neighbours(levels: &[f64]) -> f64 {
 }
 
 fn answer(zones: &[ZoneRow]) -> ZonesAnswer {
-    let (first, last) = (zones[0], zones[zones.len() - 1]);
+    let first = zones[0];
+    let last = zones[zones.len() - 1];
     let rates = || zones.iter().map(|zone| zone.mbps);
-    let (least_mbps, most_mbps) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    let least_mbps = rates().fold(f64::INFINITY, f64::min);
+    let most_mbps = rates().fold(0.0, f64::max);
     match zones.len() {
         2.. if least_mbps > ALIKE * most_mbps => ZonesAnswer::Nearly { least_mbps, most_mbps },
         1 => ZonesAnswer::Even { mbps: first.mbps },
@@ -131,7 +133,9 @@ mod tests {
         let places = (0..32u64).map(|place| {
             let region = Region { from: Bytes(place << 30), bytes: Bytes(1 << 30) };
             let options = WorkloadOptions { region: Some(region), ..WorkloadOptions::default() };
-            let (rw, cache, bs) = (Rw::Read, Cache::Device, Bytes(1 << 20));
+            let rw = Rw::Read;
+            let cache = Cache::Device;
+            let bs = Bytes(1 << 20);
             let mbps = [24.0, 21.0, 18.5, 15.0][place as usize / 8];
             (Workload { rw, cache, bs, iodepth: 4, options, ..Workload::default() }, mbps)
         });

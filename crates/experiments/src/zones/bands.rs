@@ -21,7 +21,8 @@ pub(crate) fn bands(values: &[f64], noise: f64) -> Vec<Range<usize>> {
     let mean = values.iter().sum::<f64>() / count as f64;
     let variance = noise.max(LEAST_NOISE * mean.abs()).powi(2).max(f64::MIN_POSITIVE);
     let penalty = PENALTY * (count as f64).ln().max(1.0);
-    let (mut sums, mut squares) = (vec![0.0], vec![0.0]);
+    let mut sums = vec![0.0];
+    let mut squares = vec![0.0];
     for value in values {
         sums.push(sums[sums.len() - 1] + (value - mean));
         squares.push(squares[squares.len() - 1] + (value - mean).powi(2));

@@ -30,7 +30,8 @@ pub(crate) fn answer(found: &ZonesAnswer) -> String {
 }
 
 pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
-    let (places, zones) = (places(data), &rows.zones);
+    let places = places(data);
+    let zones = &rows.zones;
     if places.is_empty() {
         return Vec::new();
     }

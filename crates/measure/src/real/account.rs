@@ -63,13 +63,16 @@ impl MachineAccount {
         witnessed: &[String],
         devices: impl Iterator<Item = &'a str>,
     ) -> Result<Self, MeasureError> {
-        let (mut soaking, mut tracing) = (None, None);
+        let mut soaking = None;
+        let mut tracing = None;
         match pass {
             Pass::Plain | Pass::Confirm => {}
             Pass::Soaker => soaking = Some(Soaking::new().map_err(MeasureError::Account)?),
             Pass::Traced => tracing = Some(Tracing { tracer: Tracer::new(devices)?, threads: BTreeSet::new() }),
         }
-        let (begun, charged, sight) = (Instant::now(), Charged::default(), NoiseSnapshot::default());
+        let begun = Instant::now();
+        let charged = Charged::default();
+        let sight = NoiseSnapshot::default();
         let witness = NoiseProbe::of(witnessed);
         Ok(Self { begun, charged, machine: Vec::new(), soaking, tracing, witness, sight })
     }

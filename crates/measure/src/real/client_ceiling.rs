@@ -56,7 +56,10 @@ fn measure(
 ) -> Result<f64, EngineError> {
     let Workload { rw, bs, iodepth: depth, issuing, options, .. } = *workload;
     let settings = EngineSettings { issuing, ..EngineSettings::new(protocol.engine(), depth, bs, 1) };
-    let (share, sealing, writes, purpose) = (server, options.sealing, rw.writes(), Purpose::Measure);
+    let share = server;
+    let sealing = options.sealing;
+    let writes = rw.writes();
+    let purpose = Purpose::Measure;
     let lane = ShareLane { share, protocol, connections, sealing, writes, durable: false, purpose, ledger: None };
     let mut opened = open_share(lane, settings)?;
     let plain = Workload { rw: Rw::of(halfpower_spec::Pattern::Sequential, direction(rw)), bs, ..Workload::default() };
@@ -94,7 +97,8 @@ mod tests {
                     };
                     ceilings.ns_per_io(protocol, rehearse, workload).expect("a ceiling")
                 };
-                let (small, large) = (ns(&of(4096, 8)), ns(&of(4 << 20, 8)));
+                let small = ns(&of(4096, 8));
+                let large = ns(&of(4 << 20, 8));
                 assert!(small > 100.0 && large > 4.0 * small, "{protocol:?} {rw}: {small} {large}");
                 assert_eq!((ns(&of(4096, 8)), measured), (small, 2));
             }

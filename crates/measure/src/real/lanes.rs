@@ -107,10 +107,12 @@ impl Reached<'_> {
         let used = options.reached(self.span_bytes());
         let device = self.members.devices.first().and_then(Option::as_deref);
         let cpu = processor(options.affinity, device).unwrap_or(None);
-        let (reader, volumes) = (background_readers::reader(&run.workload), self.volume.lanes().len());
+        let reader = background_readers::reader(&run.workload);
+        let volumes = self.volume.lanes().len();
         let own = (0..volumes).flat_map(|volume| (0..threads).map(move |thread| (volume, Some(thread))));
         let beside = (0..options.random_readers as usize).map(|reader| (reader % volumes, None));
-        let (mut lanes, mut name) = (Vec::new(), run.workload.engine);
+        let mut lanes = Vec::new();
+        let mut name = run.workload.engine;
         let mut buffers: Option<BufferState> = None;
         for (volume, thread) in own.chain(beside) {
             let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };

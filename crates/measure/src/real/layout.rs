@@ -53,7 +53,9 @@ pub(crate) fn lay_out(
 ) -> Result<u64, MeasureError> {
     // First the minimum, without a limit; then the rest within the limit; last what is less than a block.
     let no_limit = Nanos(u64::MAX / 2);
-    let (iodepth, seed, block_bytes) = (settings.depth, settings.seed, settings.bs.0);
+    let iodepth = settings.depth;
+    let seed = settings.seed;
+    let block_bytes = settings.bs.0;
     let mut written = 0;
     for (end, runtime) in [(LEAST_BYTES.max(block_bytes).min(bytes), no_limit), (bytes, limit), (bytes, Nanos(0))] {
         let is_tail = end - written.min(end) < block_bytes;

@@ -143,7 +143,8 @@ impl Member {
         let reached = if wanted.spread { self.whole_bytes } else { self.span_bytes };
         let unwritten = self.data.unwritten_bytes(0..reached).ok().flatten().filter(|bytes| *bytes > 0);
         let Some(unwritten) = unwritten else { return Ok(None) };
-        let (lacking, all) = (Bytes(unwritten), Bytes(reached));
+        let lacking = Bytes(unwritten);
+        let all = Bytes(reached);
         if !wanted.overwrite {
             let what = format!(
                 "{lacking} of {all} were never written, and reading them measures the file system, not the medium: \
@@ -352,10 +353,12 @@ fn room_for(folder: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> 
     let refuse = |what| MeasureError::Target { path: folder.to_path_buf(), what };
     // Other processes may lay out as much in the same place; only a size that the user gave is taken as it is.
     let sharing = wanted.host_part.as_ref().filter(|_| wanted.size.is_none()).map_or(1, |part| u64::from(part.of));
-    let (free, in_memory) = (free / sharing, in_memory.map(|most| most / sharing));
+    let free = free / sharing;
+    let in_memory = in_memory.map(|most| most / sharing);
     match (wanted.size, in_memory) {
         (Some(size), Some(most)) if size.0 <= free && size.0 > most => {
-            let (memory, most) = (Bytes(budget.usable_bytes), Bytes(most));
+            let memory = Bytes(budget.usable_bytes);
+            let most = Bytes(most);
             Err(refuse(format!(
                 "lies in memory, and of the {memory} that may be used here at most {most} may go into a file, not \
                  {size}: ask for less"
@@ -389,10 +392,12 @@ pub(super) fn room(size: Option<Bytes>, free: u64, most: u64) -> Result<u64, Str
 /// The note on a file that became smaller than asked or than usual.
 pub(super) fn note_of_size(got: u64, asked: u64, size: Option<Bytes>) -> Option<String> {
     if got < asked {
-        let (got, asked) = (Bytes(got), Bytes(asked));
+        let got = Bytes(got);
+        let asked = Bytes(asked);
         Some(format!("the file ends at {got} instead of {asked}: writing more would have taken too long"))
     } else if size.is_none() && asked < USUAL_BYTES {
-        let (asked, usual) = (Bytes(asked), Bytes(USUAL_BYTES));
+        let asked = Bytes(asked);
+        let usual = Bytes(USUAL_BYTES);
         Some(format!("the file has {asked} instead of {usual}, so that a quarter of the free space remains"))
     } else {
         None

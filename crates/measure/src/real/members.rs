@@ -159,11 +159,13 @@ impl Members {
             () if all(Kind::Block) => TargetKind::Device,
             () => TargetKind::File,
         };
-        let (span, spread) = (Bytes(self.span_bytes), self.spread_bytes.map(Bytes));
+        let span = Bytes(self.span_bytes);
+        let spread = self.spread_bytes.map(Bytes);
         let members = self.each.len() as u32;
         let mut unavailable = apply_options::unavailable(&self.distinct_devices(self.each.len()));
         unavailable.extend(engines::missing(self.each.iter().map(|member| &member.data)));
-        let (chunk, direct_unit) = (self.volume.chunk(), self.direct_unit());
+        let chunk = self.volume.chunk();
+        let direct_unit = self.direct_unit();
         Capabilities { kind, span, spread, members, chunk, direct_unit, unavailable }
     }
 

@@ -48,7 +48,9 @@ impl MemoryBudget {
         let payload = if workload.rw.writes() { self.of_lane(lanes).payload_of(iodepth, bs.0) } else { 0 };
         let needed = slots.saturating_add(payload).saturating_mul(lanes);
         let Some(most) = self.most_bytes().filter(|most| needed > *most) else { return Ok(()) };
-        let (needed, memory, most) = (Bytes(needed), Bytes(self.usable_bytes), Bytes(most));
+        let needed = Bytes(needed);
+        let memory = Bytes(self.usable_bytes);
+        let most = Bytes(most);
         Err(MeasureError::Unfit {
             what: format!(
                 "{iodepth} requests of {bs} in each of {lanes} lanes take {needed} for buffers, and of the {memory} that \

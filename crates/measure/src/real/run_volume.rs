@@ -56,7 +56,8 @@ impl VolumeMembers {
     /// # Errors
     /// Why it cannot, in a sentence.
     pub fn arrange(&self, options: &WorkloadOptions) -> Result<RunVolume, String> {
-        let (volume_layout, wanted) = (options.volume_layout.unwrap_or(self.volume_layout), options.members as usize);
+        let volume_layout = options.volume_layout.unwrap_or(self.volume_layout);
+        let wanted = options.members as usize;
         if wanted > self.count.max(1) {
             let members =
                 if self.count > 1 { format!("{} members", self.count) } else { "a single member".to_string() };

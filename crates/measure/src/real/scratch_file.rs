@@ -32,7 +32,8 @@ impl ScratchFile {
     /// # Errors
     /// If there is no room, or the file system does not support the layout.
     pub fn of(run: &Run, member: &Member, seed: u64, stop: &AtomicBool) -> Result<Option<Self>, MeasureError> {
-        let (layout, cache) = (run.workload.options.layout, run.workload.cache);
+        let layout = run.workload.options.layout;
+        let cache = run.workload.cache;
         if layout == Layout::Written {
             return Ok(None);
         }

@@ -92,7 +92,8 @@ fn too_large(workload: &Workload, limits: Limits) -> Option<String> {
         (true, false) => limits.read_bytes,
         _ => limits.write_bytes,
     };
-    let (bs, most) = (workload.bs, Bytes(most.into()));
+    let bs = workload.bs;
+    let most = Bytes(most.into());
     (bs > most).then(|| {
         format!("--bs {bs} is more than the server takes in one request, which is {most}: choose a smaller --bs")
     })

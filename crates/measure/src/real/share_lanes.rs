@@ -38,9 +38,12 @@ impl ReachedShare<'_> {
         let memory = self.budget.of_lane(u64::from(threads) + u64::from(options.random_readers));
         let settings = EngineSettings { issuing, memory, ..EngineSettings::new(name, depth, bs, self.seed ^ seed) };
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.first()).filter(|_| options.verify);
-        let (writes, durable, connections, sealing) =
-            (rw.writes(), cache.durable(), options.connections, options.sealing);
-        let (share, protocol) = (self.share, self.protocol);
+        let writes = rw.writes();
+        let durable = cache.durable();
+        let connections = options.connections;
+        let sealing = options.sealing;
+        let share = self.share;
+        let protocol = self.protocol;
         let lane = ShareLane { share, protocol, connections, sealing, writes, durable, purpose, ledger };
         Ok(open_share(lane, settings)?)
     }
@@ -51,8 +54,13 @@ impl ReachedShare<'_> {
     /// If it cannot be opened.
     pub fn open_to_lay_out(&self, settings: EngineSettings) -> Result<Opened, MeasureError> {
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.first());
-        let (share, protocol) = (self.share, self.protocol);
-        let (connections, sealing, writes, durable, purpose) = (1, Sealing::AsAsked, true, false, Purpose::LayOut);
+        let share = self.share;
+        let protocol = self.protocol;
+        let connections = 1;
+        let sealing = Sealing::AsAsked;
+        let writes = true;
+        let durable = false;
+        let purpose = Purpose::LayOut;
         let lane = ShareLane { share, protocol, connections, sealing, writes, durable, purpose, ledger };
         Ok(open_share(lane, settings)?)
     }

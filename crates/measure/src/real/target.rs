@@ -105,7 +105,8 @@ impl RealTarget {
     }
 
     fn reached(&self, volume: RunVolume) -> Reached<'_> {
-        let (scratch, ledgers) = (self.scratch.as_ref(), self.ledgers.as_ref());
+        let scratch = self.scratch.as_ref();
+        let ledgers = self.ledgers.as_ref();
         let by_workers = self.by_workers;
         Reached { members: &self.members, scratch, ledgers, volume, seed: self.wanted.seed, by_workers }
     }

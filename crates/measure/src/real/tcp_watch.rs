@@ -30,7 +30,8 @@ pub(super) struct Held {
 impl TcpWatch {
     /// Starts sampling; `None` if the thread cannot be started.
     pub fn begin(connections: &Arc<Vec<OwnedFd>>) -> Option<Self> {
-        let (ends, connections) = (Arc::new(AtomicBool::new(false)), Arc::clone(connections));
+        let ends = Arc::new(AtomicBool::new(false));
+        let connections = Arc::clone(connections);
         let asked = Arc::clone(&ends);
         let watch = move || {
             let mut held = vec![Held::default(); connections.len()];
@@ -112,7 +113,8 @@ mod tests {
         let mut held = Held::default();
         for (window, round_trip_ns) in [(1000, 20), (3000, 40)] {
             let peer_window_bytes = Some(window * 2);
-            let (congestion_window_bytes, own_window_bytes) = (window, window * 3);
+            let congestion_window_bytes = window;
+            let own_window_bytes = window * 3;
             held.add(&TcpInfo { round_trip_ns, congestion_window_bytes, peer_window_bytes, own_window_bytes, ..end });
         }
         let within = held.within(end);

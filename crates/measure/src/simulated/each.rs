@@ -50,7 +50,8 @@ impl<E: Engine> EachMember<E> {
         let member = request.slot % self.members;
         let mut offset = request.offset;
         if let Some(streams) = self.streams.as_mut().filter(|streams| request.slot < streams.slots) {
-            let (next, length) = (&mut streams.next[member as usize], u64::from(request.length));
+            let next = &mut streams.next[member as usize];
+            let length = u64::from(request.length);
             offset = if *next + length > streams.range.end { streams.range.start } else { *next };
             *next = offset + length;
         }

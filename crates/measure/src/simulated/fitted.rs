@@ -95,7 +95,8 @@ impl Calibrated {
 
     /// How many devices a workload uses, and whether each is driven independently.
     fn used(&self, workload: &Workload) -> Result<(u32, bool), MeasureError> {
-        let (name, disks) = (&self.name, self.setup.disks);
+        let name = &self.name;
+        let disks = self.setup.disks;
         let devices = match workload.options.members {
             0 => disks,
             members if members <= disks => members,

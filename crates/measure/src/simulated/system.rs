@@ -53,7 +53,8 @@ impl Machine {
             Self { name: name.clone(), system, setup: *setup, write_cache, span_bytes: 0, is_spread: false };
         let whole = machine.whole_bytes()?;
         if size.is_some_and(|size| size.0 > whole) {
-            let (asked, holds) = (size.unwrap_or_default(), Bytes(whole));
+            let asked = size.unwrap_or_default();
+            let holds = Bytes(whole);
             return unfit(format!("--size {asked}: the simulated volume holds {holds}; ask for less"));
         }
         machine.span_bytes = size.map_or(whole, |size| size.0);
@@ -69,7 +70,8 @@ impl Machine {
 
     /// How `workload` uses the machine.
     fn used(&self, workload: &Workload) -> Result<Use, MeasureError> {
-        let (setup, options) = (&self.setup, &workload.options);
+        let setup = &self.setup;
+        let options = &workload.options;
         let disks = match options.members {
             0 => setup.disks,
             members if members <= setup.disks => members,
@@ -313,7 +315,8 @@ impl Subject for Machine {
         fits_pieces(workload, self.spread_over(&stack, each)?, range.end)?;
         let needed = least_bytes(workload);
         if needed > range.end - range.start {
-            let (needed, span) = (Bytes(needed), Bytes(range.end - range.start));
+            let needed = Bytes(needed);
+            let span = Bytes(range.end - range.start);
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
         Ok(())
@@ -322,7 +325,8 @@ impl Subject for Machine {
     fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError> {
         let Use { setting, each, system } = self.used(&run.workload)?;
         let stack = system.path(&setting, run.seed)?;
-        let (stride, range) = (stack.disk_bytes(), self.range(&stack, each, &run.workload));
+        let stride = stack.disk_bytes();
+        let range = self.range(&stack, each, &run.workload);
         let spread = self.spread_over(&stack, each)?;
         let members = if each { setting.disks } else { 1 };
         let depth = run.workload.total_depth() * members;
@@ -372,7 +376,8 @@ impl PathModel for AtClient {
     }
 
     fn processor_time(&self) -> ProcessorTime {
-        let (client, host) = (self.stack.client_time(), self.stack.processor_time());
+        let client = self.stack.client_time();
+        let host = self.stack.processor_time();
         if self.remote {
             return client;
         }

@@ -137,7 +137,8 @@ impl TargetBackend for SimulatedTarget {
         let needed = least_bytes(workload);
         let reached = workload.options.reached(self.span_bytes());
         if needed > reached.end - reached.start || workload.bs.0 > u64::from(u32::MAX / 2) {
-            let (needed, span) = (Bytes(needed), Bytes(reached.end - reached.start));
+            let needed = Bytes(needed);
+            let span = Bytes(reached.end - reached.start);
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
         fits_readers(workload, background_readers::BLOCK, Bytes(reached.end - reached.start))?;
@@ -154,7 +155,8 @@ impl TargetBackend for SimulatedTarget {
         self.run_began = self.clock();
         let Opened { mut engine, account, depth, range } = self.subject.open(&in_turn(run), self.run_began)?;
         self.engine = Some(account);
-        let (cache, options) = (run.workload.cache, &run.workload.options);
+        let cache = run.workload.cache;
+        let options = &run.workload.options;
         self.readers = None;
         if options.random_readers > 0 {
             let surrounded = BackgroundReaders::new(engine, depth, options.random_readers, self.span_bytes(), run.seed);

@@ -50,7 +50,8 @@ impl Engine for Wayward {
 fn what_is_odd_in_a_batch_is_counted_as_what_it_is() {
     let workload = Workload { rw: Rw::Randmixed, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
-    let (mut engine, stop) = (Wayward::default(), AtomicBool::new(false));
+    let mut engine = Wayward::default();
+    let stop = AtomicBool::new(false);
     let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
 
@@ -110,7 +111,8 @@ impl Engine for FailsLast {
 fn requests_in_flight_when_the_window_closes_are_judged() {
     let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
-    let (mut engine, stop) = (FailsLast::default(), AtomicBool::new(false));
+    let mut engine = FailsLast::default();
+    let stop = AtomicBool::new(false);
     let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
     assert_eq!((tally.ios, tally.bytes), (100, 100 * u64::from(BLOCK_BYTES)), "the rate is the window's");
@@ -124,7 +126,8 @@ fn simulated(runtime_ns: u64, cold_lanes: Option<&AtomicUsize>) -> Tally {
     let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
     let mut engine = Simulated::new(&disk, 8, 1, Nanos(5_000));
-    let (stop, pauses) = (AtomicBool::new(false), Pauses::default());
+    let stop = AtomicBool::new(false);
+    let pauses = Pauses::default();
     let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses, ramp: Nanos(0) };
     Window::new(&mut engine, offsets, 8, terms, &stop).warmed_up(cold_lanes).run().unwrap()
 }
@@ -166,8 +169,10 @@ fn what_goes_out_during_the_ramp_counts_for_nothing_but_its_cost() {
     for rate in [None, Some(Arrival { iops: 5_000, arrivals: Arrivals::Fixed })] {
         let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), rate, ..Workload::default() };
         let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
-        let (mut engine, stop) = (Simulated::new(&disk, 8, 1, Nanos(5_000)), AtomicBool::new(false));
-        let (runtime, ramp) = (Nanos(10_000_000), Nanos(50_000_000));
+        let mut engine = Simulated::new(&disk, 8, 1, Nanos(5_000));
+        let stop = AtomicBool::new(false);
+        let runtime = Nanos(10_000_000);
+        let ramp = Nanos(50_000_000);
         let terms = Terms { runtime, flush: false, pauses: Pauses::default(), ramp };
         let schedule = rate.map(|arrival| Schedule::new(arrival, 1));
         let tally = Window::new(&mut engine, offsets, 8, terms, &stop).open_loop(schedule).run().unwrap();
@@ -193,7 +198,8 @@ fn a_window_waits_no_longer_than_its_own_length_for_other_lanes() {
 fn requests_that_fail_are_in_flight_too() {
     let workload = Workload { rw: Rw::Randmixed, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
-    let (mut engine, stop) = (Wayward::default(), AtomicBool::new(false));
+    let mut engine = Wayward::default();
+    let stop = AtomicBool::new(false);
     let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
     assert!((depth(&tally) - 8.0).abs() < 1e-9, "{}", depth(&tally));

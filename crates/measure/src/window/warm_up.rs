@@ -19,7 +19,9 @@ impl<'a> Window<'a> {
     pub(super) fn turn_over(&mut self, began: Nanos) -> Result<Nanos, EngineError> {
         let Some(cold_lanes) = self.cold_lanes else { return Ok(began) };
         let deadline = Nanos(began.0.saturating_add(self.terms.runtime.0));
-        let (mut now, mut completed, mut is_cold) = (began, 0, true);
+        let mut now = began;
+        let mut completed = 0;
+        let mut is_cold = true;
         while now < deadline && !self.stop.load(Ordering::Relaxed) {
             self.submit(now)?;
             now = self.reap()?;

@@ -121,7 +121,8 @@ pub(super) fn common_cells(comparisons: &[Comparison]) -> Vec<CellSettings> {
 }
 
 fn not_compared(comparison: &Comparison) -> Markup {
-    let (a, b) = (&comparison.a.letter, &comparison.b.letter);
+    let a = &comparison.a.letter;
+    let b = &comparison.b.letter;
     let left_out = &comparison.left_out;
     html! {
         (alone(&format!("Cells that {a} has and {b} has not"), &comparison.only_a))

@@ -251,7 +251,8 @@ fn price(comparisons: &[Comparison]) -> Markup {
             }
         }
     };
-    let (a, b) = (&first.a.letter, |one: &Comparison| one.b.letter.clone());
+    let a = &first.a.letter;
+    let b = |one: &Comparison| one.b.letter.clone();
     let mut columns = vec![String::new(), a.clone()];
     columns.extend(tables.iter().flat_map(|(one, _)| [b(one), format!("{} over {a}", b(one))]));
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();

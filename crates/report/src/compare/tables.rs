@@ -113,7 +113,8 @@ pub(crate) fn half_power_table(comparisons: &[Comparison]) -> Markup {
         }
     };
     let other = other(comparisons);
-    let (from, n_half) = (format!("from, {other}"), format!("n½ {other}"));
+    let from = format!("from, {other}");
+    let n_half = format!("n½ {other}");
     let columns = ["Path", "Half power from, A", &from, "n½ A", &n_half, "Change of n½"];
     let rows = html! {
         @for settings in common_paths(comparisons) {
@@ -151,7 +152,8 @@ pub(crate) fn cost_table(comparisons: &[Comparison]) -> Markup {
         }
     };
     let other = other(comparisons);
-    let (fixed, marginal) = (format!("Fixed {other}"), format!("Marginal {other}"));
+    let fixed = format!("Fixed {other}");
+    let marginal = format!("Marginal {other}");
     let cycles = in_cycles.then_some("in cycles");
     let columns = ["Path", "Fixed A, µs", &fixed, "Change"].into_iter().chain(cycles);
     let columns = columns.chain(["Marginal A, µs/KiB", &marginal, "Change"]).chain(cycles).collect::<Vec<_>>();

@@ -199,10 +199,12 @@ fn cells(comparison: &Comparison) -> Part {
 /// The price-performance table, one row per figure, as in Table 10 of the 2000 paper.
 pub(super) fn price(comparison: &Comparison) -> Part {
     let Some(table) = &comparison.price else { return Part::lines(None, Vec::new(), LINES, 0) };
-    let (letter_a, letter_b) = (&comparison.a.letter, &comparison.b.letter);
+    let letter_a = &comparison.a.letter;
+    let letter_b = &comparison.b.letter;
     let mut rows = vec![row(["Price and performance", letter_a, letter_b, &format!("{letter_b} over {letter_a}")])];
     for (name, of) in price_figures() {
-        let (a, b) = (of(&table.a), of(&table.b));
+        let a = of(&table.a);
+        let b = of(&table.b);
         if a.is_none() && b.is_none() {
             continue;
         }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use halfpower_analyse::{Advice, CellFinding, Findings, StudyState};
-use halfpower_spec::{EngineName, Workload};
 use halfpower_spec::format::{precise_time_us, whole_percent};
+use halfpower_spec::{EngineName, Workload};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use halfpower_analyse::{Bound, CellFinding, Cost, Findings};
-use halfpower_spec::{Cache, Direction, Pattern};
 use halfpower_spec::format::{precise_size, precise_time_us};
 use halfpower_spec::path_words;
+use halfpower_spec::{Cache, Direction, Pattern};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
@@ -281,7 +281,8 @@ fn cost_words(findings: &Findings, path: ChartedPath) -> String {
     let mut words = "processor time a request against block size".to_string();
     for cost in findings.cost.iter().filter(same) {
         let bound = if cost.bound == Bound::Charged { "charged" } else { "soaker" };
-        let (fixed, marginal) = (cost.fixed_us.value, cost.marginal_us_per_kib.value);
+        let fixed = cost.fixed_us.value;
+        let marginal = cost.marginal_us_per_kib.value;
         let _ = write!(words, "; {bound} {} µs and {} a KiB", number(fixed), number(marginal));
     }
     words

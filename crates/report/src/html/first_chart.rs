@@ -128,7 +128,8 @@ impl PathChart<'_> {
     /// Horizontal position of a block size, in percent.
     fn x(&self, bs_bytes: u64) -> f64 {
         let at = |bytes: u64| (bytes as f64).log2();
-        let (first, last) = (at(self.sizes[0]), at(self.sizes[self.sizes.len() - 1]));
+        let first = at(self.sizes[0]);
+        let last = at(self.sizes[self.sizes.len() - 1]);
         100.0 * (MARGIN + (1.0 - 2.0 * MARGIN) * (at(bs_bytes) - first) / (last - first))
     }
 
@@ -160,7 +161,8 @@ const FOCUS: &str = "outline:2px solid var(--accent);outline-offset:2px";
 const LINE: &str = "stroke:var(--accent);stroke-width:2.5;opacity:1";
 
 fn panel(chart: &PathChart) -> Markup {
-    let (rw, chosen) = (chart.rw, chart.chosen());
+    let rw = chart.rw;
+    let chosen = chart.chosen();
     let id = |line: &DepthLine| format!("{rw}-{}", line.iodepth);
     html! {
         fieldset.panel.{ "panel-" (rw) } {
@@ -267,7 +269,8 @@ fn marks(chart: &PathChart, line: &DepthLine, id: &str) -> Markup {
 
 fn half_power(chart: &PathChart, curve: &Curve) -> Markup {
     let half = curve.peak_mbps / 2.0;
-    let (x, y) = (chart.x(curve.half_power_bs_bytes), chart.scale.percent(half));
+    let x = chart.x(curve.half_power_bs_bytes);
+    let y = chart.scale.percent(half);
     let from = size(curve.half_power_bs_bytes as f64);
     let or_less = if curve.half_power_bracketed { "" } else { " or less" };
     html! {

@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Target, UtcTime};
 use halfpower_spec::format::three_digits;
+use halfpower_spec::{Target, UtcTime};
 
 pub(crate) use crate::words::settings::capitalised as heading;
 

@@ -182,7 +182,8 @@ mod tests {
     use halfpower_analyse::{LevelId, LevelKind, LevelSource};
 
     fn level(pap: Option<f64>, rap: Option<f64>) -> LevelFinding {
-        let (id, source) = (LevelId::of(LevelKind::Device), LevelSource::Unadvertised);
+        let id = LevelId::of(LevelKind::Device);
+        let source = LevelSource::Unadvertised;
         LevelFinding { id, pap_mbps: pap, rap_mbps: rap, source, narrowest: false }
     }
 

@@ -5,8 +5,8 @@
 //! each text names the source of its figure.
 
 use halfpower_analyse::{Advice, CellFinding, Findings};
-use halfpower_spec::{Direction, Pattern};
 use halfpower_spec::format::precise_size;
+use halfpower_spec::{Direction, Pattern};
 
 use crate::html::format::{is_a_path, mbps, shell_word};
 
@@ -133,7 +133,8 @@ fn rocksdb(advice: &Advice) -> Option<String> {
     if advice.pattern != Pattern::Sequential {
         return None;
     }
-    let (direct, bytes) = (advice.settings.cache.direct(), advice.settings.bs.0);
+    let direct = advice.settings.cache.direct();
+    let bytes = advice.settings.bs.0;
     Some(match advice.rw {
         Direction::Read => {
             format!(

@@ -42,7 +42,8 @@ fn machine(record: &Record, end: &FarEnd) -> String {
 /// The busiest disk: `sda busy 97%, 118 MiB read, 0 B written`.
 fn disk(end: &FarEnd) -> Option<String> {
     let (disk, share) = end.bill.busiest_disk()?;
-    let (read, written) = (size(disk.read_bytes as f64), size(disk.written_bytes as f64));
+    let read = size(disk.read_bytes as f64);
+    let written = size(disk.written_bytes as f64);
     Some(format!("{} busy {}, {read} read, {written} written", disk.name, percent(share)))
 }
 
@@ -50,6 +51,7 @@ fn disk(end: &FarEnd) -> Option<String> {
 fn network(end: &FarEnd) -> Option<String> {
     let moved = |of: &&InterfaceUse| of.received_bytes.saturating_add(of.sent_bytes);
     let most = end.bill.interfaces.iter().max_by_key(moved)?;
-    let (received, sent) = (size(most.received_bytes as f64), size(most.sent_bytes as f64));
+    let received = size(most.received_bytes as f64);
+    let sent = size(most.sent_bytes as f64);
     Some(format!("{} {received} in, {sent} out", most.name))
 }

@@ -19,7 +19,8 @@ const GAP: usize = 2;
 pub(super) fn header(findings: &Findings, width: usize) -> String {
     let state = state::word(&findings.summary.state);
     let (place, short_place) = (place(findings, true), place(findings, false));
-    let (machine, amount) = (machine(findings), amount(findings));
+    let machine = machine(findings);
+    let amount = amount(findings);
     let forms: [&[&str]; 5] =
         [&[&place, &machine, &amount], &[&place, &amount], &[&short_place, &amount], &[&amount], &[]];
     let room = width.saturating_sub(state.chars().count() + GAP);

@@ -135,7 +135,8 @@ fn issuing(findings: &StudyFindings, width: usize) -> Section {
     let rows: Vec<Vec<String>> = findings.issuing.iter().map(row).collect();
     let heading = ["WHAT ISSUING COSTS AND BRINGS", "without", "with", "brings", "CPU a request", "with it"];
     let lines = table(&heading, &rows, &[0, RIGHT + 3, RIGHT + 2, 0, 1, 1], width);
-    let (mut items, mut place) = (Vec::new(), 1);
+    let mut items = Vec::new();
+    let mut place = 1;
     for work in works {
         items.push(Item::line(format!("  {}", words::issuing::work_of_rows(work)), Tone::Plain));
         items.extend(lines[place..place + work.len()].iter().map(|line| Item::line(line, Tone::Plain)));
@@ -183,7 +184,8 @@ fn path_lines(findings: &Findings, intervals: bool, width: usize) -> Vec<String>
     };
     let row = |curve: &&Curve| {
         let of = |bound| findings.cost.iter().find(|cost| cost.bound == bound && same_path(cost, curve));
-        let (charged, soaker) = (of(Bound::Charged), of(Bound::Soaker));
+        let charged = of(Bound::Charged);
+        let soaker = of(Bound::Soaker);
         let at_most = if curve.half_power_bracketed { "" } else { "<= " };
         let half_from = || format!("{at_most}{}", size(curve.half_power_bs_bytes as f64));
         let one_core = |cost: &Cost| full(cost.core_saturates_iops, cost.core_saturates_mbps[1]);

@@ -74,9 +74,12 @@ mod tests {
     use super::*;
 
     fn stopped(level: LevelId, stopped_by: StoppedBy) -> Bottleneck {
-        let (pattern, rw, cache) = (Pattern::Sequential, Direction::Read, Cache::Device);
+        let pattern = Pattern::Sequential;
+        let rw = Direction::Read;
+        let cache = Cache::Device;
         let cell = CellSettings { pattern, rw, cache, iodepth: 32, bs_bytes: 1 << 20, threads: 1 };
-        let (fastest, next) = (Some(FastestCell { cell, mbps: 1200.0 }), None);
+        let fastest = Some(FastestCell { cell, mbps: 1200.0 });
+        let next = None;
         Bottleneck { level: Some(level), fastest, stopped_by, next, request_ceiling: None }
     }
 
@@ -87,7 +90,9 @@ mod tests {
     #[test]
     fn a_known_limit_is_named_with_its_share_and_source() {
         let source = LevelSource::Environment("2 lanes".to_string());
-        let (limit, limit_mbps, share) = (KnownLimit::Advertised, 1250.0, 0.96);
+        let limit = KnownLimit::Advertised;
+        let limit_mbps = 1250.0;
+        let share = 0.96;
         let link = LevelId::named("link", Some(Direction::Read));
         let found = stopped(link, StoppedBy::KnownRate { limit, limit_mbps, share, source });
         let reported = words(&found);
@@ -130,7 +135,10 @@ mod tests {
 
     #[test]
     fn a_ceiling_and_a_full_processor_say_whose_they_are() {
-        let (ceiling, rate, cells, from_iodepth) = (Ceiling::Bytes, 1200.0, 30, 4);
+        let ceiling = Ceiling::Bytes;
+        let rate = 1200.0;
+        let cells = 30;
+        let from_iodepth = 4;
         let seen = |virtualised| {
             let from_bs_bytes = 64 << 10;
             device(StoppedBy::Ceiling { ceiling, rate, cells, from_bs_bytes, from_iodepth, virtualised })
@@ -141,7 +149,8 @@ mod tests {
         );
         assert!(why.contains("from 64 KiB at 4 deep on") && why.ends_with("the hypervisor before it."), "{why}");
         assert!(words(&seen(false)).why.ends_with("the device or its controller."));
-        let (processors_of, share) = (ProcessorsOf::Threads, 0.93);
+        let processors_of = ProcessorsOf::Threads;
+        let share = 0.93;
         let full = |share, waited_share, more_threads: Option<u32>| {
             let more_mbps = more_threads.map(|_| 1250.0);
             let processors = 1.0;

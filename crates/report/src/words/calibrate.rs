@@ -24,7 +24,8 @@ fn remark_words(remark: &Remark) -> String {
         Remark::MeasuredSpan => "how much of the target was measured".to_string(),
         Remark::Path { range, fitted, farthest } => {
             let farthest = farthest.map_or(String::new(), |(cell, share)| {
-                let (cell, share) = (size_and_depth(&cell), format::percent(share));
+                let cell = size_and_depth(&cell);
+                let share = format::percent(share);
                 format!(";\nfarthest off: {cell}, predicted {share} of what was measured")
             });
             path_words(range, fitted, &farthest)
@@ -60,7 +61,8 @@ fn remark_words(remark: &Remark) -> String {
 
 fn path_words(range: &MeasuredRange, fitted: &FittedPath, farthest: &str) -> String {
     let MeasuredRange { bs_bytes: [least, most], depths: [shallow, deep] } = range;
-    let (least, most) = (format::size(*least as f64), format::size(*most as f64));
+    let least = format::size(*least as f64);
+    let most = format::size(*most as f64);
     let constants = &fitted.constants;
     let missing: Vec<&str> =
         [(constants.ceiling_mbps.is_none(), "in bytes"), (constants.ceiling_iops.is_none(), "in requests")]

@@ -18,7 +18,8 @@ pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
         ],
         Outcome::NothingInCommon => {
             let prices = if comparison.price.is_some() { " Prices are." } else { "" };
-            let (a, b) = (&comparison.a.letter, &comparison.b.letter);
+            let a = &comparison.a.letter;
+            let b = &comparison.b.letter;
             vec![format!("Throughput, latency and cost are not compared: {a} and {b} have no cell in common.{prices}")]
         }
         Outcome::NoDifference => vec![no_difference(comparison), range_of_means(comparison)],
@@ -102,7 +103,8 @@ fn no_difference(comparison: &Comparison) -> String {
 
 fn range_of_means(comparison: &Comparison) -> String {
     let percents = || comparison.paths.iter().map(|path| path.throughput_mbps.percent);
-    let (low, high) = (percents().fold(f64::INFINITY, f64::min), percents().fold(f64::NEG_INFINITY, f64::max));
+    let low = percents().fold(f64::INFINITY, f64::min);
+    let high = percents().fold(f64::NEG_INFINITY, f64::max);
     match comparison.paths.as_slice() {
         [one] => {
             format!("On average over its cells, throughput of {}s changes by {}.", path(one.path), signed(low))
@@ -169,7 +171,8 @@ fn cells(comparison: &Comparison) -> Option<String> {
     let extent =
         |cell: &&&CellComparison| cell.largest().map_or(0.0, |change: Change| (change.b / change.a).ln().abs());
     let most = different.iter().max_by(|one, other| extent(one).total_cmp(&extent(other)))?;
-    let (count, common) = (different.len(), comparison.cells.len());
+    let count = different.len();
+    let common = comparison.cells.len();
     let verb = if count == 1 { "differs" } else { "differ" };
     Some(format!(
         "{count} of {common} common cells {verb}, most of all {}: {}.",

@@ -8,7 +8,8 @@ use super::compare::joined;
 
 /// A note as a sentence; `comparison` has the facts of both studies.
 pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
-    let (letter_a, letter_b) = (&comparison.a.letter, &comparison.b.letter);
+    let letter_a = &comparison.a.letter;
+    let letter_b = &comparison.b.letter;
     let plural = |count: usize| if count == 1 { "cell is" } else { "cells are" };
     match note {
         Note::PlaceDiffers { aspect } => {
@@ -141,7 +142,8 @@ pub(crate) fn missing(letters: &[String], figure: MissingFigure) -> String {
 
 /// The letters of the studies that lack a figure.
 pub(crate) fn letters_of(study: InStudy, comparison: &Comparison) -> Vec<String> {
-    let (a, b) = (comparison.a.letter.clone(), comparison.b.letter.clone());
+    let a = comparison.a.letter.clone();
+    let b = comparison.b.letter.clone();
     match study {
         InStudy::Both => vec![a, b],
         InStudy::A => vec![a],

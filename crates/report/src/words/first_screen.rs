@@ -247,7 +247,8 @@ mod tests {
     #[test]
     fn on_a_share_no_cache_of_this_machine_is_passed() {
         let reported = |cache, is_share| {
-            let (pattern, rw) = (Pattern::Sequential, halfpower_spec::Direction::Write);
+            let pattern = Pattern::Sequential;
+            let rw = halfpower_spec::Direction::Write;
             let cell = CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 1 << 20, threads: 1 };
             let [_, settings, _] =
                 advice(&UseAdvice { of: Use::BulkWrite, cell, measured: None, side_by_side: None }, is_share);

@@ -49,7 +49,9 @@ fn fastest(headline: &Headline, findings: &Findings) -> String {
         });
     let is_unsteady = peak(&findings.cells, *rw).is_some_and(|cell| !cell.steady);
     let unsteady = if is_unsteady { ", but not steadily" } else { "" };
-    let (pattern, cache, settings) = (cell.pattern, cache_word(cell.cache), size_and_depth(cell));
+    let pattern = cell.pattern;
+    let cache = cache_word(cell.cache);
+    let settings = size_and_depth(cell);
     format!("{rw}s reach {}{unsteady} ({pattern} {cache}, {settings}{half})", rate(headline))
 }
 

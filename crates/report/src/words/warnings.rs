@@ -290,7 +290,9 @@ mod tests {
 
     #[test]
     fn a_warning_names_the_cell_that_shows_it_most() {
-        let (pattern, rw, cache) = (Pattern::Random, Direction::Read, Cache::Device);
+        let pattern = Pattern::Random;
+        let rw = Direction::Read;
+        let cache = Cache::Device;
         let worst = CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 4096, threads: 1 };
         let cases = [
             (
@@ -330,9 +332,14 @@ mod tests {
 
     #[test]
     fn every_warning_is_a_line_that_fits_eighty_columns() {
-        let (pattern, rw, cache) = (Pattern::Sequential, Direction::Write, Cache::Device);
+        let pattern = Pattern::Sequential;
+        let rw = Direction::Write;
+        let cache = Cache::Device;
         let worst = CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 4096, threads: 1 };
-        let (path, share, cells, of_cells) = (PathSettings { pattern, rw, cache }, 0.5, 114, 1274);
+        let path = PathSettings { pattern, rw, cache };
+        let share = 0.5;
+        let cells = 114;
+        let of_cells = 1274;
         let all = [
             Warning::RequestsFailed { cells, errors: vec!["EIO".into()], worst, failed_ios: 9 },
             Warning::ShortTransfers { cells, worst, short_transfers: 3 },

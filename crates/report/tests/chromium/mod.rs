@@ -80,7 +80,8 @@ impl Chromium {
     #[allow(dead_code, reason = "each test file takes what it needs")]
     pub fn print(&self, page: &str) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
-        let (html, pdf) = (folder.path().join("page.html"), folder.path().join("page.pdf"));
+        let html = folder.path().join("page.html");
+        let pdf = folder.path().join("page.pdf");
         std::fs::write(&html, page).unwrap();
         let status = Command::new(&self.program)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--virtual-time-budget=20000"])
@@ -120,7 +121,9 @@ fn read_log(browser: &mut Child) -> thread::JoinHandle<String> {
 fn serve(listener: TcpListener, around: Arc<String>, page: Arc<String>, arrivals: Sender<Arrival>) {
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            let (around, page, arrivals) = (around.clone(), page.clone(), arrivals.clone());
+            let around = around.clone();
+            let page = page.clone();
+            let arrivals = arrivals.clone();
             thread::spawn(move || answer(stream, &around, &page, &arrivals));
         }
     });

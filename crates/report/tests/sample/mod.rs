@@ -168,7 +168,8 @@ pub fn cost((pattern, rw, cache): Way, bound: Bound, fixed_us: f64) -> Cost {
 
 pub fn level(name: &str, pap_mbps: Option<f64>, rap_mbps: Option<f64>) -> LevelFinding {
     let source = pap_mbps.map_or("nothing advertises it", |_| "PCIe 3.0 x2 by sysfs").to_string();
-    let (id, source) = (LevelId::named(name, None), LevelSource::Environment(source));
+    let id = LevelId::named(name, None);
+    let source = LevelSource::Environment(source);
     LevelFinding { id, pap_mbps, rap_mbps, source, narrowest: false }
 }
 

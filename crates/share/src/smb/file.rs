@@ -6,22 +6,38 @@ use super::head;
 use super::requests::SmbRequests;
 use super::session::Session;
 use super::session_keys::SealOffer;
-use super::status::{COLLISION, SUCCESS};
+use super::status::{OBJECT_NAME_COLLISION, SUCCESS};
 use crate::bytes::{Reader, Writer};
 use crate::channel::Peer;
 use crate::credentials::Credentials;
 use crate::pipeline::LaneOptions;
 use crate::protocol::{Limits, Opened, Outcome};
 
-/// Access rights: read and write data and attributes, delete, synchronize.
-const READ_WRITE: u32 = 0x0012_0000 | 0x0001_0000 | 0x1 | 0x2 | 0x4 | 0x80 | 0x100;
+/// Access rights (MS-SMB2 2.2.13.1.1).
+const READ_DATA: u32 = 0x1;
+const WRITE_DATA: u32 = 0x2;
+const APPEND_DATA: u32 = 0x4;
+const READ_ATTRIBUTES: u32 = 0x80;
+const WRITE_ATTRIBUTES: u32 = 0x100;
+const DELETE: u32 = 0x1_0000;
+const READ_CONTROL: u32 = 0x2_0000;
+const SYNCHRONIZE: u32 = 0x10_0000;
+/// Those that our own file needs.
+const READ_WRITE: u32 =
+    SYNCHRONIZE | READ_CONTROL | DELETE | READ_DATA | WRITE_DATA | APPEND_DATA | READ_ATTRIBUTES | WRITE_ATTRIBUTES;
+/// What opens a file (2.2.13): others may read, write and delete it; how; and what becomes of it.
+const IMPERSONATION: u32 = 2;
 const SHARE_ALL: u32 = 7;
 const OPEN: u32 = 1;
 const CREATE: u32 = 2;
 const NO_FOLDER: u32 = 0x40;
 const DELETE_ON_CLOSE: u32 = 0x1000;
+/// Offset of the name in a message: after the fixed part of its body.
+const NAME_AT: u16 = head::BYTES as u16 + head::CREATE_SIZE - 1;
+/// What is asked about the file system (2.2.37, MS-FSCC 2.5.4), and the bytes of the answer.
 const FILE_SYSTEM: u8 = 2;
 const FULL_SIZE: u8 = 7;
+const FULL_SIZE_BYTES: u32 = 32;
 
 /// A folder of an SMB server.
 pub(crate) struct SmbShare {
@@ -69,7 +85,7 @@ impl SmbShare {
         let (status, id) = open(&mut session, &name, CREATE, NO_FOLDER | DELETE_ON_CLOSE)?;
         match status {
             SUCCESS => Ok(Some(SmbFile { session, name, id })),
-            COLLISION => Ok(None),
+            OBJECT_NAME_COLLISION => Ok(None),
             other => Err(session.refusal(other)),
         }
     }
@@ -102,9 +118,9 @@ impl SmbFile {
     /// If the server does not report it.
     pub fn free_bytes(&mut self) -> Outcome<u64> {
         let mut body = Writer::default();
-        body.le16(41);
+        body.le16(head::QUERY_INFO_SIZE);
         body.all(&[FILE_SYSTEM, FULL_SIZE]);
-        [32, 0, 0, 0, 0].into_iter().for_each(|word| body.le32(word));
+        [FULL_SIZE_BYTES, 0, 0, 0, 0].into_iter().for_each(|word| body.le32(word));
         body.all(&self.id);
         body.all(&[0]);
         let answer = self.session.demand(head::QUERY_INFO, &body.0)?;
@@ -115,7 +131,7 @@ impl SmbFile {
 impl Drop for SmbFile {
     fn drop(&mut self) {
         let mut body = Writer::default();
-        [24, 0, 0, 0].into_iter().for_each(|word| body.le16(word));
+        [head::CLOSE_SIZE, 0, 0, 0].into_iter().for_each(|word| body.le16(word));
         body.all(&self.id);
         // If this fails, the end of the connection removes the file all the same.
         let _ = self.session.ask(head::CLOSE, &body.0);
@@ -127,12 +143,12 @@ fn open(session: &mut Session, name: &str, disposition: u32, options: u32) -> Ou
     let mut path = Writer::default();
     path.utf16(name);
     let mut body = Writer::default();
-    body.le16(57);
+    body.le16(head::CREATE_SIZE);
     body.all(&[0, 0]);
-    body.le32(2);
+    body.le32(IMPERSONATION);
     [0, 0].into_iter().for_each(|word| body.le64(word));
     [READ_WRITE, 0, SHARE_ALL, disposition, options].into_iter().for_each(|word| body.le32(word));
-    [(head::BYTES + 56) as u16, path.0.len() as u16].into_iter().for_each(|word| body.le16(word));
+    [NAME_AT, path.0.len() as u16].into_iter().for_each(|word| body.le16(word));
     body.le64(0);
     body.all(&path.0);
     let (head, answer) = session.ask(head::CREATE, &body.0)?;

@@ -12,7 +12,16 @@ pub(crate) const FLUSH: u16 = 7;
 pub(crate) const READ: u16 = 8;
 pub(crate) const WRITE: u16 = 9;
 pub(crate) const QUERY_INFO: u16 = 16;
-pub(crate) const PENDING: u32 = 0x103;
+/// The first word of each body (StructureSize): the bytes of its fixed part, and 1 more if it can be followed by others.
+pub(crate) const NEGOTIATE_SIZE: u16 = 36;
+pub(crate) const SESSION_SETUP_SIZE: u16 = 25;
+pub(crate) const TREE_CONNECT_SIZE: u16 = 9;
+pub(crate) const CREATE_SIZE: u16 = 57;
+pub(crate) const CLOSE_SIZE: u16 = 24;
+pub(crate) const FLUSH_SIZE: u16 = 24;
+pub(crate) const READ_SIZE: u16 = 49;
+pub(crate) const WRITE_SIZE: u16 = 49;
+pub(crate) const QUERY_INFO_SIZE: u16 = 41;
 /// Flags.
 pub(crate) const RESPONSE: u32 = 1;
 pub(crate) const SIGNED: u32 = 8;
@@ -85,6 +94,7 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::smb::status::PENDING;
 
     #[test]
     fn a_head_is_read_back() {

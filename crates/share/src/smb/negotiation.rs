@@ -13,6 +13,16 @@ pub(crate) const LARGE_MTU: u32 = 4;
 const ENCRYPTION: u32 = 0x40;
 const SIGNING_ENABLED: u16 = 1;
 const SIGNING_REQUIRED: u16 = 2;
+/// Kinds of contexts (MS-SMB2 2.2.3.1), and the algorithms in them.
+const PREAUTH_INTEGRITY_CAPABILITIES: u16 = 1;
+const ENCRYPTION_CAPABILITIES: u16 = 2;
+const SIGNING_CAPABILITIES: u16 = 8;
+const SHA_512: u16 = 1;
+const AES_128_CCM: u16 = 1;
+const AES_128_GCM: u16 = 2;
+const AES_CMAC: u16 = 1;
+const AES_GMAC: u16 = 2;
+const SALT_BYTES: usize = 32;
 
 /// The result of the negotiation.
 pub(crate) struct Agreed {
@@ -33,24 +43,29 @@ pub(crate) fn security_mode(sealing: Sealing) -> u16 {
 /// The body of the first message: what the client supports.
 pub(crate) fn proposal(sealing: Sealing) -> Vec<u8> {
     let mut body = Writer::default();
-    [36, Dialect::ALL.len() as u16, security_mode(sealing), 0].into_iter().for_each(|word| body.le16(word));
+    let dialects = Dialect::ALL.len();
+    [head::NEGOTIATE_SIZE, dialects as u16, security_mode(sealing), 0].into_iter().for_each(|word| body.le16(word));
     body.le32(LARGE_MTU | ENCRYPTION);
     body.all(&random::<16>());
-    let contexts_at = (head::BYTES + body.0.len() + 8 + 2 * Dialect::ALL.len()).next_multiple_of(8);
+    let contexts_at = (head::BYTES + body.0.len() + 8 + 2 * dialects).next_multiple_of(8);
     body.le32(contexts_at as u32);
-    [3, 0].into_iter().for_each(|word| body.le16(word));
-    Dialect::ALL.into_iter().for_each(|dialect| body.le16(dialect.number()));
-    let mut preauth = Writer::default();
-    [1, 32, 1].into_iter().for_each(|word| preauth.le16(word));
-    preauth.all(&random::<32>());
     let words = |words: &[u16]| {
         let mut list = Writer::default();
         list.le16(words.len() as u16);
         words.iter().for_each(|word| list.le16(*word));
         list.0
     };
-    // SHA-512 for pre-authentication; AES-128-GCM and -CCM for encryption; AES-GMAC and -CMAC for signing.
-    for (kind, data) in [(1, preauth.0), (2, words(&[2, 1])), (8, words(&[2, 1]))] {
+    let mut preauth = Writer::default();
+    [1, SALT_BYTES as u16, SHA_512].into_iter().for_each(|word| preauth.le16(word));
+    preauth.all(&random::<SALT_BYTES>());
+    let contexts = [
+        (PREAUTH_INTEGRITY_CAPABILITIES, preauth.0),
+        (ENCRYPTION_CAPABILITIES, words(&[AES_128_GCM, AES_128_CCM])),
+        (SIGNING_CAPABILITIES, words(&[AES_GMAC, AES_CMAC])),
+    ];
+    [contexts.len() as u16, 0].into_iter().for_each(|word| body.le16(word));
+    Dialect::ALL.into_iter().for_each(|dialect| body.le16(dialect.number()));
+    for (kind, data) in contexts {
         body.0.resize((head::BYTES + body.0.len()).next_multiple_of(8) - head::BYTES, 0);
         [kind, data.len() as u16, 0, 0].into_iter().for_each(|word| body.le16(word));
         body.all(&data);
@@ -85,9 +100,9 @@ pub(crate) fn agreement(answer: &[u8], hash: PreauthHash) -> Option<(Agreed, u32
         let chosen = rest.take(length)?.get(2..4).map(|word| u16::from_le_bytes([word[0], word[1]]));
         rest.take((length.next_multiple_of(8) - length).min(rest.0.len()))?;
         match (kind, chosen) {
-            (2, Some(1)) => cipher = Some(Cipher::Aes128Ccm),
-            (2, Some(2)) => cipher = Some(Cipher::Aes128Gcm),
-            (8, Some(2)) => has_gmac = true,
+            (ENCRYPTION_CAPABILITIES, Some(AES_128_CCM)) => cipher = Some(Cipher::Aes128Ccm),
+            (ENCRYPTION_CAPABILITIES, Some(AES_128_GCM)) => cipher = Some(Cipher::Aes128Gcm),
+            (SIGNING_CAPABILITIES, Some(AES_GMAC)) => has_gmac = true,
             _ => {}
         }
     }

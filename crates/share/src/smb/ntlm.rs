@@ -18,13 +18,29 @@ const NEGOTIATE: u32 = 1;
 const CHALLENGE: u32 = 2;
 const AUTHENTICATE: u32 = 3;
 /// Flags (2.2.2.5).
+const UNICODE: u32 = 0x1;
+const REQUEST_TARGET: u32 = 0x4;
 const SIGN: u32 = 0x10;
 const SEAL: u32 = 0x20;
+const NTLM_AUTHENTICATION: u32 = 0x200;
+const ALWAYS_SIGN: u32 = 0x8000;
+const EXTENDED_SESSION_SECURITY: u32 = 0x8_0000;
+const TARGET_INFO: u32 = 0x80_0000;
+const KEYS_OF_128_BITS: u32 = 0x2000_0000;
 const KEY_EXCHANGE: u32 = 0x4000_0000;
-/// All flags that the client offers. Those without a name here: UTF-16, the server's name, NTLM, always sign, extended
-/// session security, target information, keys of 128 and of 56 bits.
-const OFFERED: u32 =
-    0x1 | 0x4 | SIGN | SEAL | 0x200 | 0x8000 | 0x8_0000 | 0x80_0000 | 0x2000_0000 | KEY_EXCHANGE | 0x8000_0000;
+const KEYS_OF_56_BITS: u32 = 0x8000_0000;
+/// All flags that the client offers.
+const OFFERED: u32 = UNICODE
+    | REQUEST_TARGET
+    | SIGN
+    | SEAL
+    | NTLM_AUTHENTICATION
+    | ALWAYS_SIGN
+    | EXTENDED_SESSION_SECURITY
+    | TARGET_INFO
+    | KEYS_OF_128_BITS
+    | KEY_EXCHANGE
+    | KEYS_OF_56_BITS;
 /// Kinds of a server's target information (2.2.2.1): the end, flags, and the time.
 const END: u16 = 0;
 const FLAGS: u16 = 6;

@@ -4,7 +4,7 @@ use super::dialect::Dialect;
 use super::head::{self, Head};
 use super::seal::Keys;
 use super::session::{OF_A_CREDIT, Session};
-use super::status::{END_OF_FILE, SUCCESS, errno};
+use super::status::{END_OF_FILE, PENDING, SUCCESS, errno};
 use crate::bytes::Reader;
 use crate::channel::Channel;
 use crate::protocol::{Answer, Done, Frame, Op, Order, Protocol, Seal};
@@ -106,14 +106,15 @@ impl Protocol for SmbRequests {
         };
         match order.op {
             Op::Read => {
-                put(&[49, 0, READ_DATA, 0]);
+                put(&head::READ_SIZE.to_le_bytes());
+                put(&[READ_DATA, 0]);
                 put(&order.length.to_le_bytes());
                 put(&order.offset.to_le_bytes());
                 put(&self.file);
                 put(&[0; 17]);
             }
             Op::Write => {
-                put(&[49, 0]);
+                put(&head::WRITE_SIZE.to_le_bytes());
                 put(&WRITE_DATA.to_le_bytes());
                 put(&order.length.to_le_bytes());
                 put(&order.offset.to_le_bytes());
@@ -122,7 +123,8 @@ impl Protocol for SmbRequests {
                 put(&(if self.durable { WRITE_THROUGH } else { 0 }).to_le_bytes());
             }
             Op::Flush => {
-                put(&[24, 0, 0, 0, 0, 0, 0, 0]);
+                put(&head::FLUSH_SIZE.to_le_bytes());
+                put(&[0; 6]);
                 put(&self.file);
             }
         }
@@ -142,7 +144,7 @@ impl Protocol for SmbRequests {
     fn read(&mut self, prefix: &[u8], _length: usize) -> Result<Answer, String> {
         let head = Head::read(prefix).ok_or("a message that does not begin as SMB 2 does")?;
         self.credits = self.credits.saturating_add(head.credits.into()).min(u16::MAX.into());
-        if head.message == head::UNASKED || head.status == head::PENDING {
+        if head.message == head::UNASKED || head.status == PENDING {
             return Ok(Answer::Other);
         }
         let Some(at) = self.in_flight.iter().position(|(number, ..)| *number == head.message) else {

@@ -1,8 +1,9 @@
 //! Signs or encrypts the messages of a session, if the server or the user asks for it.
 
 use super::encryption::{Cipher, Encryption};
-use super::head::{Head, PENDING, UNASKED};
+use super::head::{Head, UNASKED};
 use super::signature::{Signer, SigningAlgorithm};
+use super::status::PENDING;
 use crate::protocol::Seal;
 
 /// The keys that a session uses.

@@ -9,7 +9,7 @@ use super::negotiation::{Agreed, LARGE_MTU, agreement, proposal, security_mode};
 use super::ntlm::{self, SignInRandom};
 use super::seal::Keys;
 use super::session_keys::{SealOffer, SessionKeys};
-use super::status::{MORE_PROCESSING, SUCCESS, sentence};
+use super::status::{MORE_PROCESSING_REQUIRED, PENDING, SUCCESS, sentence};
 use crate::bytes::{Reader, Writer};
 use crate::channel::{Channel, Peer};
 use crate::credentials::Credentials;
@@ -17,9 +17,14 @@ use crate::protocol::{Limits, Outcome, Seal};
 
 /// Credits to ask for with each message while connecting.
 const CREDITS: u16 = 256;
+/// Offsets of the token and of the path in a message: after the fixed part of its body.
+const TOKEN_AT: u16 = head::BYTES as u16 + head::SESSION_SETUP_SIZE - 1;
+const PATH_AT: u16 = head::BYTES as u16 + head::TREE_CONNECT_SIZE - 1;
+/// Flags of a session (MS-SMB2 2.2.6), and kind and flags of a share (2.2.10).
 const GUEST: u16 = 1;
 const NOBODY: u16 = 2;
 const ENCRYPT_SESSION: u16 = 4;
+const SHARE_TYPE_DISK: u8 = 1;
 const ENCRYPT_SHARE: u32 = 0x8000;
 /// Most bytes of one request for a single credit.
 pub(crate) const OF_A_CREDIT: u32 = 64 << 10;
@@ -155,7 +160,7 @@ impl Session {
                 return Err(self.channel.peer.garbage("a message that does not begin as SMB 2 does"));
             };
             self.credits += u32::from(head.credits);
-            if head.message == number && head.status != head::PENDING {
+            if head.message == number && head.status != PENDING {
                 return Ok((head, answer));
             }
             if head.message != number && head.message != head::UNASKED {
@@ -191,7 +196,7 @@ impl Session {
         agreed.hash.update(&first);
         let (head, answer) = self.exchange(first)?;
         agreed.hash.update(&answer);
-        if head.status != MORE_PROCESSING {
+        if head.status != MORE_PROCESSING_REQUIRED {
             return Err(self.refusal(head.status));
         }
         self.id = head.session;
@@ -218,7 +223,7 @@ impl Session {
         let mut path = Writer::default();
         path.utf16(&format!(r"\\{}\{}", address.host, self.share));
         let mut body = Writer::default();
-        [9, 0, (head::BYTES + 8) as u16, path.0.len() as u16].into_iter().for_each(|word| body.le16(word));
+        [head::TREE_CONNECT_SIZE, 0, PATH_AT, path.0.len() as u16].into_iter().for_each(|word| body.le16(word));
         body.all(&path.0);
         self.check_offer(keys, sealing)?;
         let encrypts = keys.encrypts || sealing == Sealing::Encrypted;
@@ -242,7 +247,7 @@ impl Session {
             Some((reader.take(2)?[0], reader.le32()?))
         };
         let (kind, flags) = reported().ok_or_else(|| self.short())?;
-        if kind != 1 {
+        if kind != SHARE_TYPE_DISK {
             return Err(self.channel.peer.refused("it is no share of files; name another one"));
         }
         self.tree = head.tree;
@@ -268,10 +273,10 @@ impl Session {
 
 fn setup(token: &[u8], mode: u16) -> Vec<u8> {
     let mut body = Writer::default();
-    body.le16(25);
+    body.le16(head::SESSION_SETUP_SIZE);
     body.all(&[0, mode as u8]);
     [0, 0].into_iter().for_each(|word| body.le32(word));
-    [(head::BYTES + 24) as u16, token.len() as u16].into_iter().for_each(|word| body.le16(word));
+    [TOKEN_AT, token.len() as u16].into_iter().for_each(|word| body.le16(word));
     body.le64(0);
     body.all(token);
     body.0

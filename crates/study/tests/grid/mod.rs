@@ -44,7 +44,8 @@ fn grid_noise(disk: &SimulatedDisk, seed: u64) -> f64 {
     let variance = disk.noise.powi(2).ln_1p();
     let mut run = || {
         // Box and Muller, 1958.
-        let (radius, angle) = ((-2.0 * (1.0 - uniform()).ln()).sqrt(), 2.0 * std::f64::consts::PI * uniform());
+        let radius = (-2.0 * (1.0 - uniform()).ln()).sqrt();
+        let angle = 2.0 * std::f64::consts::PI * uniform();
         (variance.sqrt() * radius * angle.cos() - variance / 2.0).exp()
     };
     (0..GRID_RUNS).map(|_| run()).sum::<f64>() / GRID_RUNS as f64
@@ -54,7 +55,9 @@ fn grid_noise(disk: &SimulatedDisk, seed: u64) -> f64 {
 pub fn disk(number: u64) -> SimulatedDisk {
     let mut uniform = uniform(number);
     let mut between = |low: f64, high: f64| low * (high / low).powf(uniform());
-    let (fixed_us, rate, disks) = (between(30.0, 1000.0), between(60e6, 3e9), between(1.0, 24.0).round());
+    let fixed_us = between(30.0, 1000.0);
+    let rate = between(60e6, 3e9);
+    let disks = between(1.0, 24.0).round();
     let most = disks * rate;
     let shared = between(0.2, 4.0) * most.min(6e9);
     let iops = between(0.1, 10.0) * disks * 1e6 / fixed_us;
@@ -85,8 +88,10 @@ pub struct Studied {
 
 /// Simulates a study of `disk`.
 pub fn study(question: &Question, disk: &SimulatedDisk) -> Studied {
-    let (mut backend, stop) = (SimulatedTarget::new(disk.clone()), AtomicBool::new(false));
-    let (mut planner, mut records) = (Planner::new(question), Vec::new());
+    let mut backend = SimulatedTarget::new(disk.clone());
+    let stop = AtomicBool::new(false);
+    let mut planner = Planner::new(question);
+    let mut records = Vec::new();
     let answered = loop {
         match planner.next() {
             Step::Run(run) => {
@@ -133,7 +138,8 @@ pub struct Answer {
 impl From<&Findings> for Answer {
     fn from(findings: &Findings) -> Self {
         let curve = |curve: &halfpower_analyse::Curve| {
-            let (bs, bracketed) = (Bytes(curve.half_power_bs_bytes), curve.half_power_bracketed);
+            let bs = Bytes(curve.half_power_bs_bytes);
+            let bracketed = curve.half_power_bracketed;
             (((curve.pattern, curve.rw), curve.iodepth), Half { peak_mbps: curve.peak_mbps, bs, bracketed })
         };
         let advised = |advice: &halfpower_analyse::Advice| {
@@ -211,7 +217,8 @@ pub fn mistakes(question: &Question, disk: &SimulatedDisk, answer: &Answer) -> V
     let mut mistakes = Vec::new();
     for kind in kinds(question) {
         let mut note = |what, words: String| mistakes.push((what, format!("{} {}, {words}", kind.0, kind.1)));
-        let (mut found, mut best) = (0.0f64, 0.0f64);
+        let mut found = 0.0f64;
+        let mut best = 0.0f64;
         for depth in &question.iodepth {
             let Some(half) = answer.curves.get(&(kind, *depth)) else {
                 note(What::NotBracketed, format!("{depth} deep: no curve"));
@@ -252,7 +259,8 @@ fn curve_mistakes(
     }
     let truth = half_power_bs(disk, &question.bs, depth).expect("an axis has a peak");
     // Noise explains the difference if all sizes between are close to exactly half.
-    let (low, high) = (half.bs.min(truth), half.bs.max(truth));
+    let low = half.bs.min(truth);
+    let high = half.bs.max(truth);
     let clear = |bs: &Bytes| (throughput(disk, *bs, depth).mbps() / peak * 2.0 - 1.0).abs() > HALF_TOLERANCE;
     if question.bs.iter().filter(|bs| **bs >= low && **bs < high).any(clear) {
         mistakes.push((What::HalfPower, format!("half power at {}, in truth {truth}", half.bs)));

@@ -122,7 +122,8 @@ impl<'a> Rest<'a> {
         let inside = |c: char| c.is_alphanumeric() || "_=.".contains(c);
         let first = left.chars().next().map_or(0, char::len_utf8);
         let length = left.find(|c: char| !inside(c)).unwrap_or(left.len()).max(first);
-        let (at, word) = (self.at, &left[..length]);
+        let at = self.at;
+        let word = &left[..length];
         self.at += length;
         (at, word)
     }

@@ -61,7 +61,8 @@ impl Engine for Diary {
 fn run(rw: Rw, depth: u32, pauses: Pauses) -> (Tally, Diary) {
     let workload = Workload { rw, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
-    let (mut engine, stop) = (Diary::default(), AtomicBool::new(false));
+    let mut engine = Diary::default();
+    let stop = AtomicBool::new(false);
     let terms = Terms { runtime: Nanos(10_000_000), flush: pauses.fdatasync > 0, pauses, ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, depth, terms, &stop).run().unwrap();
     (tally, engine)
