@@ -4,10 +4,9 @@
 //! ran in a separate pass at another rate; its time a request is scaled to the rate of the plain runs.
 
 use crate::Attribution;
-use crate::cells::CellWithRecords;
+use crate::cells::{CellWithRecords, Processors};
 use crate::mean::quotient;
 use crate::path::MeasuredPath;
-use crate::processor_time::Processors;
 
 /// One for each path whose plain runs include the machine's accounting.
 pub(crate) fn attribution(gathered: &[CellWithRecords], paths: &[MeasuredPath<'_>]) -> Vec<Attribution> {

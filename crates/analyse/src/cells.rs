@@ -6,20 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_record::{Latency, Record, Unknown};
+use halfpower_record::{CpuTimes, Latency, Record, Unknown};
 use halfpower_spec::{Cache, Direction, EngineName, Pass, Pattern, Workload};
 
-use crate::corroboration::noise;
-use crate::delayed_acks::delayed_share;
 use crate::judged::Judged;
 use crate::ladder::{known_limit, narrowest_pap};
 use crate::mean::{quotient, some_mean};
-use crate::paced::{Paced, keep_whole_waves, paced};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_memory};
-use crate::processor_time::Processors;
+use crate::tcp_cell::delayed_share;
+use crate::waves::{Paced, keep_whole_waves, paced};
 use crate::{
-    CellFinding, CellSettings, FarCell, Interval, LatencySummary, PathLevel, PathSettings, TcpCell, Unsteady,
-    UnsteadyReason,
+    CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel, PathSettings, TcpCell,
+    Unsteady, UnsteadyReason,
 };
 
 /// The settings that make two runs the same cell, in listing order.
@@ -335,5 +333,71 @@ impl CellFinding {
     /// Charged processor time a decimal megabyte, in milliseconds; `None` if not known.
     pub fn charged_ms_per_mb(&self) -> Option<f64> {
         self.charged_us.map(|us| quotient(us * 1e3, self.bs_bytes as f64))
+    }
+}
+
+/// Noise of a cell from the records of its runs; each share covers the runs that report it.
+pub(crate) fn noise(records: &[&Record]) -> NoiseFinding {
+    NoiseFinding {
+        steal_share: share(records, |r| Some((steal_ns(r)?, machine_ns(r)))),
+        pressure_io_share: share(records, |r| Some((r.noise.pressure_io_ns? as f64, r.cpu.span_ns as f64))),
+        pressure_cpu_share: share(records, |r| Some((r.noise.pressure_cpu_ns? as f64, r.cpu.span_ns as f64))),
+        foreign_share: share(records, |r| Some((r.foreign_bytes()? as f64, r.submitted_bytes()))),
+        cpu_mhz: some_mean(records.iter().filter_map(|r| r.noise.cpu_mhz)),
+    }
+}
+
+/// Sum of the part over sum of the whole; `None` if no record has the part, or if the whole is 0.
+fn share(records: &[&Record], of: impl Fn(&Record) -> Option<(f64, f64)>) -> Option<f64> {
+    let reported: Vec<(f64, f64)> = records.iter().filter_map(|record| of(record)).collect();
+    let (part, whole) = reported.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (whole > 0.0).then(|| quotient(part, whole)).filter(|share| share.is_finite())
+}
+
+fn machine_ns(record: &Record) -> f64 {
+    record.cpu.span_ns as f64 * record.cpu.machine.len() as f64
+}
+
+fn steal_ns(record: &Record) -> Option<f64> {
+    let of = |times: &CpuTimes| times.steal_ns as f64;
+    // Results of other tools do not have it.
+    (!record.cpu.machine.is_empty() && record.origin.is_none()).then(|| record.cpu.machine.iter().map(of).sum())
+}
+
+/// The processors' time of a cell's plain runs, summed, in nanoseconds; and the load of the idle machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Processors {
+    pub span_ns: f64,
+    pub charged_ns: f64,
+    /// User and system time of the whole machine.
+    pub own_kinds_ns: f64,
+    pub irq_ns: f64,
+    pub softirq_ns: f64,
+    /// Processors that the idle machine keeps busy, from the soaker's pass.
+    pub idle_cores: Option<f64>,
+}
+
+impl Processors {
+    pub fn of(records: &[&Record]) -> Self {
+        let mut sum = Self::default();
+        let tells = |record: &&&Record| {
+            let counted = !record.cpu.machine.is_empty() && record.knows(Unknown::ChargedTime);
+            record.run.pass == Pass::Plain && counted
+        };
+        for Record { cpu, .. } in records.iter().filter(tells) {
+            let all = |of: fn(&CpuTimes) -> u64| cpu.machine.iter().map(|times| of(times) as f64).sum::<f64>();
+            sum.span_ns += cpu.span_ns as f64;
+            sum.charged_ns += cpu.user_ns as f64 + cpu.system_ns as f64;
+            sum.own_kinds_ns += all(|times| times.user_ns) + all(|times| times.system_ns);
+            sum.irq_ns += all(|times| times.irq_ns);
+            sum.softirq_ns += all(|times| times.softirq_ns);
+        }
+        let idle = |record: &&Record| {
+            let soaker = record.cpu.soaker.as_ref()?;
+            let busy_share = (1.0 - soaker.baseline_share).clamp(0.0, 1.0);
+            (!record.cpu.machine.is_empty()).then_some(busy_share * record.cpu.machine.len() as f64)
+        };
+        sum.idle_cores = records.iter().find_map(idle).filter(|cores| cores.is_finite());
+        sum
     }
 }

@@ -6,8 +6,8 @@
 //! two comparable, whichever cells each uses.
 
 use crate::fit::{LineFit, fit_line, fit_line_to_scale};
+use crate::interval::resampled;
 use crate::path::{MeasuredPath, paths};
-use crate::resample;
 use crate::{Bound, CellFinding, Cost, Interval, PathSettings};
 
 /// Scatter above which the line over all depths is checked depth by depth.
@@ -66,7 +66,7 @@ impl<'a> Bill<'a> {
         let runs: Vec<&[f64]> = self.cells.iter().map(|cell| cell.run_charged_us.as_slice()).collect();
         let sizes: Vec<f64> = self.cells.iter().map(|cell| kib(cell.bs_bytes)).collect();
         let of = |part: fn(&LineFit) -> f64| {
-            resample::interval(&runs, |means| {
+            resampled(&runs, |means| {
                 let points: Vec<(f64, f64)> = sizes.iter().copied().zip(means.iter().copied()).collect();
                 fit_line(&points).map(|fit| part(&fit))
             })

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::{JudgedStudy, judge_direction};
-use crate::in_memory::is_in_memory;
+use crate::headline::is_in_memory;
 use crate::{Bottleneck, Headline, HeadlineDoubt, InFlight, LevelId, LevelKind, StoppedBy, Sureness};
 
 /// Multiple of the tested span that is expected to exceed a host's cache.

@@ -7,7 +7,7 @@ use halfpower_spec::{Direction, EngineName, Experiment, Hosts, Pass, Way, Worklo
 
 use crate::cells::{cell_of, counts};
 use crate::ladder::{known_limit, medium};
-use crate::paced::{keep_whole_waves, paced};
+use crate::waves::{keep_whole_waves, paced};
 use crate::{CellFinding, LevelKind, PathLevel};
 
 /// Ratio to a known limit above which an experiment's cell is marked. Windows of experiments last nine slices of a

@@ -5,10 +5,8 @@
 //! by enough to matter. The error level is divided over all hosts and directions (Bonferroni), so a study of equal
 //! hosts names none of them in at least 95 of 100 cases, however many hosts there are.
 
-mod evidence;
 mod rank_sum;
 mod stragglers;
-mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +15,10 @@ use halfpower_spec::Experiment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use evidence::HostEvidence;
-pub use stragglers::Straggler;
+pub use stragglers::{HostEvidence, Straggler};
 
 use crate::mean::median;
-use together::Together;
+use stragglers::Together;
 
 /// Most runs on the map of hosts and runs, and most hosts times runs: the map of a thousand hosts has 40 runs.
 const MAPPED_RUNS: usize = 128;

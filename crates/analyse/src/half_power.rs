@@ -7,10 +7,10 @@
 use halfpower_spec::Question;
 
 use crate::fit::{LineFit, fit_line};
+use crate::interval::resampled;
 use crate::ladder::narrowest_pap;
 use crate::path::{MeasuredPath, leading, paths};
 use crate::regime::{Regimes, regimes};
-use crate::resample;
 use crate::{CellFinding, Curve, PathLevel, PathSettings};
 
 /// Rounding error allowed in half of a peak.
@@ -100,7 +100,7 @@ fn resampled_n_half(regimes: &Regimes<'_>, iodepth: u32) -> Option<(f64, f64)> {
     let (sizes, runs): (Vec<f64>, Vec<&[f64]>) =
         own(regimes, iodepth).map(|cell| (cell.bs_bytes as f64, cell.run_mbps.as_slice())).unzip();
     let value = depth_line(regimes, iodepth)?.ratio()?;
-    let (low, high) = resample::interval(&runs, |means| {
+    let (low, high) = resampled(&runs, |means| {
         let points: Vec<(f64, f64)> = sizes.iter().zip(means).map(|(size, mbps)| (*size, size / mbps)).collect();
         fit_line(&points)?.ratio()
     })?;

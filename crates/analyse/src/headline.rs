@@ -4,7 +4,6 @@ use halfpower_record::Environment;
 use halfpower_spec::{Cache, Direction};
 
 use crate::cells::WITHIN;
-use crate::in_memory::is_in_memory;
 use crate::interval::t95;
 use crate::path::peak;
 use crate::{CellFinding, CellSettings, Headline, HeadlineDoubt, Interval};
@@ -95,6 +94,14 @@ fn more_runs(run_mbps: &[f64]) -> Option<usize> {
     let spread = (squares / (made - 1) as f64).sqrt() / mean;
     let enough = (made + 1..MOST_RUNS).find(|runs| t95(runs - 1) * spread / (*runs as f64).sqrt() <= WITHIN)?;
     Some(enough - made)
+}
+
+/// File systems that lie in main memory.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// Whether the file system lies in main memory.
+pub(crate) fn is_in_memory(environment: &Environment) -> bool {
+    environment.filesystem.as_ref().is_some_and(|filesystem| IN_MEMORY.contains(&filesystem.kind.as_str()))
 }
 
 #[cfg(test)]

@@ -1,8 +1,18 @@
-//! Estimates a mean and its 95% interval from the means of runs.
+//! Estimates a mean and its 95% interval from the means of runs, and says how well a rate is known.
+//!
+//! The interval of a value derived from the runs of many cells is a bootstrap over runs (B. Efron, Bootstrap methods:
+//! another look at the jackknife, 1979). Cells have few runs, so each cell draws one run fewer than it has, which gives
+//! its mean the right variance (J. N. K. Rao, C. F. J. Wu, Resampling inference with complex survey data, 1988); the
+//! interval uses the quantiles of the normal distribution that correspond to Student's t (T. Hesterberg, What teachers
+//! should know about the bootstrap, 2015).
 
 use std::sync::OnceLock;
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::Interval;
 
@@ -66,6 +76,79 @@ impl Interval {
     }
 }
 
+/// Half of a 95% interval, as a share of its value, from which the value counts as not known.
+const MOST_REACH: f64 = 0.5;
+
+/// How well a rate is known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Sureness {
+    /// Half of its 95% interval is this share of it.
+    Within {
+        /// From 0 to a half.
+        share: f64,
+    },
+    /// A single run gave it, so its error is unknown.
+    SingleRun,
+    /// Its runs differ so much that the figure means nothing.
+    Unknown {
+        /// Further seconds of measuring that would make it known within 5%; `None` if that cannot be estimated.
+        more_seconds: Option<f64>,
+    },
+}
+
+impl Sureness {
+    /// How well the mean of `runs` runs is known.
+    pub fn of(mean: &Interval, runs: usize, more_seconds: Option<f64>) -> Self {
+        let share = mean.relative_reach();
+        match runs {
+            0 => Self::Unknown { more_seconds },
+            1 => Self::SingleRun,
+            _ if share > MOST_REACH || !share.is_finite() => Self::Unknown { more_seconds },
+            _ => Self::Within { share },
+        }
+    }
+
+    /// Whether the figure may be shown.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Self::Unknown { .. })
+    }
+}
+
+/// Fewest runs of each cell: fewer give too few different draws.
+const FEWEST_RUNS: usize = 5;
+/// Number of draws.
+const DRAWS: usize = 2000;
+/// Seed of the draws: the same records always give the same interval.
+const SEED: u64 = 1998;
+
+/// The 95% interval of `value(means)`, where `means` are the means of `cells`, given by their runs.
+///
+/// `None` if a cell has fewer than five runs, or if more than one draw in twenty gives no value.
+pub(crate) fn resampled(cells: &[&[f64]], value: impl Fn(&[f64]) -> Option<f64>) -> Option<(f64, f64)> {
+    let fewest = cells.iter().map(|runs| runs.len()).min().filter(|fewest| *fewest >= FEWEST_RUNS)?;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut means = vec![0.0; cells.len()];
+    let mut values = Vec::with_capacity(DRAWS);
+    for _ in 0..DRAWS {
+        for (mean, runs) in means.iter_mut().zip(cells) {
+            let drawn = runs.len() - 1;
+            *mean = (0..drawn).map(|_| runs[random.random_range(0..runs.len())]).sum::<f64>() / drawn as f64;
+        }
+        values.extend(value(&means).filter(|value| value.is_finite()));
+    }
+    if values.len() < DRAWS - DRAWS / 20 {
+        return None;
+    }
+    values.sort_by(f64::total_cmp);
+    // The value depends on some cells more than on others: use half of all degrees of freedom, but at least those of
+    // one cell.
+    let freedom = (fewest - 1).max((fewest - 1) * cells.len() / 2);
+    let tail = Normal::standard().cdf(-t95(freedom));
+    let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
+    Some((at(tail), at(1.0 - tail)))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use rand::{Rng, SeedableRng};
@@ -106,5 +189,14 @@ pub(crate) mod tests {
     /// The sum of twelve uniform draws is nearly normal (Irwin-Hall).
     pub(crate) fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
         (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0
+    }
+
+    #[test]
+    fn runs_that_differ_by_more_than_half_make_no_figure() {
+        let of = |runs: &[f64]| Sureness::of(&Interval::of_means(runs), runs.len(), Some(480.0));
+        assert!(matches!(of(&[990.0, 1000.0, 1010.0]), Sureness::Within { share } if share < 0.03));
+        assert_eq!(of(&[1000.0]), Sureness::SingleRun);
+        assert_eq!(of(&[100.0, 4000.0]), Sureness::Unknown { more_seconds: Some(480.0) });
+        assert_eq!(of(&[]), Sureness::Unknown { more_seconds: Some(480.0) });
     }
 }

@@ -12,9 +12,7 @@ mod calibrate;
 mod cells;
 mod change;
 mod compare;
-mod corroboration;
 mod cost;
-mod delayed_acks;
 mod direction_stop;
 mod experiment_cells;
 mod far_cell;
@@ -26,36 +24,25 @@ mod fleet;
 mod half_power;
 mod headline;
 mod how_fast;
-mod in_memory;
 mod interval;
 mod judged;
 mod ladder;
 mod levels;
 mod limits;
 mod mean;
-mod measured_ceilings;
 mod met_limit;
-mod network_stop;
-mod paced;
 mod path;
 mod path_model;
 mod percentiles;
 pub mod policy;
-mod processor_time;
 mod regime;
-mod resample;
-mod scatter;
 mod settings;
 mod steady;
 mod stopped_by;
 mod study_findings;
-mod study_state;
 mod summary;
-mod sureness;
 mod tcp_cell;
 mod thread_scaling;
-mod unsteady;
-mod warm_up;
 mod warnings;
 mod waves;
 mod what_to_set;
@@ -84,19 +71,21 @@ pub use far_end::{Accounting, CostLine, EndsCost, FarEndFinding};
 pub use faults::{FaultFinding, FaultKind, faults};
 pub use findings::{
     Advice, Attribution, Bound, CellFinding, Cost, Curve, Headline, HeadlineDoubt, Interval, LatencySummary, Limits,
-    NoiseFinding,
+    NoiseFinding, Unsteady, UnsteadyReason,
 };
 pub use fleet::{FleetFinding, FleetHost, FleetRun, HostEvidence, Straggler};
 pub use half_power::curves;
 pub use headline::headlines;
 pub use how_fast::{CellRate, RateRole, RateRow, how_fast};
-pub use interval::t95;
+pub use interval::{Sureness, t95};
 pub use judged::run_mbps;
 pub use ladder::levels;
-pub use levels::{LevelFinding, LevelId, LevelKind, LevelSource, PathLevel};
+pub use levels::{
+    LevelFinding, LevelId, LevelKind, LevelSource, LinkCeiling, MeasuredCeilings, MemoryCopy, PathLevel, SharedBy,
+    SharedCeiling, SustainedLimit,
+};
 pub use limits::limits;
 pub use mean::{mean, median, some_mean};
-pub use measured_ceilings::{LinkCeiling, MeasuredCeilings, MemoryCopy, SharedBy, SharedCeiling, SustainedLimit};
 pub use met_limit::{MetLimit, Most, met_limit};
 pub use path::peak;
 pub use percentiles::{Percentiles, percentiles};
@@ -107,12 +96,9 @@ pub use stopped_by::{
     RequestCeiling, RequestTime, StoppedBy,
 };
 pub use study_findings::Findings;
-pub use study_state::{NoisySign, StudyState};
-pub use summary::Summary;
-pub use sureness::Sureness;
+pub use summary::{NoisySign, StudyState, Summary};
 pub use tcp_cell::TcpCell;
 pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
-pub use unsteady::{Unsteady, UnsteadyReason};
 pub use warnings::{Harm, Warning};
 pub use waves::{Waves, waves};
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};

@@ -5,7 +5,7 @@ use halfpower_spec::{Pass, Workload};
 
 use crate::CellSettings;
 use crate::cells::reported;
-use crate::paced::{keep_whole_waves, paced};
+use crate::waves::{keep_whole_waves, paced};
 
 /// The shares of requests at which a curve has points.
 const SHARES: [f64; 14] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999];

@@ -1,18 +1,18 @@
 //! Sums up a study for a reader with half a minute: its state, how fast, what stops it, what to set.
 
+use halfpower_record::{Environment, TargetKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;
 use crate::direction_stop::direction_stops;
+use crate::headline::is_in_memory;
 use crate::how_fast::how_fast;
-use crate::study_state::{StateInputs, study_state};
 use crate::what_to_set::what_to_set;
 use crate::{
-    Advice, CellFinding, CellSettings, Curve, DirectionStop, Headline, RateRow, StudyState, UseAdvice, Warning,
-    WhatToSet,
+    Advice, CellFinding, CellSettings, Curve, DirectionStop, Headline, HeadlineDoubt, RateRow, Sureness, UseAdvice,
+    Warning, WhatToSet,
 };
-use halfpower_record::Environment;
 
 /// The answer of a study in a few rows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
@@ -53,4 +53,114 @@ pub(crate) fn summary(
 fn is_repeated(cells: &[CellFinding], advice: &UseAdvice) -> bool {
     let its = cells.iter().find(|cell| CellSettings::of(cell) == advice.cell).filter(|_| advice.measured.is_some());
     its.is_none_or(|cell| cell.run_mbps.len() > 1)
+}
+
+/// Share of disturbed or unsteady cells from which the study counts as noisy.
+const MANY: f64 = 0.25;
+/// Share of the processors' time taken by the hypervisor from which the study counts as noisy.
+const MUCH_STEAL: f64 = 0.05;
+/// Relative half width of an interval above which a rate of the answer makes the study noisy.
+const WIDE: f64 = 0.15;
+
+/// The state of a study: the first of these that applies, the most harmful first.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum StudyState {
+    /// It was cut short.
+    Unfinished {
+        /// Share of its budget that was spent, in 0 to 1.
+        share: f64,
+    },
+    /// No run moved bytes without errors.
+    Failed,
+    /// Another tool measured it; other activity is unknown.
+    Imported,
+    /// Time was virtual: the result describes a model.
+    Simulated,
+    /// The file system lies in main memory.
+    Memory,
+    /// A cache answered what was asked of the device.
+    Cached,
+    /// Other activity, or the target itself, made it uncertain.
+    Noisy {
+        /// The sign that shows it.
+        by: NoisySign,
+    },
+    /// Every request went through the page cache.
+    Buffered,
+    /// Nothing speaks against it.
+    #[default]
+    Quiet,
+}
+
+/// What shows that a study was disturbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoisySign {
+    /// Others used the disk in many cells.
+    OthersUsedTheDisk,
+    /// The hypervisor took processor time.
+    HypervisorTookTime,
+    /// Many cells were not steady.
+    NotSteady,
+    /// The runs of a cell that the answer rests on differ.
+    RunsDiffer,
+}
+
+/// Input of the state.
+struct StateInputs<'a> {
+    pub environment: &'a Environment,
+    pub cells: &'a [CellFinding],
+    pub headline: &'a [Headline],
+    pub rows: &'a [RateRow],
+    pub warnings: &'a [Warning],
+    pub runs: usize,
+}
+
+/// The state of a study from its records; they do not show whether it was finished.
+fn study_state(grounds: &StateInputs<'_>) -> StudyState {
+    let StateInputs { environment, cells, .. } = grounds;
+    if grounds.runs == 0 {
+        StudyState::Unfinished { share: 0.0 }
+    } else if !cells.is_empty() && cells.iter().all(|cell| cell.errors > 0 || cell.mbps.value <= 0.0) {
+        StudyState::Failed
+    } else if environment.capabilities.kind == TargetKind::Imported {
+        StudyState::Imported
+    } else if environment.capabilities.kind == TargetKind::Simulated {
+        StudyState::Simulated
+    } else if is_in_memory(environment) {
+        StudyState::Memory
+    } else if is_cached(grounds) {
+        StudyState::Cached
+    } else if let Some(by) = noisy_sign(grounds) {
+        StudyState::Noisy { by }
+    } else if !cells.is_empty() && cells.iter().all(|cell| !cell.cache.direct()) {
+        StudyState::Buffered
+    } else {
+        StudyState::Quiet
+    }
+}
+
+/// Whether a cache answered everything or, by the device's own counter, the cell that represents a direction.
+fn is_cached(grounds: &StateInputs<'_>) -> bool {
+    let contradicted = |doubt: &HeadlineDoubt| matches!(doubt, HeadlineDoubt::Contradicted { .. });
+    let doubted = grounds.headline.iter().any(|headline| headline.doubts.iter().any(contradicted));
+    doubted || (grounds.headline.is_empty() && grounds.cells.iter().any(|cell| cell.cached))
+}
+
+fn noisy_sign(grounds: &StateInputs<'_>) -> Option<NoisySign> {
+    let many = |cells: usize| cells as f64 >= MANY * grounds.cells.len() as f64;
+    let of_warning = |warning: &Warning| match warning {
+        Warning::OthersUsedTheDisk { cells, .. } if many(*cells) => Some(NoisySign::OthersUsedTheDisk),
+        Warning::HypervisorTookTime { share, .. } if *share >= MUCH_STEAL => Some(NoisySign::HypervisorTookTime),
+        Warning::NotSteady { cells, .. } if many(*cells) => Some(NoisySign::NotSteady),
+        _ => None,
+    };
+    let differs = |row: &RateRow| match row.rate.sureness {
+        Sureness::Within { share } => share > WIDE,
+        Sureness::SingleRun => false,
+        Sureness::Unknown { .. } => true,
+    };
+    let signs = grounds.warnings.iter().find_map(of_warning);
+    signs.or_else(|| grounds.rows.iter().any(differs).then_some(NoisySign::RunsDiffer))
 }

@@ -9,8 +9,7 @@ use halfpower_spec::{Experiment, Pass, Question};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cells::{CellWithRecords, WITHIN};
-use crate::corroboration::noise;
+use crate::cells::{CellWithRecords, WITHIN, noise};
 use crate::experiment_cells::experiment_cells;
 use crate::ladder::known_limit;
 use crate::path::{MeasuredPath, best, leading};

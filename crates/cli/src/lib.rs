@@ -4,16 +4,12 @@
 
 mod args;
 mod baselines;
-mod cache_args;
 mod commands;
-mod compare_args;
 mod hosts;
 mod measuring_args;
 mod misread;
-mod option_args;
 mod progress;
 mod run_args;
-mod run_progress;
 mod tell;
 mod understanding;
 mod values;

@@ -1,12 +1,18 @@
-//! Shows the progress of a study in three lines on the terminal, or nothing without a terminal.
+//! Shows progress on the terminal, of a study in three lines and of a single run in one; nothing without a terminal.
 //!
-//! The lines are drawn only between runs, never inside the measured window.
+//! The lines of a study are drawn only between runs, never inside the measured window. The line of a single run is drawn
+//! by a separate thread, twice a second. It takes the bytes from the kernel's account of this process, so that the
+//! measured window need not count for it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use halfpower_record::{Record, StudyFile};
-use halfpower_spec::{Bytes, Cache, Direction, Pass, Question, Run, Workload};
+use halfpower_spec::{Bytes, Cache, Direction, Nanos, Pass, Question, Run, Workload};
 use halfpower_study::{Observer, SoFar};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -181,10 +187,89 @@ pub fn line_width() -> usize {
     size.map_or(WIDTH, |(width, _)| usize::from(width.0).saturating_sub(1).min(WIDTH))
 }
 
+/// Time between two drawings of the line.
+const TICK: Duration = Duration::from_millis(500);
+/// Shortest run with a line; shorter ones end before anyone reads it.
+const SHORTEST: Nanos = Nanos(2_000_000_000);
+/// The kernel's account of the bytes that this process moved.
+const OWN_IO: &str = "/proc/self/io";
+
+/// The line of a run; dropping this removes it.
+pub struct RunProgress {
+    over: Arc<AtomicBool>,
+    drawing: Option<JoinHandle<()>>,
+}
+
+impl RunProgress {
+    /// Starts a line for `workload` over `runtime`; none if `quiet` or if the run is short.
+    pub fn of(workload: &Workload, runtime: Nanos, quiet: bool) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let target = draw_target(quiet || runtime < SHORTEST);
+        if target.is_hidden() {
+            return Self { over, drawing: None };
+        }
+        let bar = ProgressBar::with_draw_target(Some(100), target);
+        let style = ProgressStyle::with_template("{bar:16} {msg}").expect("the template is a constant");
+        bar.set_style(style.progress_chars("━╸─"));
+        let cell = workload.to_string();
+        let seen = Arc::clone(&over);
+        let work = move || draw(&bar, &cell, runtime, &seen);
+        // If the thread cannot start, the run goes on without a line.
+        let drawing = std::thread::Builder::new().name("progress".to_string()).spawn(work).ok();
+        Self { over, drawing }
+    }
+}
+
+impl Drop for RunProgress {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(drawing) = self.drawing.take() {
+            drawing.thread().unpark();
+            // A panic in the thread has already printed its message.
+            drawing.join().ok();
+        }
+    }
+}
+
+fn draw(bar: &ProgressBar, cell: &str, runtime: Nanos, over: &AtomicBool) {
+    let began = Instant::now();
+    let mut last = Instant::now();
+    let mut moved = moved_bytes();
+    while !over.load(Ordering::Relaxed) {
+        std::thread::park_timeout(TICK);
+        let now = Instant::now();
+        let by_now = moved_bytes();
+        let rate = moved.zip(by_now).map(|(before, after)| {
+            after.saturating_sub(before) as f64 / now.duration_since(last).as_secs_f64().max(1e-3) / 1e6
+        });
+        (last, moved) = (now, by_now);
+        let share = (began.elapsed().as_secs_f64() / runtime.seconds()).min(1.0);
+        bar.set_position((share * 100.0) as u64);
+        bar.set_message(
+            line(share, runtime, cell, rate).chars().take(line_width().saturating_sub(18)).collect::<String>(),
+        );
+    }
+    bar.finish_and_clear();
+}
+
+/// Such as ` 30% of 10 s  2157 MB/s  randread 4KiB, ...`.
+fn line(share: f64, runtime: Nanos, cell: &str, mbps: Option<f64>) -> String {
+    let rate = mbps.map_or(String::new(), |mbps| format!("{mbps:.0} MB/s  "));
+    format!("{:3.0}% of {:.0} s  {rate}{cell}", 100.0 * share, runtime.seconds())
+}
+
+/// Bytes that this process has read from and written to storage; `None` if the kernel does not say.
+fn moved_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string(OWN_IO).ok()?;
+    let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
+    Some(of("read_bytes:")? + of("write_bytes:")?)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use halfpower_spec::{Nanos, Rw};
+
+    use super::*;
 
     fn run(bs_kib: u64, cache: Cache, pass: Pass) -> Run {
         let workload = Workload { rw: Rw::Randread, bs: Bytes(bs_kib << 10), iodepth: 8, cache, ..Workload::default() };
@@ -223,5 +308,17 @@ mod tests {
         assert_eq!(text, "37%, run 144, 3 cells so far, 1:16 left at most");
         let last = StudyProgress::about(&Question::about("/")).counts(&so_far(0, 0, 0));
         assert_eq!(last, "0%, run 1, 0 cells so far, 0:00 left at most");
+    }
+
+    #[test]
+    fn the_line_tells_share_and_rate() {
+        let text = line(0.304, Nanos(10_000_000_000), "randread 4KiB", Some(2157.4));
+        assert_eq!(text, " 30% of 10 s  2157 MB/s  randread 4KiB");
+        assert_eq!(line(1.0, Nanos(2_000_000_000), "read 1MiB", None), "100% of 2 s  read 1MiB");
+    }
+
+    #[test]
+    fn a_hidden_line_ends_at_once() {
+        drop(RunProgress::of(&Workload::default(), Nanos(60_000_000_000), true));
     }
 }

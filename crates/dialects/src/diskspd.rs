@@ -4,9 +4,7 @@
 
 mod layout;
 mod options;
-mod percentiles;
 pub(crate) mod results;
-mod shown;
 mod xml;
 
 use std::ffi::{OsStr, OsString};
@@ -14,7 +12,7 @@ use std::io::{self, Write};
 
 pub(crate) use options::OPTIONS;
 pub use options::ParsedOptions;
-use shown::Shown;
+use options::Shown;
 
 use crate::attached::{self, AttachedLine};
 use crate::{Layout, Measured, OptionRow, Refusal, RunWords, Translation};

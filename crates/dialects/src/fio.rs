@@ -4,16 +4,12 @@
 //! (`--filename`, `--directory`, `--name`, a job file), missing options get fio's defaults.
 
 mod export;
-mod issuing_options;
 mod job;
 mod job_file;
-mod json;
 mod line;
 mod options;
-mod other_options;
 pub(crate) mod results;
 mod take;
-mod workload_options;
 
 pub use export::{FioDocument, fio_documents, fio_issuing, write_fio};
 pub use job::Job;

@@ -1,4 +1,4 @@
-//! Builds a record from another tool's result.
+//! Builds records from another tool's results, and defines what reading its file gives: records, or what is wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -119,4 +119,29 @@ impl ForeignRun {
 /// A figure as a whole number; `None` if it is negative, not a number, or implausibly large.
 pub fn whole(value: f64) -> Option<u64> {
     (value.is_finite() && (0.0..=MOST).contains(&value)).then(|| value.round() as u64)
+}
+
+/// What is wrong in a file, with the line if known.
+pub(crate) struct FileError {
+    pub line: Option<usize>,
+    pub message: String,
+}
+
+impl FileError {
+    pub fn at(line: usize, message: impl Into<String>) -> Self {
+        Self { line: Some(line), message: message.into() }
+    }
+
+    pub fn of_file(message: impl Into<String>) -> Self {
+        Self { line: None, message: message.into() }
+    }
+}
+
+/// The contents of a file that a reader of one format found.
+pub(crate) struct Found {
+    pub version: Option<String>,
+    pub date: Option<String>,
+    pub host: Option<String>,
+    pub records: Vec<Record>,
+    pub left_out: Vec<String>,
 }

@@ -11,7 +11,6 @@ mod attached;
 pub mod diskspd;
 pub mod fio;
 mod foreign_run;
-mod found;
 mod habits;
 mod results;
 mod run_words;

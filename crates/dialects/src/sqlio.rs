@@ -2,18 +2,15 @@
 //!
 //! The options are those of SQLIO 1.5; the layout follows printed examples.
 
-mod asked;
 mod layout;
 mod options;
-mod parameter_file;
 pub(crate) mod results;
-mod shown;
 mod trace;
 
 use std::ffi::{OsStr, OsString};
 
-pub use asked::ParsedOptions;
 pub(crate) use options::OPTIONS;
+pub use options::ParsedOptions;
 pub use trace::{TRACE_FIELDS, TraceError, TraceLine, read_trace, write_trace};
 
 use crate::attached::{self, AttachedLine};

@@ -1,16 +1,18 @@
 //! Connects the code that issues requests with the engine that moves their bytes, so that every byte is checked.
 //!
-//! The issuer (`verified.rs`) records which part of the target a slot carries and what a read may find there. A volume
+//! The issuer ([`Verified`]) records which part of the target a slot carries and what a read may find there. A volume
 //! in between records which part of the request each of its pieces is. The bottom engine, which owns the buffers, fills
 //! the data of writes and verifies the data of reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use halfpower_spec::Nanos;
+
 use crate::errno::Errno;
 use crate::ledger::{Judgement, Ledger, ObservedState};
 use crate::unit::{self, BlockHeader, UNIT_BYTES, UnitState};
-use crate::{Operation, Request};
+use crate::{Completion, Engine, EngineError, Operation, Request};
 
 /// The state shared by issuer and bottom engine of one lane. Submitting a request orders the stores here before the
 /// loads, so relaxed atomics suffice.
@@ -157,5 +159,57 @@ impl Check {
         let units = issued.units.load(Relaxed).max(before);
         let expected = &issued.expected[before as usize..units as usize];
         (issued.first_unit.load(Relaxed) + u64::from(before), expected, issued.is_read.load(Relaxed))
+    }
+}
+
+/// Requests whose bytes are verified.
+pub(crate) struct Verified {
+    engine: Box<dyn Engine>,
+    check: Arc<Check>,
+    /// Bytes of the request in each slot.
+    lengths: Vec<u32>,
+}
+
+impl Verified {
+    pub(crate) fn new(engine: Box<dyn Engine>, check: Arc<Check>, depth: u32) -> Self {
+        Self { engine, check, lengths: vec![0; depth as usize] }
+    }
+
+    fn end(&self, done: &[Completion]) {
+        for completion in done {
+            self.check.end(completion.slot, completion.result == Ok(self.lengths[completion.slot as usize]));
+        }
+    }
+}
+
+impl Engine for Verified {
+    fn now(&self) -> Nanos {
+        self.engine.now()
+    }
+
+    fn resubmitted_ios(&self) -> u64 {
+        self.engine.resubmitted_ios()
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            self.lengths[request.slot as usize] = request.length;
+            self.check.begin(request);
+        }
+        self.engine.submit(batch)
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let before = done.len();
+        self.engine.reap(least, done)?;
+        self.end(&done[before..]);
+        Ok(())
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let before = done.len();
+        self.engine.reap_until(until, done)?;
+        self.end(&done[before..]);
+        Ok(())
     }
 }

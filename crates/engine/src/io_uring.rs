@@ -8,8 +8,7 @@ use halfpower_spec::{EngineName, Nanos};
 use crate::check::Check;
 use crate::config::EngineConfig;
 use crate::pause::{rest, wait_until};
-use crate::unavailable::unavailable;
-use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
 
 /// A wait asks for one more completion for each of this many requests in flight: two at depth 32, five at depth 128.
 /// That saves calls and wake-ups. On average one slot in 64 stays idle for it, so depth and latency change by no more

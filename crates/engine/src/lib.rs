@@ -6,19 +6,15 @@
 
 mod simulated;
 
-pub use fault_log::{FaultCount, FaultKind, FaultLog};
-pub use faulty_disk::FaultyDisk;
+pub use faulty_disk::{FaultCount, FaultKind, FaultLog, FaultyDisk};
 pub use medium::SimulatedContents;
 pub use simulated::{ProcessorAccount, Simulated};
 
-mod buffer_state;
 mod check;
 mod config;
 mod errno;
-mod fault_log;
 mod faulty_disk;
 mod io_uring;
-mod lane_memory;
 mod ledger;
 mod libaio;
 mod medium;
@@ -30,27 +26,22 @@ mod open;
 mod pause;
 mod pieces;
 mod pool;
-mod settings;
 mod share;
 mod spread;
 mod stripe;
 mod sync;
 mod synchronous;
-mod transfer;
-mod unavailable;
 mod unit;
-mod verified;
 mod volume;
 
-use halfpower_spec::Nanos;
+use halfpower_os::{Action, OsError, Transfer};
+use halfpower_spec::{EngineName, Nanos};
 
-pub use buffer_state::BufferState;
+pub use config::{EngineSettings, LaneMemory};
 pub use errno::Errno;
-pub use lane_memory::LaneMemory;
 pub use ledger::{Ledger, MOST_UNDER_WAY};
 pub use memory_engine::open_memory;
 pub use open::{Opened, available, io_uring_available, open, open_volume};
-pub use settings::EngineSettings;
 pub use share::{ShareLane, open_share};
 pub use spread::SpreadOver;
 pub use unit::UNIT_BYTES;
@@ -81,6 +72,20 @@ pub struct Request {
     pub offset: u64,
     /// Bytes in the range, at most the block size that the engine was opened with.
     pub length: u32,
+}
+
+impl From<&Request> for Transfer {
+    #[inline]
+    fn from(request: &Request) -> Self {
+        let (action, length) = match request.operation {
+            Operation::Read => (Action::Read, request.length),
+            Operation::Write => (Action::Write, request.length),
+            Operation::Flush => (Action::Flush, 0),
+            // Callers send trims only to engines that make a call for each (see `Operation::Trim`).
+            Operation::Trim => unreachable!("the kernel's asynchronous interfaces get no trims"),
+        };
+        Self { slot: request.slot, action, offset: request.offset, length }
+    }
 }
 
 /// The result of a request.
@@ -114,6 +119,42 @@ pub enum EngineError {
         /// Why, and what would help.
         why: String,
     },
+}
+
+/// The error of an engine that cannot be used, with the reason.
+pub(crate) fn refusal(name: EngineName, why: String) -> EngineError {
+    EngineError::Unavailable { engine: name.word(), why }
+}
+
+/// Converts a refusal of the system to the error of an engine.
+pub(crate) fn unavailable(engine: &'static str) -> impl Fn(OsError) -> EngineError {
+    move |error| EngineError::Unavailable { engine, why: reason(error) }
+}
+
+/// The reason alone, for sentences that already name the engine.
+pub(crate) fn reason(error: OsError) -> String {
+    match error {
+        OsError::IoUring { why } | OsError::Aio { why } | OsError::Mapping { why } => why,
+        other => other.to_string(),
+    }
+}
+
+/// How the buffers of a lane lie.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct BufferState {
+    /// Whether the buffers should be registered with the kernel but could not be, which makes each request cost more.
+    pub unregistered: bool,
+    /// Number of physically contiguous segments that a buffer lies in, on average; `None` if it is unknown.
+    pub segments: Option<f64>,
+}
+
+impl BufferState {
+    /// The state of two lanes together: that of the lane with the worse buffers.
+    #[must_use]
+    pub fn joined(self, other: Self) -> Self {
+        let segments = self.segments.zip(other.segments).map(|(own, other)| own.max(other));
+        Self { unregistered: self.unregistered || other.unregistered, segments }
+    }
 }
 
 /// A way for requests to reach a target.

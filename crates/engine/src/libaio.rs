@@ -12,8 +12,7 @@ use halfpower_spec::Nanos;
 use crate::check::Check;
 use crate::config::EngineConfig;
 use crate::pause::{rest, wait_until};
-use crate::unavailable::unavailable;
-use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
 
 /// Requests through `io_submit` and `io_getevents`, issued as programs with the libaio library do.
 // Aligned to two cache lines, which processors fetch together, so that lanes do not slow each other.

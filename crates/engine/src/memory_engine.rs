@@ -8,12 +8,11 @@ use std::io;
 use std::path::Path;
 
 use halfpower_os::loops::{self, Streams, Turn, Vectors};
-use halfpower_os::{Arena, Buffers, Clock, DataFile, Mode, RunFile, arena};
+use halfpower_os::{Arena, Buffers, Clock, DataFile, Mode, RunFile};
 use halfpower_spec::{Bytes, EngineName, Kernel, Nanos};
 
 use crate::open::Opened;
-use crate::unavailable::{refusal, unavailable};
-use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request, refusal, unavailable};
 
 /// Size of an arena as a multiple of the last-level caches, as STREAM requires of its arrays.
 const TIMES_CACHE: u64 = 4;
@@ -50,7 +49,7 @@ fn span_bytes(bs: Bytes, threads: u32, kernel: Kernel) -> Result<u64, EngineErro
         return Err(refused(format!("the kernel {kernel} moves multiples of {unit}, not {bs}: choose such a --bs")));
     }
     let threads = u64::from(threads.max(1));
-    let most = arena::machine_memory_bytes() / PART_OF_MEMORY / threads;
+    let most = loops::machine_memory_bytes() / PART_OF_MEMORY / threads;
     if bs.0 > most {
         let most = Bytes(most & !(unit - 1));
         let threads = Bytes(threads).0;
@@ -58,7 +57,7 @@ fn span_bytes(bs: Bytes, threads: u32, kernel: Kernel) -> Result<u64, EngineErro
             "{threads} threads may take {most} of memory each, not {bs}: choose a smaller --bs"
         )));
     }
-    let wanted = TIMES_CACHE * arena::reachable_cache_bytes(threads as u32) / threads;
+    let wanted = TIMES_CACHE * loops::reachable_cache_bytes(threads as u32) / threads;
     Ok(wanted.min(most).next_multiple_of(bs.0).min(most - most % bs.0))
 }
 
@@ -325,8 +324,8 @@ mod tests {
     fn all_threads_together_go_beyond_the_caches() {
         for threads in [1, 2, 7] {
             let each = span_bytes(BS, threads, Kernel::Read).unwrap();
-            let limit = arena::machine_memory_bytes() / PART_OF_MEMORY;
-            let caches = arena::reachable_cache_bytes(threads);
+            let limit = loops::machine_memory_bytes() / PART_OF_MEMORY;
+            let caches = loops::reachable_cache_bytes(threads);
             assert!(each * u64::from(threads) >= (TIMES_CACHE * caches).min(limit - limit / 8), "{threads}: {each}");
             assert!(each * u64::from(threads) <= limit);
         }

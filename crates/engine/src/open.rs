@@ -3,15 +3,13 @@
 use halfpower_os::{RingForm, RunFile};
 use halfpower_spec::{Bytes, EngineName};
 
-use crate::config::EngineConfig;
+use crate::config::{EngineConfig, EngineSettings};
 use crate::io_uring::IoUring;
 use crate::libaio::Libaio;
 use crate::null::Null;
 use crate::pool::Pool;
-use crate::settings::EngineSettings;
-use crate::unavailable::{reason, refusal};
 use crate::volume::Volume;
-use crate::{BufferState, Engine, EngineError, mmap, sync};
+use crate::{BufferState, Engine, EngineError, mmap, reason, refusal, sync};
 
 /// Most bytes in one request: the limit of a registered io_uring buffer, and half of what Linux moves in one call.
 const MOST_BYTES: Bytes = Bytes(1 << 30);

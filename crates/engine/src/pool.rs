@@ -11,8 +11,7 @@ use crate::check::Check;
 use crate::config::EngineConfig;
 use crate::pause::wait_until;
 use crate::synchronous::carry_out;
-use crate::unavailable::unavailable;
-use crate::{BufferState, Completion, Engine, EngineError, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Request, unavailable};
 
 /// Stack of a worker, which needs little more than the system call itself.
 const STACK_BYTES: usize = 128 << 10;

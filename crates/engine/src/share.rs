@@ -14,9 +14,11 @@ use crate::check::Check;
 use crate::config::EngineConfig;
 use crate::open::{Opened, refuse_impossible};
 use crate::pause::wait_until;
-use crate::unavailable::{refusal, unavailable};
 use crate::volume::Volume;
-use crate::{BufferState, Completion, Engine, EngineError, EngineSettings, Errno, Ledger, Operation, Request};
+use crate::{
+    BufferState, Completion, Engine, EngineError, EngineSettings, Errno, Ledger, Operation, Request, refusal,
+    unavailable,
+};
 
 /// What requests to a share need besides the engine's settings.
 #[derive(Clone, Copy)]

@@ -10,8 +10,7 @@ use halfpower_spec::Nanos;
 use crate::check::Check;
 use crate::config::EngineConfig;
 use crate::pause::{rest, wait_until};
-use crate::unavailable::unavailable;
-use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
 
 /// Moves the bytes of a request with blocking calls.
 pub(crate) trait SynchronousIo: Send {

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use halfpower_os::RunFile;
 use halfpower_spec::Bytes;
 
-use crate::check::Check;
+use crate::check::{Check, Verified};
 use crate::config::EngineConfig;
 use crate::mirror::Mirror;
 use crate::pieces::SlotLayout;
 use crate::stripe::Stripe;
-use crate::verified::Verified;
 use crate::{Engine, EngineError, EngineSettings, Ledger};
 
 /// The target of requests: the members' files, how they form one range of bytes, and the ledger of what was written.

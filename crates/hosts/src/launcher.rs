@@ -1,4 +1,9 @@
-//! Finds out from the environment whether a launcher such as mpirun or srun started several of these processes.
+//! Finds out from the environment whether a launcher such as mpirun or srun started several of these processes, and
+//! joins them.
+
+use std::rc::Rc;
+
+use crate::{HostsError, Ranks};
 
 /// Variables that launchers set to the number of processes and to the rank of this one: Open MPI, PMI (MPICH and Intel
 /// MPI), MVAPICH, and Slurm in a step. `SLURM_NTASKS` does not count: Slurm sets it in a batch script too.
@@ -47,6 +52,35 @@ impl Launched {
     pub fn here() -> Option<Self> {
         Self::of(|name| std::env::var(name).ok())
     }
+}
+
+/// The processes that a launcher started with this one; `None` if it is alone.
+///
+/// # Errors
+/// If there are others and this program cannot exchange messages with them.
+pub fn join() -> Result<Option<Rc<dyn Ranks>>, HostsError> {
+    match Launched::here() {
+        None => Ok(None),
+        Some(launched) => joined(launched),
+    }
+}
+
+#[cfg(feature = "mpi")]
+fn joined(launched: Launched) -> Result<Option<Rc<dyn Ranks>>, HostsError> {
+    let ranks = crate::mpi_ranks::MpiRanks::start()?;
+    match launched.size {
+        Some(listed) if listed != ranks.size() => {
+            Err(HostsError::OtherMpi { launcher: launched.by, listed, found: ranks.size() })
+        }
+        _ if ranks.size() == 1 => Ok(None),
+        _ => Ok(Some(Rc::new(ranks))),
+    }
+}
+
+#[cfg(not(feature = "mpi"))]
+fn joined(launched: Launched) -> Result<Option<Rc<dyn Ranks>>, HostsError> {
+    let how_often = launched.size.map_or("several times".to_string(), |size| format!("{size} times"));
+    Err(HostsError::NoMpi { launcher: launched.by, how_often })
 }
 
 #[cfg(test)]

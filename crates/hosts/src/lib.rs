@@ -5,22 +5,17 @@
 //! open their windows at the same time, and send their parts of the record, which are merged on the way to process 0.
 //! They exchange messages through [`Ranks`].
 
-mod clocks;
 mod crew;
 mod error;
 mod failures;
 mod in_process;
-mod join;
 mod launcher;
 mod lead;
 mod meeting;
 #[cfg(feature = "mpi")]
 mod mpi_ranks;
 mod notes;
-mod order;
 mod part;
-#[cfg(feature = "mpi")]
-mod patience;
 mod ranks;
 mod serve;
 mod target;
@@ -28,8 +23,7 @@ mod tree;
 
 pub use error::HostsError;
 pub use in_process::InProcess;
-pub use join::join;
-pub use launcher::Launched;
+pub use launcher::{Launched, join};
 pub use lead::Lead;
 pub use meeting::{Opened, Opening, Turn};
 pub use ranks::Ranks;

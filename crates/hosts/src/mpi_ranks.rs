@@ -1,13 +1,21 @@
 //! Connects processes over MPI, using only point-to-point messages.
 
+use std::time::{Duration, Instant};
+
 use mpi::Threading;
 use mpi::environment::Universe;
 use mpi::point_to_point::{Destination, MatchedReceiveVec, Source};
 use mpi::request::scope;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
-use crate::patience::Patience;
 use crate::{HostsError, Ranks};
+
+/// How long a process polls before it begins to sleep between polls.
+const EAGER: Duration = Duration::from_micros(100);
+/// The shortest and the longest sleep between two polls.
+const SLEEPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
+/// A sleep is the time waited so far, divided by this.
+const OF_WAITED: u32 = 16;
 
 /// This process among those that MPI's launcher started.
 pub struct MpiRanks {
@@ -74,6 +82,25 @@ impl Ranks for MpiRanks {
             }
             self.launcher_is_there()?;
             patience.wait();
+        }
+    }
+}
+
+/// A wait that leaves the processor to those that measure: it polls at first, then sleeps longer and longer.
+struct Patience(Instant);
+
+impl Patience {
+    fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Yields or sleeps once.
+    fn wait(&self) {
+        let waited = self.0.elapsed();
+        if waited < EAGER {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep((waited / OF_WAITED).clamp(SLEEPS[0], SLEEPS[1]));
         }
     }
 }

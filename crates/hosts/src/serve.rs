@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use halfpower_measure::{MeasureError, measure_own_part};
 
+use crate::lead::Order;
 use crate::meeting::{Opening, meet};
-use crate::order::Order;
 use crate::target::HostsTarget;
 use crate::tree::tell;
 use crate::{HostsError, Ranks};

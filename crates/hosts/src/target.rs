@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use crate::Lead;
 use crate::crew::{Crew, Opened};
+use crate::lead::Order;
 use crate::meeting::{Opening, meet};
 use crate::notes::Notes;
-use crate::order::Order;
 use crate::part::Part;
 use crate::tree::{bring_together, tell};
 

@@ -5,10 +5,8 @@
 //! backend it has.
 
 mod admission;
-mod affinity;
 mod anatomy;
 mod background_readers;
-mod drawn_sizes;
 mod drive;
 mod error;
 mod measure_run;
@@ -21,7 +19,6 @@ mod schedule;
 mod side_by_side;
 mod simulated;
 mod skewed_blocks;
-mod sum;
 mod target_backend;
 mod window;
 mod witnessed;

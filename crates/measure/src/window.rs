@@ -3,23 +3,17 @@
 //! An engine and a stream of offsets enter, a [`Tally`] leaves. Nothing in the loop allocates, locks, prints or
 //! divides, and the clock is read once a batch.
 
-mod pauses;
-mod tally;
 #[cfg(test)]
 mod tests;
-mod warm_up;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
-use halfpower_record::LatencyCounter;
-use halfpower_spec::Nanos;
+use halfpower_record::{Latency, LatencyCounter};
+use halfpower_spec::{Nanos, WorkloadOptions};
 
 use crate::offsets::Offsets;
 use crate::schedule::Schedule;
-
-pub(crate) use pauses::Pauses;
-pub(crate) use tally::Tally;
 
 /// Most steps of a series that are kept.
 const MOST_STEPS: u64 = 1 << 16;
@@ -31,6 +25,9 @@ const LONG_STEPS: u64 = 4_000;
 
 /// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
 const PATIENCE_NS: u64 = 100_000_000;
+
+/// Different kinds of error that are told apart within a run; the rest is counted as the last of them.
+const ERROR_KINDS: usize = 16;
 
 /// How long, and how it ends.
 #[derive(Debug, Clone, Copy)]
@@ -413,4 +410,152 @@ impl<'a> Window<'a> {
 /// What a request came to: one that moved nothing, as beyond the end of a target that shrank or went away, is no I/O.
 fn outcome(result: Result<u32, Errno>, asked: u32) -> Result<u32, Errno> {
     if result == Ok(0) && asked > 0 { Err(Errno::END_OF_FILE) } else { result }
+}
+
+/// What a lane stops for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pauses {
+    /// Writes after which all is made durable; 0 is never.
+    pub fdatasync: u32,
+    /// Time that passes after completions before more is submitted.
+    pub thinktime: Nanos,
+}
+
+impl Pauses {
+    /// Those that a workload asks for.
+    pub(crate) fn of(options: &WorkloadOptions) -> Self {
+        Self { fdatasync: options.fdatasync, thinktime: options.thinktime }
+    }
+
+    fn any(self) -> bool {
+        self.fdatasync > 0 || self.thinktime.0 > 0
+    }
+
+    /// Writes until the next flush.
+    fn quota(self) -> usize {
+        if self.fdatasync == 0 { usize::MAX } else { self.fdatasync as usize }
+    }
+}
+
+/// What one lane saw.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    /// The opening: the first submission, or where the queue was turned over before, the first one after that.
+    pub start: Nanos,
+    /// Last reaping that counts, the closing flush included.
+    pub end: Nanos,
+    /// The closing flush alone.
+    pub flush_ns: u64,
+    pub bytes: u64,
+    /// Of these, bytes that were read; of a run that trims and writes these and all that is called reads are its trims.
+    pub read_bytes: u64,
+    pub ios: u64,
+    pub read_ios: u64,
+    pub short_transfers: u64,
+    /// Requests that completed before the window opened or after it closed: they cost processor time, and count for
+    /// nothing else.
+    pub drained_ios: u64,
+    /// Open loop: requests that should have come before the window closed and were not completed by then.
+    pub overdue_ios: u64,
+    /// Requests that the engine had to send again, before and after the window too.
+    pub resubmitted_ios: u64,
+    pub errors: Vec<(Errno, u64)>,
+    pub read_latency: LatencyCounter,
+    pub write_latency: LatencyCounter,
+    /// Time that requests were in flight within the window, all together, beyond the latencies counted: of those that
+    /// failed or were in flight when it closed, less what passed before it opened.
+    pub in_flight_beyond_latency_ns: i128,
+    /// What the flushes between requests took; `None` where none were asked for.
+    pub syncs: Option<LatencyCounter>,
+    pub step_ns: u64,
+    pub step_bytes: Vec<u64>,
+    /// Time that the lane's thread could have run but waited for a processor.
+    pub waited_ns: u64,
+}
+
+impl Tally {
+    /// Nothing yet, with room for errors.
+    fn with_room() -> Self {
+        Self { errors: Vec::with_capacity(ERROR_KINDS), ..Self::default() }
+    }
+
+    /// Counts an error without allocating; kinds beyond the last place are counted there.
+    fn count_error(&mut self, errno: Errno) {
+        let errors = &mut self.errors;
+        match errors.iter().position(|(known, _)| *known == errno) {
+            Some(kind) => errors[kind].1 += 1,
+            None if errors.len() < ERROR_KINDS => errors.push((errno, 1)),
+            None => errors[ERROR_KINDS - 1].1 += 1,
+        }
+    }
+
+    /// Latencies of reads and writes together.
+    pub(crate) fn latency(&self) -> Latency {
+        let mut latency = self.read_latency.latency();
+        latency.merge(&self.write_latency.latency());
+        latency
+    }
+}
+
+impl<'a> Window<'a> {
+    /// Opens the window only when as many requests have completed as the queue holds, here and in all other lanes of the
+    /// workload; `cold_lanes` says in how many they have not.
+    pub(crate) fn warmed_up(self, cold_lanes: Option<&'a AtomicUsize>) -> Self {
+        Self { cold_lanes, ..self }
+    }
+
+    /// Keeps the queue full until the window may open, for the length of a window at most; gives the time. What
+    /// completes meanwhile counts as drained, and with what goes wrong.
+    fn turn_over(&mut self, began: Nanos) -> Result<Nanos, EngineError> {
+        let Some(cold_lanes) = self.cold_lanes else { return Ok(began) };
+        let deadline = Nanos(began.0.saturating_add(self.terms.runtime.0));
+        let mut now = began;
+        let mut completed = 0;
+        let mut is_cold = true;
+        while now < deadline && !self.stop.load(Ordering::Relaxed) {
+            self.submit(now)?;
+            now = self.reap()?;
+            completed += self.done.len();
+            self.drain();
+            self.show_progress();
+            if is_cold && completed >= self.issued.len() {
+                cold_lanes.fetch_sub(1, Ordering::Relaxed);
+                is_cold = false;
+            }
+            if cold_lanes.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+        }
+        if is_cold {
+            cold_lanes.fetch_sub(1, Ordering::Relaxed);
+        }
+        // Latencies of what is in flight now began before the window.
+        self.tally.in_flight_beyond_latency_ns -= self.in_flight_ns(now);
+        Ok(now)
+    }
+
+    /// Lets requests go out for the ramp, counted as drained; gives the time at which the window opens.
+    fn ramp_up(&mut self, began: Nanos) -> Result<Nanos, EngineError> {
+        let opens = Nanos(began.0.saturating_add(self.terms.ramp.0));
+        let mut now = began;
+        while now < opens && !self.stop.load(Ordering::Relaxed) {
+            self.submit(now)?;
+            if self.all_free() && self.offsets.ended() {
+                break;
+            }
+            now = self.wait(now, opens)?;
+            self.drain();
+            self.show_progress();
+        }
+        self.tally.in_flight_beyond_latency_ns -= self.in_flight_ns(now);
+        Ok(now)
+    }
+
+    /// Time that the requests in flight have been so, all together.
+    fn in_flight_ns(&self, now: Nanos) -> i128 {
+        let since = |at: Nanos| i128::from(now.0) - i128::from(at.0);
+        let of_all: i128 = self.issued.iter().map(|issued| since(issued.at)).sum();
+        let of_free: i128 = self.free.iter().map(|slot| since(self.issued[*slot as usize].at)).sum();
+        of_all - of_free
+    }
 }

@@ -11,11 +11,9 @@
 //!
 //! [`reproduction`] compares the machines of the studies with the figures that were published of them.
 
-mod bucket;
 mod disk_path;
 mod fitted;
 mod fitted_path;
-mod moment;
 mod path;
 mod prediction;
 pub mod reproduction;
@@ -25,12 +23,10 @@ mod stack;
 mod system;
 mod variation;
 
-pub use bucket::Buckets;
-pub use disk_path::DiskPath;
+pub use disk_path::{Buckets, DiskPath};
 pub use fitted::{Fitted, FittedDevice, FittedShared, PathConstants};
 pub use fitted_path::{FittedPath, MemberLayout};
-pub use moment::Moment;
-pub use path::{Completed, Operation, PathModel, ProcessorTime, Submission};
+pub use path::{Completed, Moment, Operation, PathModel, ProcessorTime, Submission};
 pub use prediction::{
     ceiling, half_power_bs, latency, n_half_bytes, peak, processor_time, service_time_ns, throughput,
 };

@@ -10,15 +10,13 @@ mod file_cache;
 mod geometry;
 mod host;
 mod network;
-mod observed;
 mod slab;
-mod stream;
 mod transport;
 mod volume;
 
 use std::collections::VecDeque;
 
-pub use observed::Observed;
+pub use transport::Observed;
 
 use crate::system::{System, SystemError};
 use crate::variation::generator;

@@ -68,7 +68,7 @@ fn smallest_direct_read(direct: &RunFile) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::skip::skip;
+    use crate::skip;
     use std::path::Path;
 
     const HERE: &str = env!("CARGO_MANIFEST_DIR");

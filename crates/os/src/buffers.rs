@@ -11,9 +11,8 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::buffer_memory::{Mapped, memory_bytes};
+use crate::buffer_memory::{Mapped, mean_segments, memory_bytes};
 use crate::payload::{Payload, Piece, stamp};
-use crate::physical::mean_segments;
 use crate::{BufferMemory, OsError};
 
 /// Slots begin at multiples of this, or of the page size if that is larger.

@@ -3,18 +3,22 @@
 //!
 //! A [`DataFile`] prepares the data and opens a [`RunFile`] for each mode of access. Its page cache is handled in
 //! `page_cache`, its extents in `extents`.
+//!
+//! Some file systems know no files without a name. Most let a file lose its name at once. An SMB mount opens no file
+//! again whose name is gone: there the name stays until the file is closed, and the next start removes those that
+//! killed processes left.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::interrupt::resumed;
-use crate::kept_name::{self, KeptName, has_proc};
 use crate::mounts::mounted_at;
 use crate::{DeviceNumber, Mode, OsError, RunFile};
 
@@ -96,8 +100,8 @@ impl DataFile {
     }
 
     fn of_unlinked(folder: &Path) -> io::Result<Self> {
-        kept_name::sweep(folder);
-        let (file, name) = kept_name::short_lived_in(folder)?;
+        sweep(folder);
+        let (file, name) = short_lived_in(folder)?;
         Ok(Self { file, kind: Kind::Regular, path: folder.to_path_buf(), writable: true, _name: name })
     }
 
@@ -293,12 +297,109 @@ fn locks_bar_io(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|system| SMB.contains(&(system.f_type & 0xffff_ffff)))
 }
 
+impl DataFile {
+    /// Makes a regular file `size_bytes` long with blocks that are reserved and marked as unwritten. Unlike
+    /// [`DataFile::allocate`] it fails if the file system cannot reserve blocks, instead of leaving a hole.
+    ///
+    /// # Errors
+    /// If the file system cannot reserve blocks, or has no room.
+    pub fn reserve(&self, size_bytes: u64) -> Result<(), OsError> {
+        self.has_room(size_bytes)?;
+        resumed(|| rustix::fs::fallocate(self, FallocateFlags::empty(), 0, size_bytes))
+            .map_err(|error| OsError::of("fallocate", "extended", self.path(), error).wanting(size_bytes))
+    }
+
+    /// Opens a regular file as a program does that rewrites it (`O_TRUNC`): the file becomes empty and its blocks are
+    /// freed.
+    ///
+    /// # Errors
+    /// The error that the system reports.
+    pub fn truncate(&self) -> Result<(), OsError> {
+        if !self.is_writable() {
+            return Err(OsError::ReadOnly { path: self.path().to_path_buf() });
+        }
+        let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
+        let opened = OpenOptions::new().write(true).truncate(true).open(link);
+        opened.map(drop).map_err(|error| OsError::of("open", "written to", self.path(), error))
+    }
+
+    /// Reopens the same data in `mode` so that each write goes to the end, whatever its offset (`O_APPEND`).
+    ///
+    /// # Errors
+    /// As [`DataFile::reopen`].
+    pub fn reopen_to_append(&self, mode: Mode) -> Result<RunFile, OsError> {
+        self.reopen_with(mode, libc::O_APPEND)
+    }
+}
+
+/// The name of a file of our own; it goes with this value.
+#[derive(Debug)]
+struct KeptName(PathBuf);
+
+impl Drop for KeptName {
+    fn drop(&mut self) {
+        // What is gone need not be removed.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A new, empty file in `folder`, which is gone when it is closed; its name where it has to keep one until then.
+///
+/// # Errors
+/// The error that the system reports.
+fn short_lived_in(folder: &Path) -> io::Result<(File, Option<KeptName>)> {
+    let (path, file) = named_in(folder)?;
+    std::fs::remove_file(&path)?;
+    if !has_proc() || reopens(&file) {
+        return Ok((file, None));
+    }
+    let (path, file) = named_in(folder)?;
+    Ok((file, Some(KeptName(path))))
+}
+
+fn named_in(folder: &Path) -> io::Result<(PathBuf, File)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = folder.join(format!("{}{}-{number}", prefix(), std::process::id()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    Ok((path, file))
+}
+
+/// What the names of this host's files begin with; the number of the process follows.
+fn prefix() -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().replace('/', "_");
+    format!(".halfpower-at-{host}-")
+}
+
+/// Whether this process sees its own descriptors.
+fn has_proc() -> bool {
+    Path::new("/proc/self/fd").exists()
+}
+
+fn reopens(file: &File) -> bool {
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).is_ok()
+}
+
+/// Removes files of this host from `folder` whose processes are no more.
+pub(crate) fn sweep(folder: &Path) {
+    let prefix = prefix();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(&prefix)?.split_once('-'));
+        let Some(process) = process.and_then(|(process, _)| process.parse::<u32>().ok()) else { continue };
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) && !Path::new(&format!("/proc/{process}")).exists() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::Buffers;
-    use crate::skip::skip;
-    use std::fs;
+    use crate::skip;
 
     const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -406,5 +507,52 @@ mod tests {
         assert!(device.cached_bytes(0..4 << 20).unwrap() > 0, "the plain read went through the page cache");
         drop(device);
         assert!(DataFile::open(path, true).is_ok(), "the claim ends with the data file");
+    }
+
+    fn file() -> DataFile {
+        DataFile::unnamed_in(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    #[test]
+    fn what_is_reserved_was_never_written_and_what_is_truncated_is_gone() {
+        let data = file();
+        match data.reserve(1 << 20) {
+            Ok(()) => assert!(matches!(data.unwritten_bytes(0..1 << 20).unwrap(), None | Some(0x10_0000))),
+            Err(error) => crate::skip(&error.to_string()),
+        }
+        data.write_all_at(b"bytes", 0).unwrap();
+        data.truncate().unwrap();
+        assert_eq!(data.size_bytes().unwrap(), 0);
+        assert_eq!(data.read_at(&mut [0; 5], 0).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_is_appended_lands_at_the_end() {
+        let data = file();
+        let run = data.reopen_to_append(Mode { write: true, ..Mode::default() }).unwrap();
+        for bytes in [b"one", b"two"] {
+            assert_eq!(run.write_at(bytes, 0).unwrap(), 3);
+        }
+        let mut read = [0; 6];
+        assert_eq!(data.read_at(&mut read, 0).unwrap(), 6);
+        assert_eq!(&read, b"onetwo");
+    }
+
+    #[test]
+    fn a_kept_name_goes_with_its_file_and_is_swept_where_its_process_was_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+        let (path, file) = named_in(folder.path()).unwrap();
+        let kept = KeptName(path);
+        sweep(folder.path());
+        assert!(names() == 1 && reopens(&file), "this process lives");
+        drop(kept);
+        assert_eq!(names(), 0);
+        // No process has a number beyond the kernel's largest.
+        let left = folder.path().join(format!("{}4194999-0", prefix()));
+        std::fs::write(left, b"left").unwrap();
+        std::fs::write(folder.path().join(".halfpower-at-elsewhere-4194999-0"), b"another host's").unwrap();
+        sweep(folder.path());
+        assert_eq!(names(), 1);
     }
 }

@@ -221,7 +221,7 @@ mod tests {
         fs::write(&image, bytes).unwrap();
         let made = Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(&image).output();
         let Some(made) = made.ok().filter(|made| made.status.success()) else {
-            return crate::skip::skip("a loop device needs root and losetup");
+            return crate::skip("a loop device needs root and losetup");
         };
         let device = String::from_utf8(made.stdout).unwrap().trim().to_string();
         let found = DataFile::open(Path::new(&device), false).map(|data| (partitions_of(&data), member_of(&data)));

@@ -161,7 +161,7 @@ mod tests {
     fn the_root_device_is_mounted() {
         let number = DeviceNumber::of(fs::metadata("/").unwrap().dev());
         if number.major == 0 {
-            return crate::skip::skip("the root file system has no device of its own");
+            return crate::skip("the root file system has no device of its own");
         }
         assert!(mounted_at(number).is_some(), "{number}");
     }

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn pages_of_a_file_system_in_memory_are_no_cache() {
         let Ok(file) = DataFile::unnamed_in(std::path::Path::new("/dev/shm")) else {
-            return crate::skip::skip("no file can be made in /dev/shm");
+            return crate::skip("no file can be made in /dev/shm");
         };
         file.write_all_at(&[1; 4096], 0).unwrap();
         if file.is_in_memory() {
@@ -218,7 +218,7 @@ mod tests {
     fn written() -> Option<DataFile> {
         let file = DataFile::unnamed_in(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         if file.direct_alignment().unwrap().is_none() {
-            crate::skip::skip("the source folder is not on a disk");
+            crate::skip("the source folder is not on a disk");
             return None;
         }
         file.write_all_at(&vec![7; 8 << 20], 0).unwrap();
@@ -264,7 +264,7 @@ mod tests {
     fn on_an_overlay_the_pages_of_the_file_beneath_count() {
         let overlay = match Overlay::mount() {
             Ok(overlay) => overlay,
-            Err(why) => return crate::skip::skip(&format!("no overlay can be mounted: {why}")),
+            Err(why) => return crate::skip(&format!("no overlay can be mounted: {why}")),
         };
         let path = overlay.0.path().join("merged/data");
         std::fs::write(&path, vec![7; 8 << 20]).unwrap();
@@ -295,7 +295,7 @@ mod tests {
         let page_bytes = rustix::param::page_size() as u64;
         let bytes = (1 << 30) * page_bytes;
         if let Err(error) = file.set_size(bytes) {
-            return crate::skip::skip(&error.to_string());
+            return crate::skip(&error.to_string());
         }
         assert!(file.pages_by_mincore(0..bytes).unwrap() < (8 << 20) / page_bytes * (1 << 12));
         // 2^11 of the first 2^17 pages were written.
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(by_mincore * rustix::param::page_size() as u64, 6 << 20);
         match file.pages_by_cachestat(0, 8 << 20) {
             Ok(by_cachestat) => assert_eq!(by_cachestat, by_mincore),
-            Err(error) => crate::skip::skip(&format!("this kernel has no cachestat ({error})")),
+            Err(error) => crate::skip(&format!("this kernel has no cachestat ({error})")),
         }
     }
 }

@@ -13,8 +13,7 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::buffer_memory::{Mapped, memory_bytes};
-use crate::physical::mean_segments;
+use crate::buffer_memory::{Mapped, mean_segments, memory_bytes};
 use crate::{BufferMemory, OsError};
 
 /// Places begin at multiples of this, or of a page if they are that large, as direct requests may require.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Root;
 use crate::block::{Disk, Stack};
-use crate::mount_table::mounts;
+use crate::root::mounts;
 use crate::sysfs_path::numbered;
 
 /// The interrupts of a device, or of the devices beneath it.

@@ -11,8 +11,7 @@ use halfpower_spec::{Direction, Rate};
 
 use crate::Root;
 use crate::block::{Disk, Stack};
-use crate::cgroup::{Limit, Limits, limits};
-use crate::cgroup_machine;
+use crate::cgroup::{self, Limit, Limits, limits};
 use crate::device::transport;
 use crate::link;
 use crate::machine::virtual_machine;
@@ -50,8 +49,8 @@ fn unknown(name: &str, source: impl Into<String>) -> Level {
 /// The levels from the application to `end`.
 pub(crate) fn levels(root: &Root, mounts: &[Mount], end: &End) -> Vec<Level> {
     let allowed = |most: Option<String>| most.map_or(String::new(), |most| format!("; a control group allows {most}"));
-    let quota = cgroup_machine::processors(root, mounts).map(|quota| format!("{quota:.2} of them at once"));
-    let limit = cgroup_machine::memory(root, mounts).map(|limit| format!("{limit} of it"));
+    let quota = cgroup::processors(root, mounts).map(|quota| format!("{quota:.2} of them at once"));
+    let limit = cgroup::memory(root, mounts).map(|limit| format!("{limit} of it"));
     let processor = unknown("processor", format!("a processor advertises no rate of copying{}", allowed(quota)));
     let allowed_memory = allowed(limit);
     let memory = |source: &str| unknown(MEMORY, format!("{source}{allowed_memory}"));

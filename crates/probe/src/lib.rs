@@ -6,23 +6,17 @@
 mod ata;
 mod block;
 mod cgroup;
-mod cgroup_machine;
 mod device;
-mod direct;
 mod identity;
 mod interrupts;
 mod levels;
 mod link;
 mod machine;
-mod mount_table;
 mod pcie;
-mod process_limits;
 mod root;
 mod route;
-mod served_share;
 mod share;
 mod sysfs_path;
-mod target;
 
 use std::path::Path;
 
@@ -32,21 +26,23 @@ use block::{Disk, Stack, disks_of_mount};
 use halfpower_os::mounts::{Mount, mount_of};
 use levels::End;
 
-pub use direct::not_direct;
+pub use cgroup::process_limits;
 pub use halfpower_os::DeviceNumber;
+pub use identity::{ProbeError, TargetIdentity};
 pub use interrupts::{Interrupts, interrupts};
 pub use levels::{DEVICE, MEMORY, with_peak};
 pub use machine::probe_machine;
-pub use process_limits::process_limits;
 pub use root::Root;
 pub use route::link_to;
-pub use served_share::{ServedShare, probe_share};
-pub use target::{ProbeError, TargetIdentity};
+pub use share::{ServedShare, probe_share};
 
 /// File systems that keep their files in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// File systems whose files are on a server.
 const ON_SERVERS: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs", "lustre", "glusterfs"];
+/// The first release of ZFS in which direct requests bypass its cache; earlier releases accepted O_DIRECT and ignored
+/// it.
+const ZFS_DIRECT: (u32, u32) = (2, 3);
 
 /// Probes the place of `path`: its folder, file, or block device. The path need not exist yet.
 ///
@@ -59,7 +55,7 @@ pub fn probe_path(root: &Root, path: &Path) -> Result<Environment, ProbeError> {
 /// The network interface that leads to the server of the files in `path`; `None` if the files are not on a server.
 pub fn link_to_path(root: &Root, path: &Path) -> Option<HostLink> {
     let target = TargetIdentity::of(path).ok()?;
-    let mounts = mount_table::mounts(root);
+    let mounts = root::mounts(root);
     let mount = mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device)?;
     let address = share::address(mount).filter(|_| ON_SERVERS.contains(&mount.kind.as_str()))?;
     route::link_to(root, address)
@@ -67,7 +63,7 @@ pub fn link_to_path(root: &Root, path: &Path) -> Option<HostLink> {
 
 /// Probes the place of `target`.
 pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
-    let mounts = mount_table::mounts(root);
+    let mounts = root::mounts(root);
     let mount = mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device);
     let tops = match mount {
         Some(mount) => disks_of_mount(root, mount),
@@ -120,4 +116,25 @@ fn unknown_end(end: &End, mount: Option<&Mount>, target: &TargetIdentity) -> Opt
         Some(kind) => format!("{path} is on {kind}, and the device beneath cannot be told"),
         None => format!("no block device {} is known for {path}", target.number),
     })
+}
+
+/// Why direct I/O is not direct on a file system of this kind, in a sentence without its full stop; `None` if it is.
+pub fn not_direct(root: &Root, kind: &str) -> Option<String> {
+    if kind != "zfs" {
+        return None;
+    }
+    let version = root.text("sys/module/zfs/version");
+    let is_direct = version.as_deref().and_then(release).is_some_and(|release| release >= ZFS_DIRECT);
+    (!is_direct).then(|| {
+        let which = version.map_or("of unknown release".to_string(), |version| version.trim().to_string());
+        format!(
+            "ZFS {which} serves direct requests from its cache (from 2.3 on it does not): they are not called direct"
+        )
+    })
+}
+
+/// The first two numbers of a release such as `2.2.4-1`.
+fn release(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.trim().split(|letter: char| !letter.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }

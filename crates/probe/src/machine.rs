@@ -6,8 +6,8 @@ use halfpower_record::Machine;
 use halfpower_spec::Bytes;
 
 use crate::Root;
-use crate::cgroup_machine;
-use crate::mount_table::mounts;
+use crate::cgroup;
+use crate::root::mounts;
 use halfpower_os::mounts::mount_of;
 
 const UNKNOWN: &str = "unknown";
@@ -46,8 +46,8 @@ pub fn probe_machine(root: &Root) -> Machine {
         kernel: root.text("proc/sys/kernel/osrelease").unwrap_or_else(|| UNKNOWN.to_string()),
         cpu_model: cpu_model(&cpuinfo),
         cpu_mhz: cpu_mhz(&cpuinfo),
-        cpu_quota: cgroup_machine::processors(root, &mounts).filter(|quota| *quota < f64::from(cpus)),
-        memory_limit: cgroup_machine::memory(root, &mounts).filter(|limit| *limit < memory),
+        cpu_quota: cgroup::processors(root, &mounts).filter(|quota| *quota < f64::from(cpus)),
+        memory_limit: cgroup::memory(root, &mounts).filter(|limit| *limit < memory),
         cpus,
         memory,
         hostname: root.text("proc/sys/kernel/hostname").filter(|name| !name.is_empty()),

@@ -1,4 +1,4 @@
-//! Reads small text files of /proc and /sys below a given root; a missing or malformed file is `None`.
+//! Reads small text files of /proc and /sys and the mount table below a given root; a missing or malformed file is `None`.
 //!
 //! Paths are relative to the root, without a leading slash, in arguments and results.
 
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use halfpower_os::DeviceNumber;
+use halfpower_os::mounts::{Mount, parse};
 
 /// The folder that contains /proc, /sys and /run: `/` of the running system, or a tree laid out by a test.
 #[derive(Debug, Clone)]
@@ -63,4 +64,9 @@ impl Root {
         let real = fs::canonicalize(self.base.join(path)).ok()?;
         real.strip_prefix(&self.base).ok().map(Path::to_path_buf)
     }
+}
+
+/// The mount table in mount order; unreadable lines are left out.
+pub(crate) fn mounts(root: &Root) -> Vec<Mount> {
+    parse(root.text("proc/self/mountinfo").unwrap_or_default().as_bytes())
 }

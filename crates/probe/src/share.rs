@@ -1,12 +1,23 @@
-//! Describes what a mounted share means for requests: which caches direct I/O bypasses, how much one message carries,
-//! and how far is read ahead.
+//! Describes what a mounted share means for requests, and the place of a share that is reached without a mount.
+//!
+//! For a mounted share it says which caches direct I/O bypasses, how much one message carries, and how far is read
+//! ahead; for the other one it gives this machine, the network and the server.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use halfpower_os::mounts::Mount;
+use halfpower_record::{Environment, MemberIdentity, PlaceIdentity};
 use halfpower_spec::Bytes;
 
-use crate::Root;
+use crate::identity::machine_place;
+use crate::levels::{End, levels};
+use crate::root::mounts;
+use crate::{Root, probe_machine};
+
+/// Name of a share's last level if the network's limit is known.
+const SERVER: &str = "file server";
+/// Name of a share's last level if the network's limit is unknown.
+const NETWORK_OR_SERVER: &str = "network or file server";
 
 /// The server's address in the mount options.
 pub(crate) fn address(mount: &Mount) -> Option<IpAddr> {
@@ -124,4 +135,37 @@ fn option<'a>(mount: &'a Mount, name: &str) -> Option<&'a str> {
 
 fn has(mount: &Mount, name: &str) -> bool {
     mount.options.split(',').any(|option| option == name)
+}
+
+/// A share that is reached without a mount.
+#[derive(Debug, Clone)]
+pub struct ServedShare {
+    /// Its address without a user.
+    pub address: String,
+    /// The protocol, such as SMB.
+    pub protocol: &'static str,
+    /// Address of the server.
+    pub server: Option<SocketAddr>,
+    /// What client and server negotiated.
+    pub facts: String,
+}
+
+/// Probes the place of a share: this machine, the network and the server.
+pub fn probe_share(root: &Root, share: &ServedShare) -> Environment {
+    let mounts = mounts(root);
+    let address = share.server.map(|server| server.ip());
+    let mut levels = levels(root, &mounts, &End::Server { kind: share.protocol.to_string(), address });
+    // From here, network and server cannot be told apart as the limit unless the network's limit is known.
+    let is_known = levels.iter().any(|level| level.name == "network" && level.pap.is_some());
+    if let Some(server) = levels.last_mut() {
+        server.name = if is_known { SERVER } else { NETWORK_OR_SERVER }.to_string();
+    }
+    let member = MemberIdentity { path: share.address.clone(), device: None, filesystem: None };
+    Environment {
+        machine: probe_machine(root),
+        levels,
+        notes: vec![format!("the share was spoken to without a mount: {}", share.facts)],
+        place: PlaceIdentity { members: vec![member], ..machine_place(root) },
+        ..Environment::default()
+    }
 }

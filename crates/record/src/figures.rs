@@ -1,12 +1,16 @@
 //! Lists the figures of a record: the columns of the study file and of the CSV, and the flat keys of `run --json`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-use rusqlite::types::Value;
 
 use halfpower_spec::{
     Arrivals, BlockSizes, Cache, Direction, EngineName, Experiment, IoMem, Pass, Pattern, Rw, Workload,
 };
+use rusqlite::types::Value;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::{Error, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::Map;
 
 use crate::figure_row::{Cell, Column, Figure, FlatKey, figures};
 use crate::{CpuTimes, DiskUse, FarEnd, InterfaceUse, Record, Side, Unknown, total};
@@ -289,4 +293,40 @@ fn latency_of(record: &Record, direction: Direction, quantile: f64) -> Option<u6
 fn errors_by_kind(record: &Record) -> String {
     let kinds: Vec<String> = record.errors.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
     kinds.join(" ")
+}
+
+/// The flat keys of a record that halfpower measured.
+#[derive(Debug, Clone, Copy)]
+pub struct FlatFigures<'a>(pub &'a Record);
+
+impl Serialize for FlatFigures<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for key in flat_keys() {
+            map.serialize_entry(key.name, &(key.value)(self.0).map_err(S::Error::custom)?)?;
+        }
+        map.end()
+    }
+}
+
+impl JsonSchema for FlatFigures<'_> {
+    fn schema_name() -> Cow<'static, str> {
+        "FlatFigures".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for key in flat_keys() {
+            let mut schema = (key.schema)(generator);
+            schema.insert("description".to_string(), key.doc.into());
+            properties.insert(key.name.to_string(), schema.to_value());
+            required.push(key.name);
+        }
+        json_schema!({ "type": "object", "properties": properties, "required": required })
+    }
 }

@@ -1,4 +1,4 @@
-//! Joins the parts of a run that several processes made, field by field.
+//! Joins the parts of a run that several processes made, field by field, and adds up counts.
 //!
 //! Only one process of each computer reports what concerns the whole computer, so these sums, `cpu.span_ns` included,
 //! are over computers, and shares of them are means over computers.
@@ -168,6 +168,11 @@ pub(crate) fn counts(mut own: BTreeMap<String, u64>, other: BTreeMap<String, u64
     own
 }
 
+/// The sum, or `u64::MAX` on overflow: counts in a study file may be impossible.
+pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,5 +202,11 @@ mod tests {
         let all = of(10.0).joined(of(14.0));
         assert_eq!(all, LaneSide { ios: 4, bytes: 16, latency_ns_mean: 12.0, latency_ns_deviation: 5.0_f64.sqrt() });
         assert_eq!(one_by_one(vec![of(10.0)], vec![of(14.0), of(1.0)]), [all, of(1.0)]);
+    }
+
+    #[test]
+    fn what_is_too_much_is_the_greatest_count() {
+        assert_eq!(total([1, 2, 3]), 6);
+        assert_eq!(total([u64::MAX, 2, 3]), u64::MAX);
     }
 }

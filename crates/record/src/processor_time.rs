@@ -1,8 +1,8 @@
-//! Records processor time by kind, and the time that the soaker lost.
+//! Records processor time by kind, the time that the soaker lost, and evidence of other load on the machine.
 
 use serde::{Deserialize, Serialize};
 
-use crate::joined::{joined, mean, sum};
+use crate::joined::{if_both_know, joined, least, mean, of_known, sum};
 use crate::total;
 
 joined! {
@@ -46,5 +46,21 @@ impl CpuTimes {
     /// All but idle time and steal.
     pub fn busy_ns(&self) -> u64 {
         total([self.user_ns, self.system_ns, self.irq_ns, self.softirq_ns])
+    }
+}
+
+joined! {
+    /// Evidence of other load during a run, over the span of its processor account. Values that the system does not
+    /// report are `None`.
+    #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+    pub struct Noise {
+        /// Time that some task waited for I/O (pressure stall information), in nanoseconds.
+        pub pressure_io_ns: Option<u64> => if_both_know(sum),
+        /// Time that some task waited for a processor (pressure stall information), in nanoseconds.
+        pub pressure_cpu_ns: Option<u64> => if_both_know(sum),
+        /// Bytes that the device moved for any process.
+        pub device_bytes: Option<u64> => if_both_know(sum),
+        /// Mean frequency of the processors at the end, in MHz.
+        pub cpu_mhz: Option<f64> => of_known(least),
     }
 }

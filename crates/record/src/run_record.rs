@@ -1,4 +1,4 @@
-//! Defines the record of one run: everything that was observed.
+//! Defines the record of one run: everything that was observed, its faults over all windows, and what is unknown.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::joined::{
     chained, counts, first, given, greatest, if_both_know, joined, least, of_known, one_by_one, parts, rates_added, sum,
 };
 use crate::{
-    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, HostShare, Join, LaneRecord, LaneRole, Latency, Noise,
-    Origin, Soaker, Tcp, Trims, total,
+    Anatomy, CpuTimes, FarEnd, HostShare, Join, LaneRecord, LaneRole, Latency, Noise, Origin, Soaker, Tcp, Unknown,
+    total,
 };
 
 joined! {
@@ -297,5 +297,145 @@ impl Record {
     /// Requests that failed.
     pub fn error_count(&self) -> u64 {
         total(self.errors.values().copied())
+    }
+}
+
+joined! {
+    /// Reads and writes of a mixed workload, separately.
+    #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+    pub struct ByDirection {
+        /// Bytes read, out of the record's bytes.
+        pub read_bytes: u64 => sum,
+        /// Latencies of the reads that succeeded.
+        pub read_latency: Latency => parts,
+        /// Latencies of the writes that succeeded.
+        pub write_latency: Latency => parts,
+    }
+}
+
+joined! {
+    /// Trims of a run, and the latencies of its writes.
+    #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+    pub struct Trims {
+        /// Trims that succeeded.
+        pub ios: u64 => sum,
+        /// Bytes trimmed.
+        pub bytes: u64 => sum,
+        /// Latencies of these trims.
+        pub latency: Latency => parts,
+        /// Latencies of the writes that succeeded; empty if the run only trims.
+        pub write_latency: Latency => parts,
+    }
+}
+
+/// Why a window was discarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiscardReason {
+    /// Its rate was not steady; the run was measured again in a longer window.
+    NotSteady,
+    /// The processes did not measure at the same time for long enough.
+    NotTogether,
+    /// The kernel returned requests (EAGAIN); the run was measured again with workers that may wait.
+    GivenBack,
+}
+
+/// A window that was measured again: its rates are dropped, its faults are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiscardedWindow {
+    /// Why it was discarded.
+    pub reason: DiscardReason,
+    /// Its length.
+    pub elapsed_ns: u64,
+    /// Requests that failed in it, by the name of the error.
+    pub errors: BTreeMap<String, u64>,
+    /// Requests that moved fewer bytes than asked.
+    pub short_transfers: u64,
+}
+
+impl Record {
+    /// Whether the record has this value. Records that halfpower measured have all.
+    pub fn knows(&self, what: Unknown) -> bool {
+        self.origin.as_ref().is_none_or(|origin| !origin.unknown.contains(&what))
+    }
+
+    /// Whether reads and writes of a mixed workload are known separately.
+    pub fn knows_mix(&self) -> bool {
+        self.knows(Unknown::Mix) && (self.origin.is_none() || self.by_direction.is_some())
+    }
+
+    /// Whether it belongs to the walks of block size and depth and all its settings are known.
+    pub fn walks(&self) -> bool {
+        self.run.walks() && self.knows(Unknown::Settings)
+    }
+
+    /// Whether the latency of all requests is known at this quantile, from 0 to 1.
+    pub fn knows_latency_at(&self, quantile: f64) -> bool {
+        let of_sides = self.origin.as_ref().is_some_and(|origin| origin.percentiles_of_sides);
+        self.knows_side_latency_at(quantile) && !of_sides
+    }
+
+    /// Whether the latencies of reads and of writes are known separately at this quantile, from 0 to 1.
+    pub fn knows_side_latency_at(&self, quantile: f64) -> bool {
+        let listed = self.origin.as_ref().and_then(|origin| origin.percentiles.as_ref());
+        let is_it = |percent: &f64| (percent / 100.0 - quantile).abs() < 1e-9;
+        self.knows(Unknown::Latency) && listed.is_none_or(|listed| listed.iter().any(is_it))
+    }
+
+    /// The latency that a share `quantile` (0 to 1) of the requests does not exceed; `None` if unknown.
+    pub fn latency_ns_at(&self, quantile: f64) -> Option<u64> {
+        self.knows_latency_at(quantile).then(|| self.latency.quantile_ns(quantile))
+    }
+
+    /// Mean number of requests in flight; `None` if latency is unknown.
+    pub fn known_depth(&self) -> Option<f64> {
+        self.knows(Unknown::Latency).then_some(self.achieved_depth)
+    }
+
+    /// Processor time charged, user plus system; `None` if unknown.
+    pub fn charged_ns(&self) -> Option<u64> {
+        self.knows(Unknown::ChargedTime).then(|| self.cpu.charged_ns())
+    }
+}
+
+/// Names in a record of the errors that mean wrong data.
+const WRONG_DATA: [&str; 4] = ["corrupt", "torn", "lost", "misdirected"];
+
+/// Whether the error of this name means wrong data.
+pub fn is_wrong_data(error: &str) -> bool {
+    WRONG_DATA.contains(&error)
+}
+
+impl Record {
+    /// What remains of this window if it is discarded and measured again.
+    pub fn discarded_for(&self, reason: DiscardReason) -> DiscardedWindow {
+        let Self { elapsed_ns, short_transfers, .. } = *self;
+        DiscardedWindow { reason, elapsed_ns, errors: self.errors.clone(), short_transfers }
+    }
+
+    /// Requests that failed, by the name of the error, in all windows of the run.
+    pub fn all_errors(&self) -> BTreeMap<&str, u64> {
+        let mut all = BTreeMap::new();
+        let discarded = self.discarded.iter().map(|window| &window.errors);
+        for (name, count) in discarded.chain([&self.errors]).flatten() {
+            let sum = all.entry(name.as_str()).or_default();
+            *sum = total([*sum, *count]);
+        }
+        all
+    }
+
+    /// Short transfers in all windows of the run.
+    pub fn all_short_transfers(&self) -> u64 {
+        total(self.discarded.iter().map(|window| window.short_transfers).chain([self.short_transfers]))
+    }
+
+    /// Requests that found wrong data.
+    pub fn wrong_data(&self) -> u64 {
+        total(self.all_errors().into_iter().filter(|(name, _)| is_wrong_data(name)).map(|(_, count)| count))
+    }
+
+    /// Whether some requests failed and none succeeded.
+    pub fn failed_whole(&self) -> bool {
+        self.ios == 0 && !self.errors.is_empty()
     }
 }

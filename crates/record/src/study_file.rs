@@ -19,27 +19,29 @@
 //! it can be copied at any moment, even after a kill. Syncing a record takes a few milliseconds between the measured
 //! windows.
 //!
+//! A new file is built in memory and published by [`output`](crate::output), so a kill leaves no incomplete study.
+//!
 //! A writer holds the file (`output::hold`) until it is done, so only one study at a time writes to it. Any
 //! number of readers see the records so far: SQLite's locks last for one commit or one short read. If the file system's
 //! locks are not reliable enough, for example over a network, the writer keeps SQLite's exclusive lock instead, and
 //! readers are refused until the study ends.
 
-mod birth;
-mod entry;
-mod layout;
 mod reading;
 
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::output::Hold;
 use halfpower_spec::{Question, Run};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, params};
 
-pub use self::entry::Entry;
-use self::layout::{PATIENCE_OF_HOLDER, damaged, insert_environment, insert_record};
+use self::reading::{LAYOUT, PATIENCE_OF_HOLDER, damaged, fnv1a, insert_environment, insert_record, to_sqlite};
 use crate::difference::difference;
 use crate::figures::column_named;
-use crate::{Column, Environment, LeftOut, Record, RecordError};
+use crate::output::{Hold, OutputError, STUDY_APPLICATION_ID as APPLICATION_ID};
+use crate::{Column, Environment, LeftOut, Record, RecordError, columns};
+
+pub use self::reading::Entry;
 
 /// A study on disk: its question, its environments, and the records so far.
 #[derive(Debug)]
@@ -66,7 +68,7 @@ impl StudyFile {
     /// # Errors
     /// [`RecordError::Exists`] if the name exists, [`RecordError::Unwritable`] if the file cannot be created.
     pub fn create(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
-        birth::create(path, question, environment, &[])?;
+        create(path, question, environment, &[])?;
         Self::resume(path, question, environment)
     }
 
@@ -81,7 +83,7 @@ impl StudyFile {
         records: &[Record],
     ) -> Result<(), RecordError> {
         records.iter().try_for_each(numbers_only)?;
-        birth::create(path, question, environment, records)
+        create(path, question, environment, records)
     }
 
     /// Opens and holds a study to continue it in the present environment.
@@ -235,7 +237,7 @@ impl StudyFile {
     pub fn copy_to_new(&mut self, path: &Path) -> Result<(), RecordError> {
         let bytes = self.connection.serialize(rusqlite::MAIN_DB);
         let bytes = bytes.map_err(|error| RecordError::of_sqlite(&self.path, &error))?;
-        birth::publish(path, &bytes)
+        publish(path, &bytes)
     }
 
     /// Whether the file at `path` is a study, of this release or a newer one.
@@ -368,4 +370,76 @@ fn numbers_only(record: &Record) -> Result<(), RecordError> {
 
 fn name(run: &Run) -> String {
     format!("{}, {} pass, repeat {}", run.workload, run.pass, run.repeat)
+}
+
+/// Creates the study file: whole, in one step, and never over an existing file.
+fn create(path: &Path, question: &Question, environment: &Environment, records: &[Record]) -> Result<(), RecordError> {
+    clear_orphan(&crate::output::followed(path))?;
+    let bytes = made(question, environment, records)
+        .map_err(|error| RecordError::Unwritable { path: path.to_path_buf(), reason: error.to_string() })?;
+    publish(path, &bytes)
+}
+
+/// Creates the file with these bytes; the name must not exist.
+fn publish(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    crate::output::publish_new(path, bytes).map_err(|error| match error {
+        OutputError::Taken { path } => RecordError::Exists { path },
+        OutputError::Refused { path, error } => RecordError::Unwritable { path, reason: error.to_string() },
+        other => RecordError::Unwritable { path: path.to_path_buf(), reason: other.to_string() },
+    })
+}
+
+/// `path` with `ending` appended.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Removes a journal without a study, left by a kill and an `rm`; SQLite would roll it back into the new file.
+fn clear_orphan(path: &Path) -> Result<(), RecordError> {
+    const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let journal = beside(path, "-journal");
+    if path.symlink_metadata().is_ok() || journal.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let read = File::open(&journal).and_then(|file| file.take(8).read_to_end(&mut head));
+    if read.is_err() || !(head == JOURNAL || head.iter().all(|byte| *byte == 0)) {
+        return Err(RecordError::Exists { path: journal });
+    }
+    fs::remove_file(&journal)
+        .map_err(|error| RecordError::Unwritable { path: journal.clone(), reason: error.to_string() })
+}
+
+/// The bytes of a new study, built in memory.
+fn made(question: &Question, environment: &Environment, records: &[Record]) -> rusqlite::Result<Vec<u8>> {
+    let mut connection = Connection::open_in_memory()?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(&layout())?;
+    let text = serde_json::to_string(question).map_err(to_sqlite)?;
+    let sum = fnv1a(&text);
+    transaction.execute("INSERT INTO study VALUES (?1, ?2, ?3)", params![text, env!("CARGO_PKG_VERSION"), sum])?;
+    insert_environment(&transaction, LAYOUT, 0, environment)?;
+    let columns: Vec<(String, &Column)> = columns().map(|column| (column.name.to_string(), column)).collect();
+    records.iter().try_for_each(|record| insert_record(&transaction, &columns, 0, record))?;
+    transaction.commit()?;
+    Ok(connection.serialize("main")?.to_vec())
+}
+
+fn layout() -> String {
+    let columns: Vec<String> = columns().map(|column| format!("{:13}{} {}", "", column.name, column.kind)).collect();
+    format!(
+        "PRAGMA application_id = {APPLICATION_ID};
+         PRAGMA user_version = {LAYOUT};
+         CREATE TABLE study (question TEXT NOT NULL, program TEXT NOT NULL, question_fnv1a INTEGER NOT NULL);
+         CREATE TABLE environment (environment_id INTEGER PRIMARY KEY, environment TEXT NOT NULL UNIQUE,
+             environment_fnv1a INTEGER NOT NULL);
+         CREATE TABLE record (record_id INTEGER PRIMARY KEY,
+             environment_id INTEGER NOT NULL REFERENCES environment,
+{},
+             record TEXT NOT NULL, record_fnv1a INTEGER NOT NULL);
+         CREATE UNIQUE INDEX one_run ON record (ifnull(experiment, ''), workload, pass, repeat);",
+        columns.join(",\n")
+    )
 }

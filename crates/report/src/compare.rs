@@ -3,11 +3,9 @@
 mod cells;
 mod charts;
 mod data;
-mod definitions;
 mod many;
 mod page;
 mod parts;
-mod paths;
 mod sides;
 mod tables;
 mod terminal;

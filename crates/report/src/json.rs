@@ -1,15 +1,63 @@
-//! Writes findings and comparisons as JSON for other programs, with stable codes beside the texts.
+//! Writes findings and comparisons as JSON for other programs, with stable codes beside the texts, and the schemas of
+//! these objects.
 
 mod comparison;
 mod far_end;
-mod machine_time;
 mod run;
-mod schema;
 mod study;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
 
 pub use comparison::compare_json;
 pub(crate) use comparison::comparison_value;
 pub use run::run_json;
-pub use schema::{Document, schema};
 pub(crate) use study::study_value;
 pub use study::{json, repeated_json};
+
+use comparison::{ComparisonDocument, ComparisonsDocument};
+use run::RunDocument;
+use study::StudyDocument;
+
+/// An object that `--json` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Document {
+    /// By `halfpower run`.
+    Run,
+    /// By `halfpower report` and `halfpower study`.
+    Report,
+    /// By `halfpower compare` of two studies.
+    Compare,
+    /// By `halfpower compare` of more than two studies.
+    CompareMany,
+}
+
+impl Document {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany];
+
+    /// File name of its schema, without the extension.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Report => "report",
+            Self::Compare => "compare",
+            Self::CompareMany => "compare-many",
+        }
+    }
+}
+
+/// The JSON Schema of this object, in draft 2020-12.
+pub fn schema(document: Document) -> Value {
+    match document {
+        Document::Run => of::<RunDocument<'_>>(),
+        Document::Report => of::<StudyDocument<'_>>(),
+        Document::Compare => of::<ComparisonDocument<'_>>(),
+        Document::CompareMany => of::<ComparisonsDocument<'_>>(),
+    }
+}
+
+fn of<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
+}

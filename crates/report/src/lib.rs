@@ -1,6 +1,5 @@
 //! Writes findings as terminal text, HTML and JSON to any writer. Module `words` makes every sentence.
 
-mod calibration;
 mod columns;
 mod compare;
 mod environment;
@@ -11,7 +10,6 @@ mod run;
 mod terminal;
 mod words;
 
-pub use calibration::{calibrate_error_text, calibration_toml, not_fitted_text, path_text};
 pub use compare::{compare_html, compare_markdown, compare_text};
 pub use environment::environment_text;
 pub use html::format::date;
@@ -20,4 +18,6 @@ pub use json::{Document, compare_json, json, repeated_json, run_json, schema};
 pub use memory::{memory_json, memory_text};
 pub use run::{limit_text, run_text};
 pub use terminal::{Style, terminal, terminal_full, warnings_text};
+pub use words::calibrate::{error as calibrate_error_text, not_fitted as not_fitted_text, toml as calibration_toml};
 pub use words::compare::{case as condition_case_text, case_figures as condition_case_figures};
+pub use words::settings::path as path_text;

@@ -1,17 +1,15 @@
-//! Prints the result of one run as a block of text.
+//! Prints the result of one run as a block of text, and names the known limit that it met.
 
 mod far_end;
-mod limit;
-mod share;
-
-pub use limit::limit_text;
 
 use std::io::{self, Write};
 
+use halfpower_analyse::{MetLimit, Most, met_limit};
+use halfpower_record::{HostShare, LaneRole, Latency, Level, Record, Side, Tcp};
+use halfpower_spec::format::{self, number, percent, size, thousands, time_us, two_digits};
+use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw, Sealing, Way, Workload};
+
 use crate::words::issuing::segments;
-use halfpower_record::{HostShare, LaneRole, Latency, Record, Side};
-use halfpower_spec::format::{number, percent, size, thousands, time_us, two_digits};
-use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw, Workload};
 
 /// Most processes that are listed one by one.
 const HOSTS_TOLD: usize = 8;
@@ -90,7 +88,7 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     row(out, "machine", &machine(record))?;
     hosts(record).iter().try_for_each(|words| row(out, "hosts", words))?;
     far_end::rows(record).iter().try_for_each(|(name, words)| row(out, name, words))?;
-    share::rows(record).iter().try_for_each(|(name, words)| row(out, name, words))?;
+    share_rows(record).iter().try_for_each(|(name, words)| row(out, name, words))?;
     row(out, "errors", &errors(record))?;
     if workload.options.verify {
         row(out, "verified", &verified(record))?;
@@ -284,4 +282,72 @@ fn harness(record: &Record) -> String {
     };
     let shown = if own_us < 0.001 { format!("{} ns", two_digits(own_us * 1e3)) } else { time_us(own_us) };
     format!("{shown} a request is halfpower's own{share}")
+}
+
+/// Prints the known limit of the path that stops the run, as a line below those of [`super::run_text`]; prints nothing
+/// if no known limit stops it.
+///
+/// # Errors
+/// Those of `out`.
+pub fn limit_text(record: &Record, levels: &[Level], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    match met_limit(levels, record) {
+        Some(met) => row(out, "limit", &words(&met)),
+        None => Ok(()),
+    }
+}
+
+fn words(met: &MetLimit) -> String {
+    let most = match met.most {
+        Most::Mbps(mbps) => format::mbps(mbps),
+        Most::Iops(iops) => format::iops(iops),
+    };
+    let MetLimit { level, share, source, .. } = met;
+    format!("{level}: {} of the {most} that it lets through ({source})", format::percent(*share))
+}
+
+/// Rows with their names; empty without a far end and without a connection of halfpower's own client.
+fn share_rows(record: &Record) -> Vec<(&'static str, String)> {
+    let sealing = Some(record.run.workload.options.sealing).filter(|sealing| *sealing != Sealing::AsAsked);
+    let rows = [
+        ("way", way(record.run.workload.options.way).map(str::to_string)),
+        ("messages", sealing.map(|sealing| sealing.to_string())),
+        ("network", record.tcp.as_deref().map(|tcp| network(record, tcp))),
+        ("our client", client(record)),
+    ];
+    let reported = |(name, words): (&'static str, Option<String>)| Some((name, words?));
+    rows.into_iter().filter_map(reported).collect()
+}
+
+/// Which machine measured, and by which way.
+fn way(way: Way) -> Option<&'static str> {
+    match way {
+        Way::Wire => None,
+        Way::SameMachine => Some("through the share from the far end itself, whose machine all figures are of"),
+        Way::Local => Some("past the share at the far end, whose machine all figures are of"),
+    }
+}
+
+/// The connections, such as `1 connection, round trip 120 µs (least 45 µs), window 2.1 MiB, none sent again`.
+fn network(record: &Record, tcp: &Tcp) -> String {
+    let connections = if tcp.connections == 1 { "connection" } else { "connections" };
+    let us = |ns: u64| time_us(ns as f64 / 1e3);
+    let least =
+        if tcp.least_round_trip_ns > 0 { format!(" (least {})", us(tcp.least_round_trip_ns)) } else { String::new() };
+    let window = size(tcp.window_bytes(record.run.workload.rw.writes()) as f64);
+    let again = match tcp.retransmitted_segments {
+        0 => "nothing sent again".to_string(),
+        _ => format!("{} of the segments sent again", percent(tcp.retransmitted_share())),
+    };
+    format!("{} {connections}, round trip {}{least}, window {window}, {again}", tcp.connections, us(tcp.round_trip_ns))
+}
+
+/// The share of the client's ceiling, such as `34% of the 3,200 MB/s that it does against a server in memory, over
+/// loopback`. If the run exceeded the ceiling, other processes held the ceiling down when it was measured.
+fn client(record: &Record) -> Option<String> {
+    let mbps = record.client_mbps().filter(|mbps| *mbps > 0.0)?;
+    if record.mbps() > mbps {
+        return Some(format!("more than the {} MB/s that it did against a server in memory before", number(mbps)));
+    }
+    let share = percent(record.mbps() / mbps);
+    Some(format!("{share} of the {} MB/s that it does against a server in memory, over loopback", number(mbps)))
 }

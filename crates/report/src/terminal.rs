@@ -3,14 +3,10 @@
 //! The first screen has the state of the study, the two worst warnings, and three short sections: how fast, what stops
 //! it, what to set. The details behind them (path, charts, half power, cost, experiments) are printed on request.
 
-mod both_ends;
 mod chart;
 mod first;
-mod header;
-mod hosts;
 mod screen;
 mod sections;
-mod table;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,9 +14,9 @@ use std::path::Path;
 use halfpower_experiments::StudyFindings;
 
 pub(crate) use screen::Noun;
-use screen::{Item, Section, Tone, print_line};
 
 use crate::words::warnings;
+use screen::{Item, Section, Tone, print_line};
 
 /// Widest line of prose, however wide the terminal: longer lines are hard to read.
 const WIDEST: usize = 120;

@@ -1,7 +1,6 @@
 //! Makes every sentence about findings, one file per concept.
 
 pub(crate) mod advice;
-pub(crate) mod alerts;
 pub(crate) mod bottleneck;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
@@ -16,7 +15,5 @@ pub(crate) mod network;
 pub(crate) mod settings;
 pub(crate) mod state;
 pub(crate) mod stops;
-pub(crate) mod subject;
-pub(crate) mod unsteady;
 pub(crate) mod verdict;
 pub(crate) mod warnings;

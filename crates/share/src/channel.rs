@@ -1,6 +1,6 @@
-//! Connects to a server and exchanges whole messages, blocking for each.
+//! Connects to a server, plain or over TLS, and exchanges whole messages, blocking for each.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -9,7 +9,77 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Socket, Type};
 
 use crate::error::ShareError;
-use crate::wire::Wire;
+
+/// A connection to a server.
+#[derive(Debug)]
+pub(crate) enum Wire {
+    /// Bytes are sent plain.
+    Plain(TcpStream),
+    /// Bytes are encrypted.
+    #[cfg(feature = "s3")]
+    Tls(Box<crate::tls::TlsWire>),
+}
+
+impl Wire {
+    /// The TCP connection below.
+    pub fn tcp(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            #[cfg(feature = "s3")]
+            Self::Tls(wire) => wire.tcp(),
+        }
+    }
+
+    /// Whether a read that fills less than its buffer has read everything. With TLS, a read returns at most one record.
+    pub fn is_read_whole(&self) -> bool {
+        matches!(self, Self::Plain(_))
+    }
+
+    /// Whether written bytes are still to be sent.
+    pub fn owes(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            #[cfg(feature = "s3")]
+            Self::Tls(wire) => wire.owes(),
+        }
+    }
+}
+
+impl Read for Wire {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(room),
+            #[cfg(feature = "s3")]
+            Self::Tls(wire) => wire.read(room),
+        }
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes),
+            #[cfg(feature = "s3")]
+            Self::Tls(wire) => wire.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write_vectored(parts),
+            #[cfg(feature = "s3")]
+            Self::Tls(wire) => wire.write_vectored(parts),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            #[cfg(feature = "s3")]
+            Self::Tls(wire) => wire.flush(),
+        }
+    }
+}
 
 /// Length limit of a message that is read whole.
 const MOST_BYTES: usize = 16 << 20;

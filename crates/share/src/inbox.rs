@@ -2,9 +2,9 @@
 
 use std::io::{ErrorKind, Read};
 
+use crate::channel::Wire;
 use crate::chunks::Chunks;
 use crate::protocol::{Answer, Done, Frame, PREFIX_BYTES, Protocol, SlotBytes};
-use crate::wire::Wire;
 
 /// Size of the buffer if slots are short: one read takes many answers.
 const MANY: usize = 64 << 10;

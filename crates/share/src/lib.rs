@@ -4,7 +4,6 @@
 //! many reads and writes of that file in flight on one connection. It runs in the caller's thread and uses the caller's
 //! buffers; bytes are copied only if messages are signed or encrypted.
 
-mod again;
 mod aws;
 mod bytes;
 mod channel;
@@ -24,7 +23,6 @@ mod sign_in;
 mod smb;
 #[cfg(feature = "s3")]
 mod tls;
-mod wire;
 
 pub use aws::endpoint_of_environment;
 pub use credentials::{Credentials, CredentialsError};

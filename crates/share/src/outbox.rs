@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Write};
 
+use crate::channel::Wire;
 use crate::protocol::{MARK_BYTES, Op, Order, Protocol, SlotBytes};
-use crate::wire::Wire;
 
 /// Most parts of messages in one system call.
 const PARTS: usize = 48;

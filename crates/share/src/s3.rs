@@ -4,7 +4,6 @@ mod client;
 mod head;
 mod listing;
 mod objects;
-mod refusal;
 mod rehearsal;
 mod requests;
 mod signer;

@@ -4,18 +4,12 @@
 //!
 //! Nothing here reads the machine. A text that cannot be parsed gives a [`ParseError`] that points at the character.
 
-mod authority;
-mod axis;
 mod block_sizes;
 mod endpoint;
 mod error;
-mod faults;
 pub mod format;
 mod hosts;
-mod identity;
 mod issuing;
-mod option_row;
-mod path_words;
 mod quantity;
 mod question;
 mod random_distribution;
@@ -30,20 +24,19 @@ mod words;
 mod workload;
 mod workload_options;
 
-pub use authority::without_password;
-pub use axis::{bytes_axis, count_axis, list};
 pub use block_sizes::BlockSizes;
 pub use endpoint::Endpoint;
+pub use endpoint::without_password;
 pub use error::{ParseError, escaped};
-pub use faults::Faults;
 pub use hosts::{HostFiles, HostLayout, Hosts};
 pub use issuing::{IoMem, Issuing};
-pub use path_words::{cache_word, path_words};
 pub use quantity::{Bytes, Nanos, Rate};
+pub use quantity::{bytes_axis, count_axis, list};
 pub use question::{Experiment, Question};
 pub use random_distribution::RandomDistribution;
 pub use region::Region;
 pub use share_address::{ShareAddress, ShareProtocol};
+pub use simulated::Faults;
 pub use simulated::SimulatedDisk;
 pub use spread::Spread;
 pub use system::{DiskArray, Setup, SimulatedSystem};
@@ -53,5 +46,6 @@ pub use words::{
     Affinity, Arrivals, Cache, Direction, EngineName, Fadvise, Kernel, Layout, PageCache, Pass, Pattern, Rw, Sealing,
     Switch, VolumeLayout, Way,
 };
+pub use words::{cache_word, path_words};
 pub use workload::{Arrival, Run, Workload};
 pub use workload_options::{OPTIONS, OptionRow, WorkloadOption, WorkloadOptions};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::authority::{OF_ENDPOINT, host_and_port, without_password};
+use crate::endpoint::{OF_ENDPOINT, host_and_port, without_password};
 use crate::{Endpoint, EngineName, ParseError};
 
 /// A protocol of file servers.

@@ -1,4 +1,4 @@
-//! Declares the enums of settings; each value has one spelling in flags, files and output.
+//! Declares the enums of settings; each value has one spelling in flags, files and output. A path is named from them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -374,6 +374,22 @@ impl Cache {
             Self::Device => 'H',
             Self::None => 'N',
         }
+    }
+}
+
+/// A path in words, such as `random direct read`.
+pub fn path_words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
+    let order = if pattern == Pattern::Unknown { "order unknown," } else { pattern.word() };
+    format!("{order} {} {rw}", cache_word(cache))
+}
+
+/// The cache setting as an adjective.
+pub fn cache_word(cache: Cache) -> &'static str {
+    match cache {
+        Cache::Both => "buffered",
+        Cache::Os => "durable buffered",
+        Cache::Device => "direct",
+        Cache::None => "durable direct",
     }
 }
 

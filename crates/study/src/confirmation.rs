@@ -10,8 +10,8 @@ use halfpower_spec::{Direction, Experiment, Pattern};
 
 use crate::deciding_cells::{AdvisedCells, CellId, best};
 use crate::kriging::{LogEstimate, highest};
+use crate::observed_cell::SHARP;
 use crate::observed_path::ObservedPath;
-use crate::repeats::SHARP;
 
 /// Fewest runs behind a reported value.
 pub(crate) const LEAST_RUNS: u32 = 3;

@@ -10,10 +10,8 @@ use std::ops::Range;
 use halfpower_record::Environment;
 use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
-use crate::observation::Observation;
-use crate::observed_cell::Sample;
+use crate::observed_cell::{Observation, SHARP, Sample};
 use crate::planner::Step;
-use crate::repeats::SHARP;
 use crate::seeds::{mixed, seeded};
 use crate::slices::Slices;
 use halfpower_experiments::{PlanRequest, PlannedCell, plan};

@@ -3,8 +3,7 @@
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, Workload};
 
 use crate::kriging::{LogEstimate, MeasuredPoint, Position, Surface, SurfacePrior, highest};
-use crate::observation::Observation;
-use crate::observed_cell::{ObservedCell, Sample, by_pass};
+use crate::observed_cell::{Observation, ObservedCell, Sample, by_pass};
 use crate::seeds::seeded;
 use crate::slices::Slices;
 use crate::window_length::{Expectation, runtime_for};

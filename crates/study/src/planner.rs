@@ -10,13 +10,11 @@ use std::collections::BTreeSet;
 use halfpower_record::Environment;
 use halfpower_spec::{Bytes, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
 
-use crate::candidates::{RunCandidate, Stage, candidates};
+use crate::candidates::{Priority, RunCandidate, Stage, candidates};
 use crate::confirmation;
 use crate::deciding_cells::{CellId, half_power};
-use crate::observation::Observation;
-use crate::observed_cell::by_pass;
+use crate::observed_cell::{Observation, by_pass};
 use crate::observed_path::ObservedPath;
-use crate::priorities::Priority;
 use crate::seeds::mixed;
 use crate::slices::Slices;
 use crate::window_length::runtime;

@@ -6,7 +6,7 @@
 use halfpower_record::Environment;
 use halfpower_spec::{Bytes, Direction, Nanos};
 
-use crate::observation::Observation;
+use crate::observed_cell::Observation;
 
 /// Slices that a window should hold, and the fewest.
 const SLICES: f64 = 9.0;

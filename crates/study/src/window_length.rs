@@ -5,7 +5,7 @@
 
 use halfpower_spec::{Bytes, Nanos, Question};
 
-use crate::repeats::{DECIDING_RUNS, deciding_runs};
+use crate::observed_cell::{DECIDING_RUNS, deciding_runs};
 use crate::slices::Slices;
 
 /// Share of the budget for expected windows; the rest is for preparation and for runs that noise requires.

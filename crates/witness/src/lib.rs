@@ -4,7 +4,6 @@
 //! joins the two and provides transport and authentication, so no port is opened. If enabled at its start, a witness
 //! also measures runs at its own end ([`Ways`]).
 
-mod clock_offset;
 mod counters;
 mod disks;
 mod error;
@@ -15,15 +14,12 @@ mod noise;
 mod processes;
 mod server;
 mod soaking;
-mod ways;
 mod witness;
 
-pub use clock_offset::ClockOffset;
 pub use counters::processors_since;
 pub use error::WitnessError;
 pub use message::{Greeting, PROTOCOL, Reply};
 pub use noise::{NoiseProbe, NoiseSnapshot};
-pub use server::serve;
+pub use server::{NoWays, Ways, serve};
 pub use soaking::Soaking;
-pub use ways::{NoWays, Ways};
-pub use witness::{Patience, Witness};
+pub use witness::{ClockOffset, Patience, Witness};

@@ -1,18 +1,18 @@
-//! Answers requests about this machine, one on each line, until the input ends.
+//! Answers requests about this machine, one on each line, until the input ends, and defines how a witness measures runs
+//! at its own end.
 
 use std::io::{self, BufRead, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use halfpower_os::switched::boot_identity;
 use halfpower_probe::{Root, probe_machine};
-use halfpower_record::{FarBill, Soaker};
+use halfpower_record::{FarBill, Record, Soaker};
 use halfpower_spec::{Bytes, Run, Way};
 
 use crate::counters::Counters;
 use crate::lines::{self, Line};
 use crate::message::{Answer, Call, Greeting, PROTOCOL, Reply, Request};
 use crate::soaking::Soaking;
-use crate::ways::Ways;
 
 /// Longer than any request.
 const LONGEST_REQUEST: usize = 4096;
@@ -125,4 +125,29 @@ fn greeting(processes: &[String], ways: Vec<Way>) -> Greeting {
 
 fn unix_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
+}
+
+/// Ways to reach this machine's files, by which a witness measures runs for the other end.
+pub trait Ways {
+    /// The available ways.
+    fn offered(&self) -> Vec<Way>;
+    /// Measures a run by its way, on a file of this size.
+    ///
+    /// # Errors
+    /// A sentence, without its full stop, that says why the run cannot be measured.
+    fn measure(&mut self, run: &Run, size: Bytes) -> Result<Record, String>;
+}
+
+/// No ways: the witness only observes.
+#[derive(Debug, Clone, Copy)]
+pub struct NoWays;
+
+impl Ways for NoWays {
+    fn offered(&self) -> Vec<Way> {
+        Vec::new()
+    }
+
+    fn measure(&mut self, run: &Run, _size: Bytes) -> Result<Record, String> {
+        Err(format!("this witness measures nothing by the way {}", run.workload.options.way))
+    }
 }

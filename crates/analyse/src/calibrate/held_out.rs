@@ -4,8 +4,7 @@
 //! measured ones, and both halves never share a cell.
 
 use super::calibration::CalibrateError;
-use super::path_constants;
-use super::typical::{typical, within};
+use super::path_constants::{self, typical, within};
 use crate::path::{MeasuredPath, paths};
 use crate::{CellFinding, Findings, PathSettings};
 

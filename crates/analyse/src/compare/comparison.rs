@@ -1,16 +1,14 @@
-//! Defines what the analysis finds in two studies, as numbers and enums.
+//! Defines what is compared of two studies, and what the analysis finds in them, as numbers and enums.
 //!
 //! Changes are from A to B, in percent of A. Rates are decimal MB/s, sizes are bytes, times are microseconds. `None`
 //! means not known.
 
-use halfpower_record::{Device, FileSystem, Machine};
-use halfpower_spec::EngineName;
+use halfpower_record::{Device, Environment, FileSystem, Machine, Record};
+use halfpower_spec::{EngineName, Question};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::price_table::PriceTable;
-use super::reservations::{Flaw, InStudy, Note, Outcome};
-use crate::{Bound, CellSettings, Interval, PathSettings};
+use crate::{Bound, CellSettings, Findings, Interval, PathSettings};
 
 /// The comparison of two studies.
 #[derive(Debug, Clone, PartialEq)]
@@ -291,4 +289,211 @@ pub enum ConditionLimit {
     Difference(f64),
     /// The figure in B.
     Figure(f64),
+}
+
+/// What each system gives for its price (Chung, Gray, Worthington, Horst 2000, Table 10).
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriceTable {
+    /// A's row.
+    pub a: PriceRow,
+    /// B's row.
+    pub b: PriceRow,
+    /// What is missing in the rows.
+    pub missing: Vec<(InStudy, MissingFigure)>,
+}
+
+/// What a study lacks for the price table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum MissingFigure {
+    /// The capacity of its device.
+    Capacity,
+    /// Random direct reads of this size.
+    RandomReads {
+        /// Block size.
+        bs_bytes: u64,
+    },
+    /// Random direct reads of this size at depth 1; it has deeper ones.
+    RandomReadsOneDeep {
+        /// Block size.
+        bs_bytes: u64,
+    },
+}
+
+/// One system's price and what it buys.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PriceRow {
+    /// Its price; both prices are in the same currency.
+    pub price: f64,
+    /// Capacity of the device in decimal gigabytes.
+    pub gb: Option<f64>,
+    /// Gigabytes per unit of money.
+    pub gb_per_price: Option<f64>,
+    /// One request at a time, as the paper counted.
+    pub one_deep: Accesses,
+    /// At the depth with the highest rate.
+    pub best: Accesses,
+}
+
+/// Random direct reads a second, small and large.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Accesses {
+    /// Accesses to kilobytes a second: random direct reads of 8 KiB.
+    pub kaps: Option<f64>,
+    /// Depth at which they were measured.
+    pub kaps_iodepth: Option<u32>,
+    /// Accesses to megabytes a second: random direct reads of 1 MiB.
+    pub maps: Option<f64>,
+    /// Depth at which they were measured.
+    pub maps_iodepth: Option<u32>,
+    /// KAPS per unit of money.
+    pub kaps_per_price: Option<f64>,
+    /// MAPS per unit of money.
+    pub maps_per_price: Option<f64>,
+}
+
+/// Whether two studies differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Both contain the same records.
+    SameRecords,
+    /// No cell was run more than once in both, so chance is unknown.
+    ChanceUnknown,
+    /// They have no cell in common.
+    NothingInCommon,
+    /// No test found a difference.
+    NoDifference,
+    /// Something is different.
+    Different,
+}
+
+/// A difference besides the figures, or something that prevents their comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Note {
+    /// They were made in different places.
+    PlaceDiffers {
+        /// The difference.
+        aspect: PlaceAspect,
+    },
+    /// They used parts of the target of different size.
+    SpanDiffers {
+        /// Bytes in A.
+        a_bytes: u64,
+        /// Bytes in B.
+        b_bytes: u64,
+    },
+    /// In one study the used part is spread over the whole target, or over another number of bytes than in the other.
+    SpreadDiffers {
+        /// Bytes over which it is spread in A; `None` if it is one contiguous part.
+        a_bytes: Option<u64>,
+        /// The same in B.
+        b_bytes: Option<u64>,
+    },
+    /// Cells differ beyond chance, but others used the disk during the worse measurement, so they are not called
+    /// different.
+    OthersUsedTheDisk {
+        /// Such cells.
+        cells: usize,
+    },
+    /// Cells that were run once in A or in B have no interval.
+    RunOnce {
+        /// Such cells.
+        cells: usize,
+        /// All common cells.
+        of_cells: usize,
+    },
+    /// Cells were not steady within their runs in A or in B.
+    NotSteady {
+        /// Such cells.
+        cells: usize,
+        /// All common cells.
+        of_cells: usize,
+    },
+    /// Only one study has these cells.
+    InOneAlone {
+        /// Cells that only A has.
+        a: usize,
+        /// Cells that only B has.
+        b: usize,
+    },
+    /// Common cells were left out.
+    CellsLeftOut {
+        /// Number of cells.
+        cells: usize,
+        /// The study with the flaw of the first of them.
+        study: InStudy,
+        /// The flaw.
+        flaw: Flaw,
+        /// Whether all of them have this flaw.
+        all_alike: bool,
+    },
+    /// Runs vary so much that a cell must differ by more than the practical threshold to count; in percent, `None` for
+    /// a figure with less noise.
+    Noise {
+        /// Throughput.
+        throughput_percent: Option<f64>,
+        /// 99th percentile of latency.
+        p99_percent: Option<f64>,
+        /// Charged processor time a request.
+        cost_percent: Option<f64>,
+    },
+}
+
+/// Difference between two places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaceAspect {
+    /// The targets.
+    Targets,
+    /// Number or model of the processors.
+    Processors,
+    /// The kernels.
+    Kernels,
+    /// Kinds of file system.
+    FileSystems,
+    /// Models or names of the devices.
+    Devices,
+    /// Engines that carried the runs.
+    Engines,
+}
+
+/// One of two studies, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum InStudy {
+    /// The baseline.
+    A,
+    /// The study compared with the baseline.
+    B,
+    /// Both.
+    Both,
+}
+
+/// Why a cell allows no conclusion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flaw {
+    /// Requests failed in it.
+    RequestsFailed,
+    /// A cache answered it.
+    CacheAnswered,
+    /// Nothing was moved in it.
+    NothingMoved,
+}
+
+/// One of the two studies that are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct StudyRecords<'a> {
+    /// Its name: the file.
+    pub name: &'a str,
+    /// Its question.
+    pub question: &'a Question,
+    /// Where it was made.
+    pub environment: &'a Environment,
+    /// The analysis of it.
+    pub findings: &'a Findings,
+    /// Its records.
+    pub records: &'a [Record],
 }

@@ -1,10 +1,20 @@
-//! Checks a condition such as `random read peak < -5%` against a comparison.
-
-mod text;
+//! Reads a condition such as `random read peak < -5%`, and checks it against a comparison.
+//!
+//! ```text
+//! condition  = { narrowing } quantity comparison limit
+//! narrowing  = "sequential" | "random" | "read" | "write" | "all" | "both" | "os" | "device" | "none"
+//!            | "bs=" size | "iodepth=" number
+//! quantity   = "peak" | "half_power" | "cost" | "p50" | "p99" | "throughput" | "iops"
+//! comparison = "<" | "<=" | ">" | ">="
+//! limit      = [ sign ] number "%"     the change from A to B
+//!            | sign number unit        B minus A
+//!            | number unit             the figure in B
+//! ```
 
 use std::fmt;
+use std::str::FromStr;
 
-use halfpower_spec::{Cache, Direction, Pattern};
+use halfpower_spec::{Bytes, Cache, Direction, Nanos, ParseError, Pattern, Rate};
 
 use super::comparison::{
     CellComparison, Change, Comparison, ConditionCase, ConditionFinding, ConditionLimit, Quantity,
@@ -174,8 +184,179 @@ impl ConditionFinding {
     }
 }
 
+const QUANTITIES: [(&str, Quantity); 7] = [
+    ("peak", Quantity::Peak),
+    ("half_power", Quantity::HalfPower),
+    ("cost", Quantity::Cost),
+    ("p50", Quantity::P50),
+    ("p99", Quantity::P99),
+    ("throughput", Quantity::Throughput),
+    ("iops", Quantity::Iops),
+];
+/// Longer ones first, because the shorter ones are their prefixes.
+const COMPARATORS: [(&str, Comparator); 4] =
+    [("<=", Comparator::AtMost), (">=", Comparator::AtLeast), ("<", Comparator::Below), (">", Comparator::Above)];
+const WORDS: &str = "write [sequential|random] [read|write|all] [both|os|device|none] [bs=SIZE] [iodepth=N] and then one \
+                     of peak, half_power, cost, p50, p99, throughput, iops";
+
+impl FromStr for Condition {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let mut rest = Rest { text, at: 0 };
+        let mut narrowing = Narrowing::default();
+        let mut any_rw = false;
+        let (at, quantity) = loop {
+            let (at, word) = rest.word();
+            if let Some((_, quantity)) = QUANTITIES.iter().find(|(name, _)| *name == word) {
+                break (at, *quantity);
+            }
+            narrow(&mut narrowing, &mut any_rw, word).map_err(|why| ParseError::new(text, at, why))?;
+        };
+        let comparator = rest.comparator()?;
+        let limit = rest.limit(quantity)?;
+        let condition = Self { text: text.trim().to_string(), narrowing, quantity, comparator, limit };
+        condition.suits().map_err(|why| ParseError::new(text, at, why))?;
+        Ok(condition)
+    }
+}
+
+/// Applies one word that selects paths or cells.
+fn narrow(narrowing: &mut Narrowing, any_rw: &mut bool, word: &str) -> Result<(), String> {
+    let twice = if let Ok(named) = word.parse() {
+        narrowing.pattern.replace(named).is_some()
+    } else if let Ok(named) = word.parse() {
+        *any_rw || narrowing.rw.replace(named).is_some()
+    } else if let Ok(named) = word.parse() {
+        narrowing.cache.replace(named).is_some()
+    } else if word == "all" {
+        std::mem::replace(any_rw, true) || narrowing.rw.is_some()
+    } else if let Some(size) = word.strip_prefix("bs=") {
+        let size: Bytes = size.parse().map_err(|error: ParseError| error.message)?;
+        narrowing.bs_bytes.replace(size.0).is_some()
+    } else if let Some(depth) = word.strip_prefix("iodepth=") {
+        let depth = depth.parse().ok().filter(|depth| *depth > 0);
+        let depth = depth.ok_or_else(|| "a depth is a whole number such as iodepth=32".to_string())?;
+        narrowing.iodepth.replace(depth).is_some()
+    } else if word.is_empty() {
+        return Err(format!("a quantity is missing here; {WORDS}"));
+    } else {
+        return Err(format!("`{word}` is not known here; {WORDS}"));
+    };
+    if twice { Err(format!("`{word}` says again what was said before; name one")) } else { Ok(()) }
+}
+
+impl Condition {
+    /// Whether quantity, selection and limit go together.
+    fn suits(&self) -> Result<(), String> {
+        let Self { narrowing, quantity, limit, .. } = self;
+        let name = QUANTITIES.iter().find(|(_, known)| known == quantity).map_or("", |(name, _)| *name);
+        match quantity {
+            Quantity::Peak if narrowing.is_of_cells() => {
+                Err("peak is of a whole path: leave bs= and iodepth= out, or ask for throughput".to_string())
+            }
+            Quantity::HalfPower if narrowing.bs_bytes.is_some() => {
+                Err("half_power is a block size itself: leave bs= out".to_string())
+            }
+            Quantity::Peak | Quantity::HalfPower | Quantity::Iops => Ok(()),
+            _ if narrowing.is_of_cells() => Ok(()),
+            Quantity::Throughput | Quantity::Cost | Quantity::P99 if matches!(limit, ConditionLimit::Percent(_)) => {
+                Ok(())
+            }
+            _ => Err(format!("{name} differs from cell to cell: name bs= or iodepth= before it")),
+        }
+    }
+}
+
+/// The unread rest of a text.
+struct Rest<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Rest<'a> {
+    fn skip_space(&mut self) {
+        let left = &self.text[self.at..];
+        self.at += left.len() - left.trim_start().len();
+    }
+
+    /// The next run of letters, digits, `_`, `=` and `.`, or a single other character, with its position; empty at the
+    /// end.
+    fn word(&mut self) -> (usize, &'a str) {
+        self.skip_space();
+        let left = &self.text[self.at..];
+        let inside = |c: char| c.is_alphanumeric() || "_=.".contains(c);
+        let first = left.chars().next().map_or(0, char::len_utf8);
+        let length = left.find(|c: char| !inside(c)).unwrap_or(left.len()).max(first);
+        let at = self.at;
+        let word = &left[..length];
+        self.at += length;
+        (at, word)
+    }
+
+    fn comparator(&mut self) -> Result<Comparator, ParseError> {
+        self.skip_space();
+        let left = &self.text[self.at..];
+        let found = COMPARATORS.iter().find(|(sign, _)| left.starts_with(sign));
+        let (sign, comparator) =
+            found.ok_or_else(|| ParseError::new(self.text, self.at, "one of < <= > >= is wanted here"))?;
+        self.at += sign.len();
+        Ok(*comparator)
+    }
+
+    /// The rest of the text as a limit of this quantity.
+    fn limit(&mut self, quantity: Quantity) -> Result<ConditionLimit, ParseError> {
+        self.skip_space();
+        let left = self.text[self.at..].trim_end();
+        let refused = |why: String| ParseError::new(self.text, self.at, why);
+        let wanted =
+            || refused(format!("a change such as -5%, or a figure such as {}, is wanted here", example(quantity)));
+        if let Some(number) = left.strip_suffix('%') {
+            return match number.trim_end().parse::<f64>() {
+                Ok(percent) if percent.is_finite() && percent > -100.0 => Ok(ConditionLimit::Percent(percent)),
+                Ok(percent) if percent.is_finite() => Err(refused("nothing falls by 100% or more".to_string())),
+                _ => Err(wanted()),
+            };
+        }
+        let (sign, size) = match left.strip_prefix('-') {
+            Some(size) => (Some(-1.0), size),
+            None => left.strip_prefix('+').map_or((None, left), |size| (Some(1.0), size)),
+        };
+        let figure = figure(quantity, size.trim_start()).ok_or_else(wanted)?;
+        Ok(sign.map_or(ConditionLimit::Figure(figure), |sign| ConditionLimit::Difference(sign * figure)))
+    }
+}
+
+/// A figure of this quantity, with its unit, in the unit that comparisons use.
+fn figure(quantity: Quantity, text: &str) -> Option<f64> {
+    let with_unit = text.ends_with(|c: char| c.is_ascii_alphabetic());
+    match quantity {
+        Quantity::Peak | Quantity::Throughput => text.parse().ok().map(|rate: Rate| rate.mbps()),
+        Quantity::HalfPower => text.parse().ok().map(|size: Bytes| size.0 as f64),
+        Quantity::P50 | Quantity::P99 if with_unit => text.parse().ok().map(|time: Nanos| time.0 as f64),
+        Quantity::Cost if with_unit => text.parse().ok().map(|time: Nanos| time.0 as f64 / 1e3),
+        Quantity::P50 | Quantity::P99 | Quantity::Cost => None,
+        Quantity::Iops => {
+            let (number, scale) = text.strip_suffix('k').map_or((text, 1.0), |number| (number, 1e3));
+            number.parse().ok().map(|iops: f64| iops * scale).filter(|iops| iops.is_finite() && *iops >= 0.0)
+        }
+    }
+}
+
+fn example(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::Peak | Quantity::Throughput => "500MB/s",
+        Quantity::HalfPower => "64KiB",
+        Quantity::P50 | Quantity::P99 => "2ms",
+        Quantity::Cost => "8us",
+        Quantity::Iops => "50k",
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use halfpower_spec::{Cache, Direction, Pattern};
+
     use super::*;
 
     fn change(percent: f64, reach: Option<f64>) -> Change {
@@ -233,5 +414,74 @@ mod tests {
         assert!(grown.holds(&change(9.0, Some(2.0))));
         assert!(!grown.holds(&change(7.0, Some(2.0))), "not far enough");
         assert!(!grown.holds(&change(9.0, Some(10.0))), "it may be no difference at all");
+    }
+
+    #[test]
+    fn conditions_are_read_as_people_write_them() {
+        let condition: Condition = " random  read peak<-5% ".parse().unwrap();
+        let Narrowing { pattern, rw, cache, .. } = condition.narrowing;
+        assert_eq!((pattern, rw, cache), (Some(Pattern::Random), Some(Direction::Read), None));
+        assert_eq!((condition.quantity, condition.comparator), (Quantity::Peak, Comparator::Below));
+        assert_eq!(
+            (condition.limit, condition.to_string().as_str()),
+            (ConditionLimit::Percent(-5.0), "random  read peak<-5%")
+        );
+        let condition: Condition = "all throughput >= +2.5 %".parse().unwrap();
+        assert_eq!((condition.narrowing.rw, condition.comparator), (None, Comparator::AtLeast));
+        assert_eq!(condition.limit, ConditionLimit::Percent(2.5));
+        let condition: Condition = "write device half_power > 0%".parse().unwrap();
+        assert_eq!((condition.narrowing.cache, condition.quantity), (Some(Cache::Device), Quantity::HalfPower));
+        assert!("cost <= 10%".parse::<Condition>().is_ok());
+    }
+
+    #[test]
+    fn a_limit_without_a_sign_is_a_figure_and_with_one_a_difference() {
+        use ConditionLimit::{Difference, Figure};
+        let limits = [
+            ("read peak < 1.5GB/s", Figure(1500.0)),
+            ("read peak < -100MB/s", Difference(-100.0)),
+            ("random read iops < 50k", Figure(50_000.0)),
+            ("random read iops < 50000", Figure(50_000.0)),
+            ("random read bs=4k iodepth=32 p99 > 1.5ms", Figure(1_500_000.0)),
+            ("iodepth=1 p50 > + 20us", Difference(20_000.0)),
+            ("bs=64KiB cost > 8us", Figure(8.0)),
+            ("half_power > 64KiB", Figure(65_536.0)),
+        ];
+        for (text, limit) in limits {
+            assert_eq!(text.parse::<Condition>().unwrap().limit, limit, "{text}");
+        }
+        let narrowing = "random bs=8k iodepth=4 iops > 0".parse::<Condition>().unwrap().narrowing;
+        assert_eq!((narrowing.bs_bytes, narrowing.iodepth), (Some(8192), Some(4)));
+    }
+
+    #[test]
+    fn an_error_points_at_the_character() {
+        let cases = [
+            ("", 0, "quantity is missing"),
+            ("read", 4, "quantity is missing"),
+            ("read pek < -5%", 5, "`pek` is not known"),
+            ("read write peak < -5%", 5, "again"),
+            ("all read peak < -5%", 4, "again"),
+            ("bs=4k bs=8k iops > 1", 6, "again"),
+            ("bs=4x iops > 1", 0, "no unit `x`"),
+            ("iodepth=0 iops > 1", 0, "a depth is a whole number"),
+            ("read peak -5%", 10, "one of <"),
+            ("read peak = -5%", 10, "one of <"),
+            ("read peak < 5", 12, "such as 500MB/s"),
+            ("read peak < five%", 12, "a change such as -5%"),
+            ("read peak <", 11, "a change such as -5%"),
+            ("read peak < -5% or so", 12, "a change such as -5%"),
+            ("bs=4k p99 > 5", 12, "such as 2ms"),
+            ("read peak < -100%", 12, "100%"),
+            ("read p99 > 5ms", 5, "name bs= or iodepth="),
+            ("read p50 > 5%", 5, "name bs= or iodepth="),
+            ("bs=4k peak < 5%", 6, "of a whole path"),
+            ("bs=4k half_power < 5%", 6, "leave bs= out"),
+            ("read µ < 1%", 5, "`µ` is not known"),
+        ];
+        for (text, at, message) in cases {
+            let error = text.parse::<Condition>().unwrap_err();
+            assert!(error.at == at && error.message.contains(message), "`{text}`: {} {error}", error.at);
+        }
     }
 }

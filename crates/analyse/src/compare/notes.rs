@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use halfpower_spec::EngineName;
 
-use super::comparison::{CellComparison, Change, Comparison, Floor, LeftOut, StudyFacts};
-use super::reservations::{Note, PlaceAspect};
-use super::study_records::StudyRecords;
+use super::comparison::{
+    CellComparison, Change, Comparison, Floor, LeftOut, Note, PlaceAspect, StudyFacts, StudyRecords,
+};
 use crate::mean::median;
 
 /// The facts of one study as a whole.

@@ -1,4 +1,4 @@
-//! Pairs the cells that two studies share, each with the logarithms of its runs' figures.
+//! Pairs the cells that two studies share, each with the logarithms of its runs' figures and their common spread.
 //!
 //! Logarithms, because the comparison uses ratios: noise of 3% is then as wide at 10 MB/s as at 1,000.
 
@@ -7,10 +7,8 @@ use std::collections::BTreeMap;
 use halfpower_record::Record;
 use halfpower_spec::{Bytes, Pass, Question};
 
-use super::comparison::LeftOut;
-use super::reservations::{Flaw, InStudy};
+use super::comparison::{Flaw, InStudy, LeftOut, StudyRecords};
 use super::spread::{Estimate, Prior};
-use super::study_records::StudyRecords;
 use crate::warnings::OTHERS;
 use crate::{CellFinding, CellSettings};
 
@@ -269,5 +267,34 @@ fn flaw(cell: &CellFinding) -> Option<Flaw> {
         cell if cell.cached => Some(Flaw::CacheAnswered),
         cell if !cell.usable() => Some(Flaw::NothingMoved),
         _ => None,
+    }
+}
+
+/// The common spread of each figure over all cells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Priors {
+    throughput: Option<Prior>,
+    p50: Option<Prior>,
+    p99: Option<Prior>,
+    cost: Option<Prior>,
+}
+
+impl Priors {
+    pub fn of(pairs: &[Pair]) -> Self {
+        Self {
+            throughput: prior(pairs, Figure::Throughput),
+            p50: prior(pairs, Figure::P50),
+            p99: prior(pairs, Figure::P99),
+            cost: prior(pairs, Figure::Cost),
+        }
+    }
+
+    pub fn of_figure(&self, figure: Figure) -> Option<Prior> {
+        match figure {
+            Figure::Throughput => self.throughput,
+            Figure::P50 => self.p50,
+            Figure::P99 => self.p99,
+            Figure::Cost => self.cost,
+        }
     }
 }

@@ -2,8 +2,7 @@
 
 use super::change::log_percent;
 use super::comparison::{Change, CostComparison, CostTerm, HalfPowerComparison, PathComparison};
-use super::pairs::{Figure, OwnCell, Pair};
-use super::priors::Priors;
+use super::pairs::{Figure, OwnCell, Pair, Priors};
 use super::spread::Estimate;
 use crate::{CellSettings, Cost, Curve, Findings, Interval};
 

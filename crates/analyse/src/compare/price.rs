@@ -6,9 +6,7 @@
 use halfpower_record::Record;
 use halfpower_spec::{Direction, Experiment, Pattern};
 
-use super::price_table::{Accesses, MissingFigure, PriceRow, PriceTable};
-use super::reservations::InStudy;
-use super::study_records::StudyRecords;
+use super::comparison::{Accesses, InStudy, MissingFigure, PriceRow, PriceTable, StudyRecords};
 use crate::CellFinding;
 use crate::experiment_cells::experiment_cells;
 use crate::ladder::levels;

@@ -10,8 +10,8 @@ use halfpower_report::{condition_case_figures, condition_case_text};
 
 use super::report::{Analysed, style};
 use super::{destination, to_output};
+use crate::args::CompareArgs;
 use crate::baselines;
-use crate::compare_args::CompareArgs;
 
 /// A condition of `--fail-if` holds. This is not an error, but gives its own exit code.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use halfpower_spec::{Pass, Run, Target, Way};
 use super::question::canonical;
 use super::{Purpose, outcome, switched_write_cache, to_output, with_far_end};
 use crate::hosts::{Processes, TargetRequest, join_processes};
+use crate::progress::RunProgress;
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
-use crate::run_progress::RunProgress;
 
 pub fn run(args: &RunArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;

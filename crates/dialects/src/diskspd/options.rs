@@ -1,8 +1,7 @@
-//! Lists diskspd's options.
+//! Lists diskspd's options, and what its layouts show of them.
 
 use halfpower_spec::Bytes;
 
-use super::shown::Shown;
 use crate::{OptionRow, RunWords};
 
 type Row = OptionRow<ParsedOptions>;
@@ -270,3 +269,18 @@ pub(crate) const OPTIONS: &[Row] = &[
         "there are no kernel events of Windows; --pass traced of `halfpower run` traces the block layer",
     ),
 ];
+
+/// What the layouts show of the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Shown {
+    /// The line as it was typed, after the program's name.
+    pub line: String,
+    /// Whether latencies were asked for.
+    pub latency: bool,
+    /// Whether the result is XML.
+    pub xml: bool,
+    /// Seconds before the window opens.
+    pub warm_up_s: u32,
+    /// Seconds after the window closed.
+    pub cool_down_s: u32,
+}

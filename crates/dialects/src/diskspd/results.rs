@@ -1,19 +1,16 @@
 //! Reads diskspd's XML (-Rxml) as records: one per time span, or one per target if its targets differ.
 
-mod latency;
 mod profile;
 mod tree;
 
 use std::collections::BTreeSet;
 
-use halfpower_record::{CpuTimes, Origin, Record, Tool, Unknown};
+use halfpower_record::{CpuTimes, Latency, Origin, Record, Tool, Unknown};
 use halfpower_spec::{Direction, Pattern, UtcTime};
 
-use self::latency::latencies;
 use self::profile::{Span, Target};
 use self::tree::{Element, parsed};
-use crate::foreign_run::{ForeignRun, Moved, whole};
-use crate::found::{FileError, Found};
+use crate::foreign_run::{FileError, ForeignRun, Found, Moved, whole};
 
 pub(crate) fn read(file: &str, text: &str) -> Result<Found, FileError> {
     // Warnings on the same stream may precede the results; their line ends are kept, so that line numbers stay right.
@@ -180,4 +177,67 @@ fn processors(measured: &Element<'_>, elapsed_ns: u64) -> Result<Vec<CpuTimes>, 
 fn unix_ms_of(date: &str) -> Option<u64> {
     let in_utc = date.trim().trim_end_matches("UTC").trim_end_matches("GMT").trim();
     (in_utc.len() < date.trim().len()).then(|| UtcTime::unix_s_of(&in_utc.replace('/', "-")))?.map(|s| s * 1000)
+}
+
+/// Latencies of a time span.
+pub struct Latencies {
+    /// The listed percentiles, including minimum and maximum.
+    pub percentiles: Vec<f64>,
+    read: Listed,
+    write: Listed,
+    total: Listed,
+}
+
+/// One column: its mean and its buckets' values, in nanoseconds.
+#[derive(Default)]
+struct Listed {
+    mean_ns: f64,
+    buckets: Vec<(f64, u64)>,
+}
+
+/// The latencies of a time span; `None` if latency was not measured.
+pub fn latencies(measured: &Element<'_>) -> Result<Option<Latencies>, FileError> {
+    let Some(latency) = measured.child("Latency") else { return Ok(None) };
+    let percentiles = latency.children("Bucket").map(|bucket| bucket.number("Percentile")).collect::<Result<_, _>>()?;
+    let listed = |mean: &'static str, name: &'static str| {
+        let mut listed = Listed::default();
+        if latency.child(mean).is_some() {
+            listed.mean_ns = latency.number(mean)? * 1e6;
+        }
+        for bucket in latency.children("Bucket").filter(|bucket| bucket.child(name).is_some()) {
+            listed.buckets.push((bucket.number("Percentile")?, bucket.scaled(name, 1e6)?));
+        }
+        Ok(listed)
+    };
+    Ok(Some(Latencies {
+        percentiles,
+        read: listed("AverageReadMilliseconds", "ReadMilliseconds")?,
+        write: listed("AverageWriteMilliseconds", "WriteMilliseconds")?,
+        total: listed("AverageTotalMilliseconds", "TotalMilliseconds")?,
+    }))
+}
+
+impl Latencies {
+    pub fn read(&self, ios: u64) -> Latency {
+        self.read.of(ios)
+    }
+
+    pub fn write(&self, ios: u64) -> Latency {
+        self.write.of(ios)
+    }
+
+    pub fn total(&self, ios: u64) -> Latency {
+        self.total.of(ios)
+    }
+}
+
+impl Listed {
+    fn of(&self, ios: u64) -> Latency {
+        let (Some((_, min_ns)), Some((_, max_ns))) = (self.buckets.first(), self.buckets.last()) else {
+            return Latency::default();
+        };
+        // Values are rounded to microseconds, so the mean may lie beyond minimum or maximum.
+        let mean_ns = whole(self.mean_ns).unwrap_or(0) as f64;
+        Latency::of_percentiles(ios, [*min_ns, *max_ns], mean_ns, &self.buckets)
+    }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use halfpower_record::{CpuTimes, LaneRecord, LaneRole, Latency, Record};
 use halfpower_spec::{Direction, Pattern, UtcTime};
 
-use super::shown::Shown;
+use super::options::Shown;
 use crate::Measured;
 
 /// Writes elements, one per line, indented by depth.

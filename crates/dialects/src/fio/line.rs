@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
+use super::export::FioJson;
 use super::job::Job;
 use super::job_file;
-use super::json::FioJson;
 use super::options::named;
 use crate::{Layout, Refusal, Translation, Value};
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use halfpower_record::{Latency, Record};
 use halfpower_spec::{Cache, Direction, EngineName, Pattern};
 
-use super::shown::Shown;
+use super::options::Shown;
 use crate::{Layout, Measured};
 
 /// Columns of the histogram, in milliseconds; the last column counts all longer latencies.

@@ -1,10 +1,19 @@
-//! Lists SQLIO's options.
+//! Lists SQLIO's options, and reads its parameter file.
 
 use halfpower_spec::Bytes;
 
-use super::asked::ParsedOptions;
-use super::parameter_file;
-use crate::OptionRow;
+use crate::{OptionRow, RunWords};
+
+/// The options collected from a line.
+#[derive(Debug, Clone, Default)]
+pub struct ParsedOptions {
+    pub(super) run: RunWords,
+    pub(super) shown: Shown,
+    pub(super) writes: bool,
+    pub(super) random: bool,
+    pub(super) synchronous: bool,
+    pub(super) bs: Option<u64>,
+}
 
 type Row = OptionRow<ParsedOptions>;
 
@@ -90,7 +99,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     Row::taken(
         "-F",
         "a parameter file: lines of file, threads, mask, MiB; a mask other than 0x0 is refused",
-        parameter_file::read,
+        read_parameter_file,
     ),
     Row::refused("-m", "requests are not gathered from several blocks; choose -b as large as the whole"),
     Row::refused("-d", "there are no drive letters; name the files"),
@@ -102,3 +111,57 @@ pub(crate) const OPTIONS: &[Row] = &[
     Row::without_effect("-64", "memory is always addressed with 64 bits"),
     Row::refused("-u", "results are printed at the end, and not for each second"),
 ];
+
+/// What the layout shows of the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Shown {
+    /// Whether latencies were asked for.
+    pub latency: bool,
+    /// The size that the parameter file gave, in MiB.
+    pub size_mib: Option<u64>,
+    /// The parameter file.
+    pub parameter_file: Option<String>,
+}
+
+/// Reads SQLIO's parameter file into `asked`: one line per file with its threads, a processor mask and its size in MiB.
+///
+/// # Errors
+/// The line that is refused, and why.
+fn read_parameter_file(asked: &mut ParsedOptions, path: &str) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let mut threads = None;
+    let mut size = None;
+    for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let place = |why: String| format!("{path}, line {number}: {why}");
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let whole = |at: usize, what: &str| match fields.get(at) {
+            None => Ok(None),
+            Some(field) => field.parse::<u64>().map(Some).map_err(|_| place(format!("`{field}` is no {what}"))),
+        };
+        if let Some(mask) = fields.get(2).filter(|mask| !["0", "0x0"].contains(mask)) {
+            return Err(place(format!("the mask {mask} cannot be taken; write 0x0, and use taskset")));
+        }
+        for (kept, here, what) in [
+            (&mut threads, whole(1, "number of threads")?, "number of threads"),
+            (&mut size, whole(3, "size in MiB")?, "size"),
+        ] {
+            if asked.run.files.is_empty() {
+                *kept = here;
+            } else if *kept != here {
+                return Err(place(format!("all files need the same {what}")));
+            }
+        }
+        asked.run.files.push(fields[0].into());
+    }
+    if asked.run.files.is_empty() {
+        return Err(format!("{path} names no file"));
+    }
+    threads.iter().for_each(|threads| asked.run.set("--threads", threads));
+    asked.run.size = size.map(|mib| Bytes(mib.saturating_mul(1 << 20)));
+    asked.shown.size_mib = size;
+    asked.shown.parameter_file = Some(path.to_string());
+    Ok(())
+}

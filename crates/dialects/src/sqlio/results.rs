@@ -8,8 +8,8 @@ use halfpower_spec::{
 };
 
 use super::trace::{TraceError, TraceLine, read_trace};
+use crate::foreign_run::{FileError, Found};
 use crate::foreign_run::{ForeignRun, Moved, whole};
-use crate::found::{FileError, Found};
 
 /// Reads every line of the trace. The format has no latency, and the order of offsets at most in the comment.
 pub(crate) fn read(file: &str, text: &str) -> Result<Found, FileError> {

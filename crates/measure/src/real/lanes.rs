@@ -8,12 +8,11 @@ use halfpower_os::Mode;
 use halfpower_record::LaneRole;
 use halfpower_spec::{EngineName, Pattern, Run, Workload};
 
-use super::apply_options;
+use super::apply_options::{self, processor};
 use super::ledgers::Ledgers;
 use super::members::Members;
 use super::run_volume::RunVolume;
 use super::scratch_file::ScratchFile;
-use crate::affinity::processor;
 use crate::target_backend::Lane;
 use crate::{MeasureError, background_readers};
 

@@ -1,20 +1,21 @@
-//! Holds the members of a target: what they are, how they make one volume, and which experiments they allow.
+//! Holds the members of a target: what they are, how they make one volume, and which engines and experiments they allow.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use halfpower_os::Kind;
+use halfpower_os::{DataFile, Kind, Mode};
 use halfpower_probe::Root;
-use halfpower_record::{Capabilities, Environment, TargetKind};
-use halfpower_spec::{Bytes, Nanos, PageCache, Spread, Workload, WorkloadOptions};
+use halfpower_record::{Ability, Capabilities, Environment, TargetKind};
+use halfpower_spec::{Bytes, Cache, EngineName, Nanos, PageCache, Spread, Workload, WorkloadOptions};
 
 use super::host_part::HostPart;
 use super::member::{Member, USUAL_BYTES, refuse_twice};
 use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
 use super::run_volume::{RunLayout, RunVolume, VolumeMembers, environment_of};
-use super::{apply_options, engines, page_cache};
+use super::{apply_options, page_cache};
 use crate::MeasureError;
 use crate::admission::note_of_spread;
 
@@ -163,7 +164,7 @@ impl Members {
         let spread = self.spread_bytes.map(Bytes);
         let members = self.each.len() as u32;
         let mut unavailable = apply_options::unavailable(&self.distinct_devices(self.each.len()));
-        unavailable.extend(engines::missing(self.each.iter().map(|member| &member.data)));
+        unavailable.extend(missing(self.each.iter().map(|member| &member.data)));
         let chunk = self.volume.chunk();
         let direct_unit = self.direct_unit();
         Capabilities { kind, span, spread, members, chunk, direct_unit, unavailable }
@@ -275,4 +276,43 @@ fn probe(path: &Path) -> Result<Environment, MeasureError> {
         path: path.to_path_buf(),
         what: format!("cannot be looked up: {error}"),
     })
+}
+
+/// The cache mode to test each engine with: direct, or buffered for an engine that supports nothing else.
+fn usual_cache(name: EngineName) -> Cache {
+    if name == EngineName::Mmap { Cache::Both } else { Cache::Device }
+}
+
+/// Engines that cannot drive `files`, with the reason.
+fn missing<'a>(files: impl Iterator<Item = &'a DataFile> + Clone) -> BTreeMap<Ability, String> {
+    let for_storage = EngineName::ALL.iter().copied().filter(|name| name.is_for_storage());
+    let why = |name: EngineName| {
+        let mode = Mode { direct: usual_cache(name).direct(), ..Mode::default() };
+        let asked = files.clone().try_for_each(|file| match file.reopen(mode) {
+            Ok(run_file) => halfpower_engine::available(name, Some(&run_file)),
+            // Without direct I/O, ask at least whether the kernel has the engine.
+            Err(_) => halfpower_engine::available(name, None),
+        });
+        asked.err().map(|why| (Ability::Engine(name), why))
+    };
+    for_storage.filter_map(why).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_what_the_engine_itself_refuses() {
+        let file = DataFile::unnamed_in(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let missing = missing(std::iter::once(&file));
+        for name in [EngineName::Sync, EngineName::Mmap] {
+            assert!(!missing.contains_key(&Ability::Engine(name)), "{missing:?}");
+        }
+        for name in [EngineName::IoUring, EngineName::Sqpoll, EngineName::Libaio] {
+            assert_eq!(missing.get(&Ability::Engine(name)).cloned(), halfpower_engine::available(name, None).err());
+        }
+    }
 }

@@ -65,4 +65,87 @@ pub(super) fn read_back_run(
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use halfpower_engine::Errno;
+    use halfpower_spec::{Bytes, EngineName, Pass, Rw, Several, VolumeLayout, Workload, WorkloadOptions};
+
+    use super::*;
+    use crate::real::members::Members;
+    use crate::real::options::{RealTargetOptions, USUAL_SILENCE};
+    use crate::real::run_volume::VolumeMembers;
+
+    const SPAN_BYTES: u64 = 8 << 20;
+    const SEED: u64 = 1;
+
+    /// A mirror of two files.
+    fn mirror(folder: &Path) -> ([PathBuf; 2], Members) {
+        let paths = ["a", "b"].map(|name| folder.join(name));
+        paths.iter().for_each(|path| fs::write(path, vec![0; SPAN_BYTES as usize]).unwrap());
+        let wanted = RealTargetOptions {
+            size: None,
+            spread: false,
+            writes: true,
+            overwrite: true,
+            force_in_use: false,
+            host_part: None,
+            drop_caches: false,
+            engine: EngineName::Auto,
+            seed: SEED,
+            layout_limit: Nanos(60_000_000_000),
+            silence: USUAL_SILENCE,
+        };
+        let several =
+            Several { volume_layout: VolumeLayout::Mirror, members: paths.to_vec(), chunk: Several::USUAL_CHUNK };
+        let members = Members::open(&paths, VolumeMembers::of(&several), &wanted).unwrap().0;
+        (paths, members)
+    }
+
+    fn wrong(members: &Members, ledgers: &Ledgers) -> BTreeMap<String, u64> {
+        let volume = members.run_volume(&WorkloadOptions::default()).unwrap();
+        let reached = Reached { members, scratch: None, ledgers: Some(ledgers), volume, seed: SEED, by_workers: false };
+        let options = WorkloadOptions { verify: true, ..WorkloadOptions::default() };
+        let cache = halfpower_spec::Cache::Both;
+        let workload = Workload { rw: Rw::Randwrite, bs: Bytes(1 << 20), cache, options, ..Workload::default() };
+        let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(1), seed: SEED };
+        read_back_run(reached, &run, &AtomicBool::new(false)).unwrap()
+    }
+
+    fn laid_out(members: &Members) -> Ledgers {
+        let volume = members.run_volume(&WorkloadOptions::default()).unwrap();
+        lay_out(
+            Reached { members, scratch: None, ledgers: None, volume, seed: SEED, by_workers: false },
+            &AtomicBool::new(false),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_second_layout_does_not_trust_the_first_under_the_same_seed() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let ([first, _], members) = mirror(folder.path());
+        laid_out(&members);
+        let before = fs::read(&first).unwrap();
+        let ledgers = laid_out(&members);
+        assert_eq!(wrong(&members, &ledgers), BTreeMap::new());
+        let again = laid_out(&members);
+        // On one copy, all writes of the last layout are lost.
+        fs::write(&first, before).unwrap();
+        let lost = Errno::LOST.name().into_owned();
+        assert_eq!(wrong(&members, &again), BTreeMap::from([(lost, SPAN_BYTES >> 20)]));
+    }
+
+    #[test]
+    fn both_copies_are_read_back_whole_though_the_run_wrote_little() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let ([_, second], members) = mirror(folder.path());
+        let ledgers = laid_out(&members);
+        let mut bytes = fs::read(&second).unwrap();
+        bytes[5 << 20] ^= 1;
+        fs::write(&second, bytes).unwrap();
+        let corrupt = Errno::CORRUPT.name().into_owned();
+        assert_eq!(wrong(&members, &ledgers), BTreeMap::from([(corrupt, 1)]), "no run wrote that block");
+    }
+}

@@ -1,7 +1,6 @@
 //! Computes a published quantity on a simulated machine.
 
-use crate::reproduction::bench::{Bench, Measured};
-use crate::reproduction::closed_loop::Outcome;
+use crate::reproduction::bench::{Bench, Measured, Outcome};
 use crate::reproduction::workload::PaperWorkload;
 use crate::{Array, SystemError};
 

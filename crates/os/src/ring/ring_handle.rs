@@ -150,7 +150,7 @@ impl RingHandle {
 mod tests {
     use std::path::Path;
 
-    use crate::skip::skip;
+    use crate::skip;
     use crate::{Action, Buffers, DataFile, Mode, Reaped, Ring, RingForm, Transfer, io_uring_available};
 
     const WRITE: Transfer = Transfer { slot: 0, action: Action::Write, offset: 0, length: 4096 };

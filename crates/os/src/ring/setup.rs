@@ -1,12 +1,25 @@
-//! Sets up rings with the most efficient flags that this kernel supports.
+//! Sets up rings of each form with the most efficient flags that this kernel supports.
 
 use std::io;
 use std::time::Duration;
 
 use io_uring::{Builder, IoUring};
 
-use super::form::RingForm;
 use crate::OsError;
+
+/// How a ring submits transfers and learns of completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RingForm {
+    /// File and buffers are registered with the kernel once, and interrupts signal completions.
+    Registered,
+    /// Nothing is registered.
+    Plain,
+    /// As registered, and a kernel thread polls the queue: submitting needs no call.
+    Sqpoll,
+    /// As registered, and the waiting thread polls the device; the file must be direct, and its device must support
+    /// polling.
+    Iopoll,
+}
 
 /// Most buffers that a ring may register.
 const MOST_REGISTERED: usize = 16384;
@@ -128,7 +141,7 @@ pub(crate) fn register(ring: &IoUring, buffers: impl Iterator<Item = (*mut u8, u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::skip::skip;
+    use crate::skip;
 
     #[test]
     fn a_forbidden_io_uring_is_explained() {

@@ -3,11 +3,10 @@
 use halfpower_analyse::{CellComparison, CellSettings, Change, Comparison, PathSettings};
 use maud::{Markup, html};
 
-use super::paths::common_paths;
-use super::tables::{changed, named, wide};
+use super::tables::{changed, common_paths, named, wide};
 use crate::html::format::{UNKNOWN, heading, number};
-use crate::words::settings::{cell as cell_words, path as path_words, size_and_depth};
-use crate::words::{compare_notes, settings::count};
+use crate::words::compare_notes;
+use crate::words::settings::{cell as cell_words, count, path as path_words, size_and_depth};
 
 /// Common cells that the page shows unfolded.
 const OPEN: usize = 40;

@@ -5,8 +5,7 @@ use halfpower_spec::format::precise_size;
 use halfpower_spec::path_words;
 use maud::{Markup, html};
 
-use super::paths::common_paths;
-use super::tables::wide;
+use super::tables::{common_paths, wide};
 use super::terminal::change_words;
 use crate::html::format::{UNKNOWN, heading, number};
 

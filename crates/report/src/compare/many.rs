@@ -4,7 +4,7 @@ use halfpower_analyse::{Comparison, PathSettings};
 use halfpower_spec::format::{number, size};
 
 use super::parts::{Part, row};
-use super::paths::common_paths;
+use super::tables::common_paths;
 use super::terminal::{DIFFERENT, LINES, STUDIES, UNKNOWN, conditions, half_powers, narrow, price, study};
 use crate::terminal::Noun;
 use crate::words::compare::verdict_among_several;

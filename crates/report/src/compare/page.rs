@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use halfpower_analyse::{Comparison, ConditionFinding, StudyFacts};
+use halfpower_analyse::{Comparison, ConditionFinding, Floor, Practical, StudyFacts};
 use halfpower_experiments::StudyFindings;
 use halfpower_spec::format::three_digits;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -13,15 +13,14 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::cells::cell_list;
 use super::charts::charts;
 use super::data::data;
-use super::definitions::definitions;
 use super::sides;
 use super::tables::{cost_table, half_power_table, named, path_table, wide};
 use super::terminal::{change_words, price_figures};
 use crate::html::format::{UNKNOWN, date, number};
-use crate::html::page::{CHARTS, LIBRARY, SCRIPT, footer, head};
 use crate::html::tiles::tile;
-use crate::words::compare::verdict_among_several;
-use crate::words::{self, compare::signed};
+use crate::html::{CHARTS, LIBRARY, SCRIPT, footer, head};
+use crate::words;
+use crate::words::compare::{signed, verdict_among_several};
 
 /// The kinds of chart that show several studies.
 const COMPARED: &str = include_str!("../../assets/compare.js");
@@ -274,6 +273,54 @@ fn tables(comparisons: &[Comparison]) -> Markup {
             (path_table(comparisons))
             (half_power_table(comparisons))
             (cost_table(comparisons))
+        }
+    }
+}
+
+/// The definitions of the terms, with the thresholds of each comparison.
+pub(super) fn definitions(comparisons: &[Comparison]) -> Markup {
+    let threshold = |floor: &Floor| {
+        let noise = floor.noise_percent.map_or("unknown".to_string(), |noise| format!("{}%", three_digits(noise)));
+        format!("{}% (noise floor {noise})", three_digits(floor.threshold_percent))
+    };
+    let several = comparisons.len() > 1;
+    let here = |comparison: &Comparison| {
+        let Practical { throughput, p99, cost } = &comparison.practical;
+        let study = if several { format!("for {} ", comparison.b.letter) } else { String::new() };
+        format!("{study}throughput {}, p99 {}, cost {}", threshold(throughput), threshold(p99), threshold(cost))
+    };
+    let (b, others) = if several { ("a study", "A, the baseline") } else { ("B", "A") };
+    html! {
+        section #words {
+            h2 { "Words" }
+            dl.words {
+                div { dt { "Change" } dd { "From " (others) " to " (b) ": 100 (" (b) " / A − 1), between geometric means over runs, or over cells and runs." } }
+                div {
+                    dt { "95% interval" }
+                    dd {
+                        "A t interval on logarithms, from the spread of the runs of both studies compared; each cell's spread is \
+                         drawn towards what all cells have in common. What changes from one study of a system to the \
+                         next, such as its age or its neighbours, is not in it."
+                    }
+                }
+                div {
+                    dt { "Beyond chance" }
+                    dd {
+                        "Below 5% after Holm's correction over all that was tested: two studies of one system are \
+                         called different in at most 1 of 20 comparisons, however many studies are compared at once."
+                    }
+                }
+                div {
+                    dt { "Practical threshold" }
+                    dd {
+                        "The larger of 5% and the noise floor, by which a typical cell differs at most in 19 of 20 \
+                         comparisons of a system with itself. Here: "
+                        (comparisons.iter().map(here).collect::<Vec<_>>().join("; ")) "."
+                    }
+                }
+                div { dt { "Peak" } dd { "The best of the cells that both studies compared have, wherever each has it." } }
+                div { dt { "n½" } dd { "The block size at which half of a request's time is overhead." } }
+            }
         }
     }
 }

@@ -7,9 +7,7 @@ use halfpower_analyse::{
 use halfpower_spec::format::precise_size;
 use maud::{Markup, html};
 
-use super::paths::common_paths;
-use crate::html::format::{UNKNOWN, ends, heading, number};
-use crate::html::scrolling_table::scrolling_table;
+use crate::html::format::{UNKNOWN, ends, heading, number, scrolling_table};
 use crate::words;
 use crate::words::compare::signed;
 
@@ -163,4 +161,15 @@ pub(crate) fn cost_table(comparisons: &[Comparison]) -> Markup {
         }
     };
     wide("Processor time a request", &columns, 1, rows)
+}
+
+/// All paths that any study shares with the baseline.
+pub(super) fn common_paths(comparisons: &[Comparison]) -> Vec<PathSettings> {
+    let mut paths: Vec<PathSettings> = Vec::new();
+    for path in comparisons.iter().flat_map(|comparison| &comparison.paths).map(|one| one.path) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
 }

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use crate::html::advice::{fio_job, pieces};
 use crate::html::format::{date, heading, shell_word};
 use crate::html::tiles::tiles;
-use crate::words::{alerts, first_screen, state, subject};
+use crate::words::{first_screen, state, warnings};
 
 /// Warnings on the first screen.
 const ALERTS: usize = 3;
@@ -38,7 +38,7 @@ pub(crate) fn answer(study: &StudyFindings, chart: &Markup, span_bytes: Option<u
 fn subject_and_state(study: &StudyFindings) -> Markup {
     let state = &study.summary.state;
     let day = if study.started_unix_ms > 0 { date(study.started_unix_ms) } else { String::new() };
-    let parts = [subject::place(study, true), subject::machine(study), subject::amount(study), day];
+    let parts = [state::place(study, true), state::machine(study), state::amount(study), day];
     let about: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     let class = match state {
         StudyState::Quiet => "quiet",
@@ -140,7 +140,7 @@ fn experiments(study: &StudyFindings) -> Markup {
 fn worst(study: &StudyFindings) -> Markup {
     // What the state means is already at the top.
     let state = state::meaning(&study.summary.state);
-    let mut alerts = alerts::alerts(study);
+    let mut alerts = warnings::alerts(study);
     alerts.retain(|alert| *alert != state);
     html! {
         div.worst {

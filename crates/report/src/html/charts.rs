@@ -7,14 +7,12 @@ use std::fmt::Write;
 
 use halfpower_analyse::{Bound, CellFinding, Cost, Findings};
 use halfpower_spec::format::{precise_size, precise_time_us};
-use halfpower_spec::path_words;
-use halfpower_spec::{Cache, Direction, Pattern};
+use halfpower_spec::{Cache, Direction, Pattern, path_words};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, heading, number};
+use crate::html::format::{UNKNOWN, heading, number, scrolling_table};
 use crate::html::percentiles::{PercentileRow, percentiles};
-use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::{cost_path, count};
 
 /// One pattern, cache setting and direction: each small multiple shows one.

@@ -5,8 +5,7 @@ use halfpower_experiments::{ExperimentSection, Line, Picture, PictureKind, Point
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, heading, number};
-use crate::html::scrolling_table::scrolling_table;
+use crate::html::format::{UNKNOWN, heading, number, scrolling_table};
 
 /// Most experiments whose pictures appear in print.
 const PRINTED: usize = 3;

@@ -1,4 +1,4 @@
-//! Writes what only the page needs: unknown numbers, ends of intervals, words for a shell, and dates.
+//! Writes what only the page needs: unknown numbers, ends of intervals, words for a shell, dates, and the frame of tables.
 
 use std::io;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::path::Path;
 use halfpower_analyse::Interval;
 use halfpower_spec::format::three_digits;
 use halfpower_spec::{Target, UtcTime};
+use maud::{Markup, html};
 
 pub(crate) use crate::words::settings::capitalised as heading;
 
@@ -60,6 +61,19 @@ pub fn shell_word(word: &str) -> String {
 pub fn date(unix_ms: u64) -> String {
     let UtcTime { year, month, day, hour, minute, .. } = UtcTime::of_unix_s(unix_ms / 1000);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+/// A table with its caption, the cells of its head row, and its bodies.
+pub(crate) fn scrolling_table(caption: &str, columns: Markup, bodies: Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption { (caption) }
+                thead { tr { (columns) } }
+                (bodies)
+            }
+        }
+    }
 }
 
 #[cfg(test)]

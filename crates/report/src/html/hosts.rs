@@ -4,8 +4,7 @@ use halfpower_analyse::{Findings, FleetFinding, FleetHost, Straggler};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::UNKNOWN;
-use crate::html::scrolling_table::scrolling_table;
+use crate::html::format::{UNKNOWN, scrolling_table};
 use crate::words::fleet;
 
 /// Number of slow hosts that get a part.

@@ -8,8 +8,7 @@ use halfpower_spec::format::{size, thousands, time_ns};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use crate::html::format::{UNKNOWN, heading};
-use crate::html::scrolling_table::scrolling_table;
+use crate::html::format::{UNKNOWN, heading, scrolling_table};
 use crate::words::first_screen;
 
 /// The percentiles of the table; the last is also the end of the curves.

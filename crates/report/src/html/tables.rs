@@ -1,15 +1,16 @@
-//! Shows the constants of each path as tables: half power, limits and processor cost.
+//! Shows the constants of each path as tables: half power, limits and processor cost, and each part of issuing.
 
 use halfpower_analyse::{
     Attribution, Bound, CellFinding, Cost, CostLine, Curve, FarEndFinding, Findings, Interval, Limits,
 };
+use halfpower_experiments::{IssuingChange, StudyFindings};
 use halfpower_spec::format::{precise_size, whole_percent};
 use halfpower_spec::path_words;
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, ends, heading, is_open, number};
-use crate::html::scrolling_table::scrolling_table;
+use crate::html::format::{UNKNOWN, ends, heading, is_open, number, scrolling_table};
+use crate::words::issuing::{HEADING, brings, costs, part, rates, work, work_of_rows};
 use crate::words::settings::cost_path;
 
 /// A column heading: its words, and the definition that it links to.
@@ -42,7 +43,7 @@ fn half_power_size(curve: &Curve) -> String {
     format!("{bound}{}", precise_size(curve.half_power_bs_bytes as f64))
 }
 
-pub(crate) fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Markup {
+fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Markup {
     let columns = html! {
         @for (place, (words, definition)) in columns.iter().enumerate() {
             th scope="col" .number[place > 0] {
@@ -257,4 +258,44 @@ fn unseen(path: &Attribution, cells: &[CellFinding]) -> String {
 
 fn range([smallest, largest]: [f64; 2]) -> String {
     format!("{} to {}", number(smallest), number(largest))
+}
+
+/// The section; `None` if no part was measured.
+pub(crate) fn issuing(findings: &StudyFindings) -> Option<Fold> {
+    let first = findings.issuing.first()?;
+    let columns: [Column; 6] = [
+        ("Otherwise", None),
+        ("Without it", None),
+        ("With it", None),
+        ("Brings", None),
+        ("CPU a request without it", Some("cost")),
+        ("CPU a request with it", Some("cost")),
+    ];
+    let row = |found: &IssuingChange| {
+        let ([slow, fast], [without, with]) = (rates(found), costs(found));
+        let brings = brings(found.times.as_ref());
+        html! {
+            tr {
+                th scope="row" { (part(found)) }
+                @for figure in [slow, fast, brings, without, with] { td.number { (figure) } }
+            }
+        }
+    };
+    let body = html! {
+        p.lead {
+            "Each row turns one part of how requests are issued through " (first.engine) ", and was measured in the same \
+             rounds as the usual way. A cost goes from the charged time to all that the machine spent, where the soaker \
+             saw more. A segment is a stretch of the machine's memory without a gap: a device takes a request in as many \
+             as its buffer has."
+        }
+        (wide_table(HEADING, &columns, html! {
+            @for works in findings.issuing.chunk_by(|one, other| work(one) == work(other)) {
+                tbody {
+                    tr.group { th colspan="6" scope="rowgroup" { (work_of_rows(works)) } }
+                    @for found in works { (row(found)) }
+                }
+            }
+        }))
+    };
+    Some(Fold::new("issuing", HEADING, "batches, huge pages, registration", body))
 }

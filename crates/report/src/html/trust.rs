@@ -1,15 +1,15 @@
-//! Shows how far to trust a study: all warnings, and a chart over time for each cell that is not steady.
+//! Shows how far to trust a study: all faults and warnings, and a chart over time for each cell that is not steady.
 
-use halfpower_analyse::{CellFinding, Findings};
+use halfpower_analyse::{CellFinding, FaultFinding, Findings};
 use halfpower_spec::format::precise_size;
 use halfpower_spec::path_words;
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, heading, mbps, number};
-use crate::html::scrolling_table::scrolling_table;
+use crate::html::format::{UNKNOWN, heading, mbps, number, scrolling_table};
+use crate::words::faults::sentence;
 use crate::words::settings::count;
-use crate::words::unsteady;
+use crate::words::warnings;
 
 /// Most charts; the fastest cells come first because readers most likely take those for advice.
 const MOST: usize = 12;
@@ -110,7 +110,7 @@ fn words(cell: &CellFinding) -> String {
 }
 
 fn reason(cell: &CellFinding) -> String {
-    cell.unsteady.as_ref().map_or(UNKNOWN.to_string(), unsteady::why)
+    cell.unsteady.as_ref().map_or(UNKNOWN.to_string(), warnings::why_unsteady)
 }
 
 fn figure(cell: &CellFinding, place: usize) -> Markup {
@@ -146,4 +146,13 @@ fn table(cell: &CellFinding, words: &str) -> Markup {
         }
     };
     scrolling_table(&format!("{words} over time"), columns, body)
+}
+
+/// The section; `None` without faults.
+pub(crate) fn faults_section(faults: &[FaultFinding]) -> Option<Fold> {
+    let body = html! {
+        p.lead { "Requests that failed, moved too little or found wrong data. They are in no rate." }
+        ul.warnings { @for fault in faults { li { (sentence(fault)) } } }
+    };
+    (!faults.is_empty()).then(|| Fold::new("faults", "Faults", count(faults.len(), "kind"), body).printed())
 }

@@ -8,8 +8,7 @@ use halfpower_spec::Direction;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::far_end::{FarEndDocument, far_end};
-use super::machine_time::MachineTimeDocument;
+use super::far_end::{FarEndDocument, MachineTimeDocument, far_end};
 
 /// Version of this object's layout; it rises when a key is removed or changes its meaning.
 const SCHEMA: u32 = 1;

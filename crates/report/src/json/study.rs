@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::words::{advice, bottleneck, first_screen, levels, settings, state, unsteady, verdict, warnings};
+use crate::words::{advice, bottleneck, first_screen, levels, settings, state, verdict, warnings};
 
 /// Version of this object's layout; it rises when a key is removed or changes its meaning.
 const SCHEMA: u32 = 2;
@@ -321,7 +321,7 @@ fn warning(warning: &Warning) -> WarningDocument<'_> {
 }
 
 fn cell(cell: &CellFinding) -> CellDocument<'_> {
-    CellDocument { cell, unsteady_why: cell.unsteady.as_ref().map(unsteady::why) }
+    CellDocument { cell, unsteady_why: cell.unsteady.as_ref().map(warnings::why_unsteady) }
 }
 
 /// Writes the findings, indented and with a final newline. Numbers that are not finite become `null`.

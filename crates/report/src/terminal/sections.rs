@@ -1,13 +1,13 @@
-//! Builds the detail sections: the path, all advice, charts, half power and cost, the experiments.
+//! Builds the detail sections: the path, all advice, charts, half power and cost, slow hosts, the experiments.
 
-use halfpower_analyse::{Advice, Bound, Cost, Curve, Findings, LevelFinding};
+use halfpower_analyse::{Advice, Bound, Cost, CostLine, Curve, EndsCost, Findings, Interval, LevelFinding};
 use halfpower_experiments::{ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_spec::format::{number, percent, size, thousands, time_ns, two_digits};
 use halfpower_spec::{Workload, path_words};
 
 use super::screen::{Item, Section, Tone};
-use super::table::{RIGHT, UNKNOWN, table, term};
-use crate::words::{self, levels};
+use crate::columns::{Column, lines};
+use crate::words::{self, far_end, fleet, levels};
 
 /// All sections, in the order in which they are printed.
 pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
@@ -16,8 +16,8 @@ pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
         advice(findings, width),
         chart(findings, width),
         paths(findings, width),
-        super::both_ends::section(findings, width),
-        super::hosts::section(findings, width),
+        both_ends(findings, width),
+        hosts(findings, width),
         network(findings, width),
         issuing(findings, width),
         experiments(findings, width),
@@ -213,4 +213,86 @@ fn full(iops: f64, mbps: f64) -> String {
     let requests = if iops >= 9999.5 { format!("{}k", thousands(iops / 1e3)) } else { thousands(iops) };
     let bytes = if mbps >= 9999.5 { format!("{} GB/s", number(mbps / 1e3)) } else { format!("{} MB/s", number(mbps)) };
     format!("{requests}/s, {bytes}")
+}
+
+/// The section; empty if a single process measured.
+fn hosts(findings: &Findings, width: usize) -> Section {
+    let Some(found) = &findings.fleet else { return Section::new(None, Vec::new()) };
+    let mut items = vec![Item::sentence("  ", &fleet::gist(found), width, Tone::Plain)];
+    let slow = found.stragglers.iter().map(fleet::straggler);
+    items.extend(slow.map(|text| Item::sentence("  ! ", &text, width, Tone::Alert)));
+    Section::new(Some("HOSTS".to_string()), items)
+}
+
+/// The section; empty without a witness at the far end.
+fn both_ends(findings: &Findings, width: usize) -> Section {
+    let Some(end) = findings.far_end.as_ref().filter(|end| !end.cost.is_empty()) else {
+        return Section::new(None, Vec::new());
+    };
+    let row = |cost: &EndsCost| {
+        vec![
+            format!("  {}", far_end::path(cost)),
+            far_end::accounting(cost.by, &end.machine),
+            bill(cost.near.as_ref()),
+            bill(cost.far.as_ref()),
+            per_mb(cost.near.as_ref()),
+            per_mb(cost.far.as_ref()),
+        ]
+    };
+    let heading = ["BOTH ENDS, us + us a KiB", "by", "this end", "far end", "ms a MB here", "there"];
+    let rows: Vec<Vec<String>> = end.cost.iter().map(row).collect();
+    let lines = table(&heading, &rows, &[0, 0, 0, 0, RIGHT + 1, RIGHT + 1], width);
+    let whose = format!("The far end is {}.", far_end::whose(&end.machine));
+    let mut items: Vec<Item> = lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect();
+    items.push(Item::sentence("  ", &whose, width, Tone::Plain));
+    Section::new(Some(lines[0].clone()), items)
+}
+
+/// A cost as fixed plus marginal part: `12 ±1 + 0.31 ±0.02`.
+fn bill(line: Option<&CostLine>) -> String {
+    line.map_or(UNKNOWN.to_string(), |line| {
+        format!("{} + {}", term(&line.fixed_us, true), term(&line.marginal_us_per_kib, true))
+    })
+}
+
+fn per_mb(line: Option<&CostLine>) -> String {
+    line.map_or(UNKNOWN.to_string(), |line| range(line.ms_per_mb))
+}
+
+/// Added to the rank of a right-aligned column.
+const RIGHT: u8 = 10;
+/// Replaces an unknown figure.
+pub(super) const UNKNOWN: &str = "unknown";
+
+/// A figure such as `3.1` or `3.1 ±0.2`, both with the same number of decimals.
+pub(super) fn term(interval: &Interval, with_interval: bool) -> String {
+    let value = two_digits(interval.value);
+    let half = (interval.high - interval.value).max(interval.value - interval.low);
+    if !with_interval || !half.is_finite() || half <= 0.0 {
+        return value;
+    }
+    if half > interval.value.abs() / 2.0 {
+        // The interval is too wide for the value to have a meaningful digit.
+        return format!("{value} \u{b1}?");
+    }
+    let decimals = value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    format!("{value} ±{half:.decimals$}")
+}
+
+/// A range from the smallest block size to the largest, such as `9.1 to 1.2`.
+pub(super) fn range([smallest, largest]: [f64; 2]) -> String {
+    format!("{} to {}", two_digits(smallest), two_digits(largest))
+}
+
+/// A heading line and one line per row. If the width is too small, the column with the highest of `ranks` is dropped
+/// first. A column whose rank has [`RIGHT`] added is right-aligned.
+pub(super) fn table(heading: &[&str], rows: &[Vec<String>], ranks: &[u8], width: usize) -> Vec<String> {
+    let column = |(place, rank): (usize, &u8)| {
+        let cells: Vec<String> = rows.iter().map(|row| row[place].clone()).collect();
+        match rank {
+            right @ RIGHT.. => Column::right(heading[place], right - RIGHT, cells),
+            left => Column::left(heading[place], *left, cells),
+        }
+    };
+    lines(ranks.iter().enumerate().map(column).collect(), width)
 }

@@ -11,7 +11,7 @@ use halfpower_spec::format;
 use super::settings::{path, size_and_depth};
 
 /// The fitted device as TOML, with a comment on each constant.
-pub(crate) fn toml(calibration: &Calibration) -> String {
+pub fn toml(calibration: &Calibration) -> String {
     let remarks: BTreeMap<String, String> =
         calibration.remarks.iter().map(|(place, remark)| (place.clone(), remark_words(remark))).collect();
     let Calibration { fitted, runs, target, .. } = calibration;
@@ -97,7 +97,7 @@ fn cells_words(count: usize) -> String {
 }
 
 /// Says in a sentence what could not be fitted.
-pub(crate) fn not_fitted(not_fitted: &NotFitted) -> String {
+pub fn not_fitted(not_fitted: &NotFitted) -> String {
     format!("{}.", what_is_not_fitted(not_fitted))
 }
 
@@ -127,7 +127,7 @@ fn unfittable(why: Unfittable) -> String {
 }
 
 /// Says why a study cannot be used for calibration, and what to do.
-pub(crate) fn error(error: &CalibrateError) -> String {
+pub fn error(error: &CalibrateError) -> String {
     let too_little = |why: &str| {
         format!(
             "no way through the target can be fitted: {why}; measure more cells (a larger --budget, more of --bs and \

@@ -5,7 +5,7 @@ use halfpower_spec::{Cache, Pattern};
 use halfpower_spec::{cache_word, format, path_words};
 
 /// A path, such as `random direct read`.
-pub(crate) fn path(path: PathSettings) -> String {
+pub fn path(path: PathSettings) -> String {
     path_words(path.pattern, path.cache, path.rw)
 }
 

@@ -1,10 +1,11 @@
-//! Writes the warnings: a line and a text for each.
+//! Writes the warnings, a line and a text for each, the worst problems of a study, and why a cell was not steady.
 
-use halfpower_analyse::Warning;
-use halfpower_spec::format::{mbps, percent, size, thousands, time_us, whole_percent};
+use halfpower_analyse::{FaultFinding, FaultKind, StudyState, Unsteady, UnsteadyReason, Warning};
+use halfpower_experiments::StudyFindings;
+use halfpower_spec::format::{self, mbps, percent, size, thousands, time_us, whole_percent};
 
 use super::settings::{cell, count, path, size_and_depth};
-use super::unsteady;
+use super::state;
 
 /// The words of one warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +125,7 @@ pub(crate) fn words(warning: &Warning) -> WarningWords {
                 "{cells} of {} not steady, and never advised; the fastest of them is {}: {}.",
                 cells_are(*of_cells),
                 cell(fastest),
-                unsteady.as_ref().map_or("its rate changed".to_string(), unsteady::why)
+                unsteady.as_ref().map_or("its rate changed".to_string(), why_unsteady)
             ),
         ),
         Warning::BeganFaster { cells, worst, burst_mbps, sustained_mbps } => {
@@ -279,6 +280,84 @@ fn cells_are(cells: usize) -> String {
 
 fn is_or_are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
+}
+
+/// All problems of a study, worst first: wrong data and failed requests, the meaning of the state, and the warnings.
+/// Warnings that repeat the state are left out.
+pub(crate) fn alerts(study: &StudyFindings) -> Vec<String> {
+    let state = &study.summary.state;
+    let of_state = match state {
+        StudyState::Quiet | StudyState::Noisy { .. } => None,
+        state => Some(state::meaning(state)),
+    };
+    let is_told = |warning: &&Warning| {
+        matches!(warning, Warning::RequestsFailed { .. } | Warning::ShortTransfers { .. }) && !study.faults.is_empty()
+    };
+    let faults = alike(&study.faults);
+    let warnings = study.warnings.iter().filter(|warning| !is_told(warning)).map(|warning| words(warning).line);
+    faults.iter().map(fault).chain(of_state).chain(warnings).collect()
+}
+
+/// Merges the faults of all experiments by kind and name.
+fn alike(faults: &[FaultFinding]) -> Vec<FaultFinding> {
+    let mut together: Vec<FaultFinding> = Vec::new();
+    for fault in faults {
+        match together.iter_mut().find(|one| (one.kind, &one.error) == (fault.kind, &fault.error)) {
+            Some(one) => {
+                one.requests = one.requests.saturating_add(fault.requests);
+                (one.runs, one.of_runs) = (one.runs + fault.runs, one.of_runs + fault.of_runs);
+            }
+            None => together.push(fault.clone()),
+        }
+    }
+    together
+}
+
+fn fault(fault: &FaultFinding) -> String {
+    let FaultFinding { kind, error, requests, runs, of_runs, .. } = fault;
+    let requests = count(usize::try_from(*requests).unwrap_or(usize::MAX), "request");
+    let what = match (kind, error.as_str()) {
+        (FaultKind::WrongData, _) => format!("{requests} read WRONG DATA"),
+        (FaultKind::Failed, "unanswered") => format!("{requests} never answered"),
+        (FaultKind::Failed, "EOF") => format!("{requests} moved nothing: the target ended before"),
+        (FaultKind::Failed, error) => format!("{requests} failed with {error}"),
+        (FaultKind::Short, _) => format!("{requests} moved fewer bytes than asked"),
+    };
+    format!("{what}, in {runs} of {of_runs} runs")
+}
+
+/// The end of a sentence: `in 2 of 3 runs, such as: the rate fell from 980 MB/s to 410 MB/s after 0.25 s`.
+pub(crate) fn why_unsteady(unsteady: &Unsteady) -> String {
+    let Unsteady { objection, unsteady_runs, runs } = unsteady;
+    let shown = objection_words(objection);
+    let alike = if *unsteady_runs > 1 { "such as: " } else { "" };
+    match runs {
+        1 => format!("in its only run {shown}"),
+        runs => format!("in {unsteady_runs} of {runs} runs, {alike}{shown}"),
+    }
+}
+
+fn objection_words(objection: &UnsteadyReason) -> String {
+    let turned = |fell: bool| if fell { "fell" } else { "rose" };
+    match *objection {
+        UnsteadyReason::LevelChanged { from_mbps, to_mbps, after_s } => {
+            let [from, to] = [from_mbps, to_mbps].map(format::mbps);
+            format!("the rate {} from {from} to {to} after {after_s:.2} s", turned(to_mbps < from_mbps))
+        }
+        UnsteadyReason::Slope { gain } => {
+            format!("the rate {} by {} over the window", turned(gain < 0.0), format::percent(gain.abs()))
+        }
+        UnsteadyReason::LastThird { gain } => {
+            let how = if gain < 0.0 { "slower" } else { "faster" };
+            format!("its last third was {} {how} than its middle third", format::percent(gain.abs()))
+        }
+        UnsteadyReason::Spread { low_mbps, high_mbps } => {
+            format!("parts of it ran between {} and {}", format::mbps(low_mbps), format::mbps(high_mbps))
+        }
+        UnsteadyReason::CutsWaves { period_s } => {
+            format!("the window held too few of the waves that come every {}", format::time_us(period_s * 1e6))
+        }
+    }
 }
 
 #[cfg(test)]

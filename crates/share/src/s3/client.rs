@@ -160,8 +160,8 @@ pub(crate) fn connect(site: &BucketLocation, peer: &Peer) -> Outcome<Channel> {
 /// The same connection, over TLS.
 #[cfg(feature = "s3")]
 fn over_tls(channel: Channel, host: &str) -> Outcome<Channel> {
+    use crate::channel::Wire;
     use crate::tls::{BUNDLE, Refusal, TlsWire};
-    use crate::wire::Wire;
 
     let Channel { stream, peer } = channel;
     let refused = |refusal| {

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use halfpower_spec::ShareAddress;
 
 use super::client::{Asking, Client, Reply, connect};
-use super::listing::{completion, deletion, keys, text_of};
-use super::refusal::refusal;
+use super::listing::{completion, deletion, keys, refusal, text_of};
 use super::requests::{Objects, S3Requests, Upload};
 use super::site::{BucketLocation, encoded};
 use crate::channel::Peer;

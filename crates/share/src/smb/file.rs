@@ -3,10 +3,10 @@
 use halfpower_spec::{Bytes, Sealing, ShareAddress};
 
 use super::head;
+use super::head::{OBJECT_NAME_COLLISION, SUCCESS};
 use super::requests::SmbRequests;
+use super::seal::SealOffer;
 use super::session::Session;
-use super::session_keys::SealOffer;
-use super::status::{OBJECT_NAME_COLLISION, SUCCESS};
 use crate::bytes::{Reader, Writer};
 use crate::channel::Peer;
 use crate::credentials::Credentials;

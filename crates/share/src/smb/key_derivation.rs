@@ -3,7 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256, Sha512};
 
-use super::dialect::Dialect;
+use super::Dialect;
 
 /// A key of AES-128, or the key of a sign-in.
 pub(crate) type Key = [u8; 16];

@@ -2,11 +2,11 @@
 
 use halfpower_spec::Sealing;
 
-use super::dialect::Dialect;
+use super::Dialect;
 use super::encryption::Cipher;
 use super::head;
 use super::key_derivation::PreauthHash;
-use super::random::random;
+use super::random;
 use crate::bytes::{Reader, Writer};
 
 pub(crate) const LARGE_MTU: u32 = 4;

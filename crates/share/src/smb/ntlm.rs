@@ -8,7 +8,7 @@ use md5::Md5;
 use sha2::Digest;
 
 use super::key_derivation::Key;
-use super::random::random;
+use super::random;
 use crate::bytes::{Reader, Writer};
 use crate::credentials::Credentials;
 

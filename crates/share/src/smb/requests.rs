@@ -1,10 +1,9 @@
 //! Writes the SMB requests READ, WRITE and FLUSH, and reads their answers.
 
-use super::dialect::Dialect;
-use super::head::{self, Head};
+use super::Dialect;
+use super::head::{self, END_OF_FILE, Head, PENDING, SUCCESS, errno};
 use super::seal::Keys;
 use super::session::{OF_A_CREDIT, Session};
-use super::status::{END_OF_FILE, PENDING, SUCCESS, errno};
 use crate::bytes::Reader;
 use crate::channel::Channel;
 use crate::protocol::{Answer, Done, Frame, Op, Order, Protocol, Seal};

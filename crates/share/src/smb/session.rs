@@ -2,14 +2,12 @@
 
 use halfpower_spec::{Sealing, ShareAddress};
 
-use super::dialect::Dialect;
-use super::head::{self, Head};
+use super::Dialect;
+use super::head::{self, Head, MORE_PROCESSING_REQUIRED, PENDING, SUCCESS, sentence};
 use super::key_derivation::PreauthHash;
 use super::negotiation::{Agreed, LARGE_MTU, agreement, proposal, security_mode};
 use super::ntlm::{self, SignInRandom};
-use super::seal::Keys;
-use super::session_keys::{SealOffer, SessionKeys};
-use super::status::{MORE_PROCESSING_REQUIRED, PENDING, SUCCESS, sentence};
+use super::seal::{Keys, SealOffer, SessionKeys};
 use crate::bytes::{Reader, Writer};
 use crate::channel::{Channel, Peer};
 use crate::credentials::Credentials;

@@ -7,7 +7,7 @@ use cmac::Cmac;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::dialect::Dialect;
+use super::Dialect;
 use super::head::{FLAGS, NUMBER, SIGNATURE, SIGNED};
 use super::key_derivation::Key;
 

@@ -3,7 +3,7 @@
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pattern, Rw, Workload};
 
 use super::tree::Element;
-use crate::found::FileError;
+use crate::foreign_run::FileError;
 
 /// The settings of a time span.
 pub struct Span {

@@ -2,8 +2,8 @@
 
 use roxmltree::{Document, Node};
 
+use crate::foreign_run::FileError;
 use crate::foreign_run::whole;
-use crate::found::FileError;
 
 /// Parses XML text.
 pub fn parsed(xml: &str) -> Result<Document<'_>, FileError> {

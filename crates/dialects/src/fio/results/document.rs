@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::found::FileError;
+use crate::foreign_run::FileError;
 
 /// The JSON that fio prints at its end.
 #[derive(Debug, Deserialize)]
