@@ -10,7 +10,7 @@ exits 0 halfpower study /dev/disk --rw read --budget 3s --output /tmp/s.halfpowe
 spared /dev/disk 'zoned device'
 refused 'zoned device' halfpower run /dev/disk --rw randwrite --bs 64k --iodepth 4 --runtime 0.5 --overwrite --force-in-use
 refused 'zoned device' halfpower study /dev/disk --rw write --budget 3s --overwrite --output /tmp/w.halfpower
-# A device with the same zones that takes writes anywhere is no such device.
+# A device without zones takes writes as ever.
 nullb plain memory_backed=1 size=256
 waits /dev/plain
 above "bytes written" "$(json .bytes halfpower run /dev/plain --rw write --bs 64k --runtime 0.5 --overwrite --json)" 0
