@@ -1,12 +1,24 @@
 //! Builds one-experiment studies with known rates, for the tests.
 
-use halfpower_record::{Environment, Record};
-use halfpower_spec::{Experiment, Pass, Question, Workload};
+use halfpower_record::{Ability, Capabilities, Environment, Record, TargetKind};
+use halfpower_spec::{Bytes, Experiment, Pass, Question, Workload};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::built::{disk, normal, record_at};
 use crate::study_findings::{StudyFindings, analyse};
+
+/// What a folder of 1 GiB offers that lacks these abilities, for this reason.
+pub fn folder_without(direct_unit: Option<Bytes>, unavailable: &[Ability], why: &str) -> Capabilities {
+    Capabilities {
+        kind: TargetKind::Folder,
+        span: Bytes(1 << 30),
+        members: 1,
+        direct_unit,
+        unavailable: unavailable.iter().map(|ability| (ability.clone(), why.to_string())).collect(),
+        ..Capabilities::default()
+    }
+}
 
 /// Analyses one experiment whose cells run at these rates in MB/s: three runs each, with relative noise `noise`.
 pub fn reported(experiment: Experiment, cells: &[(Workload, f64)], noise: f64) -> StudyFindings {

@@ -27,6 +27,9 @@ impl Plan {
     }
 }
 
+/// Runs beside the soaker. The soaker's error is a share of the whole time, so more runs add little.
+const SOAKER_RUNS: u32 = 2;
+
 /// A cell of a fixed plan, and the passes in which it is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannedCell {
@@ -42,6 +45,11 @@ impl PlannedCell {
     /// A cell with plain runs only.
     pub fn plain(workload: Workload) -> Self {
         Self { workload, passes: &[Pass::Plain], repeats: None, windows: 1 }
+    }
+
+    /// The same cell with runs beside the soaker only.
+    pub fn beside_soaker(self) -> Self {
+        Self { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..self }
     }
 }
 

@@ -8,7 +8,7 @@ pub(crate) mod words;
 
 use halfpower_record::{Ability, Capabilities, TargetKind};
 use halfpower_spec::{
-    Bytes, Cache, Direction, EngineName, Fadvise, PageCache, Pass, Pattern, Region, Rw, Workload, WorkloadOptions,
+    Bytes, Cache, Direction, EngineName, Fadvise, PageCache, Pattern, Region, Rw, Workload, WorkloadOptions,
 };
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
@@ -20,8 +20,6 @@ pub use analysis::*;
 const SIZES: [Bytes; 5] = [Bytes(2 << 10), Bytes(4 << 10), Bytes(16 << 10), Bytes(64 << 10), Bytes(256 << 10)];
 /// Block sizes that also get a soaker pass: enough for the line from a page to the largest.
 const SOAKED: [Bytes; 3] = [SIZES[1], SIZES[3], SIZES[4]];
-/// Runs beside the soaker. The soaker's error is a share of the whole time, so more runs add little.
-const SOAKER_RUNS: u32 = 2;
 /// Block size at which advice to the kernel is compared.
 const ADVISED: Bytes = SIZES[2];
 /// Region for small writes, small enough that flushing it takes no longer than a window.
@@ -40,11 +38,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
                 let workload = Workload { cache, ..one_at_a_time(ask, Rw::of(Pattern::Sequential, *direction), bs) };
                 cells.push(PlannedCell::plain(workload));
                 if SOAKED.contains(&bs) {
-                    cells.push(PlannedCell {
-                        passes: &[Pass::Soaker],
-                        repeats: Some(SOAKER_RUNS),
-                        ..PlannedCell::plain(workload)
-                    });
+                    cells.push(PlannedCell::plain(workload).beside_soaker());
                 }
             }
         }
@@ -87,26 +81,14 @@ fn one_at_a_time(ask: &PlanRequest, rw: Rw, bs: Bytes) -> Workload {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use halfpower_record::Environment;
     use halfpower_spec::{Experiment, Question};
 
     use super::*;
+    use crate::built_study::folder_without;
 
     fn cells(direct_unit: Option<Bytes>, unavailable: &[Ability]) -> Vec<PlannedCell> {
-        let unavailable: BTreeMap<_, _> =
-            unavailable.iter().map(|ability| (ability.clone(), "nothing stays".to_string())).collect();
-        let kind = TargetKind::Folder;
-        let capabilities = Capabilities {
-            kind,
-            span: Bytes(1 << 30),
-            spread: None,
-            members: 1,
-            chunk: None,
-            direct_unit,
-            unavailable,
-        };
+        let capabilities = folder_without(direct_unit, unavailable, "nothing stays");
         let environment = Environment { capabilities, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Buffered], ..Question::about("d") };
         plan(&PlanRequest { question: &question, environment: &environment }).unwrap().cells

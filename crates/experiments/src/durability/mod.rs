@@ -94,26 +94,14 @@ fn write(ask: &PlanRequest, cache: Cache, bs: Bytes, iodepth: u32, options: Work
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use halfpower_record::{Capabilities, Environment};
     use halfpower_spec::{Experiment, Question};
 
     use super::*;
+    use crate::built_study::folder_without;
 
     fn ask(kind: TargetKind, unavailable: &[Ability]) -> (Question, Environment) {
-        let unavailable: BTreeMap<_, _> =
-            unavailable.iter().map(|ability| (ability.clone(), "it lacks that".to_string())).collect();
-        let direct_unit = Some(Bytes(512));
-        let capabilities = Capabilities {
-            kind,
-            span: Bytes(1 << 30),
-            spread: None,
-            members: 1,
-            chunk: None,
-            direct_unit,
-            unavailable,
-        };
+        let capabilities = Capabilities { kind, ..folder_without(Some(Bytes(512)), unavailable, "it lacks that") };
         let question = Question { experiments: vec![Experiment::Durability], ..Question::about("d") };
         (question, Environment { capabilities, ..Environment::default() })
     }

@@ -7,7 +7,7 @@ pub mod issuing;
 pub(crate) mod words;
 
 use halfpower_record::{Ability, TargetKind};
-use halfpower_spec::{Bytes, Cache, Direction, EngineName, IoMem, Issuing, Pass, Pattern, Workload};
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, IoMem, Issuing, Pattern, Workload};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
@@ -26,8 +26,6 @@ const BATCHES: [u32; 2] = [8, 0];
 const BUFFERED: [Bytes; 2] = [Bytes(4 << 10), Bytes(64 << 10)];
 /// Engines that differ in how they use the page cache: a call per request, or a page fault.
 const THROUGH_THE_CACHE: [EngineName; 2] = [EngineName::Sync, EngineName::Mmap];
-/// Runs beside the soaker. The soaker's error is a share of the whole time, so more runs add little.
-const SOAKER_RUNS: u32 = 2;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind == TargetKind::Nothing {
@@ -64,9 +62,8 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if workloads.is_empty() {
         return Err("there is neither direct I/O nor a page cache to compare engines by".to_string());
     }
-    let soaker =
-        |workload| PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..PlannedCell::plain(workload) };
-    let cells = workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]);
+    let plain = workloads.into_iter().map(PlannedCell::plain);
+    let cells = plain.flat_map(|cell| [cell, cell.beside_soaker()]);
     Ok(Plan { cells: cells.collect(), missing: missing(ask) })
 }
 
@@ -106,7 +103,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use halfpower_record::{Capabilities, Environment};
-    use halfpower_spec::{Experiment, Question};
+    use halfpower_spec::{Experiment, Pass, Question};
 
     use super::*;
 

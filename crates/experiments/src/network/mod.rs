@@ -7,7 +7,7 @@ pub mod ways;
 pub(crate) mod words;
 
 use halfpower_record::{Ability, TargetKind};
-use halfpower_spec::{Bytes, Direction, EngineName, Pass, Pattern, Sealing, Way, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Direction, EngineName, Pattern, Sealing, Way, Workload, WorkloadOptions};
 
 use self::sealed::Sealed;
 use crate::plan::{Plan, PlanRequest, PlannedCell};
@@ -29,8 +29,6 @@ const SEALED: [(Bytes, u32); 3] = [(Bytes(4 << 10), 1), (SHARED, 8), (Bytes(1 <<
 /// soaker, for the cost.
 const SIZES_OF_WAYS: [Bytes; 5] = [Bytes(4 << 10), Bytes(16 << 10), Bytes(64 << 10), Bytes(256 << 10), Bytes(1 << 20)];
 const BILLED: [Bytes; 2] = [SHARED, Bytes(1 << 20)];
-/// Runs beside the soaker. The soaker's error is a share of the whole time, so more runs add little.
-const SOAKER_RUNS: u32 = 2;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind != TargetKind::Share {
@@ -69,7 +67,7 @@ fn cell(ask: &PlanRequest, direction: Direction, (bs, iodepth): (Bytes, u32), co
 /// A cell, and the same beside the soaker if enough requests are in flight.
 fn with_bill(workload: Workload) -> impl Iterator<Item = PlannedCell> {
     let plain = PlannedCell::plain(workload);
-    let soaker = PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..plain };
+    let soaker = plain.beside_soaker();
     std::iter::once(plain).chain((workload.iodepth == DEPTHS[1]).then_some(soaker))
 }
 
@@ -105,7 +103,7 @@ fn other_ways(ask: &PlanRequest) -> Vec<PlannedCell> {
             let options = WorkloadOptions { way, ..WorkloadOptions::default() };
             let cell = PlannedCell::plain(Workload { engine: EngineName::Auto, options, ..workload });
             let has_bill = iodepth == DEPTHS[1] && BILLED.contains(&bs);
-            let soaker = PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..cell };
+            let soaker = cell.beside_soaker();
             cells.extend([Some(cell), has_bill.then_some(soaker)].into_iter().flatten());
         }
     }
@@ -146,7 +144,7 @@ fn missing(ask: &PlanRequest) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use halfpower_record::{Capabilities, Environment, FarEndMachine};
-    use halfpower_spec::{Experiment, Question};
+    use halfpower_spec::{Experiment, Pass, Question};
 
     use super::*;
 

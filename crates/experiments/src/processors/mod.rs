@@ -6,7 +6,7 @@ mod analysis;
 pub(crate) mod words;
 
 use halfpower_record::{Ability, TargetKind};
-use halfpower_spec::{Affinity, Bytes, Cache, Direction, EngineName, Pass, Pattern, Workload, WorkloadOptions};
+use halfpower_spec::{Affinity, Bytes, Cache, Direction, EngineName, Pattern, Workload, WorkloadOptions};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
@@ -18,8 +18,6 @@ const SMALL: Bytes = Bytes(4 << 10);
 const DEPTH: u32 = 32;
 /// Size of a buffered request; its copy keeps a processor busy.
 const COPIED: Bytes = Bytes(64 << 10);
-/// Runs beside the soaker. The soaker's error is a share of the whole time, so more runs add little.
-const SOAKER_RUNS: u32 = 2;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let capabilities = ask.capabilities();
@@ -53,9 +51,8 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if workloads.is_empty() {
         return Err("there is neither direct I/O nor a page cache to keep processors busy with".to_string());
     }
-    let soaker =
-        |workload| PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..PlannedCell::plain(workload) };
-    let cells = workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]);
+    let plain = workloads.into_iter().map(PlannedCell::plain);
+    let cells = plain.flat_map(|cell| [cell, cell.beside_soaker()]);
     Ok(Plan { cells: cells.collect(), missing: missing(ask) })
 }
 
@@ -71,27 +68,14 @@ fn seated(workload: Workload, affinity: Affinity) -> Workload {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use halfpower_record::{Capabilities, Environment, Machine};
+    use halfpower_record::{Environment, Machine};
     use halfpower_spec::{Experiment, Question};
 
     use super::*;
+    use crate::built_study::folder_without;
 
     fn cells(cpus: u32, unavailable: &[Ability]) -> Result<Vec<Workload>, String> {
-        let unavailable: BTreeMap<_, _> =
-            unavailable.iter().map(|ability| (ability.clone(), "it cannot".to_string())).collect();
-        let direct_unit = Some(Bytes(512));
-        let kind = TargetKind::Folder;
-        let capabilities = Capabilities {
-            kind,
-            span: Bytes(1 << 30),
-            spread: None,
-            members: 1,
-            chunk: None,
-            direct_unit,
-            unavailable,
-        };
+        let capabilities = folder_without(Some(Bytes(512)), unavailable, "it cannot");
         let machine = Machine { cpus, ..Machine::default() };
         let environment = Environment { capabilities, machine, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Processors], ..Question::about("d") };
