@@ -24,6 +24,22 @@ pub(crate) enum Backend {
     Machine,
 }
 
+/// Why an option is not honoured.
+#[derive(Debug, Clone, Copy)]
+struct Refusal {
+    why: &'static str,
+    /// What to do other than to leave the option out.
+    instead: Option<&'static str>,
+}
+
+const fn because(why: &'static str) -> Option<Refusal> {
+    Some(Refusal { why, instead: None })
+}
+
+const fn instead(why: &'static str, instead: &'static str) -> Option<Refusal> {
+    Some(Refusal { why, instead: Some(instead) })
+}
+
 const NO_SERVER: &str = "the target is no file server";
 const ONE_FILE: &str = "a share has the one file that was laid out";
 const NO_PAGE_CACHE: &str = "no page cache of this machine lies before a share";
@@ -36,72 +52,74 @@ const NONE_OF_A_CALIBRATED: &str = "a calibrated device has no page cache";
 /// Names the flag with its value, the reason, and what to do.
 pub(crate) fn honours(backend: Backend, workload: &Workload) -> Result<(), MeasureError> {
     for (row, value) in workload.options.given() {
-        if let Some(why) = refusal(backend, row.option, workload.options.affinity) {
-            let flag = format!("--{} {value}", row.flag);
-            // A reason that says what else to do is followed by the other choice.
-            let or = if why.contains(": ") { ", or" } else { ";" };
-            return Err(MeasureError::Unfit { what: format!("{}: {why}{or} leave it out", flag.trim_end()) });
+        if let Some(Refusal { why, instead }) = refusal(backend, row.option, workload.options.affinity) {
+            let value = if row.is_switch { value } else { format!(" {value}") };
+            let choice =
+                instead.map_or("; leave it out".to_string(), |instead| format!(": {instead}, or leave it out"));
+            return Err(MeasureError::Unfit { what: format!("--{}{value}: {why}{choice}", row.flag) });
         }
     }
     Ok(())
 }
 
 /// Why a backend refuses an option that was given; `None` if it honours it.
-fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Option<&'static str> {
+fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Option<Refusal> {
     use Backend::{Calibrated, Disks, Files, Machine, Objects, Share};
     use WorkloadOption as Of;
     match option {
         Of::Misalign | Of::Region | Of::Thinktime | Of::RandomDistribution | Of::RampTime | Of::Bssplit => None,
         Of::Layout => match backend {
             Files | Machine => None,
-            Share | Objects => Some(ONE_FILE),
-            Disks => Some("a simulated disk has no file system"),
-            Calibrated => Some("a calibrated device has no file system"),
+            Share | Objects => because(ONE_FILE),
+            Disks => because("a simulated disk has no file system"),
+            Calibrated => because("a calibrated device has no file system"),
         },
         Of::Fdatasync => match backend {
             Files | Share | Disks | Calibrated | Machine => None,
-            Objects => Some("over S3 each write is durable once it is answered"),
+            Objects => because("over S3 each write is durable once it is answered"),
         },
         Of::Affinity => match (backend, affinity) {
             (Files | Machine, _) | (Share | Objects, Affinity::All | Affinity::One) => None,
             (Share | Objects, Affinity::Interrupt | Affinity::Other) => {
-                Some("which interrupts are the network card's is not known")
+                because("which interrupts are the network card's is not known")
             }
-            (Disks, _) => Some("a simulated disk's processors cannot be chosen"),
-            (Calibrated, _) => Some("a calibrated device's processors cannot be chosen"),
+            (Disks, _) => because("a simulated disk's processors cannot be chosen"),
+            (Calibrated, _) => because("a calibrated device's processors cannot be chosen"),
         },
         Of::Streams => match backend {
             Files | Share | Objects | Disks | Machine => None,
-            Calibrated => Some("the study of a calibrated device had one stream"),
+            Calibrated => because("the study of a calibrated device had one stream"),
         },
         Of::RandomReaders => match backend {
             Files | Share | Objects | Disks | Machine => None,
-            Calibrated => Some("the study of a calibrated device had no readers beside"),
+            Calibrated => because("the study of a calibrated device had no readers beside"),
         },
         Of::PageCache | Of::Fadvise => match backend {
             Files | Machine => None,
-            Share | Objects => Some(NO_PAGE_CACHE),
-            Disks => Some(NONE_OF_A_DISK),
-            Calibrated => Some(NONE_OF_A_CALIBRATED),
+            Share | Objects => because(NO_PAGE_CACHE),
+            Disks => because(NONE_OF_A_DISK),
+            Calibrated => because(NONE_OF_A_CALIBRATED),
         },
         Of::WriteCache => match backend {
             Files | Machine => None,
-            Share | Objects => Some("the server's disks cannot be switched from here"),
-            Disks => Some("a simulated disk has no write cache"),
-            Calibrated => Some("the write cache of a calibrated device cannot be switched"),
+            Share | Objects => because("the server's disks cannot be switched from here"),
+            Disks => because("a simulated disk has no write cache"),
+            Calibrated => because("the write cache of a calibrated device cannot be switched"),
         },
         Of::Members | Of::VolumeLayout => match backend {
             Files | Disks | Calibrated | Machine => None,
-            Share | Objects => Some("a share is a single target"),
+            Share | Objects => because("a share is a single target"),
         },
         Of::Kernel => match backend {
             Files => None,
-            Share | Objects => Some("the kernels of memory reach no share: take `halfpower memory`"),
-            Disks | Calibrated | Machine => Some("loops over this machine's memory, and a simulated system has none"),
+            Share | Objects => instead("the kernels of memory reach no share", "take `halfpower memory`"),
+            Disks | Calibrated | Machine => {
+                because("loops over this machine's memory, and a simulated system has none")
+            }
         },
         Of::Verify => match backend {
             Files | Share | Objects | Disks => None,
-            Calibrated | Machine => Some(
+            Calibrated | Machine => because(
                 "this simulated target moves no data that could be checked; name a disk of constants, such as \
                  sim:fixed=80us",
             ),
@@ -109,17 +127,21 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
         Of::Connections => match backend {
             Share => None,
             Objects => {
-                Some("over S3 each request in flight has a connection, so that --iodepth says how many there are")
+                because("over S3 each request in flight has a connection, so that --iodepth says how many there are")
             }
-            Files | Disks | Calibrated | Machine => Some(NO_SERVER),
+            Files | Disks | Calibrated | Machine => because(NO_SERVER),
         },
         Of::Sealing => match backend {
             Share | Objects => None,
-            Files | Disks | Calibrated | Machine => Some(NO_SERVER),
+            Files | Disks | Calibrated | Machine => because(NO_SERVER),
         },
         // Backends that pass a run on to other processes remove these two first; here the run reached a single process.
-        Of::Way => Some("a witness at the far end measures it: add --far-end with one that has --local or --share"),
-        Of::Hosts => Some("it names processes of a run on many hosts, and this is a single one: start it by mpirun"),
+        Of::Way => {
+            instead("a witness at the far end measures it", "add --far-end with one that has --local or --share")
+        }
+        Of::Hosts => {
+            instead("it names processes of a run on many hosts, and this is a single one", "start it by mpirun")
+        }
     }
 }
 

@@ -34,21 +34,21 @@ impl DeviceNumber {
 
     /// Whether the device supports discard; `None` if the kernel does not say.
     pub fn discards(self) -> Option<bool> {
-        let folder = self.sysfs();
+        Some(self.queue_setting("discard_max_bytes")?.parse::<u64>().ok()? > 0)
+    }
+
+    /// A setting of its queue; `None` if the kernel does not say.
+    fn queue_setting(self, name: &str) -> Option<String> {
         // A partition shares the queue of its disk, whose folder contains it.
-        let reported = ["queue/discard_max_bytes", "../queue/discard_max_bytes"];
-        let text = reported.iter().find_map(|name| fs::read_to_string(folder.join(name)).ok())?;
-        Some(text.trim().parse::<u64>().ok()? > 0)
+        let folders = ["queue", "../queue"].map(|queue| self.sysfs().join(queue));
+        let text = folders.iter().find_map(|folder| fs::read_to_string(folder.join(name)).ok())?;
+        Some(text.trim().to_string())
     }
 
     /// Whether the device takes writes only at the end of each zone's data (`host-managed`); `false` if the kernel does not
     /// say.
     pub fn is_zoned(self) -> bool {
-        let folder = self.sysfs();
-        // A partition shares the queue of the disk, whose folder it lies in.
-        let files = ["queue/zoned", "../queue/zoned"];
-        let model = files.iter().find_map(|name| fs::read_to_string(folder.join(name)).ok());
-        model.is_some_and(|model| model.trim() == "host-managed")
+        self.queue_setting("zoned").is_some_and(|model| model == "host-managed")
     }
 
     /// The number as the kernel's trace events encode it: twelve bits of major, twenty of minor.
