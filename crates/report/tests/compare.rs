@@ -204,16 +204,7 @@ fn both_studies_are_drawn_at_any_width_light_and_dark() {
     assert!(page.len() < 2_500_000, "{} bytes", page.len());
     let probed = page.replace("</body>", &format!("{PROBE}</body>"));
     for (width, dark) in [(1400, false), (390, true)] {
-        let reported = chromium.open(&probed, width, dark);
-        assert!(
-            reported.console.is_empty() && reported.unexpected.is_empty(),
-            "{:?} {:?}",
-            reported.console,
-            reported.unexpected
-        );
-        let reported: Value = serde_json::from_str(&reported.message).unwrap();
-        assert_eq!((&reported["errors"], reported["error"].as_str()), (&Value::from(0), Some("")));
-        assert_eq!(reported["overflow"], 0, "the page scrolls sideways at {width} pixels");
+        let reported = drawn(&chromium, &probed, width, dark);
         let figures = reported["figures"].as_array().unwrap();
         assert_eq!((figures.len(), &reported["charts"]), (4 * comparison.paths.len(), &Value::from(figures.len())));
         for figure in figures {
@@ -226,6 +217,16 @@ fn both_studies_are_drawn_at_any_width_light_and_dark() {
     }
 }
 
+/// What the probe in a page reports that is drawn without an error and does not scroll sideways.
+fn drawn(chromium: &Chromium, probed: &str, width: u32, dark: bool) -> Value {
+    let page = chromium.open(probed, width, dark);
+    assert!(page.console.is_empty() && page.unexpected.is_empty(), "{:?} {:?}", page.console, page.unexpected);
+    let reported: Value = serde_json::from_str(&page.message).unwrap();
+    assert_eq!((&reported["errors"], reported["error"].as_str()), (&Value::from(0), Some("")));
+    assert_eq!(reported["overflow"], 0, "the page scrolls sideways at {width} pixels");
+    reported
+}
+
 /// With three studies, every chart of throughput has a line per study, and each study beside the baseline has three
 /// marks.
 #[test]
@@ -236,16 +237,7 @@ fn several_studies_are_drawn_at_any_width_light_and_dark() {
     assert!(page.len() < 2_500_000, "{} bytes", page.len());
     let probed = page.replace("</body>", &format!("{PROBE}</body>"));
     for (width, dark) in [(1400, true), (390, false)] {
-        let reported = chromium.open(&probed, width, dark);
-        assert!(
-            reported.console.is_empty() && reported.unexpected.is_empty(),
-            "{:?} {:?}",
-            reported.console,
-            reported.unexpected
-        );
-        let reported: Value = serde_json::from_str(&reported.message).unwrap();
-        assert_eq!((&reported["errors"], reported["error"].as_str()), (&Value::from(0), Some("")));
-        assert_eq!(reported["overflow"], 0, "the page scrolls sideways at {width} pixels");
+        let reported = drawn(&chromium, &probed, width, dark);
         let figures = reported["figures"].as_array().unwrap();
         assert_eq!((figures.len(), &reported["charts"]), (2 * comparisons[0].paths.len(), &Value::from(figures.len())));
         for figure in figures {
