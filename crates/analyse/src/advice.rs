@@ -4,7 +4,7 @@ use halfpower_spec::{Bytes, Direction, EngineName, Pattern, Rw, Workload};
 
 use crate::path::{best, chosen as confirmed_choice};
 use crate::policy::{self, Contender};
-use crate::{Advice, CellFinding, CellSettings, FastestCell};
+use crate::{Advice, CellFinding, FastestCell};
 
 /// The cheapest settings within 5% of the best, for each pattern and direction with steady, usable cells.
 ///
@@ -49,7 +49,7 @@ fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advi
         share_of_peak: chosen.mbps.value / peak.mbps.value,
         cpu_ms_per_mb: chosen.charged_ms_per_mb(),
         latency_ns_p99: chosen.latency_ns.p99,
-        best: FastestCell { cell: CellSettings::of(peak), mbps: peak.mbps.value },
+        best: FastestCell { cell: peak.settings, mbps: peak.mbps.value },
         is_best: std::ptr::eq(chosen, peak),
     })
 }

@@ -39,9 +39,7 @@ fn attribute(path: &MeasuredPath<'_>, cells: &[&CellWithRecords]) -> Option<Attr
     let soaker = soaked.then(|| charged + quotient(sum(&unseen_ns).max(0.0), span_ns));
     let known = charged + elsewhere + irq + softirq;
     (!cells.is_empty() && known.is_finite()).then(|| Attribution {
-        rw: path.settings.rw,
-        pattern: path.settings.pattern,
-        cache: path.settings.cache,
+        path: path.settings,
         charged_cores: charged,
         elsewhere_cores: elsewhere,
         irq_cores: irq,

@@ -17,8 +17,7 @@ use crate::stopped_by::{
     RequestCeiling, RequestTime, StoppedBy,
 };
 use crate::{
-    CellFinding, CellSettings, FarDiskLimit, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel,
-    PathSettings,
+    CellFinding, FarDiskLimit, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel, PathSettings,
 };
 
 /// Share of a measured ceiling from which a cell counts as at the ceiling.
@@ -97,7 +96,7 @@ fn judge_cell(
     Bottleneck {
         next: next(study, regimes, cell, &level),
         level: Some(level),
-        fastest: Some(FastestCell { cell: CellSettings::of(cell), mbps: cell.mbps.value }),
+        fastest: Some(FastestCell { cell: cell.settings, mbps: cell.mbps.value }),
         stopped_by,
         request_ceiling: request_ceiling(study, |_| true),
     }
@@ -268,7 +267,7 @@ fn next_more_threads<'a>(study: &JudgedStudy<'a>, cell: &CellFinding) -> Option<
 
 /// Whether two cells differ only in their threads.
 fn is_threaded_alike(one: &CellFinding, other: &CellFinding) -> bool {
-    CellSettings::of(one).but_for_threads() == CellSettings::of(other).but_for_threads()
+    one.settings.but_for_threads() == other.settings.but_for_threads()
 }
 
 /// A ceiling that the cells agree on. It does not stop the best cell if that cell lies well above it.

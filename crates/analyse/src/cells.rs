@@ -16,8 +16,8 @@ use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_mem
 use crate::tcp_cell::delayed_share;
 use crate::waves::{Paced, keep_whole_waves, paced};
 use crate::{
-    CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel, PathSettings, TcpCell,
-    Unsteady, UnsteadyReason,
+    CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel, TcpCell, Unsteady,
+    UnsteadyReason,
 };
 
 /// The settings that make two runs the same cell, in listing order.
@@ -139,25 +139,23 @@ fn cell(
     let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
     let judged = Judged::of(&valid);
     let run_mbps = judged.run_mbps();
-    let mbps = Interval::of_means(&run_mbps);
+    let credit = credit(&valid, &run_mbps);
+    let mbps = credit.as_ref().map_or_else(|| Interval::of_means(&run_mbps), Credit::sustained);
+    let burst = judged.burst().or_else(|| credit.map(|credit| (credit.short.value, credit.long_mbps)));
     let run_iops: Vec<f64> = valid.iter().zip(&run_mbps).map(|(r, mbps)| r.iops() * mbps / r.mbps()).collect();
+    let of_reported = if credit.is_some() { quotient(mbps.value, Interval::of_means(&run_mbps).value) } else { 1.0 };
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let [charged_ns, span_ns] = [total(&|r| r.cpu.charged_ns() as f64), total(&|r| r.charged_span_ns() as f64)];
     let soaked = Soaked::of(of_pass(Pass::Soaker));
     let knows = |what| valid.iter().all(|record| record.knows(what));
     let finding = CellFinding {
-        rw,
-        pattern,
-        cache,
-        iodepth,
-        threads,
-        bs_bytes,
+        settings: CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads },
         engine,
         issuing: first.run.workload.issuing,
         runs: plain.len(),
         chosen_mbps,
         mbps,
-        iops: Interval::of_means(&run_iops).value,
+        iops: Interval::of_means(&run_iops).value * of_reported,
         latency_ns: latency(&valid),
         achieved_depth: knows(Unknown::Latency).then(|| mean_depth(&means(&|r| finite(r.achieved_depth)))),
         charged_us: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.cpu.ios as f64)) / 1e3),
@@ -178,8 +176,8 @@ fn cell(
         steady: judged.is_steady(),
         unsteady: judged.unsteady(),
         trimmed_share: judged.trimmed_share(),
-        burst_mbps: judged.burst().map(|(burst, _)| burst),
-        sustained_mbps: judged.burst().map(|(_, sustained)| sustained),
+        burst_mbps: burst.map(|(burst, _)| burst),
+        sustained_mbps: burst.map(|(_, sustained)| sustained),
         within_5_percent: valid.len() > 1 && mbps.relative_reach() <= WITHIN,
         within_run_reach: judged.within_reach(),
         memory_mbps: some_mean(valid.iter().filter_map(|r| r.memory_mbps())),
@@ -189,6 +187,47 @@ fn cell(
         series_step_ns: first.series.step_ns,
     };
     Some(CellWithRecords { finding, source: ByteSource::of(&plain, &valid), processors: Processors::of(records) })
+}
+
+/// Ratio of a long window to the usual one of its cell, at least.
+const LONGER: u64 = 3;
+/// Least share by which a long window is slower for a credit to be worth telling.
+const WORTH_TELLING: f64 = 0.002;
+
+/// What a cell's short windows had beyond its rate: a path that hands out a credit after each pause is faster in them
+/// than in a long one.
+#[derive(Debug, Clone, Copy)]
+struct Credit {
+    /// Rate of the short windows, in MB/s.
+    short: Interval,
+    /// Rate of the long ones, in MB/s.
+    long_mbps: f64,
+}
+
+impl Credit {
+    /// The rate of the long windows, with an interval that holds both.
+    fn sustained(&self) -> Interval {
+        let Self { short, long_mbps } = *self;
+        let reach = (short.high - short.low) / 2.0;
+        Interval { value: long_mbps, low: long_mbps - reach, high: short.high }
+    }
+}
+
+/// The credit of a cell whose long windows are slower than chance explains: below the 95% prediction interval of one
+/// more short run. `None` without long windows, or of fewer than two short ones.
+fn credit(runs: &[&Record], run_mbps: &[f64]) -> Option<Credit> {
+    let shortest = runs.iter().map(|record| record.run.runtime.0).min()?;
+    let is_long = |record: &Record| record.run.runtime.0 >= shortest.saturating_mul(LONGER) && shortest > 0;
+    let (long, short): (Vec<_>, Vec<_>) = runs.iter().zip(run_mbps).partition(|(record, _)| is_long(record));
+    let rates = |of: Vec<(&&Record, &f64)>| of.into_iter().map(|(_, mbps)| *mbps).collect::<Vec<f64>>();
+    let long_mbps = some_mean(rates(long).into_iter())?;
+    let short = rates(short);
+    let interval = Interval::of_means(&short);
+    // The interval of a mean is t s / sqrt(n); of one more run, t s sqrt(1 + 1 / n).
+    let reach = (interval.high - interval.low) / 2.0 * (short.len() as f64 + 1.0).sqrt();
+    let below = interval.value - long_mbps;
+    let is_credit = short.len() > 1 && below > reach && below > WORTH_TELLING * interval.value;
+    is_credit.then_some(Credit { short: interval, long_mbps })
 }
 
 fn mean_depth(of_runs: &[f64]) -> f64 {
@@ -206,12 +245,16 @@ fn charged_us(record: &Record) -> f64 {
 }
 
 fn latency(records: &[&Record]) -> LatencySummary {
+    let are_told = records.iter().all(|record| record.knows(Unknown::Latency));
+    let obeying: Vec<&Record> = records.iter().copied().filter(|record| record.knows_latency()).collect();
+    let known = are_told && obeying.len() * 2 > records.len();
     let mut all = Latency::default();
-    records.iter().for_each(|record| all.merge(&record.latency));
-    let known = records.iter().all(|record| record.knows(Unknown::Latency));
-    let at = |quantile| {
-        let known = records.iter().all(|record| record.knows_latency_at(quantile));
-        known.then(|| all.quantile_ns(quantile))
+    obeying.iter().for_each(|record| all.merge(&record.latency));
+    let known_at = |quantile| known && obeying.iter().all(|record| record.knows_latency_at(quantile));
+    let at = |quantile| known_at(quantile).then(|| all.quantile_ns(quantile));
+    let within = |quantile| {
+        let of_runs: Vec<f64> = obeying.iter().map(|record| record.latency.quantile_ns(quantile) as f64).collect();
+        (known_at(quantile) && of_runs.len() > 1).then(|| Interval::of_means(&of_runs))
     };
     LatencySummary {
         min: known.then(|| all.min_ns()),
@@ -221,6 +264,8 @@ fn latency(records: &[&Record]) -> LatencySummary {
         p999: at(0.999),
         max: known.then(|| all.max_ns()),
         mean: known.then(|| all.mean_ns()),
+        p50_interval: within(0.5),
+        p99_interval: within(0.99),
     }
 }
 
@@ -290,23 +335,10 @@ fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-impl CellSettings {
-    /// The settings of a measured cell.
-    pub fn of(cell: &CellFinding) -> Self {
-        let CellFinding { pattern, rw, cache, iodepth, bs_bytes, threads, .. } = *cell;
-        Self { pattern, rw, cache, iodepth, bs_bytes, threads }
-    }
-}
-
 impl CellFinding {
     /// Processors that its threads were charged for or waited for; 0 if not known.
     pub(crate) fn wanted_processors(&self) -> f64 {
         self.core_share.map_or(0.0, |charged| charged + self.waited_share)
-    }
-
-    /// The path that the cell lies on.
-    pub fn path(&self) -> PathSettings {
-        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
     }
 
     /// Whether conclusions may rest on it: it moved bytes, without errors, and not out of a cache.

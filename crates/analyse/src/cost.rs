@@ -8,7 +8,7 @@
 use crate::fit::{LineFit, fit_line, fit_line_to_scale};
 use crate::interval::resampled;
 use crate::path::{MeasuredPath, paths};
-use crate::{Bound, CellFinding, Cost, Interval, PathSettings};
+use crate::{Bound, CellFinding, Cost, Interval};
 
 /// Scatter above which the line over all depths is checked depth by depth.
 const SCATTERED: f64 = 0.1;
@@ -80,14 +80,11 @@ impl<'a> Bill<'a> {
     }
 
     fn cost(&self, bound: Bound, fixed_us: Interval, marginal: Interval, cells: usize) -> Cost {
-        let PathSettings { rw, pattern, cache } = self.path.settings;
         let sizes = self.cells.iter().map(|cell| cell.bs_bytes);
         let ends = [sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0)];
         let cost_us = ends.map(|bytes| fixed_us.value + marginal.value * kib(bytes));
         Cost {
-            rw,
-            pattern,
-            cache,
+            path: self.path.settings,
             iodepth: self.depth,
             bound,
             fixed_us,

@@ -5,13 +5,12 @@
 //! and the loss of the soaker.
 
 use halfpower_record::{Environment, FarEndMachine, Record};
-use halfpower_spec::{Cache, Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::fit::{LineFit, fit_line, fit_line_to_scale};
 use crate::path::{MeasuredPath, paths};
-use crate::{Bound, CellFinding, Cost, FarCell, Interval};
+use crate::{Bound, CellFinding, Cost, FarCell, Interval, PathSettings};
 
 /// The far end's findings.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -39,12 +38,9 @@ pub enum Accounting {
 /// Cost of a path at both ends, by one kind of accounting.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EndsCost {
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Cache setting.
-    pub cache: Cache,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathSettings,
     /// How it is accounted for.
     pub by: Accounting,
     /// This end's; `None` if not known.
@@ -98,12 +94,10 @@ fn costs_of(path: &MeasuredPath<'_>, costs: &[Cost], machine: &FarEndMachine) ->
         (Accounting::Machine, by_time(&near_machine), by_time(&far_machine)),
         (Accounting::Soaker, known(Bound::Soaker), by_time(&of(&|_, far| far.soaker_us))),
     ];
-    let rw = path.settings.rw;
-    let pattern = path.settings.pattern;
-    let cache = path.settings.cache;
+    let path = path.settings;
     let has_far = rows.iter().any(|(_, _, far)| far.is_some());
     let reported = rows.into_iter().filter(|(_, near, far)| has_far && (near.is_some() || far.is_some()));
-    reported.map(|(by, near, far)| EndsCost { rw, pattern, cache, by, near, far }).collect()
+    reported.map(|(by, near, far)| EndsCost { path, by, near, far }).collect()
 }
 
 fn cost_is_of(cost: &Cost, path: &MeasuredPath<'_>) -> bool {

@@ -2,10 +2,11 @@
 //!
 //! Rates are decimal MB/s, sizes are bytes, times have the unit in their name. `None` means not known.
 
-use halfpower_spec::{Cache, Direction, Pattern, Workload};
+use halfpower_spec::{Direction, Pattern, Workload};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::settings::has_settings;
 use crate::{CellSettings, FarCell, FastestCell, PathSettings, TcpCell};
 
 /// A value with its 95% interval; without an interval, `low` and `high` equal the value.
@@ -22,12 +23,9 @@ pub struct Interval {
 /// Throughput against block size at one depth.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Curve {
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Cache setting.
-    pub cache: Cache,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathSettings,
     /// Depth asked for.
     pub iodepth: u32,
     /// Its highest throughput.
@@ -55,22 +53,12 @@ pub struct Curve {
     pub rap_over_pap_high: Option<f64>,
 }
 
-impl Curve {
-    /// The path that it lies on.
-    pub fn path(&self) -> PathSettings {
-        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
-    }
-}
-
 /// What limits one pattern, direction and cache setting.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Limits {
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Cache setting.
-    pub cache: Cache,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathSettings,
     /// Fixed time of a request, independent of its size, from the cells at depth 1, in microseconds.
     pub fixed_us: Option<Interval>,
     /// Rate at which one request's bytes move once it has begun (1/b), in MB/s.
@@ -96,12 +84,9 @@ pub enum Bound {
 /// Processor time a request = fixed + marginal x KiB.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Cache setting.
-    pub cache: Cache,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathSettings,
     /// Depth that represents the path if depth matters; `None` if the fit uses all depths.
     pub iodepth: Option<u32>,
     /// Which bound.
@@ -120,24 +105,14 @@ pub struct Cost {
     pub cells: usize,
 }
 
-impl Cost {
-    /// The path that it lies on.
-    pub fn path(&self) -> PathSettings {
-        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
-    }
-}
-
 /// Where the processors' time went while a path was measured, in cores: 0.5 is half of one processor. `charged_cores`,
 /// `elsewhere_cores`, `irq_cores`, `softirq_cores` and `unattributed_cores` add up to `soaker_cores`, if the soaker had
 /// a pass.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Attribution {
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Cache setting.
-    pub cache: Cache,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathSettings,
     /// Charged to this process and its kernel workers.
     pub charged_cores: f64,
     /// User and system time of the machine that this process was not charged for, beyond what the idle machine
@@ -179,7 +154,8 @@ pub struct Advice {
     pub is_best: bool,
 }
 
-/// Latencies of a cell, in nanoseconds; `None` if another tool's results lack them.
+/// Latencies of a cell, in nanoseconds; `None` if another tool's results lack them, or if the windows of most runs were
+/// too short for their queue, so that the latencies counted contradict rate and depth (Little's law).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LatencySummary {
     /// Shortest.
@@ -196,6 +172,10 @@ pub struct LatencySummary {
     pub max: Option<u64>,
     /// Mean.
     pub mean: Option<f64>,
+    /// The median with its interval over runs; `None` of fewer than two runs.
+    pub p50_interval: Option<Interval>,
+    /// The 99th percentile likewise.
+    pub p99_interval: Option<Interval>,
 }
 
 /// Signs of other activity while a cell was measured, over all its plain runs; `None` if no run could measure it.
@@ -217,18 +197,9 @@ pub struct NoiseFinding {
 /// One cell: all runs of one workload together.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CellFinding {
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Cache setting.
-    pub cache: Cache,
-    /// Depth asked for.
-    pub iodepth: u32,
-    /// Submitting threads.
-    pub threads: u32,
-    /// Block size.
-    pub bs_bytes: u64,
+    /// Its settings.
+    #[serde(flatten)]
+    pub settings: CellSettings,
     /// Engine that ran it.
     pub engine: halfpower_spec::EngineName,
     /// How requests were handed to the kernel; `None` in virtual time and for runs of the first releases.
@@ -404,3 +375,9 @@ pub enum UnsteadyReason {
         period_s: f64,
     },
 }
+
+has_settings!(Curve, path: PathSettings);
+has_settings!(Limits, path: PathSettings);
+has_settings!(Cost, path: PathSettings);
+has_settings!(Attribution, path: PathSettings);
+has_settings!(CellFinding, settings: CellSettings);

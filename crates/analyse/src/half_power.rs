@@ -11,7 +11,7 @@ use crate::interval::resampled;
 use crate::ladder::narrowest_pap;
 use crate::path::{MeasuredPath, leading, paths};
 use crate::regime::{Regimes, regimes};
-use crate::{CellFinding, Curve, PathLevel, PathSettings};
+use crate::{CellFinding, Curve, PathLevel};
 
 /// Rounding error allowed in half of a peak.
 const ROUNDING: f64 = 1e-9;
@@ -60,11 +60,8 @@ fn curve(
     let interval = resampled_n_half(regimes, iodepth).or_else(|| line.and_then(|line| line.ratio_interval()));
     let repeated = any_usable && peak.run_mbps.len() > 1;
     let pap = narrowest_pap(levels, path.settings.rw).filter(|_| any_usable);
-    let PathSettings { rw, pattern, cache } = path.settings;
     Some(Curve {
-        rw,
-        pattern,
-        cache,
+        path: path.settings,
         iodepth,
         peak_mbps: peak.mbps.value,
         peak_bs_bytes: peak.bs_bytes,

@@ -6,10 +6,12 @@ use halfpower_spec::{Cache, Direction};
 use crate::cells::WITHIN;
 use crate::interval::t95;
 use crate::path::peak;
-use crate::{CellFinding, CellSettings, Headline, HeadlineDoubt, Interval};
+use crate::{CellFinding, Headline, HeadlineDoubt, Interval};
 
 /// Share of our own bytes below which the device's counters contradict a direct result.
 const CONTRADICTED_BELOW: f64 = 0.5;
+/// Ratio of writes to reads from which a cache is suspected; below it, both stand on one limit, such as a wire.
+const FASTER: f64 = 1.05;
 /// The probe's word for a virtual machine.
 const VIRTUAL_MACHINE: &str = "virtual machine";
 /// Most further runs that are worth proposing.
@@ -25,12 +27,15 @@ pub fn headlines(environment: &Environment, cells: &[CellFinding], seconds_a_run
             doubts.push(HeadlineDoubt::GuestsHost);
         }
         let reads = best(Direction::Read).filter(|_| *rw == Direction::Write);
-        if reads.is_some_and(|reads| cell.run_mbps.len() > 1 && cell.mbps.low > reads.mbps.high) {
+        let is_faster = |reads: &CellFinding| {
+            cell.mbps.low > reads.mbps.high && cell.mbps.value > FASTER * reads.mbps.value && cell.run_mbps.len() > 1
+        };
+        if reads.is_some_and(is_faster) {
             doubts.push(HeadlineDoubt::FasterThanReads);
         }
         Some(Headline {
             rw: *rw,
-            cell: CellSettings::of(cell),
+            cell: cell.settings,
             mbps: cell.mbps,
             runs: cell.run_mbps.len(),
             confirmed: cell.chosen_mbps.is_some(),

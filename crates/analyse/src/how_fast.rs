@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::headline::{durable_cell, more_seconds};
 use crate::path::peak;
-use crate::{CellFinding, CellSettings, Interval, Sureness};
+use crate::{CellFinding, CellSettings, Interval, LatencySummary, Sureness};
 
 /// What a row of the answer represents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -48,6 +48,12 @@ pub struct CellRate {
     pub latency_ns_p50: Option<u64>,
     /// 99th percentile of latency in nanoseconds; `None` if not known.
     pub latency_ns_p99: Option<u64>,
+    /// The median latency of its runs with the interval; `None` if not known, or of fewer than two runs.
+    pub latency_ns_p50_interval: Option<Interval>,
+    /// The 99th percentile likewise.
+    pub latency_ns_p99_interval: Option<Interval>,
+    /// Whether half of the requests took less than a quarter of the mean: reads whose bytes read-ahead had fetched.
+    pub read_ahead: bool,
     /// Runs behind it.
     pub runs: usize,
     /// Whether it was steady within its runs.
@@ -66,12 +72,12 @@ pub fn how_fast(cells: &[CellFinding], seconds_a_run: f64) -> Vec<RateRow> {
         let alone = small.iter().copied().find(|cell| cell.total_depth() == 1).filter(|_| *rw == Direction::Read);
         let chosen = [(RateRole::SmallDeep, deep), (RateRole::SmallAlone, alone), (RateRole::Best, peak(cells, *rw))];
         for (role, cell) in chosen {
-            let Some(cell) = cell.filter(|cell| rows.iter().all(|row| row.cell != CellSettings::of(cell))) else {
+            let Some(cell) = cell.filter(|cell| rows.iter().all(|row| row.cell != cell.settings)) else {
                 continue;
             };
             let durable = durable_cell(cell, cells).map(|durable| CellRate::of(durable, seconds_a_run));
             let rate = CellRate::of(cell, seconds_a_run);
-            rows.push(RateRow { role, cell: CellSettings::of(cell), rate, durable });
+            rows.push(RateRow { role, cell: cell.settings, rate, durable });
         }
     }
     rows
@@ -88,6 +94,16 @@ fn smallest(cells: &[CellFinding], rw: Direction) -> Vec<&CellFinding> {
     on_path().filter(|cell| Some(cell.bs_bytes) == least).collect()
 }
 
+/// Share of the mean latency below which a median of buffered reads is that of bytes that were in memory already.
+const AHEAD: f64 = 0.25;
+
+/// Whether the median latency is that of reads whose bytes read-ahead had fetched.
+fn is_of_read_ahead(cell: &CellFinding) -> bool {
+    let LatencySummary { p50, mean, .. } = cell.latency_ns;
+    let is_far_below = p50.zip(mean).is_some_and(|(p50, mean)| (p50 as f64) < AHEAD * mean);
+    is_far_below && !cell.cache.direct() && cell.rw == Direction::Read && cell.pattern == Pattern::Sequential
+}
+
 impl CellRate {
     fn of(cell: &CellFinding, seconds_a_run: f64) -> Self {
         let runs = cell.run_mbps.len();
@@ -100,6 +116,9 @@ impl CellRate {
             sureness: Sureness::of(&cell.mbps, runs, more_seconds(cell, seconds_a_run)),
             latency_ns_p50: cell.latency_ns.p50,
             latency_ns_p99: cell.latency_ns.p99,
+            latency_ns_p50_interval: cell.latency_ns.p50_interval,
+            latency_ns_p99_interval: cell.latency_ns.p99_interval,
+            read_ahead: is_of_read_ahead(cell),
             runs,
             steady: cell.steady,
         }

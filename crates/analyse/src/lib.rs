@@ -89,7 +89,7 @@ pub use mean::{mean, median, some_mean};
 pub use met_limit::{MetLimit, Most, met_limit};
 pub use path::peak;
 pub use percentiles::{Percentiles, percentiles};
-pub use settings::{CellSettings, PathSettings};
+pub use settings::{Access, CellSettings, PathSettings, Requests};
 pub use steady::{Burst, Steadiness, judge};
 pub use stopped_by::{
     Bottleneck, Ceiling, DepthGain, FastestCell, InFlight, KnownLimit, NextLimit, NextLimitBy, ProcessorsOf,
@@ -199,14 +199,14 @@ fn curves_of(question: &Question, levels: &[PathLevel], fitted: &[(MeasuredPath<
 /// Time of all runs with their preparation, and mean time of one run, in seconds. The mean is infinite for results of
 /// another tool, because nobody adds runs to them here.
 fn seconds_of(environment: &Environment, records: &[Record]) -> (f64, f64) {
-    let seconds = records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9;
+    let seconds = records.iter().map(|record| u128::from(record.of_budget_ns())).sum::<u128>() as f64 / 1e9;
     let goes_on = environment.imported.is_empty();
     (seconds, if goes_on { seconds / records.len().max(1) as f64 } else { f64::INFINITY })
 }
 
 /// The cells without those that repeat another cell with more threads: curves and fits use the fewest threads only.
 fn with_fewest_threads(cells: &[CellFinding]) -> Vec<CellFinding> {
-    let alone = |cell: &CellFinding| CellSettings::of(cell).but_for_threads();
+    let alone = |cell: &CellFinding| cell.settings.but_for_threads();
     let fewer =
         |cell: &&CellFinding| !cells.iter().any(|other| other.threads < cell.threads && alone(other) == alone(cell));
     cells.iter().filter(fewer).cloned().collect()

@@ -2,7 +2,7 @@
 
 use crate::path::{MeasuredPath, paths};
 use crate::regime::{Regimes, regimes};
-use crate::{CellFinding, Interval, Limits, PathSettings};
+use crate::{CellFinding, Interval, Limits};
 
 /// The limits of each path of `cells`: time and rate of a single request, requests in parallel, ceilings.
 pub fn limits(cells: &[CellFinding]) -> Vec<Limits> {
@@ -11,11 +11,8 @@ pub fn limits(cells: &[CellFinding]) -> Vec<Limits> {
 
 pub(crate) fn limits_of(path: &MeasuredPath<'_>, regimes: &Regimes<'_>) -> Limits {
     let alone = regimes.line.filter(|_| regimes.base_depth == 1);
-    let PathSettings { rw, pattern, cache } = path.settings;
     Limits {
-        rw,
-        pattern,
-        cache,
+        path: path.settings,
         fixed_us: alone.map(|line| line.intercept_interval()),
         stream_mbps: alone.and_then(|line| reciprocal(line.slope_interval())),
         parallelism: regimes.parallelism,

@@ -4,6 +4,43 @@ use halfpower_spec::{Cache, Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// Lets the settings that a finding holds in a field be read as fields of its own.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! has_settings {
+    ($finding:ty, $field:ident: $settings:ty) => {
+        impl std::ops::Deref for $finding {
+            type Target = $settings;
+
+            fn deref(&self) -> &$settings {
+                &self.$field
+            }
+        }
+    };
+}
+
+pub(crate) use has_settings;
+
+/// Order of offsets, and which way the bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub struct Access {
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Which way the bytes go.
+    pub rw: Direction,
+}
+
+/// Requests of one direction, size and depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub struct Requests {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Requests kept outstanding.
+    pub iodepth: u32,
+}
+
 /// A path: one pattern, direction and cache setting, with any depth and block size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct PathSettings {
@@ -36,6 +73,16 @@ impl CellSettings {
     /// The path that the cell lies on.
     pub fn path(&self) -> PathSettings {
         PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
+    }
+
+    /// Order and direction of its requests.
+    pub fn access(&self) -> Access {
+        Access { pattern: self.pattern, rw: self.rw }
+    }
+
+    /// Direction, size and depth of its requests.
+    pub fn requests(&self) -> Requests {
+        Requests { rw: self.rw, bs_bytes: self.bs_bytes, iodepth: self.iodepth }
     }
 
     /// The settings without the threads, equal for cells that differ only in their threads.

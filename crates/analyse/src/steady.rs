@@ -96,9 +96,7 @@ pub fn judge(series: &Series) -> Steadiness {
         .chunks_exact(group)
         .map(|steps| steps.iter().map(|bytes| *bytes as f64).sum::<f64>() * 1e3 / step_ns.max(1) as f64)
         .collect();
-    let total: f64 = rates.iter().sum();
-    let largest = rates.iter().copied().fold(0.0, f64::max);
-    let conclusive = rates.len() >= FEWEST_STEPS && total > 0.0 && largest <= COARSEST_STEP * total;
+    let conclusive = rates.len() >= FEWEST_STEPS && is_fine(&rates);
     if !conclusive {
         return Steadiness { conclusive, ..steady(&rates, 0, None) };
     }
@@ -106,6 +104,13 @@ pub fn judge(series: &Series) -> Steadiness {
     found.trimmed_share = found.trimmed_steps as f64 / rates.len() as f64;
     found.trimmed_steps *= group;
     found
+}
+
+/// Whether something moved, and no step has a large share of it.
+fn is_fine(rates: &[f64]) -> bool {
+    let total: f64 = rates.iter().sum();
+    let largest = rates.iter().copied().fold(0.0, f64::max);
+    total > 0.0 && largest <= COARSEST_STEP * total
 }
 
 fn steady(rates: &[f64], trimmed_steps: usize, burst: Option<Burst>) -> Steadiness {
@@ -127,9 +132,14 @@ fn judge_rates(rates: &[f64], step_ns: u64) -> Steadiness {
 }
 
 /// Steps at the start that do not belong to the rest, with the burst if they were faster.
+///
+/// After a start, the rest must show a rate of its own: a stall that follows nearly all requests is no steady state.
 fn start(rates: &[f64], step_ns: u64) -> Option<(usize, Option<Burst>)> {
     let settled = settled_at(rates).filter(|steps| *steps > 0)?;
     let (before, after) = rates.split_at(settled);
+    if !is_fine(after) {
+        return None;
+    }
     let scatter = Scatter::of(after);
     let early = mean(before);
     let late = mean(after);

@@ -10,8 +10,8 @@ use crate::headline::is_in_memory;
 use crate::how_fast::how_fast;
 use crate::what_to_set::what_to_set;
 use crate::{
-    Advice, CellFinding, CellSettings, Curve, DirectionStop, Headline, HeadlineDoubt, RateRow, Sureness, UseAdvice,
-    Warning, WhatToSet,
+    Advice, CellFinding, Curve, DirectionStop, Headline, HeadlineDoubt, RateRow, Sureness, UseAdvice, Warning,
+    WhatToSet,
 };
 
 /// The answer of a study in a few rows.
@@ -51,7 +51,7 @@ pub(crate) fn summary(
 
 /// Whether advice rests on more than one run, or on no single cell: in a noisy study, one fast run is probably luck.
 fn is_repeated(cells: &[CellFinding], advice: &UseAdvice) -> bool {
-    let its = cells.iter().find(|cell| CellSettings::of(cell) == advice.cell).filter(|_| advice.measured.is_some());
+    let its = cells.iter().find(|cell| cell.settings == advice.cell).filter(|_| advice.measured.is_some());
     its.is_none_or(|cell| cell.run_mbps.len() > 1)
 }
 
@@ -71,6 +71,8 @@ pub enum StudyState {
         /// Share of its budget that was spent, in 0 to 1.
         share: f64,
     },
+    /// None of the experiments asked for can run on this target.
+    NotRun,
     /// No run moved bytes without errors.
     Failed,
     /// Another tool measured it; other activity is unknown.

@@ -49,7 +49,7 @@ pub enum ThreadLimit {
 pub(crate) fn thread_scaling(cells: &[CellFinding], cpus: f64) -> Vec<ThreadScaling> {
     let mut groups: BTreeMap<CellSettings, Vec<&CellFinding>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.usable()) {
-        groups.entry(CellSettings::of(cell).but_for_threads()).or_default().push(cell);
+        groups.entry(cell.settings.but_for_threads()).or_default().push(cell);
     }
     groups.into_values().filter(|cells| cells.len() > 1).filter_map(|cells| of_cell(cells, cpus)).collect()
 }
@@ -77,5 +77,5 @@ fn of_cell(mut cells: Vec<&CellFinding>, cpus: f64) -> Option<ThreadScaling> {
     } else {
         ThreadLimit::Unknown
     };
-    Some(ThreadScaling { cell: CellSettings::of(cells[place]), limit, steps })
+    Some(ThreadScaling { cell: cells[place].settings, limit, steps })
 }

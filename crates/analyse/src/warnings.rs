@@ -424,7 +424,7 @@ fn errors(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let mut errors: Vec<String> = grounds.records.iter().flat_map(|record| record.errors.keys()).cloned().collect();
     errors.sort_unstable();
     errors.dedup();
-    let worst_cell = CellSettings::of(worst);
+    let worst_cell = worst.settings;
     Some(Warning::RequestsFailed { cells: failed.len(), errors, worst: worst_cell, failed_ios: worst.errors })
 }
 
@@ -432,7 +432,7 @@ fn short_transfers(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let short: Vec<&CellFinding> = grounds.cells.iter().filter(|cell| cell.short_transfers > 0).collect();
     let worst = short.iter().max_by_key(|cell| cell.short_transfers)?;
     let short_transfers = worst.short_transfers;
-    Some(Warning::ShortTransfers { cells: short.len(), worst: CellSettings::of(worst), short_transfers })
+    Some(Warning::ShortTransfers { cells: short.len(), worst: worst.settings, short_transfers })
 }
 
 fn opened_cached(grounds: &WarningInputs<'_>) -> Option<Warning> {
@@ -440,7 +440,7 @@ fn opened_cached(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let opened = buffered.filter_map(|cell| Some((cell.source.opened_cached?, cell)));
     let opened: Vec<(f64, &CellWithRecords)> = opened.filter(|(share, _)| *share > OPENED_CACHED).collect();
     let (share, worst) = opened.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
-    let worst = CellSettings::of(&worst.finding);
+    let worst = worst.finding.settings;
     Some(Warning::OpenedCached { cells: opened.len(), worst, share: share.min(1.0) })
 }
 
@@ -450,7 +450,7 @@ fn above_advertised(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let above: Vec<&CellFinding> = above.collect();
     let highest = best(above.iter().copied())?;
     let advertised_mbps = pap(highest)?;
-    let fastest = CellSettings::of(highest);
+    let fastest = highest.settings;
     let mbps = highest.mbps.value;
     Some(Warning::AboveAdvertised { cells: above.len(), fastest, mbps, advertised_mbps })
 }
@@ -465,7 +465,7 @@ fn above_known(grounds: &WarningInputs<'_>, experiment: Experiment) -> Option<Wa
     let above: Vec<(&CellFinding, f64)> = above.filter_map(|cell| Some((&cell.finding, cell.known_mbps?))).collect();
     let share = |(cell, known): &(&CellFinding, f64)| cell.mbps.value / known;
     let (worst, known_mbps) = above.iter().copied().max_by(|one, other| share(one).total_cmp(&share(other)))?;
-    let settings = CellSettings::of(worst);
+    let settings = worst.settings;
     let mbps = worst.mbps.value;
     let of_cells = cells.len();
     Some(Warning::ExperimentAboveKnown { experiment, cells: above.len(), of_cells, worst: settings, mbps, known_mbps })
@@ -490,7 +490,7 @@ fn page_cache_answered(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let unexplained = |cell: &&CellFinding| limit(cell).is_none_or(|limit| cell.mbps.value <= limit);
     let cells: Vec<&CellFinding> = grounds.cells.iter().filter(answered).filter(unexplained).collect();
     let highest = best(cells.iter().copied())?;
-    let fastest = CellSettings::of(highest);
+    let fastest = highest.settings;
     let mbps = highest.mbps.value;
     Some(Warning::PageCacheAnswered { cells: cells.len(), fastest, mbps })
 }
@@ -507,7 +507,7 @@ fn shallow(path: &MeasuredPath<'_>) -> Option<Warning> {
         cells: below.len(),
         of_cells: deep.len(),
         below_share: SHALLOW,
-        worst: CellSettings::of(worst),
+        worst: worst.settings,
         achieved_depth: worst.achieved_depth?,
     })
 }
@@ -518,7 +518,7 @@ fn not_steady(grounds: &WarningInputs<'_>) -> Option<Warning> {
     Some(Warning::NotSteady {
         cells: unsteady.len(),
         of_cells: grounds.cells.len(),
-        fastest: CellSettings::of(fastest),
+        fastest: fastest.settings,
         unsteady: fastest.unsteady,
     })
 }
@@ -528,7 +528,7 @@ fn began_faster(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let cells: Vec<&CellFinding> = grounds.cells.iter().filter(|c| c.usable() && c.burst_mbps.is_some()).collect();
     let worst = cells.iter().copied().max_by(|one, other| fall(one).total_cmp(&fall(other)))?;
     let (burst_mbps, sustained_mbps) = worst.burst_mbps.zip(worst.sustained_mbps)?;
-    Some(Warning::BeganFaster { cells: cells.len(), worst: CellSettings::of(worst), burst_mbps, sustained_mbps })
+    Some(Warning::BeganFaster { cells: cells.len(), worst: worst.settings, burst_mbps, sustained_mbps })
 }
 
 /// Ticks are too coarse for one cell: the study's share decides, and the warning names the most affected cell.
@@ -537,7 +537,7 @@ fn hypervisor(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let share = noise(&all).steal_share.filter(|steal| *steal > OTHERS)?;
     let of_cell = |cell: &CellFinding| cell.noise.steal_share.unwrap_or(0.0);
     let worst = grounds.cells.iter().max_by(|one, other| of_cell(one).total_cmp(&of_cell(other)))?;
-    Some(Warning::HypervisorTookTime { share, worst: CellSettings::of(worst), worst_share: of_cell(worst) })
+    Some(Warning::HypervisorTookTime { share, worst: worst.settings, worst_share: of_cell(worst) })
 }
 
 fn slow_hosts(grounds: &WarningInputs<'_>) -> Option<Warning> {
@@ -552,7 +552,7 @@ fn others_used_the_disk(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let of_cell = |cell: &CellFinding| cell.noise.foreign_share.unwrap_or(0.0);
     let (cells, worst) = beyond(grounds.cells, OTHERS, of_cell)?;
     let share = of_cell(worst);
-    let worst = CellSettings::of(worst);
+    let worst = worst.settings;
     Some(Warning::OthersUsedTheDisk { cells, of_cells: grounds.cells.len(), above_share: OTHERS, worst, share })
 }
 
@@ -560,7 +560,7 @@ fn never_reached_the_disk(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let of_cell = |cell: &CellFinding| -cell.noise.foreign_share.unwrap_or(0.0);
     let (cells, worst) = beyond(grounds.cells, OTHERS, of_cell)?;
     let share = of_cell(worst);
-    let worst = CellSettings::of(worst);
+    let worst = worst.settings;
     Some(Warning::NeverReachedTheDisk { cells, of_cells: grounds.cells.len(), above_share: OTHERS, worst, share })
 }
 
@@ -596,9 +596,7 @@ fn deciding<'a>(grounds: &WarningInputs<'a>) -> Vec<&'a CellFinding> {
         })
     };
     // A path may hold its own copies of cells, reduced to the fewest threads.
-    let same = |one: &CellFinding, other: &CellFinding| {
-        CellSettings::of(one) == CellSettings::of(other) && one.engine == other.engine
-    };
+    let same = |one: &CellFinding, other: &CellFinding| one.settings == other.settings && one.engine == other.engine;
     let is_best = |cell: &CellFinding| {
         grounds.paths.iter().any(|path| leading(path.usable()).is_some_and(|best| same(best, cell)))
     };
@@ -616,7 +614,7 @@ fn wide(grounds: &WarningInputs<'_>) -> Option<Warning> {
         cells,
         of_cells: deciding.len(),
         above_share: WITHIN,
-        worst: CellSettings::of(worst),
+        worst: worst.settings,
         mbps: worst.mbps.value,
         share: of_cell(worst),
     })
@@ -628,7 +626,7 @@ fn restless(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let (cells, worst) = beyond(deciding.iter().copied(), RESTLESS, of_cell)?;
     let of_cells = deciding.len();
     let share = of_cell(worst);
-    let worst = CellSettings::of(worst);
+    let worst = worst.settings;
     Some(Warning::RestlessRuns { cells, of_cells, above_share: RESTLESS, worst, share })
 }
 
@@ -640,7 +638,7 @@ fn harness(grounds: &WarningInputs<'_>) -> Option<Warning> {
     };
     let (cells, worst) = beyond(grounds.cells, HARNESS, of_cell)?;
     let share = of_cell(worst);
-    let worst = CellSettings::of(worst);
+    let worst = worst.settings;
     Some(Warning::HarnessShare { harness_ns_per_io, cells, above_share: HARNESS, worst, share })
 }
 
@@ -654,7 +652,7 @@ fn delayed_acks(grounds: &WarningInputs<'_>) -> Option<Warning> {
     };
     let of_cell = |cell: &CellFinding| cell.delayed_share.unwrap_or(0.0);
     let (cells, worst) = beyond(grounds.cells.iter().filter(is_delayed), 0.0, of_cell)?;
-    Some(Warning::DelayedAcks { cells, worst: CellSettings::of(worst), share: of_cell(worst) })
+    Some(Warning::DelayedAcks { cells, worst: worst.settings, share: of_cell(worst) })
 }
 
 fn no_soaker(grounds: &WarningInputs<'_>) -> Option<Warning> {

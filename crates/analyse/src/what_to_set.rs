@@ -21,6 +21,8 @@ const FEWEST_SIZES: usize = 3;
 const AT_KNEE: f64 = 0.95;
 /// Multiple of the parallel requests beyond which further requests only wait.
 const FAR_BEYOND: f64 = 2.0;
+/// Parallel requests below which they go one at a time.
+const SERIAL: f64 = 1.2;
 
 /// What to set, by use.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
@@ -138,25 +140,22 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
     let path = study.paths.iter().find(|(path, _)| path.settings == chosen.path());
     let side_by_side = path.and_then(|(_, regimes)| regimes.parallelism);
     let is_enough = |depth: u32, most: f64| f64::from(depth) >= AT_KNEE * most;
-    let beyond = |most: &f64| f64::from(chosen.total_depth()) > FAR_BEYOND * most;
+    // Where requests go one at a time, a second one only waits.
+    let far_beyond = |most: f64| if most < SERIAL { 1.0 } else { FAR_BEYOND * most };
+    let beyond = |most: &f64| f64::from(chosen.total_depth()) > far_beyond(*most);
     // With fewer threads, their processor time limited the parallel requests.
     let has_more_threads = cells.iter().any(|cell| cell.threads < chosen.threads);
     let is_beyond = side_by_side.is_some_and(|most| beyond(&most)) && !has_more_threads;
     if depths.len() >= FEWEST_DEPTHS && !is_beyond {
-        return Some(UseAdvice {
-            of,
-            cell: CellSettings::of(chosen),
-            measured: rate(chosen, cells),
-            side_by_side: None,
-        });
+        return Some(UseAdvice { of, cell: chosen.settings, measured: rate(chosen, cells), side_by_side: None });
     }
     let most = side_by_side?;
     let at_knee = cells.iter().copied().filter(|cell| is_enough(cell.total_depth(), most));
     let measured =
         at_knee.min_by_key(|cell| cell.total_depth()).filter(|cell| f64::from(cell.total_depth()) <= FAR_BEYOND * most);
     let iodepth = (most * AT_KNEE / f64::from(chosen.threads.max(1))).ceil().max(1.0) as u32;
-    let cell = measured
-        .map_or(CellSettings { iodepth: iodepth.next_power_of_two(), ..CellSettings::of(chosen) }, CellSettings::of);
+    let cell =
+        measured.map_or(CellSettings { iodepth: iodepth.next_power_of_two(), ..chosen.settings }, |cell| cell.settings);
     Some(UseAdvice { of, cell, measured: measured.and_then(|cell| rate(cell, cells)), side_by_side })
 }
 

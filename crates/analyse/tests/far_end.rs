@@ -63,7 +63,8 @@ fn both_ends_bills_are_recovered_beside_each_other() {
     let far = findings.far_end.as_ref().expect("a far end");
     let of = |by| -> &EndsCost {
         let same = |cost: &&EndsCost| {
-            (cost.rw, cost.pattern, cost.by) == (Direction::Read, Pattern::Sequential, by) && cost.cache.direct()
+            (cost.path.rw, cost.path.pattern, cost.by) == (Direction::Read, Pattern::Sequential, by)
+                && cost.path.cache.direct()
         };
         far.cost.iter().find(same).expect("a row")
     };

@@ -16,3 +16,4 @@ mod percentiles;
 mod recovery;
 mod small_span;
 mod steadiness;
+mod windows;

@@ -50,6 +50,20 @@ fn sound(findings: &Findings) -> serde_json::Value {
         "more_seconds",
         "issuing",
         "error",
+        "p50_interval",
+        "p99_interval",
+        "latency_ns_p50_interval",
+        "latency_ns_p99_interval",
+        // Odd records have latencies that contradict their rate and depth.
+        "min",
+        "p50",
+        "p90",
+        "p99",
+        "p999",
+        "max",
+        "mean",
+        "latency_ns_p50",
+        "latency_ns_p99",
     ];
     no_null(&json, "", &optional);
     for interval in findings.cells.iter().map(|cell| cell.mbps).chain(findings.cost.iter().map(|cost| cost.fixed_us)) {

@@ -12,11 +12,13 @@ fn run_of(requests: u64, pass: Pass, repeat: u32) -> Record {
         record(&disk("fixed=80us,rate=500MB/s"), workload(Rw::Randread, Cache::Device, 4, 1), repeat, pass, 1.0);
     run.latency = Latency::default();
     (1..=requests).for_each(|us| run.latency.add(1000 * us));
+    // As many requests in flight as such latencies make at this rate.
+    run.achieved_depth = run.latency.mean_ns() * run.iops() / 1e9;
     run
 }
 
 fn settings(records: &[Record]) -> CellSettings {
-    CellSettings::of(&cells(records)[0])
+    cells(records)[0].settings
 }
 
 #[test]

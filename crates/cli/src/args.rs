@@ -54,7 +54,8 @@ const EXAMPLES: &str = "Examples:
   halfpower study sim:win2k-atlas10k             a machine of the 2000 study, in seconds
   halfpower compare before.halfpower after.halfpower --fail-if 'read peak < -5%'
 
-Exit codes: 0 done, 1 a --fail-if condition held or wrong data read, 2 an error.";
+Exit codes: 0 all is well; 1 something to look at: a --fail-if condition holds, wrong data was read, or requests
+failed; 2 it could not be done.";
 
 const MORE: &str = "--help shows all flags, values and examples.";
 

@@ -142,11 +142,14 @@ pub fn switched_write_cache(backend: &mut dyn TargetBackend, position: Option<Sw
     Ok(Some(held))
 }
 
-/// Calls `write` with standard output, and flushes it.
+/// Calls `write` with standard output, and flushes it. An error of writing says what could not be written.
 pub fn to_output(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    write(&mut out)?;
-    Ok(out.flush()?)
+    let written = write(&mut out).and_then(|()| Ok(out.flush()?));
+    written.map_err(|error| match error.is::<io::Error>() {
+        true => error.context("standard output cannot be written; check the file or the program that takes it"),
+        false => error,
+    })
 }
 
 /// Checks the destination of a file before any work is done. Removes unfinished files of killed processes beside it.

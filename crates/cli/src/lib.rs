@@ -19,11 +19,11 @@ use std::process::ExitCode;
 
 use args::{Command, CommandLine};
 use commands::compare::ConditionHolds;
-use commands::outcome::WrongData;
+use commands::outcome::{FailedRequests, WrongData};
 
 pub use understanding::understand;
 
-/// Exit code if a `--fail-if` condition holds or wrong data was read.
+/// Exit code if there is something to look at: a `--fail-if` condition holds, wrong data was read, or requests failed.
 const EXIT_CONDITION: u8 = 1;
 /// Exit code for errors: bad input, or a refusal by the system.
 const EXIT_ERROR: u8 = 2;
@@ -43,11 +43,8 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(&format!("{error:#}")));
-            ExitCode::from(if error.is::<ConditionHolds>() || error.is::<WrongData>() {
-                EXIT_CONDITION
-            } else {
-                EXIT_ERROR
-            })
+            let is_finding = error.is::<ConditionHolds>() || error.is::<WrongData>() || error.is::<FailedRequests>();
+            ExitCode::from(if is_finding { EXIT_CONDITION } else { EXIT_ERROR })
         }
     }
 }

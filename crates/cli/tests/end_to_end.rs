@@ -196,7 +196,7 @@ fn a_finished_study_is_told_again_and_a_different_question_refused() {
     assert!(run(folder.path(), &words).status.success());
     let before = fs::read(folder.path().join("study.halfpower")).unwrap();
     assert!(run(folder.path(), &words).status.success());
-    let other = run(folder.path(), &["study", DISK, "--budget", "11s"]);
+    let other = run(folder.path(), &["study", DISK, "--budget", "9s"]);
     let said = String::from_utf8(other.stderr).unwrap();
     assert_eq!(other.status.code(), Some(2));
     assert!(said.contains("budget") && said.contains("--output"), "{said}");

@@ -17,7 +17,7 @@ fn stderr(output: &Output) -> String {
 }
 
 #[test]
-fn wrong_data_exit_with_1_and_a_run_that_failed_whole_with_2() {
+fn wrong_data_and_failed_requests_exit_with_1_and_a_run_that_failed_whole_with_2() {
     let folder = folder();
     let run = |constants: &str, words: &str| {
         halfpower(folder.path(), &format!("run sim:size=1MiB,{constants} --bs 4KiB -d 200ms {words}"))
@@ -29,7 +29,14 @@ fn wrong_data_exit_with_1_and_a_run_that_failed_whole_with_2() {
     assert_eq!(failed.status.code(), Some(2), "{}", stderr(&failed));
     assert!(stderr(&failed).contains("every request failed (EIO)"), "{}", stderr(&failed));
     let some = run("errors=1%", "--rw read");
-    assert_eq!(some.status.code(), Some(0), "{}", stderr(&some));
+    assert_eq!(some.status.code(), Some(1), "{}", stderr(&some));
+    let said = stderr(&some);
+    assert!(
+        said.contains("requests failed: ") && said.contains(" (EIO ") && said.contains("of those that succeeded"),
+        "{said}"
+    );
+    let none = run("jitter=1%", "--rw read");
+    assert_eq!(none.status.code(), Some(0), "{}", stderr(&none));
 }
 
 #[test]

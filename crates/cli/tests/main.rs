@@ -10,6 +10,7 @@ mod experiments_cache;
 mod experiments_machines;
 mod far_end;
 mod faults;
+mod figures;
 mod first_minute;
 mod flags;
 mod habits;

@@ -224,6 +224,14 @@ fn plain(text: &str) -> String {
     plain
 }
 
+/// The line without the list of errors that failed requests had: which come beside the first is a matter of moments.
+fn without_kinds(line: &str) -> String {
+    match line.split_once(" (").zip(line.split_once("); ")) {
+        Some(((before, _), (_, after))) if before.ends_with("requests failed: N") => format!("{before}; {after}"),
+        _ => line.to_string(),
+    }
+}
+
 fn reported(case: &Case) -> String {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     fs::write(folder.path().join("profile"), profile()).unwrap();
@@ -242,7 +250,8 @@ fn reported(case: &Case) -> String {
     let shown = String::from_utf8_lossy(&output.stdout);
     let shown = shown.lines().filter(|line| case.shows.iter().any(|word| line.contains(word)));
     let said = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<String> = said.lines().chain(shown).map(|line| format!("  {}\n", plain(line.trim()))).collect();
+    let lines: Vec<String> =
+        said.lines().chain(shown).map(|line| format!("  {}\n", without_kinds(&plain(line.trim())))).collect();
     format!(
         "{}: exit {}\n{}\n",
         case.name,

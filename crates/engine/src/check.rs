@@ -22,6 +22,8 @@ pub(crate) struct Check {
     requests: Vec<CheckedRequest>,
     /// One entry for each slot of the bottom engine.
     pieces: Vec<SlotPiece>,
+    /// Reads of which nothing could be judged.
+    unjudged: AtomicU64,
 }
 
 /// What a request slot carries.
@@ -51,7 +53,8 @@ impl Check {
             expected: (0..units).map(|_| AtomicU64::new(0)).collect(),
         };
         let piece = |request| SlotPiece { request, units_before: AtomicU32::new(0) };
-        Self { ledger, requests: (0..depth).map(|_| issued()).collect(), pieces: request_of_slot.map(piece).collect() }
+        let requests = (0..depth).map(|_| issued()).collect();
+        Self { ledger, requests, pieces: request_of_slot.map(piece).collect(), unjudged: AtomicU64::new(0) }
     }
 
     /// Records a request that is about to be submitted.
@@ -134,6 +137,8 @@ impl Check {
                 Judgement::Damaged => damaged = true,
             }
         }
+        let is_judged = fresh || stale || torn || damaged || misdirected;
+        self.unjudged.fetch_add(u64::from(!is_judged && moved > 0), Relaxed);
         match () {
             () if damaged => Err(Errno::CORRUPT),
             () if misdirected => Err(Errno::MISDIRECTED),
@@ -189,6 +194,10 @@ impl Engine for Verified {
 
     fn resubmitted_ios(&self) -> u64 {
         self.engine.resubmitted_ios()
+    }
+
+    fn unjudged_reads(&self) -> u64 {
+        self.check.unjudged.load(Relaxed)
     }
 
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {

@@ -185,6 +185,11 @@ pub trait Engine: Send {
         0
     }
 
+    /// Number of reads that were to be checked and could not be judged, because their blocks were written meanwhile.
+    fn unjudged_reads(&self) -> u64 {
+        0
+    }
+
     /// Takes requests. They may be in flight when this returns; the next `reap` sends the rest.
     ///
     /// # Errors

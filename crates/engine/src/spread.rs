@@ -35,6 +35,10 @@ impl Engine for SpreadOver {
         self.engine.resubmitted_ios()
     }
 
+    fn unjudged_reads(&self) -> u64 {
+        self.engine.unjudged_reads()
+    }
+
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
         let spread = self.spread;
         self.batch.clear();

@@ -40,7 +40,7 @@ impl SynchronousIo for RunFile {
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.sync_data()
+        RunFile::flush(self)
     }
 }
 
@@ -61,7 +61,7 @@ impl SynchronousIo for Mapping {
 
     /// Writes back the stored pages along with all others of the file.
     fn flush(&self) -> io::Result<()> {
-        self.file().sync_data()
+        self.file().flush()
     }
 }
 

@@ -92,7 +92,7 @@ fn over_all(check: impl Fn(Case, &DataFile)) {
                 skip("the build folder's file system takes no direct I/O");
                 continue;
             }
-            let mode = Mode { direct, durable, write: true };
+            let mode = Mode { direct, durable, write: true, ..Mode::default() };
             match available(name, Some(&file.reopen(mode).unwrap())) {
                 // Mapped memory does not grow the file.
                 Ok(()) if name == EngineName::Mmap => file.set_size(32 << 20).unwrap(),

@@ -18,7 +18,7 @@ fn buffers_that_are_not_registered_are_told() {
     let data = DataFile::unnamed_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     data.write_all_at(&[1; 4096], 0).unwrap();
     let reported = |name, depth| {
-        let mode = Mode { direct: false, durable: false, write: false };
+        let mode = Mode::default();
         open(Some(data.reopen(mode).unwrap()), name, depth, Bytes(512), 1).unwrap().buffers.unregistered
     };
     assert!(reported(EngineName::IoUring, MOST_REGISTERED + 1), "more than the kernel takes");

@@ -35,7 +35,7 @@ fn cases() -> Vec<(EngineName, Mode)> {
         EngineName::Nfs,
     ];
     let names = EngineName::ALL.iter().filter(|name| !not_for_files.contains(name));
-    let modes = [false, true].map(|direct| Mode { direct, durable: false, write: true });
+    let modes = [false, true].map(|direct| Mode { direct, write: true, ..Mode::default() });
     let probe = file();
     let works = |(name, mode): &(EngineName, Mode)| {
         let Ok(run) = probe.reopen(*mode) else { return false };

@@ -6,10 +6,11 @@ use std::path::Path;
 use halfpower_engine::{
     AddressMap, Completion, Engine, EngineSettings, Errno, Operation, Request, Volume, open, open_volume,
 };
-use halfpower_os::{DataFile, Mode};
+use halfpower_os::{DataFile, DurableBy, FlushCall, Mode};
 use halfpower_spec::{Bytes, EngineName};
 
-const MODE: Mode = Mode { direct: false, durable: false, write: true };
+const MODE: Mode =
+    Mode { direct: false, durable: false, durable_by: DurableBy::Odsync, flush_by: FlushCall::Fdatasync, write: true };
 const CHUNK: u64 = 4096;
 /// Each written piece begins with a mark of this many bytes.
 const MARK: u64 = 16;

@@ -35,9 +35,12 @@ pub struct StudyFindings {
 }
 
 impl StudyFindings {
-    /// The same findings, marked as a study that was cut short after this share of its budget (0 to 1).
+    /// The same findings, marked as a study that was cut short after this share of its budget (0 to 1). A study of which
+    /// nothing can run was not cut short.
     pub fn cut_short(mut self, share: f64) -> Self {
-        self.findings.summary.state = StudyState::Unfinished { share };
+        if self.findings.summary.state != StudyState::NotRun {
+            self.findings.summary.state = StudyState::Unfinished { share };
+        }
         self
     }
 }
@@ -65,8 +68,14 @@ impl From<Findings> for StudyFindings {
 pub fn analyse(question: &Question, environment: &Environment, records: &[Record]) -> StudyFindings {
     let (experiments, rows) = sections(question, environment, records);
     let measured = measured_ceilings(&rows);
-    let findings = halfpower_analyse::analyse(question, environment, records, &measured);
+    let mut findings = halfpower_analyse::analyse(question, environment, records, &measured);
     let walked = question.patterns().next().is_some();
+    let is_left_out = |section: &ExperimentSection| {
+        !section.ran && environment.left_out.iter().any(|left| left.experiment == section.experiment)
+    };
+    if !walked && findings.runs == 0 && !experiments.is_empty() && experiments.iter().all(is_left_out) {
+        findings.summary.state = StudyState::NotRun;
+    }
     let cells = experiment_cells(&levels(question, environment), Experiment::Engines, records);
     let issuing = changes(&ExperimentData { question, environment, cells });
     StudyFindings { findings, walked, experiments, rows, issuing, faults: faults(records), measured }

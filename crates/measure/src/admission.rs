@@ -1,8 +1,8 @@
 //! Checks whether the settings of a workload fit together, whatever the target is.
 
 use halfpower_spec::{
-    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw, Spread,
-    Workload, WorkloadOptions,
+    Bytes, Cache, EngineName, Fadvise, FlushCall, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw,
+    Spread, Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -46,6 +46,7 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     if options.fdatasync > 0 && (!rw.writes() || matches!(rw, Rw::Trim | Rw::Randtrim)) {
         return refuse(format!("--fdatasync has nothing to make durable with --rw {rw}: leave it out"));
     }
+    makes_durable(workload)?;
     if options.thinktime > Nanos(0) && rate.is_some() {
         return refuse("--thinktime and --rate both say when requests come: leave one of them out".to_string());
     }
@@ -91,6 +92,26 @@ pub(crate) fn note_of_spread(span_bytes: u64, whole_bytes: u64) -> String {
     let piece = Bytes(piece);
     let whole = Bytes(whole_bytes);
     format!("{span} were used, in {count} pieces of {piece} spread over {whole}")
+}
+
+/// Refuses means of making writes durable that nothing asks for, or that an engine lacks.
+fn makes_durable(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, cache, engine, options, .. } = workload;
+    let WorkloadOptions { flush_by, durable_by, fdatasync, .. } = *options;
+    let usual = WorkloadOptions::default();
+    let flushes = fdatasync > 0 || (rw.writes() && !cache.direct());
+    let what = if flush_by != usual.flush_by && !flushes {
+        format!("--flush-by {flush_by}: nothing is flushed; add --fdatasync with a number of writes")
+    } else if flush_by == FlushCall::SyncFileRange && *engine == EngineName::Libaio {
+        format!("--flush-by {flush_by}: libaio has no such call; take another --engine")
+    } else if durable_by != usual.durable_by && !(rw.writes() && cache.durable()) {
+        format!(
+            "--durable-by {durable_by}: no write of this run is durable by itself; add --sync dsync, or --cache os or none"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
 }
 
 /// Refuses settings that do not work with trims.

@@ -23,6 +23,9 @@ use crate::{MeasureError, background_readers};
 
 /// How often to check whether the user wants to stop and whether the target is silent.
 const LOOK: Duration = Duration::from_millis(50);
+/// How much later than asked the watching thread must wake for the process to have been stopped, as by SIGSTOP or by a
+/// machine that was suspended: a busy machine lets it wait for less.
+const STOPPED: Duration = Duration::from_millis(500);
 /// How long lanes may take to end after the user asked to stop.
 const AFTER_STOP: Duration = Duration::from_secs(10);
 
@@ -127,17 +130,23 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until `done`; asks `give_up` every [`LOOK`] and returns early if it says so.
-    fn wait(&self, done: impl Fn(&State) -> bool, mut give_up: impl FnMut() -> bool) {
+    /// Waits until `done`; asks `give_up` every [`LOOK`] and returns early if it says so. Gives the time for which the
+    /// process was stopped meanwhile.
+    fn wait(&self, done: impl Fn(&State) -> bool, mut give_up: impl FnMut() -> bool) -> Duration {
+        let mut stopped = Duration::ZERO;
         let mut state = self.state();
         while !done(&state) {
+            let asleep = Instant::now();
             let waited = self.changed.wait_timeout(state, LOOK);
+            let late = asleep.elapsed().saturating_sub(LOOK);
+            stopped += if late > STOPPED { late } else { Duration::ZERO };
             let (next, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = next;
             if timeout.timed_out() && give_up() {
-                return;
+                break;
             }
         }
+        stopped
     }
 }
 
@@ -191,8 +200,8 @@ pub(crate) fn drive(
     shared.set_gate(Gate::Open);
     let mut watch = silence.map(|silence| Watch::new(&shared, run.runtime, silence));
     let all_ended = |state: &State| has_ended(state) == count;
-    shared.wait(all_ended, || stopping.is_overdue() || watch.as_mut().is_some_and(Watch::is_silent));
-    let spent = account.end();
+    let stopped = shared.wait(all_ended, || stopping.is_overdue() || watch.as_mut().is_some_and(Watch::is_silent));
+    let spent = Spent { stopped_ns: stopped.as_nanos() as u64, ..account.end() };
     shared.stop.store(true, Ordering::Relaxed);
     shared.over.store(true, Ordering::Relaxed);
     let trims = run.workload.rw.trims();

@@ -14,14 +14,34 @@ use crate::MeasureError;
 use crate::drive::{LaneOutcome, drive};
 use crate::target_backend::{Prepared, Spent, TargetBackend};
 
-/// Measures one run.
+/// Share of a window for which the process may have been stopped.
+const MUCH_STOPPED: f64 = 0.01;
+/// How many times a run is measured again because the process was stopped in its window.
+const MOST_STOPS: u32 = 3;
+
+/// Measures one run; measures it again if the process or the machine was stopped in its window.
 ///
 /// # Errors
 /// [`MeasureError::Interrupted`] if `stop` was set while it ran; otherwise what kept the run from being measured.
 /// Failed requests are not errors: the record counts them.
 pub fn measure(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
-    let record = measure_until_stopped(backend, run, stop)?;
+    let mut record = measure_until_stopped(backend, run, stop)?;
+    for _ in 0..MOST_STOPS {
+        if !was_stopped(&record) {
+            break;
+        }
+        let mut discarded = std::mem::take(&mut record.discarded);
+        discarded.push(record.discarded_for(DiscardReason::Stopped));
+        let again = measure_until_stopped(backend, run, stop)?;
+        discarded.extend(again.discarded);
+        record = Record { spent_ns: record.spent_ns + again.spent_ns, discarded, ..again };
+    }
     if stop.load(Ordering::Relaxed) { Err(MeasureError::Interrupted) } else { Ok(record) }
+}
+
+/// Whether this process was stopped for so much of the window that its figures mean little.
+fn was_stopped(record: &Record) -> bool {
+    record.stopped_ns as f64 > MUCH_STOPPED * record.elapsed_ns as f64
 }
 
 /// Measures one run until it ends or `stop` is set; then the record has a shorter window, and written blocks are not
@@ -114,6 +134,7 @@ fn measure_in_pass(
         spread_bytes,
         started_unix_ms,
         spent_ns: backend.clock_ns() - started_ns,
+        between_ns: 0,
         elapsed_ns: sum.elapsed_ns,
         flush_ns: sum.flush_ns,
         bytes: sum.bytes,
@@ -122,6 +143,7 @@ fn measure_in_pass(
         short_transfers: sum.short_transfers,
         overdue_ios: sum.overdue_ios,
         resubmitted_ios: sum.resubmitted_ios,
+        unjudged_reads: sum.unjudged_reads,
         achieved_depth: sum.depth,
         cpu: Cpu { ios: submitted, waited_ns: waited_ns(engine, &own), ..spent.cpu },
         trims: rw.trims().then(|| sum.trims(rw)),
@@ -138,6 +160,7 @@ fn measure_in_pass(
         noise: spent.noise,
         tcp: spent.tcp,
         far_end: spent.far_end,
+        stopped_ns: spent.stopped_ns,
         hosts: Vec::new(),
         anatomy: spent.anatomy,
         discarded: Vec::new(),
@@ -177,6 +200,7 @@ struct Sum {
     pub drained_ios: u64,
     pub overdue_ios: u64,
     pub resubmitted_ios: u64,
+    pub unjudged_reads: u64,
     pub errors: BTreeMap<String, u64>,
     pub latency: Latency,
     /// How many of `bytes` were read, and the latencies of reads and of writes.
@@ -208,6 +232,7 @@ impl Sum {
             drained_ios: tallies().map(|tally| tally.drained_ios).sum(),
             overdue_ios: tallies().map(|tally| tally.overdue_ios).sum(),
             resubmitted_ios: tallies().map(|tally| tally.resubmitted_ios).sum(),
+            unjudged_reads: tallies().map(|tally| tally.unjudged_reads).sum(),
             errors: BTreeMap::new(),
             latency: Latency::default(),
             by_direction: ByDirection::default(),

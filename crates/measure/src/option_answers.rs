@@ -78,6 +78,17 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
             Files | Share | Disks | Calibrated | Machine => None,
             Objects => because("over S3 each write is durable once it is answered"),
         },
+        Of::FlushBy => match backend {
+            Files => None,
+            Share => because("the protocol has one request that makes writes durable"),
+            Objects => because("over S3 each write is durable once it is answered"),
+            Disks | Calibrated | Machine => because("a simulated system has one way to flush"),
+        },
+        Of::DurableBy => match backend {
+            Files => None,
+            Share | Objects => because("the protocol says how a write is made durable"),
+            Disks | Calibrated | Machine => because("a simulated system has one way to make a write durable"),
+        },
         Of::Affinity => match (backend, affinity) {
             (Files | Machine, _) | (Share | Objects, Affinity::All | Affinity::One) => None,
             (Share | Objects, Affinity::Interrupt | Affinity::Other) => {

@@ -80,6 +80,8 @@ pub struct Spent {
     pub beside_errors: BTreeMap<Errno, u64>,
     /// Requests among these that moved fewer bytes than asked.
     pub beside_short_transfers: u64,
+    /// Time within the run in which this process did not run at all: it or the machine was stopped.
+    pub stopped_ns: u64,
 }
 
 /// A target, real or simulated, with its environment.

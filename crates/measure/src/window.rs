@@ -26,6 +26,12 @@ const LONG_STEPS: u64 = 4_000;
 /// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
 const PATIENCE_NS: u64 = 100_000_000;
 
+/// Most windows, and most time in nanoseconds, that a queue may take to turn over beyond the length of a window before
+/// the window opens. Requests of a slow, deep queue wait for longer than a window lasts; counted before their queue has
+/// turned over, they would be those that waited least.
+const TURNOVER_WINDOWS: u64 = 7;
+const TURNOVER_NS: u64 = 10_000_000_000;
+
 /// Different kinds of error that are told apart within a run; the rest is counted as the last of them.
 const ERROR_KINDS: usize = 16;
 
@@ -167,6 +173,7 @@ impl<'a> Window<'a> {
         self.count_overdue(now);
         self.close()?;
         self.tally.resubmitted_ios = self.engine.resubmitted_ios();
+        self.tally.unjudged_reads = self.engine.unjudged_reads();
         Ok(self.tally)
     }
 
@@ -459,6 +466,8 @@ pub(crate) struct Tally {
     pub overdue_ios: u64,
     /// Requests that the engine had to send again, before and after the window too.
     pub resubmitted_ios: u64,
+    /// Reads that were to be checked and could not be judged, before and after the window too.
+    pub unjudged_reads: u64,
     pub errors: Vec<(Errno, u64)>,
     pub read_latency: LatencyCounter,
     pub write_latency: LatencyCounter,
@@ -504,11 +513,13 @@ impl<'a> Window<'a> {
         Self { cold_lanes, ..self }
     }
 
-    /// Keeps the queue full until the window may open, for the length of a window at most; gives the time. What
+    /// Keeps the queue full until the window may open, for the length of a few windows at most; gives the time. What
     /// completes meanwhile counts as drained, and with what goes wrong.
     fn turn_over(&mut self, began: Nanos) -> Result<Nanos, EngineError> {
         let Some(cold_lanes) = self.cold_lanes else { return Ok(began) };
-        let deadline = Nanos(began.0.saturating_add(self.terms.runtime.0));
+        let Nanos(runtime_ns) = self.terms.runtime;
+        let more_ns = runtime_ns.saturating_mul(TURNOVER_WINDOWS).min(TURNOVER_NS);
+        let deadline = Nanos(began.0.saturating_add(runtime_ns).saturating_add(more_ns));
         let mut now = began;
         let mut completed = 0;
         let mut is_cold = true;

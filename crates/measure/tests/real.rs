@@ -118,10 +118,10 @@ fn the_soakers_pass_has_both_bounds() {
     let folder = folder();
     let mut backend = backend(folder.path());
     let workload = Workload { cache: Cache::Both, engine: EngineName::Sync, ..Workload::default() };
-    // On a busy machine, the soaker may get no processor time while its baseline is measured.
-    let mut of_runs =
-        (0..20).map(|_| run(&mut backend, workload, Pass::Soaker).cpu.soaker.expect("its account is there"));
-    let soaker = of_runs.find(|soaker| soaker.baseline_share > 0.0).expect("it gets time in one of 20 runs");
+    // On a busy machine, the soaker may get no processor time while its baseline is measured, or see nothing of the run.
+    let mut of_runs = (0..40).filter_map(|_| run(&mut backend, workload, Pass::Soaker).cpu.soaker);
+    let soaker = of_runs.find(|soaker| soaker.baseline_share > 0.0).expect("it has an account in one of 40 runs");
+    assert!(soaker.lost_ns > 0, "{soaker:?}");
     assert!(soaker.baseline_share <= 1.05, "{soaker:?}");
 }
 

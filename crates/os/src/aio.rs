@@ -9,11 +9,12 @@ use std::time::Duration;
 use std::{io, mem, ptr};
 
 use crate::transfer::{file_of_slot, refuse_in_flight};
-use crate::{Action, Buffers, OsError, Reaped, RunFile, Transfer};
+use crate::{Action, Buffers, FlushCall, OsError, Reaped, RunFile, Transfer};
 
-/// `IOCB_CMD_PREAD`, `IOCB_CMD_PWRITE` and `IOCB_CMD_FDSYNC` (Linux 4.18).
+/// `IOCB_CMD_PREAD`, `IOCB_CMD_PWRITE`, and from Linux 4.18 on `IOCB_CMD_FSYNC` and `IOCB_CMD_FDSYNC`.
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
+const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
 
 /// `struct io_event`.
@@ -172,12 +173,16 @@ impl Aio {
             assert!(length as usize <= self.buffers.bytes_each(), "a transfer longer than its slot");
             let block = &mut self.blocks[index];
             block.aio_data = u64::from(slot);
-            block.aio_fildes = self.files[self.file_of_slot[index] as usize].as_fd().as_raw_fd() as u32;
+            let file = &self.files[self.file_of_slot[index] as usize];
+            block.aio_fildes = file.as_fd().as_raw_fd() as u32;
+            let mode = file.mode();
+            let flush = if mode.flush_by == FlushCall::Fsync { FSYNC } else { FDSYNC };
             (block.aio_lio_opcode, block.aio_buf, block.aio_nbytes, block.aio_offset) = match action {
                 Action::Read => (PREAD, self.buffers.pointer(slot) as u64, u64::from(length), offset as i64),
                 Action::Write => (PWRITE, self.buffers.outgoing_pointer(slot) as u64, u64::from(length), offset as i64),
-                Action::Flush => (FDSYNC, 0, 0, 0),
+                Action::Flush => (flush, 0, 0, 0),
             };
+            block.aio_rw_flags = if action == Action::Write { mode.write_flags() } else { 0 };
             self.batch.push(&raw mut *block);
             self.in_flight[index] = true;
             self.in_flight_count += 1;

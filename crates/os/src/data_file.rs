@@ -247,8 +247,7 @@ impl DataFile {
         if mode.write && !self.writable {
             return Err(OsError::ReadOnly { path: self.path.clone() });
         }
-        let flag = |wanted: bool, flag| if wanted { flag } else { 0 };
-        let flags = more_flags | flag(mode.direct, libc::O_DIRECT) | flag(mode.durable, libc::O_DSYNC);
+        let flags = more_flags | mode.open_flags();
         let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let file = OpenOptions::new().read(true).write(mode.write).custom_flags(flags).open(link);
         match file {
@@ -495,7 +494,7 @@ mod tests {
         assert_eq!(device.unwritten_bytes(0..4096).unwrap(), None);
         assert!(device.device().unwrap().sysfs().join("queue").exists());
         assert!(mounted_at(device.device().unwrap()).is_none());
-        let run = device.reopen(Mode { direct: true, write: true, durable: false }).unwrap();
+        let run = device.reopen(Mode { direct: true, write: true, ..Mode::default() }).unwrap();
         let buffers = Buffers::new(1, 4096, 5).unwrap();
         assert_eq!(run.write_at(buffers.slot(0), 8192).unwrap(), 4096);
         let mut bytes = vec![0; 4096];

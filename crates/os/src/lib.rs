@@ -50,7 +50,7 @@ pub use loops::{Arena, Streams, Vectors};
 pub use mapping::Mapping;
 pub use payload::Payload;
 pub use ring::{Ring, RingForm, available as io_uring_available};
-pub use run_file::{Mode, ReadOrder, RunFile};
+pub use run_file::{DurableBy, FlushCall, Mode, ReadOrder, RunFile};
 pub use shared_file::{SharedFile, sweep_shared};
 pub use transfer::{Action, Reaped, Transfer, file_of_slot};
 

@@ -119,7 +119,8 @@ impl Ring {
             // The payload is registered after the slots.
             let outgoing_index = if payload.is_some() { buffers.count() } else { slot } as u16;
             let transfer = Transfer { slot, action: Action::Read, offset: 0, length: 0 };
-            Slot { bytes, outgoing: bytes, outgoing_index, file, in_flight: false, transfer, may_wait: false }
+            let mode = files.get(index as usize).map(RunFile::mode).unwrap_or_default();
+            Slot { bytes, outgoing: bytes, outgoing_index, file, mode, in_flight: false, transfer, may_wait: false }
         };
         let count = buffers.count() as usize;
         let slots: Vec<Slot> = (0..).zip(file_of_slot(buffers.count(), files.len())).map(slot).collect();
@@ -250,7 +251,7 @@ impl Ring {
     /// # Errors
     /// The error of the flush; without a file there is nothing to do.
     pub fn flush(&self, slot: u32) -> io::Result<()> {
-        self.files.get(self.slots[slot as usize].file as usize).map_or(Ok(()), RunFile::sync_data)
+        self.files.get(self.slots[slot as usize].file as usize).map_or(Ok(()), RunFile::flush)
     }
 
     /// Submits what is queued and waits until `least` outcomes can be reaped (at most all that are in flight). A signal

@@ -1,11 +1,12 @@
 //! Opens a data file in one mode for the requests of a run.
 
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 
 use rustix::fs::{Advice, FallocateFlags};
+use rustix::io::ReadWriteFlags;
 
 use crate::DeviceNumber;
 use crate::interrupt::resumed;
@@ -15,10 +16,60 @@ use crate::interrupt::resumed;
 pub struct Mode {
     /// Bypasses the page cache (`O_DIRECT`).
     pub direct: bool,
-    /// Each write is on the medium before it completes (`O_DSYNC`).
+    /// Each write is on the medium before it completes.
     pub durable: bool,
+    /// What makes it so.
+    pub durable_by: DurableBy,
+    /// The call that makes earlier writes durable.
+    pub flush_by: FlushCall,
     /// Opened for writing too.
     pub write: bool,
+}
+
+/// What makes each write durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DurableBy {
+    /// The file is opened with `O_DSYNC`.
+    #[default]
+    Odsync,
+    /// The file is opened with `O_SYNC`.
+    Osync,
+    /// Each write carries `RWF_DSYNC`.
+    RwfDsync,
+}
+
+/// A call that makes earlier writes durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FlushCall {
+    /// The data, and of the inode only what reading them needs.
+    #[default]
+    Fdatasync,
+    /// The data and the inode.
+    Fsync,
+    /// The file's pages alone: neither the inode nor the device's write cache.
+    SyncFileRange,
+}
+
+/// Flags of `sync_file_range` with which it starts to write all pages and waits until they are written.
+pub(crate) const WHOLE_RANGE: u32 =
+    libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+
+impl Mode {
+    /// The flags with which a file of this mode is opened.
+    pub(crate) fn open_flags(self) -> i32 {
+        let durable = match self.durable_by {
+            DurableBy::Odsync => libc::O_DSYNC,
+            DurableBy::Osync => libc::O_SYNC,
+            DurableBy::RwfDsync => 0,
+        };
+        let direct = if self.direct { libc::O_DIRECT } else { 0 };
+        direct | if self.durable { durable } else { 0 }
+    }
+
+    /// The flags that each write carries.
+    pub(crate) fn write_flags(self) -> i32 {
+        if self.durable && self.durable_by == DurableBy::RwfDsync { libc::RWF_DSYNC } else { 0 }
+    }
 }
 
 /// A read order that the kernel can be advised of.
@@ -62,7 +113,10 @@ impl RunFile {
     /// # Errors
     /// The error of the request.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.file.write_at(bytes, offset)
+        if self.mode.write_flags() == 0 {
+            return self.file.write_at(bytes, offset);
+        }
+        Ok(rustix::io::pwritev2(&self.file, &[IoSlice::new(bytes)], offset, ReadWriteFlags::DSYNC)?)
     }
 
     /// Discards a range: a device discards it (`BLKDISCARD`), a file gets a hole and keeps its length
@@ -78,12 +132,20 @@ impl RunFile {
         resumed(|| rustix::fs::fallocate(&self.file, flags, offset, bytes))
     }
 
-    /// Makes everything written durable (`fdatasync`).
+    /// Makes everything written durable, by the call of its mode.
     ///
     /// # Errors
     /// The error of the request.
-    pub fn sync_data(&self) -> io::Result<()> {
-        resumed(|| rustix::fs::fdatasync(&self.file))
+    pub fn flush(&self) -> io::Result<()> {
+        match self.mode.flush_by {
+            FlushCall::Fdatasync => resumed(|| rustix::fs::fdatasync(&self.file)),
+            FlushCall::Fsync => resumed(|| rustix::fs::fsync(&self.file)),
+            FlushCall::SyncFileRange => resumed(|| {
+                // SAFETY: the call takes a descriptor, which is open, and numbers.
+                let refused = unsafe { libc::sync_file_range(self.file.as_raw_fd(), 0, 0, WHOLE_RANGE) };
+                if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+            }),
+        }
     }
 
     /// Advises the kernel of the read order through this handle and its clones (`posix_fadvise`).

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Map;
 
 use crate::figure_row::{Cell, Column, Figure, FlatKey, figures};
-use crate::{CpuTimes, DiskUse, FarEnd, InterfaceUse, Record, Side, Unknown, total};
+use crate::{CpuTimes, DiskUse, FarEnd, InterfaceUse, Latency, Record, Side, Unknown, total};
 
 /// Column names of layout 1, each with its present name.
 const NAMES_OF_LAYOUT_1: &[(&str, &str)] = &[
@@ -83,6 +83,10 @@ figures! {
     overdue_ios: u64 = |r| r.overdue_ios => in run;
     /// Requests that the kernel returned unserved (EAGAIN) and that were submitted again, counted once each.
     resubmitted_ios: u64 = |r| r.resubmitted_ios => in run;
+    /// Time within the run in which halfpower did not run at all, because it or the machine was stopped.
+    stopped_ns: u64 = |r| r.stopped_ns => in run;
+    /// Reads that were to be checked (`--verify`) and could not be judged, because their blocks were written meanwhile.
+    unjudged_reads: u64 = |r| r.unjudged_reads => in run;
     /// Kind of pass: `plain`; `soaker`: beside the soaker; `traced`: with tracepoints on.
     pass: Pass = |r| r.run.pass => everywhere;
     /// Number of the repetition of its cell and pass, from 0.
@@ -97,6 +101,8 @@ figures! {
     started_unix_ms: u64 = |r| r.started_unix_ms, if r.knows(Unknown::Start) => everywhere;
     /// Time of the run with its preparation: its share of the budget.
     spent_ns: u64 = |r| r.spent_ns, if r.knows(Unknown::Preparation) => in file;
+    /// Time of the study before this run that belongs to no run, such as laying out the target: in the budget too.
+    between_ns: u64 = |r| r.between_ns, if is_ours(r) => in file;
     /// Length of the window, including the closing flush.
     elapsed_ns: u64 = |r| r.elapsed_ns => everywhere;
     /// Length of the closing flush of a buffered write, or of a write to a share, a part of `elapsed_ns`; 0 without
@@ -114,23 +120,24 @@ figures! {
     ios: u64 = |r| r.ios => everywhere;
     /// Reads among `ios`.
     read_ios: u64 = |r| r.read_ios, if r.knows(Unknown::Mix) => everywhere;
-    /// Requests that moved fewer bytes than asked.
-    short_transfers: u64 = |r| r.short_transfers, if r.knows(Unknown::Errors) => everywhere;
-    /// Requests that failed; they are not in `ios`.
-    errors: u64 = |r| r.error_count(), if r.knows(Unknown::Errors) => everywhere;
+    /// Requests that moved fewer bytes than asked, in discarded windows too.
+    short_transfers: u64 = |r| r.all_short_transfers(), if r.knows(Unknown::Errors) => everywhere;
+    /// Requests that failed, in discarded windows too; they are not in `ios`.
+    errors: u64 = |r| total(r.all_errors().into_values()), if r.knows(Unknown::Errors) => everywhere;
     /// Failed requests by name of the error, such as `EIO=3 ENOSPC=1`; `EOF` is a request that moved nothing, because
     /// the target ended before it.
     errors_by_kind: String = |r| errors_by_kind(r), if r.knows(Unknown::Errors) => in file;
     /// Failed requests by name of the error.
-    errors_by_kind: BTreeMap<String, u64> = |r| r.errors.clone() => in run;
+    errors_by_kind: BTreeMap<String, u64> = |r| all_errors(r) => in run;
     /// Decimal MB/s into memory, without the closing flush; `null` without one.
     memory_mbps: Option<f64> = |r| r.memory_mbps() => in run;
     /// Decimal MB/s over the whole window: `bytes` / `elapsed_ns` x 1000.
     mbps: f64 = |r| r.mbps() => everywhere;
     /// Requests a second over the whole window: `ios` / `elapsed_ns` x 10^9.
     iops: f64 = |r| r.iops() => everywhere;
-    /// Shortest latency, from before submission to reaping.
-    latency_ns_min: u64 = |r| r.latency.min_ns(), if r.knows(Unknown::Latency) => in file;
+    /// Shortest latency, from before submission to reaping; `null`, as all latencies, if the window was too short for its
+    /// queue (Little's law).
+    latency_ns_min: u64 = |r| r.latency.min_ns(), if r.knows_latency() => in file;
     /// Median latency; quantiles are exact to 1 part in 128.
     latency_ns_p50: Option<u64> = |r| r.latency_ns_at(0.5) => in file;
     /// 90th percentile of latency.
@@ -140,9 +147,9 @@ figures! {
     /// 99.9th percentile of latency.
     latency_ns_p999: Option<u64> = |r| r.latency_ns_at(0.999) => in file;
     /// Longest latency.
-    latency_ns_max: u64 = |r| r.latency.max_ns(), if r.knows(Unknown::Latency) => in file;
+    latency_ns_max: u64 = |r| r.latency.max_ns(), if r.knows_latency() => in file;
     /// Mean latency.
-    latency_ns_mean: f64 = |r| r.latency.mean_ns(), if r.knows(Unknown::Latency) => in file;
+    latency_ns_mean: f64 = |r| r.latency.mean_ns(), if r.knows_latency() => in file;
     /// Decimal MB/s of the reads over the whole window; `null` if none were planned.
     read_mbps: Option<f64> = |r| side(r, Direction::Read, |side| side.mbps()) => in file;
     /// Decimal MB/s of the writes over the whole window; `null` if none were planned.
@@ -159,6 +166,14 @@ figures! {
     write_latency_ns_p50: Option<u64> = |r| latency_of(r, Direction::Write, 0.5) => in file;
     /// 99th percentile of the latency of writes, likewise.
     write_latency_ns_p99: Option<u64> = |r| latency_of(r, Direction::Write, 0.99) => in file;
+    /// Flushes between requests (`--fdatasync`); `null` without any.
+    syncs: Option<u64> = |r| r.flushes().map(Latency::count) => in file;
+    /// Median time of these flushes.
+    sync_ns_p50: Option<u64> = |r| flush_ns(r, 0.5) => in file;
+    /// 99th percentile of their time.
+    sync_ns_p99: Option<u64> = |r| flush_ns(r, 0.99) => in file;
+    /// 99.9th percentile of their time.
+    sync_ns_p999: Option<u64> = |r| flush_ns(r, 0.999) => in file;
     /// Mean number of requests in flight.
     achieved_depth: f64 = |r| r.achieved_depth, if r.knows(Unknown::Latency) => everywhere;
     /// Requests that the processor time below was spent on: all that were submitted, including those in flight when the
@@ -238,6 +253,16 @@ figures! {
     client_mbps: Option<f64> = |r| r.client_mbps() => in run;
 }
 
+/// Requests that failed, by the name of the error, in all windows of the run.
+fn all_errors(record: &Record) -> BTreeMap<String, u64> {
+    record.all_errors().into_iter().map(|(name, count)| (name.to_string(), count)).collect()
+}
+
+/// The time that a share `quantile` (0 to 1) of the flushes between requests does not exceed.
+fn flush_ns(record: &Record, quantile: f64) -> Option<u64> {
+    record.flushes().map(|flushes| flushes.quantile_ns(quantile))
+}
+
 fn direction_without_trims(workload: &Workload) -> Option<Direction> {
     workload.rw.direction().filter(|_| !workload.rw.trims())
 }
@@ -291,7 +316,7 @@ fn latency_of(record: &Record, direction: Direction, quantile: f64) -> Option<u6
 
 /// Such as `EIO=3 ENOSPC=1`; empty if nothing failed.
 fn errors_by_kind(record: &Record) -> String {
-    let kinds: Vec<String> = record.errors.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
+    let kinds: Vec<String> = record.all_errors().into_iter().map(|(kind, count)| format!("{kind}={count}")).collect();
     kinds.join(" ")
 }
 

@@ -31,6 +31,10 @@ joined! {
         pub started_unix_ms: u64 => least,
         /// Time of the run with its preparation, on the engine's clock: its share of the budget.
         pub spent_ns: u64 => greatest,
+        /// Time of the study before this run that belongs to no run, such as laying out the target and storing records.
+        /// It counts towards the budget too.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        pub between_ns: u64 => greatest,
         /// Length of the window, from the first submission to the last counted completion, with the closing flush.
         pub elapsed_ns: u64 => greatest,
         /// The closing flush of buffered writes, a part of `elapsed_ns`; 0 without a flush.
@@ -57,6 +61,13 @@ joined! {
         /// first submission.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub resubmitted_ios: u64 => sum,
+        /// Time within the run in which this process did not run at all, because it or the machine was stopped.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        pub stopped_ns: u64 => greatest,
+        /// Reads that were to be checked (`--verify`) and could not be judged, because their blocks were written
+        /// meanwhile, including those outside the window.
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        pub unjudged_reads: u64 => sum,
         /// Latency of successful requests, from before submission to reaping; in an open loop, from the time when the
         /// request was due.
         pub latency: Latency => parts,
@@ -166,6 +177,9 @@ fn soakers(own: Option<Soaker>, other: Option<Soaker>, spans_ns: [u64; 2]) -> Op
     of_known(own, other, |own, other| own.joined(other, spans_ns))
 }
 
+/// Largest difference of [`Record::latency_share`] from 1 of a run whose latencies are those of its load.
+const LITTLE: f64 = 0.2;
+
 fn is_nothing(figure: &u64) -> bool {
     *figure == 0
 }
@@ -224,6 +238,11 @@ impl Record {
         if self.hosts.is_empty() { self.cpu.span_ns } else { total(self.hosts.iter().map(|host| host.span_ns)) }
     }
 
+    /// What the run took of the study's budget, with what came before it.
+    pub fn of_budget_ns(&self) -> u64 {
+        self.spent_ns.saturating_add(self.between_ns)
+    }
+
     /// Length of the window in seconds.
     pub fn seconds(&self) -> f64 {
         self.elapsed_ns as f64 / 1e9
@@ -242,7 +261,12 @@ impl Record {
 
     /// Requests a second, 0 for a window of no length.
     pub fn iops(&self) -> f64 {
-        if self.elapsed_ns == 0 { 0.0 } else { self.ios as f64 * 1e9 / self.elapsed_ns as f64 }
+        self.per_second(self.ios)
+    }
+
+    /// So many in the window as a rate a second, 0 for a window of no length.
+    pub fn per_second(&self, count: u64) -> f64 {
+        if self.elapsed_ns == 0 { 0.0 } else { count as f64 * 1e9 / self.elapsed_ns as f64 }
     }
 
     /// Mean bytes that a request asked for; with several sizes, the mean of those drawn.
@@ -259,7 +283,7 @@ impl Record {
     pub fn foreign_bytes(&self) -> Option<i64> {
         let workload = &self.run.workload;
         let known = workload.cache.direct() && self.error_count() == 0 && workload.options.random_readers == 0;
-        let device = self.noise.device_bytes.filter(|_| known)?;
+        let device = self.device_bytes().filter(|_| known)?;
         Some(i64::try_from(device).ok()? - i64::try_from(self.submitted_bytes() as u64).ok()?)
     }
 
@@ -267,7 +291,14 @@ impl Record {
     /// ones included; `None` without the device's counter. Far below 1, a cache answered. Other load is included.
     pub fn device_share(&self) -> Option<f64> {
         let asked = Some(self.submitted_bytes()).filter(|bytes| *bytes > 0.0)?;
-        Some(self.noise.device_bytes? as f64 / asked)
+        Some(self.device_bytes()? as f64 / asked)
+    }
+
+    /// Bytes that the device moved during the run, by its own counter. A counter that stood still is no evidence, since
+    /// it may be switched off (`queue/iostats`): `None`, unless the page cache held blocks that it may have served.
+    fn device_bytes(&self) -> Option<u64> {
+        let is_cached = self.cached_bytes.is_some_and(|bytes| bytes > 0);
+        self.noise.device_bytes.filter(|bytes| *bytes > 0 || is_cached || self.ios == 0)
     }
 
     /// Bytes of all submitted requests: the device also moved those that the window no longer counted.
@@ -338,6 +369,8 @@ pub enum DiscardReason {
     NotTogether,
     /// The kernel returned requests (EAGAIN); the run was measured again with workers that may wait.
     GivenBack,
+    /// The process or the machine was stopped for a part of it.
+    Stopped,
 }
 
 /// A window that was measured again: its rates are dropped, its faults are kept.
@@ -369,6 +402,25 @@ impl Record {
         self.run.walks() && self.knows(Unknown::Settings)
     }
 
+    /// The latencies counted, divided by the time that requests were in flight within the window: 1 in a steady state
+    /// (J. D. C. Little, A proof for the queuing formula L = λW, 1961). Far below 1, the window was too short for its
+    /// queue: the requests that it counts are those that waited least. `None` where nothing can be said: without a
+    /// request, with failed ones, in an open loop, and in the results of other tools.
+    pub fn latency_share(&self) -> Option<f64> {
+        let is_closed_loop = self.run.workload.rate.is_none() && self.origin.is_none();
+        let window_ns = self.elapsed_ns.saturating_sub(self.flush_ns) as f64;
+        let in_flight_ns = self.achieved_depth * window_ns;
+        let tells = is_closed_loop && self.ios > 0 && self.errors.is_empty() && in_flight_ns > 0.0;
+        tells.then(|| self.latency.mean_ns() * self.ios as f64 / in_flight_ns)
+    }
+
+    /// Whether the latencies counted are those of the load: known, and in keeping with Little's law.
+    pub fn knows_latency(&self) -> bool {
+        // The request that is cut by either end of the window is half of one on average.
+        let most_off = LITTLE + 0.5 / self.ios.max(1) as f64;
+        self.knows(Unknown::Latency) && self.latency_share().is_none_or(|share| (share - 1.0).abs() <= most_off)
+    }
+
     /// Whether the latency of all requests is known at this quantile, from 0 to 1.
     pub fn knows_latency_at(&self, quantile: f64) -> bool {
         let of_sides = self.origin.as_ref().is_some_and(|origin| origin.percentiles_of_sides);
@@ -379,12 +431,17 @@ impl Record {
     pub fn knows_side_latency_at(&self, quantile: f64) -> bool {
         let listed = self.origin.as_ref().and_then(|origin| origin.percentiles.as_ref());
         let is_it = |percent: &f64| (percent / 100.0 - quantile).abs() < 1e-9;
-        self.knows(Unknown::Latency) && listed.is_none_or(|listed| listed.iter().any(is_it))
+        self.knows_latency() && listed.is_none_or(|listed| listed.iter().any(is_it))
     }
 
     /// The latency that a share `quantile` (0 to 1) of the requests does not exceed; `None` if unknown.
     pub fn latency_ns_at(&self, quantile: f64) -> Option<u64> {
         self.knows_latency_at(quantile).then(|| self.latency.quantile_ns(quantile))
+    }
+
+    /// Times of the flushes between requests; `None` without any.
+    pub fn flushes(&self) -> Option<&Latency> {
+        Some(&self.syncs).filter(|flushes| flushes.count() > 0)
     }
 
     /// Mean number of requests in flight; `None` if latency is unknown.

@@ -86,14 +86,18 @@ impl StudyFile {
         create(path, question, environment, records)
     }
 
-    /// Opens and holds a study to continue it in the present environment.
+    /// Opens and holds a study to continue it in the present environment. A larger budget extends the study: its question
+    /// has that budget from then on.
     ///
     /// # Errors
     /// All but [`RecordError::Exists`]; above all [`RecordError::OtherQuestion`],
     /// [`RecordError::OtherPlace`] and [`RecordError::Locked`].
     pub fn resume(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
         let mut file = Self::open(path)?;
-        if let Some(differences) = difference(&file.question, question) {
+        let is_extended = question.budget > file.question.budget && file.layout == LAYOUT;
+        let extended = Question { budget: question.budget, ..file.question.clone() };
+        let is_same = is_extended && difference(&extended, question).is_none();
+        if let Some(differences) = difference(&file.question, question).filter(|_| !is_same) {
             return Err(RecordError::OtherQuestion { path: path.to_path_buf(), differences });
         }
         file.take_hold()?;
@@ -102,7 +106,20 @@ impl StudyFile {
             return Err(RecordError::OtherPlace { path: path.to_path_buf(), differences });
         }
         file.here = Some(environment.clone());
+        if is_extended {
+            file.store_question(question)?;
+        }
         Ok(file)
+    }
+
+    /// Replaces the question by one that the records so far answer too.
+    fn store_question(&mut self, question: &Question) -> Result<(), RecordError> {
+        let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error).of_writing();
+        let text = serde_json::to_string(question).map_err(|error| failed(to_sqlite(error)))?;
+        let update = "UPDATE study SET question = ?1, question_fnv1a = ?2";
+        self.connection.execute(update, params![text, fnv1a(&text)]).map_err(failed)?;
+        self.question = question.clone();
+        Ok(())
     }
 
     /// Opens and holds a study to append to it, whatever its question.

@@ -4,6 +4,7 @@ mod crash;
 mod damage;
 mod export;
 mod files;
+mod latencies;
 mod power_loss;
 mod sample;
 mod study_file;

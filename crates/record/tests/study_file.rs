@@ -86,6 +86,20 @@ fn a_different_question_is_refused_and_told_what_differs() {
 }
 
 #[test]
+fn a_larger_budget_extends_the_study_and_a_smaller_one_is_another_question() {
+    let (_folder, path) = place();
+    study_of(&path, &records(2));
+    let longer = Question { budget: Nanos(2 * question().budget.0), ..question() };
+    drop(StudyFile::resume(&path, &longer, &environment("6.1")).unwrap());
+    let file = StudyFile::open(&path).unwrap();
+    assert_eq!((file.question(), file.records().unwrap()), (&longer, records(2)));
+    let before = fs::read(&path).unwrap();
+    let error = StudyFile::resume(&path, &question(), &environment("6.1")).unwrap_err().to_string();
+    assert!(error.contains("budget is 240s there and 120s here"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
 fn one_study_at_a_time_holds_a_file() {
     let (_folder, path) = place();
     let held = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();

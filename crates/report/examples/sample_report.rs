@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write, stdout};
 use halfpower_analyse::{
     Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, DirectionStop, FastestCell, Findings, Interval,
     KnownLimit, LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, Limits, NextLimit, NextLimitBy,
-    NoiseFinding, StoppedBy, Summary, Unsteady, UnsteadyReason, Warning, how_fast,
+    NoiseFinding, PathSettings, StoppedBy, Summary, Unsteady, UnsteadyReason, Warning, how_fast,
 };
 use halfpower_record::{Cpu, Device, FileSystem, Latency, Machine, Record, Series};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Run, Rw, Workload};
@@ -77,12 +77,14 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
     let tail = 1.25 + 0.35 * f64::from(depth).log2();
     let ns = |factor: f64| Some((latency_us * factor * 1e3) as u64);
     CellFinding {
-        rw: way.rw,
-        pattern: way.pattern,
-        cache: way.cache,
-        iodepth: depth,
-        threads: 1,
-        bs_bytes: bs,
+        settings: CellSettings {
+            pattern: way.pattern,
+            rw: way.rw,
+            cache: way.cache,
+            iodepth: depth,
+            bs_bytes: bs,
+            threads: 1,
+        },
         issuing: None,
         engine: EngineName::IoUring,
         runs: 3,
@@ -97,6 +99,8 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
             p999: ns(tail * 1.6),
             max: ns(tail * 4.0),
             mean: Some(latency_us * 1e3),
+            p50_interval: None,
+            p99_interval: None,
         },
         achieved_depth: Some(f64::from(depth) * 0.985),
         charged_us: Some(charged_us),
@@ -170,9 +174,7 @@ fn curve(cells: &[&CellFinding], way: &Way) -> Curve {
     let half = cells.iter().position(|c| c.mbps.value * 2.0 >= best.mbps.value).expect("the best reaches half");
     let n_half = way.fixed_us * way.stream_mbps;
     Curve {
-        rw: way.rw,
-        pattern: way.pattern,
-        cache: way.cache,
+        path: PathSettings { pattern: way.pattern, rw: way.rw, cache: way.cache },
         iodepth: best.iodepth,
         peak_mbps: best.mbps.value,
         peak_bs_bytes: best.bs_bytes,
@@ -209,9 +211,7 @@ fn cost(way: &Way, bound: Bound) -> Cost {
     };
     let us = [fixed + marginal * 4.0, fixed + marginal * 1024.0];
     Cost {
-        rw: way.rw,
-        pattern: way.pattern,
-        cache: way.cache,
+        path: PathSettings { pattern: way.pattern, rw: way.rw, cache: way.cache },
         iodepth: None,
         bound,
         fixed_us: about(fixed, 0.06),
@@ -225,9 +225,7 @@ fn cost(way: &Way, bound: Bound) -> Cost {
 
 fn limits(way: &Way) -> Limits {
     Limits {
-        rw: way.rw,
-        pattern: way.pattern,
-        cache: way.cache,
+        path: PathSettings { pattern: way.pattern, rw: way.rw, cache: way.cache },
         fixed_us: Some(about(way.fixed_us, 0.02)),
         stream_mbps: Some(about(way.stream_mbps, 0.03)),
         parallelism: way.cache.direct().then_some(way.parallelism),
@@ -259,7 +257,7 @@ fn advice(cells: &[CellFinding], pattern: Pattern, rw: Direction) -> Advice {
         share_of_peak: pick.mbps.value / peak,
         cpu_ms_per_mb: pick.charged_ms_per_mb(),
         latency_ns_p99: pick.latency_ns.p99,
-        best: FastestCell { cell: CellSettings::of(best), mbps: peak },
+        best: FastestCell { cell: best.settings, mbps: peak },
         is_best: std::ptr::eq(pick, best),
     }
 }
@@ -282,8 +280,11 @@ fn levels() -> Vec<LevelFinding> {
 
 fn record(cell: &CellFinding, repeat: u32) -> Record {
     let mut latency = Latency::default();
-    let listed = [cell.latency_ns.min, cell.latency_ns.p50, cell.latency_ns.p99, cell.latency_ns.max];
-    listed.into_iter().flatten().for_each(|ns| latency.add(ns));
+    // Nearly all near the median, so that the mean is what depth and rate make it.
+    let LatencySummary { min, p50, p99, max, .. } = cell.latency_ns;
+    for (ns, count) in [(min, 1), (p50, 95), (p99, 3), (max, 1)] {
+        (0..count).for_each(|_| latency.add(ns.unwrap_or_default()));
+    }
     let elapsed_ns = 400_000_000;
     let bytes = (cell.mbps.value * 0.4e6) as u64 / cell.bs_bytes * cell.bs_bytes;
     let ios = bytes / cell.bs_bytes;
@@ -351,7 +352,7 @@ fn bottleneck(cells: &[CellFinding]) -> Bottleneck {
     let source = LevelSource::Environment("2 lanes at 8 GT/s, 128b/130b".to_string());
     Bottleneck {
         level: Some(LevelId::named("PCIe link", None)),
-        fastest: Some(FastestCell { cell: CellSettings::of(fastest), mbps }),
+        fastest: Some(FastestCell { cell: fastest.settings, mbps }),
         stopped_by: StoppedBy::KnownRate {
             limit: KnownLimit::Advertised,
             limit_mbps: LINK_MBPS,

@@ -66,21 +66,27 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
         record.buffer_segments.map(|count| format!(", each in {} of memory", segments(count))).unwrap_or_default();
     workload.issuing.iter().try_for_each(|issuing| row(out, "issued", &(issued(issuing) + &lie)))?;
     row(out, "throughput", &throughput(record))?;
+    stopped(record).iter().try_for_each(|words| row(out, "STOPPED", words))?;
     ended(record).iter().try_for_each(|words| row(out, "ended", words))?;
     rate(record).iter().try_for_each(|words| row(out, "rate", words))?;
-    row(out, "latency", &latency_words(&record.latency))?;
-    if !percentiles.is_empty() {
+    let is_known = record.knows_latency();
+    row(out, "latency", &if is_known { latency_words(&record.latency) } else { contradicted(record) })?;
+    if is_known && !percentiles.is_empty() {
         row(out, "percentiles", &percentile_words(&record.latency, percentiles))?;
     }
+    record.flushes().iter().try_for_each(|times| row(out, "flushes", &flushes(record, times, percentiles)))?;
     if workload.rw == Rw::Trimwrite {
         let sides = [("trims", record.trimmed()), ("writes", record.side(Direction::Write))];
         for (name, side) in sides {
-            side.iter().try_for_each(|side| row(out, name, &side_words(side, percentiles)))?;
+            side.iter().try_for_each(|side| row(out, name, &side_words(side, is_known, percentiles)))?;
         }
     }
     if workload.rw.direction().is_none() {
         for (name, direction) in [("reads", Direction::Read), ("writes", Direction::Write)] {
-            record.side(direction).iter().try_for_each(|side| row(out, name, &side_words(side, percentiles)))?;
+            record
+                .side(direction)
+                .iter()
+                .try_for_each(|side| row(out, name, &side_words(side, is_known, percentiles)))?;
         }
     }
     row(out, "depth", &depth(record))?;
@@ -133,6 +139,14 @@ fn throughput(record: &Record) -> String {
     )
 }
 
+/// Says for how long the process was stopped within the run; `None` if it was not.
+fn stopped(record: &Record) -> Option<String> {
+    (record.stopped_ns > 0).then(|| {
+        let ms = time_us(record.stopped_ns as f64 / 1e3);
+        format!("halfpower or the machine was stopped for {ms} of it: rate and latencies tell of that; measure again")
+    })
+}
+
 /// Why the window is shorter than requested, if the run reached the end of its blocks; else `None`.
 fn ended(record: &Record) -> Option<String> {
     let Workload { bs, threads, .. } = record.run.workload;
@@ -169,9 +183,31 @@ fn percentile_words(latency: &Latency, percentiles: &[f64]) -> String {
     percentiles.iter().map(at).collect::<Vec<_>>().join(", ")
 }
 
+/// The flushes between requests: how many a second, and what they took.
+fn flushes(record: &Record, times: &Latency, percentiles: &[f64]) -> String {
+    let count = times.count();
+    let rate = format!("{}, {} a second", thousands(count as f64), number(record.per_second(count)));
+    let more =
+        if percentiles.is_empty() { String::new() } else { format!(", {}", percentile_words(times, percentiles)) };
+    format!("{rate}: {}{more}", latency_words(times))
+}
+
+/// Says that the latencies counted contradict the rate and the depth.
+fn contradicted(record: &Record) -> String {
+    let by_little_us = record.achieved_depth / record.iops() * 1e6;
+    format!(
+        "not known: the window is too short for its queue. The requests that completed took {} on average, but {} in \
+         flight at this rate take {} (Little's law); measure for longer (--runtime)",
+        time_us(record.latency.mean_ns() / 1e3),
+        number(record.achieved_depth),
+        time_us(by_little_us)
+    )
+}
+
 /// One direction of a mixed workload.
-fn side_words(side: &Side<'_>, percentiles: &[f64]) -> String {
+fn side_words(side: &Side<'_>, is_known: bool, percentiles: &[f64]) -> String {
     let latency = match side.latency {
+        Some(_) if !is_known => "latency is not known".to_string(),
         Some(latency) if latency.count() > 0 && !percentiles.is_empty() => {
             format!("{}, {}", latency_words(latency), percentile_words(latency, percentiles))
         }
@@ -183,15 +219,21 @@ fn side_words(side: &Side<'_>, percentiles: &[f64]) -> String {
 
 /// What was checked, if the run was verified.
 fn verified(record: &Record) -> String {
-    let reads = match record.read_ios {
+    let unjudged = record.unjudged_reads.min(record.read_ios);
+    let judged = record.read_ios - unjudged;
+    let reads = match judged {
         0 => String::new(),
         count => format!("{} reads were checked against what was written", thousands(count as f64)),
+    };
+    let not_judged = match unjudged {
+        0 => String::new(),
+        count => format!("{} reads were NOT: their blocks were written meanwhile", thousands(count as f64)),
     };
     let writes = match record.ios - record.read_ios.min(record.ios) {
         0 => String::new(),
         count => format!("what {} writes left was read back and checked", thousands(count as f64)),
     };
-    let what = [reads, writes].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+    let what = [reads, not_judged, writes].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     let wrong = match record.wrong_data() {
         0 => "no data were wrong".to_string(),
         count => format!("{} found WRONG data", thousands(count as f64)),

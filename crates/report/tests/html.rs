@@ -93,11 +93,14 @@ fn a_page_of_every_cell_there_can_be_stays_below_its_limit() {
         for (rw, cache) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             for (depth, power) in (0..6).flat_map(|depth| (12..=20).map(move |power| (depth, power))) {
                 findings.cells.push(halfpower_analyse::CellFinding {
-                    pattern: *pattern,
-                    rw: halfpower_spec::Direction::ALL[rw],
-                    cache: [halfpower_spec::Cache::Device, halfpower_spec::Cache::Both][cache],
-                    iodepth: 1 << depth,
-                    bs_bytes: 1 << power,
+                    settings: CellSettings {
+                        pattern: *pattern,
+                        rw: halfpower_spec::Direction::ALL[rw],
+                        cache: [halfpower_spec::Cache::Device, halfpower_spec::Cache::Both][cache],
+                        iodepth: 1 << depth,
+                        bs_bytes: 1 << power,
+                        threads: 1,
+                    },
                     steady: false,
                     unsteady: Some(Unsteady {
                         objection: UnsteadyReason::LevelChanged { from_mbps: 1234.0, to_mbps: 567.0, after_s: 0.15 },
@@ -179,7 +182,7 @@ fn what_lies_far_above_the_scale_is_cut_off_and_named() {
     let (mut findings, records) = sample();
     let fastest = findings.summary.how_fast.iter().rev().find(|row| row.cell.rw == Direction::Read).unwrap().cell;
     let place = findings.cells.iter().position(|cell| {
-        CellSettings::of(cell).path() == fastest.path() && cell.iodepth == fastest.iodepth && cell.bs_bytes == 4096
+        cell.settings.path() == fastest.path() && cell.iodepth == fastest.iodepth && cell.bs_bytes == 4096
     });
     let ground = |page: &str| {
         let from = page.find("<div class=\"ground\"").unwrap();
@@ -252,9 +255,7 @@ fn the_page_says_where_the_processors_time_went() {
     let cell = findings.cells[0].clone();
     findings.cells[0].unseen_us = Some(3.25);
     findings.attribution = vec![Attribution {
-        rw: cell.rw,
-        pattern: cell.pattern,
-        cache: cell.cache,
+        path: cell.path(),
         charged_cores: 0.31,
         elsewhere_cores: 0.07,
         irq_cores: 0.02,

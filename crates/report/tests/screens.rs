@@ -3,7 +3,7 @@
 //! `HALFPOWER_GOLDEN=write cargo test -p halfpower-report screens` writes new golden texts for review.
 
 use halfpower_experiments::{PlanRequest, StudyFindings, analyse};
-use halfpower_record::{Capabilities, Device, Environment, FileSystem, Level, Machine, Record, TargetKind};
+use halfpower_record::{Capabilities, Device, Environment, FileSystem, Latency, Level, Machine, Record, TargetKind};
 use halfpower_report::{Style, terminal, terminal_full, warnings_text};
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Pass, Question, Rate, Workload};
 use rand::SeedableRng;
@@ -72,6 +72,10 @@ pub fn quiet_study() -> (StudyFindings, Vec<Record>) {
             durable.run.workload.cache = Cache::None;
             durable.elapsed_ns *= 4;
             durable.series.step_ns *= 4;
+            let latencies: Vec<(u64, u64)> =
+                record.latency.buckets().map(|(low, high, count)| (2 * (low + high), count)).collect();
+            let ends = [4 * record.latency.min_ns(), 4 * record.latency.max_ns()];
+            durable.latency = Latency::of_bins(&latencies, ends, 4.0 * record.latency.mean_ns());
             durable
         })
         .collect();

@@ -107,6 +107,28 @@ words! {
 }
 
 words! {
+    /// The call that makes earlier writes durable.
+    FlushCall, "call that flushes":
+    /// The data, and of the inode only what reading them needs.
+    Fdatasync = "fdatasync",
+    /// The data and the inode.
+    Fsync = "fsync",
+    /// The file's pages alone: neither the inode nor the device's write cache, so nothing is durable for sure.
+    SyncFileRange = "sync_file_range",
+}
+
+words! {
+    /// What makes each write durable where the cache setting asks for that.
+    DurableBy, "means to make each write durable":
+    /// The file is opened with `O_DSYNC`.
+    Odsync = "o_dsync",
+    /// The file is opened with `O_SYNC`: the inode is written too.
+    Osync = "o_sync",
+    /// Each write carries `RWF_DSYNC` (Linux 4.7), and the file is opened without.
+    RwfDsync = "rwf_dsync",
+}
+
+words! {
     /// State of the page cache when a buffered run begins.
     PageCache, "state of the page cache":
     /// Holds nothing of the target, and each block is read once: the run measures the path.

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Affinity, BlockSizes, Bytes, Fadvise, Hosts, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution,
-    Region, Sealing, Switch, VolumeLayout, Way,
+    Affinity, BlockSizes, Bytes, DurableBy, Fadvise, FlushCall, Hosts, Kernel, Layout, Nanos, PageCache, ParseError,
+    RandomDistribution, Region, Sealing, Switch, VolumeLayout, Way,
 };
 
 /// Parses a value of a type with its own text form.
@@ -130,6 +130,15 @@ options! {
     Fdatasync fdatasync: u32 = 0;
         one(count::<0, { u32::MAX }>), "fdatasync" pinned "fdatasync" takes "WRITES";
         "Call fdatasync after this many writes of a thread; 0 flushes only at the end";
+    /// The call that flushes, between writes and at the end.
+    FlushBy flush_by: FlushCall = FlushCall::Fdatasync;
+        one(word), "flush-by" pinned "flush-by";
+        "Flush with this call, after --fdatasync writes and at the end: fdatasync, fsync, sync_file_range (the pages \
+         alone: no promise that they are durable)";
+    /// What makes each write durable with the cache settings `os` and `none`.
+    DurableBy durable_by: DurableBy = DurableBy::Odsync;
+        one(word), "durable-by" pinned "durable-by";
+        "Make each write durable (--cache os or none) by this: o_dsync, o_sync, rwf_dsync";
     /// Time that a thread waits after completions before it submits again.
     Thinktime thinktime: Nanos = Nanos(0);
         one(microseconds), "thinktime" pinned "thinktime";

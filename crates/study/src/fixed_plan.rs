@@ -112,11 +112,16 @@ impl FixedRuns {
         &self.runs[..self.planned]
     }
 
+    /// Charges time to the budget.
+    pub fn charge(&mut self, spent: Nanos) {
+        self.spent_ns += spent.0;
+    }
+
     /// Records the result and the time of a run.
     pub fn observe(&mut self, seen: &Observation) {
         let Run { experiment, workload, pass, .. } = seen.run;
         self.done.insert(key_of(&seen.run));
-        self.spent_ns += seen.spent_ns;
+        self.charge(Nanos(seen.spent_ns));
         if pass == Pass::Plain && seen.mbps > 0.0 && !seen.failed {
             self.rates.entry((experiment, workload)).or_default().add(seen.mbps);
         }

@@ -6,7 +6,7 @@ use crate::kriging::{LogEstimate, MeasuredPoint, Position, Surface, SurfacePrior
 use crate::observed_cell::{Observation, ObservedCell, Sample, by_pass};
 use crate::seeds::seeded;
 use crate::slices::Slices;
-use crate::window_length::{Expectation, runtime_for};
+use crate::window_length::{Expectation, long_runtime, runtime_for};
 
 /// Assumed spread from run to run until a path has shown its own.
 const USUAL_SPREAD: f64 = 0.03;
@@ -345,12 +345,14 @@ impl ObservedPath {
             ..Workload::default()
         };
         let repeat = self.cells[cell].next_repeat[by_pass(pass)] + later;
+        let usual = runtime_for(question, &self.expectation(cell));
+        let is_long = pass == Pass::Confirm && repeat == 0;
         Run {
             experiment: Some(self.experiment),
             workload,
             repeat,
             pass,
-            runtime: runtime_for(question, &self.expectation(cell)),
+            runtime: if is_long { long_runtime(question, usual) } else { usual },
             seed: seeded(question.seed, &workload, pass, repeat),
         }
     }

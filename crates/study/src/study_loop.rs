@@ -71,7 +71,7 @@ pub enum StudyError {
     File(#[from] RecordError),
 }
 
-/// Continues the study in `file` to its end.
+/// Continues the study in `file` to its end. `began_ns` is when it began to take of its budget, on the target's clock.
 ///
 /// # Errors
 /// Errors of measuring or of the study file. All earlier records are in the file.
@@ -80,15 +80,16 @@ pub fn conduct(
     backend: &mut dyn TargetBackend,
     file: &mut StudyFile,
     observer: &mut dyn Observer,
-    stop: &AtomicBool,
+    (began_ns, stop): (u64, &AtomicBool),
 ) -> Result<Ending, StudyError> {
     let mut program = StudyProgram::new(question, file.environment());
     let mut runs = 0;
     let mut spent_ns = 0;
     for record in file.records()? {
         program.observe(&record);
-        (runs, spent_ns) = (runs + 1, spent_ns + record.spent_ns);
+        (runs, spent_ns) = (runs + 1, spent_ns + record.of_budget_ns());
     }
+    let mut ended_ns = began_ns;
     loop {
         let run = match program.next() {
             Step::Run(run) => run,
@@ -96,8 +97,9 @@ pub fn conduct(
             Step::BudgetSpent => return Ok(Ending::BudgetSpent),
         };
         observer.begins(&run, &SoFar { runs, spent: Nanos(spent_ns), left: program.left() });
+        let between_ns = backend.clock_ns().saturating_sub(ended_ns);
         let record = match measure_steadily(backend, &run, stop) {
-            Ok(record) => record,
+            Ok(record) => Record { between_ns, ..record },
             Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),
             Err(error) => match run.experiment.filter(|_| program.give_up(&run)) {
                 // The rest of the study does not depend on this cell.
@@ -110,11 +112,12 @@ pub fn conduct(
                 None => return Err(error.into()),
             },
         };
+        ended_ns = backend.clock_ns();
         // The environment may have changed during the run; store it too.
         file.go_on_in(backend.environment())?;
         file.append(&record)?;
         observer.ended(&record);
         program.observe(&record);
-        (runs, spent_ns) = (runs + 1, spent_ns + record.spent_ns);
+        (runs, spent_ns) = (runs + 1, spent_ns + record.of_budget_ns());
     }
 }

@@ -46,9 +46,16 @@ impl StudyProgram {
 
     /// Records a run.
     pub fn observe(&mut self, record: &Record) {
+        let between = Nanos(record.between_ns);
         match self.walks.as_mut().filter(|walks| walks.own(&record.run)) {
-            Some(walks) => walks.observe(record),
-            None => self.fixed.observe(&Observation::from(record)),
+            Some(walks) => {
+                walks.planner.charge(between);
+                walks.observe(record);
+            }
+            None => {
+                self.fixed.charge(between);
+                self.fixed.observe(&Observation::from(record));
+            }
         }
     }
 
@@ -194,7 +201,7 @@ pub fn unfinished_share(file: &StudyFile) -> Result<Option<f64>, RecordError> {
     let mut program = StudyProgram::new(file.question(), file.environment());
     let records = file.records()?;
     records.iter().for_each(|record| program.observe(record));
-    let spent_ns = total(records.iter().map(|record| record.spent_ns));
+    let spent_ns = total(records.iter().map(Record::of_budget_ns));
     let whole_ns = spent_ns.saturating_add(program.left().0);
     Ok(Some(spent_ns as f64 / whole_ns.max(1) as f64))
 }

@@ -38,6 +38,11 @@ const LOOK_SHARE: u64 = 40;
 /// Most doublings of the usual window for a slow cell.
 const DOUBLINGS: u32 = 3;
 
+/// The long window of a confirmed cell, in nanoseconds, and its largest share of the budget: what lies behind the target
+/// may hand out a credit after each pause, which short windows count as its rate.
+const LONG_NS: u64 = 3_000_000_000;
+const LONG_SHARE: u64 = 60;
+
 /// Expectations of a cell before a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expectation {
@@ -66,6 +71,14 @@ pub(crate) fn runtime_for(question: &Question, cell: &Expectation) -> Nanos {
     let look = if looks { LOOK_NS.min(question.budget.0 / LOOK_SHARE) } else { 0 };
     let usual = Nanos(doubled.min(longest).max(look));
     slices.map_or(usual, |slices| slices.window(usual, mbps, queue_bytes, question.budget))
+}
+
+/// The window of the first run that confirms a cell: at least `usual`, and long enough to tell a credit from a rate.
+pub(crate) fn long_runtime(question: &Question, usual: Nanos) -> Nanos {
+    match question.runtime {
+        Some(asked) => asked,
+        None => usual.max(Nanos(LONG_NS.min(question.budget.0 / LONG_SHARE))),
+    }
 }
 
 /// The usual window of a study.

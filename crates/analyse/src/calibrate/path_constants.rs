@@ -71,7 +71,7 @@ pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
         constants,
         cells: cells.len(),
         range: range(&cells),
-        off: cells.iter().map(|cell| (off(&constants, cell), CellSettings::of(cell))).collect(),
+        off: cells.iter().map(|cell| (off(&constants, cell), cell.settings)).collect(),
         remarks,
         parallelism_seen: model.parallelism.is_some(),
         unseen_known: false,

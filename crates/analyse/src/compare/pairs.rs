@@ -244,7 +244,7 @@ fn left_out(a: &CellRuns, b: &CellRuns) -> Option<(InStudy, Flaw)> {
 fn cells(study: &StudyRecords<'_>) -> BTreeMap<CellSettings, CellRuns> {
     let mut cells: BTreeMap<CellSettings, CellRuns> = BTreeMap::new();
     for finding in &study.findings.cells {
-        let cell = cells.entry(CellSettings::of(finding)).or_default();
+        let cell = cells.entry(finding.settings).or_default();
         finding.run_mbps.iter().for_each(|mbps| cell.mbps.add(*mbps));
         finding.run_charged_us.iter().for_each(|us| cell.charged_us.add(*us));
         cell.unsteady |= !finding.steady;

@@ -49,7 +49,8 @@ fn mean_change(pairs: &[Pair], figure: Figure, priors: &Priors) -> Option<Change
     })
 }
 
-/// The mean of the logarithms over all cells that have the figure; cells run once use the pooled spread of the others.
+/// The mean of the logarithms over all cells that have the figure; cells run once use the pooled spread of the others. If
+/// most were run once, chance is not known.
 fn mean_over(pairs: &[&Pair], figure: Figure, priors: &Priors) -> Option<Change> {
     let prior = priors.of_figure(figure);
     let logs: Vec<(f64, f64)> =
@@ -65,11 +66,12 @@ fn mean_over(pairs: &[&Pair], figure: Figure, priors: &Priors) -> Option<Change>
             None => pooled.extend(pair.pooled_estimate(figure, prior)),
         }
     }
+    let is_repeated = own.len() >= pooled.len();
     let count = logs.len() as f64;
     Some(Change::of_logs(
         logs.iter().map(|(a, _)| a).sum::<f64>() / count,
         logs.iter().map(|(_, b)| b).sum::<f64>() / count,
-        prior.map(|_| Estimate::mean(&own, &pooled)),
+        prior.filter(|_| is_repeated).map(|_| Estimate::mean(&own, &pooled)),
     ))
 }
 
@@ -104,7 +106,7 @@ pub(crate) fn half_powers(a: &Findings, b: &Findings) -> Vec<HalfPowerComparison
     let of_b = |curve: &Curve| b.curves.iter().find(|other| place(other) == place(curve));
     let both = a.curves.iter().filter_map(|curve| Some((curve, of_b(curve)?)));
     both.map(|(a, b)| HalfPowerComparison {
-        path: a.path(),
+        path: a.path,
         iodepth: a.iodepth,
         bs_bytes_a: a.half_power_bs_bytes,
         bs_bytes_b: b.half_power_bs_bytes,
@@ -133,7 +135,7 @@ pub(crate) fn costs(a: &Findings, b: &Findings, mhz: Option<[f64; 2]>) -> Vec<Co
     };
     let both = a.cost.iter().filter_map(|cost| Some((cost, of_b(cost)?)));
     both.map(|(a, b)| CostComparison {
-        path: a.path(),
+        path: a.path,
         bound: a.bound,
         fixed_us: term(a.fixed_us, b.fixed_us),
         marginal_us_per_kib: term(a.marginal_us_per_kib, b.marginal_us_per_kib),

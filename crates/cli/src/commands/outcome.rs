@@ -1,7 +1,10 @@
 //! Decides from a command's records whether it succeeded.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, bail};
 use halfpower_record::Record;
+use halfpower_spec::format::thousands;
 
 /// Reads found wrong data. The command completed, but the target cannot be trusted.
 #[derive(Debug)]
@@ -16,10 +19,29 @@ impl std::fmt::Display for WrongData {
 
 impl std::error::Error for WrongData {}
 
+/// Some requests failed. The command completed, and its figures are those of the others.
+#[derive(Debug)]
+pub struct FailedRequests {
+    count: u64,
+    /// The kinds of error, with how many of each.
+    kinds: String,
+}
+
+impl std::fmt::Display for FailedRequests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { count, kinds } = self;
+        let count = thousands(*count as f64);
+        write!(f, "requests failed: {count} ({kinds}); the figures are of those that succeeded")
+    }
+}
+
+impl std::error::Error for FailedRequests {}
+
 /// Checks the records of a command.
 ///
 /// # Errors
-/// [`WrongData`] if reads found wrong data; a sentence if there is no run, or if no request of any run succeeded.
+/// [`WrongData`] if reads found wrong data, [`FailedRequests`] if some requests failed; a sentence if there is no run, or
+/// if no request of any run succeeded.
 pub fn of(records: &[Record]) -> Result<()> {
     let wrong: u64 = records.iter().map(Record::wrong_data).sum();
     if wrong > 0 {
@@ -28,11 +50,19 @@ pub fn of(records: &[Record]) -> Result<()> {
     if records.is_empty() {
         bail!("nothing was measured: no run could be made on this target within the budget, as the lines above say");
     }
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, count) in records.iter().flat_map(Record::all_errors) {
+        let sum = kinds.entry(name).or_default();
+        *sum = sum.saturating_add(count);
+    }
     if records.iter().all(Record::failed_whole) {
-        let mut names: Vec<&str> = records.iter().flat_map(|record| record.errors.keys().map(String::as_str)).collect();
-        names.sort_unstable();
-        names.dedup();
+        let names: Vec<&str> = kinds.into_keys().collect();
         bail!("every request failed ({}), so nothing was measured", names.join(", "));
+    }
+    let count = kinds.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+    if count > 0 {
+        let shown = kinds.iter().map(|(name, count)| format!("{name} {}", thousands(*count as f64)));
+        return Err(FailedRequests { count, kinds: shown.collect::<Vec<_>>().join(", ") }.into());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Turns the flags of study and plan into a question, and a question back into a command.
 
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
@@ -63,13 +64,22 @@ pub fn canonical(target: &Target) -> Result<String> {
         path.canonicalize().with_context(|| format!("{}: name an existing folder, file or device", path.display()))
     };
     Ok(match target {
-        Target::Path(path) => whole(path)?.display().to_string(),
+        Target::Path(path) => text_of(&whole(path)?),
         Target::Several(several) => {
-            let members = several.members.iter().map(whole).collect::<Result<_>>()?;
-            Several { members, ..several.clone() }.to_string()
+            let members: Vec<PathBuf> = several.members.iter().map(whole).collect::<Result<_>>()?;
+            let apart: Vec<String> =
+                members.iter().filter(|path| path.to_str().is_none()).map(|path| text_of(path)).collect();
+            let text = Several { members, ..several.clone() }.to_string();
+            if apart.is_empty() { text } else { format!("{text} ({})", apart.join(", ")) }
         }
         other => other.to_string(),
     })
+}
+
+/// A path as text that no other path has: one that is no UTF-8 is written byte by byte, in quotation marks.
+fn text_of(path: &Path) -> String {
+    let by_bytes = || format!("b\"{}\"", path.as_os_str().as_bytes().escape_ascii());
+    path.to_str().map_or_else(by_bytes, str::to_string)
 }
 
 /// Removes direct I/O from the question if the target has none and the user did not ask for it; returns whether it did.

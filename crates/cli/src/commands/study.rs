@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
 use halfpower_record::output::{Destination, Form};
-use halfpower_record::{StudyFile, TargetKind};
+use halfpower_record::{RecordError, StudyFile, TargetKind};
 use halfpower_spec::{Bytes, Experiment, Question, Target};
 use halfpower_study::Ending;
 
@@ -36,6 +36,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
         return tell(args, file, &report, Some(AlreadyFinished::of(file, began_unix_ms)));
     }
     let mut backend = with_far_end(backend, &args.question.common)?;
+    let began_ns = backend.clock_ns();
     let _write_cache = switched_write_cache(backend.as_mut(), question.write_cache)?;
     let mut file = match earlier {
         Some(file) => resumed(file, backend.as_mut(), &stop)?,
@@ -45,7 +46,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
         file.spare_the_disk()?;
     }
     let mut progress = Progress::new(&question, &file, args.json)?;
-    let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut progress, &stop)?;
+    let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut progress, (began_ns, &stop))?;
     progress.close();
     if ending == Ending::Interrupted {
         if !args.json {
@@ -174,7 +175,13 @@ fn begun(path: &Path, question: &Question, backend: &mut dyn TargetBackend, stop
     backend.make_ready(None, stop)?;
     let left_out = halfpower_experiments::left_out(question, backend.environment());
     backend.environment_mut().left_out = left_out;
-    Ok(StudyFile::create(path, question, backend.environment())?)
+    match StudyFile::create(path, question, backend.environment()) {
+        // Another study of the same name began meanwhile: it runs, or it can be continued.
+        Err(RecordError::Exists { path: taken }) if taken == path && StudyFile::is_at(path) => {
+            Ok(StudyFile::resume(path, question, backend.environment())?)
+        }
+        begun => Ok(begun?),
+    }
 }
 
 /// Prepares the target again with its earlier span, and returns the study file ready for more records.

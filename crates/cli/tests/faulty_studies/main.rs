@@ -48,7 +48,7 @@ fn go_on(case: &Case, path: &Path, interrupted_at: Option<usize>) -> (Ending, Ve
     file.spare_the_disk().unwrap();
     let stop = AtomicBool::new(false);
     let mut observer = Interrupter { stop: &stop, begun: 0, at: interrupted_at };
-    let ending = conduct(&case.question, &mut backend, &mut file, &mut observer, &stop).unwrap();
+    let ending = conduct(&case.question, &mut backend, &mut file, &mut observer, (0, &stop)).unwrap();
     (ending, backend)
 }
 

@@ -1,7 +1,7 @@
 //! Compares requests that begin off the boundaries of chunks, pages and blocks with the same requests aligned.
 
-use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Bytes, Cache, Direction, Pattern, Workload, WorkloadOptions};
+use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
+use halfpower_spec::{Bytes, Cache, Pattern, Workload, WorkloadOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,18 +18,15 @@ pub struct Rows {
 /// Requests of one kind with one shift.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AlignmentRow {
+    /// Its requests.
+    #[serde(flatten)]
+    pub requests: Requests,
     /// Bytes by which each request begins later than a multiple of its size.
     pub shift_bytes: u64,
-    /// Block size.
-    pub bs_bytes: u64,
     /// Cache setting.
     pub cache: Cache,
-    /// Which way the bytes go.
-    pub rw: Direction,
     /// Order of offsets.
     pub pattern: Pattern,
-    /// Depth asked for.
-    pub iodepth: u32,
     /// Mean throughput in MB/s.
     pub mbps: f64,
     /// Lower end of its 95% interval.
@@ -60,16 +57,13 @@ pub struct AlignmentAnswer {
 /// A kind of request at its worst shift.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ShiftedKind {
+    /// Its requests.
+    #[serde(flatten)]
+    pub requests: Requests,
     /// Order of offsets.
     pub pattern: Pattern,
     /// Cache setting.
     pub cache: Cache,
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Block size.
-    pub bs_bytes: u64,
-    /// Depth asked for.
-    pub iodepth: u32,
     /// Bytes by which each request begins later than a multiple of its size.
     pub shift_bytes: u64,
     /// Throughput as a share of the same requests without a shift.
@@ -109,11 +103,9 @@ fn row(cell: &ExperimentCell, of_aligned: Option<RatioFinding>) -> AlignmentRow 
     let Interval { value, low, high } = cell.finding.mbps;
     AlignmentRow {
         shift_bytes: shift(cell),
-        bs_bytes: cell.finding.bs_bytes,
+        requests: cell.finding.requests(),
         cache: cell.finding.cache,
-        rw: cell.finding.rw,
         pattern: cell.finding.pattern,
-        iodepth: cell.finding.iodepth,
         mbps: value,
         low,
         high,
@@ -147,15 +139,16 @@ fn worst_of_each_kind<'a>(shifted: &'a [Shifted<'a>]) -> Vec<&'a Shifted<'a>> {
 fn kind(one: &Shifted) -> ShiftedKind {
     let finding = &one.cell.finding;
     ShiftedKind {
+        requests: finding.requests(),
         pattern: finding.pattern,
         cache: finding.cache,
-        rw: finding.rw,
-        bs_bytes: finding.bs_bytes,
-        iodepth: finding.iodepth,
         shift_bytes: shift(one.cell),
         of_aligned: one.of_aligned,
     }
 }
+
+has_settings!(ShiftedKind, requests: Requests);
+has_settings!(AlignmentRow, requests: Requests);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Compares requests through the page cache with direct requests.
 
-use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Direction, Fadvise, PageCache, Pass, Pattern};
+use halfpower_analyse::{Access, ExperimentCell, Interval, has_settings};
+use halfpower_spec::{Direction, Fadvise, PageCache, Pass};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,10 +21,9 @@ pub struct Rows {
 /// Buffered or direct requests at one block size, at depth 1.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, JsonSchema)]
 pub struct BufferedRow {
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
+    /// Order and direction.
+    #[serde(flatten)]
+    pub access: Access,
     /// Whether requests go through the page cache.
     pub buffered: bool,
     /// State of the page cache when the run began.
@@ -159,8 +158,7 @@ fn row(cell: &ExperimentCell) -> BufferedRow {
     let workload = &cell.workload;
     let finding = &cell.finding;
     BufferedRow {
-        rw: finding.rw,
-        pattern: finding.pattern,
+        access: finding.access(),
         buffered: !workload.cache.direct(),
         page_cache: workload.options.page_cache,
         fadvise: workload.options.fadvise,
@@ -286,6 +284,8 @@ pub(super) fn call_ns(cell: &ExperimentCell) -> Vec<f64> {
     let plain = cell.records.iter().filter(|record| record.run.pass == Pass::Plain && record.ios > 0);
     plain.map(|record| record.latency.mean_ns()).collect()
 }
+
+has_settings!(BufferedRow, access: Access);
 
 #[cfg(test)]
 mod tests {

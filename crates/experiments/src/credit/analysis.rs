@@ -1,6 +1,8 @@
 //! Analyses `credit`: finds in each run when a credit ended, and the rate after it.
 
-use halfpower_analyse::{ExperimentCell, Interval, SustainedLimit, judge, levels, run_mbps, waves};
+use halfpower_analyse::{
+    ExperimentCell, Interval, Requests, SustainedLimit, has_settings, judge, levels, run_mbps, waves,
+};
 use halfpower_record::{Record, total};
 use halfpower_spec::{Direction, Pass};
 use schemars::JsonSchema;
@@ -18,19 +20,16 @@ pub struct Rows {
 /// Requests of one size in one direction, for as long as the budget allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CreditRow {
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Block size.
-    pub bs_bytes: u64,
-    /// Requests kept outstanding.
-    pub iodepth: u32,
+    /// Its requests.
+    #[serde(flatten)]
+    pub requests: Requests,
     /// Sustained throughput in MB/s: after the fall, if there was one, and over whole slices.
     pub mbps: Interval,
     /// Sustained rate in requests a second.
     pub iops: f64,
     /// Length of the longest run, in seconds.
     pub seconds: f64,
-    /// Bytes that all runs moved.
+    /// Bytes that this run moved.
     pub bytes: u64,
     /// The faster beginning; `null` if there was none.
     pub credit: Option<CreditSpent>,
@@ -97,9 +96,10 @@ pub struct LimitFinding {
     pub credit: Option<CreditSpent>,
     /// Slices seen with the larger requests, or else with the smaller.
     pub slices: Option<LimitSlices>,
-    /// Length of the longest run in seconds. A credit larger than `seconds` and `bytes` would not have shown.
+    /// Length of the longest run in seconds. A credit that lasts for longer than `seconds` and `bytes` would not have
+    /// shown.
     pub seconds: f64,
-    /// Bytes that all runs moved.
+    /// Bytes that this run moved.
     pub bytes: u64,
 }
 
@@ -124,6 +124,7 @@ impl LimitFinding {
     pub(super) fn of(small: &CreditRow, large: &CreditRow) -> Self {
         let bytes = |credit: &CreditSpent| credit.bytes;
         let credits = [small.credit, large.credit].into_iter().flatten();
+        let longest = if small.seconds > large.seconds { small } else { large };
         Self {
             rw: small.rw,
             counts: counts(small, large),
@@ -131,8 +132,8 @@ impl LimitFinding {
             sustained_iops: small.iops,
             credit: credits.reduce(|most, next| if bytes(&next) > bytes(&most) { next } else { most }),
             slices: large.slices.or(small.slices),
-            seconds: small.seconds.max(large.seconds),
-            bytes: small.bytes.saturating_add(large.bytes),
+            seconds: longest.seconds,
+            bytes: longest.bytes,
         }
     }
 }
@@ -179,6 +180,8 @@ const EXCESS: f64 = 0.1;
 const SLICES: f64 = 2.0;
 /// Factor above a known limit from which a sustained rate is not believed.
 const ABOVE_KNOWN: f64 = 1.05;
+/// Multiple of the spread between runs that a credit must be, as a share of its run, if it does not come again.
+const SPREADS: f64 = 2.0;
 /// Share of a credit whose spending counts as its end.
 const NEARLY_ALL: f64 = 0.95;
 
@@ -238,12 +241,21 @@ fn interval(rates: &[f64], reach: f64) -> Interval {
     }
 }
 
+/// The standard deviation of rates as a share of their mean; 0 of fewer than two.
+fn deviation(rates: &[f64]) -> f64 {
+    let level = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    let squares: f64 = rates.iter().map(|rate| (rate - level).powi(2)).sum();
+    if rates.len() < 2 || level <= 0.0 { 0.0 } else { (squares / (rates.len() - 1) as f64).sqrt() / level }
+}
+
 /// What one run shows.
 struct RunRates {
     /// The sustained rate at the end, in MB/s.
     mbps: f64,
     /// The faster part before it.
     credit: Option<CreditSpent>,
+    /// The credit's bytes as a share of all that the run moved; 0 without a credit.
+    excess: f64,
     steady: bool,
     /// Relative half width of the run's interval, from five parts of the run.
     reach: f64,
@@ -257,18 +269,21 @@ fn row(cell: &ExperimentCell) -> Option<CreditRow> {
     let faster = |one: &RunRates| one.mbps > FASTER * last.mbps;
     let rates: Vec<f64> = went.iter().filter(|one| !faster(one)).map(|one| one.mbps).collect();
     let mbps = interval(&rates, last.reach);
-    // A credit seen in such a run is too small, since what followed was not yet the sustained rate.
-    let credits = went.iter().filter(|one| !faster(one)).filter_map(|one| one.credit);
+    // A credit seen in such a run is too small, since what followed was not yet the sustained rate. A faster beginning
+    // that does not come again must exceed what runs differ by.
+    let sustained = || went.iter().filter(|one| !faster(one));
+    let recurs = sustained().filter(|one| one.credit.is_some()).count() * 2 > rates.len();
+    let spread = deviation(&rates);
+    let credits = sustained().filter(|one| recurs || one.excess > SPREADS * spread).filter_map(|one| one.credit);
     let credits = credits.chain(between(runs(), &went, faster, mbps.value));
     let bs_bytes = cell.finding.bs_bytes;
+    let longest = runs().max_by_key(|record| record.elapsed_ns)?;
     Some(CreditRow {
-        rw: cell.finding.rw,
-        bs_bytes,
-        iodepth: cell.finding.iodepth,
+        requests: cell.finding.requests(),
         mbps,
         iops: mbps.value * 1e6 / bs_bytes as f64,
-        seconds: runs().map(|record| record.elapsed_ns).max()? as f64 / 1e9,
-        bytes: total(runs().map(|record| record.bytes)),
+        seconds: longest.seconds(),
+        bytes: longest.bytes,
         credit: credits.reduce(|most, next| if next.bytes > most.bytes { next } else { most }),
         slices: slices(runs()),
         above_known: false,
@@ -288,7 +303,8 @@ fn went(record: &Record) -> RunRates {
     // A single saved-up slice is not a credit.
     let slice = waves(record).filter(|waves| waves.regular).map_or(0.0, |waves| waves.bytes);
     let steady = whole.steady && !cuts_waves(record);
-    let without = || RunRates { mbps: run_mbps(record), credit: None, steady, reach: whole.within_reach() };
+    let without =
+        || RunRates { mbps: run_mbps(record), credit: None, excess: 0.0, steady, reach: whole.within_reach() };
     if mbps <= 0.0 || bytes < (EXCESS * limited).max(SLICES * slice) {
         return without();
     }
@@ -300,7 +316,8 @@ fn went(record: &Record) -> RunRates {
     if credit.mbps < FASTER * mbps {
         return without();
     }
-    RunRates { mbps, credit: Some(credit), steady: steady && rest.steady, reach: rest.within_reach() }
+    let excess = bytes / record.bytes.max(1) as f64;
+    RunRates { mbps, credit: Some(credit), excess, steady: steady && rest.steady, reach: rest.within_reach() }
 }
 
 /// Whether the run has regular waves, but too few for a rate: a cut wave at either end would distort it.
@@ -351,6 +368,8 @@ fn slices<'a>(runs: impl Iterator<Item = &'a Record>) -> Option<LimitSlices> {
     let seen = runs.filter_map(waves).filter(|waves| waves.regular).last()?;
     Some(LimitSlices { every_ms: seen.period_ns as f64 / 1e6, bytes: seen.bytes })
 }
+
+has_settings!(CreditRow, requests: Requests);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Compares durable writes with the same writes without durability.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Cache, Pass, Switch, Workload, WorkloadOptions};
+use halfpower_spec::{Cache, DurableBy, FlushCall, Pass, Switch, Workload, WorkloadOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,6 +22,10 @@ pub struct DurabilityRow {
     pub cache: Cache,
     /// Writes per fdatasync; 0 means no fdatasync between writes.
     pub fdatasync: u32,
+    /// The call of the flushes between writes.
+    pub flush_by: FlushCall,
+    /// What makes each write durable, with `os` and `none`.
+    pub durable_by: DurableBy,
     /// State of the device's write cache, if it was switched.
     pub write_cache: Option<Switch>,
     /// Depth asked for.
@@ -36,10 +40,10 @@ pub struct DurabilityRow {
     pub high: f64,
     /// Writes a second.
     pub iops: f64,
-    /// Median latency of a write in nanoseconds, without the flushes between writes.
-    pub latency_ns_p50: u64,
-    /// 99th percentile of that latency, in nanoseconds.
-    pub latency_ns_p99: u64,
+    /// Median latency of a write in nanoseconds, without the flushes between writes; `None` if not known.
+    pub latency_ns_p50: Option<u64>,
+    /// 99th percentile of that latency, in nanoseconds; `None` if not known.
+    pub latency_ns_p99: Option<u64>,
     /// Median time of an fdatasync between writes in nanoseconds, as the mean over runs.
     pub sync_ns_p50: Option<f64>,
     /// 99th percentile of that time in nanoseconds, as the mean over runs.
@@ -59,8 +63,25 @@ pub struct DurabilityAnswer {
     pub sharing: Vec<SharedFlush>,
     /// The time of a flush after a single write.
     pub flush: Option<FlushTime>,
+    /// One write at a time until it is durable, by each call and flag, the fastest first; empty if only one was measured.
+    pub means: Vec<DurableMeans>,
     /// Writes with the device's write cache switched off.
     pub without_write_cache: Vec<WithoutWriteCache>,
+}
+
+/// One write at a time, made durable by one call or flag.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct DurableMeans {
+    /// The caches of a plain write of the same kind: `device` for direct writes, `both` for buffered ones.
+    pub plain_cache: Cache,
+    /// The call after each write; `null` if the write itself is durable.
+    pub flush_by: Option<FlushCall>,
+    /// What makes the write itself durable; `null` if a call follows it.
+    pub durable_by: Option<DurableBy>,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Mean time from one write to the next in nanoseconds, flush included.
+    pub ns_each: f64,
 }
 
 /// Small writes that are each durable.
@@ -137,6 +158,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, DurabilityAnswer) {
         at_once: writes.at_once(),
         flush: if sharing.is_empty() { None } else { writes.flush_time() },
         sharing,
+        means: writes.means(),
         without_write_cache: writes.without_write_cache(),
     };
     (rows, answer)
@@ -153,7 +175,8 @@ impl<'a> Writes<'a> {
         let mut cells: Vec<&ExperimentCell> = data.sound().collect();
         cells.sort_by_key(|cell| {
             let Workload { cache, bs, iodepth, options, .. } = cell.workload;
-            (bs, iodepth, !cache.direct(), options.write_cache, cache, options.fdatasync)
+            let by = (options.flush_by, options.durable_by);
+            (bs, iodepth, !cache.direct(), options.write_cache, cache, options.fdatasync, by)
         });
         Self { scale: Scale::of(cells.iter().copied()), cells }
     }
@@ -165,6 +188,8 @@ impl<'a> Writes<'a> {
     /// The comparison cell: plain writes through the same caches.
     fn plain(&self, cell: &ExperimentCell) -> Option<&'a ExperimentCell<'a>> {
         let Workload { cache, options, .. } = cell.workload;
+        let usual = WorkloadOptions::default();
+        let options = WorkloadOptions { flush_by: usual.flush_by, durable_by: usual.durable_by, ..options };
         let same = |cache, options| self.cell(&Workload { cache, options, ..cell.workload });
         match (cache, options.write_cache) {
             (Cache::None, _) => same(Cache::Device, options),
@@ -187,6 +212,8 @@ impl<'a> Writes<'a> {
         DurabilityRow {
             cache: workload.cache,
             fdatasync: workload.options.fdatasync,
+            flush_by: workload.options.flush_by,
+            durable_by: workload.options.durable_by,
             write_cache: workload.options.write_cache,
             iodepth: workload.iodepth,
             bs_bytes: workload.bs.0,
@@ -194,8 +221,8 @@ impl<'a> Writes<'a> {
             low: finding.mbps.low,
             high: finding.mbps.high,
             iops: finding.iops,
-            latency_ns_p50: finding.latency_ns.p50.unwrap_or_default(),
-            latency_ns_p99: finding.latency_ns.p99.unwrap_or_default(),
+            latency_ns_p50: finding.latency_ns.p50,
+            latency_ns_p99: finding.latency_ns.p99,
             sync_ns_p50: sync_ns(0.5),
             sync_ns_p99: sync_ns(0.99),
             of_plain: self.of_plain(cell).map(|ratio| ratio.interval),
@@ -252,7 +279,10 @@ impl<'a> Writes<'a> {
 
     /// The cells with a flush after every N writes.
     pub fn flushed(&self, cache: Cache) -> Vec<&'a ExperimentCell<'a>> {
-        let fits = |cell: &&&ExperimentCell| cell.workload.cache == cache && cell.workload.options.fdatasync > 0;
+        let fits = |cell: &&&ExperimentCell| {
+            let options = &cell.workload.options;
+            cell.workload.cache == cache && options.fdatasync > 0 && options.flush_by == FlushCall::Fdatasync
+        };
         self.cells.iter().filter(fits).copied().collect()
     }
 
@@ -268,6 +298,32 @@ impl<'a> Writes<'a> {
             ns_p99: Interval::of_means(&late).value,
             ns_p50_least: median.iter().copied().fold(f64::INFINITY, f64::min),
             ns_p50_most: median.iter().copied().fold(0.0, f64::max),
+        })
+    }
+
+    /// One small write at a time until it is durable, by each means; empty if only one was measured.
+    fn means(&self) -> Vec<DurableMeans> {
+        let all = [Cache::Device, Cache::Both].into_iter().flat_map(|cache| {
+            let mut of_cache: Vec<DurableMeans> =
+                self.cells.iter().filter_map(|cell| self.by_means(cell, cache)).collect();
+            of_cache.sort_by(|one, other| one.ns_each.total_cmp(&other.ns_each));
+            if of_cache.len() > 1 { of_cache } else { Vec::new() }
+        });
+        all.collect()
+    }
+
+    fn by_means(&self, cell: &ExperimentCell, plain_cache: Cache) -> Option<DurableMeans> {
+        let Workload { bs, iodepth, cache, options, .. } = cell.workload;
+        let is_small = self.cells.first().is_some_and(|first| first.workload.bs == bs) && iodepth == 1;
+        let is_of_kind = cache.direct() == plain_cache.direct() && options.write_cache.is_none();
+        let by_call = options.fdatasync == 1;
+        let fits = is_small && is_of_kind && (by_call || cache.durable()) && cell.finding.iops > 0.0;
+        fits.then(|| DurableMeans {
+            plain_cache,
+            flush_by: by_call.then_some(options.flush_by),
+            durable_by: (!by_call).then_some(options.durable_by),
+            bs_bytes: bs.0,
+            ns_each: 1e9 / cell.finding.iops,
         })
     }
 

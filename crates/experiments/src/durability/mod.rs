@@ -1,12 +1,14 @@
 //! Measures `durability`: the cost of writes that are on the medium when they complete.
 //!
-//! The plan: writes that are each durable, writes that share a flush, and plain writes.
+//! The plan: writes that are each durable, by each call and flag of the kernel; writes that share a flush; plain writes.
 
 mod analysis;
 pub(crate) mod words;
 
 use halfpower_record::{Ability, TargetKind};
-use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pattern, Switch, Workload, WorkloadOptions};
+use halfpower_spec::{
+    Bytes, Cache, Direction, DurableBy, EngineName, FlushCall, Pattern, Switch, Workload, WorkloadOptions,
+};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
@@ -44,6 +46,9 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
             |fdatasync| write(ask, *cache, sizes[0], 1, WorkloadOptions { fdatasync, ..WorkloadOptions::default() });
         cells.extend(INTERVALS.map(flushing));
     }
+    if has_calls(capabilities.kind) {
+        cells.extend(means(ask, &caches, sizes[0]));
+    }
     if capabilities.can(&Ability::WriteCache).is_ok() {
         let shown = [(Cache::Device, sizes[0]), (Cache::Device, sizes[1]), (Cache::Both, sizes[1])];
         for (cache, bs) in shown.into_iter().filter(|(cache, _)| can(ask, *cache)) {
@@ -60,6 +65,26 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         }
     }
     Ok(Plan { cells, missing: missing(ask) })
+}
+
+/// Whether requests are calls of this machine's kernel, which has several that make writes durable.
+fn has_calls(kind: TargetKind) -> bool {
+    matches!(kind, TargetKind::Folder | TargetKind::File | TargetKind::Device)
+}
+
+/// One write at a time, made durable by other calls and flags than the usual ones.
+fn means(ask: &PlanRequest, caches: &[Cache], bs: Bytes) -> Vec<PlannedCell> {
+    let usual = WorkloadOptions::default();
+    let calls = FlushCall::ALL.iter().filter(|call| **call != usual.flush_by);
+    let flags = DurableBy::ALL.iter().filter(|flag| **flag != usual.durable_by);
+    let by_call = calls.map(|call| (false, WorkloadOptions { fdatasync: 1, flush_by: *call, ..usual }));
+    let by_flag = flags.map(|flag| (true, WorkloadOptions { durable_by: *flag, ..usual }));
+    let all: Vec<(bool, WorkloadOptions)> = by_call.chain(by_flag).collect();
+    let of_cache = |cache: &Cache| {
+        let fitting = all.iter().filter(|(durable, _)| *durable == cache.durable());
+        fitting.map(|(_, options)| write(ask, *cache, bs, 1, *options)).collect::<Vec<_>>()
+    };
+    caches.iter().flat_map(of_cache).collect()
 }
 
 /// The settings that are not available here.

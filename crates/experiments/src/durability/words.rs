@@ -2,11 +2,12 @@
 //! device's write cache.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Cache, Switch, Workload};
+use halfpower_spec::{Cache, DurableBy, FlushCall, Switch, Workload};
 use halfpower_spec::{cache_word, format};
 
 use super::analysis::{
-    DurabilityAnswer, DurableAtOnce, DurableWrites, FlushTime, Rows, SharedFlush, WithoutWriteCache, Writes, syncs_ns,
+    DurabilityAnswer, DurableAtOnce, DurableMeans, DurableWrites, FlushTime, Rows, SharedFlush, WithoutWriteCache,
+    Writes, syncs_ns,
 };
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
@@ -28,6 +29,7 @@ pub(crate) fn answer(found: &DurabilityAnswer) -> String {
         one_at_a_time(&found.one_at_a_time),
         found.at_once.as_ref().map(at_once),
         sharing(&found.sharing, found.flush.as_ref()),
+        means(&found.means),
         without_write_cache(&found.without_write_cache),
     ];
     sentences(clauses, "No durable write could be set beside a plain one.")
@@ -88,6 +90,30 @@ fn flush_time(found: &FlushTime) -> String {
     format!("; a flush of a single write takes {median} in the median{range}, one in a hundred {late} or more")
 }
 
+/// A call or flag as programs write it: `O_DSYNC`, `fdatasync`.
+fn name_of(flush_by: Option<FlushCall>, durable_by: Option<DurableBy>) -> String {
+    let flag = durable_by.map(|flag| flag.word().to_uppercase());
+    flush_by.map(|call| call.word().to_string()).or(flag).unwrap_or_default()
+}
+
+/// Times until a write is durable, by means; `sync_file_range` comes last, because it promises nothing.
+fn means(found: &[DurableMeans]) -> Option<String> {
+    let size = size(found.first()?.bs_bytes);
+    let of_cache = |cache: Cache| {
+        let these = found.iter().filter(move |one| one.plain_cache == cache);
+        let (ranges, durable): (Vec<&DurableMeans>, Vec<&DurableMeans>) =
+            these.partition(|one| one.flush_by == Some(FlushCall::SyncFileRange));
+        let each =
+            |one: &&DurableMeans| format!("{} {}", name_of(one.flush_by, one.durable_by), format::time_ns(one.ns_each));
+        let durable: Vec<String> = durable.iter().map(each).collect();
+        let range = ranges.first().map(|one| format!(" ({}, which promises nothing)", each(one)));
+        (!durable.is_empty())
+            .then(|| format!("{}, {}{}", cache_word(cache), durable.join(", "), range.unwrap_or_default()))
+    };
+    let clauses: Vec<String> = [Cache::Device, Cache::Both].into_iter().filter_map(of_cache).collect();
+    Some(format!("each durable write of {size} takes, {}", clauses.join("; ")))
+}
+
 fn without_write_cache(found: &[WithoutWriteCache]) -> Option<String> {
     let clause = |one: &WithoutWriteCache| {
         let kept = match &one.of_cached {
@@ -102,7 +128,8 @@ fn without_write_cache(found: &[WithoutWriteCache]) -> Option<String> {
 
 pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
     let writes = Drawn(Writes::of(data));
-    [writes.settings(), writes.by_interval(), writes.flushes(), writes.switched()].into_iter().flatten().collect()
+    let all = [writes.settings(), writes.by_interval(), writes.flushes(), writes.by_means(), writes.switched()];
+    all.into_iter().flatten().collect()
 }
 
 /// The writes that are drawn.
@@ -115,6 +142,36 @@ impl Drawn<'_> {
         self.bars("The four cache settings, one write at a time", "Cache setting", &usual, &|workload| {
             format!("{} ({})", workload.cache, workload.cache.sqlio_letter())
         })
+    }
+
+    /// One write at a time, by what makes it durable; `None` if only the usual means were measured.
+    fn by_means(&self) -> Option<Picture> {
+        let is_usual = |workload: &Workload| {
+            workload.options.flush_by == FlushCall::Fdatasync && workload.options.durable_by == DurableBy::Odsync
+        };
+        if self.0.cells.iter().all(|cell| is_usual(&cell.workload)) {
+            return None;
+        }
+        let least = self.0.cells.first()?.workload.bs;
+        let is_durable = |cell: &&&ExperimentCell| {
+            let Workload { bs, iodepth, cache, options, .. } = cell.workload;
+            let is_one = bs == least && iodepth == 1 && options.write_cache.is_none();
+            is_one && (options.fdatasync == 1 || cache.durable())
+        };
+        self.bars(
+            "One durable write at a time, by what makes it durable",
+            "Writes and means",
+            &is_durable,
+            &|workload| {
+                let by_call = workload.options.fdatasync > 0;
+                let name = match by_call {
+                    true => name_of(Some(workload.options.flush_by), None),
+                    false => name_of(None, Some(workload.options.durable_by)),
+                };
+                let plain = if workload.cache.direct() { Cache::Device } else { Cache::Both };
+                format!("{}, {name}", cache_word(plain))
+            },
+        )
     }
 
     fn switched(&self) -> Option<Picture> {

@@ -43,10 +43,10 @@ pub struct EngineRow {
     pub high: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Median latency in nanoseconds.
-    pub latency_ns_p50: u64,
-    /// 99th percentile of the latency, in nanoseconds.
-    pub latency_ns_p99: u64,
+    /// Median latency in nanoseconds; `None` if not known.
+    pub latency_ns_p50: Option<u64>,
+    /// 99th percentile of the latency, in nanoseconds; `None` if not known.
+    pub latency_ns_p99: Option<u64>,
     /// Processor time per request charged to the process, in microseconds.
     pub charged_us: f64,
     /// Processor time per request by the soaker, which includes interrupts and kernel threads; `null` without a soaker
@@ -191,8 +191,8 @@ fn row(cell: &ExperimentCell) -> EngineRow {
         low,
         high,
         iops: finding.iops,
-        latency_ns_p50: finding.latency_ns.p50.unwrap_or_default(),
-        latency_ns_p99: finding.latency_ns.p99.unwrap_or_default(),
+        latency_ns_p50: finding.latency_ns.p50,
+        latency_ns_p99: finding.latency_ns.p99,
         charged_us: finding.charged_us.unwrap_or_default(),
         soaker_us: finding.soaker_us,
     }
@@ -211,7 +211,9 @@ fn answer(groups: &[Group], scale: &Scale) -> EnginesAnswer {
     EnginesAnswer {
         busy: busiest.map(|(work, rows)| busy(work, rows, scale)),
         polling: busiest.map_or(Vec::new(), |(_, rows)| polling(rows)),
-        soonest: idlest.map(|(_, rows)| best(rows, |row| -(row.latency_ns_p50 as f64), |_, _| false)),
+        soonest: idlest.map(|(_, rows)| {
+            best(rows, |row| row.latency_ns_p50.map_or(f64::NEG_INFINITY, |ns| -(ns as f64)), |_, _| false)
+        }),
         buffered: buffered.map_or(Vec::new(), |(_, rows)| rows.iter().map(|measured| measured.row).collect()),
         issuing: Vec::new(),
         only: only.map(|measured| measured.row),

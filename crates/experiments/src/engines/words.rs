@@ -90,7 +90,7 @@ pub fn issuing_part(part: IssuingPart) -> String {
 }
 
 fn soonest(found: &BestEngines) -> String {
-    let time = format::time_ns(found.best.latency_ns_p50 as f64);
+    let time = found.best.latency_ns_p50.map_or("not known".to_string(), |ns| format::time_ns(ns as f64));
     format!("One at a time, {} soonest: {time} in the median.", verb(found, "answer"))
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     };
     vec![
         bars("Requests a second", "IOPS", &|row| Some(rate(row))),
-        bars("Median latency", "µs", &|row| Some(Interval::exact(row.latency_ns_p50 as f64 / 1e3))),
+        bars("Median latency", "µs", &|row| row.latency_ns_p50.map(|ns| Interval::exact(ns as f64 / 1e3))),
         bars("Processor time a request, charged", "µs", &|row| Some(Interval::exact(row.charged_us))),
         bars("Processor time a request, by the soaker", "µs", &|row| row.soaker_us.map(Interval::exact)),
     ]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use halfpower_analyse::{ExperimentCell, Interval, SharedBy, SharedCeiling, mean};
+use halfpower_analyse::{Access, ExperimentCell, Interval, SharedBy, SharedCeiling, has_settings, mean};
 use halfpower_spec::{Direction, Hosts, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,12 +23,11 @@ pub struct Rows {
 /// The first `n` hosts by rank, at once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HostsRow {
+    /// Order and direction.
+    #[serde(flatten)]
+    pub access: Access,
     /// Number of hosts.
     pub n: u32,
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
     /// Total throughput in MB/s.
     pub mbps: f64,
     /// Lower end of its 95% interval.
@@ -46,12 +45,11 @@ pub struct HostsRow {
 /// One host alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HostAloneRow {
+    /// Order and direction.
+    #[serde(flatten)]
+    pub access: Access,
     /// Its rank.
     pub rank: u32,
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
     /// Throughput in MB/s.
     pub mbps: f64,
     /// Lower end of its 95% interval.
@@ -72,10 +70,9 @@ pub struct HostsAnswer {
 /// Hosts at once, in one pattern and direction.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HostsScaling {
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Which way the bytes go.
-    pub rw: Direction,
+    /// Order and direction.
+    #[serde(flatten)]
+    pub access: Access,
     /// What the runs show.
     pub verdict: HostsVerdict,
     /// Throughput of one host alone in MB/s: the mean of the hosts that were measured alone.
@@ -172,7 +169,7 @@ fn of_kind<'a>(data: &'a ExperimentData, pattern: Pattern, rw: Direction) -> Vec
 fn alone<'a>(data: &'a ExperimentData, pattern: Pattern, rw: Direction) -> Vec<(HostAloneRow, &'a ExperimentCell<'a>)> {
     let row = |(hosts, cell): (Hosts, &'a ExperimentCell<'a>)| {
         let Interval { value: mbps, low, high } = cell.finding.mbps;
-        (HostAloneRow { rank: hosts.from, rw, pattern, mbps, low, high }, cell)
+        (HostAloneRow { access: cell.finding.access(), rank: hosts.from, mbps, low, high }, cell)
     };
     let mut rows: Vec<_> =
         of_kind(data, pattern, rw).into_iter().filter(|(hosts, _)| hosts.count == 1).map(row).collect();
@@ -195,7 +192,7 @@ fn together(data: &ExperimentData, pattern: Pattern, rw: Direction) -> Vec<Hosts
         let ideal = one_by_one(hosts.count);
         let of_alone = mbps / ideal;
         let shared = falls_short(&scale, cell, single, of_alone, ideal / single.finding.mbps.value);
-        HostsRow { n: hosts.count, rw, pattern, mbps, low, high, of_alone, shared }
+        HostsRow { access: cell.finding.access(), n: hosts.count, mbps, low, high, of_alone, shared }
     };
     let several = cells.iter().filter(|(hosts, _)| hosts.count > 1 && hosts.from == 0);
     let mut rows: Vec<HostsRow> = several.map(row).collect();
@@ -238,7 +235,7 @@ fn scaling(data: &ExperimentData, rows: &Rows, pattern: Pattern, rw: Direction) 
         }
     };
     let AtOnce { n, mbps, .. } = *numbers.last()?;
-    Some(HostsScaling { pattern, rw, verdict, one_mbps: mean(&rates), n, mbps, taken_over })
+    Some(HostsScaling { access: Access { pattern, rw }, verdict, one_mbps: mean(&rates), n, mbps, taken_over })
 }
 
 /// The part of the path that stops this many hosts, by what a witness at the far end saw during these runs.
@@ -262,6 +259,10 @@ fn part(data: &ExperimentData, pattern: Pattern, rw: Direction, n: u32) -> Share
         _ => SharedPart::FarWire,
     }
 }
+
+has_settings!(HostsRow, access: Access);
+has_settings!(HostsScaling, access: Access);
+has_settings!(HostAloneRow, access: Access);
 
 #[cfg(test)]
 mod tests {

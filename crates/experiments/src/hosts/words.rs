@@ -1,7 +1,7 @@
 //! Says what `hosts` asks, what it found and what the papers saw; draws throughput by number of hosts, and each host
 //! alone.
 
-use halfpower_analyse::Interval;
+use halfpower_analyse::{Access, Interval};
 use halfpower_spec::format;
 use halfpower_spec::{Direction, Pattern};
 
@@ -23,7 +23,7 @@ pub(crate) fn answer(found: &HostsAnswer) -> String {
 }
 
 fn scaling(found: &HostsScaling) -> String {
-    let HostsScaling { pattern, rw, verdict, one_mbps, n, mbps, taken_over } = found;
+    let HostsScaling { access: Access { pattern, rw }, verdict, one_mbps, n, mbps, taken_over } = found;
     let [one, all] = [*one_mbps, *mbps].map(format::mbps);
     match (taken_over, verdict) {
         (Some(over), _) => format!("{pattern} {rw}s: {}", taken(over, *n, &one, &all)),

@@ -1,6 +1,6 @@
 //! Compares a mirror with a stripe of the same two members and with one of them.
 
-use halfpower_analyse::{ExperimentCell, Interval};
+use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
 use halfpower_spec::{Direction, Pattern, VolumeLayout};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,16 +18,13 @@ pub struct Rows {
 /// One layout of two members, with one set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MirrorRow {
+    /// Its requests.
+    #[serde(flatten)]
+    pub requests: Requests,
     /// `mirror` or `stripe` of two members; `each` is a single member.
     pub volume_layout: VolumeLayout,
-    /// Which way the bytes go.
-    pub rw: Direction,
     /// Order of offsets.
     pub pattern: Pattern,
-    /// Block size in bytes.
-    pub bs_bytes: u64,
-    /// Requests outstanding.
-    pub iodepth: u32,
     /// Throughput in MB/s; data written to both copies counts once.
     pub mbps: f64,
     /// Requests a second.
@@ -128,10 +125,8 @@ fn row(cell: &ExperimentCell) -> MirrorRow {
     let Interval { value: mbps, low, high } = finding.mbps;
     MirrorRow {
         volume_layout: cell.workload.options.volume_layout.unwrap_or(VolumeLayout::Each),
-        rw: finding.rw,
+        requests: finding.requests(),
         pattern: finding.pattern,
-        bs_bytes: finding.bs_bytes,
-        iodepth: finding.iodepth,
         mbps,
         iops: finding.iops,
         low,
@@ -220,6 +215,8 @@ fn verified(data: &ExperimentData) -> Option<VerifiedCopies> {
     let moved = verified.iter().any(|cell| cell.finding.mbps.value > 0.0);
     (wrong_blocks > 0 || moved).then_some(VerifiedCopies { wrong_blocks })
 }
+
+has_settings!(MirrorRow, requests: Requests);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Finds the rates of a share, its half-power points, round trips per request, and the effect of more connections and
 //! of sealing.
 
-use halfpower_analyse::{ExperimentCell, Interval};
+use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
 use halfpower_spec::{Direction, Sealing, Way, Workload};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,12 +21,9 @@ pub struct Rows {
 /// Sequential requests to a share, or to the folder behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct NetworkRow {
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Block size.
-    pub bs_bytes: u64,
-    /// Requests in flight over all connections.
-    pub iodepth: u32,
+    /// Its requests.
+    #[serde(flatten)]
+    pub requests: Requests,
     /// Number of connections.
     pub connections: u32,
     /// Whether messages were signed or encrypted.
@@ -41,8 +38,8 @@ pub struct NetworkRow {
     pub high: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Median latency in nanoseconds.
-    pub latency_ns_p50: u64,
+    /// Median latency in nanoseconds; `None` if not known.
+    pub latency_ns_p50: Option<u64>,
     /// The network's shortest round trip in microseconds; `null` if TCP does not tell.
     pub round_trip_us: Option<f64>,
     /// Processor time per request charged at this end, in microseconds.
@@ -69,14 +66,11 @@ pub struct NetworkAnswer {
 /// One direction of a share over one connection.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ShareRate {
-    /// Which way the bytes go.
-    pub rw: Direction,
+    /// Its requests.
+    #[serde(flatten)]
+    pub requests: Requests,
     /// The best rate in MB/s.
     pub mbps: f64,
-    /// Block size of that rate.
-    pub bs_bytes: u64,
-    /// Depth of that rate.
-    pub iodepth: u32,
     /// At each depth, the smallest block size that gives half of the best rate; depths without one are left out.
     pub half_power: Vec<HalfPowerAt>,
     /// Median latency of the smallest request at depth 1, in round trips of the network; `null` if the round trip is
@@ -131,12 +125,11 @@ pub(super) fn walked(rows: &[NetworkRow], sealing: Sealing) -> impl Iterator<Ite
 }
 
 fn row(cell: &ExperimentCell) -> NetworkRow {
-    let (finding, Workload { bs, iodepth, options, .. }) = (&cell.finding, cell.workload);
+    let finding = &cell.finding;
+    let options = &cell.workload.options;
     let Interval { value: mbps, low, high } = finding.mbps;
     NetworkRow {
-        rw: finding.rw,
-        bs_bytes: bs.0,
-        iodepth,
+        requests: finding.requests(),
         connections: options.connections,
         sealing: options.sealing,
         way: options.way,
@@ -144,7 +137,7 @@ fn row(cell: &ExperimentCell) -> NetworkRow {
         low,
         high,
         iops: finding.iops,
-        latency_ns_p50: finding.latency_ns.p50.unwrap_or_default(),
+        latency_ns_p50: finding.latency_ns.p50,
         round_trip_us: finding.tcp.as_ref().and_then(|tcp| tcp.least_round_trip_us),
         charged_us: finding.charged_us,
         soaker_us: finding.soaker_us,
@@ -168,16 +161,14 @@ fn rate(rows: &[NetworkRow], rw: Direction) -> Option<ShareRate> {
     let alone = of_one.iter().filter(|row| row.iodepth == 1).min_by_key(|row| row.bs_bytes);
     let round_trips = alone.and_then(|row| {
         let round_trip_us = row.round_trip_us.filter(|us| *us > 0.0)?;
-        (row.latency_ns_p50 > 0).then(|| row.latency_ns_p50 as f64 / 1e3 / round_trip_us)
+        Some(row.latency_ns_p50? as f64 / 1e3 / round_trip_us)
     });
     let soaked_us = best.soaker_us.map(|us| us.max(best.charged_us.unwrap_or(0.0)));
     // 1 us per byte is 1,000 ms per decimal megabyte.
     let per_mb = |us: Option<f64>| us.map(|us| us * 1e3 / best.bs_bytes as f64);
     Some(ShareRate {
-        rw,
+        requests: best.requests,
         mbps: best.mbps,
-        bs_bytes: best.bs_bytes,
-        iodepth: best.iodepth,
         half_power,
         round_trips,
         smallest_bs_bytes: alone.map_or(0, |row| row.bs_bytes),
@@ -198,6 +189,9 @@ fn more_connections(data: &ExperimentData, rw: Direction) -> Option<MoreConnecti
     let Workload { iodepth, options, .. } = most.workload;
     Some(MoreConnections { rw, iodepth, connections: options.connections, times })
 }
+
+has_settings!(ShareRate, requests: Requests);
+has_settings!(NetworkRow, requests: Requests);
 
 #[cfg(test)]
 mod tests {

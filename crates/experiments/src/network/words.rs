@@ -1,7 +1,7 @@
 //! Says what `network` asks, what it found and what the papers saw; draws rates and processor time by block size,
 //! sealing and way.
 
-use halfpower_analyse::Interval;
+use halfpower_analyse::{Interval, Requests};
 use halfpower_spec::format;
 use halfpower_spec::{Direction, Sealing, Way};
 
@@ -28,7 +28,7 @@ pub(crate) fn answer(found: &NetworkAnswer) -> String {
 }
 
 fn best_rate(found: &ShareRate) -> String {
-    let ShareRate { rw, mbps, bs_bytes, iodepth, .. } = found;
+    let ShareRate { requests: Requests { rw, bs_bytes, iodepth }, mbps, .. } = found;
     let best = format!("{rw}s reach {} ({}, {iodepth} deep)", format::mbps(*mbps), size(*bs_bytes));
     let at = |half: &HalfPowerAt| format!("{} at {} deep", size(half.bs_bytes), half.iodepth);
     let halves: Vec<String> = found.half_power.iter().map(at).collect();

@@ -38,8 +38,8 @@ pub struct ProcessorRow {
     pub high: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Median latency in nanoseconds.
-    pub latency_ns_p50: u64,
+    /// Median latency in nanoseconds; `None` if not known.
+    pub latency_ns_p50: Option<u64>,
     /// Processor time per request charged to the process, in microseconds.
     pub charged_us: f64,
     /// Processor time per request by the soaker, which includes interrupts and kernel threads; `null` without a soaker
@@ -103,7 +103,7 @@ fn row(cell: &ExperimentCell) -> ProcessorRow {
         low: finding.mbps.low,
         high: finding.mbps.high,
         iops: finding.iops,
-        latency_ns_p50: finding.latency_ns.p50.unwrap_or_default(),
+        latency_ns_p50: finding.latency_ns.p50,
         charged_us: finding.charged_us.unwrap_or_default(),
         soaker_us: finding.soaker_us,
     }

@@ -1,6 +1,6 @@
 //! Compares several members with a multiple of one, and a stripe with the same members driven separately.
 
-use halfpower_analyse::{ExperimentCell, Interval, SharedBy, SharedCeiling};
+use halfpower_analyse::{Access, ExperimentCell, Interval, SharedBy, SharedCeiling, has_settings};
 use halfpower_spec::{Direction, Pattern, VolumeLayout};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,12 +19,11 @@ pub struct Rows {
 /// `n` members together.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ScalingRow {
+    /// Order and direction.
+    #[serde(flatten)]
+    pub access: Access,
     /// Number of members.
     pub n: u32,
-    /// Which way the bytes go.
-    pub rw: Direction,
-    /// Order of offsets.
-    pub pattern: Pattern,
     /// Whether members were driven separately (`each`) or as a stripe; a single member counts as both and is `each`.
     pub volume_layout: VolumeLayout,
     /// Total throughput in MB/s.
@@ -65,10 +64,9 @@ pub struct ScalingAnswer {
 /// Members driven separately, in one pattern and direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MembersScaling {
-    /// Order of offsets.
-    pub pattern: Pattern,
-    /// Which way the bytes go.
-    pub rw: Direction,
+    /// Order and direction.
+    #[serde(flatten)]
+    pub access: Access,
     /// What the runs show.
     pub verdict: ScalingVerdict,
     /// Throughput of one member in MB/s.
@@ -166,7 +164,7 @@ fn rows_of(data: &ExperimentData, pattern: Pattern, rw: Direction) -> Vec<Scalin
         let is_short = falls_short(&scale, cell, single, of_ideal, f64::from(n));
         let limited_by = if is_short { LimitedBy::Shared } else { LimitedBy::Device };
         let volume_layout = cell.workload.options.volume_layout.unwrap_or(VolumeLayout::Each);
-        ScalingRow { n, rw, pattern, volume_layout, mbps: value, of_ideal, limited_by, low, high }
+        ScalingRow { access: cell.finding.access(), n, volume_layout, mbps: value, of_ideal, limited_by, low, high }
     };
     let mut rows: Vec<ScalingRow> = cells.iter().map(row).collect();
     rows.sort_by_key(|row| (row.volume_layout, row.n));
@@ -202,7 +200,7 @@ fn at_once(row: &ScalingRow) -> AtOnce {
 fn scaling(alone: &[&ScalingRow]) -> Option<MembersScaling> {
     let numbers: Vec<AtOnce> = alone.iter().map(|row| at_once(row)).collect();
     let growth = Growth::of(&numbers)?;
-    let ScalingRow { pattern, rw, mbps: one_mbps, .. } = **alone.first()?;
+    let ScalingRow { access, mbps: one_mbps, .. } = **alone.first()?;
     let AtOnce { n, mbps, .. } = *numbers.last()?;
     let (verdict, stopped) = match growth {
         Growth::Scales => (ScalingVerdict::Scales, None),
@@ -219,7 +217,7 @@ fn scaling(alone: &[&ScalingRow]) -> Option<MembersScaling> {
             (ScalingVerdict::Stopped, Some(stopped))
         }
     };
-    Some(MembersScaling { pattern, rw, verdict, one_mbps, n, mbps, stopped })
+    Some(MembersScaling { access, verdict, one_mbps, n, mbps, stopped })
 }
 
 /// Compares the widest stripe with the same members driven separately.
@@ -270,6 +268,9 @@ fn cost(data: &ExperimentData, rw: Direction) -> Option<CostByMembers> {
         _ => None,
     }
 }
+
+has_settings!(MembersScaling, access: Access);
+has_settings!(ScalingRow, access: Access);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Says what `scaling` asks, what it found and what the papers saw; draws throughput and cost by number of members.
 
-use halfpower_analyse::Interval;
+use halfpower_analyse::{Access, Interval};
 use halfpower_spec::format;
 use halfpower_spec::{Direction, Pattern, VolumeLayout};
 
@@ -34,7 +34,7 @@ pub(crate) fn answer(found: &ScalingAnswer) -> String {
 }
 
 fn scaling(found: &MembersScaling) -> String {
-    let MembersScaling { pattern, rw, verdict, one_mbps, n, mbps, stopped } = found;
+    let MembersScaling { access: Access { pattern, rw }, verdict, one_mbps, n, mbps, stopped } = found;
     let [from, to] = [*one_mbps, *mbps].map(format::mbps);
     match (stopped, verdict) {
         (Some(stopped), _) => {

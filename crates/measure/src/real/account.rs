@@ -128,7 +128,8 @@ impl Account for MachineAccount {
             user_ns: own_user_ns.saturating_sub(soaker_threads_ns),
             system_ns: charged.system_ns - self.charged.system_ns,
             machine: processors_since(&machine, &self.machine),
-            soaker: soaked.map(|(account, _)| account),
+            // A soaker that lost nothing beside work that was charged saw nothing of it: it bounds no cost.
+            soaker: soaked.map(|(account, _)| account).filter(|account| account.lost_ns > 0),
             ..Cpu::default()
         };
         let noise = self.witness.between(&self.sight, &self.witness.look());

@@ -4,13 +4,29 @@
 use std::collections::BTreeMap;
 
 use halfpower_engine::{EngineError, Opened};
-use halfpower_os::{ReadOrder, RunFile};
+use halfpower_os::{Mode, ReadOrder, RunFile};
 use halfpower_probe::{Interrupts, Root};
 use halfpower_record::Ability;
-use halfpower_spec::{Affinity, Bytes, Fadvise, PageCache, Workload, WorkloadOptions};
+use halfpower_spec::{Affinity, Bytes, DurableBy, Fadvise, FlushCall, PageCache, Workload, WorkloadOptions};
 
 use super::write_cache::WriteCache;
 use crate::{MeasureError, background_readers};
+
+/// The mode in which a run opens its files.
+pub(crate) fn mode(workload: &Workload) -> Mode {
+    let Workload { rw, cache, options, .. } = workload;
+    let durable_by = match options.durable_by {
+        DurableBy::Odsync => halfpower_os::DurableBy::Odsync,
+        DurableBy::Osync => halfpower_os::DurableBy::Osync,
+        DurableBy::RwfDsync => halfpower_os::DurableBy::RwfDsync,
+    };
+    let flush_by = match options.flush_by {
+        FlushCall::Fdatasync => halfpower_os::FlushCall::Fdatasync,
+        FlushCall::Fsync => halfpower_os::FlushCall::Fsync,
+        FlushCall::SyncFileRange => halfpower_os::FlushCall::SyncFileRange,
+    };
+    Mode { direct: cache.direct(), durable: cache.durable(), durable_by, flush_by, write: rw.writes() }
+}
 
 /// Abilities that these devices lack, with the reason.
 pub(crate) fn unavailable(devices: &[String]) -> BTreeMap<Ability, String> {

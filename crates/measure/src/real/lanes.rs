@@ -70,8 +70,8 @@ impl Reached<'_> {
         (lane, seed): (usize, u64),
         address_map: AddressMap,
     ) -> Result<Opened, MeasureError> {
-        let Workload { rw, bs, iodepth: depth, threads, cache, engine: name, issuing, options, .. } = *workload;
-        let mode = Mode { direct: cache.direct(), durable: cache.durable(), write: rw.writes() };
+        let Workload { rw, bs, iodepth: depth, threads, engine: name, issuing, options, .. } = *workload;
+        let mode = apply_options::mode(workload);
         let volume = self.volume_of(lane, address_map, mode)?;
         apply_options::advise(options.fadvise, &volume.files)?;
         let ledger = volume.ledger.filter(|_| options.verify);

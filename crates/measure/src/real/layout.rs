@@ -35,7 +35,7 @@ fn depth(budget: MemoryBudget) -> u32 {
 
 /// The mode in which a file is opened to be laid out.
 pub(crate) fn mode(direct: bool) -> Mode {
-    Mode { direct, durable: false, write: true }
+    Mode { direct, write: true, ..Mode::default() }
 }
 
 /// Writes the first `bytes` through the engine that `open` returns, or fewer if that would take longer than `limit`.

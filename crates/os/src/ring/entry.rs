@@ -3,7 +3,8 @@
 use io_uring::types::{Fd, Fixed, FsyncFlags};
 use io_uring::{cqueue, opcode, squeue};
 
-use crate::{Action, Reaped, Transfer};
+use crate::run_file::WHOLE_RANGE;
+use crate::{Action, FlushCall, Mode, Reaped, Transfer};
 
 /// The resources that a ring's transfers use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,11 +29,25 @@ pub(crate) struct Slot {
     pub outgoing_index: u16,
     /// The file that the slot reaches: its index among the registered files, or its descriptor if none are registered.
     pub file: u32,
+    /// What its writes and flushes ask for beside the bytes.
+    pub mode: Mode,
     pub in_flight: bool,
     /// The current transfer, or the last one.
     pub transfer: Transfer,
     /// Whether that transfer went to a kernel worker, which may block.
     pub may_wait: bool,
+}
+
+/// The entry of a flush of a file, given by its descriptor or by its index among the registered files, which are two
+/// types without a common name.
+macro_rules! flush {
+    ($file:expr, $call:expr) => {
+        match $call {
+            FlushCall::Fdatasync => opcode::Fsync::new($file).flags(FsyncFlags::DATASYNC).build(),
+            FlushCall::Fsync => opcode::Fsync::new($file).build(),
+            FlushCall::SyncFileRange => opcode::SyncFileRange::new($file, 0).flags(WHOLE_RANGE).build(),
+        }
+    };
 }
 
 /// The ring entry for the transfer in a slot.
@@ -43,23 +58,26 @@ pub(crate) fn entry(means: Registration, place: &Slot) -> squeue::Entry {
     let bytes = place.bytes;
     let index = slot as u16;
     let outgoing = place.outgoing;
+    let flags = place.mode.write_flags();
     let descriptor = Fd(place.file as i32);
     let entry = match (means, action) {
         (Registration::Nothing, _) => opcode::Nop::new().build(),
-        (Registration::Plain, Action::Flush) => opcode::Fsync::new(descriptor).flags(FsyncFlags::DATASYNC).build(),
-        (_, Action::Flush) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+        (Registration::Plain, Action::Flush) => flush!(descriptor, place.mode.flush_by),
+        (_, Action::Flush) => flush!(file, place.mode.flush_by),
         (Registration::Registered, Action::Read) => {
             opcode::ReadFixed::new(file, bytes, length, index).offset(offset).build()
         }
         (Registration::Registered, Action::Write) => {
-            opcode::WriteFixed::new(file, outgoing, length, place.outgoing_index).offset(offset).build()
+            opcode::WriteFixed::new(file, outgoing, length, place.outgoing_index).offset(offset).rw_flags(flags).build()
         }
         (Registration::Unregistered, Action::Read) => opcode::Read::new(file, bytes, length).offset(offset).build(),
         (Registration::Unregistered, Action::Write) => {
-            opcode::Write::new(file, outgoing, length).offset(offset).build()
+            opcode::Write::new(file, outgoing, length).offset(offset).rw_flags(flags).build()
         }
         (Registration::Plain, Action::Read) => opcode::Read::new(descriptor, bytes, length).offset(offset).build(),
-        (Registration::Plain, Action::Write) => opcode::Write::new(descriptor, outgoing, length).offset(offset).build(),
+        (Registration::Plain, Action::Write) => {
+            opcode::Write::new(descriptor, outgoing, length).offset(offset).rw_flags(flags).build()
+        }
     };
     let entry = entry.user_data(u64::from(length) << 32 | u64::from(slot));
     if place.may_wait { entry.flags(squeue::Flags::ASYNC) } else { entry }

@@ -37,7 +37,8 @@ pub(super) fn data(comparisons: &[Comparison], findings: &[&StudyFindings]) -> S
 
 /// A cell of a study with its throughput, and the change from the baseline if known.
 fn row(letter: &str, comparison: Option<&Comparison>, cell: &CellFinding) -> Value {
-    let CellFinding { pattern, rw, cache, iodepth, bs_bytes, threads, mbps, .. } = *cell;
+    let CellFinding { settings, mbps, .. } = *cell;
+    let CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads } = settings;
     let settings = CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads };
     let compared = comparison.and_then(|one| one.cells.iter().find(|cell| cell.settings == settings));
     let change = compared.map(|compared| compared.mbps);

@@ -43,7 +43,7 @@ fn subject_and_state(study: &StudyFindings) -> Markup {
     let class = match state {
         StudyState::Quiet => "quiet",
         StudyState::Imported | StudyState::Simulated | StudyState::Buffered | StudyState::Memory => "other",
-        StudyState::Failed => "failed",
+        StudyState::Failed | StudyState::NotRun => "failed",
         StudyState::Unfinished { .. } | StudyState::Cached | StudyState::Noisy { .. } => "caution",
     };
     html! {
@@ -82,6 +82,9 @@ fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
         @if !study.summary.how_fast.is_empty() {
             h2 { "What to set" }
             @for advice in &reported.uses { (setting(study, advice, span_bytes)) }
+            @for [of, settings, result] in first_screen::pages(&study.issuing) {
+                p.half-from { (heading(&of)) ": " (settings) ", " (result) "." }
+            }
             @if reported.uses.is_empty() {
                 p.none { (heading(first_screen::no_advice(&study.summary.state))) "." }
             }

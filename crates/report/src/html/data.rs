@@ -86,6 +86,9 @@ fn keep_what_is_drawn(reported: &mut Value, findings: &Findings) {
         for name in NOT_DRAWN {
             members.remove(name);
         }
+        if let Some(latency) = members.get_mut("latency_ns").and_then(Value::as_object_mut) {
+            latency.retain(|name, _| !name.ends_with("_interval"));
+        }
     }
 }
 
@@ -95,6 +98,7 @@ fn run(record: &Record) -> Vec<(&'static str, Value)> {
     let latency = &record.latency;
     let ms = |ns: u64| json!(ns as f64 / 1e6);
     let known = |what, figure: Value| if record.knows(what) { figure } else { Value::Null };
+    let latency_known = |figure: Value| if record.knows_latency() { figure } else { Value::Null };
     let counted = record.origin.is_none() || !record.cpu.machine.is_empty();
     let busy = counted.then(|| record.cpu.machine_busy_ns());
     vec![
@@ -115,11 +119,11 @@ fn run(record: &Record) -> Vec<(&'static str, Value)> {
         ("short_transfers", json!(record.short_transfers)),
         ("mbps", json!(record.mbps())),
         ("iops", json!(record.iops())),
-        ("latency_ns_min", known(Unknown::Latency, json!(latency.min_ns()))),
+        ("latency_ns_min", latency_known(json!(latency.min_ns()))),
         ("latency_ns_p50", json!(record.latency_ns_at(0.5))),
         ("latency_ns_p99", json!(record.latency_ns_at(0.99))),
-        ("latency_ns_max", known(Unknown::Latency, json!(latency.max_ns()))),
-        ("latency_ns_mean", known(Unknown::Latency, json!(latency.mean_ns()))),
+        ("latency_ns_max", latency_known(json!(latency.max_ns()))),
+        ("latency_ns_mean", latency_known(json!(latency.mean_ns()))),
         ("achieved_depth", json!(record.known_depth())),
         ("user_ms", known(Unknown::ChargedTime, ms(record.cpu.user_ns))),
         ("system_ms", known(Unknown::ChargedTime, ms(record.cpu.system_ns))),

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use halfpower_analyse::{CellFinding, CellSettings, Curve, Interval, Sureness};
+use halfpower_analyse::{CellFinding, Curve, Interval, Sureness};
 use halfpower_experiments::StudyFindings;
 use halfpower_spec::format::{number, size};
 use halfpower_spec::{Direction, path_words};
@@ -70,7 +70,7 @@ pub(crate) fn first_chart(study: &StudyFindings) -> (Markup, String) {
 fn path_chart(study: &StudyFindings, rw: Direction) -> Option<PathChart<'_>> {
     let fastest = study.summary.how_fast.iter().rev().find(|row| row.cell.rw == rw)?.cell;
     let is_shown = |cell: &&CellFinding| {
-        CellSettings::of(cell).path() == fastest.path() && cell.threads == fastest.threads && cell.mbps.value > 0.0
+        cell.settings.path() == fastest.path() && cell.threads == fastest.threads && cell.mbps.value > 0.0
     };
     let cells: Vec<&CellFinding> = study.cells.iter().filter(is_shown).collect();
     let sizes: BTreeSet<u64> = cells.iter().map(|cell| cell.bs_bytes).collect();

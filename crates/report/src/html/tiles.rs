@@ -36,6 +36,10 @@ pub(crate) fn tiles(study: &StudyFindings) -> Markup {
         @if !all.is_empty() { div.tiles.rates { @for tile in &all { (tile) } } }
         @if let Some(missing) = missing(study) { p.missing { (missing) } }
         @if let Some(witness) = first_screen::witness(&study.headline) { p.missing { (heading(&witness)) "." } }
+        @for row in rows.iter().filter(|row| row.rate.read_ahead) {
+            p.missing { (heading(&first_screen::read_ahead(&row.cell))) "." }
+        }
+        @if rows.iter().any(|row| row.rate.latency_ns_p50.is_none()) { p.missing { (heading(first_screen::NO_LATENCY)) "." } }
         @if alone { p.missing { "\u{b1}? a single run: nothing tells how far it is off." } }
     }
 }
@@ -109,8 +113,13 @@ fn brief(rate: &CellRate, figure: Figure) -> String {
 }
 
 fn latency(rate: &CellRate) -> String {
-    let reported = |ns: Option<u64>| ns.map_or("unknown".to_string(), |ns| time_ns(ns as f64));
-    format!("p50 {}, p99 {}", reported(rate.latency_ns_p50), reported(rate.latency_ns_p99))
+    let reported = |ns: Option<u64>, interval| {
+        let within = first_screen::latency_reach(interval);
+        ns.map_or("not known".to_string(), |ns| format!("{} {within}", time_ns(ns as f64)).trim_end().to_string())
+    };
+    let p50 = reported(rate.latency_ns_p50, rate.latency_ns_p50_interval);
+    let p99 = reported(rate.latency_ns_p99, rate.latency_ns_p99_interval);
+    format!("p50 {p50}, p99 {p99}")
 }
 
 /// The doubts about a rate, to follow its settings.

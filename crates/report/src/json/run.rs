@@ -25,8 +25,10 @@ pub(crate) struct RunDocument<'a> {
     /// The flat keys.
     #[serde(flatten)]
     figures: FlatFigures<'a>,
-    /// Latency from before submission to reaping.
-    latency_ns: LatencyDocument,
+    /// Latency from before submission to reaping; `null` if the window was too short for its queue (Little's law).
+    latency_ns: Option<LatencyDocument>,
+    /// The flushes between requests (`--fdatasync`); `null` without any.
+    sync: Option<SyncDocument>,
     /// Processor time during the window.
     cpu: CpuDocument,
     /// The account of the machine that serves the target; `null` without a witness there.
@@ -63,6 +65,17 @@ struct SideDocument {
     iops: f64,
     /// Latency from before submission to reaping.
     latency_ns: Option<LatencyDocument>,
+}
+
+/// The flushes between requests.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SyncDocument {
+    /// How many.
+    count: u64,
+    /// How many a second over the whole window.
+    per_second: f64,
+    /// What each took.
+    latency_ns: LatencyDocument,
 }
 
 /// Latencies in nanoseconds.
@@ -151,10 +164,12 @@ pub fn run_json(
 
 impl<'a> RunDocument<'a> {
     fn of(record: &'a Record, environment: &'a Environment, percentiles: &[f64]) -> Self {
+        let of_side = |of: &Side<'_>| side(of, record.knows_latency());
         Self {
             schema: SCHEMA,
             figures: FlatFigures(record),
-            latency_ns: latency_at(&record.latency, percentiles),
+            latency_ns: record.knows_latency().then(|| latency_at(&record.latency, percentiles)),
+            sync: record.flushes().map(|flushes| sync(record, flushes, percentiles)),
             cpu: cpu(&record.cpu),
             far_end: far_end(record),
             hosts: &record.hosts,
@@ -162,9 +177,9 @@ impl<'a> RunDocument<'a> {
             series: &record.series,
             tcp: record.tcp.as_deref(),
             environment,
-            read: record.side(Direction::Read).as_ref().map(side),
-            write: record.side(Direction::Write).as_ref().map(side),
-            trim: record.trimmed().as_ref().map(side),
+            read: record.side(Direction::Read).as_ref().map(of_side),
+            write: record.side(Direction::Write).as_ref().map(of_side),
+            trim: record.trimmed().as_ref().map(of_side),
         }
     }
 }
@@ -176,13 +191,18 @@ fn latency_at(of: &Latency, percentiles: &[f64]) -> LatencyDocument {
     LatencyDocument { percentiles: asked, ..latency(of) }
 }
 
-fn side(side: &Side<'_>) -> SideDocument {
+fn sync(record: &Record, flushes: &Latency, percentiles: &[f64]) -> SyncDocument {
+    let count = flushes.count();
+    SyncDocument { count, per_second: record.per_second(count), latency_ns: latency_at(flushes, percentiles) }
+}
+
+fn side(side: &Side<'_>, is_known: bool) -> SideDocument {
     SideDocument {
         ios: side.ios,
         bytes: side.bytes,
         mbps: side.mbps(),
         iops: side.iops(),
-        latency_ns: side.latency.map(latency),
+        latency_ns: side.latency.filter(|_| is_known).map(latency),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use halfpower_analyse::{BesideRow, CellRate, CellSettings, DirectionStop, Findings, RateRole, RateRow, Sureness};
+use halfpower_analyse::{
+    BesideRow, CellRate, CellSettings, DirectionStop, Findings, Interval, RateRole, RateRow, Sureness,
+};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_spec::format::{number, size, thousands, time_us};
 
@@ -90,15 +92,18 @@ fn how_fast(study: &StudyFindings, width: usize) -> Section {
         let pad = widest - figure.chars().count();
         format!("{}{figure} {}", " ".repeat(pad), first_screen::reach(&row.rate.sureness))
     });
+    let within = |interval: Option<Interval>| first_screen::latency_reach(interval);
     let columns = vec![
         Column::left("HOW FAST", 0, of(&|row| row.name.clone())),
         Column::right("", 2, of(&|row| size(row.cell.bs_bytes as f64))),
         Column::right("", 3, of(&|row| first_screen::depth(&row.cell))),
         Column::left("", 0, rates.collect::<Vec<_>>()),
-        Column::right("", 7, of(&|row| other_figure(row))),
+        Column::right("", 9, of(&|row| other_figure(row))),
         Column::right("p50", 5, of(&|row| time(row.rate.latency_ns_p50))),
+        Column::left("", 7, of(&|row| within(row.rate.latency_ns_p50_interval))),
         Column::right("p99", 4, of(&|row| time(row.rate.latency_ns_p99))),
-        Column::right("runs", 6, of(&|row| row.rate.runs.to_string())),
+        Column::left("", 7, of(&|row| within(row.rate.latency_ns_p99_interval))),
+        Column::right("runs", 8, of(&|row| row.rate.runs.to_string())),
     ];
     let (heading, lines) = split(lines(columns, width));
     let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
@@ -150,13 +155,17 @@ fn other_figure(row: &RateLine) -> String {
 fn notes(rows: &[RateLine]) -> impl Iterator<Item = String> {
     let unsteady = rows.iter().any(|row| !row.rate.steady).then(|| "* not steady within its runs".to_string());
     let alone = rows.iter().any(|row| row.rate.sureness == Sureness::SingleRun);
+    let untimed = rows.iter().any(|row| row.rate.sureness.is_known() && row.rate.latency_ns_p50.is_none());
+    let untimed = untimed.then(|| format!("- {}", first_screen::NO_LATENCY));
+    let ahead = rows.iter().filter(|row| row.rate.read_ahead).map(|row| first_screen::read_ahead(&row.cell));
     let alone = alone.then(|| "\u{b1}? a single run: nothing tells how far it is off".to_string());
     let open = rows.iter().filter_map(|row| match row.rate.sureness {
         Sureness::Unknown { more_seconds } => Some(more_seconds),
         _ => None,
     });
     let longest = open.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
-    [unsteady, alone, longest.map(first_screen::not_known)].into_iter().flatten()
+    let marks = [unsteady, alone, longest.map(first_screen::not_known), untimed];
+    marks.into_iter().flatten().chain(ahead.collect::<Vec<_>>())
 }
 
 fn stops(study: &StudyFindings, width: usize) -> Section {
@@ -173,7 +182,8 @@ fn stops(study: &StudyFindings, width: usize) -> Section {
 fn what_to_set(study: &StudyFindings, width: usize) -> Section {
     let reported = &study.summary.what_to_set;
     let is_share = first_screen::is_of_a_share(study);
-    let rows: Vec<[String; 3]> = reported.uses.iter().map(|advice| first_screen::advice(advice, is_share)).collect();
+    let uses = reported.uses.iter().map(|advice| first_screen::advice(advice, is_share));
+    let rows: Vec<[String; 3]> = uses.chain(first_screen::pages(&study.issuing)).collect();
     let column = |place: usize| rows.iter().map(|row| row[place].clone()).collect::<Vec<_>>();
     let uses = column(0).into_iter().map(|text| format!("  {text}"));
     let columns = vec![
@@ -198,8 +208,9 @@ fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
     let most = if study.walked { LINES_BESIDE } else { LINES_ALONE };
     let item = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
-        let answer = if experiment.ran { experiment.answer.as_str() } else { "not run; the page says why" };
-        let mut item = Item::sentence(&lead, answer, width, Tone::Plain);
+        let reason = || format!("not run: {}", experiment.notes.join(" "));
+        let answer = if experiment.ran { experiment.answer.clone() } else { reason() };
+        let mut item = Item::sentence(&lead, &answer, width, Tone::Plain);
         if item.lines.len() > most {
             item.lines.truncate(most);
             let last = item.lines.last_mut().expect("some lines stay");

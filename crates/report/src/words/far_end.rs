@@ -8,7 +8,7 @@ use super::settings::{count, short_pattern};
 
 /// A short path name, such as `seq. direct read`, so that both ends fit beside it in 80 columns.
 pub(crate) fn path(cost: &EndsCost) -> String {
-    format!("{} {} {}", short_pattern(cost.pattern), cache_word(cost.cache), cost.rw)
+    format!("{} {} {}", short_pattern(cost.path.pattern), cache_word(cost.path.cache), cost.path.rw)
 }
 
 /// How time is accounted for, such as `charged; there to smbd`.

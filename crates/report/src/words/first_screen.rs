@@ -1,12 +1,11 @@
 //! Writes the rows of the first screen: rates, what stops each direction, what to set.
 
 use halfpower_analyse::{
-    BesideRow, Bottleneck, CellSettings, DirectionStop, Findings, HalfPowerSize, Headline, HeadlineDoubt, StopDoubt,
-    StopTest, StoppedBy, StudyState, Sureness, ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
+    BesideRow, Bottleneck, CellSettings, DirectionStop, Findings, HalfPowerSize, Headline, HeadlineDoubt, Interval,
+    StopDoubt, StopTest, StoppedBy, StudyState, Sureness, ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
 };
 use halfpower_experiments::IssuingChange;
-use halfpower_spec::Bytes;
-use halfpower_spec::{cache_word, format};
+use halfpower_spec::{Bytes, Direction, cache_word, format};
 
 use super::settings::{cache_beside_direct, pattern_word, short_pattern};
 use super::stops::{self, side_by_side};
@@ -105,6 +104,24 @@ pub(crate) fn reach(sureness: &Sureness) -> String {
     }
 }
 
+/// The uncertainty of a latency, to follow it: `±4%`; empty where it is not known.
+pub(crate) fn latency_reach(interval: Option<Interval>) -> String {
+    match interval.map(|interval| interval.relative_reach()) {
+        None => String::new(),
+        Some(share) if share >= 1.0 => "\u{b1}>99%".to_string(),
+        Some(share) => format!("\u{b1}{:.0}%", (100.0 * share).max(1.0)),
+    }
+}
+
+/// Why a rate has no latency.
+pub(crate) const NO_LATENCY: &str =
+    "latency not known: the windows are too short for so deep a queue at this rate (Little's law)";
+
+/// Says what the median of reads means where read-ahead had fetched most bytes.
+pub(crate) fn read_ahead(cell: &CellSettings) -> String {
+    format!("{}: p50 is that of bytes which read-ahead had fetched; the device is in p99", whole_row_name(cell))
+}
+
 /// Measuring time still needed: `40 s`, `8 min`, `3 h`.
 pub(crate) fn about(seconds: f64) -> String {
     match seconds {
@@ -185,7 +202,10 @@ pub(crate) fn no_advice(state: &StudyState) -> &'static str {
             "no advice: single runs of a noisy study say too little; repeat when idle, or with a larger --budget"
         }
         StudyState::Imported => "no advice: no block size has three depths measured",
-        _ => "no advice yet: no block size has three depths measured; a larger --budget brings them",
+        _ => {
+            "no advice: no block size has three depths measured; ask for more (--iodepth 1..32), or where they were asked for, \
+             for a larger --budget"
+        }
     }
 }
 
@@ -224,6 +244,15 @@ pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     });
     let knee = || advice.side_by_side.map(side_by_side);
     [of, settings, measured.or_else(knee).unwrap_or_else(|| "rate not known".to_string())]
+}
+
+/// Advice on the pages of direct buffers, by direction, as the columns of [`advice`]; empty where they change little.
+pub(crate) fn pages(found: &[IssuingChange]) -> Vec<[String; 3]> {
+    let of = |rw: &Direction| {
+        let pages = issuing::other_pages(found, *rw)?;
+        Some([format!("buffers of {rw}s"), pages.other.to_string(), pages.change])
+    };
+    Direction::ALL.iter().filter_map(of).collect()
 }
 
 /// Half power and its path: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep (random direct read)`; `None` if

@@ -60,6 +60,10 @@ fn number_of(segments: f64) -> String {
 pub(crate) struct OtherPages {
     /// The pages that the buffers are in now: `ordinary`.
     pub(crate) own: &'static str,
+    /// The other pages and their flag: `huge pages (--iomem huge)`.
+    pub(crate) other: &'static str,
+    /// The rate from the other pages and from these: `5,494 MB/s instead of 1,108 MB/s`.
+    pub(crate) change: String,
     /// The throughput from the other pages, in MB/s.
     pub(crate) mbps: f64,
     /// `in huge pages (--iomem huge) 5,494 MB/s instead of 1,108 MB/s (sequential direct read, 256 KiB, 8 deep; each in 1
@@ -83,6 +87,8 @@ pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<Othe
     let of = format!("{}{}", requests(row), lie.unwrap_or_default());
     Some(OtherPages {
         own,
+        other,
+        change: format!("{with} instead of {without}"),
         mbps: row.with_mbps.value,
         reported: format!("in {other} {with} instead of {without} ({of})"),
     })

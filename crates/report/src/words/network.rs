@@ -10,7 +10,7 @@ pub(crate) const HEADING: [&str; 5] = ["path", "round trip", "window", "sent aga
 
 /// TCP's figures in each direction's representative cell, and that cell's share of the client's ceiling.
 pub(crate) fn rows(findings: &Findings) -> Vec<[String; 5]> {
-    let cell = |settings: &CellSettings| findings.cells.iter().find(|cell| CellSettings::of(cell) == *settings);
+    let cell = |settings: &CellSettings| findings.cells.iter().find(|cell| cell.settings == *settings);
     findings.headline.iter().filter_map(|headline| row(cell(&headline.cell)?)).collect()
 }
 
@@ -23,7 +23,7 @@ fn row(cell: &CellFinding) -> Option<[String; 5]> {
         format!("{share} {}", format::mbps(mbps))
     });
     Some([
-        name(&CellSettings::of(cell)),
+        name(&cell.settings),
         format!("{}{least}", format::time_us(tcp.round_trip_us)),
         format::size(tcp.window_bytes),
         format::percent(tcp.retransmitted_share),

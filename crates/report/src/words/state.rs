@@ -7,6 +7,7 @@ use halfpower_spec::format::{number, percent, thousands};
 pub(crate) fn word(state: &StudyState) -> String {
     match state {
         StudyState::Unfinished { share } => format!("UNFINISHED {:.0}%", 100.0 * share),
+        StudyState::NotRun => "NOT RUN".to_string(),
         StudyState::Failed => "FAILED".to_string(),
         StudyState::Imported => "IMPORTED".to_string(),
         StudyState::Simulated => "SIMULATED".to_string(),
@@ -32,6 +33,7 @@ pub(crate) fn meaning(state: &StudyState) -> String {
         StudyState::Unfinished { share } => {
             format!("The study was cut short after {} of its time; the same command goes on", percent(*share))
         }
+        StudyState::NotRun => "Nothing was measured: this target cannot show what was asked".to_string(),
         StudyState::Failed => "No run moved bytes without errors, so nothing was measured".to_string(),
         StudyState::Imported => {
             "Another tool measured it: whether it was steady and who else used the disk is not known".to_string()

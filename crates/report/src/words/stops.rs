@@ -134,6 +134,9 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
             let more = more_threads.zip(*more_mbps);
             let more = more.map(|(threads, more_mbps)| format!("{threads} threads gave {}", mbps(more_mbps)));
             let then_more = more.as_ref().map_or(String::new(), |more| format!("; {more}"));
+            if *processors_of == ProcessorsOf::Threads && waited_share > share {
+                return others_have_the_processor(*share, *waited_share);
+            }
             StopWords {
                 brief: match (processors_of, *processors as u64) {
                     (ProcessorsOf::Machine, all) => format!("the processors: all {all} are {busy}"),
@@ -380,6 +383,20 @@ fn busy(share: f64, waited_share: f64) -> String {
         return busy;
     }
     format!("{busy} (others have the processor {} of the time)", percent(waited_share))
+}
+
+/// Of threads that wait for a processor for longer than they run.
+fn others_have_the_processor(share: f64, waited_share: f64) -> StopWords {
+    let (share, waited) = (percent(share), percent(waited_share));
+    StopWords {
+        brief: format!("others, who have the processors: its threads ran {share} of the time and waited {waited}"),
+        sentence: format!(
+            "What stops it: other programs have the processors; its own threads ran {share} of the time and were ready \
+             and waiting for {waited}."
+        ),
+        why: format!("Its threads were ready to run for {waited} of the time, while others had the processors."),
+        falsified_by: "the same rate on an idle machine".to_string(),
+    }
 }
 
 /// Such as `about 6 requests go side by side`.

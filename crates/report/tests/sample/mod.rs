@@ -4,7 +4,7 @@
 use halfpower_analyse::{
     Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, DirectionStop, FastestCell, Findings, Interval,
     KnownLimit, LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, NextLimit, NextLimitBy, NoiseFinding,
-    StoppedBy, StudyState, Summary, Warning, how_fast,
+    PathSettings, StoppedBy, StudyState, Summary, Warning, how_fast,
 };
 use halfpower_record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Record, Series};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Nanos, Pass, Pattern, Run, Rw, Workload};
@@ -75,12 +75,7 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
     let mean = f64::from(iodepth) / iops * 1e6;
     let ns = (mean * 1e3) as u64;
     CellFinding {
-        rw,
-        pattern,
-        cache,
-        iodepth,
-        threads: 1,
-        bs_bytes,
+        settings: CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads: 1 },
         issuing: None,
         engine: EngineName::IoUring,
         runs: 3,
@@ -95,6 +90,8 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
             p999: Some(ns),
             max: Some(ns),
             mean: Some(mean * 1e3),
+            p50_interval: None,
+            p99_interval: None,
         },
         achieved_depth: Some(f64::from(iodepth)),
         charged_us: Some(3.0),
@@ -132,9 +129,7 @@ fn curve((pattern, rw, cache): Way, iodepth: u32, sizes: &[u64]) -> Curve {
     let peak_mbps = mbps(peak_bs_bytes, iodepth);
     let half = sizes.iter().position(|bs| mbps(*bs, iodepth) >= peak_mbps / 2.0).unwrap();
     Curve {
-        rw,
-        pattern,
-        cache,
+        path: PathSettings { pattern, rw, cache },
         iodepth,
         peak_mbps,
         peak_bs_bytes,
@@ -152,9 +147,7 @@ fn curve((pattern, rw, cache): Way, iodepth: u32, sizes: &[u64]) -> Curve {
 
 pub fn cost((pattern, rw, cache): Way, bound: Bound, fixed_us: f64) -> Cost {
     Cost {
-        rw,
-        pattern,
-        cache,
+        path: PathSettings { pattern, rw, cache },
         iodepth: None,
         bound,
         fixed_us: interval(fixed_us, 0.2),
@@ -273,7 +266,8 @@ pub fn full() -> Findings {
 /// A record with round figures: 1,000 requests of 4 KiB in 0.1 s.
 pub fn record() -> Record {
     let mut latency = Latency::default();
-    (1..=1000).for_each(|step| latency.add(step * 1000));
+    // Their mean is what 3.96 requests in flight take at 10,000 a second.
+    (1..=1000).for_each(|step| latency.add(step * 791));
     let run = Run {
         experiment: None,
         workload: Workload { rw: Rw::Randread, bs: Bytes(4096), iodepth: 4, ..Workload::default() },

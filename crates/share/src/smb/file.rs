@@ -184,7 +184,7 @@ fn facts(session: &Session, user: &str) -> String {
     let read = Bytes(session.limits.read_bytes.into());
     let write = Bytes(session.limits.write_bytes.into());
     format!(
-        "SMB {dialect} {who}; messages are {sealing}; no lease or oplock is taken, so nothing is cached on this side; a \
+        "SMB {dialect} {who}; without --sealing messages are {sealing}; no lease or oplock is taken, so nothing is cached on this side; a \
          request moves at most {read} (read) and {write} (write)"
     )
 }
