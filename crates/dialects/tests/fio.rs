@@ -105,7 +105,6 @@ fn what_is_otherwise_is_said() {
     let notes = |line: &str| translate(&words(line)).unwrap().notes().join("\n");
     assert!(notes("--filename sim: --runtime 5").contains("takes its whole time (5s)"));
     assert!(notes("--filename sim: --rw read --numjobs 4 --time_based").contains("a part of its own"));
-    assert!(notes("--filename sim: --rw randwrite --fsync 1 --time_based").contains("fdatasync"));
     assert!(refusals(translate(&words("--filename sim: --rw rw --rate 1m")))[0].contains("reads and writes each"));
     assert!(refusals(translate(&words("--filename sim: --output x.txt")))[0].contains("> FILE"));
 }
@@ -126,4 +125,72 @@ fn io_uring_is_the_form_that_fio_uses() {
         assert_eq!(engine(more), expected, "{more}");
     }
     assert!(refusals(translate(&words("--filename sim: --ioengine rbd")))[0].contains("no engine `rbd`"));
+}
+
+/// What a line names is what is measured.
+#[test]
+fn a_section_that_names_a_file_or_device_is_its_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("target");
+    std::fs::write(&target, vec![0; 1 << 20]).unwrap();
+    let job = file(&folder, &format!("[{}]\nrw=read\ntime_based\nruntime=1\n", target.display()));
+    let [run] = &runs(translate(&words(&job.display().to_string())))[..] else { panic!() };
+    assert!(run.starts_with(&target.display().to_string()), "{run}");
+    // A name that is no file is a name.
+    let job = file(&folder, "[no-such-file]\nrw=read\ntime_based\nruntime=1\nfilename=sim:\n");
+    assert!(runs(translate(&words(&job.display().to_string())))[0].starts_with("sim:"));
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("typo");
+    let line = format!("--directory={} --name=job --time_based", missing.display());
+    let refused = refusals(translate(&words(&line)));
+    assert!(refused[0].contains("typo` is no directory"), "{refused:?}");
+}
+
+#[test]
+fn what_a_global_job_of_a_line_says_holds_for_those_after_it() {
+    let line = "--name=global --filename=sim: --rw=randwrite --bs=8k --time_based --runtime=1 --name=job1 --iodepth=4";
+    assert_eq!(
+        runs(translate(&words(line))),
+        ["sim: --rw randwrite --bs 8KiB --runtime 1s --iodepth 4 --engine sync --direct 0"]
+    );
+}
+
+#[test]
+fn a_single_dash_is_as_good_as_two() {
+    let [one, two] = [
+        "-filename=sim: -direct=1 -rw=randread -bs=4k -time_based -runtime=2",
+        "--filename=sim: --direct=1 \
+        --rw=randread --bs=4k --time_based --runtime=2",
+    ]
+    .map(|line| runs(translate(&words(line))));
+    assert_eq!(one, two);
+    assert!(speaks(&words("-filename=sim: -bs=4k")));
+    // halfpower's own short flags stay its own.
+    assert!(!speaks(&words("sim: -b4k -o 32 -h")));
+}
+
+#[test]
+fn sizes_are_fios() {
+    let bs = |value: &str| runs(translate(&words(&format!("--filename=sim: --time_based --bs={value}")))).remove(0);
+    assert!(bs("4KB").contains("--bs 4KiB"), "{}", bs("4KB"));
+    assert!(bs("4kib").contains("--bs 4000"), "{}", bs("4kib"));
+    assert!(refusals(translate(&words("--filename=sim: --kb_base=1000 --bs=4k")))[0].contains("kB as 1024 bytes"));
+}
+
+#[test]
+fn every_means_of_making_writes_durable_is_taken() {
+    let run = |options: &str| {
+        runs(translate(&words(&format!("--filename=sim: --time_based --rw=write {options}")))).remove(0)
+    };
+    assert!(run("--fsync=1").contains("--flush-by fsync --fdatasync 1"), "{}", run("--fsync=1"));
+    assert!(run("--fdatasync=4").contains("--fdatasync 4") && !run("--fdatasync=4").contains("flush-by"));
+    let range = run("--sync_file_range=wait_before,write,wait_after:8");
+    assert!(range.contains("--flush-by sync_file_range --fdatasync 8"), "{range}");
+    assert!(refusals(translate(&words("--filename=sim: --sync_file_range=write:8")))[0].contains("waits until"));
+    assert!(run("--sync=1").contains("--durable-by o_sync --sync dsync"), "{}", run("--sync=1"));
+    assert!(run("--sync=dsync").contains("--sync dsync") && !run("--sync=dsync").contains("durable-by"));
 }

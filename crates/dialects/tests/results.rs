@@ -61,6 +61,29 @@ fn bins_of_fio_tell_every_percentile_and_both_sides() {
     assert_eq!(record.latency.count(), 26_836 + 11_537);
 }
 
+/// A job of writes that fio verified lists the reads of the check beside its writes.
+#[test]
+fn reads_of_a_check_are_not_added_to_the_writes_that_they_check() {
+    let mut document: serde_json::Value = serde_json::from_str(FIO_PLUS).unwrap();
+    document["jobs"][0]["job options"]["rw"] = "randwrite".into();
+    let record = &read(&document.to_string()).records[0];
+    assert_eq!((record.run.workload.rw, record.ios, record.read_ios), (Rw::Randwrite, 11_537, 0));
+    assert_eq!(record.latency.count(), 11_537);
+}
+
+#[test]
+fn an_engine_that_has_one_request_at_a_time_caps_the_depth() {
+    for (engine, depth, ours) in
+        [("psync", 1, EngineName::Sync), ("mmap", 1, EngineName::Mmap), ("posixaio", 32, EngineName::Pool)]
+    {
+        let mut document: serde_json::Value = serde_json::from_str(FIO_PLUS).unwrap();
+        document["jobs"][0]["job options"]["ioengine"] = engine.into();
+        document["jobs"][0]["job options"]["iodepth"] = "32".into();
+        let record = &read(&document.to_string()).records[0];
+        assert_eq!((record.run.workload.iodepth, record.engine), (depth, ours), "{engine}");
+    }
+}
+
 #[test]
 fn two_sides_of_which_percentiles_are_listed_have_none_together() {
     let mut document: serde_json::Value = serde_json::from_str(FIO_PLUS).unwrap();

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use halfpower_record::{Latency, Record, RecordError, Side, Unknown};
-use halfpower_spec::{Direction, EngineName, IoMem, Issuing, Pass, Workload};
+use halfpower_spec::{Direction, DurableBy, EngineName, FlushCall, IoMem, Issuing, Pass, Workload};
 use serde_json::{Map, Value, json};
 
 use crate::{Layout, Measured};
@@ -42,6 +42,8 @@ struct FioJob {
     read: FioSide,
     write: FioSide,
     trim: FioSide,
+    /// The flushes between requests.
+    syncs: Latency,
     cpu_span_ns: u64,
     user_ns: u64,
     system_ns: u64,
@@ -91,6 +93,7 @@ impl FioJob {
             read: FioSide::default(),
             write: FioSide::default(),
             trim: FioSide::default(),
+            syncs: Latency::default(),
             cpu_span_ns: 0,
             user_ns: 0,
             system_ns: 0,
@@ -116,6 +119,7 @@ impl FioJob {
         self.read.add(record, record.side(Direction::Read));
         self.write.add(record, record.side(Direction::Write));
         self.trim.add(record, record.trimmed());
+        self.syncs.merge(&record.syncs);
         self.short_transfers += record.short_transfers;
         self.errors += record.error_count();
         self.latency.merge(&record.latency);
@@ -265,6 +269,10 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "read": direction(cell, &cell.read),
         "write": direction(cell, &cell.write),
         "trim": direction(cell, &cell.trim),
+        "sync": {
+            "total_ios": cell.syncs.count(),
+            "lat_ns": if cell.syncs.count() > 0 { latency_object(&cell.syncs, &cell.percentiles) } else { no_latency() },
+        },
         // fio sums the time of all threads.
         "job_runtime": cell.elapsed_ns / 1_000_000 * u64::from(workload.threads.max(1)),
         "usr_cpu": percent(cell.user_ns),
@@ -291,7 +299,8 @@ fn job(cell: &FioJob, target: &str) -> Value {
 fn options(cell: &FioJob, target: &str, name: &str) -> Value {
     let workload = &cell.workload;
     let engine = match cell.engine {
-        EngineName::Sync | EngineName::Pool => "psync",
+        EngineName::Sync => "psync",
+        EngineName::Pool => "posixaio",
         other => other.word(),
     };
     let mut options: Map<String, Value> = [
@@ -317,7 +326,17 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
         options.insert(key.to_string(), Value::String(value));
     }
     if workload.cache.durable() && workload.rw.writes() {
-        options.insert("sync".to_string(), json!("dsync"));
+        let word = if workload.options.durable_by == DurableBy::Osync { "sync" } else { "dsync" };
+        options.insert("sync".to_string(), json!(word));
+    }
+    if workload.options.fdatasync > 0 {
+        let writes = workload.options.fdatasync;
+        let (key, value) = match workload.options.flush_by {
+            FlushCall::Fdatasync => ("fdatasync", writes.to_string()),
+            FlushCall::Fsync => ("fsync", writes.to_string()),
+            FlushCall::SyncFileRange => ("sync_file_range", format!("wait_before,write,wait_after:{writes}")),
+        };
+        options.insert(key.to_string(), json!(value));
     }
     if workload.rw.direction().is_none() && !cell.unknown.contains(&Unknown::Mix) {
         options.insert("rwmixread".to_string(), json!(workload.rwmixread.to_string()));

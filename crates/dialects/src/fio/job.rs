@@ -36,7 +36,8 @@ impl Job {
     /// # Errors
     /// A sentence about options that cannot be combined.
     pub(super) fn finished(mut self) -> Result<RunWords, String> {
-        self.place_files();
+        self.name_by_section();
+        self.place_files()?;
         if let Some(engine) = self.engine.take().or_else(|| self.has_fio_defaults.then(|| "psync".to_string())) {
             let ours = self.our_engine(&engine)?;
             let ours = self.that_trims(ours);
@@ -94,14 +95,30 @@ impl Job {
         }
     }
 
+    /// Takes the job's name as its file if nothing else names one and such a file or device exists, as fio does.
+    fn name_by_section(&mut self) {
+        let is_named = !self.run.files.is_empty() || !self.run.own.is_empty() || self.directory.is_some();
+        let is_there = Path::new(&self.run.name).metadata().is_ok_and(|data| !data.is_dir());
+        if !is_named && !self.run.name.is_empty() && is_there {
+            self.run.files = vec![self.run.name.clone().into()];
+        }
+    }
+
     /// Joins each file with its directory; a directory without files is itself the target.
-    fn place_files(&mut self) {
-        let Some(directory) = self.directory.take() else { return };
+    ///
+    /// # Errors
+    /// If it is no directory: its parent would be measured.
+    fn place_files(&mut self) -> Result<(), String> {
+        let Some(directory) = self.directory.take() else { return Ok(()) };
+        if !directory.is_dir() {
+            return Err(format!("directory: `{}` is no directory; make it, or name another", directory.display()));
+        }
         if self.run.files.is_empty() {
             self.run.files.push(directory.into());
         } else {
             self.run.files.iter_mut().for_each(|file| *file = directory.join(&*file).into());
         }
+        Ok(())
     }
 
     /// The halfpower engine that corresponds to fio's.

@@ -56,9 +56,18 @@ fn is_job_file(path: &Path) -> bool {
         }
 }
 
-/// The key of a long option, and its attached value.
+/// The key of a long option, and its attached value. fio's options may also have a single dash; halfpower's own short
+/// flags have one letter.
 fn key(word: &OsStr) -> Option<(String, Option<OsString>)> {
-    let bytes = word.as_bytes().strip_prefix(b"--")?;
+    if let Some(bytes) = word.as_bytes().strip_prefix(b"--") {
+        return key_of(bytes);
+    }
+    let (key, value) = key_of(word.as_bytes().strip_prefix(b"-")?)?;
+    let is_long = key.len() > 1 && (value.is_some() || !key.ends_with(|letter: char| letter.is_ascii_digit()));
+    (is_long && named(&key).is_some()).then_some((key, value))
+}
+
+fn key_of(bytes: &[u8]) -> Option<(String, Option<OsString>)> {
     let end = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());
     let key = std::str::from_utf8(&bytes[..end]).ok().filter(|key| !key.is_empty())?.to_string();
     Some((key, bytes.get(end + 1..).map(|value| OsString::from_vec(value.to_vec()))))
@@ -70,6 +79,8 @@ struct Line {
     /// Options common to all jobs.
     shared: Job,
     jobs: Vec<Job>,
+    /// Whether options go to what all jobs to come have in common, after `--name=global`.
+    is_global: bool,
     files: Vec<OsString>,
     refusals: Vec<Refusal>,
 }
@@ -77,7 +88,10 @@ struct Line {
 impl Line {
     /// The job that the next option belongs to.
     fn job(&mut self) -> &mut Job {
-        self.jobs.last_mut().unwrap_or(&mut self.shared)
+        match self.jobs.last_mut() {
+            Some(job) if !self.is_global => job,
+            _ => &mut self.shared,
+        }
     }
 
     /// Takes an option; returns whether it used `next`.
@@ -100,9 +114,6 @@ impl Line {
             self.job().run.own.push(word.to_os_string());
             return false;
         };
-        if row.name == "name" {
-            self.jobs.push(self.shared.clone());
-        }
         let takes_next = attached.is_none() && row.value == Value::Needed;
         // Most of fio's switches need a value of 0 or 1.
         let switch = next.filter(|next| attached.is_none() && !takes_next && (*next == "0" || *next == "1"));
@@ -111,6 +122,14 @@ impl Line {
             (None, true) => next.cloned(),
             (None, false) => Some(switch.cloned().unwrap_or_default()),
         };
+        if row.name == "name" {
+            self.is_global = value.as_ref().is_some_and(|name| name == "global");
+            if self.is_global {
+                self.shared.has_fio_defaults = true;
+                return takes_next;
+            }
+            self.jobs.push(self.shared.clone());
+        }
         let outcome = match value {
             Some(value) => row.apply(self.job(), &value),
             None => Err("write a value after it".to_string()),
@@ -141,7 +160,7 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
             None => line.job().run.own.push(word.clone()),
         }
     }
-    let Line { mut shared, mut jobs, files, mut refusals } = line;
+    let Line { mut shared, mut jobs, files, mut refusals, .. } = line;
     let prints_json = shared.prints_json || jobs.iter().any(|job| job.prints_json);
     for file in &files {
         shared.has_fio_defaults = true;

@@ -201,9 +201,9 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     })
     .or(&["allrandrepeat"])
     .optional(),
-    Row::taken("fsync", "--fdatasync: data are flushed, and no more of the inode than they need", |job, value| {
+    Row::taken("fsync", "--fdatasync --flush-by fsync", |job, value| {
         if count(value)? > 0 {
-            job.run.note("fsync: flushes are fdatasync");
+            job.run.set("--flush-by", "fsync");
         }
         set(job, "--fdatasync", value)
     }),
@@ -211,7 +211,22 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     Row::without_effect("end_fsync", "a buffered run that writes ends with a flush inside its time")
         .or(&["fsync_on_close"])
         .optional(),
-    Row::refused("sync_file_range", "a part of a file is not flushed by itself; use fdatasync"),
+    Row::taken(
+        "sync_file_range",
+        "--fdatasync --flush-by sync_file_range, of the whole file: with wait_before, write and wait_after",
+        |job, value| {
+            let (parts, writes) = value.rsplit_once(':').unwrap_or((value, ""));
+            let mut parts: Vec<&str> = parts.split(',').map(str::trim).collect();
+            parts.sort_unstable();
+            if parts != ["wait_after", "wait_before", "write"] {
+                return Err(format!(
+                    "`{value}`: only wait_before,write,wait_after waits until the pages are written; use that"
+                ));
+            }
+            job.run.set("--flush-by", "sync_file_range");
+            set(job, "--fdatasync", writes)
+        },
+    ),
     Row::refused("write_barrier", "use fdatasync"),
     Row::refused("trim_percentage", "a run trims with rw=trim, randtrim or trimwrite, and nothing beside that").or(&[
         "trim_verify_zero",
@@ -242,10 +257,14 @@ const ISSUING_OPTIONS: &[Row] = &[
         Ok(())
     })
     .optional(),
-    Row::taken("sync", "--sync: none or dsync; O_SYNC is refused", |job, value| match value {
+    Row::taken("sync", "--sync, and with 1 or sync --durable-by o_sync", |job, value| match value {
         "0" | "none" => set(job, "--sync", "none"),
         "dsync" => set(job, "--sync", "dsync"),
-        _ => Err(format!("`{value}`: halfpower opens files with O_DSYNC, not O_SYNC; use sync=dsync")),
+        "1" | "sync" => {
+            job.run.set("--durable-by", "o_sync");
+            set(job, "--sync", "dsync")
+        }
+        _ => Err(format!("`{value}`: use none, sync or dsync")),
     }),
     Row::refused("atomic", "halfpower does not ask for atomic writes").optional(),
     Row::taken("iodepth_batch", "--iodepth-batch", |job, value| set(job, "--iodepth-batch", value)).or(&["iodepth_batch_submit"]),
@@ -392,10 +411,12 @@ const OTHER_OPTIONS: &[Row] = &[
         "eta_interval",
         "disk_util",
         "description",
-        "kb_base",
         "unit_base",
         "log_unix_epoch",
     ]),
+    Row::taken("kb_base", "taken where it is 1024, fio's default", |_, value| {
+        only(value, &["1024"], "sizes are read with kB as 1024 bytes; write sizes with k, m and g, or in bytes")
+    }),
     Row::without_effect("continue_on_error", "a request that fails is counted, and the run goes on"),
     Row::refused("ignore_error", "a request that fails is counted; all errors are shown").or(&[
         "error_dump",

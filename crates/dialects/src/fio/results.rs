@@ -73,8 +73,14 @@ fn result(
         return Err("unified_rw_reporting adds reads and writes up; run it without".to_string());
     }
     let [read, write] = [Direction::Read, Direction::Write].map(|direction| side(entries, direction));
-    let read = read?;
-    let write = write?;
+    let mut read = read?;
+    let mut write = write?;
+    // With `verify`, fio reads back what it wrote and lists these reads beside the writes.
+    match settings.workload.rw.direction() {
+        Some(Direction::Write) => read = SideOfJob::default(),
+        Some(Direction::Read) => write = SideOfJob::default(),
+        None => {}
+    }
     if (read.moved.ios, write.moved.ios) == (0, 0) {
         let error = entries.iter().find_map(|job| job.error.filter(|error| *error != 0));
         return Err(error.map_or("it moved nothing".to_string(), |error| format!("it ended with error {error}")));
@@ -130,7 +136,7 @@ fn origin(file: &str, job: &Job, options: &Options<'_>, settings: &Settings) -> 
     }
 }
 
-/// One direction of a job, over all its threads.
+/// One direction of a job, over all its threads; by default one in which nothing moved.
 struct SideOfJob {
     moved: Moved,
     elapsed_ns: u64,
@@ -138,13 +144,15 @@ struct SideOfJob {
     known: Known,
 }
 
+impl Default for SideOfJob {
+    fn default() -> Self {
+        let known = Known { has_latency: true, ..Known::default() };
+        Self { moved: Moved::default(), elapsed_ns: 0, short: 0, known }
+    }
+}
+
 fn side(entries: &[&Job], direction: Direction) -> Result<SideOfJob, String> {
-    let mut sum = SideOfJob {
-        moved: Moved::default(),
-        elapsed_ns: 0,
-        short: 0,
-        known: Known { has_latency: true, ..Known::default() },
-    };
+    let mut sum = SideOfJob::default();
     for job in entries {
         let side: &Side = if direction == Direction::Read { &job.read } else { &job.write };
         let figure =

@@ -18,12 +18,28 @@ pub fn count(value: &str) -> Result<u32, String> {
     value.parse().map_err(|_| format!("`{value}` is not a whole number; write it like 8"))
 }
 
-/// Parses a size in bytes, with `k` = 1024.
+/// Parses a size in bytes as fio does by default (`kb_base=1024`, its documentation on units): `k`, `kB`, `m` and so on
+/// are powers of 1024, and `KiB`, `MiB` and so on powers of 1000, in any case.
 pub fn size(value: &str) -> Result<Bytes, String> {
     if value.contains('%') {
         return Err(format!("`{value}`: halfpower takes sizes, not shares; write one like 1g"));
     }
-    value.parse().map_err(|error: halfpower_spec::ParseError| error.to_string())
+    let end = value.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(value.len());
+    let (digits, unit) = value.split_at(end);
+    let unknown = || format!("`{value}` is no size of fio's; write one like 4096, 4k or 1g");
+    let factor = factor(&unit.to_ascii_lowercase()).ok_or_else(unknown)?;
+    let number: u64 = digits.parse().map_err(|_| unknown())?;
+    number.checked_mul(factor).map(Bytes).ok_or_else(|| format!("`{value}` is more bytes than there are"))
+}
+
+/// The factor of one of fio's units of size, in lower case.
+fn factor(unit: &str) -> Option<u64> {
+    let (letter, base) = match unit.strip_suffix("ib") {
+        Some(letter) => (letter, 1000_u64),
+        None => (unit.strip_suffix('b').unwrap_or(unit), 1024),
+    };
+    let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == letter)?;
+    base.checked_pow(power as u32)
 }
 
 /// Returns the single value of a list for reads, writes and trims, if all its items are equal.
@@ -66,7 +82,15 @@ mod tests {
 
     #[test]
     fn values_are_read_as_fio_reads_them() {
-        assert_eq!(size("4k"), Ok(Bytes(4096)));
+        for four_kib in ["4k", "4K", "4kb", "4KB", "4096", "4096b"] {
+            assert_eq!(size(four_kib), Ok(Bytes(4096)), "{four_kib}");
+        }
+        assert_eq!((size("4KiB"), size("1mib")), (Ok(Bytes(4000)), Ok(Bytes(1_000_000))));
+        assert_eq!(
+            (size("1g"), size("256KB"), size("2T")),
+            (Ok(Bytes(1 << 30)), Ok(Bytes(256 << 10)), Ok(Bytes(2 << 40)))
+        );
+        assert!(size("4x").is_err() && size("").is_err() && size("k").is_err() && size("99999999p").is_err());
         assert!(size("10%").is_err());
         assert_eq!(microseconds("100").unwrap().0, 100_000);
         assert_eq!(microseconds("2ms").unwrap().0, 2_000_000);

@@ -164,7 +164,10 @@ impl<'a> Options<'a> {
             (None, Some(write)) => 100_u32.saturating_sub(write),
             (None, None) => 50,
         };
-        let depth = self.count("iodepth")?.unwrap_or(1).max(1);
+        let engine = self.engine()?;
+        let asked = self.count("iodepth")?.unwrap_or(1).max(1);
+        // These engines carry out one request at a time, whatever depth was asked for.
+        let depth = if matches!(engine, EngineName::Sync | EngineName::Mmap) { 1 } else { asked };
         let threads = self.count("numjobs")?.unwrap_or(1).max(1);
         if depth.checked_mul(threads).is_none() {
             return Err(format!("{depth} requests of {threads} threads are no depth"));
@@ -176,7 +179,7 @@ impl<'a> Options<'a> {
             cache: self.cache()?,
             rw,
             bs,
-            engine: self.engine()?,
+            engine,
             options: WorkloadOptions { bssplit, ..WorkloadOptions::default() },
             ..Workload::default()
         };
@@ -223,6 +226,7 @@ impl<'a> Options<'a> {
             "libaio" => EngineName::Libaio,
             "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => EngineName::Sync,
             "mmap" => EngineName::Mmap,
+            "posixaio" => EngineName::Pool,
             "null" => EngineName::Null,
             "io_uring" if self.is_on("sqthread_poll")? => EngineName::Sqpoll,
             "io_uring" if self.is_on("hipri")? => EngineName::Iopoll,
