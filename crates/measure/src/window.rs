@@ -29,7 +29,7 @@ const PATIENCE_NS: u64 = 100_000_000;
 /// Most windows, and most time in nanoseconds, that a queue may take to turn over beyond the length of a window before
 /// the window opens. Requests of a slow, deep queue wait for longer than a window lasts; counted before their queue has
 /// turned over, they would be those that waited least.
-const TURNOVER_WINDOWS: u64 = 7;
+const TURNOVER_WINDOWS: u64 = 3;
 const TURNOVER_NS: u64 = 10_000_000_000;
 
 /// Different kinds of error that are told apart within a run; the rest is counted as the last of them.

@@ -22,6 +22,9 @@ const SHARE: f64 = 0.04;
 const SLICES_SHARE: f64 = 0.15;
 const FEWEST_RUNS: u32 = 2;
 
+/// Multiple of the reserved time from which they end before all are made.
+const MOST_OVER: f64 = 2.0;
+
 /// The durable runs of one study.
 #[derive(Debug, Clone)]
 pub(crate) struct DurableRuns {
@@ -34,6 +37,8 @@ pub(crate) struct DurableRuns {
     /// Number of durable runs to make; 0 if the question or the target excludes them.
     wanted: u32,
     done: u32,
+    /// Time that they have taken.
+    spent_ns: u64,
 }
 
 impl DurableRuns {
@@ -49,7 +54,7 @@ impl DurableRuns {
             question.runtime.unwrap_or(RUNTIME.min(Nanos((question.budget.0 as f64 * SHARE) as u64 / u64::from(RUNS))));
         let fixed = question.runtime.is_some();
         let wanted = if is_hardware && asks { RUNS } else { 0 };
-        Self { seed: question.seed, budget: question.budget, runtime, fixed, wanted, done: 0 }
+        Self { seed: question.seed, budget: question.budget, runtime, fixed, wanted, done: 0, spent_ns: 0 }
     }
 
     /// Lengthens the windows to hold the slices of a limit on writes, with fewer runs if the budget requires it.
@@ -92,8 +97,14 @@ impl Phase for DurableRuns {
         self.wanted > 0 && run.walks() && run.workload.cache == Cache::None
     }
 
-    fn observe(&mut self, _record: &Record) -> Nanos {
+    /// Ends them where requests are so slow that runs take far longer than their windows.
+    fn observe(&mut self, record: &Record) -> Nanos {
+        let most_ns = MOST_OVER * self.runtime.0 as f64 * f64::from(self.wanted);
         self.done += 1;
+        self.spent_ns += record.of_budget_ns();
+        if self.done >= FEWEST_RUNS && self.spent_ns as f64 > most_ns {
+            self.wanted = self.done;
+        }
         Nanos(0)
     }
 

@@ -165,9 +165,9 @@ fn a_window_opens_when_the_queue_has_turned_over() {
 
 #[test]
 fn latencies_of_a_queue_that_is_slower_than_the_window_are_those_of_a_full_queue() {
-    // A turn of the queue takes 800 us: four windows.
+    // A turn of the queue takes 800 us: more than three windows.
     let cold_lanes = AtomicUsize::new(1);
-    let tally = simulated(200_000, Some(&cold_lanes));
+    let tally = simulated(250_000, Some(&cold_lanes));
     let latency = tally.latency();
     assert!(latency.count() > 0 && latency.min_ns() + 1 >= 800_000, "{} of {}", latency.min_ns(), latency.count());
 }
@@ -198,7 +198,7 @@ fn what_goes_out_during_the_ramp_counts_for_nothing_but_its_cost() {
 fn a_window_waits_a_few_times_its_own_length_for_other_lanes_and_no_longer() {
     let cold_lanes = AtomicUsize::new(2);
     let tally = simulated(10_000_000, Some(&cold_lanes));
-    assert!((80_005_000..80_106_000).contains(&tally.start.0), "{:?}", tally.start);
+    assert!((40_005_000..40_106_000).contains(&tally.start.0), "{:?}", tally.start);
     assert_eq!(cold_lanes.into_inner(), 1);
     assert!((depth(&tally) - 8.0).abs() < 1e-9, "{}", depth(&tally));
 }
