@@ -143,7 +143,8 @@ fn cell(
     let mbps = credit.as_ref().map_or_else(|| Interval::of_means(&run_mbps), Credit::sustained);
     let burst = judged.burst().or_else(|| credit.map(|credit| (credit.short.value, credit.long_mbps)));
     let run_iops: Vec<f64> = valid.iter().zip(&run_mbps).map(|(r, mbps)| r.iops() * mbps / r.mbps()).collect();
-    let of_reported = if credit.is_some() { quotient(mbps.value, Interval::of_means(&run_mbps).value) } else { 1.0 };
+    // Both count the same requests, so what the reported rate leaves out is left out of both.
+    let of_reported = quotient(mbps.value, Interval::of_means(&run_mbps).value);
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let [charged_ns, span_ns] = [total(&|r| r.cpu.charged_ns() as f64), total(&|r| r.charged_span_ns() as f64)];
     let soaked = Soaked::of(of_pass(Pass::Soaker));

@@ -137,8 +137,9 @@ impl Check {
                 Judgement::Damaged => damaged = true,
             }
         }
-        let is_judged = fresh || stale || torn || damaged || misdirected;
-        self.unjudged.fetch_add(u64::from(!is_judged && moved > 0), Relaxed);
+        if moved > 0 && !(fresh || stale || torn || damaged || misdirected) {
+            self.unjudged.fetch_add(1, Relaxed);
+        }
         match () {
             () if damaged => Err(Errno::CORRUPT),
             () if misdirected => Err(Errno::MISDIRECTED),

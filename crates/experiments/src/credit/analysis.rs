@@ -1,7 +1,7 @@
 //! Analyses `credit`: finds in each run when a credit ended, and the rate after it.
 
 use halfpower_analyse::{
-    ExperimentCell, Interval, Requests, SustainedLimit, has_settings, judge, levels, run_mbps, waves,
+    ExperimentCell, Interval, Requests, SustainedLimit, has_settings, judge, levels, mean, run_mbps, waves,
 };
 use halfpower_record::{Record, total};
 use halfpower_spec::{Direction, Pass};
@@ -243,7 +243,7 @@ fn interval(rates: &[f64], reach: f64) -> Interval {
 
 /// The standard deviation of rates as a share of their mean; 0 of fewer than two.
 fn deviation(rates: &[f64]) -> f64 {
-    let level = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    let level = mean(rates);
     let squares: f64 = rates.iter().map(|rate| (rate - level).powi(2)).sum();
     if rates.len() < 2 || level <= 0.0 { 0.0 } else { (squares / (rates.len() - 1) as f64).sqrt() / level }
 }

@@ -58,7 +58,6 @@ pub(crate) fn entry(means: Registration, place: &Slot) -> squeue::Entry {
     let bytes = place.bytes;
     let index = slot as u16;
     let outgoing = place.outgoing;
-    let flags = place.mode.write_flags();
     let descriptor = Fd(place.file as i32);
     let entry = match (means, action) {
         (Registration::Nothing, _) => opcode::Nop::new().build(),
@@ -68,15 +67,18 @@ pub(crate) fn entry(means: Registration, place: &Slot) -> squeue::Entry {
             opcode::ReadFixed::new(file, bytes, length, index).offset(offset).build()
         }
         (Registration::Registered, Action::Write) => {
-            opcode::WriteFixed::new(file, outgoing, length, place.outgoing_index).offset(offset).rw_flags(flags).build()
+            opcode::WriteFixed::new(file, outgoing, length, place.outgoing_index)
+                .offset(offset)
+                .rw_flags(place.mode.write_flags())
+                .build()
         }
         (Registration::Unregistered, Action::Read) => opcode::Read::new(file, bytes, length).offset(offset).build(),
         (Registration::Unregistered, Action::Write) => {
-            opcode::Write::new(file, outgoing, length).offset(offset).rw_flags(flags).build()
+            opcode::Write::new(file, outgoing, length).offset(offset).rw_flags(place.mode.write_flags()).build()
         }
         (Registration::Plain, Action::Read) => opcode::Read::new(descriptor, bytes, length).offset(offset).build(),
         (Registration::Plain, Action::Write) => {
-            opcode::Write::new(descriptor, outgoing, length).offset(offset).rw_flags(flags).build()
+            opcode::Write::new(descriptor, outgoing, length).offset(offset).rw_flags(place.mode.write_flags()).build()
         }
     };
     let entry = entry.user_data(u64::from(length) << 32 | u64::from(slot));
