@@ -1,5 +1,7 @@
 //! Lays out cells in columns, and drops the least important columns if the width is too small.
 
+use std::collections::BTreeSet;
+
 /// Spaces between two columns.
 const GAP: usize = 2;
 
@@ -8,7 +10,7 @@ pub(crate) struct Column {
     heading: String,
     cells: Vec<String>,
     is_right: bool,
-    /// Order of dropping: the highest rank goes first; 0 is never dropped.
+    /// Order of importance: columns of one rank stay together, the lowest rank first; 0 always stays.
     rank: u8,
 }
 
@@ -34,13 +36,19 @@ impl Column {
     }
 }
 
-/// The heading line and one line per row, no wider than `width` unless columns that are never dropped need more.
+/// The heading line and one line per row, with the columns that fit, the most important first; no wider than `width`
+/// unless columns that are never dropped need more.
 pub(crate) fn lines(mut columns: Vec<Column>, width: usize) -> Vec<String> {
     columns.retain(|column| column.rank == 0 || column.cells.iter().any(|cell| !cell.is_empty()));
-    while wide(&columns) > width {
-        let Some(least) = columns.iter().map(|column| column.rank).max().filter(|rank| *rank > 0) else { break };
-        columns.retain(|column| column.rank != least);
+    let ranks: BTreeSet<u8> = columns.iter().map(|column| column.rank).collect();
+    let mut kept = BTreeSet::from([0]);
+    for rank in ranks {
+        let with = |column: &&Column| column.rank == rank || kept.contains(&column.rank);
+        if wide(columns.iter().filter(with)) <= width {
+            kept.insert(rank);
+        }
     }
+    columns.retain(|column| kept.contains(&column.rank));
     let rows = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
     let line = |of: &dyn Fn(&Column) -> String| {
         let cells: Vec<String> = columns.iter().map(of).collect();
@@ -51,8 +59,9 @@ pub(crate) fn lines(mut columns: Vec<Column>, width: usize) -> Vec<String> {
     std::iter::once(headings).chain(cells).collect()
 }
 
-fn wide(columns: &[Column]) -> usize {
-    columns.iter().map(Column::width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
+fn wide<'a>(columns: impl Iterator<Item = &'a Column>) -> usize {
+    let widths: Vec<usize> = columns.map(Column::width).collect();
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ pub(crate) const NO_LATENCY: &str =
 
 /// Says what the median of reads means where read-ahead had fetched most bytes.
 pub(crate) fn read_ahead(cell: &CellSettings) -> String {
-    format!("{}: p50 is that of bytes which read-ahead had fetched; the device is in p99", whole_row_name(cell))
+    format!("{}: read-ahead had fetched most bytes, so p50 is memory's and p99 the device's", whole_row_name(cell))
 }
 
 /// Measuring time still needed: `40 s`, `8 min`, `3 h`.
