@@ -52,11 +52,12 @@ rates = collections.defaultdict(dict)
 for line in open(sys.argv[1]):
     pair, threads, side, kernel, mbps, charged, *_ = line.split()
     rates[int(threads), int(pair)][side, kernel] = float(mbps), float(charged)
-print(f"{'threads':>7}  {'what':24}{'halfpower MB/s':>16}{'C MB/s':>10}{'ratio':>8}  (least to greatest)   charged")
-rows = [("best copy", [("ours", "memcpy"), ("ours", "copy-vector"), ("ours", "copy-stream")], [("C", "loop"), ("C", "nontemporal")]),
-        ("copy-vector, plain loop", [("ours", "copy-vector")], [("C", "loop")]),
-        ("copy-stream, nontemporal", [("ours", "copy-stream")], [("C", "nontemporal")]),
-        ("memcpy", [("ours", "memcpy")], [("C", "memcpy")])]
+print("| threads | what | halfpower, MB/s | C, MB/s | ratio | least to greatest | by charged time |")
+print("|---|---|---|---|---|---|---|")
+rows = [("best copy of each", [("ours", "memcpy"), ("ours", "copy-vector"), ("ours", "copy-stream")], [("C", "loop"), ("C", "nontemporal")]),
+        ("`copy-vector`, plain loop", [("ours", "copy-vector")], [("C", "loop")]),
+        ("`copy-stream`, non-temporal", [("ours", "copy-stream")], [("C", "nontemporal")]),
+        ("`memcpy`", [("ours", "memcpy")], [("C", "memcpy")])]
 for threads in sorted({threads for threads, _ in rates}):
     for name, ours, theirs in rows:
         def sides(of):
@@ -64,6 +65,6 @@ for threads in sorted({threads for threads, _ in rates}):
                     for keys in (ours, theirs)]
         one, other = sides(0)
         ratios, charged = ([a / b for a, b in zip(*sides(of))] for of in (0, 1))
-        print(f"{threads:>7}  {name:24}{statistics.median(one):16.0f}{statistics.median(other):10.0f}"
-              f"{statistics.median(ratios):8.3f}  ({min(ratios):.3f} to {max(ratios):.3f}){statistics.median(charged):13.3f}")
+        print(f"| {threads} | {name} | {statistics.median(one):,.0f} | {statistics.median(other):,.0f} | "
+              f"{statistics.median(ratios):.3f} | {min(ratios):.3f} to {max(ratios):.3f} | {statistics.median(charged):.3f} |")
 PYTHON

@@ -87,7 +87,7 @@ def main():
     parser.add_argument("--halfpower", default=os.path.join(os.path.dirname(__file__), "../target/release/halfpower"))
     args = parser.parse_args()
     print("Processor time a request in microseconds, 4 KiB random reads: by the program's own account and by the machine's; "
-          "medians over pairs")
+          "medians over pairs.\n")
     print("| engine | cache | depth | halfpower's own | machine's | share | fio's own | machine's | share | IOPS, both | others, most |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for direct in (True, False):

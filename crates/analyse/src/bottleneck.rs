@@ -9,7 +9,7 @@ use halfpower_spec::{Direction, EngineName};
 
 use crate::half_power::depth_line;
 use crate::ladder::{AT_PEAK, ladder, medium};
-use crate::path::{MeasuredPath, leading, peak};
+use crate::path::{MeasuredPath, peak, peak_of_both};
 use crate::policy::FULL_CORE;
 use crate::regime::{Regime, Regimes};
 use crate::stopped_by::{
@@ -17,7 +17,8 @@ use crate::stopped_by::{
     RequestCeiling, RequestTime, StoppedBy,
 };
 use crate::{
-    CellFinding, FarDiskLimit, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel, PathSettings,
+    BusiestProcessor, CellFinding, FarDiskLimit, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel,
+    PathSettings,
 };
 
 /// Share of a measured ceiling from which a cell counts as at the ceiling.
@@ -85,6 +86,7 @@ fn judge_cell(
     let (level, stopped_by) = at_known_limit(study, path, cell)
         .or_else(|| at_enough_threads(study, cell))
         .or_else(|| at_full_processor(study, cell))
+        .or_else(|| at_interrupts(study, cell))
         .or_else(|| at_far_end(study, cell))
         .or_else(|| at_window(cell))
         .or_else(|| at_client(cell))
@@ -141,22 +143,10 @@ impl<'a> JudgedStudy<'a> {
         Self { levels, cells, paths, cpus, virtualised, ends_are_one }
     }
 
-    /// The best usable cell of all paths, with its path.
+    /// The cell that represents the faster direction, with its path: the one that the headline tells.
     fn best(&self) -> Option<(&MeasuredPath<'a>, &Regimes<'a>, &CellFinding)> {
-        let of_path =
-            |(path, regimes): &'a (MeasuredPath<'a>, Regimes<'a>)| Some((path, regimes, leading(path.usable())?));
-        let paths = self.paths.iter().filter_map(of_path);
-        let best = paths.reduce(|best, next| {
-            let rank = |cell: &CellFinding| (cell.steady, cell.mbps.value);
-            if rank(next.2) > rank(best.2) { next } else { best }
-        });
-        best.map(|(path, regimes, cell)| (path, regimes, self.with_more_threads(cell)))
-    }
-
-    /// The fastest cell that differs from this one only in its threads.
-    fn with_more_threads<'b>(&'b self, cell: &'b CellFinding) -> &'b CellFinding {
-        let more = self.cells.iter().filter(|other| other.usable() && is_threaded_alike(other, cell));
-        leading(more.filter(|other| other.threads > cell.threads && other.mbps.value > cell.mbps.value)).unwrap_or(cell)
+        let best = peak_of_both(self.cells.iter().filter(|cell| cell.usable()))?;
+        self.paths.iter().find(|(path, _)| path.settings == best.path()).map(|(path, regimes)| (path, regimes, best))
     }
 }
 
@@ -224,6 +214,13 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
     let stopped_by =
         StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps };
     Some((LevelId::of(LevelKind::Processor), stopped_by))
+}
+
+/// One processor is full, interrupts included: completions wait for it.
+fn at_interrupts(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
+    let busiest = cell.busiest.filter(BusiestProcessor::is_full_of_interrupts)?;
+    let of_processors = study.cpus;
+    Some((LevelId::of(LevelKind::Processor), StoppedBy::FullOfInterrupts { of_processors, busiest }))
 }
 
 /// Stops at the far end: its processors are full, or one of its disks is.

@@ -16,8 +16,8 @@ use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_mem
 use crate::tcp_cell::delayed_share;
 use crate::waves::{Paced, keep_whole_waves, paced};
 use crate::{
-    CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel, TcpCell, Unsteady,
-    UnsteadyReason,
+    BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel, TcpCell,
+    Unsteady, UnsteadyReason,
 };
 
 /// The settings that make two runs the same cell, in listing order.
@@ -164,6 +164,7 @@ fn cell(
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
         core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, span_ns)),
         waited_share: quotient(total(&|r| r.cpu.waited_ns as f64), span_ns),
+        busiest: BusiestProcessor::of(records),
         far_end: FarCell::of(records),
         buffer_segments: some_mean(valid.iter().filter_map(|record| record.buffer_segments)),
         client_mbps: some_mean(valid.iter().filter_map(|record| record.client_mbps())),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::settings::has_settings;
-use crate::{CellSettings, FarCell, FastestCell, PathSettings, TcpCell};
+use crate::{BusiestProcessor, CellSettings, FarCell, FastestCell, PathSettings, TcpCell};
 
 /// A value with its 95% interval; without an interval, `low` and `high` equal the value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -230,6 +230,9 @@ pub struct CellFinding {
     /// Share of one core for which threads were ready to run but waited for a processor that others used; the sum over
     /// all threads.
     pub waited_share: f64,
+    /// The processor that had least time left, with what filled it; `None` if not known.
+    #[serde(skip)]
+    pub busiest: Option<BusiestProcessor>,
     /// What the far end did meanwhile; `None` without a witness there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub far_end: Option<FarCell>,

@@ -8,7 +8,7 @@ use std::ops::Range;
 use halfpower_record::Environment;
 use halfpower_spec::{Direction, Question, Rate};
 
-use crate::path::leading;
+use crate::path::peak_of_both;
 use crate::{
     CellFinding, LevelFinding, LevelId, LevelKind, LevelSource, LinkCeiling, MeasuredCeilings, PathLevel, SharedCeiling,
 };
@@ -158,7 +158,7 @@ pub(crate) fn ladder(levels: &[PathLevel], cells: &[CellFinding]) -> Vec<LevelFi
         LevelFinding {
             id: level.id.clone(),
             pap_mbps: Direction::ALL.iter().find_map(|rw| level.pap_mbps(*rw)),
-            rap_mbps: leading(cells.iter().filter(counts)).map(|cell| cell.mbps.value),
+            rap_mbps: peak_of_both(cells.iter().filter(counts)).map(|cell| cell.mbps.value),
             source: level.source.clone(),
             narrowest: false,
         }

@@ -8,6 +8,7 @@ mod advice;
 mod attribution;
 mod beside;
 mod bottleneck;
+mod busiest;
 mod calibrate;
 mod cells;
 mod change;
@@ -52,6 +53,7 @@ use halfpower_spec::{Question, Way};
 
 pub use advice::advice;
 pub use beside::BesideRow;
+pub use busiest::BusiestProcessor;
 pub use calibrate::{
     CalibrateError, Calibration, Ceilings, FittedPath, HeldOut, HeldOutPath, MeasuredRange, NotFitted, Remark,
     Unfittable, calibrate, check,

@@ -37,8 +37,21 @@ pub(crate) fn best<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Option<&
 
 /// The cell that represents how fast a direction is, over all paths; `None` if no cell of it is usable.
 pub fn peak(cells: &[CellFinding], rw: Direction) -> Option<&CellFinding> {
-    let usable = cells.iter().filter(|cell| cell.rw == rw && cell.usable());
-    chosen(usable.clone()).or_else(|| leading(usable))
+    peak_of(cells.iter().filter(|cell| cell.usable()), rw)
+}
+
+/// The cell of this direction that represents the best of these: the confirmed one, otherwise the leading one.
+fn peak_of<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone, rw: Direction) -> Option<&'a CellFinding> {
+    let of_direction = cells.filter(|cell| cell.rw == rw);
+    chosen(of_direction.clone()).or_else(|| leading(of_direction))
+}
+
+/// The cell that represents the best of these in either direction; a steady one before others. Whatever tells the best
+/// of a study asks here or [`peak`], so that it has one best.
+pub(crate) fn peak_of_both<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<&'a CellFinding> {
+    let rank = |cell: &CellFinding| (cell.steady, cell.mbps.value);
+    let peaks = Direction::ALL.iter().filter_map(|rw| peak_of(cells.clone(), *rw));
+    peaks.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
 /// The confirmed cell that plain runs chose, because its own value had no part in the choice; or another confirmed cell

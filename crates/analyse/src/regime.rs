@@ -9,6 +9,11 @@ pub(crate) use crate::path_model::Regime;
 use crate::path_model::{Observation, Observations, PathModel};
 use crate::{CellFinding, Interval};
 
+/// Requests in parallel up to which a device serves one at a time.
+const ONE_AT_A_TIME: f64 = 1.1;
+/// Share of that number below which a cell is shallower.
+const SHALLOWER: f64 = 0.95;
+
 /// A path's constants, and which of them limits each of its usable cells.
 #[derive(Debug, Clone)]
 pub(crate) struct Regimes<'a> {
@@ -64,16 +69,27 @@ impl<'a> Regimes<'a> {
             let rates: Vec<f64> = on.filter(|rate| observations.stands_on(*rate, ceiling)).collect();
             (!rates.is_empty()).then(|| Interval::of_means(&rates))
         };
+        // Requests of one size cannot tell a limit of requests from one of bytes.
+        let sizes_differ = |regime| {
+            let mut bytes = observations.seen.iter().filter(|seen| bound(seen) == regime).map(|seen| seen.bytes);
+            let first = bytes.next();
+            bytes.any(|bytes| Some(bytes) != first)
+        };
         let waits = |seen: &Observation| bound(seen) == Regime::Parallelism;
+        // Where even the shallowest cell waits, the device may serve fewer than that: their number is not known.
+        let shallowest = observations.seen.iter().map(|seen| seen.depth).fold(f64::INFINITY, f64::min);
+        let is_bracketed = |most: &f64| *most <= ONE_AT_A_TIME || shallowest < SHALLOWER * most;
         let per_second =
             |rate: Interval| Interval { value: rate.value * 1e6, low: rate.low * 1e6, high: rate.high * 1e6 };
         Self {
             base_depth: model.base_depth as u32,
             line: fit_line(&model.line_points(&observations.seen)),
-            parallelism: model.parallelism.filter(|_| observations.seen.iter().any(waits)),
+            parallelism: model.parallelism.filter(is_bracketed).filter(|_| observations.seen.iter().any(waits)),
             // A byte a microsecond is a MB/s.
             ceiling_mbps: on(model.bandwidth, Regime::Bandwidth, &Observation::bytes_per_us),
-            ceiling_iops: on(model.requests, Regime::Requests, &Observation::requests_per_us).map(per_second),
+            ceiling_iops: on(model.requests, Regime::Requests, &Observation::requests_per_us)
+                .filter(|_| sizes_differ(Regime::Requests))
+                .map(per_second),
             cells: cells.into_iter().zip(observations.seen.iter().map(bound)).collect(),
         }
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CellSettings, LevelId, LevelSource, PathSettings};
+use crate::{BusiestProcessor, CellSettings, LevelId, LevelSource, PathSettings};
 
 /// What stops the path from going faster.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +85,14 @@ pub enum StoppedBy {
         more_threads: Option<u32>,
         /// Its throughput, in MB/s.
         more_mbps: Option<f64>,
+    },
+    /// One processor is full, of interrupts to a large part: completions wait for it, whether or not others are idle.
+    FullOfInterrupts {
+        /// Processors whose time may be used; 0 if not known.
+        of_processors: f64,
+        /// The full one, with what fills it.
+        #[serde(flatten)]
+        busiest: BusiestProcessor,
     },
     /// The far end's processors are full, or one of them is.
     FarProcessors {
@@ -202,6 +210,7 @@ impl StoppedBy {
             | Self::KnownRate { .. }
             | Self::KnownRequests { .. }
             | Self::FullProcessor { .. }
+            | Self::FullOfInterrupts { .. }
             | Self::FarProcessors { .. }
             | Self::FarDisk { .. }
             | Self::FarDiskLimit { .. }

@@ -107,6 +107,8 @@ pub enum NoisySign {
     NotSteady,
     /// The runs of a cell that the answer rests on differ.
     RunsDiffer,
+    /// Repeated runs of many cells of experiments differ.
+    RepeatsDiffer,
 }
 
 /// Input of the state.
@@ -156,6 +158,9 @@ fn noisy_sign(grounds: &StateInputs<'_>) -> Option<NoisySign> {
         Warning::OthersUsedTheDisk { cells, .. } if many(*cells) => Some(NoisySign::OthersUsedTheDisk),
         Warning::HypervisorTookTime { share, .. } if *share >= MUCH_STEAL => Some(NoisySign::HypervisorTookTime),
         Warning::NotSteady { cells, .. } if many(*cells) => Some(NoisySign::NotSteady),
+        Warning::RepeatsDiffer { cells, of_cells, .. } if *cells as f64 >= MANY * *of_cells as f64 => {
+            Some(NoisySign::RepeatsDiffer)
+        }
         _ => None,
     };
     let differs = |row: &RateRow| match row.rate.sureness {

@@ -19,6 +19,8 @@ use crate::{Advice, CellFinding, CellSettings, FleetFinding, PathLevel, PathSett
 const SHALLOW: f64 = 0.8;
 /// Half width of the interval within one run, as a share of its mean, above which its cell counts as restless.
 const RESTLESS: f64 = 0.2;
+/// Standard deviation of an experiment's repeated runs, as a share of their mean, above which they differ.
+const REPEATS_DIFFER: f64 = 0.2;
 /// Share of a latency above which the harness's own time is reported.
 const HARNESS: f64 = 0.05;
 /// Loss of the soaker, as a share of the charge in the same pass, below which it is reported.
@@ -239,6 +241,21 @@ pub enum Warning {
         /// Half that width, as a share of the mean.
         share: f64,
     },
+    /// Repeated runs of the experiments' cells differ: others were at work, or the path keeps no pace.
+    RepeatsDiffer {
+        /// Such cells.
+        cells: usize,
+        /// Cells of experiments with more than one run.
+        of_cells: usize,
+        /// Standard deviation of a cell's runs, as a share of their mean, above which a cell counts.
+        above_share: f64,
+        /// The cell whose runs differ most.
+        worst: CellSettings,
+        /// Its slowest run in MB/s.
+        low_mbps: f64,
+        /// Its fastest run in MB/s.
+        high_mbps: f64,
+    },
     /// halfpower's own time is a large part of the latency.
     HarnessShare {
         /// Its own time a request in nanoseconds.
@@ -303,6 +320,7 @@ impl Warning {
             | Self::NotSteady { .. }
             | Self::SlowHosts { .. }
             | Self::BeganFaster { .. }
+            | Self::RepeatsDiffer { .. }
             | Self::DelayedAcks { .. } => Harm::Disturbed,
             Self::WideInterval { .. } | Self::RestlessRuns { .. } | Self::FewRuns { .. } => Harm::Unsure,
             Self::Environment { .. }
@@ -338,6 +356,7 @@ impl Warning {
             | Self::RestlessRuns { cells, .. }
             | Self::HarnessShare { cells, .. }
             | Self::DelayedAcks { cells, .. }
+            | Self::RepeatsDiffer { cells, .. }
             | Self::SoakerBelowCharged { cells, .. } => Some(*cells),
             Self::Environment { .. }
             | Self::SmallSpan { .. }
@@ -386,6 +405,7 @@ pub(crate) fn warnings(grounds: &WarningInputs<'_>) -> Vec<Warning> {
     all.extend(few_runs(grounds));
     all.extend(wide(grounds));
     all.extend(restless(grounds));
+    all.extend(repeats_differ(grounds));
     all.extend(harness(grounds));
     all.extend(delayed_acks(grounds));
     all.extend(no_soaker(grounds));
@@ -410,9 +430,9 @@ fn weight(warning: &Warning, cells: usize) -> f64 {
     };
     let share = match warning {
         Warning::HypervisorTookTime { share, .. } => *share,
-        Warning::WideInterval { cells, of_cells, .. } | Warning::RestlessRuns { cells, of_cells, .. } => {
-            *cells as f64 / (*of_cells).max(1) as f64
-        }
+        Warning::WideInterval { cells, of_cells, .. }
+        | Warning::RestlessRuns { cells, of_cells, .. }
+        | Warning::RepeatsDiffer { cells, of_cells, .. } => *cells as f64 / (*of_cells).max(1) as f64,
         warning => warning.cells().map_or(1.0, |some| some as f64 / cells.max(1) as f64),
     };
     of_harm * share
@@ -628,6 +648,31 @@ fn restless(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let share = of_cell(worst);
     let worst = worst.settings;
     Some(Warning::RestlessRuns { cells, of_cells, above_share: RESTLESS, worst, share })
+}
+
+/// Looks at the runs of each experiment's cells; the cells of the walks have intervals and warnings of their own.
+fn repeats_differ(grounds: &WarningInputs<'_>) -> Option<Warning> {
+    let experiments = grounds.question.experiments.iter().filter(|experiment| experiment.pattern().is_none());
+    let cells = experiments.flat_map(|experiment| experiment_cells(grounds.levels, *experiment, grounds.records));
+    let repeated: Vec<CellFinding> = cells.map(|cell| cell.finding).filter(|cell| cell.run_mbps.len() > 1).collect();
+    let of_cell = |cell: &CellFinding| relative_deviation(&cell.run_mbps);
+    let (cells, worst) = beyond(repeated.iter(), REPEATS_DIFFER, of_cell)?;
+    Some(Warning::RepeatsDiffer {
+        cells,
+        of_cells: repeated.len(),
+        above_share: REPEATS_DIFFER,
+        worst: worst.settings,
+        low_mbps: worst.run_mbps.iter().copied().fold(f64::INFINITY, f64::min),
+        high_mbps: worst.run_mbps.iter().copied().fold(0.0, f64::max),
+    })
+}
+
+/// Standard deviation of these rates as a share of their mean; 0 for fewer than two.
+fn relative_deviation(rates: &[f64]) -> f64 {
+    let runs = rates.len() as f64;
+    let mean = rates.iter().sum::<f64>() / runs;
+    let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+    if runs < 2.0 || mean <= 0.0 { 0.0 } else { (squares / (runs - 1.0)).sqrt() / mean }
 }
 
 fn harness(grounds: &WarningInputs<'_>) -> Option<Warning> {

@@ -1,8 +1,8 @@
-//! Checks the findings for threads whose processors are used by others.
+//! Checks the findings where processors are full: of our threads, of others, or of interrupts.
 
 use crate::built::{disk, question, study};
 use halfpower_analyse::{MeasuredCeilings, ProcessorsOf, StoppedBy, analyse};
-use halfpower_record::{Cpu, Environment, Machine, Record};
+use halfpower_record::{Cpu, CpuTimes, Environment, Machine, Record};
 
 #[test]
 fn a_thread_that_waits_for_the_processor_of_others_is_as_full() {
@@ -25,4 +25,32 @@ fn a_thread_that_waits_for_the_processor_of_others_is_as_full() {
     assert!((0.4..=0.6).contains(&share) && (share + waited_share) > 0.9, "{full:?}");
     records.iter_mut().for_each(|record| record.cpu.waited_ns = 0);
     assert!(!matches!(judged(&records), StoppedBy::FullProcessor { .. }), "idle for the other half");
+}
+
+#[test]
+fn one_processor_full_of_interrupts_is_named_while_the_other_is_idle() {
+    let question = question();
+    let mut records = study(&disk("fixed=80us,rate=1GB/s,disks=8,shared=1050MB/s"), &question);
+    let machine = Machine { cpus: 2, ..Machine::default() };
+    let environment = Environment { machine, ..Environment::default() };
+    let mut judged = |irq_tenths: u64, user_tenths: u64| {
+        for record in &mut records {
+            let tenth = record.cpu.span_ns / 10;
+            let idle_ns = (10 - irq_tenths - user_tenths) * tenth;
+            let full = CpuTimes {
+                softirq_ns: irq_tenths * tenth,
+                user_ns: user_tenths * tenth,
+                idle_ns,
+                ..CpuTimes::default()
+            };
+            record.cpu.machine = vec![CpuTimes { idle_ns: 10 * tenth, ..CpuTimes::default() }, full];
+        }
+        let findings = analyse(&question, &environment, &records, &MeasuredCeilings::default());
+        findings.bottleneck.stopped_by
+    };
+    let StoppedBy::FullOfInterrupts { of_processors, busiest } = judged(6, 4) else { panic!() };
+    assert_eq!((of_processors, busiest.processor), (2.0, 1));
+    assert!((busiest.interrupt_share() - 0.6).abs() < 0.01 && busiest.taken_share() > 0.99, "{busiest:?}");
+    assert!(!matches!(judged(6, 2), StoppedBy::FullOfInterrupts { .. }), "it has time left");
+    assert!(!matches!(judged(1, 9), StoppedBy::FullOfInterrupts { .. }), "other programs fill it");
 }

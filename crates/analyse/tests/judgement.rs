@@ -3,7 +3,7 @@
 use crate::built::{disk, question, record, record_at, study, workload};
 use halfpower_analyse::{
     Ceiling, CellFinding, DepthGain, Findings, KnownLimit, LevelId, LevelKind, MeasuredCeilings, NextLimit,
-    NextLimitBy, PathSettings, ProcessorsOf, StoppedBy, Warning, analyse, peak,
+    NextLimitBy, NoisySign, PathSettings, ProcessorsOf, StoppedBy, StudyState, Warning, analyse, peak,
 };
 use halfpower_record::{CpuTimes, Environment, Level, Machine, Record};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Pass, Pattern, Question, Rate, Rw};
@@ -99,6 +99,36 @@ fn larger_blocks_that_were_seen_to_be_slower_are_not_promised_to_help() {
     let findings = findings_of(|bytes, _| own(bytes) * if bytes > 524_288.0 { 0.9 } else { 1.0 });
     let (side_by_side, larger) = parallelism(&findings);
     assert!(side_by_side < 1.1 && larger.is_none(), "{:?}", findings.bottleneck);
+}
+
+#[test]
+fn a_number_side_by_side_is_told_only_where_a_shallower_cell_was_faster_for_each() {
+    let disk = disk("fixed=80us,rate=500MB/s,disks=8");
+    let of_depths = |iodepth: Vec<u32>| {
+        let question = Question { iodepth, ..question() };
+        let records = study(&disk, &question);
+        analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default()).bottleneck.stopped_by
+    };
+    let StoppedBy::Parallelism { side_by_side, .. } = of_depths(vec![1, 4, 16, 64]) else { panic!() };
+    assert!((side_by_side - 8.0).abs() < 0.1, "{side_by_side}");
+    let stopped_by = of_depths(vec![16, 32, 64]);
+    assert!(matches!(stopped_by, StoppedBy::NoGainFromDepth { iodepth: 16, .. }), "{stopped_by:?}");
+}
+
+#[test]
+fn requests_of_one_size_show_no_limit_of_requests() {
+    let disk = disk("fixed=80us,rate=500MB/s,disks=8,iops=5000");
+    let found = |bs: Vec<Bytes>| {
+        let question = Question { bs, ..question() };
+        let records = study(&disk, &question);
+        analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default())
+    };
+    let ceiling = |findings: &Findings| findings.limits.iter().find_map(|limits| limits.ceiling_iops);
+    let one = found(vec![Bytes(4096)]);
+    assert_eq!(ceiling(&one), None, "5,000 requests and 20.5 MB/s are the same here");
+    assert!(!matches!(one.bottleneck.stopped_by, StoppedBy::Ceiling { ceiling: Ceiling::Requests, .. }), "{one:?}");
+    let several = found(vec![Bytes(4096), Bytes(8192), Bytes(16384)]);
+    assert!((ceiling(&several).unwrap().value / 5000.0 - 1.0).abs() < 0.02, "{several:?}");
 }
 
 /// Requests in parallel that stop the path, and what larger blocks could bring.
@@ -444,4 +474,24 @@ fn cells_are_sorted_and_keep_engines_apart() {
             (Pattern::Random, Direction::Write, 1, 4096)
         ]
     );
+}
+
+#[test]
+fn a_study_whose_experiments_repeat_badly_is_not_quiet() {
+    let disk = disk("fixed=80us,rate=500MB/s");
+    let question = Question { experiments: vec![Experiment::Durability], ..question() };
+    let state = |factors: [f64; 3]| {
+        let runs = factors.into_iter().enumerate().map(|(at, factor)| {
+            let of = workload(Rw::Randwrite, Cache::Device, 4, 1);
+            let mut record = record(&disk, of, at as u32, Pass::Plain, factor);
+            record.run.experiment = Some(Experiment::Durability);
+            record
+        });
+        let records: Vec<Record> = runs.collect();
+        analyse(&question, &environment(vec![]), &records, &MeasuredCeilings::default())
+    };
+    assert_eq!(state([1.0, 1.05, 0.97]).summary.state, StudyState::Quiet);
+    let torn = state([1.0, 0.3, 0.9]);
+    assert_eq!(torn.summary.state, StudyState::Noisy { by: NoisySign::RepeatsDiffer });
+    warned(&torn, |warning| matches!(warning, Warning::RepeatsDiffer { cells: 1, of_cells: 1, .. }));
 }

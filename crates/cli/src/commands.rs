@@ -18,7 +18,7 @@ pub mod systems;
 pub mod witness;
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -145,11 +145,27 @@ pub fn switched_write_cache(backend: &mut dyn TargetBackend, position: Option<Sw
 /// Calls `write` with standard output, and flushes it. An error of writing says what could not be written.
 pub fn to_output(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let written = write(&mut out).and_then(|()| Ok(out.flush()?));
+    let open = halfpower_os::standard_output::refuse_closed().map_err(anyhow::Error::from);
+    let written = open.and_then(|()| write(&mut out)).and_then(|()| Ok(out.flush()?));
     written.map_err(|error| match error.is::<io::Error>() {
         true => error.context("standard output cannot be written; check the file or the program that takes it"),
         false => error,
     })
+}
+
+/// Shuts this process out from all but these files and the folders of its outputs, before it reads what may come from
+/// anybody. Not every kernel can do that; then nothing changes.
+pub fn shut_out<'a>(files: impl IntoIterator<Item = &'a Path>, outputs: impl IntoIterator<Item = &'a Path>) {
+    let folders: Vec<PathBuf> = outputs.into_iter().flat_map(folders_of).collect();
+    halfpower_os::sandbox::enter(files, folders.iter().map(PathBuf::as_path));
+}
+
+/// The folder in which an output is made, or the nearest one that exists; and the one that a link leads to.
+fn folders_of(output: &Path) -> Vec<PathBuf> {
+    let named = std::path::absolute(output).unwrap_or_else(|_| output.to_path_buf());
+    let led_to = std::fs::canonicalize(&named).ok();
+    let nearest = |path: &Path| path.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_path_buf);
+    [Some(named), led_to].iter().flatten().filter_map(|path| nearest(path)).collect()
 }
 
 /// Checks the destination of a file before any work is done. Removes unfinished files of killed processes beside it.

@@ -190,6 +190,15 @@ fn an_output_that_takes_nothing_is_named() {
     assert!(said.contains("standard output cannot be written") && said.contains("No space left"), "{said}");
 }
 
+#[test]
+fn a_closed_standard_output_is_no_success() {
+    let here = folder();
+    let line = format!("exec '{}' run null: --engine null --runtime 10ms >&-", env!("CARGO_BIN_EXE_halfpower"));
+    let ended = std::process::Command::new("sh").arg("-c").arg(line).current_dir(here.path()).output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(stderr(&ended).contains("standard output cannot be written"), "{}", stderr(&ended));
+}
+
 /// Two names that differ in a byte which is no text are two targets.
 #[test]
 fn targets_are_told_apart_by_their_bytes() {

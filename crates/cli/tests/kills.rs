@@ -74,7 +74,8 @@ fn kill(mut child: Child, longest_ms: u64, study: &Path, dice: &mut Xoshiro256Pl
     // A process that ended by itself must have succeeded, or refused an experiment on its target.
     if ended.is_some_and(|status| !matches!(status.code(), Some(0 | 1))) {
         let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
-        assert!(said.contains("nothing was measured"), "{ended:?}: {said}");
+        let tells = ["nothing was measured", "no comparable cell", "cannot be fitted", "no run", "already exists"];
+        assert!(tells.iter().any(|words| said.contains(words)), "{ended:?}: {said}");
     }
     child.kill().unwrap();
     child.wait().unwrap();
@@ -117,13 +118,24 @@ fn kill_one_study(kills: u32, tally: &mut Tally, dice: &mut Xoshiro256PlusPlus) 
 /// Kills reports and exports of the study.
 fn kill_reports(here: &Path, study: &Path, tally: &mut Tally, dice: &mut Xoshiro256PlusPlus) {
     let before = fs::read(study).unwrap();
+    let traced = begin(here, &["export", "study.halfpower", "--format", "sqlio", "--output", "study.trace"]);
+    traced.wait_with_output().unwrap();
     for (kind, words) in [
         ("report", ["report", "study.halfpower", "--html", "study.html"].as_slice()),
         ("export", &["export", "study.halfpower", "--format", "csv", "--output", "study.csv"]),
+        ("compare", &["compare", "study.halfpower", "study.halfpower", "--html", "compared.html"]),
+        ("calibrate", &["calibrate", "study.halfpower", "-o", "system.toml"]),
+        ("import", &["import", "study.trace", "--output", "imported.halfpower"]),
     ] {
         let (at_work, _) = kill(begin(here, words), 60, Path::new("/nowhere"), dice);
         *tally.kills.entry(kind).or_default() += u32::from(at_work);
         tally.too_late += u32::from(!at_work);
+    }
+    // An import is there as a whole or not at all.
+    let imported = here.join("imported.halfpower");
+    if imported.exists() {
+        records(&imported);
+        fs::remove_file(imported).unwrap();
     }
     assert!(fs::read(study).unwrap() == before, "a reader changed the study");
 }
@@ -139,7 +151,7 @@ fn look_for_what_is_left(here: &Path, processes: &[u32]) {
     // A study that was killed before its first record has nothing to report.
     assert!(matches!(next.status.code(), Some(0..=2)), "{words:?}: {:?}", next.status);
     let left = names(here);
-    let known = ["data", "study.csv", "study.halfpower", "study.html"];
+    let known = ["compared.html", "data", "study.csv", "study.halfpower", "study.html", "study.trace", "system.toml"];
     assert!(left.iter().all(|name| known.contains(&name.as_str())), "{left:?}");
     assert_eq!(names(&here.join("data")), [""; 0]);
     for process in processes {

@@ -1,5 +1,6 @@
 //! Tests the program from outside, as one test binary, so that it links once.
 
+mod adverse;
 mod anatomy;
 mod calibrate;
 mod compare;
@@ -37,6 +38,7 @@ mod reproduction_page;
 mod schema;
 mod shares;
 mod studied;
+mod study_file_errors;
 mod systems;
 mod threads;
 mod trims;

@@ -259,3 +259,21 @@ fn what_a_kill_left_is_removed_and_told_and_what_is_held_is_not() {
     assert!(!names.iter().any(|name| name == left));
     assert!(names.iter().any(|name| name == held) && names.iter().any(|name| name == ".halfpower-notes.unfinished"));
 }
+
+/// While a report waits for the reader of its page, it has read the study.
+#[test]
+fn commands_that_only_read_shut_themselves_out_from_all_else() {
+    let folder = studied();
+    let here = folder.path();
+    assert!(Command::new("mkfifo").arg(here.join("page")).status().unwrap().success());
+    let words = ["report", "s.halfpower", "--html", "page", "--force"];
+    let mut child = command(here, &words).stderr(Stdio::piped()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let is_shut = || fs::read_to_string(&status).is_ok_and(|text| text.contains("Seccomp:\t2"));
+    while !is_shut() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(is_shut(), "it reads what may be anybody's");
+    let page = fs::read_to_string(here.join("page")).unwrap();
+    assert!(page.contains("<html") && child.wait().unwrap().success());
+}

@@ -287,6 +287,10 @@ impl TargetBackend for HostsTarget {
         self.own.prepare(run, stop)
     }
 
+    fn check_direct(&mut self, run: &Run, cached_before: Option<u64>, bytes: u64) {
+        self.own.check_direct(run, cached_before, bytes);
+    }
+
     fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
         self.own.read_back(run, stop)
     }

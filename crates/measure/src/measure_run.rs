@@ -125,6 +125,9 @@ fn measure_in_pass(
     let submitted = sum.submitted_ios() + of_random_readers(&lanes);
     // Reading back from a target that has stopped answering would hang.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
+        if run.workload.cache.direct() {
+            backend.check_direct(run, cached_bytes, sum.bytes);
+        }
         sum.add_found(backend.read_back(run, stop)?);
     }
     Ok(Record {

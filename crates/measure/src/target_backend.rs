@@ -141,6 +141,10 @@ pub trait TargetBackend {
     /// If that fails, or [`MeasureError::Interrupted`] if `stop` was set; the run is then lost, but the target stays
     /// usable.
     fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError>;
+    /// Called after a direct run that moved `bytes` and began with `cached_before` bytes of the target in the page
+    /// cache. If the page cache now holds a large part of them, it adds a note: some file systems take direct requests
+    /// through the page cache without a word.
+    fn check_direct(&mut self, _run: &Run, _cached_before: Option<u64>, _bytes: u64) {}
     /// Reads back what a verified run has written, from every copy; returns the number of bad blocks, by kind of error.
     ///
     /// # Errors

@@ -90,6 +90,10 @@ impl TargetBackend for WitnessedTarget {
         self.target.prepare(run, stop)
     }
 
+    fn check_direct(&mut self, run: &Run, cached_before: Option<u64>, bytes: u64) {
+        self.target.check_direct(run, cached_before, bytes);
+    }
+
     fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
         self.target.read_back(run, stop)
     }

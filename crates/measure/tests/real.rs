@@ -184,6 +184,30 @@ fn what_cannot_be_is_said_in_one_sentence() {
 }
 
 #[test]
+fn a_direct_run_whose_bytes_are_in_the_page_cache_afterwards_is_noted() {
+    let folder = folder();
+    let path = folder.path().join("data");
+    fs::write(&path, vec![1; 16 << 20]).unwrap();
+    let wanted = RealTargetOptions { size: None, overwrite: true, ..wanted(false) };
+    let mut target = RealTarget::open(&path, &wanted).unwrap();
+    target.make_ready(None, &AtomicBool::new(false)).unwrap();
+    if !direct(&target) {
+        return;
+    }
+    let notes = |target: &RealTarget| {
+        target.environment().notes.iter().filter(|note| note.contains("went through the page cache")).count()
+    };
+    let workload = Workload { rw: Rw::Read, bs: Bytes(MIB), ..Workload::default() };
+    let record = run(&mut target, workload, Pass::Plain);
+    assert_eq!(notes(&target), 0, "it went past it");
+    // What a file system leaves there that takes direct requests through the page cache.
+    fs::read(&path).unwrap();
+    target.check_direct(&record.run, Some(0), record.bytes);
+    target.check_direct(&record.run, Some(0), record.bytes);
+    assert_eq!(notes(&target), 1);
+}
+
+#[test]
 fn what_a_run_gave_back_is_there_again_for_the_next() {
     let folder = folder();
     let path = folder.path().join("data");

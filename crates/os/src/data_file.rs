@@ -256,6 +256,10 @@ impl DataFile {
                 Err(OsError::NoDirect { path: self.path.clone() })
             }
             Err(_) if !has_proc() => Err(OsError::NoProc { path: self.path.clone() }),
+            // It was there when it was opened first.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENXIO | libc::ENODEV)) => {
+                Err(OsError::Gone { path: self.path.clone() })
+            }
             Err(error) => Err(OsError::of("open", if mode.write { "written to" } else { "read" }, &self.path, error)),
         }
     }

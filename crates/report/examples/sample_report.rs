@@ -107,6 +107,7 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
         soaker_us: (depth == 1 || depth == 32).then(|| wavering(charged_us * 1.24 + 0.9, 0.05, salt + 2)),
         core_share: Some(charged_us * mbps / bs as f64),
         waited_share: 0.0,
+        busiest: None,
         errors: 0,
         short_transfers: 0,
         cached: false,

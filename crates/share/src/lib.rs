@@ -13,6 +13,7 @@ mod error;
 mod inbox;
 mod nfs;
 mod outbox;
+mod own_names;
 mod pipeline;
 mod pipelines;
 mod protocol;

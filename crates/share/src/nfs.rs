@@ -1,6 +1,7 @@
 //! Implements NFS version 3 (RFC 1813) over RPC (RFC 5531).
 
 mod file;
+mod left_over;
 mod rehearsal;
 mod requests;
 mod rpc;

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use crate::channel::Peer;
 use crate::credentials::Credentials;
 use crate::error::ShareError;
 use crate::nfs::{NfsFile, NfsShare};
+use crate::own_names;
 use crate::pipeline::{LaneOptions, Pipeline, PipelineSource};
 use crate::protocol::{Limits, Outcome};
 use crate::rehearsal::{Part, Rehearsal};
@@ -69,7 +69,10 @@ impl Share {
             }
             ShareProtocol::Nfs => {
                 let mut share = NfsShare::connect(peer.clone(), address)?;
-                Kind::Nfs(Box::new((under_a_free_name(&peer, |name| share.create(name))?, share)))
+                let file = under_a_free_name(&peer, |name| share.create(name))?;
+                // What killed processes left there is removed; SMB's server does so itself, and S3 has uploads that end.
+                share.remove_left_over(&file);
+                Kind::Nfs(Box::new((file, share)))
             }
             ShareProtocol::S3 => {
                 let mut share = S3Share::new(peer.clone(), address, access.credentials.clone());
@@ -208,13 +211,8 @@ fn found(server: (&str, u16)) -> Option<SocketAddr> {
 
 /// Creates a file under the first free name.
 fn under_a_free_name<T>(peer: &Peer, mut create: impl FnMut(&str) -> Outcome<Option<T>>) -> Outcome<T> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
     for _ in 0..NAMES {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        // Process IDs alone are not unique among machines.
-        let random = u32::from_le_bytes(crate::smb::random());
-        let name = format!(".halfpower-{}-{number}-{random:08x}", std::process::id());
-        if let Some(file) = create(&name)? {
+        if let Some(file) = create(&own_names::new_name())? {
             return Ok(file);
         }
     }

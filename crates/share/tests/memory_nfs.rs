@@ -131,6 +131,24 @@ impl MemoryNfs {
                 files.remove(std::str::from_utf8(words.opaque()?).ok()?);
                 put(reply, &[0, 0, 0]);
             }
+            // One name an answer: the cookie is the number of those before it.
+            17 => {
+                let cookie = words.long()? as usize;
+                let entry = files.keys().nth(cookie);
+                put(reply, &[0, 0, 0, 7, u32::from(entry.is_some())]);
+                if let Some(name) = entry {
+                    let cookie = cookie as u32 + 1;
+                    put(reply, &[0, cookie]);
+                    opaque(reply, name.as_bytes());
+                    put(reply, &[0, cookie, 1]);
+                    // Files of two days ago are those whose names end so.
+                    let changed = if name.ends_with("01d01d01") { 1_000_000 } else { 1_200_000 };
+                    let owner = if name.contains("theirs") { u32::MAX } else { rustix::process::geteuid().as_raw() };
+                    put(reply, &[1, 0o600, 1, owner, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, changed, 0, 0, 0]);
+                    put(reply, &[0, 0]);
+                }
+                put(reply, &[u32::from(cookie + 1 >= files.len())]);
+            }
             // No attributes; 8 GiB free here, and requests of up to 1 MiB below.
             18 => put(reply, &[0, 0, 2, 0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]),
             19 => put(reply, &[0, 0, 1 << 20, 1 << 20, 512, 1 << 20, 1 << 20, 512, 4096, 0, 0, 0, 0, 0]),

@@ -62,6 +62,21 @@ fn the_file_is_ours_and_goes_with_us() {
 }
 
 #[test]
+fn what_killed_processes_left_there_goes_with_the_next_study() {
+    let server = MemoryNfs::start();
+    let kept = ["theirs", ".halfpower-notes", ".halfpower-0badf00d-77-0-01234567"];
+    let old = [".halfpower-0badf00d-77-0-01d01d01", ".halfpower-77-0-01d01d01"];
+    server.files.lock().unwrap().extend(kept.iter().chain(&old).map(|name| (name.to_string(), vec![1; 9])));
+    let one = connect(&server);
+    let other = connect(&server);
+    assert_eq!(server.files.lock().unwrap().len(), kept.len() + 2, "each that lives has its own");
+    drop((one, other));
+    let mut kept = kept.to_vec();
+    kept.sort_unstable();
+    assert_eq!(server.files.lock().unwrap().keys().map(String::as_str).collect::<Vec<_>>(), kept);
+}
+
+#[test]
 fn durable_writes_are_asked_for_as_such_and_a_flush_is_a_commit() {
     let server = MemoryNfs::start();
     let share = connect(&server);

@@ -29,4 +29,5 @@ pull d3 virtio3 studies
 echo "exit $ended"; cat /tmp/words; tail -n 20 /tmp/out
 same "how the study ended" "$([ $ended -le 2 ] && echo "by itself")" "by itself"
 sees 'no longer there|EIO|EOF|ENODEV|ENXIO|nothing' cat /tmp/out /tmp/words
+lacks 'does not exist' cat /tmp/out /tmp/words
 sees 'runs' halfpower report /tmp/s.halfpower

@@ -9,7 +9,7 @@ use halfpower_record::output::{Destination, Form};
 use halfpower_report::{condition_case_figures, condition_case_text};
 
 use super::report::{Analysed, style};
-use super::{destination, to_output};
+use super::{destination, shut_out, to_output};
 use crate::args::CompareArgs;
 use crate::baselines;
 
@@ -92,7 +92,13 @@ fn studies(args: &CompareArgs) -> Result<Vec<Named>> {
         count if args.save.is_some() && args.studies.len() > 1 => {
             bail!("--save keeps one study, and {count} are named: name the one to keep")
         }
-        _ => named.into_iter().map(|(name, path)| Named::open(name, &path)).collect(),
+        _ => {
+            // A baseline is kept in the user's own folder, which is not among the outputs.
+            if args.save.is_none() {
+                shut_out(named.iter().map(|(_, path)| path.as_path()), args.html.as_deref());
+            }
+            named.into_iter().map(|(name, path)| Named::open(name, &path)).collect()
+        }
     }
 }
 

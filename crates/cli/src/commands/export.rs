@@ -10,13 +10,14 @@ use halfpower_dialects::sqlio::write_trace;
 use halfpower_record::output::Form;
 use halfpower_record::{Entry, StudyFile};
 
-use super::{destination, to_output};
+use super::{destination, shut_out, to_output};
 use crate::args::{ExportArgs, Format};
 
 pub fn export(args: &ExportArgs) -> Result<()> {
     let folder = args.output.as_deref().filter(|path| args.format == Format::Fio && *path != Path::new("-"));
     let output = args.output.as_deref().filter(|_| folder.is_none());
     let output = output.map(|path| destination(path, form(args.format), args.force)).transpose()?;
+    shut_out([args.study.as_path()], args.output.as_deref());
     let file = StudyFile::open(&args.study)?;
     let mut entries = Vec::new();
     file.each(|entry| entries.push(entry))?;

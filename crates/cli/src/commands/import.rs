@@ -1,13 +1,14 @@
 //! Implements `halfpower import`: reads results of other tools into a study file.
 
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use halfpower_dialects::{gathered, read_results};
 use halfpower_record::StudyFile;
 use halfpower_spec::escaped;
 
-use super::to_output;
+use super::{shut_out, to_output};
 use crate::args::ImportArgs;
 
 /// Imports files. Reads all of them before it writes anything, so that a broken one leaves nothing behind.
@@ -15,6 +16,7 @@ pub fn import(args: &ImportArgs) -> Result<()> {
     if args.output.symlink_metadata().is_ok() {
         return Err(halfpower_record::RecordError::Exists { path: args.output.clone() }.into());
     }
+    shut_out(args.files.iter().map(PathBuf::as_path), [args.output.as_path()]);
     let mut all = Vec::new();
     for path in &args.files {
         let name = path.display().to_string();

@@ -9,7 +9,7 @@ use halfpower_record::output::Form;
 use halfpower_record::{Environment, HostPlace, Level, Record, StudyFile, TargetKind};
 use halfpower_report::Style;
 
-use super::{destination, to_output};
+use super::{destination, shut_out, to_output};
 use crate::args::ReportArgs;
 
 /// Columns if output does not go to a terminal.
@@ -75,6 +75,7 @@ impl Analysed {
 
 pub fn report(args: &ReportArgs) -> Result<()> {
     let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
+    shut_out([args.study.as_path()], args.html.as_deref());
     let analysed = Analysed::of(&StudyFile::open(&args.study)?)?;
     match page {
         Some(page) => page.write(|out| analysed.write_html(out)),

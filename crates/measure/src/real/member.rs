@@ -228,6 +228,11 @@ impl Member {
         Ok(held)
     }
 
+    /// Bytes of these parts in the page cache; `None` if unknown.
+    pub fn cached_bytes(&self, parts: &[Range<u64>]) -> Option<u64> {
+        page_cache::held(self.reached(), parts)
+    }
+
     /// Fills the page cache with these parts; returns the bytes that it holds, `None` if unknown.
     ///
     /// # Errors

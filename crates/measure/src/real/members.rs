@@ -237,6 +237,13 @@ impl Members {
         })
     }
 
+    /// Bytes of the span in the page cache, of the member that has most; `None` if unknown.
+    pub fn cached_bytes(&self, options: &WorkloadOptions) -> Option<u64> {
+        let volume = self.run_volume(options).ok()?;
+        let parts = self.parts(0..self.span_bytes, volume).ok()?;
+        self.each[..volume.members].iter().filter_map(|member| member.cached_bytes(&parts)).max()
+    }
+
     /// Empties the page cache of the members that take part, or fills it with what a run uses. Returns the bytes cached
     /// afterwards, of the member that has most; `None` if unknown.
     ///

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use halfpower_os::{DataFile, OsError};
+use halfpower_record::Environment;
 
 use crate::MeasureError;
 
@@ -26,8 +27,31 @@ fn length_of(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
+/// Share of a direct run's bytes in the page cache from which it went through it.
+const THROUGH_CACHE: f64 = 0.25;
+/// Bytes in the page cache below which nothing is concluded: others may have looked at labels and tables.
+const FEW_BYTES: u64 = 4 << 20;
+
+/// Whether a direct run went through the page cache, which held `before` bytes of the target when the run began, holds
+/// `now`, and would hold `most` more if it kept all.
+pub(crate) fn took_direct(before: u64, now: u64, most: u64) -> bool {
+    let grown = now.saturating_sub(before);
+    grown >= FEW_BYTES && grown as f64 >= THROUGH_CACHE * most as f64
+}
+
+/// The note about such runs on this file system.
+pub(crate) fn note_of_direct(environment: &Environment) -> String {
+    let kind = environment.filesystem.as_ref().map(|filesystem| format!(" on {}", filesystem.kind));
+    format!(
+        "direct requests{} went through the page cache, which held them after the run: rates and costs marked direct are \
+         those of buffered requests (btrfs with checksums and some FUSE and overlay file systems do so); or another \
+         program read the target meanwhile",
+        kind.unwrap_or_default()
+    )
+}
+
 /// Bytes of `parts` in the page cache; `None` if unknown.
-fn held(data: &DataFile, parts: &[Range<u64>]) -> Option<u64> {
+pub(crate) fn held(data: &DataFile, parts: &[Range<u64>]) -> Option<u64> {
     parts.iter().map(|part| data.cached_bytes(part.clone()).ok()).sum()
 }
 
@@ -170,6 +194,14 @@ mod tests {
         if empty(&data, &parts, folder.path(), LONG).unwrap() == Some(0) {
             assert_eq!(fill(&data, &parts).unwrap(), Some(span_bytes - MIB));
         }
+    }
+
+    #[test]
+    fn a_direct_run_that_filled_the_cache_went_through_it() {
+        assert!(took_direct(0, 60 * MIB, 64 * MIB) && took_direct(MIB, 64 * MIB, 200 * MIB));
+        assert!(!took_direct(0, 2 * MIB, 2 * MIB), "a little may be anybody's");
+        assert!(!took_direct(60 * MIB, 64 * MIB, 10 * MIB), "it was there before");
+        assert!(!took_direct(0, 8 * MIB, 64 * MIB), "read-ahead of others");
     }
 
     #[test]

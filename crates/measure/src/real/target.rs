@@ -22,7 +22,7 @@ use super::options::RealTargetOptions;
 use super::run_volume::{RunVolume, VolumeMembers, witnessed};
 use super::scratch_file::ScratchFile;
 use super::write_cache::WriteCache;
-use super::{apply_options, memory_lanes, verification};
+use super::{apply_options, memory_lanes, page_cache, verification};
 use crate::MeasureError;
 use crate::target_backend::{Account, Prepared, TargetBackend};
 
@@ -202,6 +202,17 @@ impl TargetBackend for RealTarget {
             flush,
             silence: Some(self.wanted.silence),
         })
+    }
+
+    fn check_direct(&mut self, run: &Run, cached_before: Option<u64>, bytes: u64) {
+        let options = &run.workload.options;
+        // A scratch file is not the members' data, and trims move no bytes.
+        let tells = self.scratch.is_none() && !run.workload.rw.trims() && !self.members.each.is_empty();
+        let Some(before) = cached_before.filter(|_| tells) else { return };
+        let most = (bytes / self.members.each.len() as u64).min(self.members.span_bytes);
+        if self.members.cached_bytes(options).is_some_and(|now| page_cache::took_direct(before, now, most)) {
+            self.note(&page_cache::note_of_direct(&self.environment));
+        }
     }
 
     fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {

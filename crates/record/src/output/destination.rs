@@ -136,6 +136,7 @@ impl Destination {
         let refused = |error: io::Error| OutputError::Refused { path: self.path.clone(), error };
         match self.way()? {
             Way::Output => {
+                halfpower_os::standard_output::refuse_closed().map_err(refused)?;
                 let mut out = BufWriter::new(io::stdout().lock());
                 write(&mut out)?;
                 Ok(out.flush().map_err(refused)?)

@@ -43,7 +43,7 @@ pub(crate) fn meaning(state: &StudyState) -> String {
         StudyState::Cached => "A cache answered: this tells of its memory, not of the medium".to_string(),
         StudyState::Noisy { by } => format!("{}: repeat when idle", noisy(*by)),
         StudyState::Buffered => "Every request went through the page cache".to_string(),
-        StudyState::Quiet => "Nothing disturbed it: runs agree, and nobody else used the disk".to_string(),
+        StudyState::Quiet => "Nothing disturbed it: runs agree, and no other use of the disk was seen".to_string(),
     }
 }
 
@@ -53,6 +53,7 @@ fn noisy(sign: NoisySign) -> &'static str {
         NoisySign::HypervisorTookTime => "The hypervisor took much of the processors' time",
         NoisySign::NotSteady => "Many cells were not steady within their runs",
         NoisySign::RunsDiffer => "The runs that the answer rests on differ much",
+        NoisySign::RepeatsDiffer => "Repeated runs of the experiments differ much",
     }
 }
 

@@ -1,7 +1,8 @@
 //! Writes what stops a path: all texts about each kind of stop.
 
 use halfpower_analyse::{
-    Bottleneck, Ceiling, DepthGain, FastestCell, InFlight, KnownLimit, LevelId, LevelKind, ProcessorsOf, StoppedBy,
+    Bottleneck, BusiestProcessor, Ceiling, DepthGain, FastestCell, InFlight, KnownLimit, LevelId, LevelKind,
+    ProcessorsOf, StoppedBy,
 };
 use halfpower_spec::format::{iops, mbps, percent, size, time_us, two_digits};
 
@@ -155,6 +156,28 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                 ),
                 falsified_by: "the same rate with more processors, or with an engine that takes less of them for each \
                                request"
+                    .to_string(),
+            }
+        }
+        StoppedBy::FullOfInterrupts { of_processors, busiest } => {
+            let all = if *of_processors > 1.0 { format!(" of {of_processors:.0}") } else { String::new() };
+            let taken = percent(busiest.taken_share());
+            let brief = format!(
+                "processor {}{all}: {taken} busy, {} of it in interrupts",
+                busiest.processor,
+                percent(busiest.interrupt_share() / busiest.taken_share())
+            );
+            StopWords {
+                sentence: format!("What stops it: {brief}, so completions wait for it."),
+                brief,
+                why: format!(
+                    "{reach}, while processor {}{all} has no time left: {}. Completions wait for it, whether or not \
+                     others are idle.",
+                    busiest.processor,
+                    what_fills(busiest)
+                ),
+                falsified_by: "the same rate with the device's interrupts on another processor, or on several \
+                               (/proc/irq/*/smp_affinity)"
                     .to_string(),
             }
         }
@@ -383,6 +406,19 @@ fn busy(share: f64, waited_share: f64) -> String {
         return busy;
     }
     format!("{busy} (others have the processor {} of the time)", percent(waited_share))
+}
+
+/// What fills a processor, such as `20% user, 45% kernel, 30% interrupts`; what is too little to tell is left out.
+fn what_fills(busiest: &BusiestProcessor) -> String {
+    let parts = [
+        (busiest.user_share, "user"),
+        (busiest.system_share, "kernel"),
+        (busiest.irq_share, "interrupts"),
+        (busiest.softirq_share, "deferred interrupts"),
+        (busiest.steal_share, "taken by the hypervisor"),
+    ];
+    let told = parts.iter().filter(|(share, _)| *share >= WAITED);
+    told.map(|(share, name)| format!("{} {name}", percent(*share))).collect::<Vec<_>>().join(", ")
 }
 
 /// Of threads that wait for a processor for longer than they run.

@@ -200,6 +200,20 @@ pub(crate) fn words(warning: &Warning) -> WarningWords {
                 ),
             )
         }
+        Warning::RepeatsDiffer { cells, of_cells, above_share, worst, low_mbps, high_mbps } => {
+            let above = whole_percent(*above_share);
+            (
+                format!("repeated runs differ by more than {above} in {cells} of {of_cells} cells of experiments"),
+                format!(
+                    "Repeated runs of the same settings differ by more than {above} (standard deviation) in {cells} of {} \
+                     of experiments; most in {}: from {} to {}. Others may have been at work: repeat when idle.",
+                    count(*of_cells, "cell"),
+                    cell(worst),
+                    mbps(*low_mbps),
+                    mbps(*high_mbps)
+                ),
+            )
+        }
         Warning::RestlessRuns { cells, of_cells, above_share, worst, share } => (
             format!("single runs are restless in {cells} of {of_cells} cells that decide; --budget helps"),
             format!(
@@ -443,6 +457,7 @@ mod tests {
             Warning::FewRuns { cells, of_cells, wanted_runs: 3 },
             Warning::WideInterval { cells: 12, of_cells: 16, above_share: 0.05, worst, mbps: 50.0, share },
             Warning::RestlessRuns { cells: 12, of_cells: 16, above_share: 0.2, worst, share },
+            Warning::RepeatsDiffer { cells: 12, of_cells: 16, above_share: 0.2, worst, low_mbps: 5.0, high_mbps: 9.0 },
             Warning::HarnessShare { harness_ns_per_io: 950.0, cells, above_share: 0.05, worst, share },
             Warning::SlowHosts {
                 hosts: 12,

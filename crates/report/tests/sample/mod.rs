@@ -98,6 +98,7 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
         soaker_us: Some(4.0),
         core_share: Some(0.2),
         waited_share: 0.0,
+        busiest: None,
         errors: 0,
         short_transfers: 0,
         cached: false,

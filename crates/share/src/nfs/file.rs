@@ -13,7 +13,7 @@ use crate::protocol::{Limits, Opened, Outcome};
 const MNT: u32 = 1;
 const LOOKUP: u32 = 3;
 const CREATE: u32 = 8;
-const REMOVE: u32 = 12;
+pub(super) const REMOVE: u32 = 12;
 const FSSTAT: u32 = 18;
 const FSINFO: u32 = 19;
 /// Length limit of a file handle (RFC 1813).
@@ -23,10 +23,10 @@ const EXISTS: u32 = 17;
 
 /// A folder of an NFS server.
 pub(crate) struct NfsShare {
-    peer: Peer,
+    pub(super) peer: Peer,
     port: u16,
-    nfs: Program,
-    folder: Vec<u8>,
+    pub(super) nfs: Program,
+    pub(super) folder: Vec<u8>,
     pub limits: Limits,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct NfsFile {
     peer: Peer,
     port: u16,
     folder: Vec<u8>,
-    name: String,
+    pub(super) name: String,
     handle: Vec<u8>,
 }
 
@@ -228,7 +228,7 @@ fn limits(nfs: &mut Program, folder: &[u8]) -> Outcome<Limits> {
     Ok(limits)
 }
 
-fn uid() -> u32 {
+pub(super) fn uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 

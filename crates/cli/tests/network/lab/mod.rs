@@ -1,9 +1,11 @@
 //! Holds the tests that measure shares or cause faults at a certain moment, for the laboratory.
 
 mod faults;
+mod kills;
 mod limits;
 mod sealing;
 mod ways;
+mod windows;
 mod wires;
 
 use halfpower_lab::{Figure, judge};

@@ -1,0 +1,70 @@
+//! Finds the processor that has least time left, and what fills it: one full processor may stop a path while others idle.
+
+use halfpower_record::{CpuTimes, Record, Unknown};
+use halfpower_spec::Pass;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::mean::quotient;
+
+/// Share of its time from which one processor counts as full. The kernel counts in whole ticks.
+const FULL: f64 = 0.95;
+/// Share of its time in interrupts from which these, and not other programs, are what fills it.
+const BY_INTERRUPTS: f64 = 0.25;
+
+/// The processor that had least time left over a cell's plain runs, as shares of its time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct BusiestProcessor {
+    /// Its number.
+    pub processor: usize,
+    /// Share in user mode.
+    pub user_share: f64,
+    /// Share in kernel mode, interrupts left out.
+    pub system_share: f64,
+    /// Share in hardware interrupts.
+    pub irq_share: f64,
+    /// Share in deferred interrupts.
+    pub softirq_share: f64,
+    /// Share that a hypervisor took.
+    pub steal_share: f64,
+}
+
+impl BusiestProcessor {
+    /// Of the plain runs of one cell; `None` if none tells the time of each processor.
+    pub(crate) fn of(records: &[&Record]) -> Option<Self> {
+        let is_plain = |record: &Record| matches!(record.run.pass, Pass::Plain | Pass::Confirm);
+        let tells = |record: &Record| is_plain(record) && record.knows(Unknown::ChargedTime) && record.origin.is_none();
+        let accounts = || records.iter().filter(|record| tells(record)).map(|record| &record.cpu);
+        let span_ns: f64 = accounts().map(|cpu| cpu.span_ns as f64).sum();
+        let processors = accounts().map(|cpu| cpu.machine.len()).max()?;
+        let share = |processor: usize, of: fn(&CpuTimes) -> u64| {
+            let spent = accounts().filter_map(|cpu| cpu.machine.get(processor)).map(|times| of(times) as f64);
+            quotient(spent.sum(), span_ns).min(1.0)
+        };
+        let each = (0..processors).map(|processor| Self {
+            processor,
+            user_share: share(processor, |times| times.user_ns),
+            system_share: share(processor, |times| times.system_ns),
+            irq_share: share(processor, |times| times.irq_ns),
+            softirq_share: share(processor, |times| times.softirq_ns),
+            steal_share: share(processor, |times| times.steal_ns),
+        });
+        each.max_by(|one, other| one.taken_share().total_cmp(&other.taken_share()))
+    }
+
+    /// Share of its time that is gone: busy, or taken by a hypervisor.
+    pub fn taken_share(&self) -> f64 {
+        (self.user_share + self.system_share + self.interrupt_share() + self.steal_share).min(1.0)
+    }
+
+    /// Share in interrupts, deferred ones included.
+    pub fn interrupt_share(&self) -> f64 {
+        self.irq_share + self.softirq_share
+    }
+
+    /// Whether it is full and interrupts are a large part of that, so that the run's own completions wait for it. A
+    /// processor that other programs fill tells nothing of the path.
+    pub(crate) fn is_full_of_interrupts(&self) -> bool {
+        self.taken_share() >= FULL && self.interrupt_share() >= BY_INTERRUPTS
+    }
+}

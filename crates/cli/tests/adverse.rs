@@ -1,0 +1,158 @@
+//! Measures where the machine turns against it: few descriptors, a frozen process, a target that is moved or cut, a
+//! folder that goes, a study file that two want.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use crate::program::{command, folder, run, skip};
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+fn begin(folder: &Path, line: &str) -> Child {
+    command(folder, &words(line)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn all(output: &Output) -> String {
+    [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat()
+}
+
+/// Waits until something holds, or the process has ended by itself.
+fn until(child: &mut Child, mut holds: impl FnMut() -> bool) {
+    while !holds() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn few_descriptors_are_a_sentence_or_enough() {
+    let here = folder();
+    fs::write(here.path().join("data"), vec![1; 1 << 20]).unwrap();
+    let mut refused = 0;
+    for line in ["run data --runtime 10ms --threads 2", "study data --bs 4KiB --iodepth 1 --budget 500ms --output s"] {
+        for most in 4..=20 {
+            let _ = fs::remove_file(here.path().join("s"));
+            let shell = format!("ulimit -n {most}; exec '{}' {line}", env!("CARGO_BIN_EXE_halfpower"));
+            let ended = Command::new("sh").arg("-c").arg(shell).current_dir(here.path()).output().unwrap();
+            let said = all(&ended);
+            assert!(matches!(ended.status.code(), Some(0 | 2)) && !said.contains("panicked"), "{most}: {said}");
+            if ended.status.code() == Some(2) {
+                refused += 1;
+                let error = String::from_utf8_lossy(&ended.stderr);
+                assert!(error.lines().any(|line| line.starts_with("halfpower: ")), "{most}: {error}");
+            }
+        }
+    }
+    assert!(refused > 0, "four are too few");
+}
+
+#[test]
+fn a_target_that_is_renamed_is_the_same_and_one_that_is_cut_is_an_error() {
+    let here = folder();
+    let data = here.path().canonicalize().unwrap().join("data");
+    let moved = here.path().join("moved");
+    let line = "run data --rw randread --bs 4k --runtime 400ms --json";
+    let measured = |then: &dyn Fn()| {
+        fs::write(&data, vec![1; 8 << 20]).unwrap();
+        let mut child = begin(here.path(), line);
+        let descriptors = format!("/proc/{}/fd", child.id());
+        until(&mut child, || {
+            let open = fs::read_dir(&descriptors).into_iter().flatten().flatten();
+            open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|path| path == data)
+        });
+        then();
+        child.wait_with_output().unwrap()
+    };
+    let renamed = measured(&|| fs::rename(&data, &moved).unwrap());
+    assert!(renamed.status.success(), "{}", all(&renamed));
+    let cut = measured(&|| fs::File::options().write(true).open(&data).unwrap().set_len(4096).unwrap());
+    assert!(matches!(cut.status.code(), Some(1 | 2)), "requests failed: {}", all(&cut));
+    assert!(all(&cut).contains("EOF") || all(&cut).contains("halfpower: "), "{}", all(&cut));
+}
+
+#[test]
+fn a_study_file_that_another_study_writes_to_is_refused() {
+    let here = folder();
+    fs::create_dir(here.path().join("data")).unwrap();
+    let line = "study data --size 16MiB --bs 4KiB,64KiB --budget 4s --output s.halfpower";
+    let mut first = begin(here.path(), line);
+    until(&mut first, || here.path().join("s.halfpower").exists());
+    let second = run(here.path(), &words(line));
+    let first = first.wait_with_output().unwrap();
+    assert!(first.status.success(), "{}", all(&first));
+    // The second may have come only after the first was done.
+    let said = all(&second);
+    assert!(second.status.success() || said.contains("in use by another study"), "{said}");
+    assert!(run(here.path(), &["report", "s.halfpower"]).status.success());
+}
+
+#[test]
+fn a_study_whose_folder_goes_ends_with_a_sentence() {
+    let here = folder();
+    let place = here.path().join("place");
+    fs::create_dir(&place).unwrap();
+    let line = "study sim:fixed=80us,rate=500MB/s --budget 100000s --repeats 90 --output place/s.halfpower";
+    let mut child = begin(here.path(), line);
+    until(&mut child, || place.join("s.halfpower").metadata().is_ok_and(|file| file.len() > 0));
+    let is_removed = fs::remove_dir_all(&place).is_ok() || fs::remove_dir_all(&place).is_ok();
+    let ended = child.wait_with_output().unwrap();
+    let said = all(&ended);
+    assert!(!said.contains("panicked"), "{said}");
+    if is_removed {
+        assert!(ended.status.code() == Some(2) && said.contains("s.halfpower"), "{said}");
+        assert!(!place.exists(), "it makes nothing anew");
+    }
+}
+
+/// A group of processes that can be frozen, of either version of control groups.
+struct Freezer {
+    group: std::path::PathBuf,
+    switch: (&'static str, [&'static str; 2]),
+}
+
+impl Freezer {
+    fn new() -> Option<Self> {
+        let name = format!("halfpower-adverse-{}", std::process::id());
+        let kinds = [
+            ("/sys/fs/cgroup/freezer", ("freezer.state", ["FROZEN", "THAWED"])),
+            ("/sys/fs/cgroup", ("cgroup.freeze", ["1", "0"])),
+        ];
+        kinds.into_iter().find_map(|(root, switch)| {
+            let group = Path::new(root).join(&name);
+            fs::create_dir(&group).ok()?;
+            let freezer = Self { group, switch };
+            freezer.group.join(switch.0).exists().then_some(freezer)
+        })
+    }
+
+    fn freeze(&self, is_frozen: bool) {
+        let (file, [frozen, thawed]) = self.switch;
+        fs::write(self.group.join(file), if is_frozen { frozen } else { thawed }).unwrap();
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        // The processes of the group have ended.
+        let _ = fs::remove_dir(&self.group);
+    }
+}
+
+#[test]
+#[ignore = "gate: takes root"]
+fn a_run_that_was_frozen_says_that_it_was_stopped() {
+    let Some(freezer) = Freezer::new() else { return skip("no control group that freezes, or no rights to make one") };
+    let here = folder();
+    fs::write(here.path().join("data"), vec![1; 8 << 20]).unwrap();
+    let child = begin(here.path(), "run data --rw randread --bs 4k --runtime 3s");
+    fs::write(freezer.group.join("cgroup.procs"), child.id().to_string()).unwrap();
+    std::thread::sleep(Duration::from_millis(800));
+    freezer.freeze(true);
+    std::thread::sleep(Duration::from_secs(3));
+    freezer.freeze(false);
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success() && all(&ended).contains("STOPPED"), "{}", all(&ended));
+}
