@@ -36,6 +36,7 @@ mod real_s3;
 mod reproduction_page;
 mod schema;
 mod shares;
+mod strangers;
 mod studied;
 mod systems;
 mod threads;
