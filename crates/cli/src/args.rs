@@ -394,7 +394,8 @@ pub enum Format {
 impl CommandLine {
     /// Parses these words. If they are invalid, prints the error with a tip and ends the process.
     pub fn read(words: &[OsString]) -> Self {
-        Self::try_parse_from(words).unwrap_or_else(|error| crate::misread::taught(error, words).exit())
+        let refused = |error| crate::misread::taught(crate::misread::with_escaped_words(error), words).exit();
+        Self::try_parse_from(words).unwrap_or_else(refused)
     }
 
     /// Parses the `halfpower run` words that another tool's line was translated to; invalid ones end the process.

@@ -17,7 +17,8 @@ pub mod study;
 pub mod systems;
 pub mod witness;
 
-use std::io::{self, BufWriter, Write};
+use std::ffi::OsString;
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,9 +28,10 @@ use halfpower_measure::{
     WitnessedTarget, WriteCache,
 };
 use halfpower_record::output::{Destination, Form, OutputError};
-use halfpower_record::{RecordError, TargetKind};
+use halfpower_record::{RecordError, StudyFile, TargetKind};
+use halfpower_report::{STYLES, Style};
 use halfpower_share::{Access, Credentials};
-use halfpower_spec::{Bytes, Nanos, ShareAddress, Switch, Target};
+use halfpower_spec::{Bytes, Nanos, ShareAddress, Shown, Switch, Target, escaped, masked, without_password};
 use halfpower_witness::{Patience, Witness};
 use serde::{Deserialize, Serialize};
 
@@ -142,9 +144,32 @@ pub fn switched_write_cache(backend: &mut dyn TargetBackend, position: Option<Sw
     Ok(Some(held))
 }
 
-/// Calls `write` with standard output, and flushes it. An error of writing says what could not be written.
+/// Calls `write` with standard output, and flushes it. What is written is escaped, but for line breaks and tabs: names and
+/// texts of studies drive no terminal. An error of writing says what could not be written.
 pub fn to_output(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    written_to(Shown::new(BufWriter::new(io::stdout().lock())), write)
+}
+
+/// As [`to_output`], for a text that has styles of its own if `style` has colours.
+pub fn to_styled_output(style: &Style, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let shown = Shown::new(BufWriter::new(io::stdout().lock()));
+    written_to(if style.colour { shown.with_styles(STYLES) } else { shown }, write)
+}
+
+/// As [`to_output`], for a file that other programs read: only on a terminal, nobody reads it as it is.
+pub fn to_output_as_file(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    match io::stdout().is_terminal() {
+        true => to_output(write),
+        false => written_to(BufWriter::new(io::stdout().lock()), write),
+    }
+}
+
+/// Writes a line; a line break in `text` does not end it.
+pub fn line(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    writeln!(out, "{}", escaped(text))
+}
+
+fn written_to(mut out: impl Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let open = halfpower_os::standard_output::refuse_closed().map_err(anyhow::Error::from);
     let written = open.and_then(|()| write(&mut out)).and_then(|()| Ok(out.flush()?));
     written.map_err(|error| match error.is::<io::Error>() {
@@ -157,7 +182,14 @@ pub fn to_output(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()>
 /// anybody. Not every kernel can do that; then nothing changes.
 pub fn shut_out<'a>(files: impl IntoIterator<Item = &'a Path>, outputs: impl IntoIterator<Item = &'a Path>) {
     let folders: Vec<PathBuf> = outputs.into_iter().flat_map(folders_of).collect();
-    halfpower_os::sandbox::enter(files, folders.iter().map(PathBuf::as_path));
+    // SQLite looks at what lies beside a study under its name.
+    let beside = |path: &Path| ["", "-journal", "-wal"].map(|ending| {
+        let mut name = path.as_os_str().to_os_string();
+        name.push(ending);
+        PathBuf::from(name)
+    });
+    let files: Vec<PathBuf> = files.into_iter().flat_map(beside).collect();
+    halfpower_os::sandbox::enter(files.iter().map(PathBuf::as_path), folders.iter().map(PathBuf::as_path));
 }
 
 /// The folder in which an output is made, or the nearest one that exists; and the one that a link leads to.
@@ -166,6 +198,36 @@ fn folders_of(output: &Path) -> Vec<PathBuf> {
     let led_to = std::fs::canonicalize(&named).ok();
     let nearest = |path: &Path| path.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_path_buf);
     [Some(named), led_to].iter().flatten().filter_map(|path| nearest(path)).collect()
+}
+
+/// Opens a study to read it, and tells of a file beside it that was not applied.
+pub fn opened(path: &Path) -> Result<StudyFile, RecordError> {
+    let file = StudyFile::open(path)?;
+    tell_set_aside(&file);
+    Ok(file)
+}
+
+/// Tells of a file beside a study that was not applied to it.
+pub fn tell_set_aside(file: &StudyFile) {
+    if let Some(beside) = file.set_aside() {
+        crate::tell::tell!(
+            "halfpower: {} is not of the study's own making and was not applied to {}; it can be removed",
+            beside.display(),
+            file.path().display()
+        );
+    }
+}
+
+/// Refuses words that hold the password of an address; the error shows none.
+pub fn refuse_passwords(words: &[OsString]) -> Result<()> {
+    match words.iter().filter_map(|word| without_password(word.to_str()?)).next() {
+        None => Ok(()),
+        Some(shown) => bail!(
+            "{}: an address must not hold a password, which others could see; put it into HALFPOWER_SMB_PASSWORD, or into \
+             a file for --credentials",
+            masked(&shown)
+        ),
+    }
 }
 
 /// Checks the destination of a file before any work is done. Removes unfinished files of killed processes beside it.

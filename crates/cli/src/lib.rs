@@ -42,7 +42,7 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(&format!("{error:#}")));
+            crate::tell::tell!("halfpower: {error:#}");
             let is_finding = error.is::<ConditionHolds>() || error.is::<WrongData>() || error.is::<FailedRequests>();
             ExitCode::from(if is_finding { EXIT_CONDITION } else { EXIT_ERROR })
         }
@@ -52,12 +52,7 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
 fn outcome(words: &[OsString]) -> anyhow::Result<()> {
     halfpower_os::interrupt::refuse_large_files_by_error()?;
     // This check comes first, because later errors print the words.
-    if let Some(shown) = words.iter().filter_map(|word| halfpower_spec::without_password(word.to_str()?)).next() {
-        anyhow::bail!(
-            "{shown}: an address must not hold a password, which others could see; put it into HALFPOWER_SMB_PASSWORD, or \
-             into a file for --credentials"
-        );
-    }
+    commands::refuse_passwords(words)?;
     match words.get(1..) {
         Some([command, of_fio @ ..]) if command == "run" && halfpower_dialects::fio::speaks(of_fio) => {
             commands::dialect::fio(of_fio)

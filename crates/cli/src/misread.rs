@@ -1,9 +1,11 @@
-//! Improves clap's error for an unknown flag: drops far-off suggestions and recognises flags of other tools.
+//! Improves clap's errors: escapes the words that they repeat; for an unknown flag, drops far-off suggestions and recognises
+//! flags of other tools.
 
 use std::ffi::OsString;
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use halfpower_spec::{escaped, is_unseen};
 
 /// Most letters that may differ between a flag and clap's suggestion for it.
 const MOST_EDITS: usize = 2;
@@ -31,6 +33,22 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ("--dry --dry-run", "`halfpower plan` prints the runs of a study without measuring"),
     ("--hosts", "to measure from many hosts, start halfpower with mpirun (docs/many-hosts.md)"),
 ];
+
+/// Returns the error with its words escaped: clap prints them itself, and a shell may have made them of names of files.
+pub fn with_escaped_words(mut error: Error) -> Error {
+    let shown = |text: &String| escaped(text).into_owned();
+    let foreign = error.context().filter_map(|(kind, value)| match value {
+        ContextValue::String(text) if text.contains(is_unseen) => Some((kind, ContextValue::String(shown(text)))),
+        ContextValue::Strings(texts) if texts.iter().any(|text| text.contains(is_unseen)) => {
+            Some((kind, ContextValue::Strings(texts.iter().map(shown).collect())))
+        }
+        _ => None,
+    });
+    for (kind, value) in foreign.collect::<Vec<_>>() {
+        error.insert(kind, value);
+    }
+    error
+}
 
 /// Returns the error with a more helpful tip.
 pub fn taught(mut error: Error, words: &[OsString]) -> Error {
@@ -92,6 +110,21 @@ mod tests {
             (edits("--bs", "--bs"), edits("--rutime", "--runtime"), edits("--output-format", "--output")),
             (0, 1, 7)
         );
+    }
+
+    #[test]
+    fn a_word_that_is_repeated_drives_no_terminal() {
+        for line in [
+            "halfpower study --x\u{1b}[2J",
+            "halfpower \u{202e}x",
+            "halfpower run a b\u{9b}2J",
+            "halfpower run --rw \u{1b}c a",
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let error = taught(with_escaped_words(CommandLine::try_parse_from(&words).unwrap_err()), &words);
+            let said = error.to_string();
+            assert!(!said.contains(|c: char| is_unseen(c) && c != '\n'), "{said:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use halfpower_record::input;
 use halfpower_spec::{
     Bytes, Endpoint, EngineName, Experiment, ParseError, Several, ShareAddress, ShareProtocol, Target, VolumeLayout,
 };
@@ -139,7 +140,9 @@ fn system_text(path: &Path) -> std::io::Result<String> {
     let shipped = halfpower_model::systems().iter().find(|system| Path::new(system.name) == path);
     match shipped {
         Some(system) => Ok(system.text.to_string()),
-        None if path.extension().is_some_and(|ending| ending == "toml") => std::fs::read_to_string(path),
+        None if path.extension().is_some_and(|ending| ending == "toml") => {
+            input::read_text(path, input::MOST_OF_A_TEXT)
+        }
         None => Err(std::io::Error::other(
             "there is no machine of this name; `halfpower systems` lists them, and a file of your own ends in .toml",
         )),

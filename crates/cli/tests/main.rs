@@ -37,6 +37,7 @@ mod real_s3;
 mod reproduction_page;
 mod schema;
 mod shares;
+mod strangers;
 mod studied;
 mod study_file_errors;
 mod systems;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use halfpower_record::{Environment, Record};
+use halfpower_spec::masked_addresses;
 
 use crate::RunWords;
 
@@ -49,11 +50,13 @@ pub struct Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, option, why } = self;
+        let Self { place, .. } = self;
+        let option = masked_addresses(&self.option);
+        let why = masked_addresses(&self.why);
         if !place.is_empty() {
             write!(f, "{place}: ")?;
         }
-        if option.is_empty() { f.write_str(why) } else { write!(f, "{option}: {why}") }
+        if option.is_empty() { f.write_str(&why) } else { write!(f, "{option}: {why}") }
     }
 }
 

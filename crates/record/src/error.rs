@@ -57,6 +57,37 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
     },
+    /// A kill left a transaction unfinished, which only a writer rolls back.
+    #[error(
+        "a record was being written to {path} when its study was killed; the same `halfpower study` mends it and goes on, \
+         and nothing is read until then ({journal} is left as it is)"
+    )]
+    HalfWritten {
+        /// The file.
+        path: PathBuf,
+        /// Its journal.
+        journal: PathBuf,
+    },
+    /// SQLite would apply a file beside the study, and it is not the study's.
+    #[error(
+        "{beside} is not of {path}'s own making (it belongs to another user, is a link, or is a log that halfpower does not \
+         write) and would change the study, so nothing is done; remove it, or name another file"
+    )]
+    StrangeFile {
+        /// The study.
+        path: PathBuf,
+        /// The file beside it.
+        beside: PathBuf,
+    },
+    /// Another program has given the file a write-ahead log.
+    #[error(
+        "{path} was given a write-ahead log, which halfpower does not use; take it back with the program that did so \
+         (`PRAGMA journal_mode = DELETE` of sqlite3), or name another file"
+    )]
+    HasLog {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is a study file, but damaged.
     #[error(
         "{path} is damaged: {detail}; restore a copy of it, \
@@ -118,6 +149,8 @@ pub enum RecordError {
 
 /// SQLite's error if its open file was moved or removed (<https://sqlite.org/rescode.html>).
 const SQLITE_READONLY_DBMOVED: i32 = 1032;
+/// SQLite's error if a transaction must be rolled back first, and the file is open to be read only.
+const SQLITE_READONLY_ROLLBACK: i32 = 776;
 
 impl RecordError {
     /// Translates SQLite's error about the file at `path`.
@@ -128,6 +161,14 @@ impl RecordError {
         match error.sqlite_error_code() {
             _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_READONLY_DBMOVED) => {
                 Self::Removed { path }
+            }
+            _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_READONLY_ROLLBACK) => {
+                let mut journal = path.as_os_str().to_os_string();
+                journal.push("-journal");
+                Self::HalfWritten { path, journal: journal.into() }
+            }
+            Some(Code::OperationInterrupted) => {
+                Self::Damaged { path, detail: "reading it takes more steps than any study needs".to_string() }
             }
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { path },
             Some(Code::CannotOpen | Code::PermissionDenied | Code::SystemIoFailure) => {

@@ -2,7 +2,7 @@
 //!
 //! A [`Record`] is one run with everything that was observed. Nothing here interprets: intervals, fits and advice
 //! belong to `analyse`. Files: [`StudyFile`] (SQLite), CSV and JSON;
-//! [`output`] writes every file of halfpower.
+//! [`output`] writes every file of halfpower, and [`input`] reads those of others.
 
 mod ability;
 mod anatomy;
@@ -14,6 +14,7 @@ mod far_end;
 mod figure_row;
 mod figures;
 mod hosts;
+pub mod input;
 mod joined;
 mod lane;
 mod latency;

@@ -6,7 +6,7 @@
 //! - if nothing is there (an empty file counts as nothing), the new file is linked to the name;
 //! - a file of the same [`Form`] that halfpower made (its mark shows that) is replaced; any other only with `force`;
 //! - a study is never replaced, whatever its name: its contents identify it;
-//! - a link means the file that it leads to; a pipe, a socket or a character device is written to directly;
+//! - a link means the file that it leads to, unless another user laid it into a folder that everybody may write to; a pipe, a socket or a character device is written to directly;
 //! - `-` is standard output.
 //!
 //! The bytes are collected in an unnamed file. If the file system has no unnamed files, or an old file is replaced, the
@@ -23,5 +23,5 @@ pub use destination::{Destination, publish_new};
 pub use error::OutputError;
 pub use form::{Form, STUDY_APPLICATION_ID};
 pub use hold::{Held, Hold, hold};
-pub use resolved::followed;
+pub use resolved::{followed, located};
 pub use unfinished::sweep;

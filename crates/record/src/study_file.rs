@@ -21,21 +21,26 @@
 //!
 //! A new file is built in memory and published by [`output`](crate::output), so a kill leaves no incomplete study.
 //!
+//! A reader changes nothing: it opens the file read-only, so that a transaction which a kill left unfinished waits for a
+//! writer. What SQLite would apply to the study because of its name alone is looked at first (`side_files`).
+//!
 //! A writer holds the file (`output::hold`) until it is done, so only one study at a time writes to it. Any
 //! number of readers see the records so far: SQLite's locks last for one commit or one short read. If the file system's
 //! locks are not reliable enough, for example over a network, the writer keeps SQLite's exclusive lock instead, and
 //! readers are refused until the study ends.
 
+mod opening;
 mod reading;
+mod side_files;
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use halfpower_spec::{Question, Run};
-use rusqlite::{Connection, ErrorCode, params};
+use rusqlite::{Connection, ErrorCode, Transaction, params};
 
 use self::reading::{LAYOUT, PATIENCE_OF_HOLDER, damaged, fnv1a, insert_environment, insert_record, to_sqlite};
+use self::side_files::Claim;
 use crate::difference::difference;
 use crate::figures::column_named;
 use crate::output::{Hold, OutputError, STUDY_APPLICATION_ID as APPLICATION_ID};
@@ -57,6 +62,10 @@ pub struct StudyFile {
     here: Option<Environment>,
     /// Number of the last record when the file was opened for reading; later records are not read.
     newest: i64,
+    /// A file beside the study that was not applied to it.
+    set_aside: Option<PathBuf>,
+    /// Whether the journal keeps its name between two transactions, so that nobody else takes it.
+    keeps_journal: bool,
     /// Keeps other writers out. Must be dropped after the connection: closing any descriptor of the file releases
     /// SQLite's locks.
     hold: Option<Hold>,
@@ -93,14 +102,17 @@ impl StudyFile {
     /// All but [`RecordError::Exists`]; above all [`RecordError::OtherQuestion`],
     /// [`RecordError::OtherPlace`] and [`RecordError::Locked`].
     pub fn resume(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
-        let mut file = Self::open(path)?;
-        let is_extended = question.budget > file.question.budget && file.layout == LAYOUT;
-        let extended = Question { budget: question.budget, ..file.question.clone() };
-        let is_same = is_extended && difference(&extended, question).is_none();
-        if let Some(differences) = difference(&file.question, question).filter(|_| !is_same) {
-            return Err(RecordError::OtherQuestion { path: path.to_path_buf(), differences });
+        match Self::open(path) {
+            // Another question is refused without taking anything.
+            Ok(seen) => {
+                seen.extends(question)?;
+            }
+            // It is rolled back below.
+            Err(RecordError::HalfWritten { .. }) => {}
+            Err(error) => return Err(error),
         }
-        file.take_hold()?;
+        let mut file = Self::open_held(path)?;
+        let is_extended = file.extends(question)?;
         let places = file.environments.iter().map(|environment| &environment.place);
         if let Some(differences) = places.filter_map(|place| place.difference(&environment.place)).next() {
             return Err(RecordError::OtherPlace { path: path.to_path_buf(), differences });
@@ -112,14 +124,41 @@ impl StudyFile {
         Ok(file)
     }
 
+    /// Whether `question` extends the study's question; false if it is the same.
+    fn extends(&self, question: &Question) -> Result<bool, RecordError> {
+        let is_extended = question.budget > self.question.budget && self.layout == LAYOUT;
+        let extended = Question { budget: question.budget, ..self.question.clone() };
+        let is_same = is_extended && difference(&extended, question).is_none();
+        match difference(&self.question, question).filter(|_| !is_same) {
+            Some(differences) => Err(RecordError::OtherQuestion { path: self.path.clone(), differences }),
+            None => Ok(is_extended),
+        }
+    }
+
     /// Replaces the question by one that the records so far answer too.
     fn store_question(&mut self, question: &Question) -> Result<(), RecordError> {
-        let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error).of_writing();
-        let text = serde_json::to_string(question).map_err(|error| failed(to_sqlite(error)))?;
+        let text = serde_json::to_string(question)
+            .map_err(|error| RecordError::of_sqlite(&self.path, &to_sqlite(error)).of_writing())?;
         let update = "UPDATE study SET question = ?1, question_fnv1a = ?2";
-        self.connection.execute(update, params![text, fnv1a(&text)]).map_err(failed)?;
+        self.change(|to| to.execute(update, params![text, fnv1a(&text)]).map(drop), Self::failed_to_write)?;
         self.question = question.clone();
         Ok(())
+    }
+
+    /// Commits what `change` does in one transaction, unless SQLite has taken a write-ahead log for the study's.
+    fn change(
+        &mut self,
+        change: impl FnOnce(&Transaction) -> rusqlite::Result<()>,
+        failed: impl Fn(&Path, &rusqlite::Error) -> RecordError,
+    ) -> Result<(), RecordError> {
+        let transaction = self.connection.transaction().map_err(|error| failed(&self.path, &error))?;
+        change(&transaction).map_err(|error| failed(&self.path, &error))?;
+        reading::refuse_log(&transaction, &self.path)?;
+        transaction.commit().map_err(|error| failed(&self.path, &error))
+    }
+
+    fn failed_to_write(path: &Path, error: &rusqlite::Error) -> RecordError {
+        RecordError::of_sqlite(path, error).of_writing()
     }
 
     /// Opens and holds a study to append to it, whatever its question.
@@ -127,27 +166,36 @@ impl StudyFile {
     /// # Errors
     /// As [`Self::resume`], except [`RecordError::OtherQuestion`].
     pub fn open_to_append(path: &Path) -> Result<Self, RecordError> {
-        let mut file = Self::open(path)?;
-        file.take_hold()?;
+        let mut file = Self::open_held(path)?;
         file.here = Some(file.environments[0].clone());
         Ok(file)
     }
 
-    fn take_hold(&mut self) -> Result<(), RecordError> {
-        let hold = crate::output::hold(&self.path)
-            .map_err(|error| RecordError::Unreadable { path: self.path.clone(), reason: error.to_string() })?;
+    /// Takes the hold on a study, rolls back what a kill left unfinished, and opens it to append.
+    fn open_held(path: &Path) -> Result<Self, RecordError> {
+        let place = located(path)?;
+        reading::identify(path)?;
+        let hold = crate::output::hold(&place)
+            .map_err(|error| RecordError::Unreadable { path: path.to_path_buf(), reason: error.to_string() })?;
         if matches!(hold, Hold::Another) {
-            return Err(RecordError::Locked { path: self.path.clone() });
+            return Err(RecordError::Locked { path: path.to_path_buf() });
         }
         let alone = matches!(hold, Hold::Unknown);
-        self.hold = Some(hold);
-        self.begin_to_append(alone).map_err(|error| RecordError::of_sqlite(&self.path, &error).of_writing())?;
-        self.newest = i64::MAX;
-        reading::check_structure(&self.connection, &self.path)?;
-        self.environments = reading::environments(&self.connection, &self.path, self.layout)?;
-        let names = reading::columns(&self.connection, &self.path)?;
-        self.columns = names.into_iter().filter_map(|name| column_named(&name).map(|column| (name, column))).collect();
-        Ok(())
+        // The name is taken until SQLite's own journal has it, or the connection is closed.
+        let claim = Claim::take(&place, path)?;
+        let connection = opening::to_append(&place).map_err(|error| Self::failed_to_write(path, &error))?;
+        let keeps_journal = !alone && side_files::others_may_create_beside(&place);
+        let mut file = Self::seen(path, connection)?;
+        file.keeps_journal = keeps_journal;
+        file.hold = Some(hold);
+        file.begin_to_append(alone).map_err(|error| Self::failed_to_write(path, &error))?;
+        file.newest = i64::MAX;
+        reading::check_structure(&file.connection, path)?;
+        let names = reading::columns(&file.connection, path)?;
+        file.columns = names.into_iter().filter_map(|name| column_named(&name).map(|column| (name, column))).collect();
+        claim.end(keeps_journal);
+        opening::without_end(&mut file.connection).map_err(|error| RecordError::of_sqlite(path, &error))?;
+        Ok(file)
     }
 
     /// Continues the study in `path`, or begins it if there is no such file.
@@ -161,16 +209,55 @@ impl StudyFile {
         }
     }
 
-    /// Opens a study to read it as it is now. Records that a running study appends later are not seen.
+    /// Opens a study to read it as it is now, and changes nothing. Records that a running study appends later are not seen.
     ///
     /// # Errors
-    /// [`RecordError::NotAStudyFile`], [`RecordError::Newer`], [`RecordError::Damaged`], [`RecordError::Locked`] or
-    /// [`RecordError::Unreadable`].
+    /// [`RecordError::NotAStudyFile`], [`RecordError::Newer`], [`RecordError::Damaged`], [`RecordError::Locked`],
+    /// [`RecordError::HalfWritten`] or [`RecordError::Unreadable`].
     pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let place = located(path)?;
         reading::identify(path)?;
-        let connection = reading::connect(path).map_err(|error| RecordError::of_sqlite(path, &error))?;
+        let unreadable = |error: std::io::Error| unreadable(path, &error);
+        let set_aside = side_files::strange(&place).map_err(unreadable)?;
+        let connection = opening::to_read(&place, set_aside.is_some());
+        let connection = connection.map_err(|error| RecordError::of_sqlite(path, &error))?;
+        let mut file = Self::seen(path, connection)?;
+        file.set_aside = set_aside;
+        Ok(file)
+    }
+
+    /// Opens a study to read it, after it has rolled back what a kill left unfinished and removed its journal, unless a study
+    /// is at work.
+    ///
+    /// # Errors
+    /// As [`Self::open`] and [`Self::open_to_append`].
+    pub fn open_mended(path: &Path) -> Result<Self, RecordError> {
+        let opened = Self::open(path);
+        let has_journal = side_files::journal(&located(path)?).exists();
+        let is_left = match &opened {
+            Ok(file) => has_journal && file.set_aside.is_none(),
+            Err(error) => matches!(error, RecordError::HalfWritten { .. }),
+        };
+        if !is_left {
+            return opened;
+        }
+        match Self::open_to_append(path) {
+            Err(RecordError::Locked { .. }) => opened,
+            mended => {
+                drop(mended?);
+                Self::open(path)
+            }
+        }
+    }
+
+    /// A file beside the study that SQLite would have applied to it, and that was not: it belongs to another user, is a link,
+    /// or is a log that no halfpower writes.
+    pub fn set_aside(&self) -> Option<&Path> {
+        self.set_aside.as_deref()
+    }
+
+    fn seen(path: &Path, connection: Connection) -> Result<Self, RecordError> {
         let seen = reading::all_but_records(&connection, path)?;
-        reading::clear_journal(&connection, path);
         Ok(Self {
             path: path.to_path_buf(),
             connection,
@@ -180,6 +267,8 @@ impl StudyFile {
             newest: seen.newest,
             columns: Vec::new(),
             here: None,
+            set_aside: None,
+            keeps_journal: false,
             hold: None,
         })
     }
@@ -189,11 +278,10 @@ impl StudyFile {
     /// # Errors
     /// The error of writing; the file stays unchanged.
     pub fn go_on_in(&mut self, environment: &Environment) -> Result<(), RecordError> {
-        let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error).of_writing();
         if !self.environments.contains(environment) {
-            let transaction = self.connection.transaction().map_err(failed)?;
-            insert_environment(&transaction, self.layout, self.environments.len(), environment).map_err(failed)?;
-            transaction.commit().map_err(failed)?;
+            let layout = self.layout;
+            let index = self.environments.len();
+            self.change(|to| insert_environment(to, layout, index, environment), Self::failed_to_write)?;
             self.environments.push(environment.clone());
         }
         self.here = Some(environment.clone());
@@ -220,28 +308,33 @@ impl StudyFile {
     /// # Panics
     /// As [`Self::append`].
     pub fn append_all(&mut self, records: &[Record]) -> Result<(), RecordError> {
-        let here = self.here.as_ref().expect("the file was opened for appending");
+        let here = self.here.clone().expect("the file was opened for appending");
         records.iter().try_for_each(numbers_only)?;
-        let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error).of_writing();
-        let known = self.environments.iter().position(|environment| environment == here);
-        let transaction = self.connection.transaction().map_err(failed)?;
+        let known = self.environments.iter().position(|environment| *environment == here);
         let index = known.unwrap_or(self.environments.len());
+        let layout = self.layout;
+        let columns = std::mem::take(&mut self.columns);
+        let last = Cell::new(None);
+        let insert = |to: &Transaction| {
+            if known.is_none() {
+                insert_environment(to, layout, index, &here)?;
+            }
+            records.iter().try_for_each(|record| {
+                last.set(Some(record));
+                insert_record(to, &columns, index, record)
+            })
+        };
+        let failed = |path: &Path, error: &rusqlite::Error| match (error.sqlite_error_code(), last.get()) {
+            (Some(ErrorCode::ConstraintViolation), Some(record)) => {
+                RecordError::AlreadyRecorded { path: path.to_path_buf(), run: name(&record.run) }
+            }
+            _ => Self::failed_to_write(path, error),
+        };
+        let changed = self.change(insert, failed);
+        self.columns = columns;
+        changed?;
         if known.is_none() {
-            insert_environment(&transaction, self.layout, index, here).map_err(failed)?;
-        }
-        for record in records {
-            insert_record(&transaction, &self.columns, index, record).map_err(|error| {
-                match error.sqlite_error_code() {
-                    Some(ErrorCode::ConstraintViolation) => {
-                        RecordError::AlreadyRecorded { path: self.path.clone(), run: name(&record.run) }
-                    }
-                    _ => failed(error),
-                }
-            })?;
-        }
-        transaction.commit().map_err(failed)?;
-        if known.is_none() {
-            self.environments.push(here.clone());
+            self.environments.push(here);
         }
         Ok(())
     }
@@ -358,13 +451,34 @@ impl StudyFile {
     /// Prepares the connection for appending; `alone` locks readers out as long as it lives.
     fn begin_to_append(&self, alone: bool) -> rusqlite::Result<()> {
         let locking_mode = if alone { "EXCLUSIVE" } else { "NORMAL" };
+        // The change of modes removes a journal that is left.
+        let journal_mode = if self.keeps_journal { "" } else { "PRAGMA journal_mode = DELETE;" };
         // EXTRA also syncs the folder after deleting a journal, so that a power cut does not undo a commit.
         self.connection.execute_batch(&format!(
-            "PRAGMA query_only = OFF; PRAGMA journal_mode = PERSIST; PRAGMA journal_mode = DELETE;
+            "PRAGMA query_only = OFF; PRAGMA journal_mode = PERSIST; {journal_mode}
              PRAGMA synchronous = EXTRA; PRAGMA locking_mode = {locking_mode}; BEGIN EXCLUSIVE; COMMIT",
         ))?;
         self.connection.busy_timeout(PATIENCE_OF_HOLDER)
     }
+}
+
+impl Drop for StudyFile {
+    fn drop(&mut self) {
+        if self.keeps_journal {
+            // Removes the journal, whose name was kept.
+            let _ = self.connection.execute_batch("PRAGMA journal_mode = DELETE");
+        }
+    }
+}
+
+/// Where the study is that `path` names.
+fn located(path: &Path) -> Result<PathBuf, RecordError> {
+    let place = crate::output::located(path).and_then(std::path::absolute);
+    place.map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> RecordError {
+    RecordError::Unreadable { path: path.to_path_buf(), reason: error.to_string() }
 }
 
 /// Refuses infinite figures: JSON cannot express them, so such a record could not be read back.
@@ -391,7 +505,7 @@ fn name(run: &Run) -> String {
 
 /// Creates the study file: whole, in one step, and never over an existing file.
 fn create(path: &Path, question: &Question, environment: &Environment, records: &[Record]) -> Result<(), RecordError> {
-    clear_orphan(&crate::output::followed(path))?;
+    side_files::clear_orphan(&crate::output::followed(path))?;
     let bytes = made(question, environment, records)
         .map_err(|error| RecordError::Unwritable { path: path.to_path_buf(), reason: error.to_string() })?;
     publish(path, &bytes)
@@ -404,29 +518,6 @@ fn publish(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
         OutputError::Refused { path, error } => RecordError::Unwritable { path, reason: error.to_string() },
         other => RecordError::Unwritable { path: path.to_path_buf(), reason: other.to_string() },
     })
-}
-
-/// `path` with `ending` appended.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
-/// Removes a journal without a study, left by a kill and an `rm`; SQLite would roll it back into the new file.
-fn clear_orphan(path: &Path) -> Result<(), RecordError> {
-    const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
-    let journal = beside(path, "-journal");
-    if path.symlink_metadata().is_ok() || journal.symlink_metadata().is_err() {
-        return Ok(());
-    }
-    let mut head = Vec::new();
-    let read = File::open(&journal).and_then(|file| file.take(8).read_to_end(&mut head));
-    if read.is_err() || !(head == JOURNAL || head.iter().all(|byte| *byte == 0)) {
-        return Err(RecordError::Exists { path: journal });
-    }
-    fs::remove_file(&journal)
-        .map_err(|error| RecordError::Unwritable { path: journal.clone(), reason: error.to_string() })
 }
 
 /// The bytes of a new study, built in memory.

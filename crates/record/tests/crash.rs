@@ -24,9 +24,9 @@ fn study_bytes(count: u32) -> Vec<u8> {
     fs::read(&path).unwrap()
 }
 
-/// The records of a study file, or the error.
+/// The records of a study file, after a transaction that a crash cut off is rolled back, or the error.
 pub fn opened(path: &Path) -> Result<Vec<Record>, RecordError> {
-    StudyFile::open(path).and_then(|file| file.records())
+    StudyFile::open_mended(path).and_then(|file| file.records())
 }
 
 fn assert_prefix_or_sentence(path: &Path, whole: &[Record], case: &str) {
@@ -198,7 +198,7 @@ fn a_killed_study_loses_at_most_the_record_in_progress_and_goes_on() {
         let late = said.lines().map_while(Result::ok).filter_map(|line| committed(&line)).last();
         let acknowledged = late.unwrap_or(acknowledged);
         let found = opened(&path).unwrap();
-        assert!(!beside(&path).exists(), "a reader leaves the journal of a killed study");
+        assert!(!beside(&path).exists(), "who mends a killed study leaves its journal");
         assert!((acknowledged..=acknowledged + 1).contains(&found.len()), "{acknowledged}, {}", found.len());
         assert!(
             found.iter().eq(&(0..found.len() as u32).map(large).collect::<Vec<_>>()),

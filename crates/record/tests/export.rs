@@ -29,6 +29,29 @@ fn the_csv_has_a_row_a_record_under_the_study_file_s_names() {
 }
 
 #[test]
+fn no_cell_of_the_csv_is_a_formula() {
+    for text in ["=HYPERLINK(\"http://evil\")", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "'quoted"] {
+        let mut here = environment("6.1");
+        here.machine.hostname = Some(text.to_string());
+        let mut record = record(1);
+        record.errors.insert(text.to_string(), 3);
+        let mut out = Vec::new();
+        write_csv([(&record, &here)], text, &mut out).unwrap();
+        let mut rows = csv::Reader::from_reader(&out[..]);
+        let heading = rows.headers().unwrap().clone();
+        let row = rows.records().next().unwrap().unwrap();
+        for (name, cell) in heading.iter().zip(&row) {
+            let is_number = cell.parse::<f64>().is_ok();
+            let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            assert!(!is_formula || is_number || name == "workload", "{name}: {cell}");
+        }
+        let at = |name: &str| &row[heading.iter().position(|column| column == name).unwrap()];
+        // A quotation mark at the beginning is taken off to have the text again.
+        assert_eq!((at("target").strip_prefix('\''), at("host").strip_prefix('\'')), (Some(text), Some(text)));
+    }
+}
+
+#[test]
 fn the_json_holds_columns_record_and_environment() {
     let records = records(3);
     let here = environment("6.1");

@@ -7,4 +7,5 @@ mod files;
 mod latencies;
 mod power_loss;
 mod sample;
+mod strangers;
 mod study_file;

@@ -204,8 +204,10 @@
 
   // --- Files and the clipboard --------------------------------------------------------------------------------
 
+  // A text that a spreadsheet would take for a formula begins with an apostrophe, as in `halfpower export`.
   const field = (value) => {
-    const text = value === null ? '' : String(value);
+    const isFormula = typeof value === 'string' && /^[=+\-@\t\r']/.test(value);
+    const text = value === null ? '' : (isFormula ? "'" : '') + String(value);
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const csv = (columns, rows) => [columns, ...rows].map((row) => row.map(field).join(',')).join('\n') + '\n';

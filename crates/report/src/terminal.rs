@@ -13,7 +13,8 @@ use std::path::Path;
 
 use halfpower_experiments::StudyFindings;
 
-pub(crate) use screen::Noun;
+pub use screen::STYLES;
+pub(crate) use screen::{BOLD, Noun, styled};
 
 use crate::words::warnings;
 use screen::{Item, Section, Tone, print_line};

@@ -1,5 +1,6 @@
 //! Finds the keys and region for S3 in the places where Amazon's own tools look.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use halfpower_spec::{Endpoint, ParseError};
@@ -113,8 +114,11 @@ impl Section {
 
 /// The section of this name in a profile file; `None` if there is no such section or file.
 fn section(path: &Path, ours: impl Fn(&str) -> bool) -> Option<Section> {
-    let small = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() <= MOST_BYTES);
-    let text = std::fs::read_to_string(path).ok().filter(|_| small)?;
+    let mut text = String::new();
+    std::fs::File::open(path).ok()?.take(MOST_BYTES + 1).read_to_string(&mut text).ok()?;
+    if text.len() as u64 > MOST_BYTES {
+        return None;
+    }
     let has_it = text.lines().any(|line| {
         let name = line.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         name.is_some_and(|name| ours(name.trim()))

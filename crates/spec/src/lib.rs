@@ -2,6 +2,9 @@
 //!
 //! [`format`](mod@format) writes numbers as short text for people; experiments and the report use it, and the analysis does not.
 //!
+//! What leaves as text for people passes here too: [`escaped`] and [`Shown`] for terminals, [`shell_word`] for commands,
+//! [`masked`] for what holds secrets.
+//!
 //! Nothing here reads the machine. A text that cannot be parsed gives a [`ParseError`] that points at the character.
 
 mod block_sizes;
@@ -14,7 +17,10 @@ mod quantity;
 mod question;
 mod random_distribution;
 mod region;
+mod secrets;
 mod share_address;
+mod shell;
+mod shown;
 mod simulated;
 mod spread;
 mod system;
@@ -27,7 +33,7 @@ mod workload_options;
 pub use block_sizes::BlockSizes;
 pub use endpoint::Endpoint;
 pub use endpoint::without_password;
-pub use error::{ParseError, escaped};
+pub use error::ParseError;
 pub use hosts::{HostFiles, HostLayout, Hosts};
 pub use issuing::{IoMem, Issuing};
 pub use quantity::{Bytes, Nanos, Rate};
@@ -35,7 +41,10 @@ pub use quantity::{bytes_axis, count_axis, list};
 pub use question::{Experiment, Question};
 pub use random_distribution::RandomDistribution;
 pub use region::Region;
+pub use secrets::{masked, masked_addresses};
 pub use share_address::{ShareAddress, ShareProtocol};
+pub use shell::{shell_operand, shell_word};
+pub use shown::{Shown, escaped, is_unseen};
 pub use simulated::Faults;
 pub use simulated::SimulatedDisk;
 pub use spread::Spread;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use halfpower_os::processor::{self, Times};
 use halfpower_os::switched::boot_identity;
 use halfpower_record::{CpuTimes, FarBill, FarEnd, FarEndMachine, Record};
-use halfpower_spec::{Bytes, Run};
+use halfpower_spec::{Bytes, Run, masked};
 
 use crate::counters::processors_since;
 use crate::error::{WitnessError, shown, shown_whole};
@@ -81,7 +81,8 @@ impl Witness {
         let output = child.stdout.take().expect("it was asked for");
         let replies = listen(output).map_err(WitnessError::NotStarted)?;
         let mut witness = Self {
-            command: command.to_string(),
+            // It stands in errors, and in notes that a study keeps.
+            command: masked(command).into_owned(),
             patience,
             child,
             requests,

@@ -8,19 +8,17 @@ use anyhow::{Context, Result, anyhow, bail};
 use halfpower_analyse::{CalibrateError, Calibration, Ceilings, HeldOut};
 use halfpower_experiments::StudyFindings;
 use halfpower_model::{Fitted, PathConstants};
-use halfpower_record::StudyFile;
 use halfpower_record::output::{Destination, Form};
 use halfpower_report::{not_fitted_text, path_text};
-use halfpower_spec::{Bytes, Cache, Direction, Pattern, format};
+use halfpower_spec::{Bytes, Cache, Direction, Pattern, format, shell_operand, shell_word};
 
-use super::question::quoted;
 use super::report::Analysed;
-use super::{destination, to_output};
+use super::{destination, line, opened, to_output, to_output_as_file};
 use crate::args::CalibrateArgs;
 
 pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
     let output = args.output.as_deref().map(|path| named_output(path, args.force)).transpose()?;
-    let analysed = Analysed::of(&StudyFile::open(&args.study)?)?;
+    let analysed = Analysed::of(&opened(&args.study)?)?;
     let of_study = || args.study.display().to_string();
     if args.check {
         let held_out = halfpower_analyse::check(&analysed.findings).map_err(refused).with_context(of_study)?;
@@ -35,7 +33,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
     let calibration = calibration.map_err(refused).with_context(of_study)?;
     let text = format!("{}{}", heading(&calibration), halfpower_report::calibration_toml(&calibration));
     match &output {
-        None => to_output(|out| Ok(out.write_all(text.as_bytes())?)),
+        None => to_output_as_file(|out| Ok(out.write_all(text.as_bytes())?)),
         Some(output) => {
             output.write(|out| -> Result<()> { Ok(out.write_all(text.as_bytes())?) })?;
             if output.is_standard_output() {
@@ -112,8 +110,9 @@ fn tell(calibration: &Calibration, path: &Path, out: &mut dyn Write) -> Result<(
     }
     let mut not_fitted = calibration.not_fitted.iter().map(not_fitted_text);
     not_fitted.try_for_each(|sentence| writeln!(out, "Not fitted: {sentence}"))?;
-    writeln!(out, "\n{} is written. Predict with it:  {}", path.display(), next_command(&calibration.fitted, path))?;
-    Ok(())
+    writeln!(out)?;
+    let next = next_command(&calibration.fitted, path);
+    Ok(line(out, &format!("{} is written. Predict with it:  {next}", path.display()))?)
 }
 
 /// The ceilings seen on a path, in bytes and in requests a second.
@@ -127,7 +126,7 @@ fn ceiling(constants: &PathConstants) -> String {
 /// model.
 fn next_command(fitted: &Fitted, path: &Path) -> String {
     let (patterns, directions, caches) = known_together(fitted);
-    let mut command = format!("halfpower study {} --set disks=4", quoted(&format!("sim:{}", path.display())));
+    let mut command = format!("halfpower study {} --set disks=4", shell_word(format!("sim:{}", path.display())));
     if patterns.len() < Pattern::ALL.len() {
         command += &format!(" --experiments {}", listed(&patterns));
     }
@@ -139,7 +138,7 @@ fn next_command(fitted: &Fitted, path: &Path) -> String {
     }
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
     let output = path.with_file_name(format!("{name}-predicted.halfpower"));
-    command + " --output " + &quoted(&output.to_string_lossy())
+    command + " --output " + &shell_operand(&output)
 }
 
 /// The largest sets of patterns, directions and cache settings for which the model knows every combination; the first

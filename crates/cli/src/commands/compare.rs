@@ -9,7 +9,7 @@ use halfpower_record::output::{Destination, Form};
 use halfpower_report::{condition_case_figures, condition_case_text};
 
 use super::report::{Analysed, style};
-use super::{destination, shut_out, to_output};
+use super::{destination, opened, shut_out, to_styled_output};
 use crate::args::CompareArgs;
 use crate::baselines;
 
@@ -34,7 +34,7 @@ struct Named {
 
 impl Named {
     fn open(name: String, path: &Path) -> Result<Self> {
-        let file = StudyFile::open(path)?;
+        let file = opened(path)?;
         let analysed = Analysed::of(&file)?;
         Ok(Self { name, file, analysed })
     }
@@ -69,7 +69,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
             return answer(&comparisons);
         }
     }
-    to_output(|out| {
+    to_styled_output(&style(), |out| {
         match args {
             _ if args.json => halfpower_report::compare_json(&comparisons, out)?,
             _ if args.markdown => halfpower_report::compare_markdown(&comparisons, out)?,

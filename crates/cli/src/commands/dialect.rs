@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use anyhow::{Result, bail};
 use halfpower_dialects::{Dialect, Measured, Refusal, Translation};
 
-use super::{outcome, run, to_output};
+use super::{line, outcome, refuse_passwords, run, to_output};
 use crate::args::CommandLine;
 use crate::hosts::join_processes;
 use crate::run_args::RunArgs;
@@ -49,12 +49,14 @@ fn list(dialect: Dialect) -> Result<()> {
 /// Measures the runs of a line one after the other, and prints them.
 fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
     let translation = translated.or_else(|refusals| refused(&refusals))?;
+    // A job file may hold them too.
+    translation.runs.iter().try_for_each(|run| refuse_passwords(&run.words))?;
     let asked: Vec<RunArgs> = translation.runs.iter().map(|run| CommandLine::of_run(&run.words)).collect();
     let stop = halfpower_os::interrupt::stop_flag()?;
     let targets = asked.iter().map(run::asked).collect::<Result<Vec<_>>>()?;
     let Some(join_processes) = join_processes(&targets, &stop)? else { return Ok(()) };
     for note in translation.notes() {
-        crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(note));
+        crate::tell::tell!("halfpower: {note}");
     }
     let mut done = Vec::new();
     for (nth, (words, args)) in translation.runs.iter().zip(&asked).enumerate() {
@@ -62,7 +64,7 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
         if translation.is_printed_as_ours() {
             to_output(|out| {
                 if !words.name.is_empty() && !args.json {
-                    writeln!(out, "{}:", halfpower_spec::escaped(&words.name))?;
+                    line(out, &format!("{}:", words.name))?;
                 }
                 run::print(args, &record, &environment, out)
             })?;
@@ -78,7 +80,7 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
 fn refused<T>(refusals: &[Refusal]) -> Result<T> {
     let (last, rest) = refusals.split_last().expect("a line is refused for a reason");
     for refusal in rest {
-        crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(&refusal.to_string()));
+        crate::tell::tell!("halfpower: {refusal}");
     }
     bail!("{last}")
 }

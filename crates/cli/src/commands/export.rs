@@ -7,10 +7,10 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use halfpower_dialects::fio::{fio_documents, write_fio};
 use halfpower_dialects::sqlio::write_trace;
+use halfpower_record::Entry;
 use halfpower_record::output::Form;
-use halfpower_record::{Entry, StudyFile};
 
-use super::{destination, shut_out, to_output};
+use super::{destination, opened, shut_out, to_output, to_output_as_file};
 use crate::args::{ExportArgs, Format};
 
 pub fn export(args: &ExportArgs) -> Result<()> {
@@ -18,7 +18,7 @@ pub fn export(args: &ExportArgs) -> Result<()> {
     let output = args.output.as_deref().filter(|_| folder.is_none());
     let output = output.map(|path| destination(path, form(args.format), args.force)).transpose()?;
     shut_out([args.study.as_path()], args.output.as_deref());
-    let file = StudyFile::open(&args.study)?;
+    let file = opened(&args.study)?;
     let mut entries = Vec::new();
     file.each(|entry| entries.push(entry))?;
     if let Some(folder) = folder {
@@ -38,7 +38,9 @@ pub fn export(args: &ExportArgs) -> Result<()> {
     };
     match output {
         Some(output) => output.write(write),
-        None => to_output(write),
+        // JSON stays what it is when it is escaped.
+        None if matches!(args.format, Format::Json | Format::Fio) => to_output(write),
+        None => to_output_as_file(write),
     }
 }
 

@@ -1,14 +1,13 @@
 //! Implements `halfpower import`: reads results of other tools into a study file.
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use halfpower_dialects::{gathered, read_results};
-use halfpower_record::StudyFile;
-use halfpower_spec::escaped;
+use halfpower_record::{StudyFile, input};
+use halfpower_spec::shell_operand;
 
-use super::{shut_out, to_output};
+use super::{line, shut_out, to_output};
 use crate::args::ImportArgs;
 
 /// Imports files. Reads all of them before it writes anything, so that a broken one leaves nothing behind.
@@ -20,16 +19,17 @@ pub fn import(args: &ImportArgs) -> Result<()> {
     let mut all = Vec::new();
     for path in &args.files {
         let name = path.display().to_string();
-        let bytes = fs::read(path).with_context(|| format!("{name} cannot be read"))?;
+        let bytes = input::read(path, input::MOST_OF_RESULTS).with_context(|| format!("{name} cannot be read"))?;
         all.push(read_results(&name, &bytes)?);
     }
     let gathered = gathered(all, args.target.as_deref())?;
     StudyFile::create_whole(&args.output, &gathered.question, &gathered.environment, &gathered.records)?;
     to_output(|out| {
         for note in &gathered.environment.notes {
-            writeln!(out, "{}", escaped(note))?;
+            line(out, note)?;
         }
         let study = args.output.display();
-        Ok(writeln!(out, "Study file: {study}   Report: halfpower report {study}")?)
+        let report = shell_operand(&args.output);
+        Ok(line(out, &format!("Study file: {study}   Report: halfpower report {report}"))?)
     })
 }

@@ -7,10 +7,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use halfpower_record::StudyFile;
-use halfpower_spec::{Experiment, Nanos, Question, Run};
+use halfpower_spec::{Experiment, Nanos, Question, Run, shell_operand, shell_word};
 
-use super::question::{check_cells, open_target, question, quoted, without_direct};
-use super::to_output;
+use super::question::{check_cells, open_target, question, without_direct};
+use super::{line, to_output};
 use crate::args::PlanArgs;
 use crate::hosts::Processes;
 
@@ -27,7 +27,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let suffix = suffix(args);
     to_output(|out| {
         for left in &left_out {
-            writeln!(out, "# {}: {}", left.experiment, left.why)?;
+            line(out, &format!("# {}: {}", left.experiment, left.why))?;
         }
         let walked = halfpower_study::grid_runs(&question);
         let fixed = halfpower_study::fixed_runs(&question, backend.environment());
@@ -73,7 +73,7 @@ fn command(question: &Question, run: &Run, in_study: bool) -> String {
         (Some(experiment), true) => format!(" --experiment {experiment} --repeat {repeat}"),
         _ => String::new(),
     };
-    let target = quoted(&question.target);
+    let target = shell_operand(&question.target);
     format!("halfpower run {target} {workload} --runtime {runtime} --seed {seed} --pass {pass}{membership}")
 }
 
@@ -88,14 +88,11 @@ fn suffix(args: &PlanArgs) -> String {
     let common = &args.question.common;
     let mut suffix = String::new();
     common.size.iter().for_each(|size| suffix += &format!(" --size {size}"));
-    common.far_end.iter().for_each(|command| suffix += &format!(" --far-end {}", quoted(command)));
+    common.far_end.iter().for_each(|command| suffix += &format!(" --far-end {}", shell_word(command)));
     suffix += if common.spread { " --spread" } else { "" };
-    args.output.iter().for_each(|path| suffix += &format!(" --output {}", quoted(&path.display().to_string())));
+    args.output.iter().for_each(|path| suffix += &format!(" --output {}", shell_operand(path)));
     common.timeout.iter().for_each(|timeout| suffix += &format!(" --timeout {timeout}"));
-    common
-        .credentials
-        .iter()
-        .for_each(|path| suffix += &format!(" --credentials {}", quoted(&path.display().to_string())));
+    common.credentials.iter().for_each(|path| suffix += &format!(" --credentials {}", shell_operand(path)));
     for (set, flag) in [
         (common.overwrite, " --overwrite"),
         (common.force_in_use, " --force-in-use"),

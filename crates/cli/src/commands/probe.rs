@@ -8,7 +8,7 @@ use halfpower_probe::Root;
 use halfpower_record::Environment;
 use halfpower_spec::Target;
 
-use super::{SILENCE_OF_A_SERVER, access, to_output};
+use super::{SILENCE_OF_A_SERVER, access, line, to_output};
 use crate::args::ProbeArgs;
 use crate::values::reached;
 
@@ -34,7 +34,7 @@ pub fn probe(args: &ProbeArgs) -> Result<()> {
         }
         for (name, environment) in &environments {
             if !is_single {
-                writeln!(out, "{}", halfpower_spec::escaped(name))?;
+                line(out, name)?;
             }
             halfpower_report::environment_text(environment, &mut &mut *out)?;
         }

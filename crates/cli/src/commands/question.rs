@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
-use halfpower_spec::{Bytes, Cache, Direction, Experiment, Issuing, Nanos, Question, Rw, Several, Target, Workload};
+use halfpower_spec::{
+    Bytes, Cache, Direction, Experiment, Issuing, Nanos, Question, Rw, Several, Target, Workload, masked, shell_operand,
+};
 
 use super::Purpose;
 use crate::args::QuestionArgs;
@@ -205,7 +207,7 @@ pub fn check_cells(backend: &dyn TargetBackend, question: &Question) -> Result<(
 /// The command that asks `question`, with the flags that differ from the default.
 pub fn command_of(question: &Question) -> String {
     let usual = Question::about("");
-    let mut words = vec![format!("halfpower study {}", quoted(&question.target))];
+    let mut words = vec![format!("halfpower study {}", shell_operand(&question.target))];
     let mut add = |differs: bool, word: String| {
         if differs {
             words.push(word)
@@ -231,19 +233,9 @@ pub fn command_of(question: &Question) -> String {
     add(question.spread, "--spread".to_string());
     question.price.iter().for_each(|price| add(true, format!("--price {price}")));
     question.peak.iter().for_each(|peak| add(true, format!("--peak {peak}")));
-    words.join(" ")
+    masked(&words.join(" ")).into_owned()
 }
 
 fn listed<T: std::fmt::Display>(values: &[T]) -> String {
     values.iter().map(T::to_string).collect::<Vec<_>>().join(",")
-}
-
-/// Quotes a word for a shell.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:,%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

@@ -9,7 +9,7 @@ use halfpower_record::output::Form;
 use halfpower_record::{Environment, HostPlace, Level, Record, StudyFile, TargetKind};
 use halfpower_report::Style;
 
-use super::{destination, shut_out, to_output};
+use super::{destination, opened, shut_out, to_output, to_styled_output};
 use crate::args::ReportArgs;
 
 /// Columns if output does not go to a terminal.
@@ -76,13 +76,13 @@ impl Analysed {
 pub fn report(args: &ReportArgs) -> Result<()> {
     let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
     shut_out([args.study.as_path()], args.html.as_deref());
-    let analysed = Analysed::of(&StudyFile::open(&args.study)?)?;
+    let analysed = Analysed::of(&opened(&args.study)?)?;
     match page {
         Some(page) => page.write(|out| analysed.write_html(out)),
         None if args.json => to_output(|out| analysed.write_json(out)),
-        None if args.full => to_output(|out| analysed.write_all(out)),
-        None if args.warnings => to_output(|out| analysed.write_warnings(out)),
-        None => to_output(|out| analysed.write_text(out)),
+        None if args.full => to_styled_output(&style(), |out| analysed.write_all(out)),
+        None if args.warnings => to_styled_output(&style(), |out| analysed.write_warnings(out)),
+        None => to_styled_output(&style(), |out| analysed.write_text(out)),
     }
 }
 

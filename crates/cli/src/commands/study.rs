@@ -8,12 +8,12 @@ use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
 use halfpower_record::output::{Destination, Form};
 use halfpower_record::{RecordError, StudyFile, TargetKind};
-use halfpower_spec::{Bytes, Experiment, Question, Target};
+use halfpower_spec::{Bytes, Experiment, Question, Target, shell_operand};
 use halfpower_study::Ending;
 
 use super::question::{asked, check_cells, open_target, question, without_direct};
-use super::report::Analysed;
-use super::{destination, outcome, switched_write_cache, to_output, with_far_end};
+use super::report::{Analysed, style};
+use super::{destination, line, outcome, switched_write_cache, to_styled_output, with_far_end};
 use crate::args::StudyArgs;
 use crate::hosts::{Processes, join_processes};
 use crate::progress::Progress;
@@ -50,9 +50,10 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     progress.close();
     if ending == Ending::Interrupted {
         if !args.json {
-            to_output(|out| Analysed::of(&file)?.write_text(out))?;
+            to_styled_output(&style(), |out| Analysed::of(&file)?.write_text(out))?;
         }
-        let with = if args.again { format!(" with --output {} for --again", output.display()) } else { String::new() };
+        let again = || format!(" with --output {} for --again", shell_operand(&output));
+        let with = if args.again { again() } else { String::new() };
         bail!(
             "interrupted; the records so far are in {}, and the same command{with} continues the study",
             output.display()
@@ -93,18 +94,20 @@ fn tell(args: &StudyArgs, file: &StudyFile, report: &Destination, repeated: Opti
     if let Some(repeated) = &repeated {
         crate::tell::tell!("halfpower: {}", repeated.sentence(file));
     }
-    to_output(|out| {
+    to_styled_output(&style(), |out| {
         match &repeated {
             Some(repeated) if args.json => {
                 let finished_unix_ms = repeated.finished_unix_ms;
                 return Ok(halfpower_report::repeated_json(&analysed.findings, finished_unix_ms, out)?);
             }
             None if args.json => return analysed.write_json(out),
-            Some(repeated) => writeln!(out, "{}\n", repeated.sentence(file))?,
+            Some(repeated) => line(out, &repeated.sentence(file)).and_then(|()| writeln!(out))?,
             None => {}
         }
         analysed.write_text(out)?;
-        Ok(writeln!(out, "\nReport: {}   Study file: {}", report.path().display(), file.path().display())?)
+        writeln!(out)?;
+        let places = format!("Report: {}   Study file: {}", report.path().display(), file.path().display());
+        Ok(line(out, &places)?)
     })?;
     outcome::of(&analysed.records)
 }
@@ -158,7 +161,7 @@ fn as_begun(question: Question, args: &StudyArgs, output: &Path, join_processes:
     if (asks_issuing && asks_experiments && !is_alone) || !output.exists() {
         return Ok(question);
     }
-    let file = StudyFile::open(output)?;
+    let file = StudyFile::open_mended(output)?;
     let begun = file.question();
     let issuing = if asks_issuing { question.issuing } else { begun.issuing.and(question.issuing) };
     let walks =

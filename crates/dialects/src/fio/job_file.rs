@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use halfpower_record::input;
+
 use super::job::Job;
 use super::options::named;
 use crate::{Refusal, Value};
@@ -17,7 +19,7 @@ pub(super) fn read(path: &Path, shared: &Job) -> Result<Vec<Job>, Vec<Refusal>> 
         option: option.to_string(),
         why,
     };
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = input::read_text(path, input::MOST_OF_A_TEXT).map_err(|error| {
         vec![wrong(
             0,
             "",

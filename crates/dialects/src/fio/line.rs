@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
+use halfpower_record::input;
+
 use super::export::FioJson;
 use super::job::Job;
 use super::job_file;
@@ -33,6 +35,9 @@ const SHARED: [&str; 19] = [
     "verify",
 ];
 
+/// Most bytes of a file that may be a job file by what it holds; a larger one is a target.
+const MOST_OF_A_JOB_FILE: u64 = 1 << 20;
+
 /// Whether the words after `halfpower run` are fio's.
 pub fn speaks(words: &[OsString]) -> bool {
     words.iter().any(|word| match key(word) {
@@ -48,8 +53,8 @@ pub fn speaks(words: &[OsString]) -> bool {
 /// Whether the file is a job file: its name ends in .fio, or its first meaningful line opens a section.
 fn is_job_file(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "fio")
-        || path.metadata().is_ok_and(|data| data.is_file() && data.len() < 1 << 20) && {
-            let text = std::fs::read_to_string(path).unwrap_or_default();
+        || path.metadata().is_ok_and(|data| data.is_file() && data.len() <= MOST_OF_A_JOB_FILE) && {
+            let text = input::read_text(path, MOST_OF_A_JOB_FILE).unwrap_or_default();
             let mut lines =
                 text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
             lines.next().is_some_and(|line| line.starts_with('[') && line.ends_with(']'))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{Capabilities, Environment, ImportedFile, Machine, Record, TargetKind, Unknown};
-use halfpower_spec::{Bytes, Cache, Direction, Nanos, Question};
+use halfpower_spec::{Bytes, Cache, Direction, Nanos, Question, masked_addresses};
 
 /// The results in one file.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,10 +65,13 @@ pub struct ImportedStudy {
 /// # Errors
 /// [`ResultsError::Apart`] if there is no result, or if one cell would mix results of two targets.
 pub fn gathered(all: Vec<Results>, target: Option<&str>) -> Result<ImportedStudy, ResultsError> {
-    let notes = notes(&all);
+    let notes: Vec<String> = notes(&all).iter().map(|note| masked_addresses(note).into_owned()).collect();
     let imported: Vec<_> = all.iter().map(|results| results.file.clone()).collect();
     let hosts: BTreeSet<String> = all.iter().filter_map(|results| results.host.clone()).collect();
     let mut records: Vec<Record> = all.into_iter().flat_map(|results| results.records).collect();
+    for target in records.iter_mut().filter_map(|record| record.origin.as_mut()?.target.as_mut()) {
+        *target = masked_addresses(target).into_owned();
+    }
     if records.is_empty() {
         return Err(ResultsError::Apart(format!("no result can be imported: {}", notes.join("; "))));
     }
@@ -76,7 +79,10 @@ pub fn gathered(all: Vec<Results>, target: Option<&str>) -> Result<ImportedStudy
         no_cell_of_two_targets(&records)?;
     }
     number(&mut records);
-    let question = question(&records, target.map_or_else(|| target_of(&records, &imported[0].file), str::to_string));
+    let question = question(
+        &records,
+        target.map_or_else(|| target_of(&records, &imported[0].file), |target| masked_addresses(target).into_owned()),
+    );
     let hostname = hosts.first().filter(|_| hosts.len() == 1).cloned();
     let span = records.iter().map(|record| record.span_bytes).max().unwrap_or(0);
     let capabilities = Capabilities { kind: TargetKind::Imported, span: Bytes(span), ..Capabilities::default() };

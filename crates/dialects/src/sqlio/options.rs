@@ -1,5 +1,8 @@
 //! Lists SQLIO's options, and reads its parameter file.
 
+use std::path::Path;
+
+use halfpower_record::input;
 use halfpower_spec::Bytes;
 
 use crate::{OptionRow, RunWords};
@@ -128,7 +131,8 @@ pub struct Shown {
 /// # Errors
 /// The line that is refused, and why.
 fn read_parameter_file(asked: &mut ParsedOptions, path: &str) -> Result<(), String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let text = input::read_text(Path::new(path), input::MOST_OF_A_TEXT);
+    let text = text.map_err(|error| format!("{path} cannot be read: {error}"))?;
     let mut threads = None;
     let mut size = None;
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())) {

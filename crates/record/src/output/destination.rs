@@ -1,10 +1,12 @@
 //! Checks where a file is to go before the work begins, and writes the file there when the work is done.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+
+use halfpower_spec::Shown;
 
 use crate::output::form::{Content, content};
 use crate::output::resolved::{Resolved, find};
@@ -137,9 +139,10 @@ impl Destination {
         match self.way()? {
             Way::Output => {
                 halfpower_os::standard_output::refuse_closed().map_err(refused)?;
-                let mut out = BufWriter::new(io::stdout().lock());
-                write(&mut out)?;
-                Ok(out.flush().map_err(refused)?)
+                // JSON stays what it is when it is escaped; any other file goes to a program as it is.
+                let is_escaped = matches!(self.form, Form::Json | Form::Fio) || io::stdout().is_terminal();
+                let out = io::stdout().lock();
+                if is_escaped { stream(Shown::new(out), write, refused) } else { stream(out, write, refused) }
             }
             Way::Descriptor(file) => stream(file, write, refused),
             Way::Stream { socket: true } => stream(UnixStream::connect(&self.path).map_err(refused)?, write, refused),
@@ -194,10 +197,17 @@ fn stream<E: From<OutputError>>(
     Ok(out.flush().map_err(refused)?)
 }
 
-/// Gives the new file the old one's owner and permissions, as far as the system allows.
+/// Gives the new file the old one's group and permissions, if it is the same user's: rights that somebody else chose are not
+/// given to a file of ours, and whoever runs a file never becomes its owner or group.
 fn take_after(file: &File, old: &Metadata) {
-    let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
-    let _ = file.set_permissions(std::fs::Permissions::from_mode(old.mode() & 0o7777));
+    let Ok(new) = file.metadata() else { return };
+    if new.uid() != old.uid() {
+        return;
+    }
+    let has_its_group = new.gid() == old.gid() || std::os::unix::fs::fchown(file, None, Some(old.gid())).is_ok();
+    if has_its_group {
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(old.mode() & 0o777));
+    }
 }
 
 /// Creates the new file `path` with these bytes; it appears whole or not at all.

@@ -1,8 +1,9 @@
-//! Resolves a path link by link, without opening it.
+//! Resolves a path link by link, without opening it, and follows no link that somebody else has laid out.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Most links that are followed before they count as a cycle.
@@ -25,7 +26,7 @@ pub(crate) enum Resolved {
 /// Follows `path` to its end.
 ///
 /// # Errors
-/// If a folder on the way is missing or inaccessible, or links form a cycle.
+/// If a folder on the way is missing or inaccessible, links form a cycle, or a link may not be followed.
 pub(crate) fn find(path: &Path) -> io::Result<Resolved> {
     let mut path = std::path::absolute(path)?;
     for _ in 0..MOST_LINKS {
@@ -38,12 +39,49 @@ pub(crate) fn find(path: &Path) -> io::Result<Resolved> {
         }
         let whole = folder.join(&name);
         match whole.symlink_metadata() {
-            Ok(metadata) if metadata.is_symlink() => path = folder.join(fs::read_link(&whole)?),
+            Ok(link) if link.is_symlink() => {
+                if !may_follow(&folder.symlink_metadata()?, &link) {
+                    return Err(somebody_elses(&whole, &link));
+                }
+                path = folder.join(fs::read_link(&whole)?);
+            }
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => return Ok(Resolved::Name { folder, name }),
         }
     }
     Err(io::Error::other("its links lead in a circle"))
+}
+
+/// Whether a link may be followed: the kernel's rule `fs.protected_symlinks`, which holds here whether or not it is switched
+/// on. In a folder that everybody may write to (sticky, as `/tmp`), a link is followed if it belongs to who follows it, or to
+/// the owner of the folder.
+fn may_follow(folder: &Metadata, link: &Metadata) -> bool {
+    const STICKY_AND_WRITABLE: u32 = 0o1002;
+    let is_for_all = folder.mode() & STICKY_AND_WRITABLE == STICKY_AND_WRITABLE;
+    // The user of the file system follows the effective one: this program never parts the two.
+    !is_for_all || link.uid() == rustix::process::geteuid().as_raw() || link.uid() == folder.uid()
+}
+
+fn somebody_elses(path: &Path, link: &Metadata) -> io::Error {
+    let text = format!(
+        "the link {} belongs to another user (uid {}), in a folder that everybody may write to, and is not followed",
+        path.display(),
+        link.uid()
+    );
+    io::Error::new(io::ErrorKind::PermissionDenied, text)
+}
+
+/// Where the file is that `path` names, with all links followed that may be; `path` itself for a descriptor of this
+/// process.
+///
+/// # Errors
+/// If a folder on the way is missing or inaccessible, links form a cycle, or a link belongs to another user and lies in a
+/// folder that everybody may write to.
+pub fn located(path: &Path) -> io::Result<PathBuf> {
+    Ok(match find(path)? {
+        Resolved::Name { folder, name } => folder.join(name),
+        Resolved::Descriptor(_) => path.to_path_buf(),
+    })
 }
 
 /// The path with all links followed, including its last part, even if its end does not exist; `path` itself if it

@@ -1,7 +1,6 @@
-//! Opens a study file, checks that it is undamaged, and reads it in short transactions.
+//! Checks that a study file is undamaged, and reads it in short transactions.
 //!
-//! Opening and reading write nothing, except that SQLite rolls back a transaction that a kill left unfinished. What both
-//! layouts share stands here too: their marks, their checksums, and the rows of environments and records.
+//! What both layouts share stands here too: their marks, their checksums, and the rows of environments and records.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,8 +9,9 @@ use std::time::Duration;
 
 use halfpower_spec::Question;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, Transaction, params, params_from_iter};
+use rusqlite::{Connection, Transaction, params, params_from_iter};
 
+use super::{opening, side_files};
 use crate::output::STUDY_APPLICATION_ID as APPLICATION_ID;
 use crate::{Column, Environment, Record, RecordError};
 
@@ -28,8 +28,6 @@ pub struct Entry {
 pub(super) const LAYOUT: u32 = 2;
 /// The first layout with checksums of the question and of the environments.
 pub(super) const LAYOUT_WITH_ALL_SUMS: u32 = 2;
-/// Longest time that a reader waits for a commit, or a new writer waits for readers.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest time that a study waits between two runs for a reader that keeps its lock.
 pub(super) const PATIENCE_OF_HOLDER: Duration = Duration::from_secs(60);
 
@@ -95,11 +93,14 @@ pub(super) fn identify(path: &Path) -> Result<(), RecordError> {
     File::open(path).and_then(|file| file.take(100).read_to_end(&mut header)).map_err(unreadable)?;
     let sqlite = header.starts_with(b"SQLite format 3\0");
     // In the SQLite file format, user_version is at byte 60 and application_id at byte 68.
+    // Byte 19 is 2 where SQLite reads what a write-ahead log holds before what the file holds.
+    let has_log = header.get(19).is_some_and(|version| *version == 2);
     match (sqlite, big_endian(&header, 68), big_endian(&header, 60)) {
         (true, None, _) => Err(damaged(path, format!("its header has only {} bytes", header.len()))),
         (true, Some(APPLICATION_ID), Some(found)) if found > LAYOUT => {
             Err(RecordError::Newer { path: path.to_path_buf(), found, known: LAYOUT })
         }
+        (true, Some(APPLICATION_ID), _) if has_log => Err(RecordError::HasLog { path: path.to_path_buf() }),
         (true, Some(APPLICATION_ID), _) => Ok(()),
         _ => Err(RecordError::NotAStudyFile { path: path.to_path_buf() }),
     }
@@ -109,20 +110,33 @@ fn big_endian(header: &[u8], at: usize) -> Option<u32> {
     header.get(at..)?.first_chunk().copied().map(u32::from_be_bytes)
 }
 
-/// Opens an identified file. Asks for write access even for reading, because SQLite first rolls back a transaction that
-/// a kill left unfinished; without write access, SQLite only reads.
-pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    // An absolute path never matches one of SQLite's special names.
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(absolute, flags)?;
-    connection.busy_timeout(PATIENCE)?;
-    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON")?;
-    Ok(connection)
+/// Reads in one transaction, in which SQLite has taken nothing from a write-ahead log: somebody may have laid one beside
+/// the file since it was opened.
+pub(super) fn moment<T>(
+    connection: &Connection,
+    path: &Path,
+    read: impl FnOnce() -> Result<T, RecordError>,
+) -> Result<T, RecordError> {
+    let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
+    let moment = connection.unchecked_transaction().map_err(failed)?;
+    let read = read()?;
+    refuse_log(connection, path)?;
+    moment.commit().map_err(failed)?;
+    Ok(read)
+}
+
+/// Refuses what was read or written in the present transaction if it may be from a write-ahead log.
+pub(super) fn refuse_log(connection: &Connection, path: &Path) -> Result<(), RecordError> {
+    match opening::has_log(connection).map_err(|error| RecordError::of_sqlite(path, &error))? {
+        true => Err(RecordError::StrangeFile { path: path.to_path_buf(), beside: side_files::log(path) }),
+        false => Ok(()),
+    }
 }
 
 /// Records per transaction; a commit waits at most for one such read.
-const AT_ONCE: u32 = 256;
+const AT_ONCE: usize = 256;
+/// Bytes of records after which a transaction ends sooner.
+const BYTES_AT_ONCE: usize = 16 << 20;
 
 /// A study without its records.
 pub(super) struct Seen {
@@ -136,28 +150,16 @@ pub(super) struct Seen {
 /// Everything but the records, in one consistent snapshot.
 pub(super) fn all_but_records(connection: &Connection, path: &Path) -> Result<Seen, RecordError> {
     let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
-    let moment = connection.unchecked_transaction().map_err(failed)?;
-    let layout = layout(connection, path)?;
-    let question = question(connection, path, layout)?;
-    check_length(connection, path)?;
-    let environments = environments(connection, path, layout)?;
-    let newest =
-        connection.query_row("SELECT ifnull(max(rowid), 0) FROM record", [], |row| row.get(0)).map_err(failed)?;
-    moment.commit().map_err(failed)?;
-    Ok(Seen { layout, question, environments, newest })
-}
-
-/// Removes the journal of a killed study if nothing is left to roll back. Needs write access; otherwise leaves it.
-pub(super) fn clear_journal(connection: &Connection, path: &Path) {
-    let mut journal = path.as_os_str().to_os_string();
-    journal.push("-journal");
-    if Path::new(&journal).exists() {
-        // SQLite deletes it when the mode changes from PERSIST to DELETE, if it gets a writer's lock; nobody commits
-        // then.
-        let clear = "PRAGMA query_only = OFF; PRAGMA journal_mode = PERSIST; PRAGMA journal_mode = DELETE;
-                     PRAGMA query_only = ON";
-        connection.execute_batch(clear).ok();
-    }
+    moment(connection, path, || {
+        opening::check_tables(connection, path)?;
+        let layout = layout(connection, path)?;
+        let question = question(connection, path, layout)?;
+        check_length(connection, path)?;
+        let environments = environments(connection, path, layout)?;
+        let newest =
+            connection.query_row("SELECT ifnull(max(rowid), 0) FROM record", [], |row| row.get(0)).map_err(failed)?;
+        Ok(Seen { layout, question, environments, newest })
+    })
 }
 
 /// A record as it is stored.
@@ -192,13 +194,25 @@ pub(super) fn records_after(
     newest: i64,
 ) -> Result<Vec<Stored>, RecordError> {
     const NEXT: &str = "SELECT record_id, environment_id, record, record_fnv1a FROM record
-                        WHERE record_id > ?1 AND record_id <= ?2 ORDER BY record_id LIMIT ?3";
+                        WHERE record_id > ?1 AND record_id <= ?2 ORDER BY record_id";
     let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
-    let mut statement = connection.prepare_cached(NEXT).map_err(failed)?;
-    let rows = statement.query_map([last, newest, i64::from(AT_ONCE)], |row| {
-        Ok(Stored { number: row.get(0)?, environment: row.get(1)?, text: row.get(2)?, sum: row.get(3)? })
-    });
-    rows.map_err(failed)?.collect::<rusqlite::Result<_>>().map_err(failed)
+    moment(connection, path, || {
+        let mut statement = connection.prepare_cached(NEXT).map_err(failed)?;
+        let rows = statement.query_map([last, newest], |row| {
+            Ok(Stored { number: row.get(0)?, environment: row.get(1)?, text: row.get(2)?, sum: row.get(3)? })
+        });
+        let mut all: Vec<Stored> = Vec::new();
+        let mut bytes = 0;
+        for row in rows.map_err(failed)? {
+            let row = row.map_err(failed)?;
+            bytes += row.text.len();
+            all.push(row);
+            if all.len() == AT_ONCE || bytes > BYTES_AT_ONCE {
+                break;
+            }
+        }
+        Ok(all)
+    })
 }
 
 /// The layout of the file, read through SQLite, because a journal may hold the page with the header.
@@ -238,22 +252,20 @@ pub(super) fn environments(connection: &Connection, path: &Path, layout: u32) ->
     let all = format!("SELECT environment_id, environment, {sum} FROM environment ORDER BY environment_id");
     let mut statement = connection.prepare(&all).map_err(failed)?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).map_err(failed)?;
-    let rows: Vec<(i64, String, Option<i64>)> = rows.collect::<rusqlite::Result<_>>().map_err(failed)?;
-    for (wanted, (id, text, sum)) in (1..).zip(&rows) {
-        if *id != wanted {
+    let mut environments: Vec<Environment> = Vec::new();
+    for (wanted, row) in (1..).zip(rows) {
+        let (id, text, sum): (i64, String, Option<i64>) = row.map_err(failed)?;
+        if id != wanted {
             return Err(damaged(path, format!("environment {wanted} is missing")));
         }
-        if summed && *sum != Some(fnv1a(text)) {
+        if summed && sum != Some(fnv1a(&text)) {
             return Err(damaged(path, format!("the checksum of environment {id} is wrong")));
         }
+        let environment = serde_json::from_str(&text)
+            .map_err(|error| damaged(path, format!("its environment cannot be read: {error}")))?;
+        environments.push(environment);
     }
-    let environments: Result<Vec<Environment>, _> =
-        rows.iter().map(|(_, text, _)| serde_json::from_str(text)).collect();
-    match environments {
-        Ok(environments) if environments.is_empty() => Err(damaged(path, "it has no environment".to_string())),
-        Ok(environments) => Ok(environments),
-        Err(error) => Err(damaged(path, format!("its environment cannot be read: {error}"))),
-    }
+    if environments.is_empty() { Err(damaged(path, "it has no environment".to_string())) } else { Ok(environments) }
 }
 
 /// Checks the file's length, because SQLite reads a truncated last page as if it ended in zeros.

@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 
+use halfpower_spec::escaped;
+
 use crate::Style;
 use crate::columns::{Column, lines};
-use crate::terminal::Noun;
+use crate::terminal::{BOLD, Noun, styled};
 
 /// Narrowest and widest width for folded text.
 const WIDTH: (usize, usize) = (40, 120);
@@ -95,15 +97,15 @@ impl Part {
     fn markdown(&self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         self.heading.iter().try_for_each(|heading| write!(out, "### {heading}\n\n"))?;
         match &self.body {
-            Body::Facts(facts) => facts.iter().try_for_each(|fact| writeln!(out, "- {fact}"))?,
+            Body::Facts(facts) => facts.iter().try_for_each(|fact| writeln!(out, "- {}", escaped(fact)))?,
             Body::Lines(lines) => {
-                lines.iter().try_for_each(|(lead, text)| writeln!(out, "{}{text}", item(lead)))?;
+                lines.iter().try_for_each(|(lead, text)| writeln!(out, "{}{}", item(lead), escaped(text)))?;
             }
             Body::Table { rows, right, .. } => {
                 let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
                 let rule: Vec<&str> = (0..columns).map(|at| if right.contains(&at) { "---:" } else { "---" }).collect();
                 let cells =
-                    |row: &[String]| row.iter().map(|cell| escaped(cell.trim())).collect::<Vec<_>>().join(" | ");
+                    |row: &[String]| row.iter().map(|cell| markdown_cell(cell.trim())).collect::<Vec<_>>().join(" | ");
                 writeln!(out, "| {} |\n| {} |", cells(&rows[0]), rule.join(" | "))?;
                 rows[1..].iter().try_for_each(|row| writeln!(out, "| {} |", cells(row)))?;
             }
@@ -119,15 +121,14 @@ impl Folded {
 
     fn print(&self, width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         if let Some(heading) = &self.heading {
-            let heading = cut(heading, width);
-            if colour { writeln!(out, "\x1b[1m{heading}\x1b[0m")? } else { writeln!(out, "{heading}")? }
+            styled(heading, colour.then_some(BOLD), width, out)?;
         }
         for line in &self.lines[..self.shown] {
-            writeln!(out, "{}", cut(line, width))?;
+            styled(line, None, width, out)?;
         }
         match self.lines.len() - self.shown {
             0 => Ok(()),
-            hidden => writeln!(out, "{}", cut(&self.noun.more(hidden), width)),
+            hidden => styled(&self.noun.more(hidden), None, width, out),
         }
     }
 }
@@ -189,17 +190,8 @@ fn item(lead: &str) -> &'static str {
 }
 
 /// A cell of a table in Markdown.
-fn escaped(cell: &str) -> String {
-    cell.replace('|', "\\|").replace('*', "\\*")
-}
-
-/// The first `width` characters, ending in three dots if something was cut.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_string();
-    }
-    let head: String = text.chars().take(width - 3).collect();
-    format!("{}...", head.trim_end())
+fn markdown_cell(cell: &str) -> String {
+    escaped(cell).replace('|', "\\|").replace('*', "\\*")
 }
 
 /// Lines of at most `width` characters; lines after the first are indented by the length of `lead`.

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use halfpower_analyse::{Advice, CellFinding, Findings, StudyState};
 use halfpower_spec::format::{precise_time_us, whole_percent};
-use halfpower_spec::{EngineName, Workload};
+use halfpower_spec::{EngineName, Workload, is_unseen, shell_operand};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, heading, is_a_path, mbps, number, shell_word};
+use crate::html::format::{UNKNOWN, heading, is_a_path, mbps, number};
 use crate::html::settings::settings;
 use crate::words;
 
@@ -51,7 +51,7 @@ fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup
                 div { dt { "p99 latency" } dd { (advice.latency_ns_p99.map_or(UNKNOWN.to_string(), |ns| precise_time_us(ns as f64 / 1e3))) } }
                 div { dt { "Processor" } dd { (advice.cpu_ms_per_mb.map_or(UNKNOWN.to_string(), |ms| format!("{} ms/MB", number(ms)))) } }
             }
-            (to_copy("halfpower", &format!("halfpower run {} {}", shell_word(target), advice.settings)))
+            (to_copy("halfpower", &format!("halfpower run {} {}", shell_operand(target), advice.settings)))
             @if let Some(job) = fio_job(&advice.settings, target, span_bytes) {
                 details { summary { "fio, the same as a job" } (to_copy("fio job", &job)) }
             }
@@ -105,8 +105,8 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
 
 /// The settings as an fio job; `None` if fio does not support the target.
 pub(crate) fn fio_job(settings: &Workload, target: &str, span_bytes: Option<u64>) -> Option<String> {
-    // A line break in a path would begin a new setting, and fio has no quoting for it.
-    if !is_a_path(target) || target.contains(['\n', '\r']) {
+    // A line break in a path would begin a new setting, and fio has no quoting for it. What is not seen is not copied.
+    if !is_a_path(target) || target.contains(is_unseen) {
         return None;
     }
     let (engine, iodepth, numjobs) = fio_engine(settings)?;
@@ -189,6 +189,8 @@ mod tests {
     fn what_fio_cannot_run_has_no_job() {
         assert!(fio_job(&advised(EngineName::Simulated, Rw::Read, Cache::Device).settings, "sim:", None).is_none());
         assert!(fio_job(&advised(EngineName::Auto, Rw::Read, Cache::Device).settings, "sim:", None).is_none());
-        assert!(fio_job(&advised(EngineName::Auto, Rw::Read, Cache::Device).settings, "/a\nrw=write", None).is_none());
+        for target in ["/a\nrw=write", "/a\u{1b}[2J", "/a\u{202e}b"] {
+            assert!(fio_job(&advised(EngineName::Auto, Rw::Read, Cache::Device).settings, target, None).is_none());
+        }
     }
 }

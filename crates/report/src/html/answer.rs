@@ -4,11 +4,11 @@
 
 use halfpower_analyse::{StudyState, UseAdvice};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
-use halfpower_spec::{Bytes, Rw, Workload};
+use halfpower_spec::{Bytes, Rw, Workload, shell_operand};
 use maud::{Markup, html};
 
 use crate::html::advice::{fio_job, pieces};
-use crate::html::format::{date, heading, shell_word};
+use crate::html::format::{date, heading};
 use crate::html::tiles::tiles;
 use crate::words::{first_screen, state, warnings};
 
@@ -108,7 +108,7 @@ fn setting(study: &StudyFindings, advice: &UseAdvice, span_bytes: Option<u64>) -
     let threads = if cell.threads > 1 { format!(" --threads {}", cell.threads) } else { String::new() };
     let flags =
         format!("--rw {} --bs {} --iodepth {}{threads} --cache {}", workload.rw, workload.bs, cell.iodepth, cell.cache);
-    let command = format!("halfpower run {} {flags}", shell_word(&study.target));
+    let command = format!("halfpower run {} {flags}", shell_operand(&study.target));
     html! {
         div.setting.copy {
             p { b { (heading(&of)) } span.settings { (settings) } span.result { (result) } }

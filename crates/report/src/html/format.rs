@@ -1,4 +1,4 @@
-//! Writes what only the page needs: unknown numbers, ends of intervals, words for a shell, dates, and the frame of tables.
+//! Writes what only the page needs: unknown numbers, ends of intervals, dates, and the frame of tables.
 
 use std::io;
 use std::path::Path;
@@ -48,15 +48,6 @@ pub fn is_a_path(target: &str) -> bool {
     matches!(Target::parse(target, unread), Ok(Target::Path(_)))
 }
 
-/// Quotes a word so that a shell takes it as one argument, whatever it contains.
-pub fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_string();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 /// A date and time of day in UTC, from milliseconds of Unix time.
 pub fn date(unix_ms: u64) -> String {
     let UtcTime { year, month, day, hour, minute, .. } = UtcTime::of_unix_s(unix_ms / 1000);
@@ -79,13 +70,6 @@ pub(crate) fn scrolling_table(caption: &str, columns: Markup, bodies: Markup) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_word_for_the_shell_stays_one_word() {
-        assert_eq!(shell_word("/data/a.b"), "/data/a.b");
-        assert_eq!(shell_word("it's <b>"), r"'it'\''s <b>'");
-        assert_eq!(shell_word(""), "''");
-    }
 
     #[test]
     fn only_a_path_is_opened_by_other_programs() {

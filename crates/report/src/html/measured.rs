@@ -19,7 +19,7 @@ type Fact = (&'static str, Option<String>);
 /// The section on machine, kernel, file system, device, settings and command.
 pub fn measured(findings: &Findings, records: &[Record], command: &str) -> Fold {
     let body = html! {
-        @if !command.is_empty() { (to_copy("The command", command)) }
+        @if !command.is_empty() { (to_copy(title(command), command)) }
         div.facts {
             (facts("Machine", &machine(findings)))
             (facts("File system", &filesystem(findings)))
@@ -29,6 +29,11 @@ pub fn measured(findings: &Findings, records: &[Record], command: &str) -> Fold 
         }
     };
     Fold::new("measured", "How it was measured", "machine, file system, device, runs", body).printed()
+}
+
+/// The title above the command, which says whether something in it is hidden.
+fn title(command: &str) -> &'static str {
+    if command.contains("***") { "The command; write what is secret instead of ***" } else { "The command" }
 }
 
 /// A short table of the known facts; empty without any.

@@ -6,9 +6,9 @@
 
 use halfpower_analyse::{Advice, CellFinding, Findings};
 use halfpower_spec::format::precise_size;
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Direction, Pattern, is_unseen, shell_operand, shell_word};
 
-use crate::html::format::{is_a_path, mbps, shell_word};
+use crate::html::format::{is_a_path, mbps};
 
 /// Size of PostgreSQL's reads, in bytes.
 const POSTGRESQL_PAGE: u64 = 8192;
@@ -52,9 +52,9 @@ fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
     let settings = &advice.settings;
     let target = &findings.target;
     let device = target.starts_with("/dev/");
-    // A line break would end the comment or the command. Also, this page never shows a command that overwrites a
+    // A line break would end the comment or the command, and what is not seen is not copied. Also, this page never shows a command that overwrites a
     // device.
-    let forbidden = target.contains(['\n', '\r']) || (device && advice.rw == Direction::Write);
+    let forbidden = target.contains(is_unseen) || (device && advice.rw == Direction::Write);
     if advice.pattern != Pattern::Sequential || !is_a_path(target) || forbidden {
         return None;
     }
@@ -84,7 +84,7 @@ fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
     let cp = if direct || advice.rw == Direction::Write {
         String::new()
     } else {
-        format!("\n# cp reads the same way, with its own block size\ncp {} /dev/null", shell_word(&file))
+        format!("\n# cp reads the same way, with its own block size\ncp {} /dev/null", shell_operand(&file))
     };
     Some(format!("{name}{caution}{command}{cp}"))
 }

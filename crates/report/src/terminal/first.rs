@@ -7,6 +7,7 @@ use halfpower_analyse::{
 };
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_spec::format::{number, size, thousands, time_us};
+use halfpower_spec::shell_operand;
 
 use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
@@ -47,7 +48,7 @@ pub(super) fn more(study: &StudyFindings, file: Option<&Path>, width: usize) -> 
         count => format!(", or --warnings ({count})"),
     };
     let reported = |name: &str| format!("More: halfpower report {name} --full{warnings}");
-    let whole = file.map(|file| reported(&file.display().to_string()));
+    let whole = file.map(|file| reported(&shell_operand(file)));
     cut(&whole.filter(|line| line.chars().count() <= width).unwrap_or_else(|| reported("STUDY")), width)
 }
 

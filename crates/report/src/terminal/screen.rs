@@ -2,6 +2,15 @@
 
 use std::io::{self, Write};
 
+use halfpower_spec::escaped;
+
+pub(crate) const BOLD: &str = "\x1b[1m";
+const YELLOW: &str = "\x1b[33m";
+const CYAN: &str = "\x1b[36m";
+const END: &str = "\x1b[0m";
+/// All sequences by which styles are set on a terminal.
+pub const STYLES: &[&str] = &[BOLD, YELLOW, CYAN, END];
+
 /// The kind of a line, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
@@ -9,6 +18,18 @@ pub(super) enum Tone {
     Heading,
     Alert,
     Chart,
+}
+
+impl Tone {
+    /// The sequence that sets its style.
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Heading => Some(BOLD),
+            Self::Alert => Some(YELLOW),
+            Self::Chart => Some(CYAN),
+        }
+    }
 }
 
 /// The noun for the lines of a part, in singular and plural.
@@ -90,12 +111,21 @@ pub(super) fn print_line(
     colour: bool,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
-    let text = cut(text.trim_end(), width);
-    match tone {
-        Tone::Heading if colour => writeln!(out, "\x1b[1m{text}\x1b[0m"),
-        Tone::Chart if colour => writeln!(out, "\x1b[36m{text}\x1b[0m"),
-        Tone::Alert if colour => writeln!(out, "\x1b[33m{text}\x1b[0m"),
-        _ => writeln!(out, "{text}"),
+    styled(text, tone.code().filter(|_| colour), width, out)
+}
+
+/// Prints a line in this style, cut to the width. The one place where a style is set: what the text says is escaped before,
+/// so that a name in it sets none.
+pub(crate) fn styled(
+    text: &str,
+    style: Option<&'static str>,
+    width: usize,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
+    let text = cut(&escaped(text.trim_end()), width);
+    match style {
+        Some(style) => writeln!(out, "{style}{text}{END}"),
+        None => writeln!(out, "{text}"),
     }
 }
 
