@@ -54,6 +54,9 @@ fn outcome(words: &[OsString]) -> anyhow::Result<()> {
     // This check comes first, because later errors print the words.
     commands::refuse_passwords(words)?;
     match words.get(1..) {
+        Some([word]) if word == "version" => {
+            command(CommandLine::read(&[words[0].clone(), "--version".into()]).command)
+        }
         Some([command, of_fio @ ..]) if command == "run" && halfpower_dialects::fio::speaks(of_fio) => {
             commands::dialect::fio(of_fio)
         }

@@ -30,7 +30,10 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ("--export-markdown", "`halfpower compare A B --markdown` prints Markdown"),
     ("--block --block-size --blocks", "the block size is --bs 4k"),
     ("--timelimit --duration --time", "the time is --runtime 10s of run, --budget 2min of study"),
-    ("--dry --dry-run", "`halfpower plan` prints the runs of a study without measuring"),
+    (
+        "--dry --dry-run",
+        "`halfpower plan` prints the runs of a study without measuring, and --parse-only what a line of fio's becomes",
+    ),
     ("--hosts", "to measure from many hosts, start halfpower with mpirun (docs/many-hosts.md)"),
 ];
 
@@ -50,8 +53,26 @@ pub fn with_escaped_words(mut error: Error) -> Error {
     error
 }
 
+/// Words that are no commands here, with the one that was meant.
+const NO_COMMANDS: &[(&str, &str)] = &[
+    ("benchmark bench test measure", "`halfpower study` measures this folder, and `halfpower run TARGET` one workload"),
+    ("list ls devices", "`lsblk` lists devices, and `halfpower systems` the machines that can be simulated"),
+    ("fio", "`halfpower run` takes fio's options and job files"),
+    ("info show", "`halfpower probe TARGET` tells what a path is, and `halfpower report STUDY` what a study found"),
+];
+
 /// Returns the error with a more helpful tip.
 pub fn taught(mut error: Error, words: &[OsString]) -> Error {
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned()
+            && let Some((_, tip)) =
+                NO_COMMANDS.iter().find(|(theirs, _)| theirs.split(' ').any(|theirs| theirs == word))
+        {
+            error.remove(ContextKind::SuggestedSubcommand);
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*tip).into()]));
+        }
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -138,6 +159,8 @@ mod tests {
         let other = said("halfpower study sim: --export-json x");
         assert!(other.contains("prints JSON") && !other.contains("similar"), "{other}");
         assert!(!said("halfpower study sim: --nothing-like-it").contains("as a value"));
+        let no_command = said("halfpower benchmark");
+        assert!(no_command.contains("halfpower study") && said("halfpower list").contains("lsblk"), "{no_command}");
         let near = said("halfpower study sim: --rutime 3");
         assert!(near.contains("--runtime"), "{near}");
     }

@@ -201,10 +201,10 @@ pub struct RunProgress {
 }
 
 impl RunProgress {
-    /// Starts a line for `workload` over `runtime`; none if `quiet` or if the run is short.
-    pub fn of(workload: &Workload, runtime: Nanos, quiet: bool) -> Self {
+    /// Starts a line for `workload` over `runtime`, if that is known; none if `quiet` or if the run is short.
+    pub fn of(workload: &Workload, runtime: Option<Nanos>, quiet: bool) -> Self {
         let over = Arc::new(AtomicBool::new(false));
-        let target = draw_target(quiet || runtime < SHORTEST);
+        let target = draw_target(quiet || runtime.is_some_and(|runtime| runtime < SHORTEST));
         if target.is_hidden() {
             return Self { over, drawing: None };
         }
@@ -231,7 +231,7 @@ impl Drop for RunProgress {
     }
 }
 
-fn draw(bar: &ProgressBar, cell: &str, runtime: Nanos, over: &AtomicBool) {
+fn draw(bar: &ProgressBar, cell: &str, runtime: Option<Nanos>, over: &AtomicBool) {
     let began = Instant::now();
     let mut last = Instant::now();
     let mut moved = moved_bytes();
@@ -243,19 +243,25 @@ fn draw(bar: &ProgressBar, cell: &str, runtime: Nanos, over: &AtomicBool) {
             after.saturating_sub(before) as f64 / now.duration_since(last).as_secs_f64().max(1e-3) / 1e6
         });
         (last, moved) = (now, by_now);
-        let share = (began.elapsed().as_secs_f64() / runtime.seconds()).min(1.0);
+        let seconds = began.elapsed().as_secs_f64();
+        let share = runtime.map_or(0.0, |runtime| (seconds / runtime.seconds()).min(1.0));
         bar.set_position((share * 100.0) as u64);
-        bar.set_message(
-            line(share, runtime, cell, rate).chars().take(line_width().saturating_sub(18)).collect::<String>(),
-        );
+        let elapsed = runtime.map_or_else(|| format!("{seconds:3.0} s"), |runtime| share_of(share, runtime));
+        let line = line(&elapsed, cell, rate);
+        bar.set_message(line.chars().take(line_width().saturating_sub(18)).collect::<String>());
     }
     bar.finish_and_clear();
 }
 
+/// Such as ` 30% of 10 s`.
+fn share_of(share: f64, runtime: Nanos) -> String {
+    format!("{:3.0}% of {:.0} s", 100.0 * share, runtime.seconds())
+}
+
 /// Such as ` 30% of 10 s  2157 MB/s  randread 4KiB, ...`.
-fn line(share: f64, runtime: Nanos, cell: &str, mbps: Option<f64>) -> String {
+fn line(elapsed: &str, cell: &str, mbps: Option<f64>) -> String {
     let rate = mbps.map_or(String::new(), |mbps| format!("{mbps:.0} MB/s  "));
-    format!("{:3.0}% of {:.0} s  {rate}{cell}", 100.0 * share, runtime.seconds())
+    format!("{elapsed}  {rate}{cell}")
 }
 
 /// Bytes that this process has read from and written to storage; `None` if the kernel does not say.
@@ -312,13 +318,13 @@ mod tests {
 
     #[test]
     fn the_line_tells_share_and_rate() {
-        let text = line(0.304, Nanos(10_000_000_000), "randread 4KiB", Some(2157.4));
+        let text = line(&share_of(0.304, Nanos(10_000_000_000)), "randread 4KiB", Some(2157.4));
         assert_eq!(text, " 30% of 10 s  2157 MB/s  randread 4KiB");
-        assert_eq!(line(1.0, Nanos(2_000_000_000), "read 1MiB", None), "100% of 2 s  read 1MiB");
+        assert_eq!(line(&share_of(1.0, Nanos(2_000_000_000)), "read 1MiB", None), "100% of 2 s  read 1MiB");
     }
 
     #[test]
     fn a_hidden_line_ends_at_once() {
-        drop(RunProgress::of(&Workload::default(), Nanos(60_000_000_000), true));
+        drop(RunProgress::of(&Workload::default(), Some(Nanos(60_000_000_000)), true));
     }
 }

@@ -14,6 +14,11 @@ use halfpower_spec::{
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
 use crate::values::{one_count, one_size, one_target, parse, percentile, reached, settled, target_words};
 
+/// Length of a run if neither a time nor an amount is given.
+const USUAL_RUNTIME: Nanos = Nanos(3_000_000_000);
+/// Longest time of a run that ends by what it has moved: a day.
+const UNTIL_MOVED: Nanos = Nanos(86_400_000_000_000);
+
 /// Highest request rate of a thread, in requests a second.
 const MOST_IOPS: u64 = 1_000_000_000;
 
@@ -39,9 +44,9 @@ pub struct RunArgs {
     /// Keep this many requests outstanding in each thread
     #[arg(short = 'o', long, value_parser = one_count, default_value = "8")]
     pub iodepth: u32,
-    /// Measure for this long
-    #[arg(short = 'd', long, value_parser = parse::<Nanos>, default_value = "3s")]
-    pub runtime: Nanos,
+    /// Measure for this long [default: 3s; with --io-size, until that much has been moved]
+    #[arg(short = 'd', long, value_parser = parse::<Nanos>)]
+    pub runtime: Option<Nanos>,
     /// Choose the caches in use (SQLIO's Y, S, H and N): both, os, device, none
     ///
     /// device (or direct): O_DIRECT, uses only the device's cache. both (or buffered): plain buffered I/O.
@@ -128,6 +133,17 @@ impl RunArgs {
         };
         let iops = self.iops(workload.mean_bytes())?;
         Ok(Workload { rate: iops.map(|iops| Arrival { iops, arrivals: self.arrivals }), ..workload })
+    }
+
+    /// The longest time of the run.
+    pub fn longest(&self) -> Nanos {
+        let usual = if self.options.0.io_size.is_some() { UNTIL_MOVED } else { USUAL_RUNTIME };
+        self.runtime.unwrap_or(usual)
+    }
+
+    /// The time that the run is known to take; `None` if it ends by what it has moved.
+    pub fn known_runtime(&self) -> Option<Nanos> {
+        if self.options.0.io_size.is_some() { self.runtime } else { Some(self.longest()) }
     }
 
     /// Requests a second of each thread in an open loop, with `mean_bytes` per request on average.

@@ -71,11 +71,12 @@ fn every_example_of_a_job_file_runs() {
 #[test]
 fn a_key_that_is_not_taken_stops_the_line_and_is_named() {
     let here = folder();
-    std::fs::write(here.path().join("job.fio"), "[a]\nfilename=sim:\nbsrange=4k-64k\ntrim_backlog=1\n").unwrap();
+    std::fs::write(here.path().join("job.fio"), "[a]\nfilename=sim:\nrandom_distribution=normal:5\ntrim_backlog=1\n")
+        .unwrap();
     let output = output(here.path(), "run job.fio");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said.contains("job.fio, line 3: bsrange: sizes are drawn from a list"), "{said}");
+    assert!(said.contains("job.fio, line 3: random_distribution: ") && said.contains("normal is not built"), "{said}");
     assert!(said.contains("job.fio, line 4: trim_backlog: "), "{said}");
 }
 
@@ -370,4 +371,88 @@ fn completions_man_pages_and_the_version_come_from_one_definition() {
         assert!(long.contains(heading), "{heading}");
     }
     assert!(short.lines().count() * 2 < long.lines().count(), "-h is short");
+}
+
+#[test]
+fn a_run_ends_when_its_bytes_are_moved_or_its_time_is_over() {
+    let here = folder();
+    let bytes = |line: &str| record(here.path(), line)["bytes"].as_u64().unwrap();
+    const MIB: u64 = 1 << 20;
+    let line = "run sim:fixed=1ms --rw read --bs 64k";
+    assert_eq!(bytes(&format!("{line} --io-size 8m")), 8 * MIB, "whatever time that takes");
+    assert_eq!(bytes(&format!("{line} --io-size 8m --threads 2")), 16 * MIB, "each thread");
+    assert_eq!(bytes(&format!("{line} --size 4m --io-size 250%")), 10 * MIB);
+    assert!(bytes(&format!("{line} --io-size 8g --runtime 10ms")) < 64 * MIB, "the time is the limit");
+    assert_eq!(bytes(&format!("{line} --io-size 8m --ramp-time 20ms")), 8 * MIB, "a ramp does not count");
+    assert_eq!(bytes(&format!("{line} --io-size 100000")), 2 * 65536, "the last request is whole");
+    for engine in ["sync", "pool", "io_uring", "libaio", "mmap"] {
+        let cache = if engine == "mmap" { "both" } else { "device" };
+        let line = format!("run . --size 16m --rw randwrite --bs 16k --engine {engine} --cache {cache} --io-size 50%");
+        assert_eq!(bytes(&line), 8 * MIB, "{engine}");
+    }
+    // A buffered read of an empty page cache ends with its last block, and says why.
+    let twice = printed(here.path(), "run . --size 4m --rw read --cache both --io-size 200%");
+    assert!(twice.contains("of the 8 MiB that were asked: each block came once"), "{twice}");
+    let shown = printed(here.path(), &format!("{line} --io-size 8g --runtime 10ms"));
+    assert!(shown.contains("that were asked: its time was over"), "{shown}");
+}
+
+#[test]
+fn a_fio_job_moves_what_fio_would_move() {
+    let here = folder();
+    let moved = |options: &str| -> u64 {
+        let line = format!("run --name=j --bs=4k --direct=1 --output-format=json {options}");
+        let document: Value = serde_json::from_str(&printed(here.path(), &line)).unwrap();
+        let job = &document["jobs"][0];
+        job["read"]["io_bytes"].as_u64().unwrap() + job["write"]["io_bytes"].as_u64().unwrap()
+    };
+    const MIB: u64 = 1 << 20;
+    assert_eq!(moved("--filename=sim: --size=8m --rw=randread"), 8 * MIB);
+    assert_eq!(moved("--size=4m --rw=randwrite --numjobs=3"), 12 * MIB, "each job has a file of that size");
+    assert_eq!(moved("--size=8m --rw=randread --nrfiles=4 --ioengine=libaio --iodepth=8"), 8 * MIB);
+    assert_eq!(moved("--size=8m --rw=randrw --io_size=1m"), MIB);
+    assert_eq!(moved("--size=2m --rw=write --loops=3"), 6 * MIB);
+    assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn results_go_to_the_file_that_fio_s_output_names() {
+    let here = folder();
+    let line = "run --name=j --filename=sim: --size=1m";
+    for (name, options, begins) in [("r.json", "--output-format=json", "{"), ("r.txt", "", "# Measured by halfpower ")]
+    {
+        let line = format!("{line} --output={name} {options}");
+        assert_eq!(printed(here.path(), &line), "", "nothing else is printed");
+        assert_eq!(printed(here.path(), &line), "", "what halfpower wrote may be replaced");
+        assert!(std::fs::read_to_string(here.path().join(name)).unwrap().starts_with(begins), "{name}");
+        std::fs::write(here.path().join(name), "somebody else's").unwrap();
+        assert_eq!(output(here.path(), &line).status.code(), Some(2), "{name}");
+        printed(here.path(), &format!("{line} --force"));
+    }
+    let shown = printed(here.path(), &format!("{line} --rw=randread --parse-only"));
+    assert!(shown.starts_with("halfpower run sim: --rw randread") && shown.lines().count() == 1, "{shown}");
+}
+
+#[test]
+fn nothing_is_laid_out_among_devices() {
+    let here = folder();
+    for line in ["run /dev", "run --directory=/dev --name=j --size=1m", "run --filename=/dev/no-such-device --size=1m"]
+    {
+        let output = output(here.path(), line);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(said.contains("device"), "{said}");
+    }
+}
+
+#[test]
+fn words_that_hands_know_are_answered() {
+    let here = folder();
+    assert!(printed(here.path(), "version").starts_with("halfpower "));
+    for (line, tool) in [("diskspd -h", "diskspd"), ("sqlio -h", "SQLIO")] {
+        assert!(printed(here.path(), line).starts_with(&format!("Options of {tool}")), "{line}");
+    }
+    let shown = printed(here.path(), "diskspd -b64K -d1 -W0 -o4 -D10 -Su sim:");
+    let total = shown.lines().find(|line| line.starts_with("total: ")).unwrap();
+    assert!(shown.contains("|  I/O per s | IopsStdDev |") && total.split('|').count() == 5 + 1, "{total}");
 }

@@ -43,7 +43,7 @@ impl AttachedLine for ParsedOptions {
 
     fn finished(self) -> Result<Translation, String> {
         let shown = self.shown.clone();
-        Ok(Translation { runs: vec![self.run()?], layout: Some(Box::new(shown)) })
+        Ok(Translation::of(vec![self.run()?], Some(Box::new(shown))))
     }
 }
 
@@ -52,6 +52,7 @@ impl ParsedOptions {
     fn run(self) -> Result<RunWords, String> {
         let Self { mut run, shown, writes_percent, random, random_align, stride, block_bytes, total_threads, .. } =
             self;
+        let Self { random_percent, interlocked, apart, zeros, .. } = self;
         if run.files.is_empty() {
             return Err("name a target: a file, a folder or a block device".to_string());
         }
@@ -82,6 +83,12 @@ impl ParsedOptions {
             }
             run.set("--threads", threads);
         }
+        if let Some(share) = random_percent.filter(|_| random) {
+            run.set("--jump", format!("{share}%"));
+        }
+        if zeros && writes_percent > 0 {
+            run.set("--compressible", 100);
+        }
         for (flag, value) in [("--iodepth", "2"), ("--runtime", "10s"), ("--cache", "both"), ("--seed", "0")] {
             run.unless_set(flag, value);
         }
@@ -92,8 +99,18 @@ impl ParsedOptions {
         if run.get("--cache").is_none_or(|cache| cache == "device" || cache == "none") {
             run.unset("--fadvise");
         }
-        if !random && run.get("--threads").is_some_and(|threads| threads != "1") {
-            run.note("-t: sequential threads each go through a part of the target of their own, as with -T");
+        let threads = run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1_u32);
+        if interlocked && !random && threads > 1 {
+            let depth = run.get("--iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(2_u32);
+            run.set("--threads", 1);
+            run.set("--iodepth", depth.saturating_mul(threads));
+            run.note(format!(
+                "-si: one thread has the {} requests of all {threads}, since threads share no sequence of blocks",
+                depth.saturating_mul(threads)
+            ));
+        } else if !random && threads > 1 {
+            let distance = if apart { "whatever distance -T gives" } else { "as with -T" };
+            run.note(format!("-t: sequential threads each go through a part of the target of their own, {distance}"));
         }
         if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
             run.note("-g: requests come at this rate whether or not earlier ones are done; latency counts from when one was due");

@@ -3,12 +3,17 @@
 //! A line is fio's if it has an option that only fio has, or names a job file. If it also names its target as fio does
 //! (`--filename`, `--directory`, `--name`, a job file), missing options get fio's defaults.
 
+mod amounts;
+mod engines;
 mod export;
 mod job;
 mod job_file;
+mod keywords;
 mod line;
 mod options;
+mod rates;
 pub(crate) mod results;
+mod sizes;
 mod take;
 
 pub use export::{FioDocument, fio_documents, fio_issuing, write_fio};

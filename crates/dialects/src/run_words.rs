@@ -3,10 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use halfpower_spec::Bytes;
+use halfpower_spec::{Bytes, IoSize, Nanos};
 
 /// Prefixes of targets that are not paths.
-const SCHEMES: [&str; 5] = ["sim:", "null:", "each:", "stripe:", "mirror:"];
+const SCHEMES: [&str; 8] = ["sim:", "null:", "each:", "stripe:", "mirror:", "smb://", "nfs://", "s3://"];
 
 /// Size unit of files laid out in a folder; for other sizes, a part of the next larger file is used.
 const LAID_OUT_BYTES: u64 = 1 << 20;
@@ -18,11 +18,19 @@ pub struct RunWords {
     pub name: String,
     /// The files as they were named.
     pub files: Vec<OsString>,
+    /// How many files are laid out for each name that is a folder, or in the folder of a file that is not there; 0 is
+    /// as 1.
+    pub copies: usize,
+    /// Bytes after which a stream of requests goes on to the next of several files; `None` gives each file requests of
+    /// its own.
+    pub stripe_chunk: Option<Bytes>,
+    /// Time to let pass before the run.
+    pub start_delay: Option<Nanos>,
     /// Flags with their values, each once; an empty value marks a flag without value.
     flags: Vec<(&'static str, String)>,
-    /// Bytes of the target from `offset` on.
+    /// Bytes of each file from `offset` on.
     pub size: Option<Bytes>,
-    /// The first byte in use.
+    /// The first byte of each file in use.
     pub offset: Option<Bytes>,
     /// Differences from the other tool, a sentence each.
     pub notes: Vec<String>,
@@ -69,6 +77,11 @@ impl RunWords {
         word.to_str().is_some_and(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)))
     }
 
+    /// Whether the path lies in the system's folder of devices, where a name that is missing is a device that is missing.
+    pub fn is_of_devices(path: &Path) -> bool {
+        path.starts_with("/dev") && !path.starts_with("/dev/shm")
+    }
+
     /// Writes the words after `halfpower run`.
     ///
     /// A file that does not exist or is empty is replaced by its folder, in which halfpower lays out its own file.
@@ -80,15 +93,12 @@ impl RunWords {
         let mut is_laid_out = false;
         for file in self.files.clone() {
             let (target, is_new) = self.placed(&file)?;
-            if is_new && words.contains(&target) {
-                return Err(format!(
-                    "{}: of several files in one folder each must be there; create it",
-                    file.display()
-                ));
-            }
-            is_laid_out |= is_new || Path::new(&target).is_dir();
-            words.push(target);
+            let is_own = is_new || Path::new(&target).is_dir();
+            is_laid_out |= is_own;
+            let copies = if is_own { self.copies.max(1) } else { 1 };
+            words.extend(std::iter::repeat_n(target, copies));
         }
+        let in_one = self.join(&mut words);
         for (flag, value) in &self.flags {
             words.push(flag.into());
             if !value.is_empty() {
@@ -106,26 +116,54 @@ impl RunWords {
                     "--size".into(),
                     Bytes(end.checked_next_multiple_of(LAID_OUT_BYTES).unwrap_or(end)).to_string().into(),
                 ]);
-                words.extend(["--region".into(), format!("{from}+{size}").into()]);
+                words.extend(["--region".into(), region(in_one, from, size).into()]);
             }
             (None, Some(size)) => words.extend(["--size".into(), size.to_string().into()]),
             (Some(offset), Some(size)) => {
                 words.extend(["--size".into(), Bytes(end).to_string().into()]);
-                words.extend(["--region".into(), format!("{offset}+{size}").into()]);
+                words.extend(["--region".into(), region(in_one, offset, size).into()]);
             }
             (Some(offset), None) => return Err(format!("an offset of {offset} needs a size as well: give both")),
         }
         words.extend(self.own.iter().cloned());
-        let reads = self.get("--rw").is_some_and(|rw| !rw.ends_with("write"));
-        let is_buffered = matches!(self.get("--cache"), Some("both" | "os")) || self.get("--direct") == Some("0");
-        if reads && is_buffered {
-            self.note(
-                "buffered reads begin with an empty page cache and go through the target once; --page-cache warm measures the \
-                 cache itself",
-            );
-        }
+        self.say_how_caches_are_met();
         self.words = words;
         Ok(())
+    }
+
+    /// Makes one target of several files between which requests go from one to the next; gives how many files each
+    /// part of the target spans.
+    fn join(&self, targets: &mut Vec<OsString>) -> u64 {
+        let count = targets.len() as u64;
+        let Some(chunk) = self.stripe_chunk.filter(|_| count > 1) else { return 1 };
+        let mut word = OsString::from(format!("stripe:chunk={chunk}"));
+        for target in targets.drain(..) {
+            word.push(",");
+            word.push(target);
+        }
+        targets.push(word);
+        count
+    }
+
+    /// Notes how a buffered run that reads meets the page cache, if that may be otherwise than in the other tool.
+    fn say_how_caches_are_met(&mut self) {
+        let reads = self.get("--rw").is_some_and(|rw| !rw.ends_with("write"));
+        let is_buffered = matches!(self.get("--cache"), Some("both" | "os")) || self.get("--direct") == Some("0");
+        if !reads || !is_buffered || self.get("--page-cache") == Some("warm") {
+            return;
+        }
+        match self.get("--io-size").map(str::parse::<IoSize>) {
+            // One pass over what was not cached is what the other tool measures too.
+            Some(Ok(IoSize::Percent(..=100))) => {}
+            Some(_) => self.note(
+                "buffered reads begin with an empty page cache and go through the target once: the run ends there, since a \
+                 second pass would be the cache's; --page-cache warm measures the cache itself",
+            ),
+            None => self.note(
+                "buffered reads begin with an empty page cache and go through the target once, where the run may end \
+                 before its time; --page-cache warm measures the cache itself",
+            ),
+        }
     }
 
     /// Bytes of a file after the offset.
@@ -141,6 +179,12 @@ impl RunWords {
         if Self::is_scheme(file) || is_there {
             return Ok((file.to_os_string(), false));
         }
+        if Self::is_of_devices(path) {
+            return Err(format!(
+                "{}: there is no such device, and no file is laid out among devices; name one that is there (see `lsblk`)",
+                path.display()
+            ));
+        }
         let parent = path.parent().unwrap_or(Path::new(""));
         let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         if !folder.is_dir() {
@@ -152,6 +196,11 @@ impl RunWords {
         ));
         Ok((folder.into(), true))
     }
+}
+
+/// A part of a target of `in_one` files at once, from byte `from` of each on.
+fn region(in_one: u64, from: Bytes, size: Bytes) -> String {
+    format!("{}+{}", Bytes(from.0.saturating_mul(in_one)), Bytes(size.0.saturating_mul(in_one)))
 }
 
 #[cfg(test)]
@@ -191,7 +240,21 @@ mod tests {
         run.size = Some(Bytes(1 << 30));
         assert!(text(&words(&mut run)).ends_with(" --size 1GiB"), "{:?}", run.words);
         run.files.push(file("g"));
-        assert!(run.finish().unwrap_err().contains("several files in one folder"));
+        let own = folder.path().display();
+        assert_eq!(text(&words(&mut run)), format!("{own} {own} --size 1GiB"), "a file for each name");
+        run.stripe_chunk = Some(Bytes(4096));
+        run.size = Some(Bytes(1536 << 10));
+        let striped = format!("stripe:chunk=4KiB,{own},{own} --size 2MiB --region 0+3MiB");
+        assert_eq!(text(&words(&mut run)), striped, "the region is of both");
+        let mut own_files = RunWords { files: vec![folder.path().into()], copies: 3, ..RunWords::default() };
+        assert_eq!(text(&words(&mut own_files)), format!("{own} {own} {own}"));
+    }
+
+    #[test]
+    fn nothing_is_laid_out_among_devices() {
+        let mut run = RunWords { files: vec!["/dev/no-such-device".into()], ..RunWords::default() };
+        let refusal = run.finish().unwrap_err();
+        assert!(refusal.contains("no such device") && run.words.is_empty(), "{refusal}");
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl AttachedLine for ParsedOptions {
 
     fn finished(self) -> Result<Translation, String> {
         let shown = self.shown.clone();
-        Ok(Translation { runs: vec![self.run()?], layout: Some(Box::new(shown)) })
+        Ok(Translation::of(vec![self.run()?], Some(Box::new(shown))))
     }
 }
 

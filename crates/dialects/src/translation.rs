@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use halfpower_record::{Environment, Record};
 use halfpower_spec::masked_addresses;
@@ -15,6 +16,19 @@ pub struct Translation {
     pub runs: Vec<RunWords>,
     /// How results are printed; `None` prints as `halfpower run` does.
     pub layout: Option<Box<dyn Layout>>,
+    /// The file that results go to; `None` is standard output.
+    pub output: Option<Output>,
+    /// Whether the words of the runs are printed and nothing is measured.
+    pub only_shows: bool,
+}
+
+/// The file that results go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether it may replace a file that halfpower did not make.
+    pub force: bool,
 }
 
 /// How another tool prints its results.
@@ -68,6 +82,11 @@ impl Refusal {
 }
 
 impl Translation {
+    /// Runs that are measured and printed in this layout.
+    pub fn of(runs: Vec<RunWords>, layout: Option<Box<dyn Layout>>) -> Self {
+        Self { runs, layout, output: None, only_shows: false }
+    }
+
     /// Differences from the other tool, each sentence once.
     pub fn notes(&self) -> Vec<&str> {
         let mut notes: Vec<&str> = Vec::new();

@@ -38,9 +38,9 @@ fn caching_letters_come_in_any_order() {
 
 #[test]
 fn what_is_not_taken_is_named() {
-    let line = "-b4K -rs50 -X<profile> -a0,1 -Sr -w101 -Z -z -ys -q sim:";
+    let line = "-b4K -rs101 -X<profile> -ag1,0 -Sr -w101 -Z1M,f -zx -ys -q sim:";
     let named = refusals(translate(&words(line)));
-    let expected = ["-rs50", "-X<profile>", "-a0,1", "-Sr", "-w101", "-Z", "-z", "-ys", "-q"];
+    let expected = ["-rs101", "-X<profile>", "-ag1,0", "-Sr", "-w101", "-Z1M,f", "-zx", "-ys", "-q"];
     assert_eq!(named.len(), expected.len(), "{named:?}");
     for (refusal, option) in named.iter().zip(expected) {
         assert!(refusal.starts_with(&format!("{option}: ")), "{refusal}");
@@ -53,4 +53,16 @@ fn what_is_not_taken_is_named() {
 fn a_size_beyond_all_sizes_is_passed_on_and_not_rounded() {
     let said = runs(translate(&words("-b4K -d10 -w30 -c18446744073709551615 F")));
     assert!(said[0].contains("--size 18446744073709551615"), "{said:?}");
+}
+
+#[test]
+fn order_processors_and_payload_are_diskspd_s() {
+    let run = |options: &str| runs(translate(&words(&format!("-W0 {options} sim:")))).remove(0);
+    assert!(run("-rs30").contains("--jump 30%") && run("-rs30").contains("--rw randread"));
+    assert!(!run("-rs100").contains("--jump") && run("-rs0").contains("--rw read "));
+    assert!(run("-si -t4 -o8").contains("--threads 1 --iodepth 32"), "{}", run("-si -t4 -o8"));
+    assert!(run("-a0,1 -t2").contains("--processors 0-1") && run("-ag0,0,1").contains("--processors 0-1"));
+    assert!(run("-w100 -Z").contains("--compressible 100") && !run("-Z").contains("--compressible"));
+    assert!(run("-z").contains("--seed ") && !run("-z").contains("--seed 0 "));
+    assert!(run("-T1M -t2 -D500 -C5").contains("--threads 2"));
 }

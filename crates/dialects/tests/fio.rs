@@ -17,7 +17,7 @@ fn a_line_and_fio_s_defaults() {
     assert_eq!(
         runs(translate(&words(line))),
         ["sim: --rw randrw --rwmixread 70 --bs 4KiB --iodepth 32 --threads 4 --direct 1 --runtime 5s --engine libaio \
-          --size 1GiB"]
+          --random-distribution shuffled --size 1GiB"]
     );
     let translation = translate(&words("--filename=sim: --time_based=1")).unwrap();
     assert!(translation.notes().iter().all(|note| note.contains("page cache")), "{:?}", translation.notes());
@@ -72,7 +72,7 @@ fn a_job_file_has_globals_sections_comments_and_variables() {
     assert_eq!(
         runs(Ok(translation)),
         [
-            "sim: --bs 8KiB --rw randread --engine sync --iodepth 1 --direct 0",
+            "sim: --bs 8KiB --rw randread --engine sync --iodepth 1 --direct 0 --random-distribution shuffled",
             "sim: --iodepth 4 --rw write --bs 64KiB --engine sync --direct 0"
         ]
     );
@@ -83,7 +83,7 @@ fn a_job_file_has_globals_sections_comments_and_variables() {
 #[test]
 fn each_key_that_is_not_taken_is_named_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
-    let path = file(&folder, "[job]\nfilename=sim:\nbssplit=4k/50:8k/40\nrw=trimread\nbogus=1\nbs\nrandrepeat=0\n");
+    let path = file(&folder, "[job]\nfilename=sim:\nbssplit=4k/50:8k/40\nrw=trimread\nbogus=1\nbs\nrandrepeat=2\n");
     let named = refusals(translate(&words(path.to_str().unwrap())));
     for (refusal, place) in named.iter().zip(["3: bssplit", "4: rw", "5: bogus", "6: bs", "7: randrepeat"]) {
         assert!(refusal.contains(&format!("job.fio, line {place}: ")), "{refusal}");
@@ -96,17 +96,19 @@ fn jobs_that_fio_runs_at_once_are_not_run_in_turn_unasked() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "[global]\nfilename=sim:\n[a]\nrw=read\n[b]\nrw=write\n");
     let line = path.to_str().unwrap();
-    assert!(refusals(translate(&words(line)))[0].contains("[b]: fio runs this job and the one before it at once"));
+    assert!(refusals(translate(&words(line)))[0].contains("[b]: add stonewall to it"));
     assert_eq!(runs(translate(&words(&format!("--stonewall {line}")))).len(), 2);
 }
 
 #[test]
 fn what_is_otherwise_is_said() {
     let notes = |line: &str| translate(&words(line)).unwrap().notes().join("\n");
-    assert!(notes("--filename sim: --runtime 5").contains("takes its whole time (5s)"));
+    assert_eq!(notes("--filename sim: --runtime 5"), "", "it ends where fio's ends");
+    assert!(notes("--filename sim: --runtime 5 --time_based").contains("may end before its time"));
+    assert!(notes("--filename sim: --loops 2").contains("the run ends there"), "a second pass would be the cache's");
     assert!(notes("--filename sim: --rw read --numjobs 4 --time_based").contains("a part of its own"));
-    assert!(refusals(translate(&words("--filename sim: --rw rw --rate 1m")))[0].contains("reads and writes each"));
-    assert!(refusals(translate(&words("--filename sim: --output x.txt")))[0].contains("> FILE"));
+    assert!(refusals(translate(&words("--filename sim: --rw rw --rate 1m,")))[0].contains("write both"));
+    assert!(notes("--filename sim: --rw rw --rate 1m").contains("50% of the requests are reads"));
 }
 
 #[test]
@@ -155,7 +157,9 @@ fn what_a_global_job_of_a_line_says_holds_for_those_after_it() {
     let line = "--name=global --filename=sim: --rw=randwrite --bs=8k --time_based --runtime=1 --name=job1 --iodepth=4";
     assert_eq!(
         runs(translate(&words(line))),
-        ["sim: --rw randwrite --bs 8KiB --runtime 1s --iodepth 4 --engine sync --direct 0"]
+        [
+            "sim: --rw randwrite --bs 8KiB --runtime 1s --iodepth 4 --engine sync --direct 0 --random-distribution shuffled"
+        ]
     );
 }
 
@@ -193,4 +197,174 @@ fn every_means_of_making_writes_durable_is_taken() {
     assert!(refusals(translate(&words("--filename=sim: --sync_file_range=write:8")))[0].contains("waits until"));
     assert!(run("--sync=1").contains("--durable-by o_sync --sync dsync"), "{}", run("--sync=1"));
     assert!(run("--sync=dsync").contains("--sync dsync") && !run("--sync=dsync").contains("durable-by"));
+}
+
+/// The words that a line on `sim:` became.
+fn on_sim(options: &str) -> String {
+    runs(translate(&words(&format!("--filename=sim: {options}")))).remove(0)
+}
+
+#[test]
+fn a_job_without_time_based_ends_when_its_size_is_moved() {
+    assert!(on_sim("--size=64m").contains("--io-size 100% --size 64MiB"), "{}", on_sim("--size=64m"));
+    assert!(on_sim("--size=64m --runtime=5").contains("--runtime 5s"), "whichever comes first");
+    assert!(on_sim("").contains("--io-size 100%"), "all of the target");
+    assert!(!on_sim("--size=64m --runtime=5 --time_based").contains("--io-size"));
+    assert!(on_sim("--size=64m --loops=3").contains("--io-size 300%"));
+    assert!(on_sim("--size=64m --io_size=8m").contains("--io-size 8MiB --size 64MiB"));
+    assert!(on_sim("--size=64m --io_size=25%").contains("--io-size 25%"));
+    assert!(on_sim("--size=64m --number_ios=256 --bs=8k").contains("--io-size 2MiB"));
+    assert!(on_sim("--filesize=64m --size=256m").contains("--io-size 256MiB --size 64MiB"));
+    assert!(!on_sim("--runtime=0 --size=1m").contains("--runtime"), "no limit");
+    // A line that names its target as halfpower does keeps halfpower's end, unless it says otherwise.
+    assert_eq!(runs(translate(&words("sim: --group_reporting"))), ["sim:"]);
+    assert_eq!(runs(translate(&words("sim: --group_reporting --io_size=1m"))), ["--io-size 1MiB sim:"]);
+}
+
+#[test]
+fn shares_are_of_the_file_that_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("data");
+    std::fs::write(&target, vec![1; 8 << 20]).unwrap();
+    let line = |options: &str| format!("--filename={} {options}", target.display());
+    let run = runs(translate(&words(&line("--size=50% --offset=25%")))).remove(0);
+    assert!(run.ends_with("--io-size 100% --size 5MiB --region 2MiB+3MiB"), "{run}");
+    let refused = refusals(translate(&words("--filename=sim: --size=50%")));
+    assert!(refused[0].contains("a share is one of a file"), "{refused:?}");
+}
+
+#[test]
+fn each_job_has_its_files_as_in_fio() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path().display();
+    let run =
+        |options: &str| runs(translate(&words(&format!("--directory={here} --name=j --size=4m {options}")))).remove(0);
+    let four = run("--numjobs=4");
+    assert!(four.starts_with(&format!("{here} {here} {here} {here} --")) && !four.contains("--threads"), "{four}");
+    assert!(four.ends_with("--size 4MiB"), "each job's file has the size: {four}");
+    let files = run("--nrfiles=4 --rw=randread");
+    assert!(files.starts_with(&format!("stripe:chunk=4KiB,{here},{here},{here},{here} --")), "{files}");
+    assert!(files.ends_with("--size 1MiB"), "a job's files share its size: {files}");
+    for name in ["a", "b"] {
+        std::fs::write(folder.path().join(name), vec![1; 1 << 20]).unwrap();
+    }
+    let line = format!("--filename={here}/a:{here}/b --rw=randread --bs=16k --numjobs=3");
+    let both = runs(translate(&words(&line))).remove(0);
+    assert!(both.starts_with(&format!("stripe:chunk=16KiB,{here}/a,{here}/b --")), "{both}");
+    assert!(both.contains("--threads 3"), "as many requests in flight as in fio: {both}");
+    assert!(
+        refusals(translate(&words(&format!("--directory={here} --name=j --size=4m --nrfiles=999"))))[0].contains("64")
+    );
+}
+
+#[test]
+fn nothing_is_laid_out_that_a_line_did_not_ask_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let typo = format!("--filename={}/typo --rw=randread", folder.path().display());
+    let refused = refusals(translate(&words(&typo)));
+    assert!(refused[0].contains("is not there; name a file that is, or give size="), "{refused:?}");
+    assert!(translate(&words(&format!("{typo} --size=4m"))).is_ok());
+    let device = refusals(translate(&words("--filename=/dev/no-such-device --rw=randread --size=4m")));
+    assert!(device[0].contains("there is no such device"), "{device:?}");
+}
+
+#[test]
+fn random_requests_reach_each_block_once_unless_norandommap_is_set() {
+    assert!(on_sim("--rw=randread").contains("--random-distribution shuffled"));
+    for other in ["--rw=read", "--rw=randread --norandommap", "--rw=randread --norandommap=1"] {
+        assert!(!on_sim(other).contains("--random-distribution"), "{other}");
+    }
+    assert!(on_sim("--rw=randread --random_distribution=zipf:1.2").contains("--random-distribution zipf:1.2"));
+    assert!(!on_sim("--rw=randread:8").contains("shuffled"));
+}
+
+#[test]
+fn order_and_sizes_of_requests_are_fio_s() {
+    assert!(on_sim("--rw=randwrite:8").contains("--rw randwrite") && on_sim("--rw=randwrite:8").contains("--jump 8"));
+    assert!(on_sim("--rw=randread --percentage_random=30").contains("--jump 30%"));
+    assert!(!on_sim("--rw=randread --percentage_random=100").contains("--jump"));
+    assert!(refusals(translate(&words("--filename=sim: --rw=read:4k")))[0].contains("only rise; write read"));
+    assert!(on_sim("--rw=read --bs=4k,8k").contains("--bs 4KiB"));
+    assert!(on_sim("--rw=write --bs=4k,8k").contains("--bs 8KiB"));
+    assert!(on_sim("--rw=randrw --bs=4k,8k").contains("--bssplit 4KiB,8KiB"));
+    assert!(on_sim("--rw=randread --bsrange=1k-4k").contains("--bssplit 1KiB/25:2KiB/25:3KiB/25:4KiB/25"));
+    let iometer = "--rw=randrw --bssplit=512/10:1k/5:2k/5:4k/60:8k/2:16k/4:32k/4:64k/10";
+    assert!(on_sim(iometer).contains("--bssplit 512/10:1KiB/5:"), "{}", on_sim(iometer));
+    assert!(on_sim("--rw=read --rate_iops=200,100").contains("--rate-iops 200"));
+    let mixed = on_sim("--rw=randrw --rate_iops=300,100");
+    assert!(mixed.contains("--rate-iops 400 --rwmixread 75"), "{mixed}");
+}
+
+#[test]
+fn what_is_written_and_where_threads_run_is_taken() {
+    assert!(on_sim("--rw=write --zero_buffers").contains("--compressible 100"));
+    assert!(on_sim("--rw=write --buffer_compress_percentage=40").contains("--compressible 40"));
+    assert!(on_sim("--cpus_allowed=0-1,3").contains("--processors 0-1,3"));
+    assert!(on_sim("--cpumask=0xb").contains("--processors 0-1,3"));
+    assert!(on_sim("--rw=write --direct=1 --end_fsync=1").contains("--end-flush"));
+    assert!(!on_sim("--rw=write --end_fsync=1").contains("--end-flush"), "a buffered run flushes anyway");
+    let seeds = [on_sim("--randrepeat=0"), on_sim("--allrandrepeat=0")];
+    assert!(seeds.iter().all(|run| run.contains("--seed ")), "{seeds:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!("--directory={} --name=j --size=4m", folder.path().display());
+    for cached in ["--invalidate=0", "--pre_read=1"] {
+        let run = |options: &str| runs(translate(&words(&format!("{line} {options}")))).remove(0);
+        assert!(run(cached).contains("--page-cache warm"), "{cached}");
+        assert!(!run(&format!("{cached} --direct=1")).contains("--page-cache"), "{cached} of a direct run");
+    }
+    assert!(refusals(translate(&words("--filename=sim: --rw=write --readonly")))[0].contains("the job writes"));
+    assert!(translate(&words("--filename=sim: --readonly --max-jobs=4 --io_submit_mode=inline")).is_ok());
+    let run = translate(&words("--filename=sim: --startdelay=2")).unwrap().runs.remove(0);
+    assert_eq!(run.start_delay, Some(halfpower_spec::Nanos(2_000_000_000)));
+    for refused in ["--create_only=1", "--fill_device=1", "--file_append=1", "--latency_target=10ms"] {
+        assert_eq!(refusals(translate(&words(&format!("--filename=sim: {refused}")))).len(), 1, "{refused}");
+    }
+}
+
+#[test]
+fn a_foreign_engine_is_the_reason_and_not_what_goes_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path =
+        file(&folder, "[a]\nioengine=http\nhttp_host=x\nhttp_s3_key=${NOT_SET_ANYWHERE}\nfilename=/k/e.y\nrw=write\n");
+    let named = refusals(translate(&words(path.to_str().unwrap())));
+    assert_eq!(named.len(), 1, "{named:?}");
+    assert!(named[0].contains("line 2: ioengine: halfpower has no engine `http`") && named[0].contains("s3://"));
+    let line = refusals(translate(&words("--name=a --ioengine=rbd --pool=p")));
+    assert!(line.len() == 1 && line[0].contains("rbd map"), "{line:?}");
+}
+
+#[test]
+fn latin_1_and_a_byte_order_mark_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("job.txt");
+    std::fs::write(&path, b"\xef\xbb\xbf; caf\xe9\r\n[gr\xfc\xdfe]\r\nfilename=sim:\r\ndescription=\xe9t\xe9\r\n")
+        .unwrap();
+    let line = words(path.to_str().unwrap());
+    assert!(speaks(&line), "its first line is a section's");
+    assert_eq!(translate(&line).unwrap().runs[0].name, "gr\u{fc}\u{df}e");
+    // The name of a file is its bytes.
+    let odd = folder.path().join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"odd\xff"));
+    std::fs::write(&odd, vec![1; 1 << 20]).unwrap();
+    let text = [b"[a]\nfilename=", std::os::unix::ffi::OsStrExt::as_bytes(odd.as_os_str()), b"\n"].concat();
+    std::fs::write(&path, text).unwrap();
+    assert_eq!(translate(&line).unwrap().runs[0].words[0], odd);
+}
+
+#[test]
+fn a_job_waits_for_the_one_that_it_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let jobs = |waits: &str| file(&folder, &format!("[global]\nfilename=sim:\n[a]\n[b]\nwait_for={waits}\n"));
+    assert_eq!(runs(translate(&words(jobs("a").to_str().unwrap()))).len(), 2);
+    assert!(refusals(translate(&words(jobs("x").to_str().unwrap())))[0].contains("add stonewall"));
+}
+
+#[test]
+fn results_go_to_a_file_and_words_can_be_shown_alone() {
+    let translation = translate(&words("--filename=sim: --output=r.json --output-format=json --parse-only")).unwrap();
+    let output = translation.output.unwrap();
+    assert_eq!((output.path, output.force, translation.only_shows), (PathBuf::from("r.json"), false, true));
+    let study = translate(&words("--filename=sim: --output n.halfpower --force")).unwrap();
+    assert_eq!(study.output, None);
+    assert!(runs(Ok(study))[0].ends_with("--output n.halfpower"));
+    assert!(!speaks(&words("sim: --output n.halfpower --io-size 1m")), "halfpower's own");
 }

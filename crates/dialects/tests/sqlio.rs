@@ -29,14 +29,17 @@ fn a_parameter_file_names_files_threads_and_size() {
     );
     assert_eq!(runs(translate(&words(&line))), [expected]);
     std::fs::write(&param, format!("{} 4 0x3 100\n", data.display())).unwrap();
-    assert!(refusals(translate(&words(&line)))[0].contains("line 1: the mask 0x3"));
+    assert!(runs(translate(&words(&line)))[0].contains("--processors 0-1"));
+    std::fs::write(&param, format!("{} 4 mask 100\n", data.display())).unwrap();
+    assert!(refusals(translate(&words(&line)))[0].contains("line 1: `mask` is no mask"));
 }
 
 #[test]
 fn what_is_not_taken_is_named() {
-    let named = refusals(translate(&words("-kX -f64 -a0xf -R1 -i64 -q sim:")));
-    for (refusal, option) in named.iter().zip(["-kX", "-f64", "-a0xf", "-R1", "-i64", "-q"]) {
+    let named = refusals(translate(&words("-kX -f64 -dDE -R1 -i64 -q sim:")));
+    for (refusal, option) in named.iter().zip(["-kX", "-f64", "-dDE", "-R1", "-i64", "-q"]) {
         assert!(refusal.starts_with(&format!("{option}: ")), "{refusal}");
     }
     assert_eq!(named.len(), 6);
+    assert!(runs(translate(&words("-kR -a0x5 sim:")))[0].contains("--processors 0,2"));
 }

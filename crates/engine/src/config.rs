@@ -22,6 +22,8 @@ pub struct EngineSettings {
     pub issuing: Option<Issuing>,
     /// Seed of the payload.
     pub seed: u64,
+    /// Share of zeros in the payload, in percent.
+    pub zeros_percent: u8,
     /// Memory that the engine may take besides its slots.
     pub memory: LaneMemory,
     /// Whether a write carries what its slot last read, except for the mark, instead of new bytes. Tests use it to see
@@ -35,7 +37,17 @@ pub struct EngineSettings {
 impl EngineSettings {
     /// Settings with the defaults of the first releases for handing requests to the kernel.
     pub fn new(name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Self {
-        Self { name, depth, bs, issuing: None, seed, memory: LaneMemory::default(), echoes: false, by_workers: false }
+        Self {
+            name,
+            depth,
+            bs,
+            issuing: None,
+            seed,
+            zeros_percent: 0,
+            memory: LaneMemory::default(),
+            echoes: false,
+            by_workers: false,
+        }
     }
 }
 
@@ -51,6 +63,8 @@ pub(crate) struct EngineConfig {
     pub slot_bytes: usize,
     /// Seed of the payload.
     pub seed: u64,
+    /// Share of zeros in the payload, in percent.
+    pub zeros_percent: u8,
     /// How requests are handed to the kernel; `None` is the default of the first releases.
     pub issuing: Option<Issuing>,
     /// Memory that the engine may take besides its slots.
@@ -83,7 +97,8 @@ impl EngineConfig {
     pub fn payload(&self) -> Result<Option<Arc<Payload>>, OsError> {
         let writes = self.check.is_none() && !self.echoes && self.writes;
         let usual = self.lane_memory.payload_bytes;
-        let payload = || Payload::new(self.memory(), self.slots, self.slot_bytes, usual, self.seed).map(Arc::new);
+        let data = (self.seed, self.zeros_percent);
+        let payload = || Payload::new(self.memory(), self.slots, self.slot_bytes, usual, data).map(Arc::new);
         writes.then(payload).transpose()
     }
 

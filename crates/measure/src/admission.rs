@@ -1,8 +1,8 @@
 //! Checks whether the settings of a workload fit together, whatever the target is.
 
 use halfpower_spec::{
-    Bytes, Cache, EngineName, Fadvise, FlushCall, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw,
-    Spread, Workload, WorkloadOptions,
+    Affinity, Bytes, Cache, EngineName, Fadvise, FlushCall, Issuing, Jump, Layout, Nanos, PageCache, Pattern,
+    RandomDistribution, Rw, Spread, Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -39,6 +39,7 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     }
     gives_back(workload)?;
     draws_at_random(workload)?;
+    jumps(workload)?;
     draws_sizes(workload)?;
     if options.ramp_time > Nanos(0) && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
         return refuse("--ramp-time goes together with neither --fdatasync nor --thinktime: leave it out".to_string());
@@ -47,6 +48,12 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         return refuse(format!("--fdatasync has nothing to make durable with --rw {rw}: leave it out"));
     }
     makes_durable(workload)?;
+    if let Some(processors) = options.processors.filter(|_| options.affinity != Affinity::All) {
+        let affinity = options.affinity;
+        return refuse(format!(
+            "--processors {processors} and --affinity {affinity} both say where threads run: leave one of them out"
+        ));
+    }
     if options.thinktime > Nanos(0) && rate.is_some() {
         return refuse("--thinktime and --rate both say when requests come: leave one of them out".to_string());
     }
@@ -94,13 +101,23 @@ pub(crate) fn note_of_spread(span_bytes: u64, whole_bytes: u64) -> String {
     format!("{span} were used, in {count} pieces of {piece} spread over {whole}")
 }
 
-/// Refuses means of making writes durable that nothing asks for, or that an engine lacks.
+/// Refuses what is asked of writes that are none, and means of making them durable that nothing asks for, or that an
+/// engine lacks.
 fn makes_durable(workload: &Workload) -> Result<(), MeasureError> {
     let Workload { rw, cache, engine, options, .. } = workload;
     let WorkloadOptions { flush_by, durable_by, fdatasync, .. } = *options;
     let usual = WorkloadOptions::default();
-    let flushes = fdatasync > 0 || (rw.writes() && !cache.direct());
-    let what = if flush_by != usual.flush_by && !flushes {
+    let flushes = fdatasync > 0 || options.end_flush || (rw.writes() && !cache.direct());
+    let what = if options.compressible > 0 && (!rw.writes() || options.verify) {
+        let beside = if options.verify {
+            "--verify writes data of its own".to_string()
+        } else {
+            format!("--rw {rw} writes nothing")
+        };
+        format!("--compressible {}: {beside}; leave it out", options.compressible)
+    } else if options.end_flush && (!rw.writes() || matches!(rw, Rw::Trim | Rw::Randtrim)) {
+        format!("--end-flush has nothing to make durable with --rw {rw}: leave it out")
+    } else if flush_by != usual.flush_by && !flushes {
         format!("--flush-by {flush_by}: nothing is flushed; add --fdatasync with a number of writes")
     } else if flush_by == FlushCall::SyncFileRange && *engine == EngineName::Libaio {
         format!("--flush-by {flush_by}: libaio has no such call; take another --engine")
@@ -123,7 +140,7 @@ fn gives_back(workload: &Workload) -> Result<(), MeasureError> {
         format!("--rw {rw} makes a call for each trim, which --engine {engine} does not: take --engine pool or sync")
     } else if options.verify {
         format!("--verify checks what was written, and --rw {rw} gives it back: leave --verify out")
-    } else if options.random_distribution != RandomDistribution::Even && *rw != Rw::Trimwrite {
+    } else if options.random_distribution.is_skewed() && *rw != Rw::Trimwrite {
         let of = options.random_distribution;
         format!("--random-distribution {of} lets blocks come again, and --rw {rw} leaves none there: leave it out")
     } else if options.random_readers > 0 {
@@ -151,11 +168,31 @@ fn draws_at_random(workload: &Workload) -> Result<(), MeasureError> {
         _ if rw.pattern() == Pattern::Sequential => {
             format!("--random-distribution {of} is about random requests, and --rw {rw} has none: leave it out")
         }
-        _ if layout != Layout::Written => format!(
+        _ if of.is_skewed() && layout != Layout::Written => format!(
             "--random-distribution {of} lets blocks come again, and --layout {layout} writes each once: leave one of them \
              out"
         ),
         _ => return Ok(()),
+    };
+    Err(MeasureError::Unfit { what })
+}
+
+/// Refuses jumps now and then if requests are not random, or if blocks come in an order of their own.
+fn jumps(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, options, .. } = workload;
+    let WorkloadOptions { jump, random_distribution, layout, bssplit, .. } = *options;
+    let what = if jump == Jump::default() {
+        return Ok(());
+    } else if rw.pattern() == Pattern::Sequential {
+        format!("--jump {jump} is about random requests, and --rw {rw} has none: leave it out, or take --rw randread")
+    } else if random_distribution != RandomDistribution::Even {
+        format!("--jump {jump} draws evenly, and --random-distribution {random_distribution} does not: leave one out")
+    } else if rw.trims() || layout != Layout::Written {
+        format!("--jump {jump} lets blocks come again, and this run reaches each once: leave it out")
+    } else if bssplit.is_some() {
+        format!("--jump {jump} goes on by blocks of one size: leave --bssplit or --jump out")
+    } else {
+        return Ok(());
     };
     Err(MeasureError::Unfit { what })
 }
@@ -276,6 +313,17 @@ mod tests {
             (Workload { rw: Rw::Randread, ..twisted(WorkloadOptions { streams: 2, ..usual }) }, "--streams 2"),
             (twisted(WorkloadOptions { kernel: Some(Kernel::Copy), streams: 2, ..usual }), "--kernel memcpy"),
             (twisted(WorkloadOptions { fdatasync: 1, ..usual }), "--fdatasync"),
+            (twisted(WorkloadOptions { end_flush: true, ..usual }), "--end-flush"),
+            (twisted(WorkloadOptions { compressible: 50, ..usual }), "--compressible 50"),
+            (twisted(WorkloadOptions { jump: Jump::Share(50), ..usual }), "--jump 50%"),
+            (
+                twisted(WorkloadOptions {
+                    processors: "0".parse().ok(),
+                    affinity: halfpower_spec::Affinity::One,
+                    ..usual
+                }),
+                "--processors 0",
+            ),
             (twisted(WorkloadOptions { fadvise: Fadvise::Random, ..usual }), "--fadvise"),
             (twisted(WorkloadOptions { page_cache: PageCache::Warm, ..usual }), "--page-cache"),
         ];

@@ -167,6 +167,7 @@ pub(crate) fn drive(
         pauses: Pauses::of(&run.workload.options),
         ramp: run.workload.options.ramp_time,
     };
+    let ends_by_bytes = lanes.iter().any(|lane| lane.most_bytes.is_some());
     let identities: Vec<_> = lanes.iter().map(|lane| (lane.role, lane.cpu, lane.depth)).collect();
     let own_lanes = lanes.iter().filter(|lane| lane.role == LaneRole::Own).count();
     let shared = Arc::new(Shared {
@@ -198,7 +199,10 @@ pub(crate) fn drive(
         return Err(error);
     }
     shared.set_gate(Gate::Open);
-    let mut watch = silence.map(|silence| Watch::new(&shared, run.runtime, silence));
+    // A run that ends by its bytes may have all the time that they take: answers must come from the beginning on.
+    let window = if ends_by_bytes { Nanos(0) } else { run.runtime };
+    let opened = Instant::now();
+    let mut watch = silence.map(|silence| Watch::new(&shared, window, silence));
     let all_ended = |state: &State| has_ended(state) == count;
     let stopped = shared.wait(all_ended, || stopping.is_overdue() || watch.as_mut().is_some_and(Watch::is_silent));
     let spent = Spent { stopped_ns: stopped.as_nanos() as u64, ..account.end() };
@@ -206,9 +210,11 @@ pub(crate) fn drive(
     shared.over.store(true, Ordering::Relaxed);
     let trims = run.workload.rw.trims();
     let ended: Vec<Option<Ended>> = shared.state().ended.iter_mut().map(Option::take).collect();
+    let lost_after =
+        if ends_by_bytes { run.runtime.min(Nanos(opened.elapsed().as_nanos() as u64)) } else { run.runtime };
     let driven = identities.into_iter().zip(ended).map(|((role, cpu, depth), ended)| match ended {
         Some((_, outcome)) => Ok(LaneOutcome { role, cpu, trims, tally: outcome?, is_lost: false }),
-        None => Ok(LaneOutcome { role, cpu, trims, tally: unanswered(run.runtime, depth), is_lost: true }),
+        None => Ok(LaneOutcome { role, cpu, trims, tally: unanswered(lost_after, depth), is_lost: true }),
     });
     Ok((driven.collect::<Result<Vec<_>, MeasureError>>()?, spent))
 }
@@ -263,7 +269,7 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     }
     let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
     let cold_lanes = shared.cold_lanes.as_ref().filter(|_| lane.role == LaneRole::Own);
-    let window = window.watched(&shared.progress).warmed_up(cold_lanes);
+    let window = window.watched(&shared.progress).warmed_up(cold_lanes).ends_after(lane.most_bytes);
     let waited_ns = processor::waited_by_this_thread_ns();
     if !shared.wait_for_gate() {
         return Err(MeasureError::Interrupted);
@@ -404,6 +410,7 @@ mod tests {
             depth: 3,
             range: 0..1 << 20,
             once: false,
+            most_bytes: None,
             role: LaneRole::Own,
             cpu: None,
         };

@@ -13,6 +13,7 @@ use halfpower_spec::{EngineName, Pass, Run, Rw};
 use crate::MeasureError;
 use crate::drive::{LaneOutcome, drive};
 use crate::target_backend::{Prepared, Spent, TargetBackend};
+use crate::window::Tally;
 
 /// Share of a window for which the process may have been stopped.
 const MUCH_STOPPED: f64 = 0.01;
@@ -241,7 +242,8 @@ impl Sum {
             by_direction: ByDirection::default(),
             depth: 0.0,
             syncs: Latency::default(),
-            series: Series { step_ns: lanes[0].tally.step_ns, bytes: Vec::new() },
+            // Steps of lanes that end by their bytes double as they go on.
+            series: Series { step_ns: tallies().map(|tally| tally.step_ns).max().unwrap_or(0), bytes: Vec::new() },
         };
         for tally in tallies() {
             let reads = tally.read_latency.latency();
@@ -254,7 +256,7 @@ impl Sum {
             sum.depth += in_flight_ns / (tally.end.0 - tally.start.0 - tally.flush_ns).max(1) as f64;
             sum.latency.merge(&latency);
             tally.syncs.iter().for_each(|syncs| sum.syncs.merge(&syncs.latency()));
-            add_series(&mut sum.series.bytes, &tally.step_bytes);
+            add_series(&mut sum.series, tally);
             sum.add_errors(tally.errors.iter().copied());
         }
         sum
@@ -294,12 +296,16 @@ impl Sum {
     }
 }
 
-/// Adds step by step; the series ends with the shortest lane.
-fn add_series(sum: &mut Vec<u64>, lane: &[u64]) {
+/// Adds step by step; the series ends with the shortest lane. A lane with shorter steps has a whole number of them in
+/// each.
+fn add_series(sum: &mut Series, tally: &Tally) {
+    let in_one = (sum.step_ns / tally.step_ns.max(1)).max(1) as usize;
+    let mut lane = tally.step_bytes.chunks_exact(in_one).map(|steps| steps.iter().sum::<u64>());
+    let sum = &mut sum.bytes;
     if sum.is_empty() {
-        sum.extend_from_slice(lane);
+        sum.extend(lane);
         return;
     }
     sum.truncate(lane.len());
-    sum.iter_mut().zip(lane).for_each(|(sum, bytes)| *sum += bytes);
+    sum.iter_mut().zip(&mut lane).for_each(|(sum, bytes)| *sum += bytes);
 }

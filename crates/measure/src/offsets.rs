@@ -4,7 +4,9 @@
 use std::ops::Range;
 
 use halfpower_engine::{Operation, Request};
-use halfpower_spec::{BlockSizes, Bytes, Direction, Layout, Pattern, Rw, Workload};
+use halfpower_spec::{
+    BlockSizes, Bytes, Direction, Jump, Layout, Pattern, RandomDistribution, Rw, Workload, WorkloadOptions,
+};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -37,8 +39,21 @@ enum Order {
     Sequential { next: u64 },
     Streams(Streams),
     Random,
+    Jumping(Jumping),
     Skewed(DrawnBlocks),
     Permuted(Permutation),
+}
+
+/// A random order that goes on sequentially between its jumps.
+#[derive(Clone, Copy)]
+struct Jumping {
+    /// The block after the last one.
+    next: u64,
+    /// Requests that still follow before the next jump, of every so many.
+    follow: u64,
+    every: u64,
+    /// Number of jumps among 2^32 requests; `None` jumps every so many.
+    share: Option<u64>,
 }
 
 /// Sequential streams that take turns, each in its own part of the range; all advance equally.
@@ -85,7 +100,8 @@ impl Offsets {
         let bssplit = workload.options.bssplit;
         let length = range.end.saturating_sub(range.start);
         // As in fio, requests of several sizes begin at multiples of the smallest, except if each byte is used once.
-        let block_bytes = bssplit.filter(|_| !once).map_or(largest, |sizes| sizes.smallest().0);
+        let shuffled = workload.options.random_distribution == RandomDistribution::Shuffled;
+        let block_bytes = bssplit.filter(|_| !once && !shuffled).map_or(largest, |sizes| sizes.smallest().0);
         let streams = u64::from(workload.options.streams.max(1));
         // Blocks that do not divide evenly among the streams are left out.
         let part = (length.saturating_sub(largest - block_bytes)) / block_bytes / streams;
@@ -101,11 +117,10 @@ impl Offsets {
                 Order::Sequential { next: blocks - 1 }
             }
             (Pattern::Sequential, _) => Order::Sequential { next: 0 },
-            (Pattern::Random | Pattern::Unknown, false) => {
-                let drawn = DrawnBlocks::new(workload.options.random_distribution, blocks, &mut random);
-                drawn.map_or(Order::Random, Order::Skewed)
+            (Pattern::Random | Pattern::Unknown, once) if once || shuffled => {
+                Order::Permuted(Permutation::new(blocks, &mut random))
             }
-            (Pattern::Random | Pattern::Unknown, true) => Order::Permuted(Permutation::new(blocks, &mut random)),
+            (Pattern::Random | Pattern::Unknown, _) => Order::drawn(&workload.options, blocks, &mut random),
         };
         let operations = match workload.rw.direction() {
             _ if workload.rw.trims() => Operations::All(Operation::Trim),
@@ -126,9 +141,17 @@ impl Offsets {
         self.sizes.is_none().then_some(self.shape.block_bytes)
     }
 
-    /// Whether all blocks have been given.
+    /// Whether all blocks have been given, and those that were trimmed have been written.
     pub(crate) fn ended(&self) -> bool {
-        self.left == 0
+        self.left == 0 && self.rewrites.as_ref().is_none_or(Rewrites::are_done)
+    }
+
+    /// Ends when `bytes` more have been asked for; the last request may ask for more than what is left of them.
+    pub(crate) fn end_after(&mut self, bytes: u64) {
+        match &mut self.sizes {
+            None => self.left = self.left.min(bytes.div_ceil(u64::from(self.shape.block_bytes))),
+            Some(sizes) => sizes.left_bytes = bytes,
+        }
     }
 
     /// The operation whose requests are counted separately.
@@ -175,6 +198,11 @@ impl Offsets {
             Order::Random => shape.fill(slots, batch, &mut random, |random| {
                 ((u128::from(random.next_u64()) * u128::from(blocks)) >> 64) as u64
             }),
+            Order::Jumping(jumping) => {
+                let mut jumps = *jumping;
+                shape.fill(slots, batch, &mut random, |random| jumps.next_below(blocks, random));
+                *jumping = jumps;
+            }
             Order::Skewed(skewed) => shape.fill(slots, batch, &mut random, |_| skewed.next()),
             Order::Permuted(permutation) => {
                 shape.fill(slots, batch, &mut random, |_| permutation.next_below(blocks));
@@ -192,7 +220,45 @@ impl Offsets {
     }
 }
 
+impl Order {
+    /// The random order that a workload with these options asks for.
+    fn drawn(options: &WorkloadOptions, blocks: u64, random: &mut Xoshiro256PlusPlus) -> Self {
+        let jumping = Jumping { next: 0, follow: 0, every: 1, share: None };
+        match options.jump {
+            Jump::Every(1) => {
+                let drawn = DrawnBlocks::new(options.random_distribution, blocks, random);
+                drawn.map_or(Self::Random, Self::Skewed)
+            }
+            Jump::Every(every) => Self::Jumping(Jumping { every: every.into(), ..jumping }),
+            Jump::Share(percent) => Self::Jumping(Jumping { share: Some((u64::from(percent) << 32) / 100), ..jumping }),
+        }
+    }
+}
+
+impl Jumping {
+    #[inline]
+    fn next_below(&mut self, blocks: u64, random: &mut Xoshiro256PlusPlus) -> u64 {
+        let jumps = match self.share {
+            Some(share) => random.next_u64() >> 32 < share,
+            None => self.follow == 0,
+        };
+        if jumps {
+            self.next = ((u128::from(random.next_u64()) * u128::from(blocks)) >> 64) as u64;
+            self.follow = self.every;
+        }
+        self.follow = self.follow.saturating_sub(1);
+        let block = self.next;
+        self.next = if block + 1 == blocks { 0 } else { block + 1 };
+        block
+    }
+}
+
 impl Rewrites {
+    /// Whether no block is left that was trimmed and not yet written.
+    fn are_done(&self) -> bool {
+        self.of_slot.iter().all(Option::is_none)
+    }
+
     fn new(depth: u32) -> Self {
         Self { of_slot: vec![None; depth as usize], fresh: Vec::with_capacity(depth as usize) }
     }
@@ -291,6 +357,8 @@ struct DrawnSizes {
     writes: Vec<Share>,
     /// `None` leaves the offsets of requests as they are.
     sequence: Option<Sequence>,
+    /// Bytes that may still be asked for; `u64::MAX` means without end.
+    left_bytes: u64,
 }
 
 /// A size and its share: it is drawn if a random 32-bit number is less than `below`, and no earlier size was drawn.
@@ -324,15 +392,19 @@ impl DrawnSizes {
             reads: shares(Direction::Read),
             writes: shares(Direction::Write),
             sequence: (pattern == Pattern::Sequential).then_some(sequence),
+            left_bytes: u64::MAX,
         }
     }
 
     /// Sets the length of each request of `batch`, and its offset if requests are sequential. Returns how many requests
-    /// were set: fewer than all if the range has ended.
+    /// were set: fewer than all if the range or the bytes have ended.
     #[inline]
     fn draw(&mut self, batch: &mut [Request], random: &mut impl Rng) -> usize {
         let count = batch.len();
         for (placed, request) in batch.iter_mut().enumerate() {
+            if self.left_bytes == 0 {
+                return placed;
+            }
             let shares = if request.operation == Operation::Read { &self.reads } else { &self.writes };
             let drawn = random.next_u64() >> 32;
             // The last share ends at 2^32, above every number that is drawn.
@@ -341,6 +413,9 @@ impl DrawnSizes {
             if let Some(sequence) = &mut self.sequence {
                 let Some(offset) = sequence.take(u64::from(request.length)) else { return placed };
                 request.offset = offset;
+            }
+            if self.left_bytes != u64::MAX {
+                self.left_bytes = self.left_bytes.saturating_sub(u64::from(request.length));
             }
         }
         count
@@ -440,6 +515,67 @@ mod tests {
             visited.sort_unstable();
             assert_eq!(visited, (0..count).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn shuffled_gives_every_block_once_before_one_comes_again() {
+        let options =
+            WorkloadOptions { random_distribution: RandomDistribution::Shuffled, ..WorkloadOptions::default() };
+        let workload = Workload { rw: Rw::Randread, bs: Bytes(4096), options, ..Workload::default() };
+        let mut shuffled = Offsets::new(&workload, &(8192..8192 + 256 * 4096), false, 42);
+        for pass in 0..3 {
+            let mut visited = blocks(&mut shuffled, 256);
+            assert_ne!(visited, (0..256).collect::<Vec<_>>());
+            visited.sort_unstable();
+            assert_eq!(visited, (0..256).collect::<Vec<_>>(), "pass {pass}");
+        }
+    }
+
+    #[test]
+    fn jumps_come_as_often_as_asked() {
+        let jumps = |jump| {
+            let options = WorkloadOptions { jump, ..WorkloadOptions::default() };
+            let workload = Workload { rw: Rw::Randread, bs: Bytes(4096), options, ..Workload::default() };
+            let given = blocks(&mut Offsets::new(&workload, &(8192..8192 + 1_000_000 * 4096), false, 42), 8_000);
+            let jumped: Vec<usize> = (1..given.len()).filter(|at| given[*at] != given[at - 1] + 1).collect();
+            assert!(given.iter().all(|block| *block < 1_000_000));
+            jumped
+        };
+        let each_8th = jumps(Jump::Every(8));
+        assert!(each_8th.iter().all(|at| at % 8 == 0) && each_8th.len() > 990, "{}", each_8th.len());
+        let share = jumps(Jump::Share(30)).len();
+        assert!((2_200..2_600).contains(&share), "{share} of 8,000");
+        assert!(jumps(Jump::Share(0)).is_empty());
+    }
+
+    #[test]
+    fn a_lane_ends_when_its_bytes_are_asked_for() {
+        let mut several = offsets(Rw::Read, 3, false);
+        several.end_after(7 * 4096 - 1);
+        assert_eq!(blocks(&mut several, 100), [0, 1, 2, 0, 1, 2, 0], "the last request is whole");
+        assert!(several.ended());
+        let mut fewer = offsets(Rw::Randread, 3, true);
+        fewer.end_after(1 << 30);
+        assert_eq!(blocks(&mut fewer, 100).len(), 3, "each block once is less");
+        let options = WorkloadOptions { bssplit: "4k:64k".parse().ok(), ..WorkloadOptions::default() };
+        let workload = Workload { rw: Rw::Randread, bs: Bytes(65536), options, ..Workload::default() };
+        let mut drawn = Offsets::new(&workload, &(0..1 << 20), false, 42);
+        drawn.end_after(1 << 20);
+        let asked: u64 = requests(&mut drawn, 10_000).iter().map(|request| u64::from(request.length)).sum();
+        assert!((1 << 20..(1 << 20) + 65536).contains(&asked) && drawn.ended(), "{asked}");
+    }
+
+    #[test]
+    fn a_trim_that_ends_the_bytes_is_still_written() {
+        let workload = Workload { rw: Rw::Trimwrite, bs: Bytes(4096), iodepth: 2, ..Workload::default() };
+        let mut offsets = Offsets::new(&workload, &(0..8 * 4096), false, 42);
+        offsets.end_after(2 * 4096);
+        let mut batch = Vec::new();
+        offsets.fill_at_most(9, &mut vec![0, 1], &mut batch);
+        assert!(!offsets.ended(), "two blocks are trimmed and not written");
+        offsets.fill_at_most(9, &mut vec![0, 1], &mut batch);
+        assert!(offsets.ended());
+        assert_eq!(batch.iter().filter(|request| request.operation == Operation::Write).count(), 2);
     }
 
     #[test]

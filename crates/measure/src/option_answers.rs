@@ -67,7 +67,14 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
     use Backend::{Calibrated, Disks, Files, Machine, Objects, Share};
     use WorkloadOption as Of;
     match option {
-        Of::Misalign | Of::Region | Of::Thinktime | Of::RandomDistribution | Of::RampTime | Of::Bssplit => None,
+        Of::Misalign
+        | Of::Region
+        | Of::Thinktime
+        | Of::RandomDistribution
+        | Of::Jump
+        | Of::IoSize
+        | Of::RampTime
+        | Of::Bssplit => None,
         Of::Layout => match backend {
             Files | Machine => None,
             Share | Objects => because(ONE_FILE),
@@ -77,6 +84,18 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
         Of::Fdatasync => match backend {
             Files | Share | Disks | Calibrated | Machine => None,
             Objects => because("over S3 each write is durable once it is answered"),
+        },
+        Of::EndFlush => match backend {
+            Files | Share | Disks | Calibrated | Machine => None,
+            Objects => because("over S3 each write is durable once it is answered"),
+        },
+        Of::Compressible => match backend {
+            Files | Share | Objects => None,
+            Disks | Calibrated | Machine => because("a simulated system moves no data"),
+        },
+        Of::Processors => match backend {
+            Files | Share | Objects => None,
+            Disks | Calibrated | Machine => because("the processors of a simulated system cannot be chosen"),
         },
         Of::FlushBy => match backend {
             Files => None,

@@ -21,7 +21,7 @@ pub(crate) struct DrawnBlocks {
 }
 
 impl DrawnBlocks {
-    /// Draws from a distribution over `blocks` blocks, at least one; `None` if it is even.
+    /// Draws from a distribution over `blocks` blocks, at least one; `None` if no block is favoured.
     pub(crate) fn new(distribution: RandomDistribution, blocks: u64, random: &mut impl Rng) -> Option<Self> {
         let skewed = SkewedBlocks::new(distribution, blocks)?;
         Some(Self { blocks: (0..DRAWN).map(|_| skewed.draw(random)).collect(), next: 0 })
@@ -54,7 +54,7 @@ impl SkewedBlocks {
     fn new(distribution: RandomDistribution, blocks: u64) -> Option<Self> {
         let parameter = distribution.parameter();
         let ranks = match distribution {
-            RandomDistribution::Even => return None,
+            RandomDistribution::Even | RandomDistribution::Shuffled => return None,
             RandomDistribution::Zipf(_) => Ranks::Zipf(Zipf::new(blocks as f64, parameter).ok()?),
             RandomDistribution::Pareto(_) => Ranks::Pareto(parameter.ln() / (1.0 - parameter).ln()),
         };

@@ -20,6 +20,8 @@ pub struct Lane {
     pub range: Range<u64>,
     /// Whether each block may be used only once, for example because a second visit would find it in the page cache.
     pub once: bool,
+    /// Bytes after which its window ends; `None` lets its time alone end it.
+    pub most_bytes: Option<u64>,
     /// Whether it carries the workload, or reads in the background.
     pub role: LaneRole,
     /// The processor that it is pinned to; `None` means any.

@@ -23,6 +23,9 @@ const MOST_STEPS: u64 = 1 << 16;
 const LONGEST_STEP_NS: u64 = 10_000_000;
 const LONG_STEPS: u64 = 4_000;
 
+/// Most steps of a run that ends by its bytes, whose length is not known before: with more, two become one.
+const MOST_STEPS_OF_BYTES: usize = 1 << 13;
+
 /// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
 const PATIENCE_NS: u64 = 100_000_000;
 
@@ -81,6 +84,8 @@ pub(crate) struct Window<'a> {
     one_length: Option<u32>,
     /// Writes that may still go out before the next flush; without flushes as good as endless.
     quota: usize,
+    /// Bytes to ask for within the window, which then ends; `None` lets its time alone end it.
+    most_bytes: Option<u64>,
     stop: &'a AtomicBool,
     /// Slots that are not in flight.
     free: Vec<u32>,
@@ -117,6 +122,7 @@ impl<'a> Window<'a> {
         Self {
             one_length: offsets.one_length(),
             quota: terms.pauses.quota(),
+            most_bytes: None,
             engine,
             offsets,
             open_loop: None,
@@ -140,6 +146,15 @@ impl<'a> Window<'a> {
         Self { open_loop: schedule.map(|schedule| OpenLoop { schedule, intended }), ..self }
     }
 
+    /// Ends the window when so many bytes have been asked for and are there, or when its time is over.
+    pub(crate) fn ends_after(mut self, most_bytes: Option<u64>) -> Self {
+        if most_bytes.is_some() {
+            self.tally.step_ns = self.tally.step_ns.min(LONGEST_STEP_NS);
+            self.tally.step_bytes = Vec::with_capacity(MOST_STEPS_OF_BYTES);
+        }
+        Self { most_bytes, ..self }
+    }
+
     /// Shows in `progress` that answers come.
     pub(crate) fn watched(self, progress: &'a AtomicU64) -> Self {
         Self { progress: Some(progress), ..self }
@@ -152,6 +167,9 @@ impl<'a> Window<'a> {
             open_loop.schedule.begin(began);
         }
         let mut now = if self.terms.ramp > Nanos(0) { self.ramp_up(began)? } else { self.turn_over(began)? };
+        if let Some(most_bytes) = self.most_bytes {
+            self.offsets.end_after(most_bytes.saturating_sub(self.in_flight_bytes()));
+        }
         self.tally.start = now;
         self.step_end = Nanos(now.0 + self.tally.step_ns);
         let deadline = Nanos(now.0.saturating_add(self.terms.runtime.0));
@@ -216,7 +234,9 @@ impl<'a> Window<'a> {
 
     fn count_overdue(&mut self, now: Nanos) {
         if let Some(OpenLoop { schedule, .. }) = &mut self.open_loop {
-            self.tally.overdue_ios = (self.issued.len() - self.free.len()) as u64 + schedule.overdue(now);
+            // No more were to come when all had gone out.
+            let not_issued = if self.offsets.ended() { 0 } else { schedule.overdue(now) };
+            self.tally.overdue_ios = (self.issued.len() - self.free.len()) as u64 + not_issued;
         }
     }
 
@@ -312,6 +332,10 @@ impl<'a> Window<'a> {
     fn close_steps(&mut self, now: Nanos) {
         self.show_progress();
         while now >= self.step_end {
+            if self.most_bytes.is_some() && self.tally.step_bytes.len() == MOST_STEPS_OF_BYTES {
+                self.step_end.0 += self.tally.join_steps();
+                continue;
+            }
             if self.tally.step_bytes.len() < self.tally.step_bytes.capacity() {
                 self.tally.step_bytes.push(self.tally.bytes - self.bytes_before_step);
             }
@@ -498,6 +522,19 @@ impl Tally {
         }
     }
 
+    /// Makes one step of each two, in place; gives their length before.
+    #[cold]
+    fn join_steps(&mut self) -> u64 {
+        let half = self.step_bytes.len() / 2;
+        for at in 0..half {
+            self.step_bytes[at] = self.step_bytes[2 * at] + self.step_bytes[2 * at + 1];
+        }
+        self.step_bytes.truncate(half);
+        let before_ns = self.step_ns;
+        self.step_ns *= 2;
+        before_ns
+    }
+
     /// Latencies of reads and writes together.
     pub(crate) fn latency(&self) -> Latency {
         let mut latency = self.read_latency.latency();
@@ -560,6 +597,13 @@ impl<'a> Window<'a> {
         }
         self.tally.in_flight_beyond_latency_ns -= self.in_flight_ns(now);
         Ok(now)
+    }
+
+    /// Bytes that the requests in flight ask for.
+    fn in_flight_bytes(&self) -> u64 {
+        let of_all: u64 = self.issued.iter().map(|issued| u64::from(issued.length)).sum();
+        let of_free: u64 = self.free.iter().map(|slot| u64::from(self.issued[*slot as usize].length)).sum();
+        of_all - of_free
     }
 
     /// Time that the requests in flight have been so, all together.

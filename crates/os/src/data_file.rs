@@ -68,6 +68,14 @@ fn kind_of(file_type: FileType) -> Kind {
     }
 }
 
+/// Whether `folder` lies in the system's folder of devices: on the same file system as `/dev`, and below it.
+pub fn holds_devices(folder: &Path) -> bool {
+    let devices = Path::new("/dev");
+    let is_below = folder.canonicalize().is_ok_and(|folder| folder.starts_with(devices));
+    let on = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    is_below && on(folder) == on(devices)
+}
+
 /// Bytes that an ordinary user can still write under `folder`.
 ///
 /// # Errors
@@ -405,6 +413,16 @@ mod tests {
     use crate::skip;
 
     const HERE: &str = env!("CARGO_MANIFEST_DIR");
+
+    #[test]
+    fn the_folder_of_devices_is_known_and_what_is_mounted_in_it_is_another() {
+        assert!(holds_devices(Path::new("/dev")) && !holds_devices(Path::new(HERE)));
+        let on = |path: &str| Path::new(path).metadata().map(|metadata| metadata.dev()).ok();
+        if on("/dev/shm").is_none() || on("/dev/shm") == on("/dev") {
+            return skip("/dev/shm is no file system of its own");
+        }
+        assert!(!holds_devices(Path::new("/dev/shm")));
+    }
 
     #[test]
     fn an_unnamed_file_works_and_leaves_nothing() {

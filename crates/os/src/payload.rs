@@ -21,6 +21,8 @@ const PLACE_ALIGNMENT: usize = 512;
 const PAGE: usize = 4096;
 /// Every block of this size in a written request carries its own mark.
 pub(crate) const STAMP_EVERY: usize = 4096;
+/// Zeros lie at the end of every block of this size, fio's unit of compressible data.
+const ZEROS_EVERY: usize = 512;
 /// Bytes in a mark: the serial number combined with the seed, and the block's index in its request.
 const STAMP_BYTES: usize = 16;
 
@@ -38,6 +40,8 @@ pub struct Payload {
     memory: Option<Mapped>,
     bytes_each: usize,
     stride: usize,
+    /// Share of zeros, in percent.
+    zeros_percent: u8,
     is_taken: Vec<AtomicBool>,
 }
 
@@ -57,7 +61,8 @@ impl Payload {
     pub const LEAST_BYTES: usize = 4 << 20;
 
     /// Makes a payload for at most `slots` concurrent requests of at most `bytes_each` bytes, filled randomly from
-    /// `seed`. It has `usual_bytes` unless the requests need more.
+    /// `seed`. It has `usual_bytes` unless the requests need more. `zeros_percent` of each block of 512 bytes are zeros,
+    /// so that it can be compressed; with 100 there is nothing else, and no mark.
     ///
     /// # Errors
     /// [`OsError::Memory`] if the kernel refuses so much memory, [`OsError::HugePages`] if huge pages are requested and
@@ -70,7 +75,7 @@ impl Payload {
         slots: u32,
         bytes_each: usize,
         usual_bytes: usize,
-        seed: u64,
+        (seed, zeros_percent): (u64, u8),
     ) -> Result<Self, OsError> {
         assert!(slots > 0 && bytes_each > 0, "a payload holds something");
         let refused = || OsError::Memory { count: slots, bytes_each, memory_bytes: memory_bytes() };
@@ -78,12 +83,12 @@ impl Payload {
         let stride = bytes_each.checked_next_multiple_of(alignment).ok_or_else(refused)?;
         let places = (usual_bytes / stride).max(slots as usize + 1);
         let bytes = places.checked_mul(stride).filter(|bytes| *bytes as u64 <= memory_bytes() / 4);
-        let mapped = filled(memory, bytes.ok_or_else(refused)?, seed).ok_or_else(refused)?;
+        let mapped = filled(memory, bytes.ok_or_else(refused)?, seed, zeros_percent).ok_or_else(refused)?;
         if !mapped.is_as_asked() {
             return Err(OsError::HugePages);
         }
         let is_taken = (0..places).map(|_| AtomicBool::new(false)).collect();
-        Ok(Self { base: mapped.base(), memory: Some(mapped), bytes_each, stride, is_taken })
+        Ok(Self { base: mapped.base(), memory: Some(mapped), bytes_each, stride, zeros_percent, is_taken })
     }
 
     /// The whole memory, for the kernel.
@@ -118,6 +123,9 @@ impl Payload {
     #[inline]
     pub(crate) fn stamp(&self, place: &mut Piece, length: usize, number: u64) {
         assert!(length <= self.bytes_each, "a request longer than its place");
+        if self.zeros_percent >= 100 {
+            return;
+        }
         // SAFETY: the place lies in the memory, is filled, and is the holder's alone, which is borrowed alone.
         let bytes = unsafe { slice::from_raw_parts_mut(self.pointer(place), length) };
         stamp(bytes, number);
@@ -141,8 +149,9 @@ impl Payload {
 impl Drop for Payload {
     fn drop(&mut self) {
         let Ok(mut spare) = SPARE.lock() else { return };
-        if let Some(memory) =
-            self.memory.take().filter(|memory| memory.len() <= Self::USUAL_BYTES && spare.len() < MOST_SPARE)
+        let is_random = self.zeros_percent == 0;
+        if let Some(memory) = (self.memory.take())
+            .filter(|memory| is_random && memory.len() <= Self::USUAL_BYTES && spare.len() < MOST_SPARE)
         {
             spare.push(memory);
         }
@@ -161,15 +170,23 @@ pub(crate) fn stamp(bytes: &mut [u8], number: u64) {
     }
 }
 
-/// A spare payload memory of sufficient size, else new memory with random bytes.
-fn filled(memory: BufferMemory, bytes: usize, seed: u64) -> Option<Mapped> {
-    if let Ok(mut spare) = SPARE.lock()
+/// A spare payload memory of sufficient size, else new memory with random bytes; with zeros, always new memory.
+fn filled(memory: BufferMemory, bytes: usize, seed: u64, zeros_percent: u8) -> Option<Mapped> {
+    if zeros_percent == 0
+        && let Ok(mut spare) = SPARE.lock()
         && let Some(at) = spare.iter().position(|spare| spare.memory() == memory && spare.len() >= bytes)
     {
         return Some(spare.swap_remove(at));
     }
     let mut mapped = Mapped::new(memory, bytes).ok()?;
     Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(mapped.bytes_mut());
+    if zeros_percent > 0 {
+        mapped.bytes_mut().chunks_mut(ZEROS_EVERY).for_each(|block| {
+            let zeros = block.len() * usize::from(zeros_percent.min(100)) / 100;
+            let first = block.len() - zeros;
+            block[first..].fill(0);
+        });
+    }
     Some(mapped)
 }
 
@@ -181,18 +198,32 @@ mod tests {
 
     #[test]
     fn a_place_belongs_to_one_request_at_a_time() {
-        let payload = Payload::new(BufferMemory::Pages, 4, 16 << 20, Payload::USUAL_BYTES, 1).unwrap();
+        let payload = Payload::new(BufferMemory::Pages, 4, 16 << 20, Payload::USUAL_BYTES, (1, 0)).unwrap();
         let places: Vec<Piece> = [0, 16 << 20, 80 << 20, 0].into_iter().map(|offset| payload.claim(offset)).collect();
         assert_eq!(places, [Piece(0), Piece(1), Piece(2), Piece(3)], "a taken one is passed by");
         places.into_iter().for_each(|place| payload.give_back(place));
         assert_eq!(payload.claim(64 << 20), Piece(4));
     }
 
+    #[test]
+    fn as_much_is_zero_as_asked_and_the_rest_is_not() {
+        for (percent, expected) in [(0, 0), (50, 256), (100, 512)] {
+            let payload = Payload::new(BufferMemory::Pages, 1, 4096, 1 << 20, (7, percent)).unwrap();
+            let mut place = payload.claim(0);
+            payload.stamp(&mut place, 4096, 1);
+            for block in payload.bytes(&place).chunks(512).skip(1) {
+                let at_end = block.iter().rev().take_while(|byte| **byte == 0).count();
+                assert!((expected..expected + 8).contains(&at_end), "{at_end} zeros of {percent}%");
+            }
+            assert!(percent < 100 || payload.bytes(&place).iter().all(|byte| *byte == 0), "no mark among zeros");
+        }
+    }
+
     // From large requests to small ones: a reused payload keeps the marks of the run before.
     #[test]
     fn bytes_come_again_only_as_far_away_as_a_payload_is_large() {
         for (bytes_each, length) in [(65536, 65536), (4096, 4096), (4096, 1024), (512, 512)] {
-            let payload = Payload::new(BufferMemory::Pages, 1, bytes_each, Payload::USUAL_BYTES, 7).unwrap();
+            let payload = Payload::new(BufferMemory::Pages, 1, bytes_each, Payload::USUAL_BYTES, (7, 0)).unwrap();
             let mut last_at: HashMap<[u8; 8], u64> = HashMap::new();
             let mut serial = 0;
             for offset in (0..6 << 20).step_by(bytes_each) {

@@ -21,7 +21,7 @@ mod unfinished;
 
 pub use destination::{Destination, publish_new};
 pub use error::OutputError;
-pub use form::{Form, STUDY_APPLICATION_ID};
+pub use form::{Form, STUDY_APPLICATION_ID, TEXT_MARK};
 pub use hold::{Held, Hold, hold};
 pub use resolved::{followed, located};
 pub use unfinished::sweep;

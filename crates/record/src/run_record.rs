@@ -154,7 +154,8 @@ joined! {
 /// Bytes moved in each step of the window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// Length of a step: at most 10 ms in windows of up to 40 s, above that 1/4,000 of the window.
+    /// Length of a step: at most 10 ms in windows of up to 40 s, above that 1/4,000 of the window. In a run that ends by its
+    /// bytes, 10 ms, doubled as often as 8,192 steps are full.
     pub step_ns: u64,
     /// Bytes completed in each step; an incomplete last step is left out.
     pub bytes: Vec<u64>,

@@ -147,11 +147,20 @@ fn stopped(record: &Record) -> Option<String> {
     })
 }
 
-/// Why the window is shorter than requested, if the run reached the end of its blocks; else `None`.
+/// Why the run moved less or ended earlier than was asked for, if it did; else `None`.
 fn ended(record: &Record) -> Option<String> {
-    let Workload { bs, threads, .. } = record.run.workload;
+    let Workload { bs, threads, options, .. } = record.run.workload;
     // With more bytes than the span, the run would have started over, so something else ended it.
     let all = record.bytes <= record.span_bytes && record.bytes + bs.0 * u64::from(threads) > record.span_bytes;
+    if let Some(each) = options.most_bytes(record.span_bytes) {
+        let lanes = record.lanes.iter().filter(|lane| lane.role == LaneRole::Own).count() as u64;
+        let asked = each.saturating_mul(u64::from(threads).max(lanes));
+        let is_over = record.elapsed_ns >= record.run.runtime.0;
+        let why = if is_over { "its time was over" } else { "each block came once, and none was left" };
+        let moved = size(record.bytes as f64);
+        return ((all || is_over) && record.bytes < asked)
+            .then(|| format!("after {moved} of the {} that were asked: {why}", size(asked as f64)));
+    }
     let is_early = (record.elapsed_ns as f64) < 0.9 * record.run.runtime.0 as f64;
     (all && is_early).then(|| {
         let asked = time_us(record.run.runtime.0 as f64 / 1e3);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Bytes, Direction, ParseError};
 
 /// Most different sizes of a workload; few, because workloads are copied often.
-const MOST: usize = 6;
+const MOST: usize = 16;
 /// Largest size: the kernel limits the length of a request.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -167,7 +167,9 @@ mod tests {
         for (text, at) in [("4k,8k/70", 3), ("4k,", 3), ("4k,8k,16k", 5), ("4k/101", 3), ("4k/100:8k", 0)] {
             assert_eq!(text.parse::<BlockSizes>().unwrap_err().at, at, "{text}");
         }
-        assert!("1k:2k:3k:4k,5k:6k:7k".parse::<BlockSizes>().is_err());
+        let many = |count: u32| (1..=count).map(|size| format!("{size}k")).collect::<Vec<_>>().join(":");
+        assert!(many(16).parse::<BlockSizes>().is_ok());
+        assert!(many(17).parse::<BlockSizes>().unwrap_err().to_string().contains("at most 16 sizes"));
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub enum RandomDistribution {
     /// All blocks equally often.
     #[default]
     Even,
+    /// Every block once, in no order, before one comes again.
+    Shuffled,
     /// The frequency of the k-th block is proportional to 1 / k^s (Zipf); s in thousandths.
     Zipf(u32),
     /// A share h of the blocks gets the share 1 - h of the requests, and so on within that share (Pareto); h in
@@ -28,22 +30,30 @@ pub enum RandomDistribution {
 }
 
 impl RandomDistribution {
-    /// The parameter s or h; 0 for the even distribution.
+    /// Whether some blocks come more often than others.
+    pub fn is_skewed(self) -> bool {
+        matches!(self, Self::Zipf(_) | Self::Pareto(_))
+    }
+
+    /// The parameter s or h; 0 where blocks come equally often.
     pub fn parameter(self) -> f64 {
         match self {
-            Self::Even => 0.0,
+            Self::Even | Self::Shuffled => 0.0,
             Self::Zipf(parts) | Self::Pareto(parts) => f64::from(parts) / PARTS,
         }
     }
 }
 
-/// fio's syntax: `random`, `zipf:1.2` or `pareto:0.2`.
+/// fio's syntax: `random`, `zipf:1.2` or `pareto:0.2`; and `shuffled`, which is fio's random map.
 impl FromStr for RandomDistribution {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         if text == "random" {
             return Ok(Self::Even);
+        }
+        if text == "shuffled" {
+            return Ok(Self::Shuffled);
         }
         let (kind, parameter) = text.split_once(':').unwrap_or((text, ""));
         let at = kind.len() + 1;
@@ -61,9 +71,10 @@ impl FromStr for RandomDistribution {
             "pareto" if number > 0.0 && number < 1.0 && (1..1000).contains(&parts) => Ok(Self::Pareto(parts)),
             "pareto" => Err(ParseError::new(text, at, "write pareto with a share between 0 and 1, such as pareto:0.2")),
             "normal" | "zoned" | "zoned_abs" => {
-                Err(ParseError::new(text, 0, format!("{kind} is not built; write random, zipf:1.2 or pareto:0.2")))
+                let what = format!("{kind} is not built; write random, shuffled, zipf:1.2 or pareto:0.2");
+                Err(ParseError::new(text, 0, what))
             }
-            _ => Err(ParseError::new(text, 0, "write random, zipf:1.2 or pareto:0.2")),
+            _ => Err(ParseError::new(text, 0, "write random, shuffled, zipf:1.2 or pareto:0.2")),
         }
     }
 }
@@ -72,6 +83,7 @@ impl fmt::Display for RandomDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Even => f.write_str("random"),
+            Self::Shuffled => f.write_str("shuffled"),
             Self::Zipf(_) => write!(f, "zipf:{}", self.parameter()),
             Self::Pareto(_) => write!(f, "pareto:{}", self.parameter()),
         }
@@ -98,7 +110,7 @@ mod tests {
 
     #[test]
     fn distributions_are_read_back() {
-        for text in ["random", "zipf:1.2", "zipf:0.001", "pareto:0.2", "pareto:0.999"] {
+        for text in ["random", "shuffled", "zipf:1.2", "zipf:0.001", "pareto:0.2", "pareto:0.999"] {
             assert_eq!(text.parse::<RandomDistribution>().unwrap().to_string(), text);
         }
         assert_eq!("zipf".parse(), Ok(RandomDistribution::Zipf(1100)));

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Affinity, BlockSizes, Bytes, DurableBy, Fadvise, FlushCall, Hosts, Kernel, Layout, Nanos, PageCache, ParseError,
-    RandomDistribution, Region, Sealing, Switch, VolumeLayout, Way,
+    Affinity, BlockSizes, Bytes, DurableBy, Fadvise, FlushCall, Hosts, IoSize, Jump, Kernel, Layout, Nanos, PageCache,
+    ParseError, Processors, RandomDistribution, Region, Sealing, Switch, VolumeLayout, Way,
 };
 
 /// Parses a value of a type with its own text form.
@@ -23,6 +23,11 @@ pub(crate) fn count<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32
         Ok(number) if (LEAST..=MOST).contains(&number) => Ok(number),
         _ => Err(ParseError::new(text, 0, format!("write a whole number from {LEAST} to {MOST}"))),
     }
+}
+
+/// Parses a share in percent.
+pub(crate) fn percent(text: &str) -> Result<u8, ParseError> {
+    count::<0, 100>(text).map(|percent| percent as u8)
 }
 
 /// Parses a time; without a unit it is in microseconds, as in fio.
@@ -193,9 +198,43 @@ options! {
     #[serde(skip_serializing_if = "is_even")]
     RandomDistribution random_distribution: RandomDistribution = RandomDistribution::Even;
         one(word), "random-distribution" pinned "random-distribution" alias "random_distribution";
-        "Distribute random requests over the blocks: random (evenly), zipf:S, pareto:H\n\nzipf:1.2 gives the k-th \
+        "Distribute random requests over the blocks: random (evenly), shuffled, zipf:S, pareto:H\n\nshuffled reaches \
+         every block once before one comes again, as fio does without norandommap. zipf:1.2 gives the k-th \
          block a frequency proportional to 1 / k^1.2. pareto:0.2 sends 80% of the requests to 20% of the blocks. \
          Frequent blocks are scattered over the target.";
+    /// When random requests jump to another place; in between, each follows the one before.
+    #[serde(skip_serializing_if = "is_every_request")]
+    Jump jump: Jump = Jump::Every(1);
+        one(word), "jump" pinned "jump" takes "REQUESTS|PERCENT";
+        "Let random requests jump each time that this many have gone out, such as 8, or with this chance, such as 30%; \
+         in between, each follows the one before\n\n8 is fio's rw=randread:8, and 30% its percentage_random=30 and \
+         diskspd's -rs30.";
+    /// What each thread moves before the run ends; `None` lets the run end by its time alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    IoSize io_size: Option<IoSize> = None;
+        perhaps(word), "io-size" pinned "io-size" alias "io_size" takes "SIZE|PERCENT";
+        "End the run when each thread has moved this much: bytes, or a share of those in use such as 100%; or earlier, \
+         at the end of --runtime, if that is given\n\nWhat is in flight then is waited for and counts. 200% goes through \
+         twice. Where each block is used once, as in a buffered read with an empty page cache, the run ends with the \
+         last block.";
+    /// Whether the run ends with a flush that counts in its time even if nothing else makes it flush.
+    #[serde(skip_serializing_if = "is_off")]
+    EndFlush end_flush: bool = false;
+        switch(), "end-flush" pinned "end-flush";
+        "End with a flush inside the run's time also if the run is direct (fio's end_fsync); a buffered run that \
+         writes always does";
+    /// Share of zeros in what is written, in percent.
+    #[serde(skip_serializing_if = "is_zero")]
+    Compressible compressible: u8 = 0;
+        one(percent), "compressible" pinned "compressible" takes "PERCENT";
+        "Let this share of each 512 bytes that are written be zeros, so that they can be compressed; 100 writes zeros \
+         alone\n\nThe default is incompressible, and no two blocks are equal: devices and file systems shorten what they \
+         can. A file that halfpower lays out is always incompressible.";
+    /// Processors that the submitting threads run on, in turn; `None` is as `affinity` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    Processors processors: Option<Processors> = None;
+        perhaps(word), "processors" pinned "processors" takes "LIST";
+        "Run each submitting thread on one of these processors, in turn, such as 0-3,8";
     /// Time for which requests are issued before the window opens (fio's ramp_time, diskspd's warm-up).
     #[serde(skip_serializing_if = "is_nothing")]
     RampTime ramp_time: Nanos = Nanos(0);
@@ -299,6 +338,18 @@ fn is_over_the_wire(way: &Way) -> bool {
     *way == Way::Wire
 }
 
+fn is_every_request(jump: &Jump) -> bool {
+    *jump == Jump::default()
+}
+
+fn is_zero(percent: &u8) -> bool {
+    *percent == 0
+}
+
+fn is_off(switch: &bool) -> bool {
+    !switch
+}
+
 fn is_nothing(time: &Nanos) -> bool {
     *time == Nanos(0)
 }
@@ -314,6 +365,12 @@ impl WorkloadOptions {
     pub fn reached(&self, span: u64) -> Range<u64> {
         let Range { start, end } = self.used(span);
         start.saturating_add(self.misalign.0).min(end)..end
+    }
+
+    /// What each thread moves of a target of `span` bytes before the run ends; `None` if only its time ends it.
+    pub fn most_bytes(&self, span: u64) -> Option<u64> {
+        let Range { start, end } = self.reached(span);
+        self.io_size.map(|size| size.of(end - start))
     }
 
     /// The options that differ from their defaults, each with its value as its flag takes it; switches come last.

@@ -3,13 +3,21 @@
 
 use std::ffi::OsString;
 
-use anyhow::{Result, bail};
-use halfpower_dialects::{Dialect, Measured, Refusal, Translation};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use super::{line, outcome, refuse_passwords, run, to_output};
+use anyhow::{Result, bail};
+use halfpower_dialects::{Dialect, Measured, Refusal, RunWords, Translation};
+use halfpower_record::output::{Destination, Form, TEXT_MARK};
+
+use super::{destination, line, outcome, refuse_passwords, run, to_output};
 use crate::args::CommandLine;
 use crate::hosts::join_processes;
 use crate::run_args::RunArgs;
+
+/// The longest sleep before a run that is to begin later: so long may the user's wish to stop go unseen.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Runs a line of fio's options after `halfpower run`.
 pub fn fio(words: &[OsString]) -> Result<()> {
@@ -33,7 +41,9 @@ pub fn diskspd(words: &[OsString]) -> Result<()> {
 }
 
 fn asks_for_help(words: &[OsString]) -> bool {
-    words.is_empty() || words.iter().any(|word| word == "--help" || word == "-?")
+    let asks = |word: &OsString| word == "--help" || word == "-?";
+    // With other words, diskspd's -h is a setting of caches.
+    words.is_empty() || words.iter().any(asks) || words == ["-h"]
 }
 
 fn list(dialect: Dialect) -> Result<()> {
@@ -51,7 +61,13 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
     let translation = translated.or_else(|refusals| refused(&refusals))?;
     // A job file may hold them too.
     translation.runs.iter().try_for_each(|run| refuse_passwords(&run.words))?;
+    if translation.only_shows {
+        return show(&translation);
+    }
     let asked: Vec<RunArgs> = translation.runs.iter().map(|run| CommandLine::of_run(&run.words)).collect();
+    let file = translation.output.as_ref();
+    let form = if translation.is_printed_as_ours() { Form::Text } else { Form::Fio };
+    let file = file.map(|output| destination(&output.path, form, output.force)).transpose()?;
     let stop = halfpower_os::interrupt::stop_flag()?;
     let targets = asked.iter().map(run::asked).collect::<Result<Vec<_>>>()?;
     let Some(join_processes) = join_processes(&targets, &stop)? else { return Ok(()) };
@@ -60,20 +76,79 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
     }
     let mut done = Vec::new();
     for (nth, (words, args)) in translation.runs.iter().zip(&asked).enumerate() {
+        wait_to_begin(words, &stop)?;
         let (record, environment) = run::measured(args, (nth, &join_processes), &stop)?;
-        if translation.is_printed_as_ours() {
-            to_output(|out| {
-                if !words.name.is_empty() && !args.json {
-                    line(out, &format!("{}:", words.name))?;
-                }
-                run::print(args, &record, &environment, out)
-            })?;
+        let measured = Measured { run: words, record, environment };
+        if translation.is_printed_as_ours() && file.is_none() {
+            to_output(|out| print_as_ours(args, &measured, out))?;
         }
-        done.push(Measured { run: words, record, environment });
+        done.push(measured);
     }
-    to_output(|out| Ok(translation.print(&done, out)?))?;
+    match file {
+        Some(file) => write_to(&file, &translation, &asked, &done)?,
+        None => to_output(|out| Ok(translation.print(&done, out)?))?,
+    }
     let records: Vec<_> = done.into_iter().map(|measured| measured.record).collect();
     outcome::of(&records)
+}
+
+fn print_as_ours(args: &RunArgs, measured: &Measured<'_>, out: &mut dyn Write) -> Result<()> {
+    let Measured { run: words, record, environment } = measured;
+    if !words.name.is_empty() && !args.json {
+        line(out, &format!("{}:", words.name))?;
+    }
+    run::print(args, record, environment, out)
+}
+
+/// Writes all results to the file that the line names.
+fn write_to(file: &Destination, translation: &Translation, asked: &[RunArgs], done: &[Measured<'_>]) -> Result<()> {
+    file.write(|out| {
+        if !translation.is_printed_as_ours() {
+            return Ok(translation.print(done, out)?);
+        }
+        if !asked.iter().any(|args| args.json) {
+            writeln!(out, "{TEXT_MARK}{}", env!("CARGO_PKG_VERSION"))?;
+        }
+        asked.iter().zip(done).try_for_each(|(args, measured)| print_as_ours(args, measured, out))
+    })
+}
+
+/// Prints the words of `halfpower run` that each run of a line became.
+fn show(translation: &Translation) -> Result<()> {
+    for note in translation.notes() {
+        crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(note));
+    }
+    to_output(|out| {
+        for run in &translation.runs {
+            let words: Vec<String> = run.words.iter().map(|word| in_quotes(&word.to_string_lossy())).collect();
+            writeln!(out, "halfpower run {}", words.join(" "))?;
+        }
+        Ok(())
+    })
+}
+
+/// A word as a shell reads it back.
+fn in_quotes(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+%@".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Lets the time pass that a run is to wait for, or less if the user wishes to stop.
+fn wait_to_begin(run: &RunWords, stop: &AtomicBool) -> Result<()> {
+    let Some(delay) = run.start_delay else { return Ok(()) };
+    let until = Instant::now() + Duration::from_nanos(delay.0);
+    while !stop.load(Ordering::Relaxed) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(PATIENCE));
+    }
+    bail!("interrupted before the run began")
 }
 
 /// Prints every refused option, and returns the last as the error.

@@ -58,7 +58,8 @@ pub fn measured(
 ) -> Result<(Record, Environment)> {
     let target = args.target()?;
     let workload = args.workload()?;
-    if args.runtime.0 == 0 {
+    let runtime = args.longest();
+    if runtime.0 == 0 {
         anyhow::bail!("--runtime 0 measures nothing; give a time such as 3s");
     }
     if workload.rw.trims() && args.place.output.is_some() {
@@ -84,8 +85,8 @@ pub fn measured(
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;
     backend.make_ready(None, stop)?;
     let seed = args.common.seed;
-    let run = Run { experiment: *experiment, workload, repeat: *repeat, pass: *pass, runtime: args.runtime, seed };
-    let progress = RunProgress::of(&workload, args.runtime, args.json);
+    let run = Run { experiment: *experiment, workload, repeat: *repeat, pass: *pass, runtime, seed };
+    let progress = RunProgress::of(&workload, args.known_runtime(), args.json);
     let mut record = halfpower_measure::measure_until_stopped(backend.as_mut(), &run, stop)?;
     drop(progress);
     if stop.load(Ordering::Relaxed) {
@@ -110,9 +111,6 @@ pub fn measured(
 fn cut_short(args: &RunArgs, record: &Record, environment: &Environment) -> Result<(Record, Environment)> {
     to_output(|out| print(args, record, environment, out))?;
     let kept = if args.place.output.is_some() { ", and nothing was kept in the study" } else { "" };
-    anyhow::bail!(
-        "interrupted after {:.1} s of {:.0} s; the figures are of that time{kept}",
-        record.seconds(),
-        args.runtime.seconds()
-    )
+    let whole = args.known_runtime().map_or(String::new(), |runtime| format!(" of {:.0} s", runtime.seconds()));
+    anyhow::bail!("interrupted after {:.1} s{whole}; the figures are of that time{kept}", record.seconds())
 }

@@ -120,7 +120,7 @@ fn word() -> impl Strategy<Value = String> {
 }
 
 /// Words of other tools that halfpower itself lacks.
-const THEIRS: [&str; 40] = [
+const THEIRS: [&str; 47] = [
     "--filename=sim:",
     "--name",
     "--time_based",
@@ -128,6 +128,13 @@ const THEIRS: [&str; 40] = [
     "--ramp_time",
     "--percentile_list=50:99",
     "--offset=1m",
+    "--size=50%",
+    "--bsrange=4k-64k,1k-3k",
+    "--bs=4k,,8k",
+    "--rate_iops=1,2",
+    "--rw=randrw:8",
+    "--loops=4294967295",
+    "--nrfiles=9",
     "--output-format=json",
     "--group_reporting",
     "--random_distribution=zipf:1.2",

@@ -159,18 +159,31 @@ fn table(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let record = &measured.record;
+    let deviation_head = if shown.interval_ms.is_some() { " IopsStdDev |" } else { "" };
     let latency_head = if shown.latency { "  AvgLat  | LatStdDev |" } else { "" };
-    let line = "-".repeat(if shown.latency { 101 } else { 77 });
+    let line = "-".repeat(77 + deviation_head.len() + latency_head.len());
     writeln!(out, "{heading}")?;
-    writeln!(out, "thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |{latency_head}  file\n{line}")?;
-    let columns = |side: &LaneSide| {
+    writeln!(
+        out,
+        "thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |{deviation_head}{latency_head}  file\n{line}"
+    )?;
+    // The series is of all threads and both directions.
+    let is_all = direction.is_none() || record.run.workload.rw.direction() == direction;
+    let of_all = shown.interval_ms.filter(|_| is_all).and_then(|ms| iops_deviation(record, ms));
+    let deviation = |of: Option<f64>| match shown.interval_ms {
+        None => String::new(),
+        Some(_) => format!(" {:>10} |", of.map_or("N/A".to_string(), |of| format!("{of:.2}"))),
+    };
+    let columns = |side: &LaneSide, of: Option<f64>| {
         let seconds = record.seconds().max(1e-9);
         let latency = match shown.latency {
             true => format!(" {:8.3} | {:9.3} |", side.latency_ns_mean / 1e6, side.latency_ns_deviation / 1e6),
             false => String::new(),
         };
         let rate = side.bytes as f64 / MIB / seconds;
-        format!("{:16} | {:12} | {rate:10.2} | {:10.2} |{latency}", side.bytes, side.ios, side.ios as f64 / seconds)
+        let iops = side.ios as f64 / seconds;
+        let deviation = deviation(of);
+        format!("{:16} | {:12} | {rate:10.2} | {iops:10.2} |{deviation}{latency}", side.bytes, side.ios)
     };
     let files = &measured.run.files;
     let lanes: Vec<&LaneRecord> = record.lanes.iter().filter(|lane| lane.role == LaneRole::Own).collect();
@@ -179,10 +192,25 @@ fn table(
         let side = figures(lane, direction);
         let file = files.get(thread * files.len() / lanes.len()).map(|file| file.display().to_string());
         let mib = record.span_bytes >> 20;
-        writeln!(out, "{thread:6} | {} {} ({mib}MiB)", columns(&side), file.unwrap_or_default())?;
+        writeln!(out, "{thread:6} | {} {} ({mib}MiB)", columns(&side, None), file.unwrap_or_default())?;
         sum = together(sum, side);
     }
-    writeln!(out, "{line}\ntotal:   {}\n", columns(&sum))
+    writeln!(out, "{line}\ntotal:   {}\n", columns(&sum, of_all))
+}
+
+/// The standard deviation of the I/Os a second in intervals of so many milliseconds; `None` with fewer than two.
+fn iops_deviation(record: &Record, interval_ms: u32) -> Option<f64> {
+    let step_ns = record.series.step_ns.max(1);
+    let steps = (u64::from(interval_ms) * 1_000_000 / step_ns).max(1);
+    let seconds = (steps * step_ns) as f64 / 1e9;
+    let bytes_each = record.bytes as f64 / record.ios.max(1) as f64;
+    let intervals = record.series.bytes.chunks_exact(steps as usize);
+    let iops: Vec<f64> =
+        intervals.map(|steps| steps.iter().sum::<u64>() as f64 / bytes_each.max(1.0) / seconds).collect();
+    let count = iops.len() as f64;
+    let mean = iops.iter().sum::<f64>() / count;
+    let squares = iops.iter().map(|iops| (iops - mean).powi(2)).sum::<f64>();
+    (iops.len() > 1).then(|| (squares / count).sqrt())
 }
 
 fn distribution(record: &Record, out: &mut dyn Write) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Lists diskspd's options, and what its layouts show of them.
 
-use halfpower_spec::Bytes;
+use halfpower_spec::{Bytes, ParseError, Processors};
 
 use crate::{OptionRow, RunWords};
 
@@ -18,6 +18,14 @@ pub struct ParsedOptions {
     pub(super) random_align: Option<u64>,
     pub(super) stride: Option<u64>,
     pub(super) total_threads: Option<u32>,
+    /// Share of requests that jump, in percent, if it is not all of them.
+    pub(super) random_percent: Option<u32>,
+    /// Whether the threads of a target share one sequence of blocks.
+    pub(super) interlocked: bool,
+    /// Whether threads begin apart from each other.
+    pub(super) apart: bool,
+    /// Whether zeros are written.
+    pub(super) zeros: bool,
 }
 
 /// Default warm-up in seconds, unless -W sets it.
@@ -35,6 +43,10 @@ impl ParsedOptions {
             random_align: None,
             stride: None,
             total_threads: None,
+            random_percent: None,
+            interlocked: false,
+            apart: false,
+            zeros: false,
         }
     }
 }
@@ -64,12 +76,20 @@ fn zero(value: &str, why: &str) -> Result<(), String> {
     if value.trim_start_matches('0').is_empty() && !value.is_empty() { Ok(()) } else { Err(why.to_string()) }
 }
 
-fn affinity(_: &mut ParsedOptions, value: &str) -> Result<(), String> {
-    if value.is_empty() || value == "g" {
-        Ok(())
-    } else {
-        Err("use `taskset -c LIST halfpower diskspd ...`".to_string())
-    }
+/// Takes `-a0,1`, or with groups of processors `-ag0,0,1`.
+fn affinity(asked: &mut ParsedOptions, value: &str) -> Result<(), String> {
+    let list = match value.strip_prefix('g') {
+        Some("") => return Ok(()),
+        Some(grouped) => match grouped.split_once(',') {
+            Some(("0", list)) => list,
+            _ => return Err("Linux has no groups of processors; write -a with their numbers, as in -a0,1".to_string()),
+        },
+        None if value.is_empty() => return Ok(()),
+        None => value,
+    };
+    let list: Processors = list.parse().map_err(|error: ParseError| error.to_string())?;
+    asked.run.set("--processors", list);
+    Ok(())
 }
 
 /// Takes the letters of -S, in any order.
@@ -128,7 +148,7 @@ fn throttle(asked: &mut ParsedOptions, value: &str) -> Result<(), String> {
 pub(crate) const OPTIONS: &[Row] = &[
     Row::taken(
         "-a",
-        "taken alone; threads run where the kernel puts them, and a list is refused: use taskset",
+        "--processors: threads run on those of a list in turn, as in -a0,1; alone, where the kernel puts them",
         affinity,
     ),
     Row::taken("-b", "--bs [default: 64K]; give it before sizes in blocks", |asked, value| {
@@ -149,12 +169,25 @@ pub(crate) const OPTIONS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::taken("-C", "taken where it is 0: nothing goes on after the window", |asked, value| {
-        zero(value, "nothing is counted after the window, and requests in flight are waited for; leave it out")?;
+    Row::taken("-C", "no load goes on after the window; what is in flight is waited for", |asked, value| {
         asked.shown.cool_down_s = 0;
+        if count(value)? > 0 {
+            asked.run.note("-C: no load goes on after the window, which does not change what is measured in it");
+        }
         Ok(())
     }),
-    Row::refused("-D", "`--json` of `halfpower run` has the bytes of each step of the window"),
+    Row::taken(
+        "-D",
+        "the deviation of I/Os a second between intervals of so many milliseconds is printed [default: 1000]",
+        |asked, value| {
+            let ms = if value.is_empty() { 1000 } else { count(value)? };
+            if ms == 0 {
+                return Err(format!("`{value}` is no time; write milliseconds, as in -D1000"));
+            }
+            asked.shown.interval_ms = Some(ms);
+            Ok(())
+        },
+    ),
     Row::taken("-d", "--runtime in seconds [default: 10]", |asked, value| {
         let seconds: f64 =
             value.parse().map_err(|_| format!("`{value}` is no number of seconds; write it like -d10"))?;
@@ -198,7 +231,19 @@ pub(crate) const OPTIONS: &[Row] = &[
         asked.random_align = if value.is_empty() { None } else { Some(size(asked, value)?) };
         Ok(())
     }),
-    Row::refused("-rs", "offsets are sequential or random all through"),
+    Row::taken(
+        "-rs",
+        "-r with --jump: so many percent of the requests are random, and the others follow the one before",
+        |asked, value| {
+            let share = count(value)?;
+            if share > 100 {
+                return Err(format!("`{value}` is more than 100 percent"));
+            }
+            asked.random = share > 0;
+            asked.random_percent = (share < 100).then_some(share);
+            Ok(())
+        },
+    ),
     Row::refused("-rd", "offsets are evenly random; use --random-distribution of `halfpower run`"),
     Row::taken("-R", "text or xml", |asked, value| {
         asked.shown.xml = match value {
@@ -212,7 +257,15 @@ pub(crate) const OPTIONS: &[Row] = &[
         asked.stride = if value.is_empty() { None } else { Some(size(asked, value)?) };
         Ok(())
     }),
-    Row::refused("-si", "threads share no offset; each goes through a part of its own"),
+    Row::taken(
+        "-si",
+        "-s by a single thread with the requests of all: on the device, one sequence of blocks",
+        |asked, value| {
+            asked.interlocked = true;
+            asked.stride = if value.is_empty() { None } else { Some(size(asked, value)?) };
+            Ok(())
+        },
+    ),
     Row::refused("-sb", "offsets only rise"),
     Row::taken(
         "-S",
@@ -223,9 +276,17 @@ pub(crate) const OPTIONS: &[Row] = &[
         asked.run.set("--threads", count(value)?);
         Ok(())
     }),
-    Row::taken("-T", "taken where it is 0: sequential threads each have a part of their own", |_, value| {
-        zero(value, "sequential threads each begin at a part of their own; leave it out")
-    }),
+    Row::taken(
+        "-T",
+        "sequential threads each have a part of their own, and begin with it, whatever the distance",
+        |asked, value| {
+            asked.apart = zero(value, "").is_err();
+            if asked.apart {
+                size(asked, value)?;
+            }
+            Ok(())
+        },
+    ),
     Row::without_effect("-v", "all that is known is printed"),
     Row::taken("-w", "--rw and --rwmixread: the share of writes in percent; -w alone is 0", |asked, value| {
         let percent = if value.is_empty() { 0 } else { count(value)? };
@@ -242,23 +303,24 @@ pub(crate) const OPTIONS: &[Row] = &[
     Row::without_effect("-x", "completions are taken from the engine's queue"),
     Row::refused("-X", "write the options of the profile on the line"),
     Row::refused("-y", "there are no events to wait for; use the shell"),
-    Row::taken("-z", "--seed [default: 0]; without a number it is refused", |asked, value| {
-        match value.parse::<u64>() {
-            Ok(seed) => {
-                asked.run.set("--seed", seed);
-                Ok(())
-            }
-            Err(_) => Err("write the seed, as in -z42: a run can be repeated by it".to_string()),
+    Row::taken("-z", "--seed [default: 0]; alone, a seed from the clock, which the output tells", |asked, value| {
+        if value.is_empty() {
+            let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            asked.run.set("--seed", since_1970.map_or(1, |time| time.as_millis() as u64));
+            return Ok(());
         }
+        let seed: u64 = value.parse().map_err(|_| format!("`{value}` is no whole number; write it like -z42"))?;
+        asked.run.set("--seed", seed);
+        Ok(())
     }),
     Row::taken(
         "-Z",
-        "r or a size: what is written is always incompressible; zeros and a file are refused",
+        "alone, --compressible 100: zeros; r or a size: incompressible, as without it; a file is refused",
         |asked, value| match value {
             "r" => Ok(()),
             "" => {
-                Err("what is written is always incompressible, since devices and file systems shorten zeros"
-                    .to_string())
+                asked.zeros = true;
+                Ok(())
             }
             value if value.contains(',') => Err("what is written comes from no file".to_string()),
             value => size(asked, value).map(|_| ()),
@@ -283,4 +345,6 @@ pub struct Shown {
     pub warm_up_s: u32,
     /// Seconds after the window closed.
     pub cool_down_s: u32,
+    /// Length of the intervals whose rates are compared, in milliseconds; `None` compares none.
+    pub interval_ms: Option<u32>,
 }

@@ -3,7 +3,16 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use halfpower_spec::{BlockSizes, Bytes, Direction, IoSize, Pattern, Processors, Rw};
+
+use super::amounts::Amounts;
+use super::engines;
+use super::rates::{Rate, Rates};
+use super::sizes::{self, ByDirection};
 use crate::RunWords;
+
+/// Most files that are laid out for the jobs of a section.
+const MOST_FILES: u32 = 64;
 
 /// fio's io_uring options of a job.
 #[derive(Debug, Clone, Copy, Default)]
@@ -11,6 +20,26 @@ pub struct Ring {
     pub(super) registered: bool,
     pub(super) polls_device: bool,
     pub(super) kernel_thread: bool,
+}
+
+/// fio's switches of a job that change what becomes of its other options.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Switches {
+    pub(super) time_based: bool,
+    /// Whether random requests may reach a block again before they have reached all (`norandommap`).
+    pub(super) repeats_blocks: bool,
+    /// Whether each run draws other offsets (`randrepeat=0`).
+    pub(super) reseeds: bool,
+    /// Whether the page cache is left as it is (`invalidate=0`).
+    pub(super) keeps_cache: bool,
+    /// Whether files are read before the run (`pre_read`).
+    pub(super) reads_before: bool,
+    /// Whether a run that writes ends with a flush (`end_fsync`).
+    pub(super) flushes_at_end: bool,
+    /// Whether nothing may be written (`readonly`).
+    pub(super) only_reads: bool,
+    /// Whether requests do not wait for those before (`io_submit_mode=offload`).
+    pub(super) offloads: bool,
 }
 
 /// One job: a section of a job file, or the options of a command line.
@@ -21,12 +50,23 @@ pub struct Job {
     /// fio's name for the engine.
     pub(super) engine: Option<String>,
     pub(super) ring: Ring,
+    pub(super) switches: Switches,
+    pub(super) amounts: Amounts,
+    /// Request sizes that differ between directions.
+    pub(super) by_direction: Option<ByDirection>,
+    pub(super) rates: Rates,
+    /// fio's `numjobs` and `nrfiles`; 0 is not given.
+    pub(super) jobs: u32,
+    pub(super) files_each: u32,
     /// Whether it waits for earlier jobs.
     pub(super) waits: bool,
-    pub(super) time_based: bool,
+    /// The job that it waits for.
+    pub(super) waits_for: Option<String>,
     /// Whether the line names its target as fio does, so that fio's defaults apply.
     pub(super) has_fio_defaults: bool,
     pub(super) prints_json: bool,
+    /// Whether its words are to be printed, and nothing measured.
+    pub(super) only_shows: bool,
     pub(super) wants_sections: Vec<String>,
 }
 
@@ -38,23 +78,43 @@ impl Job {
     pub(super) fn finished(mut self) -> Result<RunWords, String> {
         self.name_by_section();
         self.place_files()?;
-        if let Some(engine) = self.engine.take().or_else(|| self.has_fio_defaults.then(|| "psync".to_string())) {
-            let ours = self.our_engine(&engine)?;
-            let ours = self.that_trims(ours);
-            self.run.set("--engine", ours);
-        }
+        self.choose_engine()?;
         if self.has_fio_defaults {
             self.fill_in();
         }
-        let mixed = self.run.get("--rw").is_some_and(|rw| rw == "rw" || rw == "randrw");
-        if mixed && (self.run.get("--rate").is_some() || self.run.get("--rate-iops").is_some()) {
-            return Err("rate: fio limits reads and writes each, and halfpower both together; use --rate-iops of \
-                        `halfpower run TARGET`, or a job for each"
-                .to_string());
-        }
+        self.set_sizes();
+        self.set_rate()?;
+        self.refuse_writes()?;
+        let files = self.count_files()?;
+        self.set_amounts(files)?;
+        self.set_order();
+        self.set_caches();
         self.say_what_differs();
         self.run.finish()?;
         Ok(self.run)
+    }
+
+    /// What the run does; fio's and halfpower's default is to read.
+    fn rw(&self) -> Rw {
+        self.run.get("--rw").and_then(|rw| rw.parse().ok()).unwrap_or(Rw::Read)
+    }
+
+    /// Whether the run reads, and whether it writes.
+    fn directions(&self) -> (bool, bool) {
+        let direction = self.rw().direction();
+        (direction != Some(Direction::Write), direction != Some(Direction::Read))
+    }
+
+    fn is_buffered(&self) -> bool {
+        match self.run.get("--direct") {
+            Some(direct) => direct == "0",
+            None => self.run.get("--sync").is_some(),
+        }
+    }
+
+    /// Whether the target is one that has no file of this machine.
+    fn is_elsewhere(&self) -> bool {
+        self.run.files.iter().chain(&self.run.own).any(|word| RunWords::is_scheme(word))
     }
 
     /// Sets fio's defaults for missing options.
@@ -71,15 +131,212 @@ impl Job {
         }
     }
 
-    fn say_what_differs(&mut self) {
-        let run = &mut self.run;
-        if !self.time_based {
-            let runtime = run.get("--runtime").unwrap_or("3s").to_string();
-            run.note(format!(
-                "the run takes its whole time ({runtime}), as with time_based; fio would stop earlier, once `size` bytes \
-                 have moved"
+    /// Chooses the size of the direction that the run has, or draws reads and writes from sizes of their own.
+    fn set_sizes(&mut self) {
+        let Some(ByDirection { read, write, trim }) = self.by_direction.take() else { return };
+        match self.directions() {
+            _ if self.rw().trims() => self.run.set("--bs", trim),
+            (true, true) if read != write => self.run.set("--bssplit", format!("{read},{write}")),
+            (true, _) => self.run.set("--bs", read),
+            (false, _) => self.run.set("--bs", write),
+        }
+    }
+
+    /// The sizes from which requests are drawn, if there are several.
+    fn drawn_sizes(&self) -> Option<BlockSizes> {
+        self.run.get("--bssplit").and_then(|sizes| sizes.parse().ok())
+    }
+
+    /// The largest bytes of a request, and the mean bytes of reads and of writes.
+    fn block_bytes(&self) -> (u64, (f64, f64)) {
+        let one = self.run.get("--bs").and_then(|bs| bs.parse().ok()).unwrap_or(sizes::USUAL);
+        self.drawn_sizes().map_or((one.0, (one.0 as f64, one.0 as f64)), |sizes| {
+            (sizes.largest().0, (sizes.mean_bytes(1.0), sizes.mean_bytes(0.0)))
+        })
+    }
+
+    fn set_rate(&mut self) -> Result<(), String> {
+        let (_, means) = self.block_bytes();
+        match self.rates.of(self.directions(), means).map_err(|why| format!("rate: {why}"))? {
+            None => {}
+            Some(Rate::Bytes(bytes)) => self.run.set("--rate", bytes),
+            Some(Rate::Iops(iops)) => self.run.set("--rate-iops", iops),
+            Some(Rate::Mixed { iops, reads_percent }) => {
+                self.run.set("--rate-iops", iops);
+                self.run.set("--rwmixread", reads_percent);
+                self.run.note(format!(
+                    "rate: reads and writes have rates of their own, so that {reads_percent}% of the requests are reads"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_writes(&self) -> Result<(), String> {
+        let rw = self.rw();
+        if self.switches.only_reads && (rw.writes() || self.run.get("--verify").is_some()) {
+            return Err(format!("readonly: the job writes (rw={rw}); leave one of them out"));
+        }
+        Ok(())
+    }
+
+    /// Gives each of fio's jobs its files, as fio has them without `filename`; the files of one job become one target
+    /// that requests go through in turn. Returns how many files a job has.
+    fn count_files(&mut self) -> Result<u32, String> {
+        let named = self.run.files.len() as u32;
+        let jobs = self.jobs.max(1);
+        let is_folder = |file: &OsString| Path::new(file).is_dir();
+        if self.is_elsewhere() || !self.has_fio_defaults || named == 0 {
+            return Ok(1);
+        }
+        if named > 1 || !is_folder(&self.run.files[0]) {
+            self.go_from_file_to_file(named.into());
+            return Ok(named);
+        }
+        let each = self.files_each.max(1);
+        if each > MOST_FILES {
+            return Err(format!("nrfiles: {each} files are more than halfpower lays out ({MOST_FILES}); write fewer"));
+        }
+        match each.saturating_mul(jobs) {
+            1 => {}
+            all if all > MOST_FILES => {
+                self.run.copies = each as usize;
+                self.go_from_file_to_file(each.into());
+                self.run.note(format!(
+                    "numjobs: the {jobs} jobs share what fio lays out for one of them, since {all} files are more than \
+                     halfpower lays out"
+                ));
+            }
+            all if each > 1 => {
+                self.run.copies = all as usize;
+                self.go_from_file_to_file(all.into());
+                if jobs > 1 {
+                    self.run.note(format!("nrfiles: the {jobs} jobs go through all {all} files together"));
+                }
+            }
+            // As many single files: each has a thread.
+            all => {
+                self.run.copies = all as usize;
+                self.run.unset("--threads");
+            }
+        }
+        Ok(each)
+    }
+
+    /// Lets requests go from one file to the next, block by block, as those of fio's jobs do.
+    fn go_from_file_to_file(&mut self, count: u64) {
+        let (block, _) = self.block_bytes();
+        let is_plain =
+            |file: &OsString| file.to_str().is_some_and(|file| !file.contains(',') && !file.starts_with("chunk="));
+        if count < 2 {
+            return;
+        }
+        if block % 512 == 0 && self.drawn_sizes().is_none() && !self.rw().trims() && self.run.files.iter().all(is_plain)
+        {
+            self.run.stripe_chunk = Some(Bytes(block));
+        } else {
+            self.run.note("filename: each file has threads and a depth of its own; fio's job goes from file to file");
+        }
+    }
+
+    fn set_amounts(&mut self, count: u32) -> Result<(), String> {
+        let (block, (reads, writes)) = self.block_bytes();
+        let mean = match self.directions() {
+            (true, true) => {
+                let share = self.run.get("--rwmixread").and_then(|share| share.parse().ok()).unwrap_or(50.0) / 100.0;
+                share * reads + (1.0 - share) * writes
+            }
+            (true, false) => reads,
+            _ => writes,
+        };
+        let is_bounded = self.has_fio_defaults && !self.switches.time_based;
+        let own: Vec<OsString> = self.run.own.iter().filter(|word| Path::new(word).exists()).cloned().collect();
+        let files = if self.run.files.is_empty() { &own } else { &self.run.files };
+        self.refuse_unknown_size(files)?;
+        let amounts = self.amounts.resolved((files, count), (block, mean), is_bounded)?;
+        self.run.size = amounts.size;
+        self.run.offset = amounts.offset;
+        if let Some(io_size) = amounts.io_size {
+            self.run.set("--io-size", self.of_a_thread(io_size, count));
+        }
+        Ok(())
+    }
+
+    /// What each thread moves of what a job of `count` files moves.
+    fn of_a_thread(&self, of_a_job: IoSize, count: u32) -> IoSize {
+        let count = u64::from(count.max(1));
+        let copies = self.run.copies.max(1) as u64;
+        match of_a_job {
+            // Files with threads of their own share what a job moves.
+            IoSize::Bytes(Bytes(bytes)) if self.run.stripe_chunk.is_none() => {
+                IoSize::Bytes(Bytes(bytes.div_ceil(count)))
+            }
+            // Threads that go through the files of all jobs each move what one job has.
+            IoSize::Percent(percent) if self.run.stripe_chunk.is_some() && copies > count => match self.run.size {
+                Some(Bytes(each)) => IoSize::Bytes(Bytes(of_a_job.of(each.saturating_mul(count)))),
+                None => IoSize::Percent((u64::from(percent) * count / copies).max(1) as u32),
+            },
+            other => other,
+        }
+    }
+
+    /// Refuses to lay out a file that is named, is not there, and has no size, as fio does.
+    fn refuse_unknown_size(&self, files: &[OsString]) -> Result<(), String> {
+        let is_known = self.amounts.size.is_some() || self.amounts.filesize.is_some();
+        let is_missing = |file: &&OsString| !RunWords::is_scheme(file) && !Path::new(file).exists();
+        let missing = files.iter().find(is_missing).filter(|file| !RunWords::is_of_devices(Path::new(file)));
+        match missing.filter(|_| self.has_fio_defaults && !is_known) {
+            None => Ok(()),
+            Some(file) => Err(format!(
+                "filename: {} is not there; name a file that is, or give size= to have one of that size laid out",
+                file.display()
+            )),
+        }
+    }
+
+    /// Lets random requests reach every block once before one comes again, as fio's do, and seeds them anew if asked.
+    fn set_order(&mut self) {
+        let rw = self.rw();
+        let is_random = rw.pattern() == Pattern::Random;
+        let has_own_order = ["--random-distribution", "--jump"].iter().any(|flag| self.run.get(flag).is_some());
+        if self.has_fio_defaults && is_random && !self.switches.repeats_blocks && !has_own_order {
+            if self.drawn_sizes().is_none() {
+                self.run.set("--random-distribution", "shuffled");
+            } else {
+                self.run.note("bssplit: requests of several sizes begin anywhere, and one block may come twice");
+            }
+        }
+        if self.has_fio_defaults && !is_random {
+            ["--random-distribution", "--jump"].iter().for_each(|flag| self.run.unset(flag));
+        }
+        if self.switches.reseeds && self.run.get("--seed").is_none() {
+            let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            let seed = since_1970.map_or(1, |time| time.as_nanos() as u64 >> 10);
+            self.run.set("--seed", seed);
+            self.run.note(format!(
+                "randrepeat: the seed is {seed} this time; randseed={seed} gives the same offsets again"
             ));
         }
+    }
+
+    /// Sets the state of the page cache, and the flush at the end.
+    fn set_caches(&mut self) {
+        let Switches { keeps_cache, reads_before, flushes_at_end, .. } = self.switches;
+        let rw = self.rw();
+        if (keeps_cache || reads_before) && self.is_buffered() && !self.is_elsewhere() {
+            self.run.set("--page-cache", "warm");
+            if !reads_before {
+                self.run.note("invalidate: all of the target is in the page cache when the run begins");
+            }
+        }
+        let is_flushed = self.is_buffered() || self.run.get("--fdatasync").is_some_and(|writes| writes != "0");
+        if flushes_at_end && !is_flushed && rw.writes() && !matches!(rw, Rw::Trim | Rw::Randtrim) {
+            self.run.set("--end-flush", "");
+        }
+    }
+
+    fn say_what_differs(&mut self) {
+        let run = &mut self.run;
         let sequential = run.get("--rw").is_some_and(|rw| ["read", "write", "rw"].contains(&rw));
         if sequential && run.get("--threads").is_some_and(|threads| threads != "1") {
             run.note(
@@ -87,11 +344,16 @@ impl Job {
                  first byte",
             );
         }
-        if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
+        let has_rate = run.get("--rate").is_some() || run.get("--rate-iops").is_some();
+        if has_rate && !self.switches.offloads {
             run.note(
-                "rate: requests come at this rate whether or not earlier ones are done; latency counts from when one \
-                      was due",
+                "rate: requests come at this rate whether or not earlier ones are done, as with io_submit_mode=offload; \
+                 latency counts from when one was due",
             );
+        }
+        let list = run.get("--processors").and_then(|list| list.parse::<Processors>().ok());
+        if list.is_some_and(|list| list.numbers().count() > 1) {
+            run.note("cpus_allowed: each thread stays on one of these processors, in turn, as with cpus_allowed_policy=split");
         }
     }
 
@@ -121,36 +383,20 @@ impl Job {
         Ok(())
     }
 
-    /// The halfpower engine that corresponds to fio's.
-    fn our_engine(&mut self, engine: &str) -> Result<&'static str, String> {
-        let Ring { registered, polls_device, kernel_thread } = self.ring;
-        Ok(match engine {
-            "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => "sync",
-            "libaio" => "libaio",
-            "io_uring" => match (kernel_thread, polls_device, registered) {
-                (true, _, _) => "io_uring_sqpoll",
-                (_, true, _) => "io_uring_iopoll",
-                (_, _, true) => "io_uring",
-                _ => "io_uring_plain",
-            },
-            "mmap" => "mmap",
-            "posixaio" => "pool",
-            // halfpower's own names.
-            "auto" => "auto",
-            "pool" => "pool",
-            "io_uring_plain" => "io_uring_plain",
-            "io_uring_sqpoll" => "io_uring_sqpoll",
-            "io_uring_iopoll" => "io_uring_iopoll",
-            "null" => {
+    /// Sets the halfpower engine that corresponds to fio's.
+    fn choose_engine(&mut self) -> Result<(), String> {
+        let usual = self.has_fio_defaults.then(|| "psync".to_string());
+        let Some(engine) = self.engine.take().or(usual) else { return Ok(()) };
+        let ours = match engines::ours(&engine, self.ring).map_err(|why| format!("ioengine: {why}"))? {
+            Some(ours) => ours,
+            None => {
                 self.run.files = vec!["null:".into()];
-                return Ok("auto");
+                "auto"
             }
-            other => {
-                return Err(format!(
-                    "ioengine: halfpower has no engine `{other}`; use io_uring, libaio, psync, posixaio or mmap"
-                ));
-            }
-        })
+        };
+        let ours = self.that_trims(ours);
+        self.run.set("--engine", ours);
+        Ok(())
     }
 
     /// The engine for trims, each of which is a system call: in fio it blocks the submitting thread, here a thread of a
@@ -177,9 +423,6 @@ impl Job {
         let files: Vec<OsString> = marked.split(':').map(|file| file.replace('\0', ":").into()).collect();
         if files.iter().any(|file| file.is_empty()) {
             return Err(format!("`{text}` names an empty file"));
-        }
-        if files.len() > 1 {
-            self.run.note("filename: each file has threads and a depth of its own; fio's job goes from file to file");
         }
         self.run.files = files;
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use halfpower_record::input;
 
@@ -10,10 +10,10 @@ use super::export::FioJson;
 use super::job::Job;
 use super::job_file;
 use super::options::named;
-use crate::{Layout, Refusal, Translation, Value};
+use crate::{Layout, Output, Refusal, RunWords, Translation, Value};
 
 /// fio's options that are also flags of `halfpower run` with the same meaning; they do not make a line fio's.
-const SHARED: [&str; 19] = [
+const SHARED: [&str; 20] = [
     "rw",
     "rwmixread",
     "bs",
@@ -33,6 +33,7 @@ const SHARED: [&str; 19] = [
     "iodepth_batch",
     "iomem",
     "verify",
+    "io_size",
 ];
 
 /// Most bytes of a file that may be a job file by what it holds; a larger one is a target.
@@ -43,7 +44,8 @@ pub fn speaks(words: &[OsString]) -> bool {
     words.iter().any(|word| match key(word) {
         Some((key, _)) => {
             let plain = key.replace('-', "_");
-            let is_ours = SHARED.contains(&plain.as_str()) || plain == "overwrite" || plain == "timeout";
+            let is_ours =
+                SHARED.contains(&plain.as_str()) || ["overwrite", "timeout", "output"].contains(&plain.as_str());
             !is_ours && named(&key).is_some()
         }
         None => is_job_file(Path::new(word)),
@@ -54,10 +56,7 @@ pub fn speaks(words: &[OsString]) -> bool {
 fn is_job_file(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "fio")
         || path.metadata().is_ok_and(|data| data.is_file() && data.len() <= MOST_OF_A_JOB_FILE) && {
-            let text = input::read_text(path, MOST_OF_A_JOB_FILE).unwrap_or_default();
-            let mut lines =
-                text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
-            lines.next().is_some_and(|line| line.starts_with('[') && line.ends_with(']'))
+            input::read(path, MOST_OF_A_JOB_FILE).is_ok_and(|bytes| job_file::begins_with_section(&bytes))
         }
 }
 
@@ -87,6 +86,9 @@ struct Line {
     /// Whether options go to what all jobs to come have in common, after `--name=global`.
     is_global: bool,
     files: Vec<OsString>,
+    /// The file that results go to, and whether it may replace a foreign one.
+    output: Option<PathBuf>,
+    force: bool,
     refusals: Vec<Refusal>,
 }
 
@@ -110,10 +112,19 @@ impl Line {
                     && next.is_none_or(|next| next.as_bytes().starts_with(b"-")))
         });
         let names_study = |value: &OsString| Path::new(value).extension().is_some_and(|ending| ending == "halfpower");
-        if key == "output" && !attached.as_ref().or(next).is_some_and(names_study) {
-            let why = "results go to standard output: write > FILE; a study that the record goes to ends in .halfpower";
-            self.refusals.push(Refusal::of("--output", why));
-            return attached.is_none();
+        if key == "output" {
+            let is_attached = attached.is_some();
+            match attached.or_else(|| next.cloned()) {
+                None => self.refusals.push(Refusal::of("--output", "write the name of a file after it")),
+                // halfpower's own: the study that the record is added to.
+                Some(study) if names_study(&study) => self.job().run.own.extend(["--output".into(), study]),
+                Some(file) => self.output = Some(file.into()),
+            }
+            return !is_attached;
+        }
+        if key == "force" && attached.is_none() {
+            self.force = true;
+            return false;
         }
         let Some(row) = row else {
             self.job().run.own.push(word.to_os_string());
@@ -165,8 +176,7 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
             None => line.job().run.own.push(word.clone()),
         }
     }
-    let Line { mut shared, mut jobs, files, mut refusals, .. } = line;
-    let prints_json = shared.prints_json || jobs.iter().any(|job| job.prints_json);
+    let Line { mut shared, mut jobs, files, output, force, mut refusals, .. } = line;
     for file in &files {
         shared.has_fio_defaults = true;
         match job_file::read(Path::new(file), &shared) {
@@ -177,13 +187,15 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     if jobs.is_empty() {
         jobs.push(shared);
     }
-    let mut runs = Vec::new();
-    for (index, job) in jobs.into_iter().enumerate() {
+    let prints_json = jobs.iter().any(|job| job.prints_json);
+    let only_shows = jobs.iter().any(|job| job.only_shows);
+    let mut runs: Vec<RunWords> = Vec::new();
+    let mut before: Option<String> = None;
+    for job in jobs {
         let name = job.run.name.clone();
-        if index > 0 && !job.waits {
-            let before = "fio runs this job and the one before it at once, and halfpower one after the other; add stonewall \
-                          to it, or --stonewall to the line for all";
-            refusals.push(Refusal::of(format!("[{name}]"), before));
+        let waits = job.waits || job.waits_for.is_some() && job.waits_for == before;
+        if before.replace(name.clone()).is_some() && !waits {
+            refusals.push(Refusal::of(format!("[{name}]"), AT_ONCE));
         }
         match job.finished() {
             Ok(run) => runs.push(run),
@@ -191,8 +203,22 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
         }
     }
     if !refusals.is_empty() {
-        return Err(refusals);
+        return Err(for_their_engine(refusals));
     }
     let layout = prints_json.then(|| Box::new(FioJson) as Box<dyn Layout>);
-    Ok(Translation { runs, layout })
+    let output = output.map(|path| Output { path, force });
+    Ok(Translation { output, only_shows, ..Translation::of(runs, layout) })
+}
+
+/// Why jobs that fio runs at the same time are refused.
+const AT_ONCE: &str = "add stonewall to it, or --stonewall to the line, to run the jobs one after the other: fio runs this \
+                       one and the one before it at once, and halfpower measures one workload at a time";
+
+/// Only what is refused for its engine, if anything is: options that go with a foreign engine are no reason.
+fn for_their_engine(refusals: Vec<Refusal>) -> Vec<Refusal> {
+    let is_for_engine = |refusal: &Refusal| refusal.option.trim_start_matches('-') == "ioengine";
+    if !refusals.iter().any(is_for_engine) {
+        return refusals;
+    }
+    refusals.into_iter().filter(is_for_engine).collect()
 }

@@ -1,9 +1,13 @@
 //! Lists fio's options: of target and workload, of issuing requests and caches, and all others.
 
-use halfpower_spec::{BlockSizes, ParseError, RandomDistribution, Rw};
+use halfpower_spec::{ParseError, Processors, RandomDistribution, Rw};
 
-use super::job::Job;
-use super::take::{count, microseconds, on, only, same_for_all, seconds, set, size};
+use super::amounts::Amount;
+use super::engines;
+use super::job::{Job, Ring};
+use super::rates::Limits;
+use super::sizes::{self, ByDirection};
+use super::take::{count, microseconds, number, on, only, percent, seconds, set, size};
 use crate::OptionRow;
 
 type Row = OptionRow<Job>;
@@ -23,12 +27,12 @@ pub(super) fn named(key: &str) -> Option<&'static OptionRow<Job>> {
 const WORKLOAD_OPTIONS: &[Row] = &[
     Row::path(
         "filename",
-        "the target; several files, `a:b`, each have threads and a depth of their own",
+        "the target; requests go from one of several files, `a:b`, to the next, as over a stripe of the block size",
         |job, value| job.name_files(value),
     ),
     Row::path(
         "directory",
-        "the folder of `filename`; alone it is the target, and a file is laid out in it",
+        "the folder of `filename`; alone it is the target, and a file is laid out in it for each of `numjobs` and `nrfiles`",
         |job, value| {
             job.has_fio_defaults = true;
             job.directory = Some(value.into());
@@ -40,22 +44,30 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         job.run.name = value.to_string();
         Ok(())
     }),
-    Row::taken("readwrite", "--rw; without `:N`, and of the mixtures with `trim` only trimwrite", |job, value| {
-        let word = match value {
-            "readwrite" => "rw",
-            word if word.contains(':') => {
-                return Err(format!(
-                    "`{word}`: offsets are sequential or random all through; write {}",
-                    &word[..word.find(':').unwrap_or(0)]
-                ));
+    Row::taken(
+        "readwrite",
+        "--rw; `randread:8` also --jump 8; a stride, as in `read:4k`, is refused, and of the mixtures with `trim` all but \
+         trimwrite",
+        |job, value| {
+            let (word, every) = value.split_once(':').map_or((value, None), |(word, every)| (word, Some(every)));
+            let word = if word == "readwrite" { "rw" } else { word };
+            let rw: Rw = word.parse().map_err(|error: ParseError| error.to_string())?;
+            job.run.unset("--jump");
+            match every {
+                None => {}
+                Some(every) if rw.pattern() == halfpower_spec::Pattern::Random => match number(every)? {
+                    0 | 1 => {}
+                    every => job.run.set("--jump", every),
+                },
+                Some(_) => {
+                    return Err(format!(
+                        "`{value}`: sequential requests leave nothing out between them and only rise; write {word}"
+                    ));
+                }
             }
-            word => word,
-        };
-        if let Err(error) = word.parse::<Rw>() {
-            return Err(error.to_string());
-        }
-        set(job, "--rw", word)
-    })
+            set(job, "--rw", word)
+        },
+    )
     .or(&["rw"]),
     Row::taken("rwmixread", "--rwmixread", |job, value| set(job, "--rwmixread", value)),
     Row::taken("rwmixwrite", "--rwmixread, what remains of 100", |job, value| match count(value)? {
@@ -65,19 +77,33 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         }
         share => Err(format!("`{share}` is more than 100 percent")),
     }),
-    Row::taken("blocksize", "--bs, one for reads and writes", |job, value| {
-        job.run.set("--bs", size(same_for_all(value)?)?);
-        Ok(())
-    })
+    Row::taken(
+        "blocksize",
+        "--bs; of a list such as `4k,8k` that of the direction, or in a mix --bssplit with a size for each",
+        |job, value| {
+            let sizes = ByDirection::parse(value)?;
+            let is_one = sizes.read == sizes.write && sizes.write == sizes.trim;
+            job.by_direction = (!is_one).then_some(sizes);
+            job.run.set("--bs", sizes.read);
+            Ok(())
+        },
+    )
     .or(&["bs"]),
-    Row::refused(
+    Row::taken(
         "blocksize_range",
-        "sizes are drawn from a list: write bssplit=4k:8k:16k, or take `halfpower study --bs 4k-64k`",
+        "--bssplit with the sizes of the range in equal shares, from the smallest in steps of it; at most 16 of them",
+        |job, value| {
+            let (sizes, of_many) = sizes::range(value)?;
+            job.run.set("--bssplit", sizes);
+            if let Some(many) = of_many {
+                job.run.note(format!("bsrange: sizes are drawn from some of the {many} that fio draws from, evenly spaced"));
+            }
+            Ok(())
+        },
     )
     .or(&["bsrange"]),
-    Row::taken("bssplit", "--bssplit; not with a third list, for trims", |job, value| {
-        let sizes: BlockSizes = value.parse().map_err(|error: ParseError| error.to_string())?;
-        job.run.set("--bssplit", sizes);
+    Row::taken("bssplit", "--bssplit, at most 16 sizes; a third list, for trims, is left out", |job, value| {
+        job.run.set("--bssplit", sizes::split(value)?);
         Ok(())
     }),
     Row::taken("blocksize_unaligned", "taken where it is 0: requests begin at multiples of their size", |_, value| {
@@ -99,34 +125,51 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     .or(&["ba"]),
     Row::taken(
         "size",
-        "--size: the bytes of the target that are used; not shares such as 10%, except 100%",
+        "--size: the bytes of the target that are used, divided among its files; a share such as 50% is of a file or \
+         device that is there; unless time_based is set, also --io-size: the run ends when so much has been moved",
         |job, value| {
-            job.run.size = if value == "100%" { None } else { Some(size(value)?) };
+            job.amounts.size = Some(Amount::parse(value)?);
             Ok(())
         },
     ),
-    Row::taken("filesize", "--size", |job, value| {
-        job.run.size = Some(size(value)?);
+    Row::taken("filesize", "--size, of each file; size is then only what is moved", |job, value| {
+        job.amounts.filesize = Some(size(value)?);
         Ok(())
     }),
-    Row::taken("offset", "the beginning of --region; size goes from there", |job, value| {
-        job.run.offset = Some(size(value)?);
+    Row::taken("offset", "the beginning of --region, or a share such as 25%; size goes from there", |job, value| {
+        job.amounts.offset = Some(Amount::parse(value)?);
         Ok(())
     }),
     Row::refused("offset_increment", "threads share the target: sequential ones each have a part of their own"),
-    Row::refused("io_size", "a run lasts for a time and not for bytes; give runtime").or(&["io_limit"]),
-    Row::taken("nrfiles", "taken where it is 1", |_, value| {
-        only(value, &["1"], "a job works on one file; name several in filename, or each:A,B as target")
+    Row::taken("io_size", "--io-size; a share such as 50% is of size", |job, value| {
+        job.amounts.io_size = Some(Amount::parse(value)?);
+        Ok(())
+    })
+    .or(&["io_limit"]),
+    Row::taken("number_ios", "--io-size, with so many requests of the mean size, if that is less than size", |job, value| {
+        job.amounts.number_ios = Some(number(value)?).filter(|requests| *requests > 0);
+        Ok(())
     }),
+    Row::taken("nrfiles", "so many files are laid out, and requests go from one to the next; at most 64", |job, value| {
+        job.files_each = count(value)?;
+        Ok(())
+    })
+    .or(&["nr_files"]),
+    Row::without_effect("filename_format", "what halfpower lays out has no names, and each job has its own"),
     Row::without_effect("openfiles", "a job's files are open all the time"),
-    Row::refused("file_service_type", "each file has its own requests outstanding all the time"),
-    Row::taken("runtime", "--runtime", |job, value| {
-        job.run.set("--runtime", seconds(value)?);
+    Row::taken("file_service_type", "taken where it is roundrobin: requests go from one file to the next", |_, value| {
+        only(value, &["roundrobin"], "requests go from one file to the next; write roundrobin")
+    }),
+    Row::taken("runtime", "--runtime, the longest time; 0 sets no limit", |job, value| {
+        match seconds(value)? {
+            halfpower_spec::Nanos(0) => job.run.unset("--runtime"),
+            runtime => job.run.set("--runtime", runtime),
+        }
         Ok(())
     })
     .or(&["timeout"]),
-    Row::taken("time_based", "a run always takes its whole time", |job, value| {
-        job.time_based = on(value)?;
+    Row::taken("time_based", "the run takes its whole time, and no --io-size ends it", |job, value| {
+        job.switches.time_based = on(value)?;
         Ok(())
     })
     .optional(),
@@ -134,14 +177,24 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         job.run.set("--ramp-time", seconds(value)?);
         Ok(())
     }),
-    Row::refused("startdelay", "runs begin when the one before ends; use sleep between two lines"),
-    Row::taken("loops", "taken where it is 1", |_, value| {
-        only(value, &["1"], "a run is measured once; `halfpower study --repeats` repeats")
-    }),
-    Row::taken("numjobs", "--threads; sequential threads each have a part of their own", |job, value| {
-        job.run.set("--threads", count(value)?);
+    Row::taken("startdelay", "the run begins so much later; a range of times is refused", |job, value| {
+        job.run.start_delay = Some(seconds(value)?).filter(|delay| delay.0 > 0);
+        Ok(())
+    })
+    .or(&["start_delay"]),
+    Row::taken("loops", "--io-size, so many times size", |job, value| {
+        job.amounts.loops = Some(count(value)?);
         Ok(())
     }),
+    Row::taken(
+        "numjobs",
+        "--threads; without `filename` a file for each; sequential threads of one file each have a part of their own",
+        |job, value| {
+            job.jobs = count(value)?;
+            job.run.set("--threads", job.jobs);
+            Ok(())
+        },
+    ),
     Row::without_effect("thread", "submitters are always threads").optional(),
     Row::without_effect("group_reporting", "the threads of a job are always reported together").optional(),
     Row::taken("thinktime", "--thinktime; without a unit it is microseconds", |job, value| {
@@ -155,11 +208,16 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     ]),
     Row::taken(
         "rate",
-        "--rate, for each thread; requests come at the rate whether or not earlier ones are done",
-        |job, value| set(job, "--rate", same_for_all(value)?),
+        "--rate, for each thread; in a mix, a list such as `1m,2m` also sets the share of reads; requests come at the \
+         rate whether or not earlier ones are done",
+        |job, value| {
+            job.rates.bytes = Limits::parse(value)?;
+            Ok(())
+        },
     ),
     Row::taken("rate_iops", "--rate-iops, for each thread, likewise", |job, value| {
-        set(job, "--rate-iops", same_for_all(value)?)
+        job.rates.iops = Limits::parse(value)?;
+        Ok(())
     }),
     Row::taken("rate_process", "--arrivals: linear is fixed, poisson is poisson", |job, value| match value {
         "linear" => set(job, "--arrivals", "fixed"),
@@ -167,13 +225,16 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         other => Err(format!("`{other}` is neither linear nor poisson")),
     }),
     Row::refused("rate_min", "a rate that is not reached is told by the result; nothing is stopped for it").or(&[
+        "ratemin",
         "rate_iops_min",
         "rate_cycle",
+        "ratecycle",
         "rate_ignore_thinktime",
     ]),
     Row::refused(
         "latency_target",
-        "halfpower does not search a depth for a latency; `halfpower study` shows latency at each depth",
+        "a run keeps the depth that it is given: take `halfpower study TARGET --iodepth 1..128`, and choose the deepest \
+         whose latency is low enough",
     )
     .or(&["latency_window", "latency_percentile", "latency_run", "max_latency"]),
     Row::taken(
@@ -181,23 +242,41 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         "--random-distribution: random, zipf:S, pareto:H; normal and zoned are refused",
         |job, value| {
             let distribution: RandomDistribution = value.parse().map_err(|error: ParseError| error.to_string())?;
-            job.run.set("--random-distribution", distribution);
+            match distribution {
+                RandomDistribution::Even => job.run.unset("--random-distribution"),
+                skewed => job.run.set("--random-distribution", skewed),
+            }
             Ok(())
         },
     ),
-    Row::refused(
-        "percentage_random",
-        "offsets are sequential or random all through; use --random-readers of `halfpower run` for both at once",
-    ),
-    Row::refused("rw_sequencer", "offsets are sequential or random all through"),
-    Row::without_effect("norandommap", "random offsets are drawn anywhere, and one may come twice").optional(),
-    Row::without_effect("softrandommap", "random offsets are drawn anywhere, and one may come twice").optional(),
+    Row::taken("percentage_random", "--jump with so many percent", |job, value| {
+        let mut shares = value.split(',').map(percent).collect::<Result<Vec<_>, _>>()?;
+        shares.dedup();
+        match shares[..] {
+            [100] => job.run.unset("--jump"),
+            [share] => job.run.set("--jump", format!("{share}%")),
+            _ => return Err(format!("`{value}`: reads and writes jump equally often; write one share")),
+        }
+        Ok(())
+    }),
+    Row::taken("rw_sequencer", "taken where it is sequential: between jumps, each request follows the one before", |_, value| {
+        only(value, &["sequential"], "no request comes twice in a row; write sequential, or leave it out")
+    }),
+    Row::taken(
+        "norandommap",
+        "a block may come again before all have come; without it, each comes once first: --random-distribution shuffled",
+        |job, value| {
+            job.switches.repeats_blocks = on(value)?;
+            Ok(())
+        },
+    )
+    .optional(),
+    Row::without_effect("softrandommap", "the order of blocks takes no memory").optional(),
     Row::without_effect("random_generator", "offsets come from xoshiro256++"),
     Row::taken("randseed", "--seed", |job, value| set(job, "--seed", value)),
-    Row::taken("randrepeat", "taken where it is 1: the same --seed gives the same offsets", |_, value| {
-        on(value)?
-            .then_some(())
-            .ok_or_else(|| "the same seed gives the same offsets; give randseed another number each time".to_string())
+    Row::taken("randrepeat", "with 0, --seed from the clock, which the output tells", |job, value| {
+        job.switches.reseeds = !on(value)?;
+        Ok(())
     })
     .or(&["allrandrepeat"])
     .optional(),
@@ -208,9 +287,12 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         set(job, "--fdatasync", value)
     }),
     Row::taken("fdatasync", "--fdatasync", |job, value| set(job, "--fdatasync", value)),
-    Row::without_effect("end_fsync", "a buffered run that writes ends with a flush inside its time")
-        .or(&["fsync_on_close"])
-        .optional(),
+    Row::taken("end_fsync", "--end-flush, where the run is direct; a buffered run that writes always ends with a flush", |job, value| {
+        job.switches.flushes_at_end = on(value)?;
+        Ok(())
+    })
+    .optional(),
+    Row::without_effect("fsync_on_close", "what happens when a file is closed is not in the run's time").optional(),
     Row::taken(
         "sync_file_range",
         "--fdatasync --flush-by sync_file_range, of the whole file: with wait_before, write and wait_after",
@@ -239,10 +321,16 @@ const WORKLOAD_OPTIONS: &[Row] = &[
 
 /// fio's options of engine, depth, memory, caches and processors.
 const ISSUING_OPTIONS: &[Row] = &[
-    Row::taken("ioengine", "--engine: psync and its kin are sync, posixaio is pool, io_uring is io_uring_plain unless fixedbufs or registerfiles is set, null is the target null:", |job, value| {
-        job.engine = Some(value.to_string());
-        Ok(())
-    }),
+    Row::taken(
+        "ioengine",
+        "--engine: psync and its kin are sync, posixaio is pool, io_uring is io_uring_plain unless fixedbufs or registerfiles is set, null is the target null:",
+        |job, value| {
+            // A foreign engine is refused here, so that it is the reason and not the options that go with it.
+            engines::ours(value, Ring::default())?;
+            job.engine = Some(value.to_string());
+            Ok(())
+        },
+    ),
     Row::taken("iodepth", "--iodepth", |job, value| {
         job.run.set("--iodepth", count(value)?);
         Ok(())
@@ -267,16 +355,30 @@ const ISSUING_OPTIONS: &[Row] = &[
         _ => Err(format!("`{value}`: use none, sync or dsync")),
     }),
     Row::refused("atomic", "halfpower does not ask for atomic writes").optional(),
-    Row::taken("iodepth_batch", "--iodepth-batch", |job, value| set(job, "--iodepth-batch", value)).or(&["iodepth_batch_submit"]),
-    Row::taken("iodepth_batch_complete_min", "taken where it is 1: each completion is taken as it comes", |_, value| {
-        only(value, &["1"], "each completion is taken as it comes")
-    })
+    Row::taken("iodepth_batch", "--iodepth-batch", |job, value| set(job, "--iodepth-batch", value))
+        .or(&["iodepth_batch_submit"]),
+    Row::taken(
+        "iodepth_batch_complete_min",
+        "taken where it is 1: each completion is taken as it comes",
+        |_, value| only(value, &["1"], "each completion is taken as it comes"),
+    )
     .or(&["iodepth_batch_complete"]),
     Row::without_effect("iodepth_batch_complete_max", "all completions that are there are taken at once"),
     Row::refused("iodepth_low", "the queue is filled up again as soon as a request is done"),
     Row::refused("serialize_overlap", "requests that overlap are not held back").optional(),
-    Row::refused("io_submit_mode", "each thread submits its own requests"),
-    Row::taken("iomem", "--iomem: malloc and mmap are pages, mmaphuge and shmhuge are huge", |job, value| match value.split(':').next() {
+    Row::taken(
+        "io_submit_mode",
+        "inline, or offload: with a rate, requests never wait for those before",
+        |job, value| {
+            only(value, &["inline", "offload"], "write inline or offload")?;
+            job.switches.offloads = value == "offload";
+            Ok(())
+        },
+    ),
+    Row::taken("iomem", "--iomem: malloc and mmap are pages, mmaphuge and shmhuge are huge", |job, value| match value
+        .split(':')
+        .next()
+    {
         Some("malloc" | "mmap" | "shm") => set(job, "--iomem", "pages"),
         Some("mmaphuge" | "shmhuge") => set(job, "--iomem", "huge"),
         _ => Err(format!("`{value}`: buffers lie in ordinary or in huge pages; use malloc or mmaphuge")),
@@ -300,43 +402,133 @@ const ISSUING_OPTIONS: &[Row] = &[
     })
     .optional(),
     Row::refused("sqthread_poll_cpu", "the kernel chooses where its thread runs"),
-    Row::refused("nonvectored", "requests are pread and pwrite, with one buffer each").or(&["uncached", "nowait", "force_async", "userspace_reap", "cmdprio_percentage", "hipri_percentage"]),
-    Row::taken("invalidate", "taken where it is 1: pages of the target are dropped before a run", |_, value| {
-        on(value)?.then_some(()).ok_or_else(|| {
-            "pages of the target are dropped before a run; --page-cache warm of `halfpower run` measures with all of them \
-             cached"
-                .to_string()
-        })
+    Row::refused("nonvectored", "requests are pread and pwrite, with one buffer each").or(&[
+        "uncached",
+        "nowait",
+        "force_async",
+        "userspace_reap",
+        "cmdprio_percentage",
+        "hipri_percentage",
+    ]),
+    Row::taken(
+        "invalidate",
+        "with 0, a buffered run has --page-cache warm; else pages of the target are dropped before a run",
+        |job, value| {
+            job.switches.keeps_cache = !on(value)?;
+            Ok(())
+        },
+    )
+    .optional(),
+    Row::taken("pre_read", "--page-cache warm, where the run is buffered", |job, value| {
+        job.switches.reads_before = on(value)?;
+        Ok(())
     })
     .optional(),
-    Row::taken("fadvise_hint", "--fadvise: sequential, random; 0 is normal, and so is 1, unless the run is buffered", |job, value| match value {
-        "0" | "1" => Ok(()),
-        "sequential" | "random" => set(job, "--fadvise", value),
-        other => Err(format!("`{other}`: write 0, sequential or random")),
-    }),
-    Row::without_effect("fallocate", "files are written whole before a run; --layout of `halfpower run` has other ways"),
-    Row::without_effect("create_on_open", "files are written whole before a run").or(&["create_serialize", "create_fsync", "create_only", "fill_device", "overwrite", "file_append", "pre_read"]).optional(),
-    Row::without_effect("unlink", "what halfpower lays out is always removed; a file that was there stays").or(&["unlink_each_loop"]).optional(),
+    Row::taken(
+        "fadvise_hint",
+        "--fadvise: sequential, random; 0 is normal, and so is 1, unless the run is buffered",
+        |job, value| match value {
+            "0" | "1" => Ok(()),
+            "sequential" | "random" => set(job, "--fadvise", value),
+            other => Err(format!("`{other}`: write 0, sequential or random")),
+        },
+    ),
+    Row::without_effect(
+        "fallocate",
+        "files are written whole before a run; --layout of `halfpower run` has other ways",
+    ),
+    Row::without_effect("create_on_open", "files are written whole before a run")
+        .or(&["create_serialize", "create_fsync", "overwrite"])
+        .optional(),
+    Row::taken(
+        "create_only",
+        "taken where it is 0: files are laid out for a run, and are gone after it",
+        |_, value| {
+            if on(value)? {
+                Err("a file that is laid out is gone after the run: make files with `fallocate` or `dd`".to_string())
+            } else {
+                Ok(())
+            }
+        },
+    )
+    .optional(),
+    Row::taken("fill_device", "taken where it is 0: a run ends by its time or its bytes", |_, value| {
+        if on(value)? {
+            Err("a run never fills a file system: give size, or name the device itself with size=100%".to_string())
+        } else {
+            Ok(())
+        }
+    })
+    .or(&["fill_fs"])
+    .optional(),
+    Row::taken("file_append", "taken where it is 0", |_, value| {
+        if on(value)? { Err("use --layout append of `halfpower run FOLDER --rw write`".to_string()) } else { Ok(()) }
+    })
+    .optional(),
+    Row::without_effect("unlink", "what halfpower lays out is always removed; a file that was there stays")
+        .or(&["unlink_each_loop"])
+        .optional(),
     Row::without_effect("allow_file_create", "a file that is not there is laid out for the run").optional(),
     Row::refused("allow_mounted_write", "a mounted device is never written to"),
-    Row::refused("cpus_allowed", "use `taskset -c LIST halfpower ...`, or --affinity of `halfpower run`").or(&["cpumask", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy"]),
-    Row::refused("nice", "use `nice halfpower ...`, `ionice` or a cgroup around it").or(&["prio", "prioclass", "priohint", "cgroup", "cgroup_weight", "cgroup_nodelete", "ioscheduler", "uid", "gid"]),
+    Row::taken("cpus_allowed", "--processors: each thread runs on one of them, in turn", |job, value| {
+        let list: Processors = value.replace(':', ",").parse().map_err(|error: ParseError| error.to_string())?;
+        job.run.set("--processors", list);
+        Ok(())
+    }),
+    Row::taken("cpumask", "--processors, those of the mask's bits", |job, value| {
+        let wrong = || format!("`{value}` is no mask of processors; write it like 0xf");
+        let hexadecimal = value.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
+        let mask = hexadecimal.unwrap_or_else(|| value.parse()).map_err(|_| wrong())?;
+        let list = Processors::of((0..64).filter(|bit| mask >> bit & 1 == 1)).ok_or_else(wrong)?;
+        job.run.set("--processors", list);
+        Ok(())
+    }),
+    Row::without_effect("cpus_allowed_policy", "each thread stays on one processor of the list"),
+    Row::refused("numa_cpu_nodes", "use `numactl halfpower ...`").or(&["numa_mem_policy"]),
+    Row::refused("nice", "use `nice halfpower ...`, `ionice` or a cgroup around it").or(&[
+        "prio",
+        "prioclass",
+        "priohint",
+        "cgroup",
+        "cgroup_weight",
+        "cgroup_nodelete",
+        "ioscheduler",
+        "uid",
+        "gid",
+    ]),
     Row::refused("lockmem", "halfpower pins no memory beside its buffers"),
 ];
 
-const PAYLOAD: &str = "what is written is always incompressible and never the same twice";
+const PAYLOAD: &str = "what is written is never the same twice";
 const NO_LOG: &str = "there are no logs; `--json` of `halfpower run` has bytes over time and all latencies";
 
 /// fio's options other than those of the workload.
 const OTHER_OPTIONS: &[Row] = &[
     Row::without_effect("refill_buffers", PAYLOAD).or(&["scramble_buffers"]).optional(),
-    Row::taken(
-        "buffer_compress_percentage",
-        "taken where it is 0: what is written cannot be compressed",
-        |_, value| only(value, &["0"], PAYLOAD),
+    Row::taken("buffer_compress_percentage", "--compressible", |job, value| {
+        match percent(value)? {
+            0 => job.run.unset("--compressible"),
+            share => job.run.set("--compressible", share),
+        }
+        Ok(())
+    }),
+    Row::without_effect("buffer_compress_chunk", "zeros lie at the end of each 512 bytes, as with fio's default"),
+    Row::taken("zero_buffers", "--compressible 100", |job, value| {
+        if on(value)? {
+            job.run.set("--compressible", 100);
+        }
+        Ok(())
+    })
+    .optional(),
+    Row::taken("dedupe_percentage", "taken where it is 0: no two blocks that are written are equal", |_, value| {
+        only(value, &["0"], "no two blocks that are written are equal; leave it out")
+    }),
+    Row::refused(
+        "buffer_pattern",
+        "what is written is incompressible, or partly zeros: use zero_buffers, or leave it out",
     )
-    .or(&["dedupe_percentage"]),
-    Row::refused("zero_buffers", PAYLOAD).or(&["buffer_pattern", "buffer_pattern_interval", "dedupe_mode"]).optional(),
+    .or(&["buffer_pattern_interval", "dedupe_mode", "dedupe_global", "dedupe_working_set_percentage"])
+    .optional(),
     Row::taken(
         "verify",
         "--verify: blocks carry their number, the seed and a checksum of halfpower's own",
@@ -372,7 +564,10 @@ const OTHER_OPTIONS: &[Row] = &[
     )
     .or(&["wait_for_previous"])
     .optional(),
-    Row::refused("wait_for", "jobs run one after the other, in their order; use stonewall"),
+    Row::taken("wait_for", "taken where it names the job before, which the job then begins after", |job, value| {
+        job.waits_for = Some(value.to_string());
+        Ok(())
+    }),
     Row::without_effect("exitall", "jobs run one after the other")
         .or(&["new_group", "exit_what", "exitall_on_error"])
         .optional(),
@@ -466,18 +661,27 @@ const OTHER_OPTIONS: &[Row] = &[
         "remote_config",
         "daemonize",
     ]),
-    Row::refused("readonly", "leave it out: what halfpower did not create is only written with --overwrite").optional(),
-    Row::refused("parse_only", "use `halfpower plan`")
-        .or(&[
-            "showcmd",
-            "debug",
-            "trigger",
-            "trigger_file",
-            "aux_path",
-            "max_jobs",
-            "idle_prof",
-            "alloc_size",
-            "warnings_fatal",
-        ])
-        .optional(),
+    Row::taken("readonly", "a job that writes is refused", |job, value| {
+        job.switches.only_reads = on(value)?;
+        Ok(())
+    })
+    .optional(),
+    Row::taken(
+        "output",
+        "results go to FILE; a name that ends in .halfpower is a study that the record is added to",
+        |_, _| Err("stands on the command line, not in a job file".to_string()),
+    ),
+    Row::taken("parse_only", "the words of `halfpower run` are printed, and nothing is measured", |job, value| {
+        job.only_shows = on(value)?;
+        Ok(())
+    })
+    .or(&["showcmd"])
+    .optional(),
+    Row::without_effect("max_jobs", "a run has as many threads as it asks for").or(&["alloc_size"]),
+    Row::refused(
+        "debug",
+        "leave it out: what a run does is in its output, and what its options became in --parse-only",
+    )
+    .or(&["trigger", "trigger_file", "aux_path", "idle_prof", "warnings_fatal"])
+    .optional(),
 ];

@@ -13,6 +13,19 @@ pub fn on(value: &str) -> Result<bool, String> {
     }
 }
 
+/// Parses a whole number in fio's way, which may have a unit of sizes: `1k` is 1024.
+pub fn number(value: &str) -> Result<u64, String> {
+    size(value).map(|Bytes(number)| number).map_err(|_| format!("`{value}` is not a whole number; write it like 8"))
+}
+
+/// Parses a share in percent.
+pub fn percent(value: &str) -> Result<u32, String> {
+    match value.trim_end_matches('%').parse() {
+        Ok(percent @ 0..=100) => Ok(percent),
+        _ => Err(format!("`{value}` is no share in percent; write it like 50")),
+    }
+}
+
 /// Parses a whole number.
 pub fn count(value: &str) -> Result<u32, String> {
     value.parse().map_err(|_| format!("`{value}` is not a whole number; write it like 8"))
@@ -22,7 +35,7 @@ pub fn count(value: &str) -> Result<u32, String> {
 /// are powers of 1024, and `KiB`, `MiB` and so on powers of 1000, in any case.
 pub fn size(value: &str) -> Result<Bytes, String> {
     if value.contains('%') {
-        return Err(format!("`{value}`: halfpower takes sizes, not shares; write one like 1g"));
+        return Err(format!("`{value}`: this is a size and no share; write one like 1g"));
     }
     let end = value.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(value.len());
     let (digits, unit) = value.split_at(end);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use halfpower_record::input;
-use halfpower_spec::Bytes;
+use halfpower_spec::{Bytes, ParseError, Processors};
 
 use crate::{OptionRow, RunWords};
 
@@ -22,6 +22,14 @@ type Row = OptionRow<ParsedOptions>;
 
 fn number(value: &str) -> Result<u64, String> {
     value.parse().map_err(|_| format!("`{value}` is not a whole number; write it attached, as in -b8"))
+}
+
+/// Parses a mask of processors such as `0xf`; `None` is any of them.
+fn mask(value: &str) -> Result<Option<Processors>, String> {
+    let digits = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X"));
+    let bits = digits.map_or_else(|| value.parse(), |digits| u64::from_str_radix(digits, 16));
+    let bits = bits.map_err(|_| format!("`{value}` is no mask of processors; write it like 0xf"))?;
+    Ok(Processors::of((0..64).filter(|bit| bits >> bit & 1 == 1)))
 }
 
 /// SQLIO's default block size, in KiB.
@@ -101,13 +109,25 @@ pub(crate) const OPTIONS: &[Row] = &[
     }),
     Row::taken(
         "-F",
-        "a parameter file: lines of file, threads, mask, MiB; a mask other than 0x0 is refused",
+        "a parameter file: lines of file, threads, mask, MiB; a mask is --processors, and the same for all files",
         read_parameter_file,
     ),
     Row::refused("-m", "requests are not gathered from several blocks; choose -b as large as the whole"),
-    Row::refused("-d", "there are no drive letters; name the files"),
-    Row::refused("-p", "use `taskset -c LIST halfpower sqlio ...`"),
-    Row::refused("-a", "use `taskset -c LIST halfpower sqlio ...`"),
+    Row::refused(
+        "-d",
+        "drives have no letters here: name a file on each, such as /mnt/d/testfile.dat /mnt/e/testfile.dat",
+    ),
+    Row::taken("-p", "--processors: the one with this number", |asked, value| {
+        let list: Processors = value.parse().map_err(|error: ParseError| error.to_string())?;
+        asked.run.set("--processors", list);
+        Ok(())
+    }),
+    Row::taken("-a", "--processors: those of the mask's bits, as in -a0xf", |asked, value| {
+        if let Some(list) = mask(value)? {
+            asked.run.set("--processors", list);
+        }
+        Ok(())
+    }),
     Row::refused("-R", "name the block device, such as /dev/sdb; writing to it needs --overwrite"),
     Row::refused("-i", "a run lasts for a time and not for requests; give -s"),
     Row::refused("-v", "there is no earlier version whose blocks could be used"),
@@ -135,6 +155,7 @@ fn read_parameter_file(asked: &mut ParsedOptions, path: &str) -> Result<(), Stri
     let text = text.map_err(|error| format!("{path} cannot be read: {error}"))?;
     let mut threads = None;
     let mut size = None;
+    let mut processors = None;
     for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())) {
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -145,8 +166,11 @@ fn read_parameter_file(asked: &mut ParsedOptions, path: &str) -> Result<(), Stri
             None => Ok(None),
             Some(field) => field.parse::<u64>().map(Some).map_err(|_| place(format!("`{field}` is no {what}"))),
         };
-        if let Some(mask) = fields.get(2).filter(|mask| !["0", "0x0"].contains(mask)) {
-            return Err(place(format!("the mask {mask} cannot be taken; write 0x0, and use taskset")));
+        let here = fields.get(2).map_or(Ok(None), |field| mask(field)).map_err(place)?;
+        if asked.run.files.is_empty() {
+            processors = here;
+        } else if processors != here {
+            return Err(place("all files need the same mask of processors".to_string()));
         }
         for (kept, here, what) in [
             (&mut threads, whole(1, "number of threads")?, "number of threads"),
@@ -163,6 +187,7 @@ fn read_parameter_file(asked: &mut ParsedOptions, path: &str) -> Result<(), Stri
     if asked.run.files.is_empty() {
         return Err(format!("{path} names no file"));
     }
+    processors.iter().for_each(|processors| asked.run.set("--processors", processors));
     threads.iter().for_each(|threads| asked.run.set("--threads", threads));
     asked.run.size = size.map(|mib| Bytes(mib.saturating_mul(1 << 20)));
     asked.shown.size_mib = size;

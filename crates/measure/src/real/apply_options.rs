@@ -7,7 +7,9 @@ use halfpower_engine::{EngineError, Opened};
 use halfpower_os::{Mode, ReadOrder, RunFile};
 use halfpower_probe::{Interrupts, Root};
 use halfpower_record::Ability;
-use halfpower_spec::{Affinity, Bytes, DurableBy, Fadvise, FlushCall, PageCache, Workload, WorkloadOptions};
+use halfpower_spec::{
+    Affinity, Bytes, DurableBy, Fadvise, FlushCall, PageCache, Processors, Workload, WorkloadOptions,
+};
 
 use super::write_cache::WriteCache;
 use crate::{MeasureError, background_readers};
@@ -60,6 +62,7 @@ pub(crate) fn admit(
     if let Err(why) = processor(options.affinity, devices.first().map(String::as_str)) {
         return unfit(format!("--affinity {}: {why}; leave it out", options.affinity));
     }
+    has_processors(options)?;
     let caching =
         (options.fadvise, options.page_cache, options.write_cache) != (Fadvise::Normal, PageCache::Empty, None);
     if is_null && caching {
@@ -80,6 +83,23 @@ pub(crate) fn admit(
         ));
     }
     Ok(())
+}
+
+/// Checks that this process may use the processors that the options list.
+///
+/// # Errors
+/// Which one it may not use.
+pub(crate) fn has_processors(options: &WorkloadOptions) -> Result<(), MeasureError> {
+    let usable = halfpower_os::processor::usable();
+    let lacks = |list: &Processors| list.numbers().find(|number| !usable.contains(number));
+    match options.processors.and_then(|list| Some((list, lacks(&list)?))) {
+        None => Ok(()),
+        Some((list, number)) => {
+            let what =
+                format!("--processors {list}: this process may not use processor {number}; name others (see `nproc`)");
+            Err(MeasureError::Unfit { what })
+        }
+    }
 }
 
 /// Switches the write caches of these devices as a run asks; dropping the result restores them.

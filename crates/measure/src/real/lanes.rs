@@ -87,7 +87,7 @@ impl Reached<'_> {
         };
         let by_workers = self.by_workers;
         let usual = EngineSettings::new(name, depth, bs, self.seed ^ seed);
-        let settings = EngineSettings { issuing, memory, by_workers, ..usual };
+        let settings = EngineSettings { issuing, memory, by_workers, zeros_percent: options.compressible, ..usual };
         let opened = halfpower_engine::open_volume(Volume { ledger, ..volume }, settings)?;
         // A scratch file is never spread.
         let spread = if self.scratch.is_some() { None } else { self.members.spread(self.volume)? };
@@ -105,7 +105,7 @@ impl Reached<'_> {
         let Workload { threads, options, .. } = run.workload;
         let used = options.reached(self.span_bytes());
         let device = self.members.devices.first().and_then(Option::as_deref);
-        let cpu = processor(options.affinity, device).unwrap_or(None);
+        let any = processor(options.affinity, device).unwrap_or(None);
         let reader = background_readers::reader(&run.workload);
         let volumes = self.volume.lanes().len();
         let own = (0..volumes).flat_map(|volume| (0..threads).map(move |thread| (volume, Some(thread))));
@@ -117,6 +117,7 @@ impl Reached<'_> {
             let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };
             let workload = if thread.is_some() { &run.workload } else { &reader };
             let seed = run.seed.rotate_left(lanes.len() as u32);
+            let cpu = options.processors.map_or(any, |list| Some(list.of_thread(lanes.len())));
             let open = || self.open_lane(workload, (volume, seed), self.volume.address_map());
             let opened = apply_options::open_on(cpu, open)?;
             if role == LaneRole::Own {
@@ -125,7 +126,16 @@ impl Reached<'_> {
             }
             let range = range(workload, &used, thread);
             // A sync engine holds one request at a time: more slots would only wait, and would count as depth.
-            lanes.push(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once, role, cpu });
+            let most_bytes = workload.options.most_bytes(self.span_bytes());
+            lanes.push(Lane {
+                engine: opened.engine,
+                depth: opened.most_in_flight,
+                range,
+                once,
+                most_bytes,
+                role,
+                cpu,
+            });
         }
         Ok(OpenedLanes { lanes, engine: name, buffers: buffers.unwrap_or_default() })
     }

@@ -61,6 +61,10 @@ impl Member {
     pub fn open(path: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> Result<Self, MeasureError> {
         let kind = halfpower_os::data_file::kind(path)?;
         let ours = kind == Kind::Folder;
+        if ours && halfpower_os::data_file::holds_devices(path) {
+            let what = "holds devices, and no file is laid out among them: name a device, or a folder elsewhere";
+            return Err(MeasureError::Target { path: path.to_path_buf(), what: what.to_string() });
+        }
         let (data, name) = match ours {
             true => own_file(path, wanted)?,
             false => (open_foreign(path, kind, wanted)?, None),

@@ -44,6 +44,7 @@ pub(crate) fn prepare(workload: &Workload, folder: &Path) -> Result<Prepared, Me
             depth: opened.most_in_flight,
             range: 0..span_bytes,
             once: false,
+            most_bytes: None,
             role: LaneRole::Own,
             cpu: None,
         })

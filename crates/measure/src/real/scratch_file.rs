@@ -98,7 +98,9 @@ fn bytes(run: &Run, span: u64, rate: Option<f64>, free: u64) -> Result<u64, u64>
     }
     let room = if cache.direct() { ROOM } else { ROOM_BUFFERED };
     let window = rate.map_or(most as f64, |rate| rate * room * run.runtime.0 as f64 / 1e9);
-    let bytes = (window as u64).clamp(least, most);
+    // A run that ends by its bytes needs no more than these.
+    let ends = run.workload.options.most_bytes(span).map_or(u64::MAX, |each| each.saturating_mul(u64::from(threads)));
+    let bytes = (window as u64).min(ends).clamp(least, most);
     Ok(bytes - bytes % bs.0)
 }
 

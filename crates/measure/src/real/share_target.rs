@@ -222,7 +222,8 @@ impl TargetBackend for ShareTarget {
         drop(self.share.take_connections());
         let lanes = self.reached().open_lanes(run)?;
         // A server may hold much in memory: a flush within the run makes that durable.
-        let flush = self.protocol.has_flush() && (rw.writes() && !cache.durable() || options.fdatasync > 0);
+        let flush = self.protocol.has_flush()
+            && (rw.writes() && !cache.durable() || options.fdatasync > 0 || options.end_flush);
         Ok(Prepared {
             lanes,
             engine: self.protocol.engine(),
@@ -230,7 +231,7 @@ impl TargetBackend for ShareTarget {
             spread_bytes: None,
             cached_bytes: None,
             buffer_segments: None,
-            warms_up: !flush && rate.is_none() && options.thinktime == Nanos(0),
+            warms_up: !flush && options.io_size.is_none() && rate.is_none() && options.thinktime == Nanos(0),
             flush,
             silence: Some(Nanos(self.wanted.silence.0.saturating_mul(FLUSH_TIMES))),
         })
@@ -296,7 +297,8 @@ impl ReachedShare<'_> {
     pub fn open_lane(&self, workload: &Workload, purpose: Purpose, seed: u64) -> Result<Opened, MeasureError> {
         let Workload { rw, bs, iodepth: depth, threads, cache, engine: name, issuing, options, .. } = *workload;
         let memory = self.budget.of_lane(u64::from(threads) + u64::from(options.random_readers));
-        let settings = EngineSettings { issuing, memory, ..EngineSettings::new(name, depth, bs, self.seed ^ seed) };
+        let usual = EngineSettings::new(name, depth, bs, self.seed ^ seed);
+        let settings = EngineSettings { issuing, memory, zeros_percent: options.compressible, ..usual };
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.first()).filter(|_| options.verify);
         let writes = rw.writes();
         let durable = cache.durable();
@@ -345,17 +347,19 @@ impl ReachedShare<'_> {
     pub fn open_lanes(&self, run: &Run) -> Result<Vec<Lane>, MeasureError> {
         let Workload { threads, options, .. } = run.workload;
         let used = options.reached(self.span_bytes);
-        let cpu = processor(options.affinity, None).unwrap_or(None);
+        let any = processor(options.affinity, None).unwrap_or(None);
         let reader = background_readers::reader(&run.workload);
         let own = (0..threads).map(Some);
         let beside = (0..options.random_readers).map(|_| None);
         let lane = |(at, thread): (u32, Option<u32>)| {
             let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };
             let workload = if thread.is_some() { &run.workload } else { &reader };
+            let cpu = options.processors.map_or(any, |list| Some(list.of_thread(at as usize)));
             let opened =
                 apply_options::open_on(cpu, || self.open_lane(workload, Purpose::Measure, run.seed.rotate_left(at)))?;
             let range = range(workload, &used, thread);
-            Ok(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once: false, role, cpu })
+            let most_bytes = workload.options.most_bytes(self.span_bytes);
+            Ok(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once: false, most_bytes, role, cpu })
         };
         (0..).zip(own.chain(beside)).map(lane).collect()
     }
@@ -377,6 +381,7 @@ fn admits(
     if let Some(what) = refused.or_else(|| too_large(workload, limits)) {
         return Err(MeasureError::Unfit { what });
     }
+    apply_options::has_processors(&workload.options)?;
     budget.admits(workload, 1)?;
     fits_span(workload, span)?;
     if workload.options.verify {

@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicBool;
 use halfpower_probe::Root;
 use halfpower_record::Environment;
 use halfpower_spec::{
-    Bytes, Direction, EngineName, Nanos, PageCache, Pass, RandomDistribution, Run, Rw, Several, Workload,
-    WorkloadOptions,
+    Bytes, Direction, EngineName, Jump, Nanos, PageCache, Pass, Run, Rw, Several, Workload, WorkloadOptions,
 };
 
 use super::account::machine_account;
@@ -177,8 +176,8 @@ impl TargetBackend for RealTarget {
         let reads = rw.direction() != Some(Direction::Write);
         // Use each block of a cold buffered run once: a second visit would find it in the page cache.
         let cold = buffered && (reads || options.region.is_some()) && options.page_cache == PageCache::Empty;
-        // A skewed distribution needs blocks to come again.
-        let is_even = options.random_distribution == RandomDistribution::Even;
+        // A skewed distribution needs blocks to come again, and so does an order that jumps now and then.
+        let is_even = !options.random_distribution.is_skewed() && options.jump == Jump::default();
         // In a file, a trimmed block is a hole and cannot be trimmed again.
         let holes = rw.trims() && self.members.each.iter().any(Member::has_holes_after_trims);
         let once = cold && is_even || self.scratch.is_some() || holes && rw != Rw::Trimwrite;
@@ -186,10 +185,10 @@ impl TargetBackend for RealTarget {
         if buffers.unregistered {
             self.note(&self.members.budget.note_of_unregistered());
         }
-        let flush = (buffered && rw.writes()) || options.fdatasync > 0;
-        // With blocks used once, a closing flush or a trace, the window must cover all requests, so there is no
-        // warm-up.
-        let is_whole = once || flush || run.pass == Pass::Traced;
+        let flush = (buffered && rw.writes()) || options.fdatasync > 0 || options.end_flush;
+        // With blocks used once, an end by bytes, a closing flush or a trace, the window must cover all requests, so
+        // there is no warm-up.
+        let is_whole = once || options.io_size.is_some() || flush || run.pass == Pass::Traced;
         let warms_up = !is_whole && rate.is_none() && options.thinktime == Nanos(0);
         Ok(Prepared {
             lanes,

@@ -163,8 +163,10 @@ impl TargetBackend for SimulatedTarget {
             self.readers = Some(surrounded.account());
             engine = Box::new(surrounded);
         }
+        let of_all_threads = |of_one: u64| of_one.saturating_mul(u64::from(run.workload.threads));
+        let most_bytes = options.most_bytes(self.span_bytes()).map(of_all_threads);
         Ok(Prepared {
-            lanes: vec![Lane { engine, depth, range, once: false, role: LaneRole::Own, cpu: None }],
+            lanes: vec![Lane { engine, depth, range, once: false, most_bytes, role: LaneRole::Own, cpu: None }],
             engine: EngineName::Simulated,
             cached_bytes: None,
             buffer_segments: None,
@@ -172,7 +174,7 @@ impl TargetBackend for SimulatedTarget {
             spread_bytes: self.subject.spread_bytes(),
             // A run begins on an idle path, and so do the closed-form predictions.
             warms_up: false,
-            flush: (!cache.direct() && run.workload.rw.writes()) || options.fdatasync > 0,
+            flush: (!cache.direct() && run.workload.rw.writes()) || options.fdatasync > 0 || options.end_flush,
             silence: None,
         })
     }

@@ -308,3 +308,51 @@ fn what_completes_while_a_lane_thinks_is_reaped_when_it_does() {
     assert_eq!((latency.min_ns(), latency.max_ns()), (REQUEST_NS, 4 * REQUEST_NS));
     assert_eq!(tally.ios, 4 * (10_000_000 / 51_000) + 4);
 }
+
+/// One request at a time, each of which takes 10 ms.
+#[derive(Default)]
+struct Slow {
+    clock_ns: u64,
+    in_flight: Vec<Request>,
+}
+
+impl Engine for Slow {
+    fn now(&self) -> Nanos {
+        Nanos(self.clock_ns)
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        self.in_flight.extend(batch);
+        Ok(())
+    }
+
+    fn reap(&mut self, _least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.clock_ns += 10_000_000;
+        let Request { slot, length, .. } = self.in_flight.remove(0);
+        done.push(Completion { slot, result: Ok(length) });
+        Ok(())
+    }
+}
+
+#[test]
+fn a_window_ends_with_its_bytes_however_long_they_take() {
+    let block = u64::from(BLOCK_BYTES);
+    let workload = Workload { bs: Bytes(block), ..Workload::default() };
+    let moved = |requests: u64, depth, runtime_ns| {
+        let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+        let mut engine = Slow::default();
+        let stop = AtomicBool::new(false);
+        let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
+        Window::new(&mut engine, offsets, depth, terms, &stop).ends_after(Some(requests * block)).run().unwrap()
+    };
+    const DAY_NS: u64 = 86_400_000_000_000;
+    let tally = moved(1_000, 8, DAY_NS);
+    assert_eq!((tally.ios, tally.bytes, tally.drained_ios), (1_000, 1_000 * block, 0), "nothing is left in flight");
+    assert_eq!(tally.end.0, 10_000_000_000);
+    assert_eq!(moved(1_000, 1, 100_000_000).ios, 10, "its time is over before");
+    // The steps of a long run double, and hold all of it but the last.
+    let long = moved(20_000, 1, DAY_NS);
+    assert_eq!((long.ios, long.step_ns), (20_000, 40_000_000));
+    assert!(long.step_bytes[1..].iter().all(|bytes| *bytes == 4 * block), "{:?}", &long.step_bytes[..4]);
+    assert!((4_990..=5_000).contains(&long.step_bytes.len()), "{}", long.step_bytes.len());
+}

@@ -26,7 +26,12 @@ pub enum Form {
     Trace,
     /// A model that was fitted to a study.
     Model,
+    /// What a run prints.
+    Text,
 }
+
+/// How a file of [`Form::Text`] begins.
+pub const TEXT_MARK: &str = "# Measured by halfpower ";
 
 impl Form {
     /// Whether halfpower made the file that begins with `head`, in this form.
@@ -40,6 +45,7 @@ impl Form {
             }
             Self::Trace => head.lines().next().is_some_and(is_line_of_trace),
             Self::Model => head.starts_with("# Fitted by `halfpower calibrate`"),
+            Self::Text => head.starts_with(TEXT_MARK),
         }
     }
 }
@@ -60,6 +66,7 @@ impl fmt::Display for Form {
             Self::Fio => "a JSON file in fio's form",
             Self::Trace => "an SQLIO trace",
             Self::Model => "a model",
+            Self::Text => "what a run printed",
         })
     }
 }

@@ -1,0 +1,197 @@
+//! Works out which bytes a job uses and how much it moves: fio's sizes, offsets, loops and numbers of requests.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+
+use halfpower_spec::{Bytes, IoSize};
+
+use super::take::size;
+
+/// A size, or a share of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// These bytes.
+    Bytes(Bytes),
+    /// This share, in percent.
+    Percent(u32),
+}
+
+impl Amount {
+    /// Parses fio's sizes and shares, such as `4k` and `50%`.
+    pub(super) fn parse(value: &str) -> Result<Self, String> {
+        let Some(share) = value.strip_suffix('%') else { return size(value).map(Self::Bytes) };
+        let percent: u32 = share.trim().parse().map_err(|_| format!("`{value}` is no share; write one like 50%"))?;
+        if percent == 0 {
+            Err(format!("`{value}` is nothing; write a share such as 50%"))
+        } else {
+            Ok(Self::Percent(percent))
+        }
+    }
+}
+
+/// What a job says of its amounts.
+#[derive(Debug, Clone, Default)]
+pub struct Amounts {
+    /// Bytes of all its files, and what it moves unless `io_size` says so.
+    pub(super) size: Option<Amount>,
+    /// Bytes of each file.
+    pub(super) filesize: Option<Bytes>,
+    /// Where each file is begun.
+    pub(super) offset: Option<Amount>,
+    pub(super) io_size: Option<Amount>,
+    pub(super) number_ios: Option<u64>,
+    pub(super) loops: Option<u32>,
+}
+
+/// The amounts of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Resolved {
+    /// Bytes of each file; `None` is all of it.
+    pub size: Option<Bytes>,
+    /// The first byte of each file in use.
+    pub offset: Option<Bytes>,
+    /// What each of its threads moves; `None` ends the run by its time alone.
+    pub io_size: Option<IoSize>,
+}
+
+impl Amounts {
+    /// The amounts for a job of `files`, `count` of them, with requests of `block` bytes (rounded to) and of `mean` bytes
+    /// on average. It ends by what it has moved if `is_bounded`, or if it says so itself.
+    ///
+    /// # Errors
+    /// If a share is of a file whose size is not known.
+    pub(super) fn resolved(
+        &self,
+        (files, count): (&[OsString], u32),
+        (block, mean): (u64, f64),
+        is_bounded: bool,
+    ) -> Result<Resolved, String> {
+        let whole = |what: &str| {
+            files.first().and_then(bytes_of).ok_or_else(|| {
+                format!("{what}: a share is one of a file or device that is there; write a size such as 1g")
+            })
+        };
+        let aligned = |bytes: u64| bytes - bytes % block.max(1);
+        let share = |of: u64, percent: u32| aligned((u128::from(of) * u128::from(percent) / 100) as u64);
+        let offset = match self.offset {
+            None => None,
+            Some(Amount::Bytes(bytes)) => Some(bytes),
+            Some(Amount::Percent(percent)) => Some(Bytes(share(whole("offset")?, percent))),
+        };
+        let each = match (self.filesize, self.size) {
+            (Some(bytes), _) => Some(bytes),
+            (None, None | Some(Amount::Percent(100))) => None,
+            (None, Some(Amount::Bytes(Bytes(bytes)))) => Some(Bytes(bytes / u64::from(count.max(1)))),
+            (None, Some(Amount::Percent(percent))) => {
+                let rest = whole("size")?.saturating_sub(offset.map_or(0, |offset| offset.0));
+                Some(Bytes(share(rest, percent.min(100))))
+            }
+        };
+        if each == Some(Bytes(0)) {
+            return Err("size: nothing is left for a file; write a larger one".to_string());
+        }
+        let says = self.io_size.is_some() || self.number_ios.is_some() || self.loops.is_some();
+        let io_size = (is_bounded || says).then(|| self.moved(each, count, mean));
+        Ok(Resolved { size: each, offset, io_size })
+    }
+
+    /// What a thread moves, with files of `each` bytes.
+    fn moved(&self, each: Option<Bytes>, count: u32, mean: f64) -> IoSize {
+        let known = each.map(|each| each.0.saturating_mul(u64::from(count.max(1))));
+        // With filesize, size says only how much is moved.
+        let size = match self.size {
+            Some(Amount::Bytes(Bytes(bytes))) if self.filesize.is_some() => Some(bytes),
+            _ => known,
+        };
+        let loops = self.loops.unwrap_or(1).max(1);
+        let once = match self.io_size {
+            Some(Amount::Bytes(bytes)) => IoSize::Bytes(bytes),
+            Some(Amount::Percent(percent)) => IoSize::Percent(percent),
+            None if size == known => IoSize::Percent(100),
+            None => IoSize::Bytes(Bytes(size.unwrap_or(0))),
+        };
+        let most = self.number_ios.map(|requests| (requests as f64 * mean).ceil() as u64);
+        let once = match (once, most) {
+            (once, None) => once,
+            (IoSize::Bytes(Bytes(bytes)), Some(most)) => IoSize::Bytes(Bytes(bytes.min(most))),
+            (IoSize::Percent(_), Some(most)) => {
+                // Of a target whose size is not known here, the number of requests is the smaller one by far.
+                let all = known.map_or(u64::MAX, |known| once.of(known));
+                if most < all { IoSize::Bytes(Bytes(most)) } else { once }
+            }
+        };
+        match once {
+            IoSize::Bytes(Bytes(bytes)) => IoSize::Bytes(Bytes(bytes.saturating_mul(loops.into()).max(1))),
+            IoSize::Percent(percent) => IoSize::Percent(percent.saturating_mul(loops)),
+        }
+    }
+}
+
+/// The bytes of a file or block device that is there.
+fn bytes_of(file: &OsString) -> Option<u64> {
+    let metadata = std::fs::metadata(file).ok().filter(|metadata| !metadata.is_dir())?;
+    let bytes = if metadata.is_file() { metadata.len() } else { File::open(file).ok()?.seek(SeekFrom::End(0)).ok()? };
+    (bytes > 0).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: (u64, f64) = (4096, 4096.0);
+    const MIB: u64 = 1 << 20;
+
+    fn amounts(size: Option<Amount>) -> Amounts {
+        Amounts { size, ..Amounts::default() }
+    }
+
+    fn of(amounts: &Amounts, count: u32) -> Resolved {
+        amounts.resolved((&[], count), BLOCK, true).unwrap()
+    }
+
+    #[test]
+    fn a_job_moves_its_size_once_or_as_often_as_it_loops() {
+        let size = Some(Amount::Bytes(Bytes(8 * MIB)));
+        assert_eq!(of(&amounts(None), 1).io_size, Some(IoSize::Percent(100)));
+        assert_eq!(of(&amounts(size), 2).size, Some(Bytes(4 * MIB)), "a job's files share its size");
+        assert_eq!(of(&amounts(size), 2).io_size, Some(IoSize::Percent(100)));
+        assert_eq!(of(&Amounts { loops: Some(3), ..amounts(size) }, 1).io_size, Some(IoSize::Percent(300)));
+        let less = Amounts { io_size: Some(Amount::Bytes(Bytes(MIB))), ..amounts(size) };
+        assert_eq!(of(&less, 1).io_size, Some(IoSize::Bytes(Bytes(MIB))));
+        let share = Amounts { io_size: Some(Amount::Percent(50)), ..amounts(size) };
+        assert_eq!(of(&share, 1).io_size, Some(IoSize::Percent(50)));
+        let large = Amounts { filesize: Some(Bytes(MIB)), ..amounts(size) };
+        assert_eq!(
+            of(&large, 1),
+            Resolved { size: Some(Bytes(MIB)), offset: None, io_size: Some(IoSize::Bytes(Bytes(8 * MIB))) }
+        );
+    }
+
+    #[test]
+    fn a_number_of_requests_ends_what_would_go_on() {
+        let size = Some(Amount::Bytes(Bytes(8 * MIB)));
+        let number = |number_ios, loops| Amounts { number_ios: Some(number_ios), loops, ..amounts(size) };
+        assert_eq!(of(&number(256, None), 1).io_size, Some(IoSize::Bytes(Bytes(MIB))));
+        assert_eq!(of(&number(256, Some(2)), 1).io_size, Some(IoSize::Bytes(Bytes(2 * MIB))));
+        assert_eq!(of(&number(1 << 20, None), 1).io_size, Some(IoSize::Percent(100)));
+        let of_time = amounts(size).resolved((&[], 1), BLOCK, false).unwrap();
+        assert_eq!(of_time.io_size, None);
+    }
+
+    #[test]
+    fn shares_are_of_the_file_that_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        std::fs::write(&file, vec![1; 1_000_000]).unwrap();
+        let asked = Amounts { offset: Some(Amount::Percent(25)), ..amounts(Some(Amount::Percent(50))) };
+        let resolved = asked.resolved((&[file.into()], 1), BLOCK, true).unwrap();
+        assert_eq!(resolved.offset, Some(Bytes(250_000 / 4096 * 4096)));
+        let rest = 1_000_000 - 250_000 / 4096 * 4096;
+        assert_eq!(resolved.size, Some(Bytes(rest / 2 / 4096 * 4096)));
+        assert_eq!(resolved.io_size, Some(IoSize::Percent(100)));
+        assert!(asked.resolved((&["/no/such/file".into()], 1), BLOCK, true).unwrap_err().contains("that is there"));
+        assert_eq!(Amount::parse("50%"), Ok(Amount::Percent(50)));
+        assert!(Amount::parse("0%").is_err() && Amount::parse("x%").is_err());
+    }
+}
