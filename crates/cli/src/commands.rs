@@ -79,6 +79,7 @@ pub fn backend(
         writes: purpose.writes,
         overwrite: common.overwrite,
         force_in_use: common.force_in_use || is_beside_another,
+        force_content: common.force_content || is_beside_another,
         host_part,
         drop_caches: common.drop_caches,
         engine: common.engine,
