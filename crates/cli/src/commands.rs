@@ -107,10 +107,11 @@ fn usual_silence(target: &Target) -> Nanos {
     if matches!(target, Target::Share(_)) { SILENCE_OF_A_SERVER } else { USUAL_SILENCE }
 }
 
-/// Credentials and timeout for a share.
+/// Credentials and timeout for a share; the user's wish to stop ends all waiting for it.
 pub fn access(address: &ShareAddress, credentials: Option<&Path>, silence: Nanos) -> Result<Access> {
     let credentials = Credentials::find(address, credentials)?;
-    Ok(Access { credentials, timeout: Duration::from_nanos(silence.0) })
+    let stop = halfpower_os::interrupt::handed_out();
+    Ok(Access { credentials, timeout: Duration::from_nanos(silence.0), stop })
 }
 
 /// Adds the witness that `--far-end` asks for to the target.
