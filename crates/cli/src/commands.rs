@@ -81,6 +81,7 @@ pub fn backend(
         writes: purpose.writes,
         overwrite: common.overwrite,
         force_in_use: common.force_in_use || is_beside_another,
+        force_content: common.force_content || is_beside_another,
         host_part,
         drop_caches: common.drop_caches,
         engine: common.engine,
@@ -108,10 +109,11 @@ fn usual_silence(target: &Target) -> Nanos {
     if matches!(target, Target::Share(_)) { SILENCE_OF_A_SERVER } else { USUAL_SILENCE }
 }
 
-/// Credentials and timeout for a share.
+/// Credentials and timeout for a share; the user's wish to stop ends all waiting for it.
 pub fn access(address: &ShareAddress, credentials: Option<&Path>, silence: Nanos) -> Result<Access> {
     let credentials = Credentials::find(address, credentials)?;
-    Ok(Access { credentials, timeout: Duration::from_nanos(silence.0) })
+    let stop = halfpower_os::interrupt::handed_out();
+    Ok(Access { credentials, timeout: Duration::from_nanos(silence.0), stop })
 }
 
 /// Adds the witness that `--far-end` asks for to the target.

@@ -51,8 +51,10 @@ pub struct CommonArgs {
     /// Pieces hold 1 MiB to 64 MiB. Random requests use all pieces; sequential requests go through one after the other.
     #[arg(long, requires = "size")]
     pub spread: bool,
-    /// Give up a run if the target does not answer for this long after the window [default: 60s]; for a file server, at
-    /// any time [default: 30s]
+    /// Give up a run if the target does not answer for this long after the window [default: 60s]; for a file server, if
+    /// no whole answer comes for this long at any time [default: 30s]
+    ///
+    /// A part of an answer, or a server's word that it takes longer, counts as none.
     #[arg(long, value_parser = parse::<Nanos>)]
     pub timeout: Option<Nanos>,
     /// Read user, password and domain for SMB from this file (in mount.cifs format), or keys for S3 (as in an AWS
@@ -98,9 +100,14 @@ pub struct CommonArgs {
     #[arg(long)]
     pub overwrite: bool,
     /// Allow writing to a target in use: a loop device's file, a swap file, a locked file, a file that a process has
-    /// open for writing; its data may be lost, and the machine may crash
+    /// open or mapped for writing; its data may be lost, and the machine may crash
     #[arg(long)]
     pub force_in_use: bool,
+    /// Allow writing to a device that holds a file system, a swap area or a partition table, which are destroyed
+    ///
+    /// --overwrite alone refuses such a device and names what it holds. A regular file is not looked into.
+    #[arg(long)]
+    pub force_content: bool,
 }
 
 impl CommonArgs {

@@ -51,7 +51,11 @@ struct Loop(String);
 
 impl Loop {
     fn over(file: &Path) -> Result<Self, String> {
-        done(Command::new("losetup").args(["--find", "--show"]).arg(file)).map(Self)
+        Self::with(file, &[])
+    }
+
+    fn with(file: &Path, flags: &[&str]) -> Result<Self, String> {
+        done(Command::new("losetup").args(["--find", "--show"]).args(flags).arg(file)).map(Self)
     }
 }
 
@@ -116,6 +120,49 @@ fn the_file_of_a_mounted_loop_device_is_refused_until_it_is_let_go() {
     drop(device);
     let written = output(here, &writes("img", &[]));
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+}
+
+#[test]
+fn a_device_that_holds_something_is_spared_unless_that_may_be_lost() {
+    let (folder, image) = image();
+    let here = folder.path();
+    let mut bytes = vec![0; BYTES as usize];
+    // What makes an ext4: its magic, extents, a label.
+    bytes[1080..1082].copy_from_slice(&[0x53, 0xef]);
+    bytes[1120] = 0x40;
+    bytes[1144..1151].copy_from_slice(b"letters");
+    fs::write(&image, &bytes).unwrap();
+    let device = match Loop::over(&image) {
+        Ok(device) => device,
+        Err(why) => return skip(&format!("no loop device can be had here: {why}")),
+    };
+    // losetup of another test may open the device meanwhile.
+    let all = writes(&device.0, &["--force-in-use"]);
+    let said = output(here, &all);
+    let text = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(2), "{text}");
+    assert!(text.contains("a file system (ext4) with the label") && text.contains("letters"), "{text}");
+    assert!(text.contains("--force-content") && text.contains("16MiB"), "{text}");
+    let study = [&["study"][..], &all[1..3], &["--budget", "5s", "--force-in-use"]].concat();
+    assert_eq!(output(here, &study).status.code(), Some(2));
+    assert!(fs::read(&image).unwrap() == bytes, "not a byte was written");
+    let read = output(here, &["run", &device.0, "--rw", "read", "-d", "50ms", "--engine", "sync"]);
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let forced = output(here, &writes(&device.0, &["--force-in-use", "--force-content"]));
+    assert!(forced.status.success(), "{}", String::from_utf8_lossy(&forced.stderr));
+}
+
+#[test]
+fn a_device_that_is_read_only_is_refused_before_anything_is_done() {
+    let (folder, image) = image();
+    let device = match Loop::with(&image, &["--read-only"]) {
+        Ok(device) => device,
+        Err(why) => return skip(&format!("no loop device can be had here: {why}")),
+    };
+    let said = output(folder.path(), &writes(&device.0, &[]));
+    let text = String::from_utf8_lossy(&said.stderr);
+    assert!(said.status.code() == Some(2) && text.contains("is read-only for the kernel"), "{text}");
+    assert!(text.contains("--setrw") && !text.contains("EPERM"), "{text}");
 }
 
 #[test]

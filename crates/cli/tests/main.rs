@@ -21,6 +21,7 @@ mod launchers;
 mod layouts;
 mod left_behind;
 mod memory;
+#[allow(dead_code, reason = "the tests of shares use all of it")]
 #[path = "../../share/tests/memory_nfs.rs"]
 mod memory_nfs;
 #[allow(dead_code, reason = "the tests of shares use all of it")]

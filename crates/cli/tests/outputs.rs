@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::program::{command, folder, run};
+use crate::program::{command, folder, run, skip};
 
 const DISK: &str = "sim:fixed=80us,rate=500MB/s";
 const FOREIGN: &str = "what somebody else wrote\n";
@@ -41,6 +41,32 @@ fn studied() -> TempDir {
     let small = ["--bs", "4KiB,64KiB", "--iodepth", "1,4", "--budget", "5s", "--output", "s.halfpower"];
     done(folder.path(), &[&["study", DISK], &small[..]].concat());
     folder
+}
+
+#[test]
+fn what_root_makes_under_sudo_belongs_to_the_caller_in_folders_of_the_caller() {
+    const CALLER: u32 = 65_534;
+    let own = folder();
+    let others = folder();
+    if std::os::unix::fs::chown(own.path(), Some(CALLER), Some(CALLER)).is_err() {
+        return skip("files cannot be given away, which needs root");
+    }
+    for (here, owner) in [(own.path(), CALLER), (others.path(), 0)] {
+        let small = ["--bs", "4KiB", "--iodepth", "1", "--budget", "5s", "--output", "s.halfpower"];
+        for words in [
+            &[&["study", DISK], &small[..]].concat()[..],
+            &["export", "s.halfpower", "--format", "csv", "-o", "s.csv"],
+            &["export", "s.halfpower", "--format", "csv", "-o", "s.csv"],
+        ] {
+            let mut made = command(here, words);
+            let output = made.env("SUDO_UID", CALLER.to_string()).env("SUDO_GID", CALLER.to_string()).output().unwrap();
+            assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        for name in names(here) {
+            let metadata = here.join(&name).metadata().unwrap();
+            assert_eq!((metadata.uid(), metadata.gid()), (owner, owner), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -215,6 +215,32 @@ fn a_bucket_that_refuses_requests_is_data_and_one_that_is_lost_a_sentence() {
 }
 
 #[test]
+fn a_list_of_a_bucket_that_never_ends_is_given_up_with_a_sentence() {
+    let server = MemoryS3::start();
+    let folder = tempfile::tempdir().unwrap();
+    server.be(MoodOfS3::ListsWithoutEnd);
+    let words = ["run", "s3://bucket", "--size", "16MiB", "--rw", "read", "--bs", "4k", "--runtime", "100ms"];
+    let output = s3(folder.path(), &server, &words);
+    let text = said(&output);
+    assert!(output.status.success() && text.contains("lists more objects than were made"), "{text}");
+    assert!(text.contains("remove what begins with .halfpower-"), "{text}");
+}
+
+#[test]
+fn reads_of_a_share_that_bring_nothing_are_failed_requests() {
+    let server = MemoryNfs::start();
+    server.be(Mood::Empty);
+    let output = run(&server, &["--rw", "read", "--bs", "4k"]);
+    assert!(output.status.code() == Some(1) && said(&output).contains("EOF"), "{}", said(&output));
+    let server = MemoryS3::start();
+    server.be(MoodOfS3::Empty);
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["run", "s3://bucket", "--size", "16MiB", "--rw", "read", "--bs", "4k", "--runtime", "100ms"];
+    let output = s3(folder.path(), &server, &words);
+    assert!(output.status.code() == Some(1) && said(&output).contains("EOF"), "{}", said(&output));
+}
+
+#[test]
 fn a_run_of_a_bucket_that_is_interrupted_leaves_nothing() {
     let server = MemoryS3::start();
     let folder = tempfile::tempdir().unwrap();

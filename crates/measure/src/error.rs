@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use halfpower_engine::EngineError;
 use halfpower_os::OsError;
+use halfpower_share::ShareError;
 use halfpower_spec::{Bytes, Kernel, Workload};
 
 /// Why a target cannot be prepared, or a run is lost.
@@ -15,10 +16,10 @@ pub enum MeasureError {
     Interrupted,
     /// The engine failed.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(EngineError),
     /// A file server, or the connection to it, failed.
     #[error(transparent)]
-    Share(#[from] halfpower_share::ShareError),
+    Share(ShareError),
     /// A system call on the target failed.
     #[error(transparent)]
     Os(halfpower_os::OsError),
@@ -86,6 +87,23 @@ pub enum MeasureError {
     /// The soaker could not be started.
     #[error("the soaker's threads cannot be started: {0}; measure without it")]
     Account(io::Error),
+}
+
+impl From<ShareError> for MeasureError {
+    /// Waiting that the user has ended becomes [`MeasureError::Interrupted`].
+    fn from(error: ShareError) -> Self {
+        if matches!(error, ShareError::Interrupted) { Self::Interrupted } else { Self::Share(error) }
+    }
+}
+
+impl From<EngineError> for MeasureError {
+    /// As for an error of the share below.
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Share(ShareError::Interrupted) => Self::Interrupted,
+            other => Self::Engine(other),
+        }
+    }
 }
 
 impl From<OsError> for MeasureError {

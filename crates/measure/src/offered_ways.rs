@@ -87,6 +87,7 @@ fn wanted(size: Bytes, seed: u64) -> RealTargetOptions {
         writes: true,
         overwrite: false,
         force_in_use: false,
+        force_content: false,
         drop_caches: false,
         host_part: None,
         engine: EngineName::Auto,

@@ -22,6 +22,7 @@ fn place() -> Option<((MutexGuard<'static, ()>, tempfile::TempDir), RealTarget)>
         writes: true,
         overwrite: false,
         force_in_use: false,
+        force_content: false,
         host_part: None,
         drop_caches: false,
         engine: EngineName::Auto,

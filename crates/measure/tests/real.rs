@@ -17,6 +17,7 @@ fn wanted(writes: bool) -> RealTargetOptions {
         writes,
         overwrite: false,
         force_in_use: false,
+        force_content: false,
         host_part: None,
         drop_caches: false,
         engine: EngineName::Auto,

@@ -22,6 +22,7 @@ fn wanted(overwrite: bool) -> RealTargetOptions {
         writes: true,
         overwrite,
         force_in_use: false,
+        force_content: false,
         host_part: None,
         drop_caches: false,
         engine: EngineName::Auto,

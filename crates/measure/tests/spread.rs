@@ -21,6 +21,7 @@ fn wanted(size_mib: u64) -> RealTargetOptions {
         writes: true,
         overwrite: true,
         force_in_use: false,
+        force_content: false,
         host_part: None,
         drop_caches: false,
         engine: EngineName::Auto,

@@ -28,6 +28,7 @@ fn real() -> (tempfile::TempDir, RealTarget) {
         writes: true,
         overwrite: false,
         force_in_use: false,
+        force_content: false,
         host_part: None,
         drop_caches: false,
         engine: EngineName::Auto,

@@ -45,6 +45,11 @@ impl DeviceNumber {
         Some(text.trim().to_string())
     }
 
+    /// Whether the kernel lets nobody write to the device; `false` if it does not say.
+    pub fn is_read_only(self) -> bool {
+        fs::read_to_string(self.sysfs().join("ro")).is_ok_and(|text| text.trim() == "1")
+    }
+
     /// Whether the device takes writes only at the end of each zone's data (`host-managed`); `false` if the kernel does not
     /// say.
     pub fn is_zoned(self) -> bool {

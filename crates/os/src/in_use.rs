@@ -1,7 +1,7 @@
 //! Finds out whether somebody else uses a file or device, and whether two paths lead to the same data.
 //!
-//! [`used_by`] returns the user of a path as a [`Use`]. A [`BackingRange`] is the file or disk under a path, found by
-//! following partitions and loop devices downwards.
+//! [`used_by`] returns the user of a path, under any of its names, as a [`Use`]. A [`BackingRange`] is the file or disk
+//! under a path, found by following partitions and loop devices downwards.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,16 +12,20 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-
-use rustix::process::{Flock, FlockType, fcntl_getlk};
+use std::time::Duration;
 
 use crate::DeviceNumber;
 use crate::mounts::{mounted_at, unescaped};
+use crate::overlay::other_names;
+use crate::writers::{Writer, is_open_for_writing, we_write, writer};
 
 /// Sector size in sysfs, whatever the device's own sector size.
 const SECTOR_BYTES: u64 = 512;
 /// Stacks of loop devices are followed down to this depth.
 const DEEPEST: u32 = 12;
+/// How many times, and how far apart, a file is looked at again that seems to be open where no process is seen.
+const LET_GO_TRIES: u32 = 25;
+const LET_GO_PAUSE: Duration = Duration::from_millis(20);
 /// The `ioctl` that asks a loop device for its backing file (`linux/loop.h`).
 const LOOP_GET_STATUS64: u32 = 0x4c05;
 
@@ -39,8 +43,8 @@ pub enum Use {
     Mounted(PathBuf),
     /// The kernel swaps to it.
     Swap,
-    /// A process holds a lock on it; its ID, if known.
-    Locked(Option<u32>),
+    /// Somebody holds a lock on it.
+    Locked(LockHolder),
     /// A process has it open for writing.
     Open {
         /// ID of the process.
@@ -48,6 +52,26 @@ pub enum Use {
         /// Name of the process.
         name: String,
     },
+    /// A process has mapped it, so that what it stores in its memory goes to it.
+    Mapped {
+        /// ID of the process.
+        process: u32,
+        /// Name of the process.
+        name: String,
+    },
+    /// It is open for writing where this process cannot look.
+    OpenElsewhere,
+}
+
+/// Who holds a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockHolder {
+    /// The process with this ID.
+    Process(u32),
+    /// An open file description, which belongs to no single process.
+    OpenFile,
+    /// Unknown.
+    Another,
 }
 
 impl fmt::Display for Use {
@@ -59,9 +83,14 @@ impl fmt::Display for Use {
             Self::Loop { device, mounted: None } => write!(f, "holds the data of the loop device {}", device.display()),
             Self::Mounted(point) => write!(f, "holds data that is mounted at {}", point.display()),
             Self::Swap => f.write_str("is swapped to"),
-            Self::Locked(Some(process)) => write!(f, "is locked by process {process}"),
-            Self::Locked(None) => f.write_str("is locked by another process"),
+            Self::Locked(LockHolder::Process(process)) => write!(f, "is locked by process {process}"),
+            Self::Locked(LockHolder::OpenFile) => f.write_str("is locked by an open file description (F_OFD_SETLK)"),
+            Self::Locked(LockHolder::Another) => f.write_str("is locked by another process"),
             Self::Open { process, name } => write!(f, "is open for writing in process {process} ({name})"),
+            Self::Mapped { process, name } => {
+                write!(f, "is mapped for writing into the memory of process {process} ({name})")
+            }
+            Self::OpenElsewhere => f.write_str("is open for writing in a process that cannot be seen from here"),
         }
     }
 }
@@ -154,15 +183,29 @@ fn told_by(folder: &Path) -> Option<(u64, u64, u64)> {
     (done == 0).then_some((reported[0], reported[1], reported[2]))
 }
 
-/// Finds who else uses the file or device `path`, as far as this process can see.
+/// Finds who else uses the file or device `path`, as far as this process can see; a file of an overlay by all of its
+/// names.
 ///
 /// # Errors
 /// If it cannot be examined.
 pub fn used_by(path: &Path) -> io::Result<Option<Use>> {
     let metadata = path.metadata()?;
-    let Some(substance) = BackingRange::below(&metadata, DEEPEST) else { return Ok(None) };
+    let others = if metadata.is_file() { other_names(path) } else { Vec::new() };
+    let mut used = used_as(path, &metadata);
+    for other in others {
+        // A process that is named says more.
+        if used.as_ref().is_none_or(|used| *used == Use::OpenElsewhere) {
+            used = other.metadata().ok().and_then(|metadata| used_as(&other, &metadata)).or(used);
+        }
+    }
+    Ok(used)
+}
+
+/// The use of a file or device by this name.
+fn used_as(path: &Path, metadata: &Metadata) -> Option<Use> {
+    let substance = BackingRange::below(metadata, DEEPEST)?;
     let kernel = loop_on(&substance, DeviceNumber::of(metadata.rdev())).or_else(|| swapped(&substance));
-    Ok(kernel.or_else(|| locked(path, &metadata)).or_else(|| written(&metadata)))
+    kernel.or_else(|| locked(path, metadata)).or_else(|| written(path, metadata))
 }
 
 /// A loop device over the same bytes, other than `own` and those passed on the way down.
@@ -207,53 +250,71 @@ fn locked(path: &Path, metadata: &Metadata) -> Option<Use> {
     if matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)) {
         return Some(Use::Locked(holder(metadata)));
     }
-    let held = fcntl_getlk(&file, &Flock::from(FlockType::WriteLock)).ok()??;
-    Some(Use::Locked(held.pid.map(|process| process.as_raw_nonzero().get() as u32).or_else(|| holder(metadata))))
+    Some(Use::Locked(match holder_of_range(&file)? {
+        0 => holder(metadata),
+        number => LockHolder::of(number),
+    }))
 }
 
-/// The process that the kernel's lock table names for this file.
-fn holder(metadata: &Metadata) -> Option<u32> {
+/// The number of the holder of a lock on any range of the file (`F_GETLK`): 0 if the kernel does not know it, -1 for an
+/// open file description. `None` if there is no lock.
+fn holder_of_range(file: &File) -> Option<i64> {
+    // SAFETY: a lock of zeros is a valid one: all of the file, from its beginning.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    // SAFETY: the call reads and writes `lock`, which lives through it, and nothing else.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+    (asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short).then_some(lock.l_pid.into())
+}
+
+impl LockHolder {
+    /// The holder that the kernel calls by this number.
+    fn of(number: i64) -> Self {
+        match u32::try_from(number) {
+            Ok(process) if process > 0 => Self::Process(process),
+            Err(_) => Self::OpenFile,
+            Ok(_) => Self::Another,
+        }
+    }
+}
+
+/// The holder that the kernel's lock table names for this file.
+fn holder(metadata: &Metadata) -> LockHolder {
     let device = DeviceNumber::of(metadata.dev());
     let ours = format!("{:02x}:{:02x}:{}", device.major, device.minor, metadata.ino());
-    let table = fs::read_to_string("/proc/locks").ok()?;
-    table.lines().find_map(|line| {
+    let table = fs::read_to_string("/proc/locks").unwrap_or_default();
+    let named = table.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().filter(|field| *field != "->").collect();
-        let process: i64 = fields.get(4)?.parse().ok()?;
-        (*fields.get(5)? == ours).then(|| u32::try_from(process).ok()).flatten()
-    })
+        let number: i64 = fields.get(4)?.parse().ok()?;
+        (*fields.get(5)? == ours).then_some(LockHolder::of(number))
+    });
+    named.unwrap_or(LockHolder::Another)
 }
 
-/// Another process that has it open for writing.
-fn written(metadata: &Metadata) -> Option<Use> {
-    let own = std::process::id();
-    let same = |other: &Metadata| match metadata.file_type().is_block_device() {
-        true => other.file_type().is_block_device() && other.rdev() == metadata.rdev(),
-        false => (other.dev(), other.ino()) == (metadata.dev(), metadata.ino()),
+/// Another process that can write to it.
+fn written(path: &Path, metadata: &Metadata) -> Option<Use> {
+    let open = is_open_for_writing(path, metadata);
+    if open == Some(false) {
+        return None;
+    }
+    if let Some(Writer { process, name, is_mapped }) = writer(metadata) {
+        return Some(if is_mapped { Use::Mapped { process, name } } else { Use::Open { process, name } });
+    }
+    // The kernel lets go of the rings of a process that has ended only a moment later.
+    let stays = || {
+        (0..LET_GO_TRIES).all(|_| {
+            std::thread::sleep(LET_GO_PAUSE);
+            is_open_for_writing(path, metadata) == Some(true)
+        })
     };
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    processes.filter(|process| *process != own).find_map(|process| {
-        let folder = PathBuf::from(format!("/proc/{process}"));
-        let mut open = fs::read_dir(folder.join("fd")).ok()?.flatten();
-        open.find(|link| {
-            fs::metadata(link.path()).is_ok_and(|other| same(&other)) && writes(&folder, &link.file_name())
-        })?;
-        let name = fs::read_to_string(folder.join("comm")).unwrap_or_default();
-        Some(Use::Open { process, name: name.trim().to_string() })
-    })
-}
-
-/// Whether a descriptor of a process permits writing.
-fn writes(process: &Path, descriptor: &std::ffi::OsStr) -> bool {
-    let reported = fs::read_to_string(process.join("fdinfo").join(descriptor)).unwrap_or_default();
-    let flags = reported.lines().find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
+    (open == Some(true) && !we_write(metadata) && stays()).then_some(Use::OpenElsewhere)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Command, Stdio};
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Command, Stdio};
 
     fn file() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -295,27 +356,149 @@ mod tests {
         assert_eq!(used_by(&path).unwrap(), None);
     }
 
+    /// A process that holds something until this is dropped.
+    struct Holder(Child);
+
+    impl Holder {
+        /// Starts a command, and waits until it has said that it is ready; the error is what it said instead.
+        fn start(command: &mut Command) -> Result<Self, String> {
+            let child =
+                command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+            let mut holder = Self(child);
+            let said = holder.line();
+            if said == "ready" { Ok(holder) } else { Err(said) }
+        }
+
+        fn shell(script: &str) -> Result<Self, String> {
+            Self::start(Command::new("sh").args(["-c", script]))
+        }
+
+        /// Starts this program again for [`case_of_a_holder`].
+        fn again(what: &str, path: &Path) -> Result<Self, String> {
+            Self::start(Command::new(std::env::current_exe().unwrap()).args(CASE).env(WHAT, what).env(PATH, path))
+        }
+
+        /// The next line that begins with our mark.
+        fn line(&mut self) -> String {
+            let mut lines = BufReader::new(self.0.stdout.as_mut().unwrap()).lines().map_while(Result::ok);
+            let ours = lines.find_map(|line| Some(line.split_once(MARK)?.1.to_string()));
+            ours.unwrap_or_else(|| "it ended".to_string())
+        }
+    }
+
+    impl Drop for Holder {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    const MARK: &str = "held: ";
+    const WHAT: &str = "HALFPOWER_HOLDS";
+    const PATH: &str = "HALFPOWER_HELD";
+    const CASE: [&str; 3] = ["--exact", "in_use::tests::case_of_a_holder", "--nocapture"];
+
+    fn said_of(path: &Path) -> String {
+        used_by(path).unwrap().map_or_else(String::new, |found| found.to_string())
+    }
+
+    /// Not a test of its own: what the processes do that [`Holder::again`] starts.
+    #[test]
+    fn case_of_a_holder() {
+        let (Some(what), Some(path)) = (std::env::var_os(WHAT), std::env::var_os(PATH)) else { return };
+        let held = path.clone();
+        let open = move || OpenOptions::new().read(true).write(true).open(&held).unwrap();
+        match what.to_str().unwrap() {
+            "mapping" => {
+                // SAFETY: nothing is read from it or stored to it.
+                let mapping = unsafe { memmap2::MmapMut::map_mut(&open()).unwrap() };
+                wait_for_the_end("ready", mapping);
+            }
+            "thread" => std::thread::spawn(move || {
+                // SAFETY: the call takes a number alone; from now on this thread has descriptors of its own.
+                assert_eq!(unsafe { libc::unshare(libc::CLONE_FILES) }, 0);
+                wait_for_the_end("ready", open());
+            })
+            .join()
+            .unwrap(),
+            "lock" => {
+                let file = open();
+                // SAFETY: a lock of zeros is a valid one.
+                let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+                lock.l_type = libc::F_WRLCK as libc::c_short;
+                // SAFETY: the call reads `lock`, which lives through it.
+                assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) }, 0);
+                wait_for_the_end("ready", file);
+            }
+            _ => wait_for_the_end(&said_of(Path::new(&path)), ()),
+        }
+    }
+
+    /// Says something, and waits until it is killed.
+    fn wait_for_the_end<T>(said: &str, _held: T) {
+        println!("{MARK}{said}");
+        let _ = io::stdin().read_line(&mut String::new());
+        std::thread::sleep(std::time::Duration::from_secs(60));
+    }
+
     #[test]
     fn locks_and_writers_of_other_processes_are_seen() {
         let (_folder, path) = file();
         let quoted = path.display();
         // The first shell opens the file only for reading, and its lock is one of flock(2).
-        let cases = [
-            (format!("exec 9<{quoted}; flock 9; echo; read x"), "is locked"),
-            (format!("exec 9<>{quoted}; echo; read x"), "is open for writing"),
-        ];
-        for (script, expected) in cases {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-            let mut child = shell.spawn().unwrap();
-            let mut ready = [0];
-            io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut ready).unwrap();
-            let found = used_by(&path).unwrap();
-            child.kill().unwrap();
-            child.wait().unwrap();
-            let found = found.map_or_else(String::new, |found| found.to_string());
+        for (script, expected) in [
+            (format!("exec 9<{quoted}; flock 9; echo '{MARK}ready'; read x"), "is locked by process"),
+            (format!("exec 9<>{quoted}; echo '{MARK}ready'; read x"), "is open for writing in process"),
+        ] {
+            let _holder = Holder::shell(&script).unwrap();
+            let found = said_of(&path);
             assert!(found.contains(expected), "{expected}: {found:?}");
         }
+        for (what, expected) in [
+            ("mapping", "is mapped for writing into the memory of process"),
+            ("thread", "is open for writing in process"),
+            ("lock", "is locked by an open file description"),
+        ] {
+            let _holder = Holder::again(what, &path).unwrap();
+            let found = said_of(&path);
+            assert!(found.contains(expected), "{what}: {found:?}");
+        }
         assert_eq!(used_by(&path).unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_of_an_overlay_is_one_by_all_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path().display();
+        let made = ["low", "up", "work", "merged"].map(|name| fs::create_dir(folder.path().join(name)));
+        made.into_iter().for_each(Result::unwrap);
+        let upper = folder.path().join("up/data");
+        let merged = folder.path().join("merged/data");
+        fs::write(&upper, vec![1; 1 << 16]).unwrap();
+        let mounts = format!(
+            "mount --make-rprivate / && mount -t overlay overlay -o \
+             lowerdir={here}/low,upperdir={here}/up,workdir={here}/work {here}/merged"
+        );
+        let inside = |script: &str| {
+            let mut shell = Command::new("unshare");
+            shell.args(["--mount", "sh", "-c", &format!("{mounts} && {script}")]).stderr(Stdio::null());
+            shell
+        };
+        let open = |path: &Path| format!("exec 9<>{}; echo '{MARK}ready'; read x", path.display());
+        // Held by its merged name in another namespace, and named by the file below.
+        match Holder::start(&mut inside(&open(&merged))) {
+            Ok(_holder) => assert!(said_of(&upper).contains("is open for writing in process"), "{}", said_of(&upper)),
+            Err(why) => return crate::skip(&format!("no overlay can be mounted here, which needs root: {why}")),
+        }
+        assert_eq!(used_by(&upper).unwrap(), None);
+        // The reverse.
+        let again = format!("exec {} {}", std::env::current_exe().unwrap().display(), CASE.join(" "));
+        let asked = |expected: &str| {
+            let said = Holder::start(inside(&again).env(WHAT, "question").env(PATH, &merged)).err().unwrap();
+            assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said:?}");
+        };
+        asked("");
+        let _holder = Holder::shell(&open(&upper)).unwrap();
+        asked("is open for writing in process");
     }
 }

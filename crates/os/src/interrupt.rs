@@ -26,6 +26,11 @@ pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// The flag that [`stop_flag`] handed out first; if it has handed out none, one that stays false.
+pub fn handed_out() -> Arc<AtomicBool> {
+    STOP.get().map(Arc::clone).unwrap_or_default()
+}
+
 /// Repeats a call that was interrupted (EINTR) by a signal, by a stop and continue of the process, or by the kernel's
 /// work for a ring of this thread. Returns EINTR only if the user has asked to stop meanwhile.
 ///

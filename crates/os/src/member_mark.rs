@@ -4,14 +4,12 @@
 //! only while the volume is active. A file system or a partition table alone is no such mark, because its data belong
 //! to the device itself.
 
-use std::fs;
 use std::io;
-use std::ops::Range;
-use std::path::Path;
 
-use crate::{DataFile, DeviceNumber, Kind};
+use crate::DataFile;
+use crate::device_part::DevicePart;
 
-/// Sector size in sysfs and in the formats below.
+/// Sector size in the formats below.
 const SECTOR_BYTES: u64 = 512;
 
 /// A mark at a fixed place: its offset, its bytes, and what it identifies.
@@ -47,65 +45,32 @@ const ZFS_LABEL_BYTES: u64 = 256 << 10;
 const ZFS_UBERBLOCKS: u64 = 128 << 10;
 const ZFS_UBERBLOCK_BYTES: usize = 1 << 10;
 const ZFS_MAGIC: u64 = 0x00ba_b10c;
+/// The mark of a device in a VMFS volume, and DRBD's of metadata on the device itself: version 8, 8 while it was in use,
+/// version 9.
+const VMFS: u64 = 1 << 20;
+const VMFS_MAGIC: [u8; 4] = 0xc001_d00d_u32.to_le_bytes();
+const DRBD_MAGICS: [u32; 3] = [0x8374_026b, 0x8374_026c, 0x8374_026d];
 
 /// The volume type that the opened file or device is a member of, found by its mark. For a whole disk its partitions
-/// are searched too, and the result begins with the partition's name. `None` if no mark is found.
+/// are searched too, and the result ends with the partition's name. `None` if no mark is found.
 ///
 /// # Errors
 /// If it cannot be read.
 pub fn member_of(data: &DataFile) -> io::Result<Option<String>> {
-    let read = |bytes: &mut [u8], offset: u64| data.read_at(bytes, offset).map_err(io::Error::other);
-    let size_bytes = data.size_bytes().map_err(io::Error::other)?;
-    if let Some(what) = marked(&read, 0..size_bytes)? {
-        return Ok(Some(what.to_string()));
-    }
-    if data.kind() != Kind::Block {
-        return Ok(None);
-    }
-    let folder = data.device().map_err(io::Error::other)?.sysfs();
-    for (name, part) in partitions(&folder) {
-        if let Some(what) = marked(&read, part.start..part.end.min(size_bytes))? {
-            return Ok(Some(format!("{what} by its partition {name}")));
+    for part in DevicePart::all(data)? {
+        if let Some(what) = marked(&part)? {
+            let of_part = part.name.map(|name| format!("{what} by its partition {name}"));
+            return Ok(Some(of_part.unwrap_or_else(|| what.to_string())));
         }
     }
     Ok(None)
 }
 
-/// Names and byte ranges of the partitions that the kernel sees on a disk.
-fn partitions(sysfs: &Path) -> Vec<(String, Range<u64>)> {
-    let entries = fs::read_dir(sysfs).into_iter().flatten().flatten();
-    let mut parts: Vec<(String, Range<u64>)> = entries
-        .filter_map(|entry| {
-            let number = |file: &str| fs::read_to_string(entry.path().join(file)).ok()?.trim().parse::<u64>().ok();
-            DeviceNumber::in_folder(&entry.path())?;
-            number("partition")?;
-            let start = number("start")?.checked_mul(SECTOR_BYTES)?;
-            let end = start.checked_add(number("size")?.checked_mul(SECTOR_BYTES)?)?;
-            Some((entry.file_name().into_string().ok()?, start..end))
-        })
-        .collect();
-    parts.sort_by_key(|(_, part)| part.start);
-    parts
-}
-
-/// The mark in a part of the data that `read` reads.
-fn marked(read: &impl Fn(&mut [u8], u64) -> io::Result<usize>, part: Range<u64>) -> io::Result<Option<&'static str>> {
-    let size_bytes = part.end.saturating_sub(part.start);
+/// The mark in a part of a device.
+fn marked(part: &DevicePart<'_>) -> io::Result<Option<&'static str>> {
+    let size_bytes = part.size_bytes();
     // Bytes past the end hold no mark.
-    let bytes_at = |offset: u64, length: usize| -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; length];
-        let mut held = 0;
-        let most = usize::try_from(size_bytes.saturating_sub(offset)).map_or(length, |most| most.min(length));
-        while held < most {
-            match read(&mut bytes[held..most], part.start + offset + held as u64)? {
-                0 => break,
-                more => held += more,
-            }
-        }
-        bytes.truncate(held);
-        Ok(bytes)
-    };
-    let head = bytes_at(0, 8192)?;
+    let head = part.bytes_at(0, 8192)?;
     let has = |(offset, mark, _): &&(u64, &[u8], &str)| {
         head.get(*offset as usize..).is_some_and(|rest| rest.starts_with(mark))
     };
@@ -113,11 +78,18 @@ fn marked(read: &impl Fn(&mut [u8], u64) -> io::Result<usize>, part: Range<u64>)
         return Ok(Some(what));
     }
     for offset in md_at_the_end(size_bytes) {
-        if bytes_at(offset, MD.len())? == MD {
+        if part.has(offset, &MD)? {
             return Ok(Some(AN_ARRAY));
         }
     }
-    let devices = bytes_at(BTRFS, (BTRFS_DEVICES + 8) as usize)?;
+    if part.has(VMFS, &VMFS_MAGIC)? {
+        return Ok(Some("a datastore (VMFS)"));
+    }
+    let replicated = part.bytes_at(drbd_at_the_end(size_bytes), 4)?;
+    if DRBD_MAGICS.iter().any(|magic| replicated == magic.to_be_bytes()) {
+        return Ok(Some("a replicated device (DRBD)"));
+    }
+    let devices = part.bytes_at(BTRFS, (BTRFS_DEVICES + 8) as usize)?;
     let (magic_at, magic) = BTRFS_MAGIC;
     if devices.get(magic_at as usize..).is_some_and(|rest| rest.starts_with(magic))
         && devices.get(BTRFS_DEVICES as usize..).is_some_and(|count| number(count) > Some(1))
@@ -125,7 +97,7 @@ fn marked(read: &impl Fn(&mut [u8], u64) -> io::Result<usize>, part: Range<u64>)
         return Ok(Some("a file system over several devices (btrfs)"));
     }
     for label in [0, ZFS_LABEL_BYTES] {
-        let ring = bytes_at(label + ZFS_UBERBLOCKS, (ZFS_LABEL_BYTES - ZFS_UBERBLOCKS) as usize)?;
+        let ring = part.bytes_at(label + ZFS_UBERBLOCKS, (ZFS_LABEL_BYTES - ZFS_UBERBLOCKS) as usize)?;
         let is_uberblock =
             |block: &[u8]| number(block).is_some_and(|magic| magic == ZFS_MAGIC || magic.swap_bytes() == ZFS_MAGIC);
         if ring.chunks(ZFS_UBERBLOCK_BYTES).any(is_uberblock) {
@@ -133,6 +105,11 @@ fn marked(read: &impl Fn(&mut [u8], u64) -> io::Result<usize>, part: Range<u64>)
         }
     }
     Ok(None)
+}
+
+/// Offset of DRBD's magic in its metadata, which fill the last 4 KiB of a device (drbd, md_on_disk).
+fn drbd_at_the_end(size_bytes: u64) -> u64 {
+    (size_bytes & !4095).checked_sub(4096).map_or(u64::MAX, |begin| begin + 60)
 }
 
 /// Offsets of the md superblocks at the end of a device: version 1.0 and 0.90 (linux/raid/md_p.h, drivers/md/md.c).
@@ -149,6 +126,9 @@ fn number(bytes: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device_part::partitions;
+    use std::fs;
+    use std::path::Path;
     use std::process::Command;
 
     const HERE: &str = env!("CARGO_MANIFEST_DIR");
@@ -165,7 +145,8 @@ mod tests {
     fn each_mark_is_found_at_its_place_and_nowhere_else() {
         const SIZE: u64 = (64 << 20) + 5 * 512;
         let zfs = ZFS_MAGIC.to_be_bytes();
-        let cases: [(u64, &[u8], &str); 13] = [
+        let drbd = 0x8374_026d_u32.to_be_bytes();
+        let cases: [(u64, &[u8], &str); 15] = [
             (512, b"LABELONE", "LVM"),
             (1536, b"LABELONE", "LVM"),
             (0, &MD, "md"),
@@ -179,6 +160,8 @@ mod tests {
             (0x1_0088, &[2, 0, 0, 0, 0, 0, 0, 0], ""),
             (128 << 10, &ZFS_MAGIC.to_le_bytes(), "ZFS"),
             ((384 << 10) + 7 * 4096, &zfs, "ZFS"),
+            (1 << 20, b"\x0d\xd0\x01\xc0", "VMFS"),
+            (SIZE / 4096 * 4096 - 4096 + 60, &drbd, "DRBD"),
         ];
         for (offset, mark, expected) in cases {
             let found = member_of(&laid_out(SIZE, &[(offset, mark)])).unwrap().unwrap_or_default();

@@ -9,9 +9,12 @@
 //! - a link means the file that it leads to, unless another user laid it into a folder that everybody may write to; a pipe, a socket or a character device is written to directly;
 //! - `-` is standard output.
 //!
+//! What root makes under sudo in a folder of the user who called it belongs to that user.
+//!
 //! The bytes are collected in an unnamed file. If the file system has no unnamed files, or an old file is replaced, the
 //! new file has an unpredictable name for a moment; [`sweep`] removes a file that a kill in that moment leaves.
 
+mod caller;
 mod destination;
 mod error;
 mod form;

@@ -73,9 +73,10 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    pub fn opaque(&mut self) -> Option<&'a [u8]> {
+    /// Variable-length opaque data of XDR; `None` if they are longer than `most` bytes.
+    pub fn opaque(&mut self, most: usize) -> Option<&'a [u8]> {
         let count = self.be32()? as usize;
-        let bytes = self.take(count)?;
+        let bytes = if count <= most { self.take(count)? } else { return None };
         self.take(count.next_multiple_of(4) - count)?;
         Some(bytes)
     }
@@ -92,7 +93,8 @@ mod tests {
         writer.be32(7);
         assert_eq!(writer.0.len(), 16);
         let mut reader = Reader(&writer.0);
-        assert_eq!((reader.opaque(), reader.be32(), reader.be32()), (Some(&b"abcde"[..]), Some(7), None));
-        assert_eq!(Reader(&[0xff, 0xff, 0xff, 0xff, 1]).opaque(), None, "more than there is");
+        assert_eq!((reader.opaque(5), reader.be32(), reader.be32()), (Some(&b"abcde"[..]), Some(7), None));
+        assert_eq!(Reader(&writer.0).opaque(4), None, "more than it may be");
+        assert_eq!(Reader(&[0xff, 0xff, 0xff, 0xff, 1]).opaque(usize::MAX), None, "more than there is");
     }
 }

@@ -1,16 +1,20 @@
-//! Connects to a server, plain or over TLS, and exchanges whole messages, blocking for each.
+//! Connects to a server, plain or over TLS, and exchanges whole messages, waiting for each within its time.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::AsFd;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
 
 use crate::error::ShareError;
+use crate::peer::{Exchange, Peer};
+use crate::polling::poll_for;
 
-/// A connection to a server.
+/// A connection to a server; it never blocks.
 #[derive(Debug)]
 pub(crate) enum Wire {
     /// Bytes are sent plain.
@@ -90,17 +94,6 @@ const TRIED: u16 = 64;
 /// Counter from which the next port is computed.
 static NEXT: LazyLock<AtomicU16> = LazyLock::new(|| AtomicU16::new(std::process::id() as u16));
 
-/// The other end of a connection.
-#[derive(Debug, Clone)]
-pub(crate) struct Peer {
-    /// The share's address, as errors show it.
-    pub address: Arc<str>,
-    pub host: Arc<str>,
-    pub protocol: &'static str,
-    /// How long the server may be silent.
-    pub timeout: Duration,
-}
-
 /// A connection on which requests and answers alternate.
 #[derive(Debug)]
 pub(crate) struct Channel {
@@ -109,30 +102,6 @@ pub(crate) struct Channel {
 }
 
 impl Peer {
-    pub fn refused(&self, what: impl Into<String>) -> ShareError {
-        ShareError::refused(&self.address, what)
-    }
-
-    pub fn garbage(&self, what: impl Into<String>) -> ShareError {
-        ShareError::Garbage { address: self.address.to_string(), protocol: self.protocol, what: what.into() }
-    }
-
-    pub fn silent(&self, waited: Duration) -> ShareError {
-        ShareError::Silent { address: self.address.to_string(), seconds: waited.as_secs_f64() }
-    }
-
-    pub fn lost(&self, error: std::io::Error) -> ShareError {
-        ShareError::Lost { address: self.address.to_string(), error }
-    }
-
-    /// Converts an I/O error of a blocking connection; a timeout means that the server is silent.
-    pub fn failed(&self, error: std::io::Error) -> ShareError {
-        match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.silent(self.timeout),
-            _ => self.lost(error),
-        }
-    }
-
     /// Connects to this port of the server; with `reserved`, from a local port below 1024 if that is allowed.
     ///
     /// # Errors
@@ -142,21 +111,24 @@ impl Peer {
         let found = (host, port)
             .to_socket_addrs()
             .map_err(|error| self.refused(format!("the server {host} cannot be found ({error}); look at its name")))?;
-        let mut refusal = std::io::Error::from(ErrorKind::AddrNotAvailable);
+        let mut refusal = self.unconnected(port, &ErrorKind::AddrNotAvailable.into());
         for address in found {
             match self.connect_to(address, reserved) {
                 Ok(stream) => return Ok(Channel { stream: Wire::Plain(stream), peer: self.clone() }),
-                Err(error) => refusal = error,
+                Err(ConnectError::Refused(error)) => refusal = self.unconnected(port, &error),
+                Err(ConnectError::Over(error @ ShareError::Interrupted)) => return Err(error),
+                Err(ConnectError::Over(error)) => refusal = error,
             }
         }
-        if matches!(refusal.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) {
-            return Err(self.silent(self.timeout));
-        }
-        let what = format!("port {port} of {host} takes no connection ({refusal}); see that the server runs there");
-        Err(self.refused(what))
+        Err(refusal)
     }
 
-    fn connect_to(&self, address: SocketAddr, reserved: bool) -> std::io::Result<TcpStream> {
+    fn unconnected(&self, port: u16, error: &std::io::Error) -> ShareError {
+        let host = &self.host;
+        self.refused(format!("port {port} of {host} takes no connection ({error}); see that the server runs there"))
+    }
+
+    fn connect_to(&self, address: SocketAddr, reserved: bool) -> Result<TcpStream, ConnectError> {
         let open = || Socket::new(Domain::for_address(address), Type::STREAM, None);
         let unspecified = |port| match address {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
@@ -169,26 +141,53 @@ impl Peer {
             let port = RESERVED.start + NEXT.fetch_add(1, Ordering::Relaxed) % ports;
             let socket = open()?;
             // There are few such ports, so use also those in TIME_WAIT.
-            let tried = (socket.set_reuse_address(true))
-                .and_then(|()| socket.bind(&unspecified(port).into()))
-                .and_then(|()| socket.connect_timeout(&address.into(), self.timeout));
-            match tried {
-                Ok(()) => return self.usual(socket.into()),
-                Err(error) if matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable) => {}
-                Err(error) if error.kind() == ErrorKind::PermissionDenied => break,
-                Err(error) => return Err(error),
+            let tried = (socket.set_reuse_address(true)).and_then(|()| socket.bind(&unspecified(port).into()));
+            match tried.map_err(ConnectError::Refused).and_then(|()| self.begin_connection(&socket, address)) {
+                Ok(()) => return Ok(socket.into()),
+                Err(ConnectError::Refused(error)) => match error.kind() {
+                    ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable => {}
+                    ErrorKind::PermissionDenied => break,
+                    _ => return Err(ConnectError::Refused(error)),
+                },
+                over @ Err(ConnectError::Over(_)) => return over.map(|()| socket.into()),
             }
         }
         let socket = open()?;
-        socket.connect_timeout(&address.into(), self.timeout)?;
-        self.usual(socket.into())
+        self.begin_connection(&socket, address)?;
+        Ok(socket.into())
     }
 
-    fn usual(&self, stream: TcpStream) -> std::io::Result<TcpStream> {
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(self.timeout))?;
-        stream.set_write_timeout(Some(self.timeout))?;
-        Ok(stream)
+    /// Connects a socket, which does not block from then on.
+    fn begin_connection(&self, socket: &Socket, address: SocketAddr) -> Result<(), ConnectError> {
+        socket.set_nonblocking(true)?;
+        socket.set_tcp_nodelay(true)?;
+        let exchange = self.exchange(1);
+        match socket.connect(&address.into()) {
+            Err(error) if error.raw_os_error() == Some(Errno::INPROGRESS.raw_os_error()) => {}
+            other => return Ok(other?),
+        }
+        loop {
+            let mut sockets = [PollFd::new(socket, PollFlags::OUT)];
+            poll_for(&mut sockets, Some(self.step(&exchange)))?;
+            if !sockets[0].revents().is_empty() {
+                return socket.take_error()?.map_or(Ok(()), |error| Err(ConnectError::Refused(error)));
+            }
+            self.goes_on(&exchange).map_err(ConnectError::Over)?;
+        }
+    }
+}
+
+/// Why a connection to one address of a server did not come about.
+enum ConnectError {
+    /// The system or the server refused it.
+    Refused(io::Error),
+    /// Its time is over, or the user has asked to stop.
+    Over(ShareError),
+}
+
+impl From<io::Error> for ConnectError {
+    fn from(error: io::Error) -> Self {
+        Self::Refused(error)
     }
 }
 
@@ -196,49 +195,88 @@ impl Channel {
     /// Sends `message` after the four bytes of `mark`, which hold its length in SMB and NFS.
     ///
     /// # Errors
-    /// If the connection is lost, or accepts nothing for too long.
-    pub fn send(&mut self, mark: u32, message: &[u8]) -> Result<(), ShareError> {
-        let whole = [&mark.to_be_bytes(), message].concat();
-        self.stream.write_all(&whole).map_err(|error| self.failed(error))
+    /// If the connection is lost, or the exchange lasts too long.
+    pub fn send(&mut self, mark: u32, message: &[u8], exchange: &Exchange) -> Result<(), ShareError> {
+        self.send_all(&[&mark.to_be_bytes(), message].concat(), exchange)
+    }
+
+    /// Sends all of `bytes`.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn send_all(&mut self, mut bytes: &[u8], exchange: &Exchange) -> Result<(), ShareError> {
+        while !bytes.is_empty() || self.stream.owes() {
+            let sent = if bytes.is_empty() { self.stream.flush().map(|()| 0) } else { self.stream.write(bytes) };
+            match sent {
+                Ok(0) if !bytes.is_empty() => return Err(self.peer.lost(ErrorKind::WriteZero.into())),
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(error) => self.wait_after(error, PollFlags::OUT, exchange)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives some bytes; returns their number, 0 at the end of the connection.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn receive_some(&mut self, room: &mut [u8], exchange: &Exchange) -> Result<usize, ShareError> {
+        loop {
+            match self.stream.read(room) {
+                Ok(came) => return Ok(came),
+                Err(error) => self.wait_after(error, PollFlags::IN, exchange)?,
+            }
+        }
     }
 
     /// Receives the next message; returns the four bytes before it and the message.
     ///
     /// # Errors
-    /// If the connection is lost, the server is silent for too long, or the length is too large.
-    pub fn receive(&mut self) -> Result<(u32, Vec<u8>), ShareError> {
+    /// As [`Self::send`], and if the length is too large.
+    pub fn receive(&mut self, exchange: &Exchange) -> Result<(u32, Vec<u8>), ShareError> {
         let mut mark = [0; 4];
-        self.stream.read_exact(&mut mark).map_err(|error| self.failed(error))?;
+        self.receive_all(&mut mark, exchange)?;
         let mark = u32::from_be_bytes(mark);
         let length = (mark & 0x7fff_ffff) as usize;
         if length > MOST_BYTES {
             return Err(self.peer.garbage(format!("a message of {length} bytes")));
         }
         let mut message = vec![0; length];
-        let until = Instant::now() + self.peer.timeout;
-        let mut at = 0;
-        while at < length {
-            match self.stream.read(&mut message[at..]).map_err(|error| self.failed(error))? {
-                0 => return Err(self.failed(ErrorKind::UnexpectedEof.into())),
-                read => at += read,
-            }
-            // A server that sends a byte at a time counts as silent too.
-            if at < length && Instant::now() > until {
-                return Err(self.peer.silent(self.peer.timeout));
-            }
-        }
+        self.receive_all(&mut message, exchange)?;
         Ok((mark, message))
     }
 
-    /// Converts an I/O error of the connection.
-    pub fn failed(&self, error: std::io::Error) -> ShareError {
-        self.peer.failed(error)
+    fn receive_all(&mut self, mut room: &mut [u8], exchange: &Exchange) -> Result<(), ShareError> {
+        while !room.is_empty() {
+            match self.receive_some(room, exchange)? {
+                0 => return Err(self.peer.lost(ErrorKind::UnexpectedEof.into())),
+                came => room = &mut room[came..],
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits a moment until the connection is ready for `flags`, if `error` only says that it is not.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn wait_after(&self, error: io::Error, flags: PollFlags, exchange: &Exchange) -> Result<(), ShareError> {
+        match error.kind() {
+            ErrorKind::WouldBlock => {}
+            ErrorKind::Interrupted => return Ok(()),
+            _ => return Err(self.peer.lost(error)),
+        }
+        self.peer.goes_on(exchange)?;
+        let mut sockets = [PollFd::from_borrowed_fd(self.stream.tcp().as_fd(), flags)];
+        poll_for(&mut sockets, Some(self.peer.step(exchange))).map_err(|error| self.peer.lost(error))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::time::Duration;
 
     use super::*;
 
@@ -252,11 +290,12 @@ mod tests {
         let server = TcpListener::bind(("0.0.0.0", 0)).unwrap();
         let port = server.local_addr().unwrap().port();
         let timeout = Duration::from_secs(10);
-        let peer = Peer { address: "nfs://test".into(), host: "test".into(), protocol: "NFS", timeout };
+        let stop = Arc::default();
+        let peer = Peer { address: "nfs://test".into(), host: "test".into(), protocol: "NFS", timeout, stop };
         // More connections than there are such ports, to two addresses of one server.
         let hosts = [[Ipv4Addr::new(127, 0, 0, 1); 250], [Ipv4Addr::new(127, 0, 0, 2); 250]].concat();
         for host in hosts {
-            let stream = peer.connect_to((host, port).into(), true).unwrap();
+            let stream = peer.connect_to((host, port).into(), true).ok().expect("a connection");
             let from = stream.local_addr().unwrap().port();
             assert!(RESERVED.contains(&from), "{from}");
             // The side that closes first gets the TIME_WAIT.

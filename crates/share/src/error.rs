@@ -15,10 +15,10 @@ pub enum ShareError {
         /// What it refused, why, and what to do.
         what: String,
     },
-    /// The server was silent for too long.
+    /// No whole answer came for too long.
     #[error(
-        "{address}: the server has not answered for {seconds:.0} s; look at the server and the network, or give it more \
-         time with --timeout"
+        "{address}: the server has not answered in full for {seconds} s; look at the server and the network, or give \
+         it more time with --timeout"
     )]
     Silent {
         /// The share.
@@ -48,6 +48,9 @@ pub enum ShareError {
         /// What is wrong with it.
         what: String,
     },
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// There are no usable credentials.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),

@@ -16,6 +16,10 @@ const LONG: u32 = 16 << 10;
 const MOST_WHOLE: usize = 16 << 20;
 /// Length limit of a message that is received in parts.
 const MOST_BYTES: usize = 65 << 20;
+/// Length limit of a payload that is skipped in chunks.
+const MOST_SKIPPED: usize = 16 << 20;
+/// Most bytes of messages one after the other that complete no request, such as word that an answer takes longer.
+const MOST_IDLE: usize = MOST_BYTES;
 
 /// The receiving side of a connection.
 pub(crate) struct Inbox {
@@ -23,6 +27,8 @@ pub(crate) struct Inbox {
     begin: usize,
     end: usize,
     state: State,
+    /// Bytes of messages since the last one that completed a request.
+    idle: usize,
 }
 
 enum State {
@@ -33,8 +39,8 @@ enum State {
     Carrying { slot: u32, there: usize, missing: usize, after: usize },
     /// This many bytes are skipped.
     Skipping(usize),
-    /// The payload comes in chunks and is skipped; then this request is done.
-    Chunked(Chunks, Done),
+    /// The payload comes in chunks and is skipped, this many bytes so far; then this request is done.
+    Chunked(Chunks, Done, usize),
     /// The message is collected whole, because it is signed or encrypted.
     Gathering { message: Vec<u8>, length: usize },
 }
@@ -55,7 +61,7 @@ impl Inbox {
             short if protocol.most_in_flight() == 1 => least + short as usize,
             _ => MANY.max(least),
         };
-        Self { buffer: vec![0; bytes].into(), begin: 0, end: 0, state: State::Between }
+        Self { buffer: vec![0; bytes].into(), begin: 0, end: 0, state: State::Between, idle: 0 }
     }
 
     /// Whether no message is partly received.
@@ -65,10 +71,10 @@ impl Inbox {
 
     /// Discards what was received on a lost connection.
     pub fn clear(&mut self) {
-        (self.begin, self.end, self.state) = (0, 0, State::Between);
+        (self.begin, self.end, self.state, self.idle) = (0, 0, State::Between, 0);
     }
 
-    /// Receives what has come, and calls `done` for each request that this completes. Returns whether anything came.
+    /// Receives what has come, and calls `done` for each request that this completes.
     ///
     /// # Errors
     /// If the connection is lost, or the data violates the protocol.
@@ -79,8 +85,7 @@ impl Inbox {
         slots: &mut dyn SlotBytes,
         expected: &dyn Fn(u32) -> u32,
         done: &mut dyn FnMut(Done),
-    ) -> Result<bool, ReceiveError> {
-        let mut anything = false;
+    ) -> Result<(), ReceiveError> {
         loop {
             let room = match &mut self.state {
                 State::Carrying { slot, there, missing, .. } if self.begin == self.end => {
@@ -96,11 +101,10 @@ impl Inbox {
             let came = match stream.read(room) {
                 Ok(0) => return Err(ReceiveError::Lost(ErrorKind::UnexpectedEof.into())),
                 Ok(came) => came,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(anything),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(ReceiveError::Lost(error)),
             };
-            anything = true;
             match &mut self.state {
                 State::Carrying { there, missing, .. } if self.begin == self.end => {
                     (*there, *missing) = (*there + came, *missing - came);
@@ -109,7 +113,7 @@ impl Inbox {
             }
             while self.step(protocol, slots, expected, done).map_err(ReceiveError::Garbage)? {}
             if came < wanted && stream.is_read_whole() {
-                return Ok(true);
+                return Ok(());
             }
         }
     }
@@ -143,9 +147,13 @@ impl Inbox {
                 done(Done { slot: *slot, result: Ok(*filled as u32) });
                 self.state = State::Skipping(*after);
             }
-            State::Chunked(chunks, ended) => {
+            State::Chunked(chunks, ended, skipped) => {
                 let (gone, is_over) = chunks.take(there, &mut |_| {})?;
                 self.begin += gone;
+                *skipped += gone;
+                if *skipped > MOST_SKIPPED {
+                    return Err("an answer that does not end".to_string());
+                }
                 if !is_over {
                     return Ok(false);
                 }
@@ -162,7 +170,8 @@ impl Inbox {
                 }
                 let mut message = std::mem::take(message);
                 self.state = State::Between;
-                opened(&mut message, protocol, slots, expected, done)?;
+                let length = message.len();
+                idles(&mut self.idle, &opened(&mut message, protocol, slots, expected, done)?, length)?;
             }
         }
         Ok(true)
@@ -191,6 +200,7 @@ impl Inbox {
         let Some(begun) = there.get(before..before + prefix) else { return Ok(false) };
         let answer = protocol.read(begun, length)?;
         self.begin += before;
+        idles(&mut self.idle, &answer, length)?;
         self.state = match answer {
             Answer::Other => State::Skipping(length),
             Answer::Done(ended) => {
@@ -200,7 +210,7 @@ impl Inbox {
             }
             Answer::Chunked(ended) => {
                 self.begin += length;
-                State::Chunked(Chunks::default(), ended)
+                State::Chunked(Chunks::default(), ended, 0)
             }
             Answer::Data { slot, from, length: carried } => {
                 carries(from, carried as usize, length, expected(slot))?;
@@ -218,18 +228,25 @@ impl Inbox {
     }
 }
 
-/// Reads a signed or encrypted message.
+/// Counts the bytes of messages that complete no request.
+fn idles(idle: &mut usize, answer: &Answer, length: usize) -> Result<(), String> {
+    *idle = if *answer == Answer::Other { *idle + length } else { 0 };
+    if *idle > MOST_IDLE { Err(format!("{idle} bytes that answer nothing")) } else { Ok(()) }
+}
+
+/// Reads a signed or encrypted message; returns what it said.
 fn opened(
     message: &mut Vec<u8>,
     protocol: &mut dyn Protocol,
     slots: &mut dyn SlotBytes,
     expected: &dyn Fn(u32) -> u32,
     done: &mut dyn FnMut(Done),
-) -> Result<(), String> {
+) -> Result<Answer, String> {
     if let Some(seal) = protocol.seal() {
         seal.open(message)?;
     }
-    match protocol.read(&message[..message.len().min(PREFIX_BYTES)], message.len())? {
+    let answer = protocol.read(&message[..message.len().min(PREFIX_BYTES)], message.len())?;
+    match answer {
         Answer::Other => {}
         Answer::Done(ended) | Answer::Chunked(ended) => {
             checked(&ended, expected)?;
@@ -242,7 +259,7 @@ fn opened(
             done(Done { slot, result: Ok(length) });
         }
     }
-    Ok(())
+    Ok(answer)
 }
 
 /// Refuses an answer that claims to have moved more bytes than the request asked for.

@@ -81,12 +81,12 @@ impl Outbox {
         Ok(())
     }
 
-    /// Sends as much as the connection accepts now; returns whether anything was sent.
+    /// Sends as much as the connection accepts now; returns the bytes of messages that were sent.
     ///
     /// # Errors
     /// If the connection is lost.
-    pub fn send(&mut self, stream: &mut Wire, slots: &dyn SlotBytes) -> std::io::Result<bool> {
-        let mut has_sent = false;
+    pub fn send(&mut self, stream: &mut Wire, slots: &dyn SlotBytes) -> std::io::Result<usize> {
+        let mut all = 0;
         while !self.queue.is_empty() {
             let mut parts = [IoSlice::new(&[]); PARTS];
             let mut count = 0;
@@ -103,17 +103,17 @@ impl Outbox {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(sent) => {
                     self.has_sent(sent);
-                    has_sent = true;
+                    all += sent;
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(has_sent),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(all),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
         // TLS may still hold encrypted bytes that it could not send.
         match if stream.owes() { stream.flush() } else { Ok(()) } {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(has_sent),
-            flushed => flushed.map(|()| has_sent),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(all),
+            flushed => flushed.map(|()| all),
         }
     }
 

@@ -5,16 +5,21 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use halfpower_spec::Sealing;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 
 use crate::channel::Channel;
 use crate::error::ShareError;
 use crate::inbox::{Inbox, ReceiveError};
 use crate::outbox::Outbox;
+use crate::peer::AFTER_STOP;
+use crate::polling::poll_for;
 use crate::protocol::{Done, Op, Opened, Order, Outcome, Protocol, SlotBytes};
 
 /// A flush may take this many times as long as any other request.
 const FLUSH_TIMES: u32 = 10;
+/// Bytes of requests that the server must take within each timeout while they are sent. Fewer are no progress: a server
+/// could take them one at a time.
+const LEAST_SENT: usize = 256 << 10;
 
 /// Options for opening a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,14 +75,16 @@ pub struct Pipeline {
     answered: u64,
     /// Whether this connection has replaced another one.
     is_renewed: bool,
-    /// When data last moved, or an order came while none was in flight.
-    heard: Instant,
+    /// When there was progress: a whole answer came, [`LEAST_SENT`] bytes were sent, or an order came while none was in
+    /// flight.
+    progress: Instant,
+    /// Bytes sent since then.
+    sent: usize,
 }
 
 impl Pipeline {
     pub(crate) fn new(opened: Opened, slots: u32, slot_bytes: u32) -> Outcome<Self> {
         let Opened { channel, protocol } = opened;
-        channel.stream.tcp().set_nonblocking(true).map_err(|error| channel.peer.lost(error))?;
         let outbox = Outbox::new(slots, protocol.as_ref());
         let inbox = Inbox::new(slot_bytes, protocol.as_ref());
         Ok(Self {
@@ -92,7 +99,8 @@ impl Pipeline {
             is_cut: false,
             answered: 0,
             is_renewed: false,
-            heard: Instant::now(),
+            progress: Instant::now(),
+            sent: 0,
         })
     }
 
@@ -107,7 +115,7 @@ impl Pipeline {
     /// If there is no such slot.
     pub fn order(&mut self, order: Order) {
         if self.in_flight == 0 {
-            self.heard = Instant::now();
+            (self.progress, self.sent) = (Instant::now(), 0);
         }
         self.orders[order.slot as usize] = Some(order);
         self.in_flight += 1;
@@ -148,15 +156,18 @@ impl Pipeline {
         };
         let protocol = self.protocol.as_mut();
         match self.inbox.receive(&mut self.channel.stream, protocol, slots, &expected, &mut has_ended) {
-            Ok(true) => self.heard = Instant::now(),
-            Ok(false) => {}
+            Ok(()) => {}
             Err(ReceiveError::Lost(error)) => self.has_lost(error)?,
             Err(ReceiveError::Garbage(what)) => return Err(self.channel.peer.garbage(what)),
         }
+        let has_answered = self.in_flight < before;
+        if has_answered {
+            (self.progress, self.sent) = (Instant::now(), 0);
+        }
         // An answer that came before its request was sent whole leaves the connection unusable for another request.
-        let came_early = self.in_flight < before && self.protocol.most_in_flight() == 1 && !self.outbox.is_empty();
+        let came_early = has_answered && self.protocol.most_in_flight() == 1 && !self.outbox.is_empty();
         self.is_cut |= came_early || self.protocol.is_spent();
-        Ok(self.in_flight < before)
+        Ok(has_answered)
     }
 
     /// Handles a lost connection: it may be replaced if it ended between two answers; otherwise this is an error.
@@ -181,29 +192,35 @@ impl Pipeline {
     /// If the server accepts no further connection.
     pub(crate) fn renew(&mut self) -> Outcome<()> {
         self.channel = self.protocol.renewed()?;
-        let peer = &self.channel.peer;
-        self.channel.stream.tcp().set_nonblocking(true).map_err(|error| peer.lost(error))?;
         self.outbox.clear();
         self.inbox.clear();
         self.waiting.clear();
         self.waiting.extend(self.orders.iter().copied().flatten());
-        (self.is_cut, self.answered, self.is_renewed, self.heard) = (false, 0, true, Instant::now());
+        (self.is_cut, self.answered, self.is_renewed) = (false, 0, true);
         Ok(())
     }
 
-    /// Checks that the server is not silent for too long.
+    /// Checks that the server does not go without a whole answer for too long, and that the user has not asked to stop.
     ///
     /// # Errors
-    /// If it is.
+    /// If it does, or the user has and answers do not come soon.
     pub fn check_silence(&self) -> Outcome<()> {
         self.check_silence_at(Instant::now())
     }
 
     /// The same, at the time `now`.
     pub(crate) fn check_silence_at(&self, now: Instant) -> Outcome<()> {
-        let allowed = self.channel.peer.timeout * if self.flushes > 0 { FLUSH_TIMES } else { 1 };
-        let waited = now.saturating_duration_since(self.heard);
-        if self.in_flight > 0 && waited > allowed { Err(self.channel.peer.silent(waited)) } else { Ok(()) }
+        if self.in_flight == 0 {
+            return Ok(());
+        }
+        let peer = &self.channel.peer;
+        let allowed = peer.timeout.saturating_mul(if self.flushes > 0 { FLUSH_TIMES } else { 1 });
+        let waited = now.saturating_duration_since(self.progress);
+        match () {
+            () if waited > allowed => Err(peer.silent(allowed)),
+            () if waited > AFTER_STOP && peer.is_stopped() => Err(ShareError::Interrupted),
+            () => Ok(()),
+        }
     }
 
     /// Sends what can be sent; does not block.
@@ -220,12 +237,13 @@ impl Pipeline {
             added.map_err(|what| self.channel.peer.garbage(what))?;
         }
         match self.outbox.send(&mut self.channel.stream, slots) {
-            // A server that accepts a long message in parts is not silent.
-            Ok(true) if self.sends() => {
-                self.heard = Instant::now();
+            Ok(sent) => {
+                self.sent += sent;
+                if self.sent >= LEAST_SENT {
+                    (self.progress, self.sent) = (Instant::now(), 0);
+                }
                 Ok(())
             }
-            Ok(_) => Ok(()),
             // The answer may still come: a server need not read all of a request that it refuses.
             Err(_) if self.protocol.can_renew() => Ok(()),
             Err(error) => Err(self.channel.peer.lost(error)),
@@ -266,14 +284,4 @@ pub fn wait(pipelines: &[Pipeline], time: Option<Duration>) -> std::io::Result<(
         PollFd::from_borrowed_fd(pipeline.socket(), interest(pipeline))
     });
     poll_for(&mut few[..pipelines.len().min(MOST)], time)
-}
-
-/// Waits for one of these sockets, for at most `time` and at most one second.
-pub(crate) fn poll_for(sockets: &mut [PollFd<'_>], time: Option<Duration>) -> std::io::Result<()> {
-    let time = time.unwrap_or(Duration::from_secs(1)).min(Duration::from_secs(1));
-    let limit = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
-    match poll(sockets, Some(&limit)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }

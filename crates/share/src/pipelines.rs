@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::pipeline::{LaneOptions, Pipeline, PipelineSource, Purpose, poll_for, wait};
+use crate::pipeline::{LaneOptions, Pipeline, PipelineSource, Purpose, wait};
+use crate::polling::poll_for;
 use crate::protocol::{Done, Order, Outcome, SlotBytes};
 
 /// Up to this many connections are polled one after the other, without epoll.
@@ -121,10 +122,10 @@ impl Pipelines {
         }
     }
 
-    /// Checks that the server is not silent for too long.
+    /// Checks that no connection goes without a whole answer for too long, and that the user has not asked to stop.
     ///
     /// # Errors
-    /// If it is.
+    /// As [`Pipeline::check_silence`].
     pub fn check_silence(&mut self) -> Outcome<()> {
         let now = Instant::now();
         if let Some(crowd) = &mut self.crowd {

@@ -6,13 +6,13 @@
 
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use halfpower_spec::ShareProtocol;
 
-use crate::channel::Peer;
+use crate::peer::Peer;
 use crate::pipeline::{LaneOptions, Pipeline, PipelineSource};
 use crate::protocol::{Answers, Asked, Frame, MARK_BYTES, Opened, Outcome};
 use crate::s3::S3Client;
@@ -99,6 +99,7 @@ impl PipelineSource for Rehearsal {
             host: Ipv4Addr::LOCALHOST.to_string().into(),
             protocol: self.part.protocol().name(),
             timeout: TIMEOUT,
+            stop: Arc::default(),
         };
         let lost = |error| peer.lost(error);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(lost)?;

@@ -2,16 +2,17 @@
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use halfpower_spec::{Sealing, ShareAddress, ShareProtocol};
 
-use crate::channel::Peer;
 use crate::credentials::Credentials;
 use crate::error::ShareError;
 use crate::nfs::{NfsFile, NfsShare};
 use crate::own_names;
+use crate::peer::Peer;
 use crate::pipeline::{LaneOptions, Pipeline, PipelineSource};
 use crate::protocol::{Limits, Outcome};
 use crate::rehearsal::{Part, Rehearsal};
@@ -21,13 +22,16 @@ use crate::smb::{SealKind, SmbFile, SmbShare};
 /// How many names are tried if names are taken.
 const NAMES: u32 = 16;
 
-/// Credentials and time limit for a share.
+/// Credentials for a share, and what ends waiting for its server.
 #[derive(Debug, Clone)]
 pub struct Access {
     /// Who signs in; NFS ignores them and uses the process's own user.
     pub credentials: Credentials,
-    /// How long a server may be silent.
+    /// How long the whole answer to a request may take. Parts of an answer, and word that it takes longer, extend
+    /// nothing.
     pub timeout: Duration,
+    /// Whether the user has asked to stop: from then on, answers are waited for one second more.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A share with our own file in it; dropping this removes the file.
@@ -60,6 +64,7 @@ impl Share {
             host: address.host.as_str().into(),
             protocol: address.protocol.name(),
             timeout: access.timeout.max(Duration::from_millis(1)),
+            stop: Arc::clone(&access.stop),
         };
         let mut server = address.server().and_then(found);
         let kind = match address.protocol {

@@ -1,4 +1,4 @@
-//! Implements TLS over a connection, blocking or not as its socket is; starts no threads.
+//! Implements TLS over a connection that does not block; starts no threads.
 
 use std::io::{ErrorKind, IoSlice, Read, Result, Write};
 use std::net::TcpStream;
@@ -24,8 +24,6 @@ pub(crate) enum Refusal {
     Untrusted(String),
     /// This machine trusts no certificates; a sentence.
     NoTrust(String),
-    /// The connection failed.
-    Failed(std::io::Error),
 }
 
 /// The trusted certificates: those of the file that the environment names, otherwise the machine's (SSL_CERT_FILE).
@@ -55,23 +53,28 @@ fn config(roots: RootCertStore) -> std::result::Result<Arc<ClientConfig>, String
 }
 
 impl TlsWire {
-    /// Begins TLS on a connection to the server `host`.
+    /// Begins TLS on a connection to the server `host`; [`Self::shake_hands`] goes on with it.
     ///
     /// # Errors
-    /// If the server is not trusted, or does not speak TLS.
-    pub fn over(mut stream: TcpStream, host: &str) -> std::result::Result<Self, Refusal> {
+    /// If there is no server of such a name, or nothing to trust it by.
+    pub fn over(stream: TcpStream, host: &str) -> std::result::Result<Self, Refusal> {
         static CONFIG: OnceLock<std::result::Result<Arc<ClientConfig>, String>> = OnceLock::new();
         let config = CONFIG.get_or_init(|| trusted().and_then(config)).clone().map_err(Refusal::NoTrust)?;
         let untrusted = |error: &dyn std::fmt::Display| Refusal::Untrusted(error.to_string());
         let name = ServerName::try_from(host.to_string()).map_err(|error| untrusted(&error))?;
-        let mut session = ClientConnection::new(config, name).map_err(|error| untrusted(&error))?;
-        while session.is_handshaking() {
-            session.complete_io(&mut stream).map_err(|error| match error.kind() {
-                ErrorKind::InvalidData => untrusted(&error),
-                _ => Refusal::Failed(error),
-            })?;
-        }
+        let session = ClientConnection::new(config, name).map_err(|error| untrusted(&error))?;
         Ok(Self { session, stream })
+    }
+
+    /// Agrees with the server on keys, as far as it can without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` while the server has to be waited for, `InvalidData` if it is not trusted or does not speak TLS.
+    pub fn shake_hands(&mut self) -> Result<()> {
+        while self.session.is_handshaking() {
+            self.session.complete_io(&mut self.stream)?;
+        }
+        Ok(())
     }
 
     pub fn tcp(&self) -> &TcpStream {

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 
 use halfpower_share::{Access, Credentials, Share};
@@ -70,7 +71,7 @@ fn a_server_that_answers_anything_gives_an_error_in_time() {
             let user = "ann".to_string();
             let password = "hidden-word".to_string();
             let credentials = Credentials { user, password, ..Credentials::default() };
-            let access = Access { credentials, timeout: Duration::from_millis(20) };
+            let access = Access { credentials, timeout: Duration::from_millis(20), stop: Arc::default() };
             for _ in 0..5 {
                 if let Err(error) = Share::connect(&address, &access) {
                     let said = format!("{error} {error:?}");

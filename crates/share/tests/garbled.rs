@@ -158,7 +158,7 @@ fn talk(address: &ShareAddress) -> Option<String> {
         _ => ("ann".to_string(), "hidden-word".to_string()),
     };
     let credentials = Credentials { user, password, region: "r".to_string(), ..Credentials::default() };
-    let access = Access { credentials, timeout: Duration::from_millis(10) };
+    let access = Access { credentials, timeout: Duration::from_millis(10), stop: Arc::default() };
     let said = || -> Result<(), String> {
         let mut share = Share::connect(address, &access).map_err(|error| error.to_string())?;
         share.free_bytes().map_err(|error| error.to_string())?;

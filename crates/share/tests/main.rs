@@ -3,6 +3,7 @@
 mod carrying;
 mod garbage;
 mod garbled;
+mod hostile;
 mod memory_nfs;
 mod memory_s3;
 mod memory_smb;

@@ -5,6 +5,10 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Pause between the bytes of an answer.
+const SLOWLY: Duration = Duration::from_millis(5);
 
 /// How it behaves once a file is read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +25,14 @@ pub enum Mood {
     Full,
     /// Changes its verifier with each COMMIT, as after a restart.
     Restarted,
+    /// Sends every answer a byte at a time.
+    Trickle,
+    /// Never answers anything.
+    Mute,
+    /// Gives handles of 4 KiB when it mounts, looks up, or creates.
+    LongHandle(u32),
+    /// Reads bring nothing.
+    Empty,
 }
 
 /// A server that lives until the process ends.
@@ -93,6 +105,7 @@ impl MemoryNfs {
             let is_data = program == 100_003 && matches!(procedure, 6 | 7 | 21);
             match mood {
                 Mood::Silent if is_data => std::thread::park(),
+                Mood::Mute => std::thread::park(),
                 Mood::Gone if is_data => return None,
                 Mood::Garbage if is_data => {
                     stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").ok()?;
@@ -102,12 +115,15 @@ impl MemoryNfs {
             }
             let mut reply: Vec<u8> = [xid, 1, 0, 0, 0].iter().flat_map(|word| word.to_be_bytes()).collect();
             match (program, procedure) {
-                (100_005, 1) => mount(&mut words, &mut reply)?,
+                (100_005, 1) => mount(&mut words, &mut reply, mood)?,
                 (100_003, procedure) => self.nfs(procedure, &mut words, &mut reply, mood)?,
                 _ => put(&mut reply, &[1]),
             }
             let whole = [&(0x8000_0000 | reply.len() as u32).to_be_bytes()[..], &reply].concat();
-            stream.write_all(&whole).ok()?;
+            for part in whole.chunks(if mood == Mood::Trickle { 1 } else { whole.len() }) {
+                stream.write_all(part).ok()?;
+                std::thread::sleep(if mood == Mood::Trickle { SLOWLY } else { Duration::ZERO });
+            }
         }
     }
 
@@ -123,9 +139,14 @@ impl MemoryNfs {
                     return Some(());
                 }
                 put(reply, &[0, 1]);
-                opaque(reply, name.as_bytes());
+                opaque(reply, &handle_of(name.as_bytes(), mood, 8));
                 put(reply, &[0, 0, 0]);
                 files.insert(name, Vec::new());
+            }
+            3 => {
+                put(reply, &[0]);
+                opaque(reply, &handle_of(b"root", mood, 3));
+                put(reply, &[0, 0]);
             }
             12 => {
                 files.remove(std::str::from_utf8(words.opaque()?).ok()?);
@@ -157,7 +178,7 @@ impl MemoryNfs {
                 let count = words.next()? as usize;
                 let file = files.get(&handle)?;
                 let end = (offset + count).min(file.len());
-                let bytes = file.get(offset..end).unwrap_or_default();
+                let bytes = file.get(offset..end).filter(|_| mood != Mood::Empty).unwrap_or_default();
                 put(reply, &[0, 0, bytes.len() as u32, u32::from(end == file.len())]);
                 opaque(reply, bytes);
             }
@@ -186,11 +207,16 @@ impl MemoryNfs {
     }
 }
 
-fn mount(words: &mut Words, reply: &mut Vec<u8>) -> Option<()> {
+/// A handle, longer than it may be if it is that procedure's turn.
+fn handle_of(name: &[u8], mood: Mood, procedure: u32) -> Vec<u8> {
+    if mood == Mood::LongHandle(procedure) { vec![9; 4096] } else { name.to_vec() }
+}
+
+fn mount(words: &mut Words, reply: &mut Vec<u8>, mood: Mood) -> Option<()> {
     put(reply, &[0]);
     if words.opaque()? == b"/export" {
         put(reply, &[0]);
-        opaque(reply, b"root");
+        opaque(reply, &handle_of(b"root", mood, 1));
         put(reply, &[0]);
     } else {
         put(reply, &[2]);

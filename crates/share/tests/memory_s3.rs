@@ -12,6 +12,8 @@ use sha2::{Digest, Sha256};
 pub const BUCKET: &str = "bucket";
 pub const KEY: &str = "AKIAMEMORY";
 pub const SECRET: &str = "hidden-word-17";
+/// Pause between the bytes of an answer.
+const SLOWLY: Duration = Duration::from_millis(5);
 
 /// How it behaves once an object is read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,19 @@ pub enum Mood {
     ReadOnly,
     /// Receives uploads slowly, a little at a time.
     Slow,
+    /// Sends every answer a byte at a time.
+    Trickle,
+    /// Never answers anything.
+    Dumb,
+    /// Lists ever new objects, or the same ones again and again.
+    ListsWithoutEnd,
+    ListsAgain,
+    /// Announces answers to requests for bytes, and closes the connection instead.
+    Announces,
+    /// Sends answers in chunks that never end.
+    Endless,
+    /// Reads bring nothing.
+    Empty,
 }
 
 #[derive(Default)]
@@ -135,18 +150,10 @@ impl MemoryS3 {
             let mood = self.mood();
             let is_data = matches!(asked.method.as_str(), "GET" | "PUT") && !asked.query.contains("list-type");
             let number = if is_data { self.count() } else { 0 };
-            match mood {
-                Mood::Silent if is_data => std::thread::park(),
-                Mood::Gone if is_data => return None,
-                Mood::Unmeasured if is_data => {
-                    let whole = b"HTTP/1.1 503 Said\r\nConnection: close\r\n\r\n<html>\r\n\r\nbusy</html>";
-                    return stream.write_all(whole).ok();
-                }
-                Mood::Garbage if is_data => {
-                    stream.write_all(b"SSH-2.0-OpenSSH_9.6\r\n").ok()?;
-                    continue;
-                }
-                _ => {}
+            match instead(&mut stream, mood, is_data) {
+                Some(true) => continue,
+                Some(false) => return None,
+                None => {}
             }
             let refused = is_data
                 && match mood {
@@ -154,7 +161,10 @@ impl MemoryS3 {
                     Mood::Busy(first) => number <= first,
                     _ => false,
                 };
+            let listed = listed(&asked.query, mood, || self.count());
             let Answer { status, mut fields, body } = match () {
+                () if listed.is_some() => listed.expect("it is there"),
+                () if mood == Mood::Empty && asked.method == "GET" && is_data => answer(206, ""),
                 () if refused => refuse(503, "SlowDown"),
                 () if mood == Mood::ReadOnly && asked.method != "GET" => refuse(403, "AccessDenied"),
                 () => self.answer(&asked),
@@ -172,7 +182,10 @@ impl MemoryS3 {
             } else {
                 [format!("{head}Content-Length: {}\r\n\r\n", body.len()).as_bytes(), &body].concat()
             };
-            stream.write_all(&whole).ok()?;
+            for part in whole.chunks(if mood == Mood::Trickle { 1 } else { whole.len() }) {
+                stream.write_all(part).ok()?;
+                std::thread::sleep(if mood == Mood::Trickle { SLOWLY } else { Duration::ZERO });
+            }
             stream.flush().ok()?;
             if mood == Mood::Closing {
                 return None;
@@ -241,6 +254,56 @@ impl MemoryS3 {
             _ => ranged(store.objects.get(&key), asked.fields.get("range")),
         }
     }
+}
+
+/// What it does instead of answering: whether the connection goes on. `None` if it answers.
+fn instead(stream: &mut impl Write, mood: Mood, is_data: bool) -> Option<bool> {
+    if mood == Mood::Dumb {
+        std::thread::park();
+    }
+    if !is_data {
+        return None;
+    }
+    let goes_on = match mood {
+        Mood::Gone => false,
+        Mood::Garbage => stream.write_all(b"SSH-2.0-OpenSSH_9.6\r\n").is_ok(),
+        Mood::Announces => {
+            let _ = stream.write_all(b"HTTP/1.1 100 Continue\r\nConnection: close\r\n\r\n");
+            false
+        }
+        Mood::Unmeasured => {
+            let _ = stream.write_all(b"HTTP/1.1 503 Said\r\nConnection: close\r\n\r\n<html>\r\n\r\nbusy</html>");
+            false
+        }
+        Mood::Endless => {
+            let _ = stream.write_all(b"HTTP/1.1 503 Said\r\nTransfer-Encoding: chunked\r\n\r\n");
+            while stream.write_all(b"1\r\nx\r\n").is_ok() {
+                std::thread::sleep(SLOWLY);
+            }
+            false
+        }
+        Mood::Silent => {
+            std::thread::park();
+            return None;
+        }
+        _ => return None,
+    };
+    Some(goes_on)
+}
+
+/// A list that does not end; `None` for any other request, and in any other mood.
+fn listed(query: &str, mood: Mood, count: impl FnOnce() -> u64) -> Option<Answer> {
+    if !query.contains("list-type") {
+        return None;
+    }
+    let number = match mood {
+        Mood::ListsWithoutEnd => count(),
+        Mood::ListsAgain => count() % 2,
+        _ => return None,
+    };
+    let prefix = decoded(query.split("prefix=").nth(1)?);
+    let contents = format!("<Contents><Key>{prefix}blocks/{number}</Key></Contents>");
+    Some(answer(200, format!("<ListBucketResult>{contents}</ListBucketResult>")))
 }
 
 /// Joins all parts into one object; their tags must match, and all except for the last must be large.

@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::memory_smb_keys::{Came, SessionKeys};
 
@@ -15,6 +16,20 @@ const END_OF_FILE: u32 = 0xC000_0011;
 const COLLISION: u32 = 0xC000_0035;
 const FULL: u32 = 0xC000_007F;
 const BAD_NAME: u32 = 0xC000_00CC;
+const NOT_SUPPORTED: u32 = 0xC000_00BB;
+const PENDING: u32 = 0x103;
+/// Commands.
+pub const SIGN_IN: u16 = 1;
+pub const CREATE: u16 = 5;
+pub const CLOSE: u16 = 6;
+pub const READ: u16 = 8;
+pub const WRITE: u16 = 9;
+const CONFIRM: u16 = 11;
+/// Tree and session of each answer.
+const TREE: u32 = 5;
+const SESSION: u64 = 77;
+/// Pause between bytes, or between messages that say nothing.
+const SLOWLY: Duration = Duration::from_millis(5);
 const HEAD: usize = 64;
 /// Free bytes: 2^20 units of 8 sectors of 1024 bytes.
 const FREE: [u32; 2] = [8, 1024];
@@ -32,9 +47,37 @@ pub struct MemorySmb {
     pub full: Arc<Mutex<bool>>,
     /// The user that it serves, and what it offers.
     user: Option<KnownUser>,
+    twist: Arc<Mutex<Twist>>,
     /// Number of reads and writes that came signed, and of those that came encrypted.
     pub signed: Arc<AtomicU64>,
     pub encrypted: Arc<AtomicU64>,
+}
+
+/// What it does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Twist {
+    /// Nothing.
+    None,
+    /// It says for ever that the answer to this command takes longer.
+    Pending(u16),
+    /// It sends the answer to this command a byte at a time.
+    Trickle(u16),
+    /// It never answers this command.
+    Silent(u16),
+    /// Answers to this command name another command, session or share.
+    OtherCommand(u16),
+    OtherSession(u16),
+    OtherTree(u16),
+    /// The data of reads lie in the head.
+    DataInHead,
+    /// Reads bring nothing.
+    Empty,
+    /// Asked to confirm the negotiation, it names SMB 3.1.1, does not sign, does not know the question, or ends the
+    /// connection.
+    ConfirmsAnother,
+    ConfirmsUnsigned,
+    KnowsNoConfirmation,
+    EndsWhenAsked,
 }
 
 /// A server for the user ann alone.
@@ -69,6 +112,7 @@ impl MemorySmb {
             durable_writes: Arc::default(),
             full: Arc::default(),
             user,
+            twist: Arc::new(Mutex::new(Twist::None)),
             signed: Arc::default(),
             encrypted: Arc::default(),
         };
@@ -87,6 +131,10 @@ impl MemorySmb {
         server
     }
 
+    pub fn be(&self, twist: Twist) {
+        *self.twist.lock().unwrap() = twist;
+    }
+
     fn serve(&self, mut stream: TcpStream, session: &mut Session) -> Option<()> {
         stream.set_nodelay(true).ok()?;
         loop {
@@ -96,20 +144,53 @@ impl MemorySmb {
             stream.read_exact(&mut request).ok()?;
             let came = session.keys.as_ref().map_or(Some(Came::Plain), |keys| keys.open(&mut request))?;
             self.count(&request, came);
-            let (status, body) = self.answer(&request, session)?;
-            let mut head = request[..HEAD].to_vec();
-            head[8..12].copy_from_slice(&status.to_le_bytes());
-            head[14..16].copy_from_slice(&(u16_at(&request, 14)?.min(64)).to_le_bytes());
-            head[16] |= 1;
-            head[36..40].copy_from_slice(&5_u32.to_le_bytes());
-            head[40..48].copy_from_slice(&77_u64.to_le_bytes());
-            let answer = [head, body].concat();
-            let answer = match &mut session.keys {
-                Some(keys) => keys.close(answer, came),
-                None => answer,
+            let twist = *self.twist.lock().unwrap();
+            let command = u16_at(&request, 12)?;
+            let asked = command == CONFIRM;
+            match twist {
+                Twist::Silent(of) if of == command => std::thread::park(),
+                Twist::EndsWhenAsked if asked => return None,
+                _ => {}
+            }
+            while twist == Twist::Pending(command) {
+                let pending = [head_of(&request, PENDING, twist)?, vec![9, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
+                stream.write_all(&[&(pending.len() as u32).to_be_bytes()[..], &pending].concat()).ok()?;
+                std::thread::sleep(SLOWLY);
+            }
+            let (status, body) = match (asked, came) {
+                // This question is worth nothing unless it is signed.
+                (true, Came::Plain) => return None,
+                (true, _) => self.confirmed(twist),
+                _ => self.answer(&request, session)?,
             };
-            stream.write_all(&[&(answer.len() as u32).to_be_bytes()[..], &answer].concat()).ok()?;
+            let answer = [head_of(&request, status, twist)?, body].concat();
+            let answer = match &mut session.keys {
+                Some(keys) if !(asked && twist == Twist::ConfirmsUnsigned) => keys.close(answer, came),
+                _ => answer,
+            };
+            let whole = [&(answer.len() as u32).to_be_bytes()[..], &answer].concat();
+            let part = if twist == Twist::Trickle(command) { 1 } else { whole.len() };
+            for part in whole.chunks(part) {
+                stream.write_all(part).ok()?;
+                std::thread::sleep(if part.len() == 1 { SLOWLY } else { Duration::ZERO });
+            }
         }
+    }
+
+    /// What the negotiation had said, as an answer to FSCTL_VALIDATE_NEGOTIATE_INFO.
+    fn confirmed(&self, twist: Twist) -> (u32, Vec<u8>) {
+        if twist == Twist::KnowsNoConfirmation {
+            return (NOT_SUPPORTED, vec![9, 0, 0, 0, 0, 0, 0, 0, 0]);
+        }
+        let mut body = words(&[49, 0, 0x0204, 0x0014]);
+        body.extend([0xff; 16]);
+        let at = HEAD as u32 + 48;
+        [at, 0, at, 24, 0, 0].iter().for_each(|word: &u32| body.extend(word.to_le_bytes()));
+        let dialect = if twist == Twist::ConfirmsAnother { 0x0311 } else { dialect(self.user) };
+        body.extend(capabilities(self.user).to_le_bytes());
+        body.extend([7; 16]);
+        body.extend(words(&[1, dialect]));
+        (SUCCESS, body)
     }
 
     fn count(&self, request: &[u8], came: Came) {
@@ -191,10 +272,15 @@ impl MemorySmb {
                 let offset = u64_at(body, 8)? as usize;
                 let file = files.get(&file_at(16)?)?;
                 let data = file.get(offset..(offset + length).min(file.len())).unwrap_or_default();
+                let twist = *self.twist.lock().unwrap();
                 if data.is_empty() {
                     return refused(END_OF_FILE);
                 }
-                let front = [&[17, 0, HEAD as u8 + 16, 0][..], &(data.len() as u32).to_le_bytes(), &[0; 8]].concat();
+                if twist == Twist::Empty {
+                    return Some((SUCCESS, [17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0].to_vec()));
+                }
+                let at = if twist == Twist::DataInHead { 0 } else { HEAD as u8 + 16 };
+                let front = [&[17, 0, at, 0][..], &(data.len() as u32).to_le_bytes(), &[0; 8]].concat();
                 Some((SUCCESS, [&front, data].concat()))
             }
             9 => {
@@ -216,18 +302,40 @@ impl MemorySmb {
     }
 }
 
+/// The head of an answer to this request.
+fn head_of(request: &[u8], status: u32, twist: Twist) -> Option<Vec<u8>> {
+    let command = u16_at(request, 12)?;
+    let mut head = request[..HEAD].to_vec();
+    head[8..12].copy_from_slice(&status.to_le_bytes());
+    head[14..16].copy_from_slice(&(u16_at(request, 14)?.min(64)).to_le_bytes());
+    head[16] |= 1;
+    let is_other = |wanted: fn(u16) -> Twist| twist == wanted(command);
+    head[12] ^= u8::from(is_other(Twist::OtherCommand)) << 1;
+    head[36..40].copy_from_slice(&(TREE + u32::from(is_other(Twist::OtherTree))).to_le_bytes());
+    head[40..48].copy_from_slice(&(SESSION + u64::from(is_other(Twist::OtherSession))).to_le_bytes());
+    Some(head)
+}
+
 fn refused(status: u32) -> Option<(u32, Vec<u8>)> {
     Some((status, vec![9, 0, 0, 0, 0, 0, 0, 0, 0]))
 }
 
 /// SMB 2.1, or the user's dialect, with large requests of up to 1 MiB and no required signatures.
 fn negotiated(user: Option<KnownUser>) -> Vec<u8> {
-    let mut body = words(&[65, 1, user.map_or(0x0210, |user| user.dialect), 0]);
+    let mut body = words(&[65, 1, dialect(user), 0]);
     body.extend([7; 16]);
-    let encryption = if user.is_some_and(|user| user.offers_encryption) { 0x40 } else { 0 };
-    [4 | encryption, 1 << 20, 1 << 20, 1 << 20].iter().for_each(|word: &u32| body.extend(word.to_le_bytes()));
+    [capabilities(user), 1 << 20, 1 << 20, 1 << 20].iter().for_each(|word: &u32| body.extend(word.to_le_bytes()));
     body.extend([0; 24]);
     body
+}
+
+fn dialect(user: Option<KnownUser>) -> u16 {
+    user.map_or(0x0210, |user| user.dialect)
+}
+
+/// Large requests, and encryption if it offers that.
+fn capabilities(user: Option<KnownUser>) -> u32 {
+    4 | if user.is_some_and(|user| user.offers_encryption) { 0x40 } else { 0 }
 }
 
 /// First sends the NTLM challenge, then accepts the client as a guest or as the user.

@@ -1,5 +1,6 @@
 //! Checks requests in flight to a server in memory: bytes, depth, durability, and a server that fails.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -24,7 +25,8 @@ fn connect(server: &MemoryNfs) -> Share {
 }
 
 fn connect_for(server: &MemoryNfs, timeout: Duration) -> Share {
-    Share::connect(&address(server), &Access { credentials: Credentials::default(), timeout }).unwrap()
+    Share::connect(&address(server), &Access { credentials: Credentials::default(), timeout, stop: Arc::default() })
+        .unwrap()
 }
 
 #[test]
@@ -127,7 +129,7 @@ fn a_server_that_fails_ends_the_connection_with_a_sentence() {
 #[test]
 fn no_export_of_this_name_is_said() {
     let server = MemoryNfs::start();
-    let access = Access { credentials: Credentials::default(), timeout: PATIENCE };
+    let access = Access { credentials: Credentials::default(), timeout: PATIENCE, stop: Arc::default() };
     let nowhere = ShareAddress { path: vec!["nowhere".to_string()], ..address(&server) };
     let said = Share::connect(&nowhere, &access).err().unwrap().to_string();
     assert!(said.contains("/nowhere"), "{said}");

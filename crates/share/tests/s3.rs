@@ -1,5 +1,6 @@
 //! Checks requests in flight to a bucket in memory: bytes, depth, our own objects, and a server that fails.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use halfpower_share::{
@@ -30,7 +31,7 @@ pub fn credentials(user: &str, password: &str) -> Credentials {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn connect_as(server: &MemoryS3, user: &str, password: &str) -> Result<Share, ShareError> {
-    let access = Access { credentials: credentials(user, password), timeout: PATIENCE };
+    let access = Access { credentials: credentials(user, password), timeout: PATIENCE, stop: Arc::default() };
     Share::connect(&address(&server.address()), &access)
 }
 
@@ -290,7 +291,8 @@ fn a_server_that_fails_ends_the_connection_with_a_sentence() {
     let server = MemoryS3::start();
     let patient = connect(&server);
     // Only silence waits for a timeout to pass.
-    let access = Access { credentials: credentials(KEY, SECRET), timeout: Duration::from_millis(700) };
+    let access =
+        Access { credentials: credentials(KEY, SECRET), timeout: Duration::from_millis(700), stop: Arc::default() };
     let impatient = Share::connect(&address(&server.address()), &access).unwrap();
     lay_out(&patient, PART_BYTES);
     lay_out(&impatient, PART_BYTES);
@@ -322,7 +324,7 @@ fn who_is_not_let_in_is_told_why() {
     server.be(Mood::ReadOnly);
     assert!(refused(KEY, SECRET).contains("no object may be made there"), "{}", refused(KEY, SECRET));
     server.be(Mood::Well);
-    let access = Access { credentials: credentials(KEY, SECRET), timeout: PATIENCE };
+    let access = Access { credentials: credentials(KEY, SECRET), timeout: PATIENCE, stop: Arc::default() };
     let said = |text: &str| Share::connect(&address(text), &access).err().unwrap().to_string();
     let nowhere = said(&format!("s3://nowhere?endpoint={}", server.endpoint()));
     assert!(nowhere.contains("there is no bucket nowhere"), "{nowhere}");

@@ -1,5 +1,6 @@
 //! Checks a whole SMB session with a server in memory: sign-in, our own file, requests in flight.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ pub fn connect(port: u16, share: &str, timeout: Duration) -> Result<Share, Share
     let user = "ann".to_string();
     let password = "hidden-word".to_string();
     let credentials = Credentials { user, password, ..Credentials::default() };
-    Share::connect(&address, &Access { credentials, timeout })
+    Share::connect(&address, &Access { credentials, timeout, stop: Arc::default() })
 }
 
 fn open(server: &MemorySmb) -> Share {

@@ -10,7 +10,8 @@ for level in 5 10; do
   mdadm --create /dev/md$level --run --level=$level --metadata=1.2 --raid-devices=4 /dev/vd[abcd] --assume-clean --force 2> /dev/null
   sees "md raid$level on vda and vdb and vdc and vdd;" halfpower probe /dev/md$level
   for disk in vda vdd; do spared /dev/$disk 'in use'; done
-  exits 0 halfpower run /dev/md$level --rw write --bs 64k --iodepth 2 --runtime 0.3 --overwrite
+  # The second array may show the file system of the first.
+  exits 0 halfpower run /dev/md$level --rw write --bs 64k --iodepth 2 --runtime 0.3 --overwrite --force-content
   mkfs.ext4 -q /dev/md$level; mount -t ext4 /dev/md$level /mnt
   spared /dev/md$level 'in use'
   # Any member may be asked by two paths: the array, and what is mounted of it.

@@ -71,6 +71,7 @@ fn open_target(args: &MemoryArgs) -> Result<RealTarget> {
         writes: false,
         overwrite: false,
         force_in_use: false,
+        force_content: false,
         host_part: None,
         drop_caches: false,
         engine: EngineName::Memory,

@@ -96,6 +96,7 @@ fn suffix(args: &PlanArgs) -> String {
     for (set, flag) in [
         (common.overwrite, " --overwrite"),
         (common.force_in_use, " --force-in-use"),
+        (common.force_content, " --force-content"),
         (common.drop_caches, " --drop-caches"),
     ] {
         suffix += if set { flag } else { "" };

@@ -2,13 +2,14 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use halfpower_engine::{Opened, SpreadOver};
 use halfpower_os::in_use::BackingRange;
-use halfpower_os::{Alignment, DataFile, Kind, SharedFile};
+use halfpower_os::{Alignment, DataFile, DeviceNumber, Kind, SharedFile};
 use halfpower_record::StudyFile;
 use halfpower_spec::{Bytes, Nanos, Spread};
 
@@ -300,6 +301,9 @@ fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<D
     }
     // A file that may be overwritten may have to be filled first, even if runs only read it.
     let writes = wanted.writes || wanted.overwrite && kind == Kind::Regular;
+    if wanted.writes && kind == Kind::Block {
+        refuse_read_only(path)?;
+    }
     if writes && !wanted.force_in_use {
         refuse_used(path)?;
     }
@@ -320,7 +324,44 @@ fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<D
     if wanted.writes && kind == Kind::Block && !wanted.force_in_use {
         refuse_member(path, &data)?;
     }
+    if wanted.writes && kind == Kind::Block && !wanted.force_content {
+        refuse_content(path, &data)?;
+    }
     Ok(data)
+}
+
+/// Refuses a device that the kernel lets nobody write to.
+fn refuse_read_only(path: &Path) -> Result<(), MeasureError> {
+    let number = path.metadata().map(|metadata| DeviceNumber::of(metadata.rdev()));
+    match number.ok().filter(|number| number.is_read_only()) {
+        None => Ok(()),
+        Some(number) => Err(MeasureError::Target {
+            path: path.to_path_buf(),
+            what: format!(
+                "is read-only for the kernel (/sys/dev/block/{number}/ro), so nothing can be written to it: name \
+                 another device, or allow it (`blockdev --setrw`; a loop device without --read-only)"
+            ),
+        }),
+    }
+}
+
+/// Refuses a device whose content belongs to somebody: a file system, a swap area or a partition table that nobody uses
+/// now.
+fn refuse_content(path: &Path, data: &DataFile) -> Result<(), MeasureError> {
+    match halfpower_os::content_mark::content_of(data) {
+        Ok(Some(what)) => {
+            let size = Bytes(data.size_bytes()?);
+            Err(MeasureError::Target {
+                path: path.to_path_buf(),
+                what: format!(
+                    "is a device of {size} that holds {what}: writing would destroy it, so name another one, or add \
+                     --force-content if it may be lost"
+                ),
+            })
+        }
+        // A read error will show in the run.
+        Ok(None) | Err(_) => Ok(()),
+    }
 }
 
 /// Refuses a device that belongs to an inactive volume: the kernel does not report it as in use, but writing to it

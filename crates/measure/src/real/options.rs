@@ -19,6 +19,8 @@ pub struct RealTargetOptions {
     pub overwrite: bool,
     /// Whether a file or device that is in use may be written.
     pub force_in_use: bool,
+    /// Whether a device that holds a file system, a partition table or a swap area may be written.
+    pub force_content: bool,
     /// Whether to drop the page cache of the whole machine before each run, which needs root.
     pub drop_caches: bool,
     /// The part of this process, if several measure the target together; `None` if it is alone.

@@ -90,6 +90,7 @@ mod tests {
             writes: true,
             overwrite: true,
             force_in_use: false,
+            force_content: false,
             host_part: None,
             drop_caches: false,
             engine: EngineName::Auto,

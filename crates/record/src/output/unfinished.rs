@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
+use crate::output::caller;
+
 /// Prefix and suffix of the names of unfinished files, with sixteen random digits between them.
 const PREFIX: &str = ".halfpower-";
 const SUFFIX: &str = ".unfinished";
@@ -101,6 +103,7 @@ impl<'a> Unfinished<'a> {
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if the name is taken.
     pub(crate) fn publish(mut self, name: &OsStr) -> io::Result<()> {
+        caller::give(&self.file, &self.folder.0);
         self.file.sync_all()?;
         match &self.name {
             None => self.link(name)?,

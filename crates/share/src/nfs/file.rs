@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use halfpower_spec::{Bytes, ShareAddress};
 
-use super::requests::NfsRequests;
+use super::requests::{MOST_HANDLE, NfsRequests};
 use super::rpc::{MOUNT, NFS, Program, skip_attributes};
-use crate::bytes::Writer;
-use crate::channel::Peer;
+use crate::bytes::{Reader, Writer};
+use crate::error::ShareError;
+use crate::peer::Peer;
 use crate::protocol::{Limits, Opened, Outcome};
 
 const MNT: u32 = 1;
@@ -16,8 +17,8 @@ const CREATE: u32 = 8;
 pub(super) const REMOVE: u32 = 12;
 const FSSTAT: u32 = 18;
 const FSINFO: u32 = 19;
-/// Length limit of a file handle (RFC 1813).
-const MOST_HANDLE: usize = 64;
+/// How long each exchange may last that removes our file.
+const CLEAN_UP: Duration = Duration::from_secs(10);
 const GUARDED: u32 = 1;
 const EXISTS: u32 = 17;
 
@@ -92,8 +93,7 @@ impl NfsShare {
             if status != 0 {
                 return Some(Err(status));
             }
-            let handle = if reader.be32()? == 1 { Some(reader.opaque()?.to_vec()) } else { None };
-            Some(Ok(handle))
+            Some(Ok(if reader.be32()? == 1 { Some(handle(reader)?) } else { None }))
         })?;
         let handle = match made {
             Ok(Some(handle)) => handle,
@@ -134,12 +134,11 @@ impl Drop for NfsFile {
     fn drop(&mut self) {
         // The connection that created the file may be gone, so open a new one.
         let remove = || -> Outcome<()> {
-            let peer = Peer { timeout: self.peer.timeout.min(Duration::from_secs(10)), ..self.peer.clone() };
+            let peer = Peer { timeout: self.peer.timeout.min(CLEAN_UP), ..self.peer.for_clean_up() };
             let mut nfs = Program::over(peer.connect(self.port, true)?, NFS);
             let mut arguments = Writer::default();
             arguments.opaque(&self.folder);
             arguments.opaque(self.name.as_bytes());
-            nfs.patience(peer.timeout);
             nfs.call(REMOVE, &arguments.0, |reader| reader.be32())?;
             Ok(())
         };
@@ -154,12 +153,17 @@ impl Drop for NfsFile {
 /// Mounts the longest part of the path that the server exports; returns its handle and its number of folders.
 fn mount(peer: &Peer, address: &ShareAddress) -> Outcome<(Vec<u8>, usize)> {
     // If the user named a port, the mount service may answer there too.
-    if let Some(port) = address.port
-        && let Ok(Ok(found)) = mount_by(Program::over(peer.connect(port, true)?, MOUNT), address)
-    {
-        return Ok(found);
+    let mut failed = None;
+    if let Some(port) = address.port {
+        match mount_by(Program::over(peer.connect(port, true)?, MOUNT), address) {
+            Ok(Ok(found)) => return Ok(found),
+            Err(stopped @ ShareError::Interrupted) => return Err(stopped),
+            Ok(Err(_)) => {}
+            Err(error) => failed = Some(error),
+        }
     }
-    let mapped = Program::mapped(peer, MOUNT, "mount service (rpc.mountd)")?;
+    let mapped = Program::mapped(peer, MOUNT, "mount service (rpc.mountd)");
+    let mapped = mapped.map_err(|error| failed.unwrap_or(error))?;
     mount_by(mapped, address)?.map_err(|status| {
         let path = address.path.join("/");
         let why = match status {
@@ -181,7 +185,7 @@ fn mount_by(mut program: Program, address: &ShareAddress) -> Outcome<Result<(Vec
             if status != 0 {
                 return Some(Err(status));
             }
-            reader.opaque().filter(|handle| handle.len() <= MOST_HANDLE).map(|handle| Ok(handle.to_vec()))
+            handle(reader).map(Ok)
         })?;
         match reported {
             Ok(handle) => return Ok(Ok((handle, below))),
@@ -201,9 +205,14 @@ fn lookup(nfs: &mut Program, folder: &[u8], name: &str) -> Outcome<Vec<u8>> {
         if status != 0 {
             return Some(Err(status));
         }
-        reader.opaque().filter(|handle| handle.len() <= MOST_HANDLE).map(|handle| Ok(handle.to_vec()))
+        handle(reader).map(Ok)
     })?;
     found.map_err(|status| nfs.channel.peer.refused(format!("{name}: {}; name an existing folder", named(status))))
+}
+
+/// A file handle; `None` if it is longer than it may be.
+fn handle(reader: &mut Reader<'_>) -> Option<Vec<u8>> {
+    reader.opaque(MOST_HANDLE).map(<[u8]>::to_vec)
 }
 
 fn limits(nfs: &mut Program, folder: &[u8]) -> Outcome<Limits> {

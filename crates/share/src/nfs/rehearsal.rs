@@ -1,6 +1,6 @@
 //! Answers READ, WRITE and COMMIT from memory: the NFS server of a rehearsal.
 
-use super::requests::NfsRequests;
+use super::requests::{MOST_HANDLE, NfsRequests};
 use super::rpc::LAST;
 use crate::bytes::{Reader, Writer};
 use crate::channel::Channel;
@@ -48,9 +48,9 @@ impl Answers for NfsAnswers {
         // Credential and verifier; then the handle.
         for _ in 0..2 {
             reader.be32()?;
-            reader.opaque()?;
+            reader.opaque(request.len())?;
         }
-        reader.opaque()?;
+        reader.opaque(MOST_HANDLE)?;
         reader.be64()?;
         let length = reader.be32()?;
         let mut answer = Writer(std::mem::take(out));

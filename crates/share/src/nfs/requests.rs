@@ -12,6 +12,8 @@ const FILE_SYNC: u32 = 2;
 /// Bytes of the attributes from before a change (size and times), if an answer has them.
 const BEFORE: usize = 24;
 const EIO: i32 = 5;
+/// Length limit of a file handle (RFC 1813).
+pub(crate) const MOST_HANDLE: usize = 64;
 /// Bytes of a write's offset, count, stability and length.
 const WRITE_ARGUMENTS: usize = 20;
 
@@ -31,7 +33,11 @@ pub(crate) struct NfsRequests {
 
 impl NfsRequests {
     /// Requests to the file with this handle; with `durable`, each write is on the server's disk before it completes.
+    ///
+    /// # Panics
+    /// If the handle is longer than it may be.
     pub fn new(handle: &[u8], durable: bool, slots: u32) -> Self {
+        assert!(handle.len() <= MOST_HANDLE, "handles are read within their limit");
         let credential = credential();
         let template = |procedure| {
             let mut message = call(0, NFS, procedure, &credential);

@@ -1,9 +1,8 @@
 //! Implements remote procedure calls, one at a time.
 
-use std::time::Duration;
-
 use crate::bytes::{Reader, Writer};
-use crate::channel::{Channel, Peer};
+use crate::channel::Channel;
+use crate::peer::Peer;
 use crate::protocol::Outcome;
 
 /// Flag in a record mark: this fragment is the last of its message.
@@ -16,6 +15,8 @@ const GETPORT: u32 = 3;
 const TCP: u32 = 6;
 /// Length at which this machine's name is cut.
 const MOST_NAME: usize = 64;
+/// Length limit of the verifier of an answer (RFC 5531).
+const MOST_VERIFIER: usize = 400;
 
 /// Bytes of a file's attributes (RFC 1813).
 const ATTRIBUTES: usize = 84;
@@ -69,7 +70,7 @@ pub(crate) fn answer(message: &[u8]) -> Option<(u32, Result<Reader<'_>, String>)
         return denied("it refuses calls of this user or this version of RPC");
     }
     reader.be32()?;
-    reader.opaque()?;
+    reader.opaque(MOST_VERIFIER)?;
     match reader.be32()? {
         0 => Some((xid, Ok(reader))),
         1 => denied("it has no such program"),
@@ -122,25 +123,20 @@ impl Program {
         self.xid = self.xid.wrapping_add(1);
         let mut message = call(self.xid, self.program, procedure, &self.credential);
         message.all(arguments);
-        self.channel.send(LAST | message.0.len() as u32, &message.0)?;
-        let (mark, answered) = self.channel.receive()?;
+        let exchange = self.channel.peer.exchange(1);
+        self.channel.send(LAST | message.0.len() as u32, &message.0, &exchange)?;
+        let (mark, answered) = self.channel.receive(&exchange)?;
         let peer = &self.channel.peer;
         if mark & LAST == 0 {
             return Err(peer.garbage("an answer in several fragments"));
         }
         match answer(&answered) {
-            Some((xid, Ok(mut reader))) if xid == self.xid => {
-                read(&mut reader).ok_or_else(|| peer.garbage("an answer that ends too early"))
-            }
+            Some((xid, Ok(mut reader))) if xid == self.xid => read(&mut reader)
+                .ok_or_else(|| peer.garbage("an answer that ends too early, or a part longer than it may be")),
             Some((xid, Err(why))) if xid == self.xid => {
                 Err(peer.refused(format!("the server did not carry out a call: {why}")))
             }
             _ => Err(peer.garbage("an answer to another call")),
         }
-    }
-
-    /// Sets the time limit of calls from now on.
-    pub fn patience(&self, timeout: Duration) {
-        let _ = self.channel.stream.tcp().set_read_timeout(Some(timeout));
     }
 }

@@ -1,7 +1,7 @@
 //! Sends single requests to an S3 server and waits for each answer; used before and after measured runs.
 
-use std::io::{ErrorKind, Read, Write};
-use std::time::{Duration, Instant};
+use std::io::ErrorKind;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,15 +10,16 @@ use md5::{Digest, Md5};
 use super::head::{Body, Head, MOST_HEAD};
 use super::signer::Signer;
 use super::site::BucketLocation;
-use crate::channel::{Channel, Peer};
+use crate::channel::Channel;
 use crate::chunks::Chunks;
 use crate::credentials::Credentials;
+use crate::peer::{Exchange, Peer};
 use crate::protocol::Outcome;
 
 /// Length limit of an answer.
 const MOST_BYTES: usize = 16 << 20;
-/// The answer to the end of an upload may take this many timeouts in total: while a server joins many parts, it sends
-/// bytes to keep the connection alive.
+/// The answer to the end of an upload may take this many timeouts: while a server joins many parts, it sends bytes to
+/// keep the connection alive.
 const MOST_SILENCES: u32 = 20;
 /// How many times a busy server is asked in total, and the wait after the first time; the wait doubles each time.
 const TRIES: u32 = 4;
@@ -44,7 +45,7 @@ pub(crate) struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// How many timeouts its answer may take in total.
+    /// How many timeouts its answer may take.
     fn silences(&self) -> u32 {
         let ends_upload = self.method == "POST" && self.query.starts_with("uploadId=");
         if ends_upload { MOST_SILENCES } else { 1 }
@@ -71,6 +72,12 @@ impl Client {
     pub fn new(site: BucketLocation, peer: Peer, credentials: &Credentials) -> Self {
         let signer = Signer::new(credentials, &site.authority);
         Self { site, peer, signer, channel: None }
+    }
+
+    /// From now on, requests clean up: a wish to stop that came before does not keep them.
+    pub fn cleans_up(&mut self) {
+        self.peer = self.peer.for_clean_up();
+        self.channel.iter_mut().for_each(|channel| channel.peer = self.peer.clone());
     }
 
     /// Opens a connection to the server.
@@ -134,9 +141,9 @@ impl Client {
         let mut request = request.into_bytes();
         request.extend_from_slice(self.signer.fields(method, path.as_bytes(), query.as_bytes()));
         request.extend_from_slice(body);
-        let sent = channel.stream.write_all(&request).and_then(|()| channel.stream.flush());
-        sent.map_err(|error| channel.failed(error))?;
-        receive(channel, asking.silences())
+        let exchange = channel.peer.exchange(asking.silences());
+        channel.send_all(&request, &exchange)?;
+        receive(channel, &exchange)
     }
 }
 
@@ -160,29 +167,41 @@ pub(crate) fn connect(site: &BucketLocation, peer: &Peer) -> Outcome<Channel> {
 /// The same connection, over TLS.
 #[cfg(feature = "s3")]
 fn over_tls(channel: Channel, host: &str) -> Outcome<Channel> {
+    use rustix::event::PollFlags;
+
     use crate::channel::Wire;
     use crate::tls::{BUNDLE, Refusal, TlsWire};
 
     let Channel { stream, peer } = channel;
-    let refused = |refusal| {
-        match refusal {
-        Refusal::Untrusted(what) => peer.refused(format!(
+    let untrusted = |what: String| {
+        peer.refused(format!(
             "{host} is not trusted, or speaks no TLS ({what}); look at the endpoint, or name its certificate with {BUNDLE}"
-        )),
-        Refusal::NoTrust(what) => peer.refused(what),
-        Refusal::Failed(error) => peer.failed(error),
+        ))
+    };
+    let wire = match stream {
+        Wire::Tls(wire) => wire,
+        Wire::Plain(stream) => Box::new(TlsWire::over(stream, host).map_err(|refusal| match refusal {
+            Refusal::Untrusted(what) => untrusted(what),
+            Refusal::NoTrust(what) => peer.refused(what),
+        })?),
+    };
+    let mut channel = Channel { stream: Wire::Tls(wire), peer: peer.clone() };
+    let exchange = peer.exchange(1);
+    while let Wire::Tls(wire) = &mut channel.stream {
+        match wire.shake_hands() {
+            Ok(()) => break,
+            Err(error) if error.kind() == ErrorKind::InvalidData => return Err(untrusted(error.to_string())),
+            Err(error) => {
+                let flags = if wire.owes() { PollFlags::OUT } else { PollFlags::IN };
+                channel.wait_after(error, flags, &exchange)?;
+            }
+        }
     }
-    };
-    let stream = match stream {
-        Wire::Plain(stream) => Wire::Tls(Box::new(TlsWire::over(stream, host).map_err(refused)?)),
-        tls @ Wire::Tls(_) => tls,
-    };
-    Ok(Channel { stream, peer })
+    Ok(channel)
 }
 
 /// Receives one whole answer.
-fn receive(channel: &mut Channel, silences: u32) -> Outcome<Reply> {
-    let until = Instant::now() + channel.peer.timeout * silences;
+fn receive(channel: &mut Channel, exchange: &Exchange) -> Outcome<Reply> {
     let mut there = Vec::new();
     let (mut reply, bytes, body) = loop {
         match Head::read(&there).map_err(|what| channel.peer.garbage(what))? {
@@ -198,8 +217,8 @@ fn receive(channel: &mut Channel, silences: u32) -> Outcome<Reply> {
         if there.len() > MOST_HEAD {
             return Err(channel.peer.garbage("a head that does not end"));
         }
-        if more(channel, &mut there, until)? == 0 {
-            return Err(channel.failed(ErrorKind::UnexpectedEof.into()));
+        if more(channel, &mut there, exchange)? == 0 {
+            return Err(channel.peer.lost(ErrorKind::UnexpectedEof.into()));
         }
     };
     there.drain(..bytes);
@@ -227,24 +246,22 @@ fn receive(channel: &mut Channel, silences: u32) -> Outcome<Reply> {
         if there.len() + reply.body.len() > MOST_BYTES {
             return Err(channel.peer.garbage("an answer that does not end"));
         }
-        if more(channel, &mut there, until)? == 0 {
+        if more(channel, &mut there, exchange)? == 0 {
             if body == Body::Rest {
                 reply.body = there;
                 return Ok(reply);
             }
-            return Err(channel.failed(ErrorKind::UnexpectedEof.into()));
+            return Err(channel.peer.lost(ErrorKind::UnexpectedEof.into()));
         }
     }
 }
 
 /// Receives more bytes; returns their number, 0 at the end of the connection.
-fn more(channel: &mut Channel, there: &mut Vec<u8>, until: Instant) -> Outcome<usize> {
-    // A server that sends a byte at a time counts as silent too.
-    if Instant::now() > until {
-        return Err(channel.peer.silent(channel.peer.timeout));
-    }
+fn more(channel: &mut Channel, there: &mut Vec<u8>, exchange: &Exchange) -> Outcome<usize> {
+    // A server that is never waited for could send heads without end.
+    channel.peer.goes_on(exchange)?;
     let mut part = [0; 16 << 10];
-    let came = channel.stream.read(&mut part).map_err(|error| channel.failed(error))?;
+    let came = channel.receive_some(&mut part, exchange)?;
     there.extend_from_slice(&part[..came]);
     Ok(came)
 }

@@ -1,6 +1,9 @@
 //! Creates and removes our own objects in a bucket: one to read, laid out in parts, and one for each write.
 
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use halfpower_spec::ShareAddress;
 
@@ -8,8 +11,8 @@ use super::client::{Asking, Client, Reply, connect};
 use super::listing::{completion, deletion, keys, refusal, text_of};
 use super::requests::{Objects, S3Requests, Upload};
 use super::site::{BucketLocation, encoded};
-use crate::channel::Peer;
 use crate::credentials::Credentials;
+use crate::peer::Peer;
 use crate::pipeline::{LaneOptions, Purpose};
 use crate::protocol::{Limits, Opened, Outcome};
 
@@ -22,6 +25,11 @@ const MOST_PARTS: u64 = 10_000;
 const ROOM: u64 = 1 << 60;
 /// Keys removed with one request: the most that the S3 reference allows.
 const REMOVED_AT_ONCE: usize = 1000;
+/// How long removing may take in all: as many timeouts, and this much for each object that was put.
+const REMOVAL_TIMEOUTS: u32 = 20;
+const REMOVAL_OF_ONE: Duration = Duration::from_millis(20);
+/// Length limit of the ID of an upload.
+const MOST_ID: usize = 4096;
 
 /// A folder of a bucket.
 pub(crate) struct S3Share {
@@ -45,6 +53,25 @@ struct State {
     /// Whether the object to read may exist, and whether requests may have made others.
     has_object: bool,
     has_lanes: bool,
+    /// Objects that each open connection has put, each counted by its connection alone; and those of closed ones.
+    puts: Vec<Arc<AtomicU64>>,
+    puts_before: u64,
+}
+
+impl State {
+    /// A counter for the objects that a further connection puts.
+    fn counter(&mut self) -> Arc<AtomicU64> {
+        let closed = self.puts.extract_if(.., |count| Arc::strong_count(count) == 1);
+        self.puts_before += closed.map(|count| count.load(Ordering::Relaxed)).sum::<u64>();
+        let count = Arc::<AtomicU64>::default();
+        self.puts.push(Arc::clone(&count));
+        count
+    }
+
+    /// Objects that were put, also the same one again.
+    fn all_puts(&self) -> u64 {
+        self.puts_before + self.puts.iter().map(|count| count.load(Ordering::Relaxed)).sum::<u64>()
+    }
 }
 
 impl S3Share {
@@ -62,7 +89,8 @@ impl S3Share {
     pub fn create(&mut self, name: &str) -> Outcome<Option<S3File>> {
         let folder = format!("{}{name}/", self.site.prefix);
         let client = Client::new(self.site.clone(), self.peer.clone(), &self.credentials);
-        let state = State { client, upload: None, has_object: false, has_lanes: false };
+        let state =
+            State { client, upload: None, has_object: false, has_lanes: false, puts: Vec::new(), puts_before: 0 };
         let file = S3File { state: Mutex::new(state), site: self.site.clone(), folder };
         file.begin(PART_BYTES)?;
         Ok(Some(file))
@@ -78,9 +106,9 @@ impl S3Share {
         let objects = match (options.purpose, &state.upload) {
             (Purpose::LayOut, Some(upload)) => Objects::Parts(upload.clone()),
             (Purpose::ReadBack, _) => Objects::Blocks,
-            _ => Objects::FileAndBlocks,
+            _ => Objects::FileAndBlocks(state.counter()),
         };
-        state.has_lanes |= matches!(objects, Objects::FileAndBlocks);
+        state.has_lanes |= matches!(objects, Objects::FileAndBlocks(_));
         let anew = Some((self.site.clone(), self.peer.clone()));
         let protocol = S3Requests::new(&self.credentials, (&self.site, &file.folder), objects, anew);
         Ok(Opened { channel, protocol: Box::new(protocol) })
@@ -167,8 +195,8 @@ impl S3File {
         if !reply.is_well() {
             return Err(refusal(&state.client, &reply, "no object may be made there"));
         }
-        let id = text_of(&reply.body, "UploadId").filter(|id| !id.is_empty());
-        let Some(id) = id else { return Err(state.client.peer.garbage("an upload without a name")) };
+        let id = text_of(&reply.body, "UploadId").filter(|id| (1..=MOST_ID).contains(&id.len()));
+        let Some(id) = id else { return Err(state.client.peer.garbage("an upload without a name of usual length")) };
         state.upload = Some(Upload { id: encoded(&id, false), part_bytes, etags: Arc::default() });
         Ok(())
     }
@@ -209,10 +237,19 @@ impl S3File {
         Err(refusal(&state.client, &reply, "the parts that were uploaded cannot be given up"))
     }
 
-    /// Removes everything under our own folder.
+    /// Removes everything under our own folder. It ends whatever the server lists: with more keys than were put, with
+    /// none that is new, or with its time.
     fn remove(&self, state: &mut State) -> Outcome<()> {
-        let mut first = String::new();
+        // The object to read, and one that a lost connection may have put twice under another key.
+        let most = usize::try_from(state.all_puts()).unwrap_or(usize::MAX).saturating_add(2);
+        let of_all = REMOVAL_OF_ONE.saturating_mul(u32::try_from(most).unwrap_or(u32::MAX));
+        let allowed = state.client.peer.timeout.saturating_mul(REMOVAL_TIMEOUTS).saturating_add(of_all);
+        let began = Instant::now();
+        let mut removed = HashSet::new();
         loop {
+            if began.elapsed() > allowed {
+                return Err(state.client.peer.silent(allowed));
+            }
             let query = format!("list-type=2&max-keys={REMOVED_AT_ONCE}&prefix={}", encoded(&self.folder, false));
             let reply = state.client.ask(Asking { method: "GET", key: "", query: &query, body: b"" })?;
             let Some(found) = keys(&reply.body).filter(|_| reply.is_well()) else {
@@ -221,19 +258,27 @@ impl S3File {
                 let refused = refusal(&state.client, &reply, "its list is refused");
                 return if state.has_lanes { Err(refused) } else { Ok(()) };
             };
-            let ours: Vec<String> = found.into_iter().filter(|key| key.starts_with(&self.folder)).collect();
-            match ours.first() {
-                None => return Ok(()),
-                Some(again) if *again == first => {
-                    return Err(state.client.peer.refused("what was removed is still there"));
-                }
-                Some(another) => first.clone_from(another),
+            let ours = found.into_iter().filter(|key| key.starts_with(&self.folder));
+            let ours: Vec<String> = ours.take(REMOVED_AT_ONCE).collect();
+            if ours.is_empty() {
+                return Ok(());
+            }
+            let before = removed.len();
+            removed.extend(ours.iter().cloned());
+            if removed.len() == before {
+                return Err(state.client.peer.refused("what was removed is still there"));
+            }
+            if removed.len() > most {
+                return Err(state.client.peer.refused("the server lists more objects than were made"));
             }
             let body = deletion(&ours);
             let reply =
                 state.client.ask(Asking { method: "POST", key: "", query: "delete=", body: body.as_bytes() })?;
             if !reply.is_well() || text_of(&reply.body, "Code").is_some() {
-                ours.iter().try_for_each(|key| delete(&mut state.client, key))?;
+                ours.iter().try_for_each(|key| match began.elapsed() > allowed {
+                    true => Err(state.client.peer.silent(allowed)),
+                    false => delete(&mut state.client, key),
+                })?;
             }
         }
     }
@@ -247,6 +292,7 @@ fn delete(client: &mut Client, key: &str) -> Outcome<()> {
 impl Drop for S3File {
     fn drop(&mut self) {
         let mut state = self.state();
+        state.client.cleans_up();
         let aborted = self.abort(&mut state);
         let has_objects = state.has_object || state.has_lanes;
         let removed = if has_objects { self.remove(&mut state) } else { Ok(()) };

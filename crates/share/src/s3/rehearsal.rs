@@ -1,5 +1,7 @@
 //! Answers GET and PUT from memory, without checking signatures: the S3 server of a rehearsal.
 
+use std::sync::Arc;
+
 use halfpower_spec::{ShareAddress, ShareProtocol};
 use httparse::{EMPTY_HEADER, Request, Status};
 
@@ -38,7 +40,7 @@ pub(crate) fn rehearse(channel: Channel, client: S3Client) -> (Opened, S3Answers
         endpoint: None,
     };
     let site = BucketLocation::of(&address, "us-east-1");
-    let protocol = S3Requests::new(&credentials, (&site, ".halfpower/"), Objects::FileAndBlocks, None);
+    let protocol = S3Requests::new(&credentials, (&site, ".halfpower/"), Objects::FileAndBlocks(Arc::default()), None);
     (Opened { channel, protocol: Box::new(protocol) }, S3Answers)
 }
 

@@ -1,23 +1,28 @@
 //! Writes GET and PUT requests and reads their answers: one request at a time on a connection, as in HTTP/1.1.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::client::connect;
 use super::head::{Body, Head, MOST_HEAD};
 use super::signer::Signer;
 use super::site::BucketLocation;
-use crate::channel::{Channel, Peer};
+use crate::channel::Channel;
 use crate::credentials::Credentials;
+use crate::peer::Peer;
 use crate::protocol::{Answer, Done, Frame, Op, Order, Outcome, Protocol};
 
 /// Room in a head for numbers and fixed words.
 const NUMBERS_AND_WORDS: usize = 256;
+/// Length limit of an entity tag.
+const MOST_ETAG: usize = 1024;
 const EIO: i32 = 5;
 
 /// Which objects the requests go to.
 pub(crate) enum Objects {
-    /// Reads go to ranges of the laid out object; each write makes a new object.
-    FileAndBlocks,
+    /// Reads go to ranges of the laid out object; each write makes a new object, which is counted here, by this
+    /// connection alone.
+    FileAndBlocks(Arc<AtomicU64>),
     /// Reads go to the objects that writes have made.
     Blocks,
     /// Writes are parts of an upload.
@@ -134,6 +139,9 @@ impl S3Requests {
             out.put(upload.id.as_bytes());
             (path, query..out.at)
         } else {
+            if let Objects::FileAndBlocks(puts) = &self.objects {
+                puts.store(puts.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            }
             out.put(&self.blocks);
             out.number(order.offset);
             (from..out.at, out.at..out.at)
@@ -177,7 +185,8 @@ impl S3Requests {
     /// Keeps the entity tag of a part for the end of the upload.
     fn keep_mark(&mut self, order: &Order) -> Result<(), String> {
         let Objects::Parts(upload) = &self.objects else { return Ok(()) };
-        let etag = self.answer.etag.take().ok_or("a part without a mark (ETag)")?;
+        let etag = self.answer.etag.take().filter(|etag| etag.len() <= MOST_ETAG);
+        let etag = etag.ok_or("a part without a mark (ETag), or with one that is too long")?;
         let mut etags = upload.etags.lock().unwrap_or_else(PoisonError::into_inner);
         let at = (order.offset / upload.part_bytes) as usize;
         if etags.len() <= at {
@@ -233,7 +242,8 @@ impl Protocol for S3Requests {
         };
         let etag = etag.filter(|_| matches!(self.objects, Objects::Parts(_))).map(str::to_string);
         self.answer = AnswerHead { status, head: bytes, length, is_chunked, etag };
-        self.is_spent |= closes;
+        // A head that only announces the answer ends nothing.
+        self.is_spent |= closes && status >= 200;
         let length = bytes.checked_add(length).ok_or("a length that is none")?;
         Ok(Some(Frame { before: 0, prefix: bytes, length }))
     }

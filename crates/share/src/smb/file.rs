@@ -8,8 +8,8 @@ use super::requests::SmbRequests;
 use super::seal::SealOffer;
 use super::session::Session;
 use crate::bytes::{Reader, Writer};
-use crate::channel::Peer;
 use crate::credentials::Credentials;
+use crate::peer::Peer;
 use crate::pipeline::LaneOptions;
 use crate::protocol::{Limits, Opened, Outcome};
 
@@ -164,7 +164,8 @@ fn free_of(answer: &[u8]) -> Option<u64> {
     let mut reader = Reader(answer.get(head::BYTES..)?);
     reader.le16()?;
     let at = usize::from(reader.le16()?);
-    let mut reported = Reader(answer.get(at..)?);
+    let length = reader.le32()? as usize;
+    let mut reported = Reader(head::carried(answer, 8, at, length).ok()?);
     reported.le64()?;
     let available = reported.le64()?;
     reported.le64()?;

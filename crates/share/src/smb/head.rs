@@ -14,6 +14,7 @@ pub(crate) const CLOSE: u16 = 6;
 pub(crate) const FLUSH: u16 = 7;
 pub(crate) const READ: u16 = 8;
 pub(crate) const WRITE: u16 = 9;
+pub(crate) const IOCTL: u16 = 11;
 pub(crate) const QUERY_INFO: u16 = 16;
 /// The first word of each body (StructureSize): the bytes of its fixed part, and 1 more if it can be followed by others.
 pub(crate) const NEGOTIATE_SIZE: u16 = 36;
@@ -24,9 +25,12 @@ pub(crate) const CLOSE_SIZE: u16 = 24;
 pub(crate) const FLUSH_SIZE: u16 = 24;
 pub(crate) const READ_SIZE: u16 = 49;
 pub(crate) const WRITE_SIZE: u16 = 49;
+pub(crate) const IOCTL_SIZE: u16 = 57;
 pub(crate) const QUERY_INFO_SIZE: u16 = 41;
 /// Flags.
 pub(crate) const RESPONSE: u32 = 1;
+/// In an answer that came late: a number of the server's stands in place of the tree.
+const ASYNC: u32 = 2;
 pub(crate) const SIGNED: u32 = 8;
 /// Positions of the flags, the message number and the signature.
 pub(crate) const FLAGS: std::ops::Range<usize> = 16..20;
@@ -92,6 +96,35 @@ impl Head {
         let is_answer = flags & RESPONSE != 0;
         (is_ours && is_answer).then_some(Self { command, charge, credits, flags, status, message, tree, session })
     }
+
+    /// Checks that this is the head of an answer to a request for `command` in this session and tree; `None` where
+    /// they are not known yet.
+    ///
+    /// # Errors
+    /// What is wrong, in a few words.
+    pub fn answers(&self, command: u16, session: Option<u64>, tree: Option<u32>) -> Result<(), String> {
+        let is_known = self.flags & ASYNC == 0 && self.status == SUCCESS;
+        let what = match () {
+            () if self.command != command => "another command",
+            () if session.is_some_and(|session| self.session != session) => "another session",
+            () if is_known && tree.is_some_and(|tree| self.tree != tree) => "another share",
+            () => return Ok(()),
+        };
+        Err(format!("an answer to {what}"))
+    }
+}
+
+/// The bytes that an answer carries behind its body of `size` bytes (StructureSize): `length` bytes from byte `from` of
+/// the message on.
+///
+/// # Errors
+/// If they are not there, or would begin before, in a few words.
+pub(crate) fn carried(message: &[u8], size: usize, from: usize, length: usize) -> Result<&[u8], String> {
+    if length > 0 && from < BYTES + size {
+        return Err(format!("data from byte {from} on, where its head is"));
+    }
+    let bytes = message.get(from..).and_then(|rest| rest.get(..length));
+    bytes.or((length == 0).then_some(&[][..])).ok_or_else(|| "an answer that ends too early".to_string())
 }
 
 pub(crate) const SUCCESS: u32 = 0;
@@ -99,6 +132,9 @@ pub(crate) const PENDING: u32 = 0x103;
 pub(crate) const END_OF_FILE: u32 = 0xC000_0011;
 pub(crate) const MORE_PROCESSING_REQUIRED: u32 = 0xC000_0016;
 pub(crate) const OBJECT_NAME_COLLISION: u32 = 0xC000_0035;
+const INVALID_DEVICE_REQUEST: u32 = 0xC000_0010;
+const NOT_SUPPORTED: u32 = 0xC000_00BB;
+const FS_DRIVER_REQUIRED: u32 = 0xC000_019C;
 const INVALID_HANDLE: u32 = 0xC000_0008;
 const INVALID_PARAMETER: u32 = 0xC000_000D;
 const NO_MEMORY: u32 = 0xC000_0017;
@@ -128,6 +164,11 @@ const CONNECTION_DISCONNECTED: u32 = 0xC000_020C;
 const PASSWORD_MUST_CHANGE: u32 = 0xC000_0224;
 const ACCOUNT_LOCKED_OUT: u32 = 0xC000_0234;
 const FILE_TOO_LARGE: u32 = 0xC000_0904;
+
+/// Whether the status says that the server does not know a control code (MS-SMB2 3.2.5.5 and its notes).
+pub(crate) fn is_unknown_control(status: u32) -> bool {
+    matches!(status, INVALID_DEVICE_REQUEST | NOT_SUPPORTED | FS_DRIVER_REQUIRED | FILE_CLOSED)
+}
 
 /// A sentence for a status during sign-in or file creation: what is wrong and what to do.
 pub(crate) fn sentence(status: u32, user: &str, share: &str) -> String {
@@ -195,5 +236,27 @@ mod tests {
         assert_eq!(Head::read(&bytes[..BYTES - 1]), None);
         Head { flags: 0, ..head }.write(&mut bytes);
         assert_eq!(Head::read(&bytes), None, "a request is no answer");
+    }
+
+    #[test]
+    fn an_answer_belongs_to_its_request() {
+        let head = Head { command: READ, session: 7, tree: 5, ..Head::default() };
+        let said = |head: Head| head.answers(READ, Some(7), Some(5)).err().unwrap_or_default();
+        assert_eq!(said(head), "");
+        assert!(said(Head { command: WRITE, ..head }).contains("another command"));
+        assert!(said(Head { session: 8, ..head }).contains("another session"));
+        assert!(said(Head { tree: 6, ..head }).contains("another share"));
+        assert_eq!(said(Head { tree: 6, flags: RESPONSE | ASYNC, ..head }), "", "the server's number of a late answer");
+        assert_eq!(head.answers(READ, None, None), Ok(()));
+    }
+
+    #[test]
+    fn data_lie_behind_the_body() {
+        let message = [7; BYTES + 20];
+        assert_eq!(carried(&message, 16, BYTES + 16, 4), Ok(&[7; 4][..]));
+        for (from, length) in [(0, 4), (BYTES + 15, 4), (BYTES + 16, 5), (usize::MAX, 1), (BYTES + 16, usize::MAX)] {
+            assert!(carried(&message, 16, from, length).is_err(), "{from} {length}");
+        }
+        assert_eq!(carried(&message, 16, 0, 0), Ok(&[][..]), "nothing lies nowhere");
     }
 }

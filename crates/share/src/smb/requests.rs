@@ -12,7 +12,7 @@ use crate::protocol::{Answer, Done, Frame, Op, Order, Protocol, Seal};
 const MORE: u32 = 512;
 /// Offset of the data in a write: after its fixed part.
 const WRITE_DATA: u16 = (head::BYTES + 48) as u16;
-/// Offset at which an answer to a read should have its data.
+/// Offset at which an answer to a read should have its data; before it lie head and body.
 const READ_DATA: u8 = (head::BYTES + 16) as u8;
 const WRITE_THROUGH: u32 = 1;
 
@@ -51,13 +51,17 @@ impl SmbRequests {
         if self.has_large { moves.div_ceil(OF_A_CREDIT).max(1) } else { 1 }
     }
 
+    /// Reads the result of a request; `None` if it ends too early.
     fn result(&self, slot: u32, op: Op, head: &Head, message: &[u8]) -> Option<Answer> {
         let mut reader = Reader(message.get(head::BYTES..)?);
         let result = match (head.status, op) {
             (SUCCESS, Op::Read) => {
                 reader.le16()?;
                 let from = usize::from(reader.take(2)?[0]);
-                return Some(Answer::Data { slot, from, length: reader.le32()? });
+                match reader.le32()? {
+                    0 => Ok(0),
+                    length => return Some(Answer::Data { slot, from, length }),
+                }
             }
             (SUCCESS, Op::Write) => {
                 reader.le32()?;
@@ -67,6 +71,14 @@ impl SmbRequests {
             (status, _) => Err(errno(status)),
         };
         Some(Answer::Done(Done { slot, result }))
+    }
+}
+
+fn command(op: Op) -> u16 {
+    match op {
+        Op::Read => head::READ,
+        Op::Write => head::WRITE,
+        Op::Flush => head::FLUSH,
     }
 }
 
@@ -81,13 +93,8 @@ impl Protocol for SmbRequests {
         let wanted = (charge * self.slots + 16).saturating_sub(self.credits + self.taken).min(MORE);
         self.credits -= charge;
         self.taken += charge;
-        let command = match order.op {
-            Op::Read => head::READ,
-            Op::Write => head::WRITE,
-            Op::Flush => head::FLUSH,
-        };
         let head = Head {
-            command,
+            command: command(order.op),
             charge: if self.charges { charge as u16 } else { 0 },
             credits: (charge + wanted) as u16,
             message: self.next,
@@ -151,7 +158,14 @@ impl Protocol for SmbRequests {
         };
         let (_, slot, op, charge) = self.in_flight.swap_remove(at);
         self.taken -= charge;
-        self.result(slot, op, &head, prefix).ok_or_else(|| "an answer that ends too early".to_string())
+        head.answers(command(op), Some(self.id), Some(self.tree))?;
+        let answer = self.result(slot, op, &head, prefix).ok_or("an answer that ends too early")?;
+        match answer {
+            Answer::Data { from, .. } if from < READ_DATA.into() => {
+                Err(format!("data from byte {from} on, where its head is"))
+            }
+            answer => Ok(answer),
+        }
     }
 
     fn seal(&mut self) -> Option<&mut dyn Seal> {

@@ -2,15 +2,17 @@
 
 use halfpower_spec::{Sealing, ShareAddress};
 
-use super::Dialect;
 use super::head::{self, Head, MORE_PROCESSING_REQUIRED, PENDING, SUCCESS, sentence};
 use super::key_derivation::PreauthHash;
 use super::negotiation::{Agreed, LARGE_MTU, agreement, proposal, security_mode};
 use super::ntlm::{self, SignInRandom};
 use super::seal::{Keys, SealOffer, SessionKeys};
+use super::{Dialect, random};
 use crate::bytes::{Reader, Writer};
-use crate::channel::{Channel, Peer};
+use crate::channel::Channel;
 use crate::credentials::Credentials;
+use crate::error::ShareError;
+use crate::peer::Peer;
 use crate::protocol::{Limits, Outcome, Seal};
 
 /// Credits to ask for with each message while connecting.
@@ -35,6 +37,8 @@ pub(crate) struct Session {
     pub limits: Limits,
     pub id: u64,
     pub tree: u32,
+    /// Whether the session is connected to its share.
+    is_connected: bool,
     /// Number of the next message.
     pub next: u64,
     pub credits: u32,
@@ -59,6 +63,7 @@ impl Session {
             limits: Limits { read_bytes: MOST_BYTES, write_bytes: MOST_BYTES },
             id: 1,
             tree: 1,
+            is_connected: true,
             next: 0,
             credits: u16::MAX.into(),
             has_large: true,
@@ -82,6 +87,7 @@ impl Session {
             limits: Limits { read_bytes: OF_A_CREDIT, write_bytes: OF_A_CREDIT },
             id: 0,
             tree: 0,
+            is_connected: false,
             next: 0,
             credits: 1,
             has_large: false,
@@ -95,6 +101,7 @@ impl Session {
         let agreed = session.negotiate(sealing)?;
         let keys = session.sign_in(agreed, credentials, sealing)?;
         session.connect_tree(address, &keys, sealing)?;
+        session.confirm(&keys, sealing)?;
         Ok(session)
     }
 
@@ -104,7 +111,7 @@ impl Session {
     /// If the connection is lost or the answer is invalid.
     pub fn ask(&mut self, command: u16, body: &[u8]) -> Outcome<(Head, Vec<u8>)> {
         let message = self.message(command, body);
-        self.exchange(message)
+        self.exchange(command, message)
     }
 
     /// The same, but any status other than success is an error.
@@ -117,11 +124,11 @@ impl Session {
     }
 
     /// The error for a status.
-    pub fn refusal(&self, status: u32) -> crate::error::ShareError {
+    pub fn refusal(&self, status: u32) -> ShareError {
         self.channel.peer.refused(sentence(status, &self.user, &self.share))
     }
 
-    pub fn short(&self) -> crate::error::ShareError {
+    pub fn short(&self) -> ShareError {
         self.channel.peer.garbage("an answer that ends too early")
     }
 
@@ -141,44 +148,52 @@ impl Session {
         message
     }
 
-    fn exchange(&mut self, mut message: Vec<u8>) -> Outcome<(Head, Vec<u8>)> {
+    /// Sends a message for `command`, and waits for its answer as [`Self::ask`] does.
+    fn exchange(&mut self, command: u16, mut message: Vec<u8>) -> Outcome<(Head, Vec<u8>)> {
         let number = self.next;
         self.next += 1;
         self.credits = self.credits.saturating_sub(1);
         if let Some(keys) = &mut self.keys {
             keys.close(&mut message).map_err(|what| self.channel.peer.garbage(what))?;
         }
-        self.channel.send(message.len() as u32, &message)?;
+        let exchange = self.channel.peer.exchange(1);
+        self.channel.send(message.len() as u32, &message, &exchange)?;
         loop {
-            let (_, mut answer) = self.channel.receive()?;
+            let (_, mut answer) = self.channel.receive(&exchange)?;
             if let Some(keys) = &mut self.keys {
                 keys.open(&mut answer).map_err(|what| self.channel.peer.garbage(what))?;
             }
             let Some(head) = Head::read(&answer) else {
                 return Err(self.channel.peer.garbage("a message that does not begin as SMB 2 does"));
             };
-            self.credits += u32::from(head.credits);
+            self.credits = self.credits.saturating_add(head.credits.into());
             if head.message == number && head.status != PENDING {
+                let session = Some(self.id).filter(|id| *id != 0);
+                let tree = Some(self.tree).filter(|_| command != head::TREE_CONNECT && self.is_connected);
+                head.answers(command, session, tree).map_err(|what| self.channel.peer.garbage(what))?;
                 return Ok((head, answer));
             }
             if head.message != number && head.message != head::UNASKED {
                 return Err(self.channel.peer.garbage("an answer to another message"));
             }
+            // Word that the answer takes longer gives it no more time.
+            self.channel.peer.goes_on(&exchange)?;
         }
     }
 
     fn negotiate(&mut self, sealing: Sealing) -> Outcome<Agreed> {
-        let message = self.message(head::NEGOTIATE, &proposal(sealing));
+        let guid = random();
+        let message = self.message(head::NEGOTIATE, &proposal(sealing, guid));
         let mut hash = PreauthHash::new();
         hash.update(&message);
-        let (head, answer) = self.exchange(message)?;
+        let (head, answer) = self.exchange(head::NEGOTIATE, message)?;
         hash.update(&answer);
         if head.status != SUCCESS {
             return Err(self.refusal(head.status));
         }
-        let (agreed, capabilities, most) = agreement(&answer, hash).ok_or_else(|| self.short())?;
+        let (agreed, most) = agreement(&answer, guid, hash).ok_or_else(|| self.short())?;
         self.dialect = agreed.dialect;
-        self.has_large = self.dialect > Dialect::Smb202 && capabilities & LARGE_MTU != 0;
+        self.has_large = self.dialect > Dialect::Smb202 && agreed.server.capabilities & LARGE_MTU != 0;
         let most = most.map(|most| most.min(if self.has_large { MOST_BYTES } else { OF_A_CREDIT }));
         if most.iter().any(|most| *most < 4096) {
             return Err(self.channel.peer.garbage("requests of fewer than 4096 bytes"));
@@ -192,7 +207,7 @@ impl Session {
         let mode = security_mode(sealing);
         let first = self.message(head::SESSION_SETUP, &setup(&ntlm::negotiate(), mode));
         agreed.hash.update(&first);
-        let (head, answer) = self.exchange(first)?;
+        let (head, answer) = self.exchange(head::SESSION_SETUP, first)?;
         agreed.hash.update(&answer);
         if head.status != MORE_PROCESSING_REQUIRED {
             return Err(self.refusal(head.status));
@@ -203,7 +218,7 @@ impl Session {
             .ok_or_else(|| self.channel.peer.garbage("no challenge of NTLM, with which alone halfpower signs in"))?;
         let second = self.message(head::SESSION_SETUP, &setup(&proof.message, mode));
         agreed.hash.update(&second);
-        let (head, mut answer) = self.exchange(second)?;
+        let (head, mut answer) = self.exchange(head::SESSION_SETUP, second)?;
         if head.status != SUCCESS {
             return Err(self.refusal(head.status));
         }
@@ -235,7 +250,7 @@ impl Session {
             // SMB 3.1.1 requires that this message is signed.
             keys.signer.sign(&mut message).map_err(|what| self.channel.peer.garbage(what))?;
         }
-        let (head, answer) = self.exchange(message)?;
+        let (head, answer) = self.exchange(head::TREE_CONNECT, message)?;
         if head.status != SUCCESS {
             return Err(self.refusal(head.status));
         }
@@ -248,11 +263,52 @@ impl Session {
         if kind != SHARE_TYPE_DISK {
             return Err(self.channel.peer.refused("it is no share of files; name another one"));
         }
-        self.tree = head.tree;
+        (self.tree, self.is_connected) = (head.tree, true);
         if flags & ENCRYPT_SHARE != 0 && !encrypts {
             self.encrypt(keys)?;
         }
         self.check_offer(keys, sealing)
+    }
+
+    /// Has the server confirm what was agreed on, signed with the key of the session: before SMB 3.1.1, somebody in
+    /// between could have changed it. A server that does not know the question says so, signed. A guest has no key.
+    fn confirm(&mut self, keys: &SessionKeys, sealing: Sealing) -> Outcome<()> {
+        if self.dialect == Dialect::Smb311 || self.is_guest {
+            return Ok(());
+        }
+        let dialect = self.dialect.name();
+        let peer = self.channel.peer.clone();
+        let unconfirmed = |why: &str| {
+            peer.refused(format!(
+                "the server does not confirm that SMB {dialect} was agreed on ({why}): somebody in between may have \
+                 changed it, so nothing is sent; look at the network and at what stands between"
+            ))
+        };
+        let mut message = self.message(head::IOCTL, &keys.agreed.claim(sealing));
+        let signs_alone = self.keys.is_none();
+        if signs_alone {
+            keys.signer.sign(&mut message).map_err(|what| peer.garbage(what))?;
+        }
+        let (head, mut answer) = self.exchange(head::IOCTL, message).map_err(|error| match error {
+            // A server that sees another proposal than ours ends the connection.
+            ShareError::Lost { .. } => unconfirmed("it ended the connection"),
+            ShareError::Garbage { what, .. } => unconfirmed(&what),
+            other => other,
+        })?;
+        if signs_alone {
+            keys.signer.verify(&mut answer).map_err(|_| unconfirmed("its answer is not signed"))?;
+        }
+        if head::is_unknown_control(head.status) {
+            return Ok(());
+        }
+        if head.status != SUCCESS {
+            return Err(unconfirmed(&format!("it refused, {:#010x}", head.status)));
+        }
+        match keys.agreed.is_confirmed(&answer) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(unconfirmed("it says something else now")),
+            Err(what) => Err(peer.garbage(what)),
+        }
     }
 
     /// Refuses a sealing that, as far as is known now, the session cannot have.
@@ -287,5 +343,5 @@ fn token(answer: &[u8]) -> Option<(u16, &[u8])> {
     let flags = reader.le16()?;
     let at = usize::from(reader.le16()?);
     let length = usize::from(reader.le16()?);
-    Some((flags, answer.get(at..at + length)?))
+    Some((flags, head::carried(answer, 8, at, length).ok()?))
 }
