@@ -13,7 +13,7 @@ use std::path::Path;
 
 use halfpower_experiments::StudyFindings;
 
-pub(crate) use screen::Noun;
+pub(crate) use screen::{Noun, folded};
 
 use crate::words::warnings;
 use screen::{Item, Section, Tone, print_line};
