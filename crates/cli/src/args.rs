@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use halfpower_analyse::Condition;
+use halfpower_record::Severity;
 use halfpower_spec::{
     Bytes, Cache, Direction, Endpoint, EngineName, Experiment, Issuing, Nanos, ParseError, Rate, ShareAddress, Switch,
     Target,
@@ -13,8 +14,8 @@ use halfpower_spec::{
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
 use crate::run_args::RunArgs;
 use crate::values::{
-    NamedStudy, Prices, experiments, listed, named_study, one_target, parse, price, prices, reached, settled, share,
-    target_words,
+    NamedStudy, Prices, experiments, listed, named_study, one_target, parse, price, prices, reached, settled, severity,
+    share, target_words,
 };
 
 /// The formats of values, for the end of a help text.
@@ -124,6 +125,9 @@ pub enum Command {
     Plan(PlanArgs),
     /// Measure how fast the processors read, write and copy memory
     Memory(MemoryArgs),
+    /// Look for settings and states of a storage path that cost performance, and say how each is changed
+    #[command(after_help = DOCTOR_EXAMPLES)]
+    Doctor(DoctorArgs),
     /// Show the levels of a storage path and what each advertises
     Probe(ProbeArgs),
     /// Report on a study file
@@ -285,6 +289,33 @@ pub struct MemoryArgs {
     /// Print the rates as JSON only
     #[arg(long)]
     pub json: bool,
+}
+
+const DOCTOR_EXAMPLES: &str = "It only reads, and needs no root; what only root may read is named.
+docs/doctor.md lists every check with its source.
+
+Examples:
+  halfpower doctor /srv/data
+  halfpower doctor /dev/nvme0n1 --all
+  halfpower doctor /srv/data --json --fail-if warn     for monitoring";
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Folder, file or block device of this machine, or several of them (each:A,B)
+    #[arg(default_value = ".", value_parser = target_words())]
+    pub target: Target,
+    /// Also show notes, the way back, and the checks that found nothing, could not read, or do not apply
+    #[arg(long)]
+    pub all: bool,
+    /// Print JSON only
+    #[arg(long)]
+    pub json: bool,
+    /// Print Markdown, for an issue or a wiki
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+    /// Exit with code 1 if there is a finding of this severity or worse
+    #[arg(long, value_name = "SEVERITY", value_parser = severity())]
+    pub fail_if: Option<Severity>,
 }
 
 #[derive(Debug, Args)]

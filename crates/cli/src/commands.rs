@@ -3,6 +3,7 @@
 pub mod calibrate;
 pub mod compare;
 pub mod dialect;
+pub mod doctor;
 pub mod export;
 pub mod generate;
 pub mod import;

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 
 use args::{Command, CommandLine};
 use commands::compare::ConditionHolds;
+use commands::doctor::SettingsFound;
 use commands::outcome::{FailedRequests, WrongData};
 
 pub use understanding::understand;
@@ -43,7 +44,8 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             crate::tell::tell!("halfpower: {error:#}");
-            let is_finding = error.is::<ConditionHolds>() || error.is::<WrongData>() || error.is::<FailedRequests>();
+            let is_condition = error.is::<ConditionHolds>() || error.is::<SettingsFound>();
+            let is_finding = is_condition || error.is::<WrongData>() || error.is::<FailedRequests>();
             ExitCode::from(if is_finding { EXIT_CONDITION } else { EXIT_ERROR })
         }
     }
@@ -72,6 +74,7 @@ fn command(command: Command) -> anyhow::Result<()> {
         Command::Run(args) => commands::run::run(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Memory(args) => commands::memory::memory(&args),
+        Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
-use halfpower_record::input;
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use halfpower_record::{Severity, input};
 use halfpower_spec::{
     Bytes, Endpoint, EngineName, Experiment, ParseError, Several, ShareAddress, ShareProtocol, Target, VolumeLayout,
 };
@@ -35,6 +35,13 @@ pub fn target_words() -> impl TypedValueParser<Value = Target> {
         Some(text) => target(text),
         None => Ok(Target::Path(word.into())),
     })
+}
+
+/// Parses the severity of a finding of `doctor`.
+pub fn severity() -> impl TypedValueParser<Value = Severity> {
+    let of_name = |name: String| Severity::ALL.into_iter().find(|severity| severity.name() == name);
+    PossibleValuesParser::new(Severity::ALL.map(Severity::name))
+        .map(move |name| of_name(name).expect("it is one of them"))
 }
 
 /// Whether a word is a unit, separated by mistake from its number.

@@ -50,6 +50,7 @@ fn every_command_parses_its_own_help() {
         "plan",
         "memory",
         "probe",
+        "doctor",
         "report",
         "compare",
         "export",

@@ -5,6 +5,7 @@ mod anatomy;
 mod calibrate;
 mod compare;
 mod device_experiments;
+mod doctor;
 mod end_to_end;
 mod experiments;
 mod experiments_cache;

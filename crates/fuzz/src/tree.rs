@@ -1,4 +1,4 @@
-//! Feeds trees of /proc and /sys to the probe.
+//! Feeds trees of /proc and /sys to the probe and to the checks of settings.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -30,7 +30,9 @@ pub(crate) fn sysfs(bytes: &[u8]) {
         for is_device in [false, true] {
             let number = DeviceNumber { major: number.0, minor: number.1 };
             let path = PathBuf::from("/data");
-            probe(&root, &TargetIdentity { path, number, is_device, block: Bytes(4096), filesystem: None });
+            let target = TargetIdentity { path, number, is_device, block: Bytes(4096), filesystem: None };
+            probe(&root, &target);
+            halfpower_doctor::diagnose(&halfpower_doctor::Place::of(&root, &target));
         }
     }
     probe_machine(&root);

@@ -38,13 +38,17 @@ impl CacheSwitch {
     /// The setting as sysfs spells it: `write back` if the cache is on, `write through` if it is off.
     ///
     /// # Errors
-    /// If the device does not report it, has no such cache, or permission is missing.
+    /// [`io::ErrorKind::Unsupported`] if the device has no such cache; else if it does not report it, or permission is
+    /// missing.
     pub fn setting(&self) -> io::Result<String> {
         match self {
             Self::Attribute(attribute) => Ok(fs::read_to_string(attribute)?.trim().to_string()),
             Self::Nvme(folder) => match controller(folder)?.write_cache()? {
                 Some(on) => Ok(if on { WRITE_BACK } else { WRITE_THROUGH }.to_string()),
-                None => Err(io::Error::other("the controller has no volatile write cache")),
+                None => {
+                    let absent = "the controller has no volatile write cache";
+                    Err(io::Error::new(io::ErrorKind::Unsupported, absent))
+                }
             },
         }
     }

@@ -1,4 +1,4 @@
-//! Asks the device mapper which parts a mapped device has.
+//! Asks the device mapper which parts a mapped device has, and in what state they are.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -45,6 +45,18 @@ const SPEC_BYTES: usize = 40;
 /// # Errors
 /// The error that the system reports; only root may ask.
 pub fn table(number: DeviceNumber) -> io::Result<Vec<String>> {
+    ask(number, THE_TABLE)
+}
+
+/// The state of the same parts, as `dmsetup status` prints it after start and length.
+///
+/// # Errors
+/// As of [`table`].
+pub fn state(number: DeviceNumber) -> io::Result<Vec<String>> {
+    ask(number, 0)
+}
+
+fn ask(number: DeviceNumber, flags: u32) -> io::Result<Vec<String>> {
     let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
     // 64-bit words, so that the structure at the beginning is aligned.
     let mut buffer = vec![0_u64; BUFFER_BYTES / 8];
@@ -54,7 +66,7 @@ pub fn table(number: DeviceNumber) -> io::Result<Vec<String>> {
         data_start: HEAD_BYTES as u32,
         target_count: 0,
         open_count: 0,
-        flags: THE_TABLE,
+        flags,
         event: 0,
         padding: 0,
         device: in_ioctls(number),

@@ -13,7 +13,7 @@ const DEEPEST: usize = 12;
 
 /// A whole block device, never a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Disk {
+pub struct Disk {
     /// Kernel name.
     pub name: String,
     /// Its folder below /sys/devices, relative to the root.
@@ -45,7 +45,7 @@ impl Disk {
 
 /// A block device on top of others, or of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Volume {
+pub struct Volume {
     /// The device.
     pub disk: Disk,
     /// Its kind, such as `md raid0`.
@@ -60,7 +60,7 @@ pub(crate) struct Volume {
 
 /// The block devices between a target and its media.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Stack {
+pub struct Stack {
     /// Volumes, from the target down.
     pub volumes: Vec<Volume>,
     /// Devices with nothing beneath them, in the order found.
@@ -207,7 +207,7 @@ fn disks_of_file(root: &Root, mounts: &[Mount], file: &Path) -> Vec<Disk> {
 }
 
 /// The disks directly under a file system; empty if it has none or they are unknown.
-pub(crate) fn disks_of_mount(root: &Root, mount: &Mount) -> Vec<Disk> {
+pub fn disks_of_mount(root: &Root, mount: &Mount) -> Vec<Disk> {
     if mount.number.major != 0 {
         return Disk::by_number(root, mount.number).into_iter().collect();
     }

@@ -19,7 +19,7 @@ const NO_LIMIT_BYTES: u64 = 1 << 60;
 
 /// A limit and the control group that sets it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Limit {
+pub struct Limit {
     /// Bytes or requests a second.
     pub most: f64,
     /// The file and the group that set it.
@@ -28,7 +28,7 @@ pub(crate) struct Limit {
 
 /// Limits on one device; `None` means not limited.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Bytes a second read.
     pub read_bps: Option<Limit>,
     /// Bytes a second written.
@@ -64,15 +64,17 @@ impl Limits {
 }
 
 /// A control group of this process.
-pub(crate) struct Group {
+pub struct Group {
     /// Its folder, relative to the root.
     pub folder: PathBuf,
     /// Its path within the hierarchy, for display.
-    path: String,
+    pub path: String,
+    /// Whether it is of version 2.
+    pub is_second_version: bool,
 }
 
 /// The limits on each device that has any.
-pub(crate) fn limits(root: &Root, mounts: &[Mount]) -> BTreeMap<DeviceNumber, Limits> {
+pub fn limits(root: &Root, mounts: &[Mount]) -> BTreeMap<DeviceNumber, Limits> {
     limits_of(root, mounts, memberships(root))
 }
 
@@ -197,7 +199,11 @@ pub(crate) fn upwards(mount: &Mount, path: &str) -> Vec<Group> {
     let shown = path.strip_prefix(&mount.subtree).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
     // A process moved out of its namespace is at `/..`; only the mounted part of that group can be read.
     let shown = if shown.iter().any(|part| part == "..") { Path::new("") } else { shown };
-    let group = |below: &Path| Group { folder: point.join(below), path: format!("/{}", below.display()) };
+    let is_second_version = mount.kind == "cgroup2";
+    let group = |below: &Path| {
+        let path = format!("/{}", below.display());
+        Group { folder: point.join(below), path, is_second_version }
+    };
     shown.ancestors().map(group).collect()
 }
 
@@ -229,7 +235,14 @@ fn groups<'a, T: 'a>(
     second: impl Fn(&Group) -> Option<T> + 'a,
     first: impl Fn(&Group) -> Option<T> + 'a,
 ) -> impl Iterator<Item = T> + 'a {
-    let of_line = move |(controllers, path): (String, String)| -> Vec<T> {
+    let read = move |group: Group| if group.is_second_version { second(&group) } else { first(&group) };
+    own_groups(root, mounts, controller).into_iter().filter_map(read)
+}
+
+/// The groups of this process and those above, as far as they are mounted: all of version 2, and those of version 1
+/// that have this controller.
+pub fn own_groups(root: &Root, mounts: &[Mount], controller: &str) -> Vec<Group> {
+    let of_line = |(controllers, path): (String, String)| -> Vec<Group> {
         let names = |text: &str| text.split(',').any(|word| word == controller);
         let is_second = controllers.is_empty();
         let fits = |mount: &&Mount| match is_second {
@@ -239,11 +252,9 @@ fn groups<'a, T: 'a>(
         if !is_second && !names(&controllers) {
             return Vec::new();
         }
-        let Some(mount) = mounts.iter().rev().find(fits) else { return Vec::new() };
-        let reported = |group: &Group| if is_second { second(group) } else { first(group) };
-        upwards(mount, &path).iter().filter_map(reported).collect()
+        mounts.iter().rev().find(fits).map_or_else(Vec::new, |mount| upwards(mount, &path))
     };
-    memberships(root).into_iter().flat_map(of_line)
+    memberships(root).into_iter().flat_map(of_line).collect()
 }
 
 /// `50000 100000` means half a processor; `max` and -1 mean no limit.

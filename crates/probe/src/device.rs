@@ -53,7 +53,7 @@ fn model(root: &Root, disk: &Disk) -> Option<String> {
 }
 
 /// How the device is attached, from its name and the folders on its sysfs path.
-pub(crate) fn transport(root: &Root, disk: &Disk) -> Option<String> {
+pub fn transport(root: &Root, disk: &Disk) -> Option<String> {
     let named = [
         ("loop", "loop"),
         ("dm-", "dm"),

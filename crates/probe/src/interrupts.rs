@@ -58,25 +58,47 @@ fn lines_of(root: &Root, disk: &Disk) -> Vec<Line> {
     virtio.into_iter().map(Line::Name).collect()
 }
 
+/// An interrupt of a disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vector {
+    /// Its number.
+    pub number: String,
+    /// The name at the end of its line in `/proc/interrupts`, such as `nvme0q1`.
+    pub name: String,
+}
+
+/// The interrupts of a disk, in the order of `/proc/interrupts`; empty if they are unknown.
+pub fn vectors(root: &Root, disk: &Disk) -> Vec<Vector> {
+    let counts = root.text("proc/interrupts").unwrap_or_default();
+    let lines = lines_of(root, disk);
+    let vector = |text: &str| {
+        let (number, rest) = text.trim_start().split_once(':')?;
+        let name = rest.split_whitespace().last()?;
+        lines.iter().any(|line| belongs(text, line)).then(|| Vector { number: number.into(), name: name.into() })
+    };
+    counts.lines().skip(1).filter_map(vector).collect()
+}
+
 /// The counts of a line of `/proc/interrupts`, in the order of the processors in its heading.
 fn taken(text: &str, line: &Line) -> Vec<(usize, u64)> {
     let Some((heading, rest)) = text.split_once('\n') else { return Vec::new() };
     let processors: Vec<usize> =
         heading.split_whitespace().filter_map(|word| word.strip_prefix("CPU")?.parse().ok()).collect();
-    let wanted = |text: &&str| {
-        let Some((number, rest)) = text.trim_start().split_once(':') else { return false };
-        match line {
-            Line::Number(wanted) => number == wanted,
-            Line::Name(wanted) => rest.split_whitespace().last().is_some_and(|name| is_of(name, wanted)),
-        }
-    };
-    let lines = rest.lines().filter(wanted).filter_map(|text| text.split_once(':'));
+    let lines = rest.lines().filter(|text| belongs(text, line)).filter_map(|text| text.split_once(':'));
     lines
         .flat_map(|(_, counts)| {
             let counts = counts.split_whitespace().map_while(|word| word.parse::<u64>().ok());
             processors.iter().copied().zip(counts).collect::<Vec<_>>()
         })
         .collect()
+}
+
+fn belongs(text: &str, line: &Line) -> bool {
+    let Some((number, rest)) = text.trim_start().split_once(':') else { return false };
+    match line {
+        Line::Number(wanted) => number == wanted,
+        Line::Name(wanted) => rest.split_whitespace().last().is_some_and(|name| is_of(name, wanted)),
+    }
 }
 
 /// `virtio1` and `virtio1-req.0` belong to `virtio1`, `virtio12` does not.

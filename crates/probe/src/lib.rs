@@ -22,24 +22,31 @@ use std::path::Path;
 
 use halfpower_record::{Environment, FileSystem, HostLink};
 
-use block::{Disk, Stack, disks_of_mount};
 use halfpower_os::mounts::{Mount, mount_of};
 use levels::End;
 
-pub use cgroup::process_limits;
+pub use block::{Disk, Stack, Volume, disks_of_mount};
+pub use cgroup::{Group, Limit, Limits, limits, own_groups, process_limits};
+pub use device::transport;
 pub use halfpower_os::DeviceNumber;
 pub use identity::{ProbeError, TargetIdentity};
-pub use interrupts::{Interrupts, interrupts};
+pub use interrupts::{Interrupts, Vector, interrupts, vectors};
 pub use levels::{DEVICE, MEMORY, with_peak};
-pub use machine::probe_machine;
-pub use root::Root;
+pub use machine::{probe_machine, virtual_machine};
+pub use pcie::{functions as pci_functions, rate as pcie_rate};
+pub use root::{Missing, Root, Space, mounts};
 pub use route::link_to;
 pub use share::{ServedShare, probe_share};
+pub use share::{
+    address as server_address, has as has_option, option as mount_option, size as option_size,
+    transports as nfs_transports,
+};
+pub use sysfs_path::ways;
 
 /// File systems that keep their files in memory.
-const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+pub const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// File systems whose files are on a server.
-const ON_SERVERS: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs", "lustre", "glusterfs"];
+pub const ON_SERVERS: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs", "lustre", "glusterfs"];
 /// The first release of ZFS in which direct requests bypass its cache; earlier releases accepted O_DIRECT and ignored
 /// it.
 const ZFS_DIRECT: (u32, u32) = (2, 3);
@@ -55,7 +62,7 @@ pub fn probe_path(root: &Root, path: &Path) -> Result<Environment, ProbeError> {
 /// The network interface that leads to the server of the files in `path`; `None` if the files are not on a server.
 pub fn link_to_path(root: &Root, path: &Path) -> Option<HostLink> {
     let target = TargetIdentity::of(path).ok()?;
-    let mounts = root::mounts(root);
+    let mounts = mounts(root);
     let mount = mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device)?;
     let address = share::address(mount).filter(|_| ON_SERVERS.contains(&mount.kind.as_str()))?;
     route::link_to(root, address)
@@ -63,7 +70,7 @@ pub fn link_to_path(root: &Root, path: &Path) -> Option<HostLink> {
 
 /// Probes the place of `target`.
 pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
-    let mounts = root::mounts(root);
+    let mounts = mounts(root);
     let mount = mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device);
     let tops = match mount {
         Some(mount) => disks_of_mount(root, mount),

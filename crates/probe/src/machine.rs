@@ -109,7 +109,7 @@ fn memory(root: &Root) -> Option<Bytes> {
 ///
 /// On x86 the processor's `hypervisor` flag decides: a cloud's bare-metal instance is no guest although its DMI names
 /// the cloud too. Other processors have no such flag, so the firmware's names decide.
-pub(crate) fn virtual_machine(root: &Root) -> Option<String> {
+pub fn virtual_machine(root: &Root) -> Option<String> {
     let name = hypervisor_name(root);
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
     let guest = match field(&cpuinfo, "flags") {

@@ -11,7 +11,7 @@ use crate::sysfs_path::{Link, folders, leading, name};
 const PCIE: &str = "PCIe link";
 
 /// The folders of all PCI functions on the way, the nearest to the processor first.
-pub(crate) fn functions(way: &Path) -> Vec<PathBuf> {
+pub fn functions(way: &Path) -> Vec<PathBuf> {
     folders(way).into_iter().filter(|folder| is_function(name(folder))).collect()
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn link(root: &Root, function: &Path) -> Link {
 ///
 /// The coding is 8b/10b up to 5 GT/s and 128b/130b up to 32 GT/s. At 64 GT/s 242 of a flit's 256 bytes carry data; the
 /// other 14 hold check and correction codes (PCI Express Base Specification 6.0, 4.2).
-fn rate(transfers: f64, lanes: u32) -> (Rate, &'static str) {
+pub fn rate(transfers: f64, lanes: u32) -> (Rate, &'static str) {
     let (coding, name) = match transfers {
         slow if slow <= 5.0 => (8.0 / 10.0, "8b/10b"),
         fast if fast < 64.0 => (128.0 / 130.0, "128b/130b"),

@@ -20,7 +20,7 @@ const SERVER: &str = "file server";
 const NETWORK_OR_SERVER: &str = "network or file server";
 
 /// The server's address in the mount options.
-pub(crate) fn address(mount: &Mount) -> Option<IpAddr> {
+pub fn address(mount: &Mount) -> Option<IpAddr> {
     option(mount, "addr")?.parse().ok()
 }
 
@@ -100,7 +100,7 @@ fn plan9(mount: &Mount) -> String {
 
 /// Protocol and number of the connections of an NFS mount, from the `xprt:` lines of the part that begins with `device
 /// SOURCE mounted on POINT with fstype`.
-fn transports(stats: &str, mount: &Mount) -> Option<(String, usize)> {
+pub fn transports(stats: &str, mount: &Mount) -> Option<(String, usize)> {
     let begins = format!("device {} mounted on {} with fstype nfs", mount.source, mount.point.display());
     let mut lines = stats.lines().skip_while(|line| !line.starts_with(&begins));
     lines.next()?;
@@ -124,16 +124,18 @@ fn most(mount: &Mount, name: &str, what: &str) -> String {
     size(mount, name).map_or(String::new(), |bytes| format!(". At most {bytes} is what {what}"))
 }
 
-fn size(mount: &Mount, name: &str) -> Option<Bytes> {
+/// The value of `name=BYTES`, if it is a size.
+pub fn size(mount: &Mount, name: &str) -> Option<Bytes> {
     option(mount, name)?.parse().ok().filter(|bytes| *bytes > 0 && *bytes < u64::from(u32::MAX)).map(Bytes)
 }
 
 /// The value of `name=value`; the last if there are several.
-fn option<'a>(mount: &'a Mount, name: &str) -> Option<&'a str> {
+pub fn option<'a>(mount: &'a Mount, name: &str) -> Option<&'a str> {
     mount.options.split(',').filter_map(|option| option.strip_prefix(name)?.strip_prefix('=')).next_back()
 }
 
-fn has(mount: &Mount, name: &str) -> bool {
+/// Whether this option, without a value, is among the mount's.
+pub fn has(mount: &Mount, name: &str) -> bool {
     mount.options.split(',').any(|option| option == name)
 }
 

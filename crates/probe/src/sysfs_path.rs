@@ -22,7 +22,7 @@ pub(crate) struct Link {
 
 /// The sysfs folders through which a disk is reached: its own, or those of its controllers if it belongs to an NVMe
 /// subsystem with several.
-pub(crate) fn ways(root: &Root, disk: &Disk) -> Vec<PathBuf> {
+pub fn ways(root: &Root, disk: &Disk) -> Vec<PathBuf> {
     let Some(subsystem) = disk.sys.parent().filter(|folder| folder.parent().is_some_and(ends_in_subsystem)) else {
         return vec![disk.sys.clone()];
     };

@@ -6,6 +6,7 @@
 
 mod ability;
 mod anatomy;
+mod diagnosis;
 mod difference;
 mod environment;
 mod error;
@@ -29,6 +30,7 @@ mod tcp;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
+pub use diagnosis::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Evidence, Severity};
 pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, TargetKind};
 pub use environment::{MemberIdentity, PlaceIdentity};
 pub use error::RecordError;

@@ -2,6 +2,7 @@
 //! these objects.
 
 mod comparison;
+mod doctor;
 mod far_end;
 mod run;
 mod study;
@@ -12,11 +13,13 @@ use serde_json::Value;
 
 pub use comparison::compare_json;
 pub(crate) use comparison::comparison_value;
+pub use doctor::doctor_json;
 pub use run::run_json;
 pub(crate) use study::study_value;
 pub use study::{json, repeated_json};
 
 use comparison::{ComparisonDocument, ComparisonsDocument};
+use doctor::DoctorDocument;
 use run::RunDocument;
 use study::StudyDocument;
 
@@ -31,11 +34,13 @@ pub enum Document {
     Compare,
     /// By `halfpower compare` of more than two studies.
     CompareMany,
+    /// By `halfpower doctor`.
+    Doctor,
 }
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany];
+    pub const ALL: [Self; 5] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor];
 
     /// File name of its schema, without the extension.
     pub fn name(self) -> &'static str {
@@ -44,6 +49,7 @@ impl Document {
             Self::Report => "report",
             Self::Compare => "compare",
             Self::CompareMany => "compare-many",
+            Self::Doctor => "doctor",
         }
     }
 }
@@ -55,6 +61,7 @@ pub fn schema(document: Document) -> Value {
         Document::Report => of::<StudyDocument<'_>>(),
         Document::Compare => of::<ComparisonDocument<'_>>(),
         Document::CompareMany => of::<ComparisonsDocument<'_>>(),
+        Document::Doctor => of::<DoctorDocument<'_>>(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod columns;
 mod compare;
+mod doctor;
 mod environment;
 mod html;
 mod json;
@@ -11,10 +12,11 @@ mod terminal;
 mod words;
 
 pub use compare::{compare_html, compare_markdown, compare_text};
+pub use doctor::{doctor_markdown, doctor_text};
 pub use environment::environment_text;
 pub use html::format::date;
 pub use html::html;
-pub use json::{Document, compare_json, json, repeated_json, run_json, schema};
+pub use json::{Document, compare_json, doctor_json, json, repeated_json, run_json, schema};
 pub use memory::{memory_json, memory_text};
 pub use run::{limit_text, run_text};
 pub use terminal::{STYLES, Style, terminal, terminal_full, warnings_text};

@@ -14,7 +14,7 @@ use std::path::Path;
 use halfpower_experiments::StudyFindings;
 
 pub use screen::STYLES;
-pub(crate) use screen::{BOLD, Noun, styled};
+pub(crate) use screen::{BOLD, Noun, folded, styled};
 
 use crate::words::warnings;
 use screen::{Item, Section, Tone, print_line};

@@ -5,6 +5,7 @@ pub(crate) mod bottleneck;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod compare_notes;
+pub(crate) mod doctor;
 pub(crate) mod far_end;
 pub(crate) mod faults;
 pub(crate) mod first_screen;

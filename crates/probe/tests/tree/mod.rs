@@ -18,7 +18,9 @@ pub struct Tree {
 impl Tree {
     /// A bare-metal machine with two processors and no disk.
     pub fn bare_metal() -> Self {
-        let tree = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        // Hundreds of small files: in memory where there is room for them.
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let tree = Self { folder: folder.expect("a temporary folder") };
         tree.file("proc/sys/kernel/osrelease", "6.9.1-test\n");
         tree.file(
             "proc/cpuinfo",
@@ -125,9 +127,14 @@ impl Tree {
     }
 
     fn seen(&self, path: &str, number: &str, is_device: bool) -> Environment {
+        probe(&self.root(), &Self::target(path, number, is_device))
+    }
+
+    /// A folder on the file system with this number, or the block device with this number.
+    pub fn target(path: &str, number: &str, is_device: bool) -> TargetIdentity {
         let number = DeviceNumber::parse(number).expect("a number");
         let block = Bytes(if is_device { 0 } else { 4096 });
-        probe(&self.root(), &TargetIdentity { path: path.into(), number, is_device, block, filesystem: None })
+        TargetIdentity { path: path.into(), number, is_device, block, filesystem: None }
     }
 }
 

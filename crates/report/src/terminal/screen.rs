@@ -138,7 +138,8 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     format!("{}...", head.trim_end())
 }
 
-fn folded(lead: &str, text: &str, width: usize) -> Vec<String> {
+/// The text behind its lead, folded to `width`; lines after the first are indented by the length of the lead.
+pub(crate) fn folded(lead: &str, text: &str, width: usize) -> Vec<String> {
     let indent = " ".repeat(lead.chars().count());
     let mut lines = vec![lead.to_string()];
     let mut empty = true;

@@ -1,0 +1,144 @@
+//! Runs `halfpower doctor` on this machine, and checks `docs/doctor.md`.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::program::{folder, run};
+
+fn output(words: &[&str]) -> Output {
+    run(folder().path(), &[&["doctor"], words].concat())
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_page_lists_every_check_as_the_program_has_it() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, _) = page.split_once("## Checks\n").expect("the checks have a heading");
+    let expected = format!("{before}## Checks\n\n{}", halfpower_doctor::as_markdown());
+    if std::env::var_os("HALFPOWER_BLESS").is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    }
+    assert!(
+        page.trim_end() == expected.trim_end(),
+        "write docs/doctor.md again: HALFPOWER_BLESS=1 cargo test -p halfpower --test behaviour doctor"
+    );
+}
+
+#[test]
+fn every_check_has_a_result_and_the_screen_counts_them() {
+    let seen = document(&output(&["--json"]));
+    assert_eq!(seen["schema"], 1);
+    let checks = seen["places"][0]["checks"].as_array().unwrap();
+    assert_eq!(checks.len(), halfpower_doctor::CHECKS.len());
+    let looked = checks.iter().filter(|check| check["state"] != "not_applicable").count();
+    let severe = |finding: &&Value| finding["severity"] != "note";
+    let found: usize =
+        checks.iter().map(|check| check["findings"].as_array().unwrap().iter().filter(severe).count()).sum();
+    let shown = text(&output(&[]));
+    let counted = format!("{looked} checks, {found} finding{}", if found == 1 { "" } else { "s" });
+    assert!(shown.contains(&counted), "{counted}: {shown}");
+    assert!(shown.contains("halfpower doctor --all"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+}
+
+#[test]
+fn all_names_every_check() {
+    let seen = document(&output(&["--json"]));
+    let shown = text(&output(&["--all"]));
+    for check in seen["places"][0]["checks"].as_array().unwrap() {
+        let code = check["code"].as_str().unwrap();
+        let named = shown.split([',', ':', '(', ')', '\n', ' ']).any(|word| word == code);
+        assert!(named, "{code}: {shown}");
+    }
+}
+
+#[test]
+fn markdown_is_a_table() {
+    let shown = text(&output(&["--markdown"]));
+    assert!(shown.starts_with("### "), "{shown}");
+    let rows: Vec<&str> = shown.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.iter().all(|row| row.replace("\\\\|", "").matches('|').count() == 8), "{shown}");
+}
+
+#[test]
+fn a_severity_decides_about_the_exit_code() {
+    let seen = document(&output(&["--json"]));
+    let all: Vec<Value> = seen["places"][0]["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|check| check["findings"].as_array().unwrap().clone())
+        .collect();
+    for (severity, at_least) in [("note", &["note", "warn", "bad"][..]), ("warn", &["warn", "bad"]), ("bad", &["bad"])]
+    {
+        let holds = all.iter().any(|one| at_least.contains(&one["severity"].as_str().unwrap()));
+        let output = output(&["--json", "--fail-if", severity]);
+        assert_eq!(output.status.code(), Some(i32::from(holds)), "{severity}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(said.starts_with(&format!("halfpower: --fail-if {severity}: ")), holds, "{said}");
+        document(&output);
+    }
+    assert_eq!(output(&["--fail-if", "terrible"]).status.code(), Some(2));
+}
+
+#[test]
+fn several_places_are_looked_at_and_others_are_refused() {
+    let both = document(&output(&["each:.,/", "--json"]));
+    assert_eq!(both["places"].as_array().unwrap().len(), 2);
+    for (target, why) in [
+        ("/nowhere", "/nowhere: name an existing folder, file or device"),
+        ("sim:win2k-atlas10k", "doctor looks at settings of this machine"),
+        ("smb://server/share", "doctor looks at settings of this machine"),
+    ] {
+        let output = output(&[target]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn it_needs_no_root() {
+    if std::fs::metadata("/proc/self").map(|it| std::os::unix::fs::MetadataExt::uid(&it)).ok() != Some(0) {
+        // All tests run as another user already.
+        return;
+    }
+    // Another user may be kept from the folder of the build.
+    let copy = tempfile::tempdir().unwrap();
+    let program: PathBuf = copy.path().join("halfpower");
+    std::fs::copy(env!("CARGO_BIN_EXE_halfpower"), &program).unwrap();
+    for path in [copy.path(), &program] {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let seen = |user: u32| {
+        let output = Command::new(&program)
+            .args(["doctor", "/", "--json"])
+            .current_dir("/")
+            .uid(user)
+            .gid(user)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        document(&output)
+    };
+    let codes = |seen: &Value| {
+        seen["places"][0]["checks"].as_array().unwrap().iter().map(|check| check["code"].clone()).collect::<Vec<_>>()
+    };
+    let other = seen(65534);
+    assert_eq!(codes(&other), codes(&seen(0)));
+    // What root alone may read is not fine for others.
+    for check in other["places"][0]["checks"].as_array().unwrap() {
+        assert!(check["needs_root"] != true || check["state"] == "unread" || check["state"] == "found", "{check}");
+    }
+}

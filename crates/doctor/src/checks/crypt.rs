@@ -1,0 +1,116 @@
+//! Checks how encrypted volumes pass requests on, and whether the processor helps.
+
+use halfpower_probe::{Disk, Volume};
+
+use crate::check::Check;
+use crate::outcome::{Finding, Look, only_if, published};
+use crate::parsed::field;
+use crate::place::queue;
+use crate::{Outcome, Place};
+
+const CRYPT: &str = "https://docs.kernel.org/admin-guide/device-mapper/dm-crypt.html";
+const QUEUES_SOURCE: &str = "Cloudflare 2020: twice the throughput and half the latency without the queues \
+                             (blog.cloudflare.com/speeding-up-linux-disk-encryption)";
+
+/// The words of an encrypted volume's table that hold no key: cipher, and options.
+struct Crypt {
+    cipher: String,
+    options: Vec<String>,
+}
+
+fn crypt(place: &Place, volume: &Volume) -> Result<Crypt, Outcome> {
+    let uuid = place.text(volume.disk.sys.join("dm/uuid")).unwrap_or_default();
+    only_if(uuid.starts_with("CRYPT-"))?;
+    let parts = place.mapping(&volume.disk)?;
+    let part = parts.iter().find(|part| part.starts_with("crypt ")).ok_or(Outcome::NotApplicable)?;
+    // crypt, cipher, key, offset of the vector, device, start, number of options, options.
+    let words: Vec<&str> = part.split_whitespace().collect();
+    let cipher = words.get(1).copied().unwrap_or_default().to_string();
+    Ok(Crypt { cipher, options: words.iter().skip(7).map(|word| (*word).to_string()).collect() })
+}
+
+pub(crate) const QUEUES: Check = Check {
+    code: "crypt-queues",
+    title: "Queues of dm-crypt",
+    reads: &["the mapped device's table (root)", "/sys/block/DISK/queue/rotational"],
+    applies: "encrypted volumes on disks that do not turn",
+    costs: "Each request waits in the queues of kernel threads before and after it is encrypted. Published: without \
+            them twice the throughput and half the latency.",
+    source: "https://blog.cloudflare.com/speeding-up-linux-disk-encryption/; \
+             https://docs.kernel.org/admin-guide/device-mapper/dm-crypt.html",
+    change: "`cryptsetup refresh --perf-no_read_workqueue --perf-no_write_workqueue NAME`, and back `cryptsetup \
+            refresh NAME`. With `--persistent` LUKS2 keeps it.",
+    look: |place| place.each_volume(queues),
+};
+
+fn queues(place: &Place, volume: &Volume) -> Look {
+    let seen = crypt(place, volume)?;
+    only_if(place.real_disks().all(|disk| place.turns(disk) != Some(true)))?;
+    let missing: Vec<&str> = ["no_read_workqueue", "no_write_workqueue"]
+        .into_iter()
+        .filter(|word| !seen.options.iter().any(|set| set == word))
+        .collect();
+    if missing.is_empty() {
+        return Ok(Outcome::Fine);
+    }
+    let name = place.mapped_name(&volume.disk);
+    Finding::warn(&volume.disk.name, "requests of the encrypted volume wait in queues of threads")
+        .saw(&format!("table of {name}"), format!("without {}", missing.join(", ")))
+        .costs(published(0.0, 0.5, "throughput", QUEUES_SOURCE))
+        .change(format!("cryptsetup refresh --perf-no_read_workqueue --perf-no_write_workqueue {name}"))
+        .back(format!("cryptsetup refresh {name}"))
+        .may_try()
+        .end()
+}
+
+pub(crate) const SECTORS: Check = Check {
+    code: "crypt-sector",
+    title: "Sectors of dm-crypt",
+    reads: &["the mapped device's table (root)", "/sys/block/DISK/queue/physical_block_size"],
+    applies: "encrypted volumes on disks with physical blocks of 4 KiB",
+    costs: "With sectors of 512 bytes each block of 4 KiB is encrypted in eight pieces, each with its own vector. \
+            Unknown.",
+    source: CRYPT,
+    change: "`cryptsetup reencrypt --sector-size 4096 DEVICE`, which rewrites the volume.",
+    look: |place| place.each_volume(sectors),
+};
+
+fn sectors(place: &Place, volume: &Volume) -> Look {
+    let seen = crypt(place, volume)?;
+    let physical = |disk: &Disk| place.number::<u32>(queue(disk, "physical_block_size"));
+    only_if(place.real_disks().any(|disk| physical(disk) == Some(4096)))?;
+    if seen.options.iter().any(|option| option == "sector_size:4096") {
+        return Ok(Outcome::Fine);
+    }
+    Finding::warn(&volume.disk.name, "the encrypted volume has sectors of 512 bytes, the disk of 4 KiB")
+        .saw(&format!("table of {}", place.mapped_name(&volume.disk)), "without sector_size:4096")
+        .change("cryptsetup reencrypt --sector-size 4096 DEVICE, which rewrites the volume")
+        .end()
+}
+
+pub(crate) const INSTRUCTIONS: Check = Check {
+    code: "crypt-instructions",
+    title: "Instructions for encryption",
+    reads: &["the mapped device's table (root)", "/proc/cpuinfo"],
+    applies: "volumes that are encrypted with AES",
+    costs: "Without the processor's AES instructions everything is encrypted by plain code. Unknown: `cryptsetup \
+            benchmark` measures it.",
+    source: CRYPT,
+    change: "In a virtual machine let the host pass the flag `aes` on; else encrypt with xchacha12 or xchacha20 \
+            (Adiantum).",
+    look: |place| place.each_volume(instructions),
+};
+
+fn instructions(place: &Place, volume: &Volume) -> Look {
+    let seen = crypt(place, volume)?;
+    only_if(seen.cipher.contains("aes"))?;
+    let info = place.fact("proc/cpuinfo")?;
+    let flags = field(&info, "flags").or_else(|| field(&info, "Features")).ok_or(Outcome::NotApplicable)?;
+    if flags.split_whitespace().any(|flag| flag == "aes") {
+        return Ok(Outcome::Fine);
+    }
+    Finding::bad(&volume.disk.name, format!("{} without the processor's AES instructions", seen.cipher))
+        .saw("proc/cpuinfo", "no flag aes")
+        .change("let the host pass the flag aes on, or use another cipher")
+        .end()
+}

@@ -1,0 +1,165 @@
+//! Defines what the checks of settings found at a place: findings with evidence, cost, and the way there and back.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What all checks found at one place.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Diagnosis {
+    /// The folder, file or device that was looked at.
+    pub target: String,
+    /// What it stands on, from the file system down to the disks, in words.
+    pub path: String,
+    /// One result a check, in the order of the path.
+    pub checks: Vec<CheckResult>,
+}
+
+/// What one check found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckResult {
+    /// Stable name of the check.
+    pub code: String,
+    /// The check in a few words.
+    pub title: String,
+    /// The outcome in one word.
+    pub state: CheckState,
+    /// What it found, the most severe first.
+    pub findings: Vec<CheckFinding>,
+    /// What it could not read, a phrase each.
+    pub unread: Vec<String>,
+    /// Whether root could read what it could not.
+    pub needs_root: bool,
+}
+
+/// The outcome of a check in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    /// There is nothing here that it could look at.
+    NotApplicable,
+    /// It looked, and nothing is wrong.
+    Fine,
+    /// It could not read what it needs, and found nothing in what it could.
+    Unread,
+    /// It has notes only.
+    Noted,
+    /// It found something that is bad or costs.
+    Found,
+}
+
+/// How severe a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Good to know; often the usual setting, or a choice.
+    Note,
+    /// It may cost performance and can be changed.
+    Warn,
+    /// It costs much, or puts data at risk.
+    Bad,
+}
+
+impl Severity {
+    /// All, the mildest first.
+    pub const ALL: [Self; 3] = [Self::Note, Self::Warn, Self::Bad];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warn => "warn",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+/// One thing that a check found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckFinding {
+    /// How severe it is.
+    pub severity: Severity,
+    /// The device, interface or file system concerned; empty for the machine.
+    pub subject: String,
+    /// What it is, without the subject.
+    pub what: String,
+    /// The files that show it, with what they held.
+    pub evidence: Vec<Evidence>,
+    /// What it costs.
+    pub cost: Cost,
+    /// The command that changes it, or what to do; `null` if nothing can be done.
+    pub change: Option<String>,
+    /// The command that changes it back; `null` if there is none.
+    pub change_back: Option<String>,
+    /// Whether it can be switched for a trial and back without any risk to data.
+    pub may_try: bool,
+}
+
+/// A file and what it held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// Path of the file, or what was asked.
+    pub file: String,
+    /// The part of its text that counts.
+    pub value: String,
+}
+
+/// What a finding costs. A cost that nobody computed or published is unknown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Cost {
+    /// A share of a rate is lost.
+    Share {
+        /// The least share, from 0 to 1.
+        least: f64,
+        /// The greatest share, from 0 to 1.
+        most: f64,
+        /// What the share is of, such as `reads`.
+        of: String,
+        /// Where the figures come from.
+        basis: Basis,
+    },
+    /// All above a rate is lost.
+    Ceiling {
+        /// Bytes a second; `null` if bytes are not limited.
+        bytes_per_s: Option<f64>,
+        /// Requests a second; `null` if requests are not limited.
+        requests_per_s: Option<f64>,
+        /// What is limited, such as `reads`.
+        of: String,
+        /// Where the figures come from.
+        basis: Basis,
+    },
+    /// Requests take longer.
+    Delay {
+        /// Nanoseconds at most.
+        ns: f64,
+        /// What takes longer, such as `the first request after a pause`.
+        of: String,
+        /// Where the figure comes from.
+        basis: Basis,
+    },
+    /// Nobody knows without a measurement.
+    Unknown,
+}
+
+impl Cost {
+    /// Orders costs: the greatest share that may be lost. A ceiling may cost everything, a delay has no share.
+    pub fn rank(&self) -> f64 {
+        match self {
+            Self::Share { most, .. } => *most,
+            Self::Ceiling { .. } => 1.0,
+            Self::Delay { .. } => 0.0,
+            Self::Unknown => -1.0,
+        }
+    }
+}
+
+/// Where the figures of a cost come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Computed from what was read here; how.
+    Computed(String),
+    /// Measured by others elsewhere; the source.
+    Published(String),
+}
