@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::file::{NfsFile, NfsShare, REMOVE, uid};
+use super::requests::MOST_HANDLE;
 use crate::bytes::{Reader, Writer};
 use crate::own_names::is_left_over;
 use crate::protocol::Outcome;
@@ -15,6 +16,8 @@ const ANSWER_BYTES: u32 = 32 << 10;
 const MOST_ANSWERS: u32 = 64;
 /// Bytes of a file's attributes (RFC 1813, `fattr3`).
 const ATTRIBUTES: usize = 84;
+/// Bytes of a name at most; longer ones are nobody's of ours.
+const MOST_NAME: usize = 1 << 12;
 /// Type of a regular file, the first of these attributes.
 const REGULAR: u32 = 1;
 
@@ -90,11 +93,11 @@ fn answer(reader: &mut Reader<'_>) -> Option<Option<Answer>> {
     let mut entries = Vec::new();
     while reader.be32()? != 0 {
         reader.be64()?;
-        let name = String::from_utf8_lossy(reader.opaque()?).into_owned();
+        let name = String::from_utf8_lossy(reader.opaque(MOST_NAME)?).into_owned();
         let cookie = reader.be64()?;
         let file = attributes(reader)?;
         if reader.be32()? != 0 {
-            reader.opaque()?;
+            reader.opaque(MOST_HANDLE)?;
         }
         entries.push(Entry { name, cookie, file });
     }
