@@ -7,12 +7,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use halfpower_engine::Errno;
-use halfpower_record::{ByDirection, Cpu, DiscardReason, LaneRecord, LaneRole, Latency, Record, Series, Trims};
+use halfpower_record::{
+    ByDirection, Cpu, DiscardReason, Join as _, LaneRecord, LaneRole, Latency, Record, Samples, Series, Trims,
+};
 use halfpower_spec::{EngineName, Pass, Run, Rw};
 
 use crate::MeasureError;
 use crate::drive::{LaneOutcome, drive};
 use crate::target_backend::{Prepared, Spent, TargetBackend};
+use crate::window::Tally;
 
 /// Share of a window for which the process may have been stopped.
 const MUCH_STOPPED: f64 = 0.01;
@@ -153,11 +156,13 @@ fn measure_in_pass(
         syncs: sum.syncs,
         lanes,
         series: sum.series,
+        samples: sum.samples,
         harness_ns_per_io: own_ns.0,
         client_ns_per_io: own_ns.1,
         cached_bytes,
         buffer_segments,
         noise: spent.noise,
+        devices: spent.devices,
         tcp: spent.tcp,
         far_end: spent.far_end,
         stopped_ns: spent.stopped_ns,
@@ -209,6 +214,7 @@ struct Sum {
     pub depth: f64,
     pub syncs: Latency,
     pub series: Series,
+    pub samples: Samples,
 }
 
 impl Sum {
@@ -239,7 +245,9 @@ impl Sum {
             depth: 0.0,
             syncs: Latency::default(),
             series: Series { step_ns: lanes[0].tally.step_ns, bytes: Vec::new() },
+            samples: lanes[0].tally.samples(),
         };
+        sum.samples = tallies().skip(1).map(Tally::samples).fold(sum.samples, Samples::joined);
         for tally in tallies() {
             let reads = tally.read_latency.latency();
             let writes = tally.write_latency.latency();

@@ -6,6 +6,7 @@
 
 mod ability;
 mod anatomy;
+mod device_use;
 mod difference;
 mod environment;
 mod error;
@@ -22,12 +23,14 @@ mod origin;
 pub mod output;
 mod processor_time;
 mod run_record;
+mod samples;
 mod side;
 mod study_file;
 mod tcp;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
+pub use device_use::{DeviceRequests, DeviceUse};
 pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, TargetKind};
 pub use environment::{MemberIdentity, PlaceIdentity};
 pub use error::RecordError;
@@ -50,6 +53,7 @@ pub use run_record::Trims;
 pub use run_record::is_wrong_data;
 pub use run_record::{Cpu, Record, Series};
 pub use run_record::{DiscardReason, DiscardedWindow};
+pub use samples::{Sample, Samples};
 pub use side::Side;
 pub use study_file::{Entry, StudyFile};
 pub use tcp::Tcp;
