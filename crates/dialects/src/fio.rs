@@ -10,6 +10,7 @@ mod line;
 mod options;
 pub(crate) mod results;
 mod take;
+pub(crate) mod terse;
 
 pub use export::{FioDocument, fio_documents, fio_issuing, write_fio};
 pub use job::Job;
