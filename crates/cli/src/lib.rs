@@ -15,6 +15,7 @@ mod understanding;
 mod values;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use args::{Command, CommandLine};
@@ -58,12 +59,21 @@ fn outcome(words: &[OsString]) -> anyhow::Result<()> {
              into a file for --credentials"
         );
     }
+    if let Some(of_fio) = in_place_of_fio(words) {
+        return commands::dialect::in_place_of_fio(of_fio);
+    }
     match words.get(1..) {
         Some([command, of_fio @ ..]) if command == "run" && halfpower_dialects::fio::speaks(of_fio) => {
             commands::dialect::fio(of_fio)
         }
         _ => command(CommandLine::read(words).command),
     }
+}
+
+/// The words of a line of fio, if the program was called by the name `fio`: programs that call fio then get halfpower.
+fn in_place_of_fio(words: &[OsString]) -> Option<&[OsString]> {
+    let (program, of_fio) = words.split_first()?;
+    (Path::new(program).file_name()? == "fio").then_some(of_fio)
 }
 
 fn command(command: Command) -> anyhow::Result<()> {

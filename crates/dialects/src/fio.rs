@@ -6,8 +6,12 @@
 mod export;
 mod job;
 mod job_file;
+mod job_sum;
 mod line;
+mod logs;
 mod options;
+mod output_options;
+mod printed;
 pub(crate) mod results;
 mod take;
 pub(crate) mod terse;
@@ -15,4 +19,8 @@ pub(crate) mod terse;
 pub use export::{FioDocument, fio_documents, fio_issuing, write_fio};
 pub use job::Job;
 pub use line::{speaks, translate};
+pub use logs::{FioLog, LogKind};
 pub(crate) use options::all as options;
+
+/// The release of fio whose results ours are like.
+pub const LIKE: &str = "fio-3.33";

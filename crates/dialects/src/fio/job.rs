@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use super::logs::LogOptions;
+use super::printed::Formats;
 use crate::RunWords;
 
 /// fio's io_uring options of a job.
@@ -26,7 +28,11 @@ pub struct Job {
     pub(super) time_based: bool,
     /// Whether the line names its target as fio does, so that fio's defaults apply.
     pub(super) has_fio_defaults: bool,
-    pub(super) prints_json: bool,
+    /// What is printed and logged.
+    pub(super) formats: Formats,
+    pub(super) logs: LogOptions,
+    /// Whether fio would report its threads together.
+    pub(super) is_grouped: bool,
     pub(super) wants_sections: Vec<String>,
 }
 
@@ -71,7 +77,22 @@ impl Job {
         }
     }
 
+    /// Says what is otherwise in results and logs.
+    fn say_of_output(&mut self) {
+        let run = &mut self.run;
+        let threads = run.get("--threads").is_some_and(|threads| threads != "1");
+        if threads && !self.is_grouped && self.formats.for_programs() {
+            run.note("numjobs: the threads of a job are one entry of the results, as with group_reporting");
+        }
+        if self.logs.wants_each_request() {
+            run.note(
+                "log_avg_msec: a log has an average every 500 ms, and not each request; set it to have another time",
+            );
+        }
+    }
+
     fn say_what_differs(&mut self) {
+        self.say_of_output();
         let run = &mut self.run;
         if !self.time_based {
             let runtime = run.get("--runtime").unwrap_or("3s").to_string();

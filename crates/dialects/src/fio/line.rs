@@ -4,11 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use super::export::FioJson;
 use super::job::Job;
 use super::job_file;
 use super::options::named;
-use crate::{Layout, Refusal, Translation, Value};
+use crate::{Refusal, Translation, Value};
 
 /// fio's options that are also flags of `halfpower run` with the same meaning; they do not make a line fio's.
 const SHARED: [&str; 19] = [
@@ -161,7 +160,7 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
         }
     }
     let Line { mut shared, mut jobs, files, mut refusals, .. } = line;
-    let prints_json = shared.prints_json || jobs.iter().any(|job| job.prints_json);
+    let formats = jobs.iter().fold(shared.formats, |all, job| all.with(job.formats));
     for file in &files {
         shared.has_fio_defaults = true;
         match job_file::read(Path::new(file), &shared) {
@@ -173,6 +172,7 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
         jobs.push(shared);
     }
     let mut runs = Vec::new();
+    let mut first_thread = 1_u32;
     for (index, job) in jobs.into_iter().enumerate() {
         let name = job.run.name.clone();
         if index > 0 && !job.waits {
@@ -180,14 +180,19 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
                           to it, or --stonewall to the line for all";
             refusals.push(Refusal::of(format!("[{name}]"), before));
         }
+        let logs = job.logs.files(&name, first_thread);
+        let threads = job.run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1);
+        first_thread = first_thread.saturating_add(threads);
         match job.finished() {
-            Ok(run) => runs.push(run),
+            Ok(mut run) => {
+                run.logs = logs;
+                runs.push(run);
+            }
             Err(why) => refusals.push(Refusal { place: format!("[{name}]"), option: String::new(), why }),
         }
     }
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let layout = prints_json.then(|| Box::new(FioJson) as Box<dyn Layout>);
-    Ok(Translation { runs, layout })
+    Ok(Translation { runs, layout: formats.layout() })
 }

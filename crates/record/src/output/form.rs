@@ -26,6 +26,8 @@ pub enum Form {
     Trace,
     /// A model that was fitted to a study.
     Model,
+    /// Averages over time, as fio logs them.
+    FioLog,
 }
 
 impl Form {
@@ -40,6 +42,7 @@ impl Form {
             }
             Self::Trace => head.lines().next().is_some_and(is_line_of_trace),
             Self::Model => head.starts_with("# Fitted by `halfpower calibrate`"),
+            Self::FioLog => head.lines().next().is_some_and(is_line_of_log),
         }
     }
 }
@@ -51,6 +54,12 @@ fn is_line_of_trace(line: &str) -> bool {
     fields.len() == 14 && ours(fields[13])
 }
 
+/// Whether a line is one of a log of averages: fio's own is the same, and fio replaces it as well.
+fn is_line_of_log(line: &str) -> bool {
+    let fields: Vec<&str> = line.split(", ").collect();
+    fields.len() == 5 && fields.iter().all(|field| field.parse::<u64>().is_ok()) && fields[3..] == ["0", "0"]
+}
+
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -60,6 +69,7 @@ impl fmt::Display for Form {
             Self::Fio => "a JSON file in fio's form",
             Self::Trace => "an SQLIO trace",
             Self::Model => "a model",
+            Self::FioLog => "a log in fio's form",
         })
     }
 }
