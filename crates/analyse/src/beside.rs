@@ -1,8 +1,8 @@
 //! Sums up runs that belong to no cell: mixed reads and writes, and single runs with settings that no cell has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use halfpower_record::{Latency, Record};
+use halfpower_record::{Latency, Record, Unknown};
 use halfpower_spec::{Direction, EngineName, Pass, Workload};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,6 +17,9 @@ pub struct BesideRow {
     pub workload: Workload,
     /// Another tool's settings that a workload cannot express, as written there.
     pub settings: Vec<String>,
+    /// Settings of the workload that the other tool does not tell: what stands there means nothing.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub unknown: BTreeSet<Unknown>,
     /// Runs that moved bytes.
     pub runs: usize,
     /// Throughput over run means in MB/s.
@@ -33,13 +36,17 @@ pub struct BesideRow {
 
 /// A row for each load, in the order of its settings.
 pub fn beside(records: &[Record]) -> Vec<BesideRow> {
-    let mut groups: BTreeMap<(Workload, EngineName, &[String]), Vec<&Record>> = BTreeMap::new();
-    for record in records.iter().filter(|record| stands_beside(record)) {
+    let mut groups: BTreeMap<(Workload, EngineName, &[String], Option<usize>), Vec<&Record>> = BTreeMap::new();
+    for (number, record) in records.iter().enumerate().filter(|(_, record)| stands_beside(record)) {
         let settings = record.origin.as_ref().map_or(&[][..], |origin| &origin.settings);
-        groups.entry((record.run.workload, record.engine, settings)).or_default().push(record);
+        let alone = (!record.may_repeat()).then_some(number);
+        groups.entry((record.run.workload, record.engine, settings, alone)).or_default().push(record);
     }
-    groups.into_iter().map(|((workload, _, settings), runs)| row(workload, settings, &runs)).collect()
+    groups.into_iter().map(|((workload, _, settings, _), runs)| row(workload, settings, &runs)).collect()
 }
+
+/// Settings of a workload that other tools may not tell and that have no word of their own for it.
+const SETTINGS: [Unknown; 3] = [Unknown::BlockSize, Unknown::Depth, Unknown::Cache];
 
 /// Settings that only experiments vary are reported in the sections of those experiments.
 fn stands_beside(record: &Record) -> bool {
@@ -61,6 +68,7 @@ fn row(workload: Workload, settings: &[String], runs: &[&Record]) -> BesideRow {
     BesideRow {
         workload,
         settings: settings.to_vec(),
+        unknown: SETTINGS.into_iter().filter(|setting| !runs.iter().all(|run| run.knows(*setting))).collect(),
         runs: runs.len(),
         mbps: mean(&Record::mbps),
         iops: mean(&Record::iops).value,

@@ -137,7 +137,7 @@ pub enum Command {
     Compare(CompareArgs),
     /// Export the records of a study file for other programs
     Export(ExportArgs),
-    /// Read results of SQLIO, fio or diskspd into a study file
+    /// Read results of SQLIO, fio, diskspd, elbencho or IOR into a study file
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(ImportArgs),
     /// Fit a model to a study file; `study sim:FILE.toml` predicts with it
@@ -394,7 +394,8 @@ pub struct ExportArgs {
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// Result files: SQLIO traces, fio JSON (json or json+), diskspd XML (-Rxml); the format is detected
+    /// Result files: SQLIO traces and text, fio JSON and terse lines, diskspd XML and text, elbencho CSV and JSON, IOR JSON;
+    /// the format is detected
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Write the study to this file; a study is never replaced

@@ -15,6 +15,7 @@ mod understanding;
 mod values;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use args::{Command, CommandLine};
@@ -55,6 +56,9 @@ fn outcome(words: &[OsString]) -> anyhow::Result<()> {
     halfpower_os::interrupt::refuse_large_files_by_error()?;
     // This check comes first, because later errors print the words.
     commands::refuse_passwords(words)?;
+    if let Some(of_fio) = in_place_of_fio(words) {
+        return commands::dialect::in_place_of_fio(of_fio);
+    }
     match words.get(1..) {
         Some([word]) if word == "version" => {
             command(CommandLine::read(&[words[0].clone(), "--version".into()]).command)
@@ -64,6 +68,12 @@ fn outcome(words: &[OsString]) -> anyhow::Result<()> {
         }
         _ => command(CommandLine::read(words).command),
     }
+}
+
+/// The words of a line of fio, if the program was called by the name `fio`: programs that call fio then get halfpower.
+fn in_place_of_fio(words: &[OsString]) -> Option<&[OsString]> {
+    let (program, of_fio) = words.split_first()?;
+    (Path::new(program).file_name()? == "fio").then_some(of_fio)
 }
 
 fn command(command: Command) -> anyhow::Result<()> {

@@ -69,6 +69,70 @@ fn every_example_of_a_job_file_runs() {
 }
 
 #[test]
+fn logs_over_time_have_fio_s_names_and_form() {
+    let here = folder();
+    let line = "run --name=job --filename=sim:fixed=1ms --rw=randrw --bs=4k --iodepth=4 --runtime=2 --time_based \
+                --write_bw_log=out --write_iops_log --write_lat_log=out --log_avg_msec=500 --output-format=json";
+    let document: Value = serde_json::from_str(&printed(here.path(), line)).unwrap();
+    let read = |name: &str| -> Vec<Vec<f64>> {
+        let text = std::fs::read_to_string(here.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        text.lines().map(|line| line.split(", ").map(|field| field.parse().unwrap()).collect()).collect()
+    };
+    let rates = read("out_bw.1.log");
+    assert_eq!(
+        rates.iter().map(|row| row[0]).collect::<Vec<_>>(),
+        [500., 500., 1000., 1000., 1500., 1500., 2000., 2000.]
+    );
+    for (direction, name) in [(0.0, "read"), (1.0, "write")] {
+        let mean = |rows: &[Vec<f64>]| {
+            let own: Vec<f64> = rows.iter().filter(|row| row[2] == direction).map(|row| row[1]).collect();
+            own.iter().sum::<f64>() / own.len() as f64
+        };
+        let side = &document["jobs"][0][name];
+        let near = |found: f64, key: &Value| (found / key.as_f64().unwrap() - 1.0).abs() < 0.02;
+        assert!(near(mean(&rates), &side["bw"]), "{rates:?} {}", side["bw"]);
+        assert!(near(mean(&read("job_iops.1.log")), &side["iops"]), "{}", side["iops"]);
+        for log in ["out_lat.1.log", "out_clat.1.log"] {
+            assert!(near(mean(&read(log)), &side["lat_ns"]["mean"]), "{log}");
+        }
+    }
+    // A log is replaced by the next, and a file of somebody else's is not.
+    printed(here.path(), line);
+    std::fs::write(here.path().join("out_bw.1.log"), "mine\n").unwrap();
+    let refused = output(here.path(), line);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("out_bw.1.log"), "{refused:?}");
+}
+
+/// Programs that call fio get halfpower by a link of that name; what they read as a failure is not printed.
+#[test]
+fn a_program_that_calls_fio_gets_halfpower_in_its_place() {
+    let here = folder();
+    let fio = here.path().join("fio");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_halfpower"), &fio).unwrap();
+    let call = |words: &[&str]| Command::new(&fio).args(words).current_dir(here.path()).output().unwrap();
+    let version = call(&["--version"]);
+    assert!(String::from_utf8_lossy(&version.stdout).starts_with("fio-3."), "{version:?}");
+    // A job file as bench-fio writes it.
+    let job = "[FIOJOB]\nioengine=libaio\nfilename=sim:\nrw=randread\nsize=16M\nbs=4k\niodepth=4\nnumjobs=2\nruntime=1\n\
+               loops=1\ntime_based=1\ndirect=1\nlog_avg_msec=500\ninvalidate=1\nwrite_bw_log=randread-iodepth-4-numjobs-2\n\
+               write_lat_log=randread-iodepth-4-numjobs-2\nwrite_iops_log=randread-iodepth-4-numjobs-2\n";
+    std::fs::write(here.path().join("tmp-tmpjobfile.fio"), job).unwrap();
+    let done = call(&["--output-format=json", "tmp-tmpjobfile.fio"]);
+    assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
+    let document: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let job = &document["jobs"][0];
+    for key in ["iodepth", "numjobs", "bs", "rw"] {
+        assert!(job["job options"][key].is_string(), "{key}: {}", job["job options"]);
+    }
+    for key in ["bw", "iops", "iops_stddev"] {
+        assert!(job["read"][key].is_number(), "{key}");
+    }
+    assert!(job["usr_cpu"].is_number() && job["halfpower_notes"].as_array().is_some_and(|notes| !notes.is_empty()));
+    assert!(here.path().join("randread-iodepth-4-numjobs-2_bw.1.log").exists());
+}
+
+#[test]
 fn a_key_that_is_not_taken_stops_the_line_and_is_named() {
     let here = folder();
     std::fs::write(here.path().join("job.fio"), "[a]\nfilename=sim:\nrandom_distribution=normal:5\ntrim_backlog=1\n")

@@ -89,6 +89,51 @@ fn results_of_three_tools_are_reported_compared_and_exported() {
 }
 
 #[test]
+fn a_terse_line_claims_no_settings_on_screen_and_in_exports() {
+    let at = folder();
+    let study = imported(at.path(), &[&format!("{FIXTURES}/fio-terse.txt")]);
+    let screen = text(&["report", &study]);
+    let row = screen.lines().find(|line| line.contains("job r4k")).unwrap_or_else(|| panic!("{screen}"));
+    assert!(row.contains("order unknown, read, job r4k") && row.contains("4 KiB") && !row.contains("deep"), "{screen}");
+    let csv = text(&["export", &study, "--format", "csv"]);
+    let names: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    for name in ["iodepth", "threads", "cache"] {
+        let place = names.iter().position(|one| *one == name).unwrap();
+        assert_eq!(csv.lines().nth(1).unwrap().split(',').nth(place), Some(""), "{name}: {csv}");
+    }
+    let fio: serde_json::Value = serde_json::from_str(&text(&["export", &study, "--format", "fio"])).unwrap();
+    assert_eq!(fio["jobs"][0]["job options"]["iodepth"], serde_json::Value::Null);
+    let trace = text(&["export", &study, "--format", "sqlio"]);
+    assert!(trace.lines().next().unwrap().contains("unknown=depth;cache"), "{trace}");
+    let file = at.path().join("trace.csv");
+    fs::write(&file, &trace).unwrap();
+    let again = at.path().join("again.halfpower").display().to_string();
+    text(&["import", file.to_str().unwrap(), "-o", &again]);
+    let back = text(&["export", &again, "--format", "json"]);
+    let back: serde_json::Value = serde_json::from_str(&back).unwrap();
+    assert_eq!((&back[0]["iodepth"], &back[0]["bs_bytes"]), (&serde_json::Value::Null, &4096.into()));
+}
+
+#[test]
+fn results_of_five_tools_stand_in_one_study() {
+    let at = folder();
+    let names =
+        ["fio-plus.json", "fio-terse.txt", "diskspd.txt", "sqlio.txt", "elbencho.csv", "elbencho.json", "ior.json"];
+    let files = names.map(|name| format!("{FIXTURES}/{name}"));
+    let study = at.path().join("all.halfpower").display().to_string();
+    let mut words = vec!["import", "-o", &study, "--target", "the shelf"];
+    words.extend(files.iter().map(String::as_str));
+    text(&words);
+    let json: serde_json::Value = serde_json::from_str(&text(&["report", &study, "--json"])).unwrap();
+    let tools: Vec<&str> =
+        json["imported"].as_array().unwrap().iter().map(|file| file["tool"].as_str().unwrap()).collect();
+    assert_eq!(tools, ["fio", "fio", "diskspd", "sqlio", "elbencho", "elbencho", "ior"]);
+    let page = at.path().join("page.html").display().to_string();
+    text(&["report", &study, "--html", &page]);
+    text(&["compare", &study, &study]);
+}
+
+#[test]
 fn a_broken_file_leaves_nothing_and_a_study_is_never_replaced() {
     let at = folder();
     let broken = at.path().join("broken.csv");

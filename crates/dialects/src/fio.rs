@@ -8,15 +8,24 @@ mod engines;
 mod export;
 mod job;
 mod job_file;
+mod job_sum;
 mod keywords;
 mod line;
+mod logs;
 mod options;
+mod output_options;
+mod printed;
 mod rates;
 pub(crate) mod results;
 mod sizes;
 mod take;
+pub(crate) mod terse;
 
 pub use export::{FioDocument, fio_documents, fio_issuing, write_fio};
 pub use job::Job;
 pub use line::{speaks, translate};
+pub use logs::{FioLog, LogKind};
 pub(crate) use options::all as options;
+
+/// The release of fio whose results ours are like.
+pub const LIKE: &str = "fio-3.33";

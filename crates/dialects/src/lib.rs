@@ -9,9 +9,11 @@
 
 mod attached;
 pub mod diskspd;
+mod elbencho;
 pub mod fio;
 mod foreign_run;
 mod habits;
+mod ior;
 mod results;
 mod run_words;
 pub mod sqlio;

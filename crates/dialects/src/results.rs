@@ -1,4 +1,4 @@
-//! Reads results of other tools: SQLIO's traces, fio's JSON, diskspd's XML.
+//! Reads results of other tools, and finds out by its content what kind a file is.
 //!
 //! [`Results`] hold a record for each result, in which missing values are marked as unknown, and a sentence for each
 //! result that no record can hold. [`gathered`] combines the results of several files for a study file. A file that is
@@ -9,7 +9,7 @@ mod gathered;
 use halfpower_record::{ImportedFile, Tool};
 
 use crate::foreign_run::{FileError, Found};
-use crate::{diskspd, fio, sqlio};
+use crate::{diskspd, elbencho, fio, ior, sqlio};
 
 pub use gathered::{ImportedStudy, Results, ResultsError, gathered};
 
@@ -19,14 +19,12 @@ pub use gathered::{ImportedStudy, Results, ResultsError, gathered};
 /// [`ResultsError`] with the line at which the file is broken.
 pub fn read_results(file: &str, bytes: &[u8]) -> Result<Results, ResultsError> {
     let text = decoded(bytes).map_err(|trouble| of(trouble, file))?;
-    let (tool, found) = match tool_of(&text) {
-        Tool::Fio => (Tool::Fio, fio::results::read(file, &text)),
-        Tool::Diskspd => (Tool::Diskspd, diskspd::results::read(file, &text)),
-        Tool::Sqlio => (Tool::Sqlio, sqlio::results::read(file, &text)),
-    };
+    let format = FORMATS.iter().find(|format| (format.is_it)(&text)).unwrap_or(&TRACE);
+    let tool = format.tool;
+    let found = (format.read)(file, &text);
     let Found { version, date, host, records, left_out } = found.map_err(|trouble| of(trouble, file))?;
     if records.is_empty() && left_out.is_empty() {
-        return Err(of(FileError::of_file("it holds no result of SQLIO, fio or diskspd; name another file"), file));
+        return Err(of(FileError::of_file(format!("it holds no result of {TOOLS}; name another file")), file));
     }
     let results = records.len();
     Ok(Results { file: ImportedFile { file: file.to_string(), tool, version, date, results }, host, records, left_out })
@@ -58,19 +56,47 @@ fn decoded(bytes: &[u8]) -> Result<String, FileError> {
         Ok(text) => Ok(text.to_string()),
         Err(error) => {
             let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-            Err(FileError::at(line, "here is something that is no text; name a file that SQLIO, fio or diskspd wrote"))
+            Err(FileError::at(line, format!("here is something that is no text; name a file that {TOOLS} wrote")))
         }
     }
 }
 
-/// The tool that wrote the text: fio's JSON has a line that opens an object, diskspd's XML has a `Results` element.
-fn tool_of(text: &str) -> Tool {
+/// The tools whose results are read, for errors.
+const TOOLS: &str = "SQLIO, fio, diskspd, elbencho or IOR";
+
+/// A format of results.
+struct Format {
+    tool: Tool,
+    /// Whether a text has it, provided that it has none of those before it.
+    is_it: fn(&str) -> bool,
+    /// Reads the text of the file of this name.
+    read: fn(&str, &str) -> Result<Found, FileError>,
+}
+
+/// All formats but traces. fio's formats may stand beside each other in one file; its JSON tells most.
+const FORMATS: &[Format] = &[
+    Format { tool: Tool::Diskspd, is_it: is_xml, read: diskspd::results::read_xml },
+    Format { tool: Tool::Diskspd, is_it: diskspd::results::is_text, read: diskspd::results::read_text },
+    Format { tool: Tool::Sqlio, is_it: sqlio::results::is_text, read: sqlio::results::read_text },
+    Format { tool: Tool::Elbencho, is_it: elbencho::is_csv, read: elbencho::read_csv },
+    Format { tool: Tool::Elbencho, is_it: elbencho::is_json, read: elbencho::read_json },
+    Format { tool: Tool::Ior, is_it: ior::is_json, read: ior::read },
+    Format { tool: Tool::Fio, is_it: opens_object, read: fio::results::read },
+    Format { tool: Tool::Fio, is_it: has_terse_line, read: fio::results::terse::read },
+];
+
+/// Lines of SQLIO's trace have no mark of their own: what is none of the others is read as such, and errors name the line.
+const TRACE: Format = Format { tool: Tool::Sqlio, is_it: |_| true, read: sqlio::results::read_trace_lines };
+
+fn is_xml(text: &str) -> bool {
+    text.contains("<Results>") || text.trim_start().starts_with('<')
+}
+
+fn opens_object(text: &str) -> bool {
     let opens = |line: &str| line.trim() == "{" || line.trim_start().starts_with("{\"") || line.trim() == "[";
-    if text.contains("<Results>") || text.trim_start().starts_with('<') {
-        Tool::Diskspd
-    } else if text.lines().any(opens) {
-        Tool::Fio
-    } else {
-        Tool::Sqlio
-    }
+    text.lines().any(opens)
+}
+
+fn has_terse_line(text: &str) -> bool {
+    text.lines().any(fio::terse::is_terse)
 }

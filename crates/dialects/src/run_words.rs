@@ -5,6 +5,8 @@ use std::path::Path;
 
 use halfpower_spec::{Bytes, IoSize, Nanos};
 
+use crate::fio::FioLog;
+
 /// Prefixes of targets that are not paths.
 const SCHEMES: [&str; 8] = ["sim:", "null:", "each:", "stripe:", "mirror:", "smb://", "nfs://", "s3://"];
 
@@ -34,6 +36,8 @@ pub struct RunWords {
     pub offset: Option<Bytes>,
     /// Differences from the other tool, a sentence each.
     pub notes: Vec<String>,
+    /// Files that log the run over time.
+    pub logs: Vec<FioLog>,
     /// halfpower's own flags in the line, passed on unchanged.
     pub own: Vec<OsString>,
     /// The words after `halfpower run`, set by [`Self::finish`].

@@ -33,6 +33,16 @@ pub struct Output {
 
 /// How another tool prints its results.
 pub trait Layout: fmt::Debug {
+    /// Whether halfpower's own layout is printed as well.
+    fn goes_with_ours(&self) -> bool {
+        false
+    }
+
+    /// Whether what is printed holds the notes of the runs.
+    fn holds_notes(&self) -> bool {
+        false
+    }
+
     /// Prints all runs of a line.
     ///
     /// # Errors
@@ -98,9 +108,14 @@ impl Translation {
         notes
     }
 
-    /// Whether the results are printed as `halfpower run` prints them.
+    /// Whether the notes stand in the results as well.
+    pub fn holds_notes(&self) -> bool {
+        self.layout.as_ref().is_some_and(|layout| layout.holds_notes())
+    }
+
+    /// Whether the results are printed as `halfpower run` prints them, perhaps besides.
     pub fn is_printed_as_ours(&self) -> bool {
-        self.layout.is_none()
+        self.layout.as_ref().is_none_or(|layout| layout.goes_with_ours())
     }
 
     /// Prints the results in the other tool's layout; prints nothing if the layout is halfpower's.

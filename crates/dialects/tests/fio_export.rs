@@ -1,8 +1,9 @@
 //! Checks counts, rates and bins of the json+ export against the records.
 
 use crate::sample::record;
-use halfpower_dialects::fio::{fio_documents, write_fio};
-use halfpower_record::Record;
+use halfpower_dialects::fio::{fio_documents, translate, write_fio};
+use halfpower_dialects::{Measured, read_results};
+use halfpower_record::{DeviceRequests, DeviceUse, Environment, Record, Unknown};
 use halfpower_spec::{EngineName, Pass, Rw};
 use serde_json::Value;
 
@@ -114,4 +115,90 @@ fn each_cell_has_a_file_of_its_own() {
     for document in &documents {
         assert_eq!(document.json["jobs"].as_array().unwrap().len(), 1);
     }
+}
+
+/// The runs of [`runs`], printed as a line with these options prints them.
+fn printed(options: &str) -> String {
+    let line = format!("--name=job --filename=sim: --time_based {options}");
+    let translation = translate(&crate::words(&line)).unwrap();
+    let record = runs().remove(0);
+    let done = Measured { run: &translation.runs[0], record, environment: Environment::default() };
+    let mut out = Vec::new();
+    translation.print(&[done], &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn what_the_machine_did_stands_beside_what_was_moved() {
+    let mut records = runs();
+    let requests = DeviceRequests { ios: 50, merges: 2, sectors: 400, ms: 90 };
+    for record in &mut records {
+        record.run.workload.iodepth = 1;
+        (record.cpu.switches, record.cpu.major_faults, record.cpu.minor_faults) = (Some(7), Some(0), Some(3));
+        let name = "vda".to_string();
+        record.devices = vec![DeviceUse {
+            name,
+            reads: requests,
+            busy_ms: 150,
+            in_queue_ms: 95,
+            span_ns: 300_000_000,
+            ..DeviceUse::default()
+        }];
+    }
+    let of_all = document(&records);
+    let job = &of_all["jobs"][0];
+    assert_eq!((&job["ctx"], &job["majf"], &job["minf"]), (&Value::from(21), &Value::from(0), &Value::from(9)));
+    assert_eq!((&job["iodepth_level"]["1"], &job["iodepth_submit"]["4"]), (&Value::from(100.0), &Value::from(100.0)));
+    assert_eq!((&job["latency_percentile"], &job["latency_target"]), (&Value::from(100.0), &Value::from(0)));
+    let disk = &of_all["disk_util"][0];
+    assert_eq!((&disk["name"], &disk["read_ios"], &disk["read_sectors"]), (&"vda".into(), &150.into(), &1200.into()));
+    assert_eq!((&disk["read_ticks"], &disk["write_ios"], &disk["util"]), (&270.into(), &0.into(), &50.0.into()));
+    // What no record tells is left out, as the depths of a deeper job.
+    let without = document(&runs());
+    for key in ["ctx", "majf", "minf", "iodepth_level", "iodepth_submit"] {
+        assert_eq!(without["jobs"][0][key], Value::Null, "{key}");
+    }
+    assert_eq!(without["disk_util"], Value::Null);
+}
+
+#[test]
+fn the_time_is_that_of_the_end_as_in_fio() {
+    let records = runs();
+    let document = document(&records[..1]);
+    let ended_ms = records[0].started_unix_ms + records[0].elapsed_ns / 1_000_000;
+    assert_eq!((&document["timestamp_ms"], &document["timestamp"]), (&ended_ms.into(), &(ended_ms / 1000).into()));
+    assert_eq!(document["jobs"][0]["job_start"], records[0].started_unix_ms);
+    assert_eq!(document["time"], "Sat Nov 21 21:54:41 2026");
+}
+
+#[test]
+fn a_terse_line_has_its_values_where_fio_has_them() {
+    for (options, version, values) in [
+        ("--minimal", "3", 121),
+        ("--output-format=terse --terse-version=4", "4", 162),
+        ("--minimal --terse-version 5", "5", 180),
+    ] {
+        let line = printed(options);
+        let fields: Vec<&str> = line.trim_end().split(';').collect();
+        assert_eq!((fields[0], fields.len(), line.lines().count()), (version, values, 1), "{options}: {line}");
+        assert_eq!((fields[2], fields[5]), ("job", (runs()[0].bytes / 1024).to_string().as_str()));
+        let back = &read_results("terse", line.as_bytes()).unwrap().records[0];
+        assert_eq!((back.ios, back.bytes), (runs()[0].ios, runs()[0].bytes), "{options}");
+        assert!(!back.knows(Unknown::Depth));
+    }
+}
+
+#[test]
+fn several_formats_are_printed_one_after_the_other() {
+    let both = printed("--output-format=terse,json --numjobs=2");
+    let (line, json) = both.split_once('\n').unwrap();
+    assert!(line.starts_with("3;halfpower-"), "{line}");
+    let document: Value = serde_json::from_str(json).unwrap();
+    let notes = document["jobs"][0]["halfpower_notes"].to_string();
+    assert!(notes.contains("the threads of a job are one entry"), "{notes}");
+    let translation = translate(&crate::words("--filename=sim: --output-format=normal,json")).unwrap();
+    assert!(translation.is_printed_as_ours() && translation.holds_notes());
+    assert!(!translate(&crate::words("--filename=sim: --output-format=json")).unwrap().is_printed_as_ours());
+    let refused = crate::refusals(translate(&crate::words("--filename=sim: --output-format=yaml")));
+    assert!(refused[0].contains("use normal, json, json+ or terse"), "{refused:?}");
 }

@@ -1,13 +1,21 @@
-//! Tests what is read of the results of SQLIO, fio and diskspd.
+//! Tests what is read of the results of other tools.
 
-use halfpower_dialects::sqlio::TraceLine;
-use halfpower_dialects::{ImportedStudy, Results, ResultsError, gathered, read_results};
-use halfpower_record::{Record, TargetKind, Unknown};
+use halfpower_dialects::sqlio::{self, TraceLine};
+use halfpower_dialects::{ImportedStudy, Measured, Results, ResultsError, diskspd, gathered, read_results};
+use halfpower_record::{Environment, LaneRecord, LaneRole, LaneSide, Record, TargetKind, Tool, Unknown};
 use halfpower_spec::{Cache, Direction, EngineName, Pattern, Rw};
+
+use crate::sample::record;
 
 const FIO: &str = include_str!("data/fio.json");
 const FIO_PLUS: &str = include_str!("data/fio-plus.json");
 const DISKSPD: &str = include_str!("data/diskspd.xml");
+const DISKSPD_TEXT: &str = include_str!("data/diskspd.txt");
+const SQLIO_TEXT: &str = include_str!("data/sqlio.txt");
+const FIO_TERSE: &str = include_str!("data/fio-terse.txt");
+const ELBENCHO_CSV: &str = include_str!("data/elbencho.csv");
+const ELBENCHO_JSON: &str = include_str!("data/elbencho.json");
+const IOR: &str = include_str!("data/ior.json");
 
 fn read(text: &str) -> Results {
     read_results("results", text.as_bytes()).unwrap()
@@ -59,6 +67,46 @@ fn bins_of_fio_tell_every_percentile_and_both_sides() {
     assert_eq!((side(Direction::Read), side(Direction::Write)), (26_836, 11_537));
     assert!(p(record, 0.42).is_some());
     assert_eq!(record.latency.count(), 26_836 + 11_537);
+}
+
+/// What a client of fio prints of its servers: their entries, and the sum of them as a further job.
+fn of_servers(names: &[&str]) -> serde_json::Value {
+    let mut document: serde_json::Value = serde_json::from_str(FIO_PLUS).unwrap();
+    let jobs = document.as_object_mut().unwrap().remove("jobs").unwrap();
+    let entry = |name: &str| {
+        let mut job = jobs[0].clone();
+        job["hostname"] = name.into();
+        job["port"] = 8765.into();
+        job
+    };
+    let mut entries: Vec<serde_json::Value> = names.iter().copied().map(entry).collect();
+    if names.len() > 1 {
+        let mut sum = entry(names[0]);
+        sum["jobname"] = "All clients".into();
+        sum.as_object_mut().unwrap().remove("job options");
+        entries.push(sum);
+    }
+    document["client_stats"] = entries.into();
+    document
+}
+
+#[test]
+fn servers_of_a_client_are_one_load_and_their_sum_is_not_added_to_them() {
+    let results = read(&of_servers(&["h1", "h2"]).to_string());
+    assert_eq!((results.left_out.len(), results.host.as_deref()), (0, None), "{:?}", results.left_out);
+    let [both] = &results.records[..] else { panic!("{} records", results.records.len()) };
+    assert_eq!((both.ios, both.read_ios, both.run.workload.threads), (2 * 38_373, 2 * 26_836, 2));
+    let origin = both.origin.as_ref().unwrap();
+    assert!(origin.settings.contains(&"2 hosts".to_string()) && !both.walks(), "{:?}", origin.settings);
+    assert!(origin.target.as_ref().is_none_or(|target| target.contains("h1:") && target.contains("h2:")));
+    let single = read(&of_servers(&["h1"]).to_string());
+    assert_eq!((single.host.as_deref(), single.records[0].ios), (Some("h1"), 38_373));
+    // What the servers have in common is a list, an item for each.
+    let mut listed = of_servers(&["h1", "h2"]);
+    let item = |name: &str| serde_json::json!({"hostname": name, "port": 8765, "iodepth_low": "3"});
+    listed["global options"] = vec![item("h1"), item("h2")].into();
+    let settings = read(&listed.to_string()).records[0].origin.clone().unwrap().settings;
+    assert!(settings.contains(&"iodepth_low=3".to_string()) && settings.len() == 2, "{settings:?}");
 }
 
 /// A job of writes that fio verified lists the reads of the check beside its writes.
@@ -134,6 +182,167 @@ fn targets_that_differ_are_records_of_their_own_beside_the_cells() {
 }
 
 #[test]
+fn diskspd_s_text_tells_what_its_xml_tells() {
+    let results = read(DISKSPD_TEXT);
+    assert_eq!((results.host.as_deref(), results.file.results), (Some("STOR-9"), 2), "{:?}", results.left_out);
+    let [mixed, log] = &results.records[..] else { panic!("{}", results.records.len()) };
+    let workload = &mixed.run.workload;
+    assert_eq!((workload.rw, workload.rwmixread, workload.bs.0), (Rw::Randmixed, 70, 8192));
+    assert_eq!((workload.threads, workload.iodepth, workload.cache), (2, 16, Cache::None));
+    assert_eq!((mixed.ios, mixed.read_ios, mixed.bytes), (150_000, 105_000, 1_228_800_000));
+    assert_eq!((mixed.elapsed_ns, mixed.span_bytes), (30_000_000_000, 10 << 30));
+    assert!(near(p(mixed, 0.99), 9.2e6) && near(p(mixed, 0.999), 12.5e6), "{:?}", p(mixed, 0.99));
+    assert!((mixed.latency.mean_ns() / 4.8e6 - 1.0).abs() < 1e-6);
+    assert!(mixed.knows_side_latency_at(0.5) && p(mixed, 0.42).is_none());
+    assert_eq!((mixed.cpu.machine.len(), mixed.cpu.machine[1].system_ns), (2, 2_400_000_000));
+    assert_eq!(mixed.started_unix_ms, 1_795_341_600_000);
+    let target = |record: &Record| record.origin.as_ref().unwrap().target.clone().unwrap();
+    assert_eq!((target(mixed), target(log)), (r"E:\io.dat".to_string(), r"E:\log.dat".to_string()));
+    assert_eq!((log.run.workload.rw, log.run.workload.cache, log.ios), (Rw::Write, Cache::Both, 10_000));
+    assert!(!log.knows(Unknown::Span) && !log.knows(Unknown::Latency), "1.50GiB is rounded");
+    let cut = &DISKSPD_TEXT[..DISKSPD_TEXT.find("Write IO").unwrap()];
+    assert!(refused(cut).contains("no table `Write IO`"), "{}", refused(cut));
+}
+
+#[test]
+fn sqlio_s_text_tells_rates_and_settings_and_no_latency() {
+    let results = read(SQLIO_TEXT);
+    assert_eq!(results.file.version.as_deref(), Some("1.5.SG"));
+    let [reads, writes] = &results.records[..] else { panic!("{}", results.records.len()) };
+    let workload = &reads.run.workload;
+    assert_eq!((workload.rw, workload.bs.0, workload.threads, workload.iodepth), (Rw::Randread, 8192, 2, 8));
+    assert_eq!((workload.cache, reads.span_bytes, reads.elapsed_ns), (Cache::None, 4 << 30, 30_000_000_000));
+    assert!((reads.iops() - 2345.67).abs() < 0.02 && (reads.mbps() - 18.32 * 1.048_576).abs() < 0.01);
+    assert!(!reads.knows(Unknown::Latency) && reads.walks());
+    assert_eq!((writes.run.workload.rw, writes.engine), (Rw::Write, EngineName::Sync));
+    assert_eq!(writes.run.workload.cache, Cache::Device);
+    assert_eq!(reads.origin.as_ref().unwrap().target.as_deref(), Some(r"d:\testfile.dat"));
+}
+
+#[test]
+fn a_terse_line_of_fio_tells_rates_and_no_settings() {
+    let results = read(FIO_TERSE);
+    assert_eq!((results.file.version.as_deref(), results.file.tool), (Some("fio-3.33"), Tool::Fio));
+    let [reads, writes] = &results.records[..] else { panic!("{:?}", results.left_out) };
+    assert_eq!((reads.run.workload.rw, reads.run.workload.bs.0), (Rw::UnknownRead, 4096));
+    assert_eq!((reads.ios, reads.bytes, reads.elapsed_ns), (60_000, 245_760_000, 10_000_000_000));
+    assert!(near(p(reads, 0.5), 120_000.0) && near(p(reads, 0.99), 310_000.0) && p(reads, 0.95).is_none());
+    assert!((reads.latency.mean_ns() - 130_250.0).abs() < 1.0);
+    for what in [Unknown::Order, Unknown::Depth, Unknown::Cache, Unknown::ChargedTime, Unknown::Errors] {
+        assert!(!reads.knows(what), "{what:?}");
+    }
+    assert!(reads.knows(Unknown::BlockSize) && !reads.walks() && !reads.may_repeat());
+    assert_eq!((writes.run.workload.bs.0, writes.ios, writes.error_count()), (1 << 20, 1024, 7));
+    // With any other number of requests, no power of two is the block size.
+    let odd = read(&FIO_TERSE.replace(";24000;6000;", ";24000;5000;"));
+    assert!(!odd.records[0].knows(Unknown::BlockSize));
+    // Lines of two files have equal settings only as far as they tell them: they are no repeats.
+    let both = gathered(vec![read(FIO_TERSE), read(FIO_TERSE)], None).unwrap();
+    assert_eq!(both.records.len(), 4);
+    let cut = FIO_TERSE.lines().nth(1).unwrap().split_at(300).0;
+    assert!(refused(cut).starts_with("results, line 1: "), "{}", refused(cut));
+}
+
+#[test]
+fn the_json_of_fio_counts_where_terse_lines_stand_beside_it() {
+    assert_eq!(read(&format!("{FIO}{FIO_TERSE}")).records, read(FIO).records);
+}
+
+#[test]
+fn elbencho_s_csv_and_json_tell_the_same() {
+    let csv = read(ELBENCHO_CSV);
+    assert_eq!((csv.file.tool, csv.file.version.as_deref()), (Tool::Elbencho, Some("3.0-3")));
+    assert!(csv.left_out[0].contains("MKDIRS of line 2"), "{:?}", csv.left_out);
+    let [writes, reads] = &csv.records[..] else { panic!("{}", csv.records.len()) };
+    let workload = &writes.run.workload;
+    assert_eq!((workload.rw, workload.bs.0, workload.threads, workload.iodepth), (Rw::Write, 1 << 20, 4, 1));
+    assert_eq!((writes.ios, writes.bytes, workload.cache), (2048, 2 << 30, Cache::Device));
+    assert_eq!((writes.latency.min_ns(), writes.latency.max_ns()), (800_000, 21_000_000));
+    assert!((writes.latency.mean_ns() / 3.9e6 - 1.0).abs() < 1e-6 && p(writes, 0.5).is_none());
+    assert_eq!(writes.started_unix_ms, 1_795_341_601_000);
+    assert_eq!((reads.run.workload.rw, reads.run.workload.iodepth, reads.run.workload.threads), (Rw::Randread, 16, 2));
+    assert!((reads.iops() / 50_000.0 - 1.0).abs() < 0.001 && !reads.knows(Unknown::Latency), "{}", reads.iops());
+    let targets: Vec<_> = csv.records.iter().map(|record| record.origin.clone().unwrap().target.unwrap()).collect();
+    assert_eq!(targets, ["/mnt/scratch", "/dev/sdq"]);
+    let json = read(ELBENCHO_JSON);
+    let [same, mix] = &json.records[..] else { panic!("{}", json.records.len()) };
+    assert_eq!((same.ios, same.bytes, same.elapsed_ns), (writes.ios, writes.bytes, writes.elapsed_ns));
+    assert_eq!((same.run.workload, &same.latency), (writes.run.workload, &writes.latency));
+    assert_eq!((mix.run.workload.rw, mix.run.workload.rwmixread, mix.run.workload.threads), (Rw::Randmixed, 70, 4));
+    assert_eq!((mix.ios, mix.read_ios), (100_000, 70_000));
+    assert_eq!(mix.origin.as_ref().unwrap().settings, ["2 hosts"]);
+    assert!(refused(&ELBENCHO_CSV.replace(",1000,", ",many,")).starts_with("results, line 3: IOPS [last]: `many`"));
+}
+
+#[test]
+fn each_repetition_of_ior_is_a_record() {
+    let results = read(IOR);
+    assert_eq!((results.host.as_deref(), results.file.version.as_deref()), (Some("node7"), Some("IOR-4.0.0")));
+    let rates: Vec<(Rw, f64)> =
+        results.records.iter().map(|record| (record.run.workload.rw, record.mbps() / 1.048_576)).collect();
+    let expected = [(Rw::Write, 1024.0), (Rw::Read, 2048.0), (Rw::Write, 1000.0)];
+    for ((rw, rate), (expected_rw, expected)) in rates.iter().zip(expected) {
+        assert_eq!(*rw, expected_rw);
+        assert!((rate / expected - 1.0).abs() < 1e-6, "{rates:?}");
+    }
+    let workload = results.records[0].run.workload;
+    assert_eq!((workload.bs.0, workload.threads, workload.iodepth, workload.cache), (1 << 20, 8, 1, Cache::Device));
+    assert_eq!((results.records[0].ios, results.records[0].span_bytes), (2048, 2 << 30));
+    assert_eq!(results.records[0].origin.as_ref().unwrap().target.as_deref(), Some("/lustre/t/file"));
+    assert_eq!(one(IOR).records.iter().map(|record| record.run.repeat).collect::<Vec<_>>(), [0, 0, 1]);
+    assert!(refused(&IOR[..IOR.len() / 2]).contains("no JSON of IOR"), "{}", refused(&IOR[..IOR.len() / 2]));
+}
+
+/// What halfpower prints as another tool is read back as what was measured.
+#[test]
+fn what_is_printed_in_another_tool_s_layout_comes_back() {
+    let mut measured = record(3);
+    measured.run.workload.rw = Rw::Randread;
+    measured.run.workload.threads = 2;
+    measured.run.workload.iodepth = 4;
+    measured.read_ios = measured.ios;
+    measured.engine = EngineName::IoUring;
+    let reads = LaneSide { ios: measured.ios / 2, bytes: measured.bytes / 2, ..LaneSide::default() };
+    let lane = LaneRecord {
+        role: LaneRole::Own,
+        cpu: None,
+        elapsed_ns: measured.elapsed_ns,
+        bytes: reads.bytes,
+        ios: reads.ios,
+        reads: Some(reads),
+        writes: Some(LaneSide::default()),
+    };
+    measured.lanes = vec![lane, lane];
+    let lines = [("diskspd", "-b4K -d10 -o4 -t2 -r -L -Sh F"), ("sqlio", "-kR -s10 -frandom -b4 -o4 -t2 -LS F")];
+    for (tool, line) in lines {
+        let line = super::words(line);
+        let here = tempfile::tempdir().unwrap();
+        let file = here.path().join("F");
+        std::fs::write(&file, [1; 4096]).unwrap();
+        let line: Vec<_> = line.into_iter().map(|word| if word == "F" { file.clone().into() } else { word }).collect();
+        let translate = if tool == "sqlio" { sqlio::translate } else { diskspd::translate };
+        let translation = translate(&line).unwrap();
+        let run = &translation.runs[0];
+        let mut printed = Vec::new();
+        let done = Measured { run, record: measured.clone(), environment: Environment::default() };
+        translation.print(&[done], &mut printed).unwrap();
+        let printed = String::from_utf8(printed).unwrap();
+        let back = &read(&printed).records[0];
+        let workload = back.run.workload;
+        let expected = measured.run.workload;
+        assert_eq!(
+            (workload.rw, workload.bs, workload.threads),
+            (expected.rw, expected.bs, expected.threads),
+            "{tool}"
+        );
+        assert_eq!((workload.iodepth, workload.cache), (expected.iodepth, expected.cache), "{tool}");
+        assert!((back.iops() / measured.iops() - 1.0).abs() < 0.001, "{tool}: {} {}", back.iops(), measured.iops());
+        assert!((back.mbps() / measured.mbps() - 1.0).abs() < 0.001, "{tool}: {} {}", back.mbps(), measured.mbps());
+        assert_eq!(back.origin.as_ref().unwrap().target.as_deref(), file.to_str(), "{tool}");
+    }
+}
+
+#[test]
 fn utf16_as_powershell_writes_it_is_read() {
     let wide: Vec<u8> = [0xfeff].into_iter().chain(DISKSPD.encode_utf16()).flat_map(u16::to_le_bytes).collect();
     assert_eq!(read_results("results", &wide).unwrap(), read(DISKSPD));
@@ -183,4 +392,26 @@ fn repeats_are_numbered_and_two_targets_are_no_repeats() {
     let error = gathered(vec![read(FIO), elsewhere.clone()], None).unwrap_err();
     assert!(matches!(&error, ResultsError::Apart(why) if why.contains("--target")), "{error}");
     assert_eq!(gathered(vec![read(FIO), elsewhere], Some("both")).unwrap().question.target, "both");
+}
+
+/// What is not known to be equal is never pooled.
+#[test]
+fn results_that_do_not_name_their_target_are_no_repeats_of_each_other() {
+    let unnamed = FIO.replace("\"filename\"", "\"description\"");
+    let of_file = |name: &str| read_results(name, unnamed.as_bytes()).unwrap();
+    let error = gathered(vec![of_file("a.json"), of_file("b.json")], None).unwrap_err().to_string();
+    for part in ["of a.json was measured on", "of b.json was measured on", "--target NAME"] {
+        assert!(error.contains(part), "{error}");
+    }
+    let together = gathered(vec![of_file("a.json"), of_file("b.json")], Some("sdb")).unwrap();
+    assert_eq!((together.question.target.as_str(), together.records.len()), ("sdb", 6));
+    // The same job of the same file is the same command.
+    assert_eq!(gathered(vec![of_file("a.json"), of_file("a.json")], None).unwrap().records[3].run.repeat, 1);
+    let other_job = unnamed.replace("\"jobname\": \"", "\"jobname\": \"other-");
+    let other_job = read_results("a.json", other_job.as_bytes()).unwrap();
+    assert!(gathered(vec![of_file("a.json"), other_job], None).is_err());
+    // Files of the same name on two hosts are two targets.
+    let elsewhere = read(&DISKSPD.replace("STOR-7", "STOR-8"));
+    let error = gathered(vec![read(DISKSPD), elsewhere], None).unwrap_err().to_string();
+    assert!(error.contains("on STOR-7") && error.contains("on STOR-8"), "{error}");
 }

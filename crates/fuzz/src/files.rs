@@ -64,6 +64,16 @@ pub(crate) fn sqlio_results(bytes: &[u8]) {
     results(bytes);
 }
 
+/// Feeds results of elbencho.
+pub(crate) fn elbencho_results(bytes: &[u8]) {
+    results(bytes);
+}
+
+/// Feeds results of IOR.
+pub(crate) fn ior_results(bytes: &[u8]) {
+    results(bytes);
+}
+
 /// Feeds results of another tool in any format; valid ones are gathered, analysed, reported and exported.
 ///
 /// # Panics

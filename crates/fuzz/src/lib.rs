@@ -13,7 +13,10 @@ mod tree;
 use std::path::Path;
 
 pub use corpus::{escaped, unescaped};
-use files::{TRACED_DISK, diskspd_results, fio_results, records, sqlio_results, sqlio_trace, study_file, trace_page};
+use files::{
+    TRACED_DISK, diskspd_results, elbencho_results, fio_results, ior_results, records, sqlio_results, sqlio_trace,
+    study_file, trace_page,
+};
 use lines::{command_line, job_file, witness_replies};
 use texts::{quantity, system, target};
 use tree::{NVME, sysfs};
@@ -49,9 +52,11 @@ entries! {
     command_line, command_lines;
     job_file, job_files;
     sqlio_trace, traces;
-    sqlio_results, traces;
+    sqlio_results, results_of_sqlio;
     fio_results, results_of_fio;
     diskspd_results, results_of_diskspd;
+    elbencho_results, results_of_elbencho;
+    ior_results, results_of_ior;
     trace_page, trace_pages;
     records, study_json;
     study_file, study_files;

@@ -94,11 +94,32 @@ pub(crate) fn results_of_fio() -> Vec<Vec<u8>> {
     bytes(&[
         include_str!("../../dialects/tests/data/fio.json"),
         include_str!("../../dialects/tests/data/fio-plus.json"),
+        include_str!("../../dialects/tests/data/fio-terse.txt"),
     ])
 }
 
 pub(crate) fn results_of_diskspd() -> Vec<Vec<u8>> {
-    bytes(&[include_str!("../../dialects/tests/data/diskspd.xml")])
+    bytes(&[
+        include_str!("../../dialects/tests/data/diskspd.xml"),
+        include_str!("../../dialects/tests/data/diskspd.txt"),
+    ])
+}
+
+pub(crate) fn results_of_sqlio() -> Vec<Vec<u8>> {
+    let mut seeds = traces();
+    seeds.extend(bytes(&[include_str!("../../dialects/tests/data/sqlio.txt")]));
+    seeds
+}
+
+pub(crate) fn results_of_elbencho() -> Vec<Vec<u8>> {
+    bytes(&[
+        include_str!("../../dialects/tests/data/elbencho.csv"),
+        include_str!("../../dialects/tests/data/elbencho.json"),
+    ])
+}
+
+pub(crate) fn results_of_ior() -> Vec<Vec<u8>> {
+    bytes(&[include_str!("../../dialects/tests/data/ior.json")])
 }
 
 pub(crate) fn study_files() -> Vec<Vec<u8>> {

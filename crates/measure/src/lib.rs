@@ -15,6 +15,7 @@ mod offsets;
 mod option_answers;
 mod read_back;
 mod real;
+mod sampler;
 mod schedule;
 mod side_by_side;
 mod simulated;

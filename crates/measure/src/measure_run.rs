@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use halfpower_engine::Errno;
-use halfpower_record::{ByDirection, Cpu, DiscardReason, LaneRecord, LaneRole, Latency, Record, Series, Trims};
+use halfpower_record::{
+    ByDirection, Cpu, DiscardReason, Join as _, LaneRecord, LaneRole, Latency, Record, Samples, Series, Trims,
+};
 use halfpower_spec::{EngineName, Pass, Run, Rw};
 
 use crate::MeasureError;
@@ -157,11 +159,13 @@ fn measure_in_pass(
         syncs: sum.syncs,
         lanes,
         series: sum.series,
+        samples: sum.samples,
         harness_ns_per_io: own_ns.0,
         client_ns_per_io: own_ns.1,
         cached_bytes,
         buffer_segments,
         noise: spent.noise,
+        devices: spent.devices,
         tcp: spent.tcp,
         far_end: spent.far_end,
         stopped_ns: spent.stopped_ns,
@@ -213,6 +217,7 @@ struct Sum {
     pub depth: f64,
     pub syncs: Latency,
     pub series: Series,
+    pub samples: Samples,
 }
 
 impl Sum {
@@ -244,7 +249,9 @@ impl Sum {
             syncs: Latency::default(),
             // Steps of lanes that end by their bytes double as they go on.
             series: Series { step_ns: tallies().map(|tally| tally.step_ns).max().unwrap_or(0), bytes: Vec::new() },
+            samples: lanes[0].tally.samples(),
         };
+        sum.samples = tallies().skip(1).map(Tally::samples).fold(sum.samples, Samples::joined);
         for tally in tallies() {
             let reads = tally.read_latency.latency();
             let writes = tally.write_latency.latency();

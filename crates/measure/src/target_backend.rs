@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{Engine, Errno};
-use halfpower_record::{Anatomy, Cpu, Environment, FarEnd, LaneRecord, LaneRole, Noise, Record, Tcp};
+use halfpower_record::{Anatomy, Cpu, DeviceUse, Environment, FarEnd, LaneRecord, LaneRole, Noise, Record, Tcp};
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Workload};
 
 use crate::MeasureError;
@@ -68,6 +68,8 @@ pub struct Spent {
     pub cpu: Cpu,
     /// Activity of others on the machine.
     pub noise: Noise,
+    /// What the block devices under the target did.
+    pub devices: Vec<DeviceUse>,
     /// TCP statistics, if the run used our own connections.
     pub tcp: Option<Box<Tcp>>,
     /// What the far end spent, if a witness there reports it.

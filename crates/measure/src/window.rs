@@ -9,10 +9,11 @@ mod tests;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
-use halfpower_record::{Latency, LatencyCounter};
+use halfpower_record::{Latency, LatencyCounter, Sample, Samples};
 use halfpower_spec::{Nanos, WorkloadOptions};
 
 use crate::offsets::Offsets;
+use crate::sampler::{Counts, Sampler};
 use crate::schedule::Schedule;
 
 /// Most steps of a series that are kept.
@@ -116,6 +117,7 @@ impl<'a> Window<'a> {
         let tally = Tally {
             step_ns,
             step_bytes: Vec::with_capacity((terms.runtime.0 / step_ns + 1).min(MOST_STEPS) as usize),
+            sampler: Sampler::new(terms.runtime.0, step_ns),
             syncs: (terms.pauses.fdatasync > 0).then(LatencyCounter::default),
             ..Tally::with_room()
         };
@@ -151,6 +153,8 @@ impl<'a> Window<'a> {
         if most_bytes.is_some() {
             self.tally.step_ns = self.tally.step_ns.min(LONGEST_STEP_NS);
             self.tally.step_bytes = Vec::with_capacity(MOST_STEPS_OF_BYTES);
+            let most_ns = MOST_STEPS_OF_BYTES as u64 * self.tally.step_ns;
+            self.tally.sampler = Sampler::new(most_ns.min(self.terms.runtime.0), self.tally.step_ns);
         }
         Self { most_bytes, ..self }
     }
@@ -340,6 +344,8 @@ impl<'a> Window<'a> {
                 self.tally.step_bytes.push(self.tally.bytes - self.bytes_before_step);
             }
             self.bytes_before_step = self.tally.bytes;
+            let counts = self.tally.counts();
+            self.tally.sampler.end_step(counts);
             self.step_end.0 += self.tally.step_ns;
         }
     }
@@ -502,6 +508,7 @@ pub(crate) struct Tally {
     pub syncs: Option<LatencyCounter>,
     pub step_ns: u64,
     pub step_bytes: Vec<u64>,
+    pub sampler: Sampler,
     /// Time that the lane's thread could have run but waited for a processor.
     pub waited_ns: u64,
 }
@@ -532,7 +539,21 @@ impl Tally {
         self.step_bytes.truncate(half);
         let before_ns = self.step_ns;
         self.step_ns *= 2;
+        // Its stretches are a number of the shorter steps.
+        self.sampler = Sampler::default();
         before_ns
+    }
+
+    /// What was counted in each stretch of the window.
+    pub(crate) fn samples(&self) -> Samples {
+        self.sampler.samples(self.step_ns)
+    }
+
+    /// What has been counted so far.
+    fn counts(&self) -> Counts {
+        let side = |ios, bytes, latency: &LatencyCounter| Sample { ios, bytes, latency_ns: latency.sum_ns() };
+        let reads = side(self.read_ios, self.read_bytes, &self.read_latency);
+        [reads, side(self.ios - self.read_ios, self.bytes - self.read_bytes, &self.write_latency)]
     }
 
     /// Latencies of reads and writes together.

@@ -11,13 +11,19 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::Clock;
 
-/// Time charged to this process since it began, with all its threads and kernel workers.
+/// Time charged to this process since it began, and what the kernel counted of it, with all its threads and kernel workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Charged {
     /// In user mode, in nanoseconds.
     pub user_ns: u64,
     /// In the kernel, in nanoseconds.
     pub system_ns: u64,
+    /// Context switches, because a thread waited or because another got the processor.
+    pub switches: u64,
+    /// Page faults that had to wait for a device.
+    pub major_faults: u64,
+    /// Page faults that had not.
+    pub minor_faults: u64,
 }
 
 /// One processor's time by kind since boot, in nanoseconds of whole clock ticks.
@@ -46,7 +52,14 @@ pub fn charged() -> Charged {
         usage.assume_init()
     };
     let nanos = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    Charged { user_ns: nanos(usage.ru_utime), system_ns: nanos(usage.ru_stime) }
+    let count = |count: libc::c_long| u64::try_from(count).unwrap_or(0);
+    Charged {
+        user_ns: nanos(usage.ru_utime),
+        system_ns: nanos(usage.ru_stime),
+        switches: count(usage.ru_nvcsw) + count(usage.ru_nivcsw),
+        major_faults: count(usage.ru_majflt),
+        minor_faults: count(usage.ru_minflt),
+    }
 }
 
 /// The time that each processor has spent so far; empty if the kernel does not say.

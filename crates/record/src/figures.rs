@@ -60,15 +60,15 @@ figures! {
     /// Share of reads in percent; `null` without a mix.
     rwmixread: Option<u8> = |r| share_of_reads(&r.run.workload), if r.knows(Unknown::Mix) => everywhere;
     /// Bytes per request; the largest size if sizes are drawn (`bssplit`).
-    bs_bytes: u64 = |r| r.run.workload.bs.0 => everywhere;
+    bs_bytes: u64 = |r| r.run.workload.bs.0, if r.knows(Unknown::BlockSize) => everywhere;
     /// Drawn block sizes, each with its share in percent; `null` if all requests have one size.
     bssplit: Option<BlockSizes> = |r| r.run.workload.options.bssplit => in run;
     /// Requests kept outstanding by each thread, as asked for.
-    iodepth: u32 = |r| r.run.workload.iodepth => everywhere;
+    iodepth: u32 = |r| r.run.workload.iodepth, if r.knows(Unknown::Depth) => everywhere;
     /// Submitting threads.
-    threads: u32 = |r| r.run.workload.threads => everywhere;
+    threads: u32 = |r| r.run.workload.threads, if r.knows(Unknown::Depth) => everywhere;
     /// Caches that take part: `both`, `os`, `device`, `none`.
-    cache: Cache = |r| r.run.workload.cache => everywhere;
+    cache: Cache = |r| r.run.workload.cache, if r.knows(Unknown::Cache) => everywhere;
     /// Engine that issued the requests (the choice that `auto` made).
     engine: EngineName = |r| r.engine => everywhere;
     /// Pages of the buffers: `pages`, `huge`; `null` in virtual time and for runs of the first releases.

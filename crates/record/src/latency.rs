@@ -56,6 +56,11 @@ impl LatencyCounter {
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
+    /// The sum of the latencies counted so far.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
     /// The latencies counted so far, in the form of records.
     pub fn latency(&self) -> Latency {
         // Only buckets from minimum to maximum can be filled. If nothing was counted, the minimum exceeds the maximum.

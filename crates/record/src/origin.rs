@@ -10,12 +10,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tool {
-    /// SQLIO, by its trace of fourteen fields.
+    /// SQLIO, by its trace of fourteen fields and its text.
     Sqlio,
-    /// fio, by its JSON.
+    /// fio, by its JSON and its terse lines.
     Fio,
-    /// diskspd, by its XML.
+    /// diskspd, by its XML and its text.
     Diskspd,
+    /// elbencho, by its CSV and its JSON.
+    Elbencho,
+    /// IOR, by its JSON.
+    Ior,
 }
 
 impl fmt::Display for Tool {
@@ -24,6 +28,8 @@ impl fmt::Display for Tool {
             Self::Sqlio => "SQLIO",
             Self::Fio => "fio",
             Self::Diskspd => "diskspd",
+            Self::Elbencho => "elbencho",
+            Self::Ior => "IOR",
         })
     }
 }
@@ -34,6 +40,12 @@ impl fmt::Display for Tool {
 pub enum Unknown {
     /// Order of offsets.
     Order,
+    /// Bytes per request.
+    BlockSize,
+    /// Requests outstanding, and the threads that submit them.
+    Depth,
+    /// Caches that take part.
+    Cache,
     /// Number of reads among the requests.
     Mix,
     /// Engine.
@@ -63,6 +75,9 @@ impl Unknown {
     pub fn words(self) -> &'static str {
         match self {
             Self::Order => "the order of offsets",
+            Self::BlockSize => "the block size",
+            Self::Depth => "the depth",
+            Self::Cache => "the caches in use",
             Self::Mix => "the share of reads",
             Self::Engine => "how requests were issued",
             Self::Settings => "all settings",

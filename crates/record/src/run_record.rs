@@ -10,8 +10,8 @@ use crate::joined::{
     chained, counts, first, given, greatest, if_both_know, joined, least, of_known, one_by_one, parts, rates_added, sum,
 };
 use crate::{
-    Anatomy, CpuTimes, FarEnd, HostShare, Join, LaneRecord, LaneRole, Latency, Noise, Origin, Soaker, Tcp, Unknown,
-    total,
+    Anatomy, CpuTimes, DeviceUse, FarEnd, HostShare, Join, LaneRecord, LaneRole, Latency, Noise, Origin, Samples,
+    Soaker, Tcp, Unknown, total,
 };
 
 joined! {
@@ -90,6 +90,10 @@ joined! {
         pub lanes: Vec<LaneRecord> => one_by_one,
         /// Bytes over time.
         pub series: Series => parts,
+        /// Requests, bytes and latencies over time; empty for windows that are shorter than a stretch of it, and for runs
+        /// of earlier releases.
+        #[serde(default, skip_serializing_if = "Samples::is_empty")]
+        pub samples: Samples => parts,
         /// Time per request of the null engine on this machine: the harness's share of each latency and cost.
         pub harness_ns_per_io: f64 => greatest,
         /// Time per request of one lane against a server in this process that answers from memory over loopback, with
@@ -106,6 +110,10 @@ joined! {
         /// Evidence of other load.
         #[serde(default)]
         pub noise: Noise => parts,
+        /// What the block devices under the target did for any process, over the span of the processor account; empty if
+        /// there is none, and for runs of earlier releases.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub devices: Vec<DeviceUse> => chained,
         /// TCP's figures below the requests; `None` without connections of our own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub tcp: Option<Box<Tcp>> => of_known(parts),
@@ -144,6 +152,15 @@ joined! {
         /// Total time that the workload's threads were ready to run but waited for a processor.
         #[serde(default, skip_serializing_if = "is_nothing")]
         pub waited_ns: u64 => sum,
+        /// Context switches of this process; `None` in virtual time and for runs of earlier releases.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub switches: Option<u64> => if_both_know(sum),
+        /// Its page faults that had to wait for a device, likewise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub major_faults: Option<u64> => if_both_know(sum),
+        /// Its other page faults, likewise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub minor_faults: Option<u64> => if_both_know(sum),
         /// Time of each processor by kind; coarse, because counted in whole ticks.
         pub machine: Vec<CpuTimes> => one_by_one,
         /// Time that the soaker lost; only in the soaker's pass.
@@ -396,6 +413,12 @@ impl Record {
     /// Whether reads and writes of a mixed workload are known separately.
     pub fn knows_mix(&self) -> bool {
         self.knows(Unknown::Mix) && (self.origin.is_none() || self.by_direction.is_some())
+    }
+
+    /// Whether a result with equal settings is a repeat of this one. Without size, depth or caches, nothing tells that they
+    /// are equal.
+    pub fn may_repeat(&self) -> bool {
+        [Unknown::BlockSize, Unknown::Depth, Unknown::Cache].into_iter().all(|setting| self.knows(setting))
     }
 
     /// Whether it belongs to the walks of block size and depth and all its settings are known.

@@ -5,6 +5,7 @@
 //! also measures runs at its own end ([`Ways`]).
 
 mod counters;
+mod devices;
 mod disks;
 mod error;
 mod interfaces;
@@ -17,6 +18,7 @@ mod soaking;
 mod witness;
 
 pub use counters::processors_since;
+pub use devices::DeviceCounters;
 pub use error::WitnessError;
 pub use message::{Greeting, PROTOCOL, Reply};
 pub use noise::{NoiseProbe, NoiseSnapshot};

@@ -2,6 +2,7 @@
 //! run`.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,35 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Runs a line of fio's options after `halfpower run`.
 pub fn fio(words: &[OsString]) -> Result<()> {
-    conduct(halfpower_dialects::fio::translate(words))
+    conduct(halfpower_dialects::fio::translate(words), Notes::Told)
+}
+
+/// Runs a line of a program that calls fio and got halfpower in its place.
+pub fn in_place_of_fio(words: &[OsString]) -> Result<()> {
+    match words {
+        [only] if only == "--version" || only == "-v" => to_output(|out| {
+            // Programs look for the number of the release whose JSON they read.
+            Ok(writeln!(
+                out,
+                "{} (halfpower {} in its place)",
+                halfpower_dialects::fio::LIKE,
+                env!("CARGO_PKG_VERSION")
+            )?)
+        }),
+        [] => list(Dialect::Fio),
+        [only] if only == "--help" || only == "-h" => list(Dialect::Fio),
+        _ => conduct(halfpower_dialects::fio::translate(words), Notes::InResults),
+    }
+}
+
+/// Where the differences from the other tool are said.
+#[derive(Clone, Copy, PartialEq)]
+enum Notes {
+    /// On standard error.
+    Told,
+    /// In the results, if their layout has a place for them: programs take what fio writes to standard error for a
+    /// failure.
+    InResults,
 }
 
 /// Runs a line of SQLIO's options.
@@ -29,7 +58,7 @@ pub fn sqlio(words: &[OsString]) -> Result<()> {
     if asks_for_help(words) {
         return list(Dialect::Sqlio);
     }
-    conduct(halfpower_dialects::sqlio::translate(words))
+    conduct(halfpower_dialects::sqlio::translate(words), Notes::Told)
 }
 
 /// Runs a line of diskspd's options.
@@ -37,7 +66,7 @@ pub fn diskspd(words: &[OsString]) -> Result<()> {
     if asks_for_help(words) {
         return list(Dialect::Diskspd);
     }
-    conduct(halfpower_dialects::diskspd::translate(words))
+    conduct(halfpower_dialects::diskspd::translate(words), Notes::Told)
 }
 
 fn asks_for_help(words: &[OsString]) -> bool {
@@ -57,7 +86,7 @@ fn list(dialect: Dialect) -> Result<()> {
 }
 
 /// Measures the runs of a line one after the other, and prints them.
-fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
+fn conduct(translated: Result<Translation, Vec<Refusal>>, notes: Notes) -> Result<()> {
     let translation = translated.or_else(|refusals| refused(&refusals))?;
     // A job file may hold them too.
     translation.runs.iter().try_for_each(|run| refuse_passwords(&run.words))?;
@@ -71,7 +100,9 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
     let targets = asked.iter().map(run::asked).collect::<Result<Vec<_>>>()?;
     let Some(join_processes) = join_processes(&targets, &stop)? else { return Ok(()) };
-    for note in translation.notes() {
+    let logs = translation.runs.iter().map(log_places).collect::<Result<Vec<_>>>()?;
+    let told = if notes == Notes::InResults && translation.holds_notes() { Vec::new() } else { translation.notes() };
+    for note in told {
         crate::tell::tell!("halfpower: {note}");
     }
     let mut done = Vec::new();
@@ -81,6 +112,9 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
         let measured = Measured { run: words, record, environment };
         if translation.is_printed_as_ours() && file.is_none() {
             to_output(|out| print_as_ours(args, &measured, out))?;
+        }
+        for (log, destination) in words.logs.iter().zip(&logs[nth]) {
+            destination.write(|out| -> Result<()> { Ok(log.write(&measured.record, out)?) })?;
         }
         done.push(measured);
     }
@@ -109,7 +143,8 @@ fn write_to(file: &Destination, translation: &Translation, asked: &[RunArgs], do
         if !asked.iter().any(|args| args.json) {
             writeln!(out, "{TEXT_MARK}{}", env!("CARGO_PKG_VERSION"))?;
         }
-        asked.iter().zip(done).try_for_each(|(args, measured)| print_as_ours(args, measured, out))
+        asked.iter().zip(done).try_for_each(|(args, measured)| print_as_ours(args, measured, out))?;
+        Ok(translation.print(done, out)?)
     })
 }
 
@@ -149,6 +184,11 @@ fn wait_to_begin(run: &RunWords, stop: &AtomicBool) -> Result<()> {
         std::thread::sleep(left.min(PATIENCE));
     }
     bail!("interrupted before the run began")
+}
+
+/// The places of a run's logs, asked for before anything is measured.
+fn log_places(run: &RunWords) -> Result<Vec<Destination>> {
+    run.logs.iter().map(|log| Ok(destination(Path::new(&log.path), Form::FioLog, false)?)).collect()
 }
 
 /// Prints every refused option, and returns the last as the error.

@@ -105,11 +105,13 @@ fn caching(cache: Cache) -> &'static [&'static str] {
     }
 }
 
+/// A size in the largest unit that fits, with two decimals where it is no whole number of these.
 fn size(bytes: u64) -> String {
-    match bytes {
-        whole if whole.is_multiple_of(1 << 20) => format!("{}MiB", whole >> 20),
-        whole if whole.is_multiple_of(1 << 10) => format!("{}KiB", whole >> 10),
-        other => format!("{other}"),
+    let unit = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(shift, _)| bytes >> shift > 0);
+    match unit {
+        Some((shift, name)) if bytes.is_multiple_of(1 << shift) => format!("{}{name}", bytes >> shift),
+        Some((shift, name)) => format!("{:.2}{name}", bytes as f64 / (1_u64 << shift) as f64),
+        None => bytes.to_string(),
     }
 }
 
@@ -191,8 +193,8 @@ fn table(
     for (thread, lane) in lanes.iter().enumerate() {
         let side = figures(lane, direction);
         let file = files.get(thread * files.len() / lanes.len()).map(|file| file.display().to_string());
-        let mib = record.span_bytes >> 20;
-        writeln!(out, "{thread:6} | {} {} ({mib}MiB)", columns(&side, None), file.unwrap_or_default())?;
+        let bytes = size(record.span_bytes);
+        writeln!(out, "{thread:6} | {} {} ({bytes})", columns(&side, None), file.unwrap_or_default())?;
         sum = together(sum, side);
     }
     writeln!(out, "{line}\ntotal:   {}\n", columns(&sum, of_all))

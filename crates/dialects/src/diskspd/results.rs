@@ -1,46 +1,20 @@
-//! Reads diskspd's XML (-Rxml) as records: one per time span, or one per target if its targets differ.
+//! Reads diskspd's XML (-Rxml) and its text as records: one per time span, or one per target if its targets differ.
 
 mod profile;
+mod text;
 mod tree;
+mod xml;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{CpuTimes, Latency, Origin, Record, Tool, Unknown};
-use halfpower_spec::{Direction, Pattern, UtcTime};
+use halfpower_spec::{Direction, EngineName, Pattern, UtcTime};
 
 use self::profile::{Span, Target};
-use self::tree::{Element, parsed};
 use crate::foreign_run::{FileError, ForeignRun, Found, Moved, whole};
 
-pub(crate) fn read(file: &str, text: &str) -> Result<Found, FileError> {
-    // Warnings on the same stream may precede the results; their line ends are kept, so that line numbers stay right.
-    let start = text.find("<Results").unwrap_or(0);
-    let lines = text[..start].matches('\n').count();
-    let end = text.rfind("</Results>").map_or(text.len(), |at| at + "</Results>".len());
-    let xml = format!("{}{}", "\n".repeat(lines), &text[start..end.max(start)]);
-    let document = parsed(&xml)?;
-    let root = Element::root(&document);
-    if root.name() != "Results" {
-        let name = root.name();
-        return Err(root.trouble(format!("<{name}> is not what diskspd writes, <Results>; name another file")));
-    }
-    let system = root.child("System");
-    let version = system.and_then(|system| system.child("Tool")).and_then(|tool| tool.text("Version"));
-    let host = system.and_then(|system| system.text("ComputerName")).filter(|name| !name.is_empty());
-    let date = system.and_then(|system| system.text("RunTime"));
-    let mut found = Found { version, date: date.clone(), host, records: Vec::new(), left_out: Vec::new() };
-    let profile = root.child("Profile").ok_or_else(|| root.trouble("there is no <Profile>, which has the settings"))?;
-    let asked: Vec<Element<'_>> =
-        profile.child("TimeSpans").map_or_else(Vec::new, |spans| spans.children("TimeSpan").collect());
-    for (number, measured) in root.children("TimeSpan").enumerate() {
-        let Some(asked) = asked.get(number) else {
-            return Err(measured.trouble("this <TimeSpan> has no settings in the <Profile>"));
-        };
-        let place = SpanOfFile { file, number: number + 1, date: date.as_deref() };
-        take(&place, &Span::of(asked)?, &measured, &mut found)?;
-    }
-    Ok(found)
-}
+pub(crate) use text::{is_text, read as read_text};
+pub(crate) use xml::read as read_xml;
 
 /// A time span and its file.
 struct SpanOfFile<'a> {
@@ -49,13 +23,54 @@ struct SpanOfFile<'a> {
     date: Option<&'a str>,
 }
 
-fn take(place: &SpanOfFile<'_>, span: &Span, measured: &Element<'_>, found: &mut Found) -> Result<(), FileError> {
-    if let Some(error) = measured.text("Error") {
-        found.left_out.push(format!("time span {}: {}", place.number, error.trim_end_matches('.')));
-        return Ok(());
+/// What a time span gave.
+struct Measured {
+    /// Its line in the file.
+    line: usize,
+    elapsed_ns: u64,
+    /// A row for each thread and target.
+    rows: Vec<Row>,
+    /// Over all targets; `None` if latency was not measured.
+    latencies: Option<Latencies>,
+    /// Time of each processor.
+    machine: Vec<CpuTimes>,
+}
+
+/// What one thread moved on one target.
+#[derive(Debug, Clone, Default)]
+struct Row {
+    path: String,
+    /// Bytes of the target; `None` if that is not told exactly.
+    size: Option<u64>,
+    read: Amount,
+    write: Amount,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Amount {
+    bytes: u64,
+    ios: u64,
+}
+
+/// The shares of one processor's time, in percent.
+struct Shares {
+    user: f64,
+    kernel: f64,
+    idle: f64,
+}
+
+impl Shares {
+    fn times(&self, elapsed_ns: u64) -> CpuTimes {
+        let share = |percent: f64| whole((percent / 100.0).clamp(0.0, 1.0) * elapsed_ns as f64).unwrap_or(0);
+        let [user_ns, system_ns, idle_ns] = [self.user, self.kernel, self.idle].map(share);
+        CpuTimes { user_ns, system_ns, idle_ns, ..CpuTimes::default() }
     }
+}
+
+/// Adds a record for each group of targets with the same settings.
+fn take(place: &SpanOfFile<'_>, span: &Span, measured: &Measured, found: &mut Found) -> Result<(), FileError> {
     if span.targets.is_empty() {
-        return Err(measured.trouble("the <Profile> names no target of this <TimeSpan>"));
+        return Err(FileError::at(measured.line, "nothing names a target of this time span"));
     }
     let alike = span.targets.iter().all(|target| target.is_like(&span.targets[0]));
     let groups: Vec<Vec<&Target>> = match alike {
@@ -77,16 +92,18 @@ fn record(
     place: &SpanOfFile<'_>,
     span: &Span,
     targets: &[&Target],
-    measured: &Element<'_>,
+    measured: &Measured,
     all: bool,
 ) -> Result<Record, FileError> {
     let workload = span.workload(targets, all);
     let mut origin = origin(place, targets, all);
-    let latencies = if all { latencies(measured)? } else { None };
-    let percentiles = latencies.as_ref().map(|latencies| latencies.percentiles.clone());
-    origin.percentiles = percentiles;
+    if workload.engine != EngineName::Unknown {
+        origin.unknown.remove(&Unknown::Engine);
+    }
+    let latencies = measured.latencies.as_ref().filter(|_| all);
+    origin.percentiles = latencies.map(|latencies| latencies.percentiles.clone());
     let mut run = ForeignRun::new(workload, origin);
-    run.elapsed_ns = measured.scaled("TestTimeSeconds", 1e9)?;
+    run.elapsed_ns = measured.elapsed_ns;
     run.runtime_ns = span.runtime_ns;
     if let Some(unix_ms) = place.date.and_then(unix_ms_of) {
         run.started_unix_ms = unix_ms;
@@ -94,27 +111,22 @@ fn record(
         run.origin.unknown.insert(Unknown::Start);
     }
     let [mut read, mut write] = [Moved::default(), Moved::default()];
-    let mut sizes = std::collections::BTreeMap::new();
-    for thread in measured.children("Thread") {
-        for target in thread.children("Target") {
-            let path = target.text("Path").unwrap_or_default();
-            if !targets.iter().any(|one| one.path == path) {
-                continue;
-            }
-            read.bytes = read.bytes.saturating_add(target.whole("ReadBytes")?);
-            read.ios = read.ios.saturating_add(target.whole("ReadCount")?);
-            write.bytes = write.bytes.saturating_add(target.whole("WriteBytes")?);
-            write.ios = write.ios.saturating_add(target.whole("WriteCount")?);
-            sizes.insert(path, target.whole("FileSize")?);
+    let mut sizes = BTreeMap::new();
+    for row in measured.rows.iter().filter(|row| targets.iter().any(|one| one.path == row.path)) {
+        for (moved, amount) in [(&mut read, row.read), (&mut write, row.write)] {
+            moved.bytes = moved.bytes.saturating_add(amount.bytes);
+            moved.ios = moved.ios.saturating_add(amount.ios);
         }
+        sizes.insert(&row.path, row.size);
     }
     if run.elapsed_ns == 0 && (read.ios, write.ios) != (0, 0) {
-        return Err(measured.trouble("what moved took its time, and <TestTimeSeconds> is 0"));
+        return Err(FileError::at(measured.line, "what moved took its time, and the time of this span is 0"));
     }
-    run.span_bytes = targets
+    let span_bytes: Option<u64> = targets
         .iter()
-        .map(|target| target.span_of(sizes.get(&target.path).copied().unwrap_or(0)))
-        .fold(0, u64::saturating_add);
+        .map(|target| Some(target.span_of(sizes.get(&target.path).copied().flatten()?)))
+        .try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)));
+    run.span_bytes = span_bytes.unwrap_or(0);
     if run.span_bytes == 0 {
         run.origin.unknown.insert(Unknown::Span);
     }
@@ -123,7 +135,7 @@ fn record(
         read.latency = latencies.read(read.ios);
         write.latency = latencies.write(write.ios);
     }
-    run.machine = processors(measured, run.elapsed_ns)?;
+    run.machine.clone_from(&measured.machine);
     run.moved(Direction::Read, read);
     run.moved(Direction::Write, write);
     Ok(run.into_record())
@@ -155,24 +167,6 @@ fn origin(place: &SpanOfFile<'_>, targets: &[&Target], all: bool) -> Origin {
     }
 }
 
-/// Time of each processor by kind, from its shares.
-fn processors(measured: &Element<'_>, elapsed_ns: u64) -> Result<Vec<CpuTimes>, FileError> {
-    let Some(utilization) = measured.child("CpuUtilization") else { return Ok(Vec::new()) };
-    let times = |cpu: Element<'_>| {
-        let share = |name: &str| -> Result<u64, FileError> {
-            let percent: f64 = cpu.number(name)?;
-            Ok(whole((percent / 100.0).clamp(0.0, 1.0) * elapsed_ns as f64).unwrap_or(0))
-        };
-        Ok(CpuTimes {
-            user_ns: share("UserPercent")?,
-            system_ns: share("KernelPercent")?,
-            idle_ns: share("IdlePercent")?,
-            ..CpuTimes::default()
-        })
-    };
-    utilization.children("CPU").map(times).collect()
-}
-
 /// `2026/11/22 10:00:00 UTC`, in milliseconds of Unix time; `None` for any other format.
 fn unix_ms_of(date: &str) -> Option<u64> {
     let in_utc = date.trim().trim_end_matches("UTC").trim_end_matches("GMT").trim();
@@ -193,28 +187,6 @@ pub struct Latencies {
 struct Listed {
     mean_ns: f64,
     buckets: Vec<(f64, u64)>,
-}
-
-/// The latencies of a time span; `None` if latency was not measured.
-pub fn latencies(measured: &Element<'_>) -> Result<Option<Latencies>, FileError> {
-    let Some(latency) = measured.child("Latency") else { return Ok(None) };
-    let percentiles = latency.children("Bucket").map(|bucket| bucket.number("Percentile")).collect::<Result<_, _>>()?;
-    let listed = |mean: &'static str, name: &'static str| {
-        let mut listed = Listed::default();
-        if latency.child(mean).is_some() {
-            listed.mean_ns = latency.number(mean)? * 1e6;
-        }
-        for bucket in latency.children("Bucket").filter(|bucket| bucket.child(name).is_some()) {
-            listed.buckets.push((bucket.number("Percentile")?, bucket.scaled(name, 1e6)?));
-        }
-        Ok(listed)
-    };
-    Ok(Some(Latencies {
-        percentiles,
-        read: listed("AverageReadMilliseconds", "ReadMilliseconds")?,
-        write: listed("AverageWriteMilliseconds", "WriteMilliseconds")?,
-        total: listed("AverageTotalMilliseconds", "TotalMilliseconds")?,
-    }))
 }
 
 impl Latencies {

@@ -6,14 +6,14 @@
 //! completion; our latency is one span, from before submission to reaping, so it is in `lat_ns` and `clat_ns`, and
 //! `slat_ns` is 0.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use halfpower_record::{Latency, Record, RecordError, Side, Unknown};
-use halfpower_spec::{Direction, DurableBy, EngineName, FlushCall, IoMem, Issuing, Pass, Workload};
+use halfpower_record::{DeviceUse, Latency, Record, RecordError, Unknown};
+use halfpower_spec::{DurableBy, EngineName, FlushCall, IoMem, Issuing, UtcTime};
 use serde_json::{Map, Value, json};
 
-use crate::{Layout, Measured};
+use super::job_sum::{FioJob, FioSide, cells};
 
 /// A fio document with one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,131 +24,6 @@ pub struct FioDocument {
     pub file: String,
     /// The document.
     pub json: Value,
-}
-
-/// The sum of all plain runs of one workload with one engine.
-struct FioJob {
-    workload: Workload,
-    engine: EngineName,
-    runs: u32,
-    span_bytes: u64,
-    started_unix_ms: u64,
-    elapsed_ns: u64,
-    bytes: u64,
-    ios: u64,
-    short_transfers: u64,
-    errors: u64,
-    latency: Latency,
-    read: FioSide,
-    write: FioSide,
-    trim: FioSide,
-    /// The flushes between requests.
-    syncs: Latency,
-    cpu_span_ns: u64,
-    user_ns: u64,
-    system_ns: u64,
-    /// Bytes a second in each step of each run.
-    samples: Vec<f64>,
-    /// Percentiles to list; fio's own list if empty.
-    percentiles: Vec<f64>,
-    /// Values missing from any of the runs, if another tool measured them.
-    unknown: BTreeSet<Unknown>,
-    /// Whether latency is known only at those percentiles.
-    only_percentiles: bool,
-}
-
-/// One direction of a cell.
-#[derive(Default)]
-struct FioSide {
-    ios: u64,
-    bytes: u64,
-    latency: Latency,
-}
-
-impl FioSide {
-    /// Adds one direction `side` of a run. Mixed runs of the first releases have one latency for both directions.
-    fn add(&mut self, record: &Record, side: Option<Side<'_>>) {
-        if let Some(side) = side {
-            self.ios += side.ios;
-            self.bytes += side.bytes;
-            self.latency.merge(side.latency.unwrap_or(&record.latency));
-        }
-    }
-}
-
-impl FioJob {
-    fn new(record: &Record) -> Self {
-        Self {
-            workload: record.run.workload,
-            engine: record.engine,
-            runs: 0,
-            span_bytes: record.span_bytes,
-            started_unix_ms: record.started_unix_ms,
-            elapsed_ns: 0,
-            bytes: 0,
-            ios: 0,
-            short_transfers: 0,
-            errors: 0,
-            latency: Latency::default(),
-            read: FioSide::default(),
-            write: FioSide::default(),
-            trim: FioSide::default(),
-            syncs: Latency::default(),
-            cpu_span_ns: 0,
-            user_ns: 0,
-            system_ns: 0,
-            samples: Vec::new(),
-            percentiles: Vec::new(),
-            unknown: BTreeSet::new(),
-            only_percentiles: false,
-        }
-    }
-
-    fn add(&mut self, record: &Record) {
-        self.runs += 1;
-        if let Some(origin) = &record.origin {
-            self.unknown.extend(&origin.unknown);
-            if let Some(listed) = &origin.percentiles {
-                self.only_percentiles = true;
-                self.percentiles.clone_from(listed);
-            }
-        }
-        self.elapsed_ns += record.elapsed_ns;
-        self.bytes += record.bytes;
-        self.ios += record.ios;
-        self.read.add(record, record.side(Direction::Read));
-        self.write.add(record, record.side(Direction::Write));
-        self.trim.add(record, record.trimmed());
-        self.syncs.merge(&record.syncs);
-        self.short_transfers += record.short_transfers;
-        self.errors += record.error_count();
-        self.latency.merge(&record.latency);
-        self.cpu_span_ns += record.cpu.span_ns;
-        self.user_ns += record.cpu.user_ns;
-        self.system_ns += record.cpu.system_ns;
-        let step_s = record.series.step_ns as f64 / 1e9;
-        if step_s > 0.0 {
-            self.samples.extend(record.series.bytes.iter().map(|bytes| *bytes as f64 / step_s));
-        }
-    }
-
-    fn seconds(&self) -> f64 {
-        self.elapsed_ns as f64 / 1e9
-    }
-}
-
-/// The cells of `records`, each from its plain runs, in order of first occurrence.
-fn cells<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<FioJob> {
-    let mut cells: Vec<FioJob> = Vec::new();
-    let mut place = std::collections::HashMap::new();
-    for record in records.into_iter().filter(|record| record.run.pass == Pass::Plain) {
-        let at = *place.entry((record.run.workload, record.engine)).or_insert(cells.len());
-        if at == cells.len() {
-            cells.push(FioJob::new(record));
-        }
-        cells[at].add(record);
-    }
-    cells
 }
 
 /// Writes one document with a job for each cell measured on `target`.
@@ -162,8 +37,7 @@ pub fn write_fio<'a>(
 ) -> Result<(), RecordError> {
     let cells = cells(records);
     let jobs = cells.iter().map(|cell| job(cell, target)).collect();
-    let began = cells.iter().map(|cell| cell.started_unix_ms).min().unwrap_or(0);
-    serde_json::to_writer_pretty(&mut out, &document(began, jobs))?;
+    serde_json::to_writer_pretty(&mut out, &document(&cells, jobs))?;
     out.write_all(b"\n")?;
     Ok(out.flush()?)
 }
@@ -179,29 +53,33 @@ pub(super) struct NamedRun<'a> {
     pub record: &'a Record,
     /// Percentiles to list; fio's own list if empty.
     pub percentiles: Vec<f64>,
+    /// What is otherwise than in fio, a sentence each.
+    pub notes: &'a [String],
 }
 
 /// Writes one document with a job for each run, by its name.
 ///
 /// # Errors
 /// The error of `out` if it takes no more.
-pub(super) fn write_fio_jobs<'a>(runs: impl IntoIterator<Item = NamedRun<'a>>, mut out: impl Write) -> io::Result<()> {
-    let mut began_unix_ms = u64::MAX;
+pub(super) fn write_fio_jobs(runs: &[NamedRun<'_>], mut out: impl Write) -> io::Result<()> {
+    let mut cells = Vec::new();
     let mut jobs = Vec::new();
     for run in runs {
         let mut cell = FioJob::new(run.record);
         cell.add(run.record);
-        cell.percentiles = run.percentiles;
-        began_unix_ms = began_unix_ms.min(cell.started_unix_ms);
+        cell.percentiles.clone_from(&run.percentiles);
         let mut job = job(&cell, &run.target);
         if !run.name.is_empty() {
             job["jobname"] = json!(run.name);
             job["job options"]["name"] = json!(run.name);
         }
+        if !run.notes.is_empty() {
+            job["halfpower_notes"] = json!(run.notes);
+        }
         jobs.push(job);
+        cells.push(cell);
     }
-    let began_unix_ms = if jobs.is_empty() { 0 } else { began_unix_ms };
-    serde_json::to_writer_pretty(&mut out, &document(began_unix_ms, jobs))?;
+    serde_json::to_writer_pretty(&mut out, &document(&cells, jobs))?;
     out.write_all(b"\n")?;
     out.flush()
 }
@@ -224,20 +102,68 @@ pub fn fio_documents<'a>(records: impl IntoIterator<Item = &'a Record>, target: 
             }
             file = format!("{name}-{}-{number}.json", cell.engine);
         }
-        let json = document(cell.started_unix_ms, vec![job(cell, target)]);
+        let json = document(std::slice::from_ref(cell), vec![job(cell, target)]);
         documents.push(FioDocument { folder, file, json });
     }
     documents
 }
 
-fn document(began_unix_ms: u64, mut jobs: Vec<Value>) -> Value {
+fn document(cells: &[FioJob], mut jobs: Vec<Value>) -> Value {
     // Jobs of one fio group run at the same time; our runs are sequential.
     jobs.iter_mut().enumerate().for_each(|(number, job)| job["groupid"] = json!(number));
-    json!({
-        "fio version": concat!("halfpower-", env!("CARGO_PKG_VERSION")),
-        "timestamp": began_unix_ms / 1000,
-        "timestamp_ms": began_unix_ms,
+    // fio's time is that of printing, when all jobs have ended.
+    let ended_unix_ms = cells.iter().map(|cell| cell.ended_unix_ms).max().unwrap_or(0);
+    let mut document = json!({
+        "fio version": VERSION,
+        "timestamp": ended_unix_ms / 1000,
+        "timestamp_ms": ended_unix_ms,
         "jobs": jobs,
+    });
+    if ended_unix_ms > 0 {
+        document["time"] = json!(printed_time(ended_unix_ms / 1000));
+    }
+    let mut devices: BTreeMap<&str, Vec<&DeviceUse>> = BTreeMap::new();
+    for device in cells.iter().flat_map(|cell| cell.devices.values()) {
+        devices.entry(&device.name).or_default().push(device);
+    }
+    if !devices.is_empty() {
+        document["disk_util"] = devices.values().map(|uses| disk(uses)).collect();
+    }
+    document
+}
+
+/// What stands for fio's version.
+pub(super) const VERSION: &str = concat!("halfpower-", env!("CARGO_PKG_VERSION"));
+
+/// A time as C's `ctime` prints it, `Thu Nov 26 03:42:33 2026`; in UTC.
+fn printed_time(unix_s: u64) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let UtcTime { year, month, day, hour, minute, second } = UtcTime::of_unix_s(unix_s);
+    let month = MONTHS[usize::from(month.clamp(1, 12)) - 1];
+    // The first day of Unix time was a Thursday.
+    let weekday = DAYS[(unix_s / 86_400 % 7) as usize];
+    format!("{weekday} {month} {day:2} {hour:02}:{minute:02}:{second:02} {year}")
+}
+
+/// What a block device did in all jobs.
+fn disk(uses: &[&DeviceUse]) -> Value {
+    let sum = |of: fn(&DeviceUse) -> u64| uses.iter().map(|device| of(device)).fold(0, u64::saturating_add);
+    let busy_ms = sum(|device| device.busy_ms);
+    let span_ns = sum(|device| device.span_ns);
+    let whole = DeviceUse { busy_ms, span_ns, ..DeviceUse::default() };
+    json!({
+        "name": uses.first().map_or("", |device| device.name.as_str()),
+        "read_ios": sum(|device| device.reads.ios),
+        "write_ios": sum(|device| device.writes.ios),
+        "read_sectors": sum(|device| device.reads.sectors),
+        "write_sectors": sum(|device| device.writes.sectors),
+        "read_merges": sum(|device| device.reads.merges),
+        "write_merges": sum(|device| device.writes.merges),
+        "read_ticks": sum(|device| device.reads.ms),
+        "write_ticks": sum(|device| device.writes.ms),
+        "in_queue": sum(|device| device.in_queue_ms),
+        "util": 100.0 * whole.busy_share(),
     })
 }
 
@@ -253,11 +179,7 @@ fn block_size(bytes: u64) -> String {
 fn job(cell: &FioJob, target: &str) -> Value {
     let workload = &cell.workload;
     let name = format!("{}-{}-{}", workload.rw, block_size(workload.bs.0), workload.cache);
-    // fio charges a job's threads against the sum of their times.
-    let percent = |spent_ns: u64| {
-        let available_ns = cell.cpu_span_ns as f64 * f64::from(workload.threads.max(1));
-        if available_ns > 0.0 { 100.0 * spent_ns as f64 / available_ns } else { 0.0 }
-    };
+    let [user_percent, system_percent] = cell.processor_percent();
     let bins = latency_bins(&cell.latency);
     let mut job = json!({
         "jobname": name,
@@ -275,24 +197,55 @@ fn job(cell: &FioJob, target: &str) -> Value {
         },
         // fio sums the time of all threads.
         "job_runtime": cell.elapsed_ns / 1_000_000 * u64::from(workload.threads.max(1)),
-        "usr_cpu": percent(cell.user_ns),
-        "sys_cpu": percent(cell.system_ns),
+        "usr_cpu": user_percent,
+        "sys_cpu": system_percent,
+        "ctx": cell.switches,
+        "majf": cell.major_faults,
+        "minf": cell.minor_faults,
         "latency_ns": bins.ns,
         "latency_us": bins.us,
         "latency_ms": bins.ms,
         "latency_depth": workload.iodepth,
+        // What fio has if it searches no depth for a latency.
+        "latency_target": 0,
+        "latency_percentile": 100.0,
+        "latency_window": 0,
         "total_err": cell.errors,
         "halfpower_runs": cell.runs,
     });
     let object = job.as_object_mut().expect("a job is an object");
-    let left_out: [(Unknown, &[&str]); 2] = [
+    if cell.started_unix_ms > 0 && !cell.unknown.contains(&Unknown::Start) {
+        object.insert("job_start".to_string(), json!(cell.started_unix_ms));
+    }
+    if cell.has_one_at_a_time() {
+        object.extend(depths_of_one().map(|(key, depths)| (key.to_string(), depths)));
+    }
+    let left_out: [(Unknown, &[&str]); 3] = [
         (Unknown::ChargedTime, &["usr_cpu", "sys_cpu"]),
         (Unknown::Latency, &["latency_ns", "latency_us", "latency_ms"]),
+        (Unknown::Depth, &["latency_depth"]),
     ];
     for (what, keys) in left_out {
         keys.iter().filter(|_| cell.unknown.contains(&what)).for_each(|key| drop(object.remove(*key)));
     }
+    object.retain(|_, value| !value.is_null());
     job
+}
+
+/// Percent of the requests by the number in flight, by the number that a call submitted and by the number that was
+/// reaped, of a job whose threads have one request in flight. Of deeper jobs only the mean is known.
+fn depths_of_one() -> [(&'static str, Value); 3] {
+    let in_flight = ["1", "2", "4", "8", "16", "32", ">=64"];
+    let at_once = ["0", "4", "8", "16", "32", "64", ">=64"];
+    let all_in = |names: [&str; 7], filled: &str| -> Value {
+        let percent = |name: &str| if name == filled { 100.0 } else { 0.0 };
+        names.iter().map(|name| ((*name).to_string(), json!(percent(name)))).collect::<Map<_, _>>().into()
+    };
+    [
+        ("iodepth_level", all_in(in_flight, "1")),
+        ("iodepth_submit", all_in(at_once, "4")),
+        ("iodepth_complete", all_in(at_once, "4")),
+    ]
 }
 
 /// fio's names for the settings; all values are text, as in fio's own output.
@@ -317,6 +270,9 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
     .into_iter()
     .filter(|(key, _)| match *key {
         "size" => !cell.unknown.contains(&Unknown::Span),
+        "bs" => !cell.unknown.contains(&Unknown::BlockSize),
+        "iodepth" | "numjobs" => !cell.unknown.contains(&Unknown::Depth),
+        "direct" => !cell.unknown.contains(&Unknown::Cache),
         "ioengine" => cell.engine != EngineName::Unknown,
         _ => true,
     })
@@ -361,10 +317,9 @@ pub fn fio_issuing(issuing: &Issuing) -> [(&'static str, String); 2] {
 /// One direction of a cell. Its rates over time are its share of the cell's rates.
 fn direction(cell: &FioJob, side: &FioSide) -> Value {
     let FioSide { ios, bytes, ref latency } = *side;
-    let share = if cell.ios > 0 { ios as f64 / cell.ios as f64 } else { 0.0 };
     let a_second = |amount: f64| if cell.elapsed_ns > 0 { amount / cell.seconds() } else { 0.0 };
-    let rate = Spread::of(cell.samples.iter().map(|sample| sample * share / 1024.0));
-    let requests = Spread::of(cell.samples.iter().map(|sample| sample * share / cell.workload.bs.0.max(1) as f64));
+    let rate = cell.kib_a_second(side);
+    let requests = cell.requests_a_second(side);
     let known = ios > 0 && !cell.unknown.contains(&Unknown::Latency);
     let mut latency = if known { latency_object(latency, &cell.percentiles) } else { no_latency() };
     if cell.only_percentiles {
@@ -398,52 +353,6 @@ fn direction(cell: &FioJob, side: &FioSide) -> Value {
     })
 }
 
-/// The spread of values: fio's five figures of a rate over time.
-#[derive(Default)]
-struct Spread {
-    min: f64,
-    max: f64,
-    mean: f64,
-    deviation: f64,
-    count: usize,
-}
-
-impl Spread {
-    /// All 0 if there is no value, or nothing moved in this direction.
-    fn of(values: impl Iterator<Item = f64>) -> Self {
-        let values: Vec<f64> = values.collect();
-        let count = values.len();
-        let mean = values.iter().sum::<f64>() / count.max(1) as f64;
-        if mean <= 0.0 {
-            return Self::default();
-        }
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let min = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let max = values.iter().copied().fold(0.0, f64::max);
-        Self { min, max, mean, deviation: (squares / count.max(2).saturating_sub(1) as f64).sqrt(), count }
-    }
-}
-
-/// fio's JSON.
-#[derive(Debug)]
-pub(super) struct FioJson;
-
-impl Layout for FioJson {
-    fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()> {
-        let named = measured.iter().map(|run| {
-            let target: Vec<String> = run.run.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
-            let listed = run.run.get("--percentiles").unwrap_or_default();
-            NamedRun {
-                name: &run.run.name,
-                target: target.join(":"),
-                record: &run.record,
-                percentiles: listed.split(',').filter_map(|percent| percent.parse().ok()).collect(),
-            }
-        });
-        write_fio_jobs(named, out)
-    }
-}
-
 /// The percentiles that fio lists by default.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
@@ -451,38 +360,52 @@ const PERCENTILES: [f64; 17] =
 const EDGES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 
 /// fio's three coarse histograms: percent of all requests by nanoseconds, microseconds and milliseconds.
-pub struct Bins {
-    pub ns: Value,
-    pub us: Value,
-    pub ms: Value,
+pub(super) struct Coarse {
+    pub ns: [f64; 10],
+    pub us: [f64; 10],
+    /// Then up to two seconds, and above.
+    pub ms: [f64; 12],
 }
 
 /// The coarse histograms of `latency`.
-pub fn latency_bins(latency: &Latency) -> Bins {
-    let mut counts = [[0u64; EDGES.len()]; 3];
-    let mut to_two_seconds = 0;
-    let mut longer = 0;
+pub(super) fn coarse(latency: &Latency) -> Coarse {
+    let total = latency.count().max(1) as f64;
+    let mut coarse = Coarse { ns: [0.0; 10], us: [0.0; 10], ms: [0.0; 12] };
     for (low, high, count) in latency.buckets() {
+        let percent = 100.0 * count as f64 / total;
         let middle_ns = low + (high - low) / 2;
-        let (unit, value) = match middle_ns {
-            ns if ns < 1_000 => (0, ns),
-            ns if ns < 1_000_000 => (1, ns / 1_000),
-            ns => (2, ns / 1_000_000),
-        };
-        match EDGES.iter().position(|edge| value < *edge) {
-            Some(edge) => counts[unit][edge] += count,
-            None if value < 2_000 => to_two_seconds += count,
-            None => longer += count,
+        let bin = |value: u64| EDGES.iter().position(|edge| value < *edge);
+        match middle_ns {
+            ns if ns < 1_000 => coarse.ns[bin(ns).unwrap_or(EDGES.len() - 1)] += percent,
+            ns if ns < 1_000_000 => coarse.us[bin(ns / 1_000).unwrap_or(EDGES.len() - 1)] += percent,
+            ns if ns < 2_000_000_000 => coarse.ms[bin(ns / 1_000_000).unwrap_or(EDGES.len())] += percent,
+            _ => coarse.ms[EDGES.len() + 1] += percent,
         }
     }
-    let percent = |count: u64| json!(100.0 * count as f64 / latency.count().max(1) as f64);
-    let coarse = |unit: usize| -> Map<String, Value> {
-        EDGES.iter().zip(counts[unit]).map(|(edge, count)| (edge.to_string(), percent(count))).collect()
+    coarse
+}
+
+/// The coarse histograms as fio names their bins.
+struct Bins {
+    ns: Value,
+    us: Value,
+    ms: Value,
+}
+
+fn latency_bins(latency: &Latency) -> Bins {
+    let Coarse { ns, us, ms } = coarse(latency);
+    let named = |percents: &[f64]| -> Map<String, Value> {
+        EDGES.iter().zip(percents).map(|(edge, percent)| (edge.to_string(), json!(percent))).collect()
     };
-    let mut ms = coarse(2);
-    ms.insert("2000".to_string(), percent(to_two_seconds));
-    ms.insert(">=2000".to_string(), percent(longer));
-    Bins { ns: coarse(0).into(), us: coarse(1).into(), ms: ms.into() }
+    let mut of_ms = named(&ms);
+    of_ms.insert("2000".to_string(), json!(ms[EDGES.len()]));
+    of_ms.insert(">=2000".to_string(), json!(ms[EDGES.len() + 1]));
+    Bins { ns: named(&ns).into(), us: named(&us).into(), ms: of_ms.into() }
+}
+
+/// The percentiles to list: fio's own list if `percentiles` is empty.
+pub(super) fn listed_percentiles(percentiles: &[f64]) -> &[f64] {
+    if percentiles.is_empty() { &PERCENTILES } else { percentiles }
 }
 
 /// Summary, percentiles (fio's own list if `percentiles` is empty) and bins of `latency`.
@@ -493,7 +416,7 @@ pub fn latency_object(latency: &Latency, percentiles: &[f64]) -> Value {
     let mean = latency.mean_ns();
     let squares: f64 =
         latency.buckets().map(|(low, high, count)| count as f64 * (middle(low, high) as f64 - mean).powi(2)).sum();
-    let listed = if percentiles.is_empty() { &PERCENTILES[..] } else { percentiles };
+    let listed = listed_percentiles(percentiles);
     let percentiles: Map<String, Value> =
         listed.iter().map(|percent| (format!("{percent:.6}"), json!(latency.quantile_ns(percent / 100.0)))).collect();
     let bins: Map<String, Value> =

@@ -7,6 +7,8 @@ use halfpower_spec::{BlockSizes, Bytes, Direction, IoSize, Pattern, Processors, 
 
 use super::amounts::Amounts;
 use super::engines;
+use super::logs::LogOptions;
+use super::printed::Formats;
 use super::rates::{Rate, Rates};
 use super::sizes::{self, ByDirection};
 use crate::RunWords;
@@ -64,9 +66,13 @@ pub struct Job {
     pub(super) waits_for: Option<String>,
     /// Whether the line names its target as fio does, so that fio's defaults apply.
     pub(super) has_fio_defaults: bool,
-    pub(super) prints_json: bool,
     /// Whether its words are to be printed, and nothing measured.
     pub(super) only_shows: bool,
+    /// What is printed and logged.
+    pub(super) formats: Formats,
+    pub(super) logs: LogOptions,
+    /// Whether fio would report its threads together.
+    pub(super) is_grouped: bool,
     pub(super) wants_sections: Vec<String>,
 }
 
@@ -335,7 +341,22 @@ impl Job {
         }
     }
 
+    /// Says what is otherwise in results and logs.
+    fn say_of_output(&mut self) {
+        let run = &mut self.run;
+        let threads = run.get("--threads").is_some_and(|threads| threads != "1");
+        if threads && !self.is_grouped && self.formats.for_programs() {
+            run.note("numjobs: the threads of a job are one entry of the results, as with group_reporting");
+        }
+        if self.logs.wants_each_request() {
+            run.note(
+                "log_avg_msec: a log has an average every 500 ms, and not each request; set it to have another time",
+            );
+        }
+    }
+
     fn say_what_differs(&mut self) {
+        self.say_of_output();
         let run = &mut self.run;
         let sequential = run.get("--rw").is_some_and(|rw| ["read", "write", "rw"].contains(&rw));
         if sequential && run.get("--threads").is_some_and(|threads| threads != "1") {

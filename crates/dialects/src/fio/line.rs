@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use halfpower_record::input;
 
-use super::export::FioJson;
 use super::job::Job;
 use super::job_file;
 use super::options::named;
-use crate::{Layout, Output, Refusal, RunWords, Translation, Value};
+use crate::{Output, Refusal, RunWords, Translation, Value};
 
 /// fio's options that are also flags of `halfpower run` with the same meaning; they do not make a line fio's.
 const SHARED: [&str; 20] = [
@@ -177,6 +176,7 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
         }
     }
     let Line { mut shared, mut jobs, files, output, force, mut refusals, .. } = line;
+    let formats = jobs.iter().fold(shared.formats, |all, job| all.with(job.formats));
     for file in &files {
         shared.has_fio_defaults = true;
         match job_file::read(Path::new(file), &shared) {
@@ -187,27 +187,32 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     if jobs.is_empty() {
         jobs.push(shared);
     }
-    let prints_json = jobs.iter().any(|job| job.prints_json);
     let only_shows = jobs.iter().any(|job| job.only_shows);
     let mut runs: Vec<RunWords> = Vec::new();
     let mut before: Option<String> = None;
+    let mut first_thread = 1_u32;
     for job in jobs {
         let name = job.run.name.clone();
         let waits = job.waits || job.waits_for.is_some() && job.waits_for == before;
         if before.replace(name.clone()).is_some() && !waits {
             refusals.push(Refusal::of(format!("[{name}]"), AT_ONCE));
         }
+        let logs = job.logs.files(&name, first_thread);
+        let threads = job.run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1);
+        first_thread = first_thread.saturating_add(threads);
         match job.finished() {
-            Ok(run) => runs.push(run),
+            Ok(mut run) => {
+                run.logs = logs;
+                runs.push(run);
+            }
             Err(why) => refusals.push(Refusal { place: format!("[{name}]"), option: String::new(), why }),
         }
     }
     if !refusals.is_empty() {
         return Err(for_their_engine(refusals));
     }
-    let layout = prints_json.then(|| Box::new(FioJson) as Box<dyn Layout>);
     let output = output.map(|path| Output { path, force });
-    Ok(Translation { output, only_shows, ..Translation::of(runs, layout) })
+    Ok(Translation { output, only_shows, ..Translation::of(runs, formats.layout()) })
 }
 
 /// Why jobs that fio runs at the same time are refused.

@@ -1,10 +1,11 @@
-//! Lists fio's options: of target and workload, of issuing requests and caches, and all others.
+//! Lists fio's options: of target and workload, of issuing requests and caches, of output, and all others.
 
 use halfpower_spec::{ParseError, Processors, RandomDistribution, Rw};
 
 use super::amounts::Amount;
 use super::engines;
 use super::job::{Job, Ring};
+use super::output_options::OUTPUT_OPTIONS;
 use super::rates::Limits;
 use super::sizes::{self, ByDirection};
 use super::take::{count, microseconds, number, on, only, percent, seconds, set, size};
@@ -14,7 +15,7 @@ type Row = OptionRow<Job>;
 
 /// All options, those of the workload first.
 pub(crate) fn all() -> impl Iterator<Item = &'static OptionRow<Job>> {
-    WORKLOAD_OPTIONS.iter().chain(ISSUING_OPTIONS).chain(OTHER_OPTIONS)
+    WORKLOAD_OPTIONS.iter().chain(ISSUING_OPTIONS).chain(OUTPUT_OPTIONS).chain(OTHER_OPTIONS)
 }
 
 /// The row of a key, in any of its spellings.
@@ -196,7 +197,6 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         },
     ),
     Row::without_effect("thread", "submitters are always threads").optional(),
-    Row::without_effect("group_reporting", "the threads of a job are always reported together").optional(),
     Row::taken("thinktime", "--thinktime; without a unit it is microseconds", |job, value| {
         job.run.set("--thinktime", microseconds(value)?);
         Ok(())
@@ -500,7 +500,6 @@ const ISSUING_OPTIONS: &[Row] = &[
 ];
 
 const PAYLOAD: &str = "what is written is never the same twice";
-const NO_LOG: &str = "there are no logs; `--json` of `halfpower run` has bytes over time and all latencies";
 
 /// fio's options other than those of the workload.
 const OTHER_OPTIONS: &[Row] = &[
@@ -575,20 +574,6 @@ const OTHER_OPTIONS: &[Row] = &[
         job.wants_sections.push(value.to_string());
         Ok(())
     }),
-    Row::taken(
-        "output_format",
-        "json and json+ print fio's JSON, normal prints as `halfpower run` does; terse is refused",
-        |job, value| {
-            for format in value.split(',') {
-                match format {
-                    "normal" => {}
-                    "json" | "json+" => job.prints_json = true,
-                    other => return Err(format!("`{other}`: use normal, json, or `halfpower export --format csv`")),
-                }
-            }
-            Ok(())
-        },
-    ),
     Row::taken("percentile_list", "--percentiles", |job, value| {
         let list = value.split(':').collect::<Vec<_>>().join(",");
         job.run.set("--percentiles", list);
@@ -621,27 +606,9 @@ const OTHER_OPTIONS: &[Row] = &[
         "zonerange",
         "zoneskip",
     ]),
-    Row::refused("write_bw_log", NO_LOG)
-        .or(&[
-            "write_lat_log",
-            "write_iops_log",
-            "write_hist_log",
-            "log_avg_msec",
-            "log_hist_msec",
-            "log_max_value",
-            "log_offset",
-            "bandwidth_log",
-            "bwavgtime",
-            "iopsavgtime",
-        ])
-        .optional(),
-    Row::refused("per_job_logs", NO_LOG).optional(),
     Row::refused("status_interval", "results are printed at the end"),
     Row::refused("steadystate", "halfpower judges by itself whether a run is steady: see `halfpower report`")
         .or(&["ss", "ss_dur", "ss_ramp"]),
-    Row::refused("minimal", "use --output-format json, or `halfpower export --format csv`")
-        .or(&["append_terse", "terse_version"])
-        .optional(),
     Row::refused("read_iolog", "halfpower replays no traces").or(&[
         "write_iolog",
         "replay_no_stall",

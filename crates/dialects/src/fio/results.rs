@@ -1,11 +1,12 @@
-//! Reads fio's JSON (json and json+) as records.
+//! Reads fio's JSON (json and json+) as records, also that of a client with its servers.
 //!
 //! A file may hold text besides the JSON, since fio can print both, and several documents.
 
 mod document;
 mod options;
+pub(crate) mod terse;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{Latency, Origin, Record, Tool, Unknown};
 use halfpower_spec::{Direction, EngineName, Pattern};
@@ -17,10 +18,16 @@ use crate::foreign_run::{FileError, ForeignRun, Found, Moved, whole};
 /// Reads every job of every document; entries of the same job become one result, as with group_reporting.
 pub(crate) fn read(file: &str, text: &str) -> Result<Found, FileError> {
     let mut found = Found { version: None, date: None, host: None, records: Vec::new(), left_out: Vec::new() };
-    for document in documents(text)? {
+    let mut hosts = BTreeSet::new();
+    for mut document in documents(text)? {
+        document.without_sum();
+        hosts.extend(document.jobs.iter().map(|job| job.hostname.clone()));
         found.version = found.version.or_else(|| Some(document.version.clone()));
         found.date = found.date.or_else(|| document.time.clone());
         take(file, &document, &mut found)?;
+    }
+    if hosts.len() == 1 {
+        found.host = hosts.into_iter().next().flatten();
     }
     Ok(found)
 }
@@ -30,45 +37,72 @@ fn take(file: &str, document: &Document, found: &mut Found) -> Result<(), FileEr
         let version = &document.version;
         return Err(FileError::of_file(format!("{version} wrote other units than fio does from 3.0 on: run it again")));
     }
-    let jobs = together(document);
-    for entries in &jobs {
-        let options = Options::of(&document.global_options, &entries[0].options);
-        let beside = jobs.iter().filter(|other| other[0].groupid == entries[0].groupid).count() - 1;
-        match result(file, document, entries, &options, beside) {
+    let loads = together(document);
+    for load in &loads {
+        let beside = loads.iter().filter(|other| other.first().groupid == load.first().groupid).count() - 1;
+        match result(file, document, load, beside) {
             Ok(record) => found.records.push(record),
-            Err(why) => found.left_out.push(format!("job {}: {why}", entries[0].jobname)),
+            Err(why) => found.left_out.push(format!("job {}: {why}", load.first().jobname)),
         }
     }
     Ok(())
 }
 
-/// Groups the entries of each job: one, or one per thread.
-fn together(document: &Document) -> Vec<Vec<&Job>> {
-    let mut jobs: Vec<Vec<&Job>> = Vec::new();
+/// The entries of one job: one, or one for each thread, on each server.
+struct Load<'a> {
+    entries: Vec<&'a Job>,
+    options: Options<'a>,
+}
+
+impl<'a> Load<'a> {
+    fn first(&self) -> &'a Job {
+        self.entries[0]
+    }
+
+    /// The servers that ran it, each once; empty if fio ran it itself.
+    fn servers(&self) -> BTreeSet<(&'a str, Option<i64>)> {
+        self.entries.iter().filter_map(|job| Some((job.hostname.as_deref()?, job.port))).collect()
+    }
+
+    /// Whether `job` is a further thread of this job, or this job on another server. The servers of a client measure at
+    /// the same time.
+    fn has(&self, job: &Job, options: &Options<'_>) -> bool {
+        let first = self.first();
+        let server = |job: &Job| (job.hostname.clone(), job.port);
+        let threads = self.entries.iter().filter(|entry| server(entry) == server(job)).count();
+        threads < options.threads() as usize
+            && (&first.jobname, first.groupid) == (&job.jobname, job.groupid)
+            && self.options == *options
+    }
+
+    /// The files, with the servers that they are on.
+    fn target(&self) -> Option<String> {
+        let target = self.options.target()?;
+        let hosts: BTreeSet<&str> = self.servers().into_iter().map(|(host, _)| host).collect();
+        let on_each: Vec<String> = hosts.iter().map(|host| format!("{host}:{target}")).collect();
+        Some(if on_each.is_empty() { target } else { on_each.join(", ") })
+    }
+}
+
+/// Groups the entries of each job. Those of several servers come in any order.
+fn together(document: &Document) -> Vec<Load<'_>> {
+    let mut loads: Vec<Load<'_>> = Vec::new();
     for job in &document.jobs {
-        let threads = Options::of(&document.global_options, &job.options).threads();
-        let same = |entries: &&mut Vec<&Job>| {
-            let first = entries[0];
-            entries.len() < threads as usize
-                && (&first.jobname, first.groupid, &first.options) == (&job.jobname, job.groupid, &job.options)
-        };
-        match jobs.last_mut().filter(same) {
-            Some(entries) => entries.push(job),
-            None => jobs.push(vec![job]),
+        let options = Options::of(document.global_options(job), &job.options);
+        let nearest = if job.hostname.is_some() { loads.len() } else { 1 };
+        match loads.iter_mut().rev().take(nearest).find(|load| load.has(job, &options)) {
+            Some(load) => load.entries.push(job),
+            None => loads.push(Load { entries: vec![job], options }),
         }
     }
-    jobs
+    loads
 }
 
 /// Converts one job to a record, or returns why it does not fit one.
-fn result(
-    file: &str,
-    document: &Document,
-    entries: &[&Job],
-    options: &Options<'_>,
-    beside: usize,
-) -> Result<Record, String> {
-    let settings = options.settings()?;
+fn result(file: &str, document: &Document, load: &Load<'_>, beside: usize) -> Result<Record, String> {
+    let Load { entries, options } = load;
+    let servers = load.servers();
+    let settings = options.settings()?.on_servers(servers.len())?;
     if entries.iter().any(|job| job.mixed.is_some()) {
         return Err("unified_rw_reporting adds reads and writes up; run it without".to_string());
     }
@@ -85,7 +119,10 @@ fn result(
         let error = entries.iter().find_map(|job| job.error.filter(|error| *error != 0));
         return Err(error.map_or("it moved nothing".to_string(), |error| format!("it ended with error {error}")));
     }
-    let mut origin = origin(file, entries[0], options, &settings);
+    let mut origin = origin(file, load, &settings);
+    if servers.len() > 1 {
+        origin.settings.push(format!("{} hosts", servers.len()));
+    }
     if beside > 0 {
         origin.settings.push(format!("{beside} other jobs at the same time"));
     }
@@ -109,14 +146,14 @@ fn result(
     }
     run.short_transfers = read.short.saturating_add(write.short);
     run.errors = errors(entries);
-    started(document, entries[0], &mut run);
+    started(document, load.first(), &mut run);
     charged(entries, &mut run);
     run.moved(Direction::Read, read.moved);
     run.moved(Direction::Write, write.moved);
     Ok(run.into_record())
 }
 
-fn origin(file: &str, job: &Job, options: &Options<'_>, settings: &Settings) -> Origin {
+fn origin(file: &str, load: &Load<'_>, settings: &Settings) -> Origin {
     let unknown = [
         (Unknown::Engine, settings.workload.engine == EngineName::Unknown),
         (Unknown::Order, settings.workload.rw.pattern() == Pattern::Unknown),
@@ -126,8 +163,8 @@ fn origin(file: &str, job: &Job, options: &Options<'_>, settings: &Settings) -> 
     Origin {
         tool: Tool::Fio,
         file: file.to_string(),
-        result: format!("job {}", job.jobname),
-        target: options.target(),
+        result: format!("job {}", load.first().jobname),
+        target: load.target(),
         unknown: unknown.into_iter().filter(|(_, is_unknown)| *is_unknown).map(|(what, _)| what).collect(),
         percentiles: None,
         percentiles_of_sides: false,

@@ -1,8 +1,9 @@
 //! Combines the results of other tools' files into the contents of a study file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use halfpower_record::{Capabilities, Environment, ImportedFile, Machine, Record, TargetKind, Unknown};
+use halfpower_record::{Capabilities, Environment, ImportedFile, Machine, Origin, Record, TargetKind, Unknown};
 use halfpower_spec::{Bytes, Cache, Direction, Nanos, Question, masked_addresses};
 
 /// The results in one file.
@@ -68,15 +69,15 @@ pub fn gathered(all: Vec<Results>, target: Option<&str>) -> Result<ImportedStudy
     let notes: Vec<String> = notes(&all).iter().map(|note| masked_addresses(note).into_owned()).collect();
     let imported: Vec<_> = all.iter().map(|results| results.file.clone()).collect();
     let hosts: BTreeSet<String> = all.iter().filter_map(|results| results.host.clone()).collect();
+    if target.is_none() {
+        no_cell_of_two_targets(&all)?;
+    }
     let mut records: Vec<Record> = all.into_iter().flat_map(|results| results.records).collect();
     for target in records.iter_mut().filter_map(|record| record.origin.as_mut()?.target.as_mut()) {
         *target = masked_addresses(target).into_owned();
     }
     if records.is_empty() {
         return Err(ResultsError::Apart(format!("no result can be imported: {}", notes.join("; "))));
-    }
-    if target.is_none() {
-        no_cell_of_two_targets(&records)?;
     }
     number(&mut records);
     let question = question(
@@ -107,19 +108,73 @@ fn target_of(records: &[Record], file: &str) -> String {
 }
 
 /// Checks that each cell has results of one target only, because repeats must be of the same target.
-fn no_cell_of_two_targets(records: &[Record]) -> Result<(), ResultsError> {
-    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-    for record in records {
-        let Some(target) = record.origin.as_ref().and_then(|origin| origin.target.as_deref()) else { continue };
-        let other = *seen.entry(record.run.workload.to_string()).or_insert(target);
-        if other != target {
-            return Err(ResultsError::Apart(format!(
-                "the results are of {other} and of {target}, with the same settings: import each into a study of its \
-                 own and compare them, or say --target NAME to take them for one"
-            )));
+fn no_cell_of_two_targets(all: &[Results]) -> Result<(), ResultsError> {
+    let mut seen: BTreeMap<(String, &[String]), Place<'_>> = BTreeMap::new();
+    for results in all {
+        for record in results.records.iter().filter(|record| record.may_repeat()) {
+            let Some(origin) = &record.origin else { continue };
+            let place = Place::of(results, origin);
+            let cell = (record.run.workload.to_string(), &origin.settings[..]);
+            let other = *seen.entry(cell).or_insert(place);
+            if !other.may_be(place) {
+                return Err(ResultsError::Apart(format!(
+                    "the results are of {other} and of {place}, with the same settings: import each into a study of its \
+                     own and compare them, or say --target NAME to take them for one"
+                )));
+            }
         }
     }
     Ok(())
+}
+
+/// Where a result was measured, as far as its file tells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Place<'a> {
+    host: Option<&'a str>,
+    target: ResultTarget<'a>,
+}
+
+/// What a result was measured on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ResultTarget<'a> {
+    Named(&'a str),
+    /// No result tells the target of this job of this file: nothing tells that another's is the same.
+    OfJob {
+        file: &'a str,
+        job: &'a str,
+    },
+    /// The target of a trace, which has a line for each result and no place for a target.
+    OfTrace {
+        file: &'a str,
+    },
+}
+
+impl<'a> Place<'a> {
+    fn of(results: &'a Results, origin: &'a Origin) -> Self {
+        let target = match (&origin.target, &origin.line) {
+            (Some(target), _) => ResultTarget::Named(target),
+            (None, Some(_)) => ResultTarget::OfTrace { file: &origin.file },
+            (None, None) => ResultTarget::OfJob { file: &origin.file, job: &origin.result },
+        };
+        Self { host: results.host.as_deref(), target }
+    }
+
+    /// Whether nothing tells them apart. A host that is not known may be any.
+    fn may_be(self, other: Self) -> bool {
+        let hosts_differ = self.host.zip(other.host).is_some_and(|(one, other)| one != other);
+        self.target == other.target && !hosts_differ
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.target {
+            ResultTarget::Named(target) => f.write_str(target),
+            ResultTarget::OfJob { file, job } => write!(f, "what {job} of {file} was measured on"),
+            ResultTarget::OfTrace { file } => write!(f, "what {file} was measured on"),
+        }?;
+        self.host.map_or(Ok(()), |host| write!(f, " on {host}"))
+    }
 }
 
 /// Renumbers the repeats of each run in the order of the files, if two have the same number.
@@ -144,15 +199,16 @@ fn number(records: &mut [Record]) {
 fn question(records: &[Record], target: String) -> Question {
     let workloads = || records.iter().map(|record| &record.run.workload);
     let rising = |values: BTreeSet<u64>| values.into_iter().collect::<Vec<_>>();
-    let caches: BTreeSet<Cache> = workloads().map(|workload| workload.cache).collect();
+    let told = |setting| records.iter().filter(move |record| record.knows(setting)).map(|record| &record.run.workload);
+    let caches: BTreeSet<Cache> = told(Unknown::Cache).map(|workload| workload.cache).collect();
     let reads = |direction| workloads().any(|workload| workload.rw.direction().is_none_or(|one| one == direction));
     let budget_ns = records.iter().fold(0_u64, |sum, record| sum.saturating_add(record.spent_ns));
     Question {
         directions: Direction::ALL.iter().copied().filter(|direction| reads(*direction)).collect(),
-        bs: rising(workloads().map(|workload| workload.bs.0).collect()).into_iter().map(Bytes).collect(),
-        iodepth: workloads().map(|workload| workload.iodepth).collect::<BTreeSet<u32>>().into_iter().collect(),
+        bs: rising(told(Unknown::BlockSize).map(|workload| workload.bs.0).collect()).into_iter().map(Bytes).collect(),
+        iodepth: told(Unknown::Depth).map(|workload| workload.iodepth).collect::<BTreeSet<u32>>().into_iter().collect(),
         cache: caches.into_iter().collect(),
-        threads: workloads().map(|workload| workload.threads).max().unwrap_or(1),
+        threads: told(Unknown::Depth).map(|workload| workload.threads).max().unwrap_or(1),
         budget: Nanos(budget_ns),
         repeats: 1,
         ..Question::about(target)

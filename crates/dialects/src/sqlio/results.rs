@@ -1,4 +1,6 @@
-//! Reads SQLIO's trace as records.
+//! Reads SQLIO's trace and its text as records.
+
+mod text;
 
 use std::collections::BTreeSet;
 
@@ -7,12 +9,14 @@ use halfpower_spec::{
     BlockSizes, Bytes, EngineName, Experiment, Pass, Pattern, Rw, UtcTime, Workload, WorkloadOptions,
 };
 
-use super::trace::{TraceError, TraceLine, read_trace};
+use super::trace::{TraceError, TraceLine, UNTOLD, read_trace};
 use crate::foreign_run::{FileError, Found};
 use crate::foreign_run::{ForeignRun, Moved, whole};
 
+pub(crate) use text::{is_text, read as read_text};
+
 /// Reads every line of the trace. The format has no latency, and the order of offsets at most in the comment.
-pub(crate) fn read(file: &str, text: &str) -> Result<Found, FileError> {
+pub(crate) fn read_trace_lines(file: &str, text: &str) -> Result<Found, FileError> {
     let lines = read_trace(text)
         .map_err(|TraceError { line, field, message }| FileError::at(line, format!("{field}: {message}")))?;
     let date = lines.first().map(|(_, line)| line.time_stamp.clone()).filter(|stamp| !stamp.is_empty());
@@ -73,7 +77,7 @@ fn measured(file: &str, number: usize, line: TraceLine) -> Result<ForeignRun, Fi
 
 fn unknown(
     line: &TraceLine,
-    comment: &Comment,
+    comment: &Comment<'_>,
     workload: &Workload,
     started_unix_ms: Option<u64>,
 ) -> BTreeSet<Unknown> {
@@ -83,16 +87,17 @@ fn unknown(
         (Unknown::Mix, workload.rw.direction().is_none()),
         (Unknown::Engine, workload.engine == EngineName::Unknown),
         // The trace has no fields for the settings that other experiments vary.
-        (Unknown::Settings, !is_of_walks),
+        (Unknown::Settings, !is_of_walks || !comment.untold.is_empty()),
         (Unknown::Latency, true),
         (Unknown::ChargedTime, line.user_ms.is_none() || line.kernel_ms.is_none()),
         (Unknown::Start, started_unix_ms.is_none()),
         (Unknown::Errors, true),
     ];
-    all.into_iter().filter(|(_, is_unknown)| *is_unknown).map(|(what, _)| what).collect()
+    let untold = UNTOLD.iter().filter(|(_, word)| comment.untold.contains(word)).map(|(setting, _)| *setting);
+    all.into_iter().filter(|(_, is_unknown)| *is_unknown).map(|(what, _)| what).chain(untold).collect()
 }
 
-fn origin(file: &str, number: usize, unknown: BTreeSet<Unknown>, comment: &Comment) -> Origin {
+fn origin(file: &str, number: usize, unknown: BTreeSet<Unknown>, comment: &Comment<'_>) -> Origin {
     let special = comment.experiment.filter(|_| unknown.contains(&Unknown::Settings));
     Origin {
         tool: Tool::Sqlio,
@@ -109,7 +114,9 @@ fn origin(file: &str, number: usize, unknown: BTreeSet<Unknown>, comment: &Comme
 
 /// Contents of a comment: halfpower's words, or any word about the order of offsets.
 #[derive(Default)]
-struct Comment {
+struct Comment<'a> {
+    /// Words of fields that mean nothing.
+    untold: Vec<&'a str>,
     rw: Option<Rw>,
     pattern: Option<Pattern>,
     experiment: Option<Experiment>,
@@ -119,8 +126,8 @@ struct Comment {
     bssplit: Option<BlockSizes>,
 }
 
-impl Comment {
-    fn of(text: &str) -> Self {
+impl<'a> Comment<'a> {
+    fn of(text: &'a str) -> Self {
         let mut comment = Self::default();
         for word in text.split_whitespace() {
             match word.split_once('=') {
@@ -130,6 +137,7 @@ impl Comment {
                 Some(("engine", value)) => comment.engine = value.parse().ok(),
                 Some(("pass", value)) => comment.pass = value.parse().ok(),
                 Some(("repeat", value)) => comment.repeat = value.parse().ok(),
+                Some(("unknown", value)) => comment.untold = value.split(';').collect(),
                 Some(("bssplit", value)) => comment.bssplit = value.replace(';', ",").parse().ok(),
                 _ => {}
             }
@@ -167,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_plain_line_is_known_as_far_as_it_goes() {
-        let found = read("t.csv", "19.5,312,Read,64,0,O,1,10,102400,10.01,15.6,46.8,6/16/00 12:00,atlas\n");
+        let found = read_trace_lines("t.csv", "19.5,312,Read,64,0,O,1,10,102400,10.01,15.6,46.8,6/16/00 12:00,atlas\n");
         let Ok(found) = found else { panic!("it is read") };
         let record = &found.records[0];
         assert_eq!(record.run.workload.rw, Rw::UnknownRead);

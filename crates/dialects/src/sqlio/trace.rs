@@ -17,7 +17,8 @@
 //! - `User(ms)` and `Kernel(ms)` are empty if another tool's results lack them;
 //! - a record that was read from a trace is written as its original line;
 //! - `Comment` has words of the form `name=value`: rw, pattern, experiment, engine, pass, repeat, and if sizes are
-//!   drawn bssplit, with `;` between the sizes of reads and of writes.
+//!   drawn bssplit, with `;` between the sizes of reads and of writes; `unknown=depth;cache` lists fields that mean
+//!   nothing, because another tool did not tell these settings.
 
 use std::io::Write;
 
@@ -219,13 +220,21 @@ fn comment(record: &Record) -> String {
     let experiment = run.experiment.map_or("none", |experiment| experiment.word());
     // The size field holds only the largest size, and a comment must not contain commas.
     let sizes = run.workload.options.bssplit.map(|sizes| format!(" bssplit={}", sizes.to_string().replace(',', ";")));
+    // The fields of what another tool did not tell must hold something.
+    let untold = UNTOLD.iter().filter(|(setting, _)| !record.knows(*setting)).map(|(_, word)| *word);
+    let untold = untold.collect::<Vec<_>>().join(";");
     format!(
-        "rw={} pattern={} experiment={experiment} engine={} pass={} repeat={}{}",
+        "rw={} pattern={} experiment={experiment} engine={} pass={} repeat={}{}{}",
         run.workload.rw,
         run.workload.rw.pattern(),
         record.engine,
         run.pass,
         run.repeat,
-        sizes.unwrap_or_default()
+        sizes.unwrap_or_default(),
+        if untold.is_empty() { String::new() } else { format!(" unknown={untold}") }
     )
 }
+
+/// Settings that have a field, and their words in a comment where the field means nothing.
+pub(super) const UNTOLD: [(Unknown, &str); 3] =
+    [(Unknown::BlockSize, "bs"), (Unknown::Depth, "depth"), (Unknown::Cache, "cache")];

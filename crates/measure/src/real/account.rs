@@ -7,7 +7,7 @@ use halfpower_os::processor::{self, Charged, Times};
 use halfpower_os::trace::{self, Tracer};
 use halfpower_record::{Anatomy, Cpu};
 use halfpower_spec::Pass;
-use halfpower_witness::{NoiseProbe, NoiseSnapshot, Soaking, processors_since};
+use halfpower_witness::{DeviceCounters, NoiseProbe, NoiseSnapshot, Soaking, processors_since};
 
 use crate::target_backend::{Account, Spent};
 use crate::{MeasureError, anatomy};
@@ -21,6 +21,9 @@ pub(crate) struct MachineAccount {
     tracing: Option<Tracing>,
     witness: NoiseProbe,
     sight: NoiseSnapshot,
+    /// Kernel names of the devices that are watched, and their counters when the account began.
+    watched: Vec<String>,
+    counters: DeviceCounters,
 }
 
 /// Makes an account for a run of this pass, as [`MachineAccount::new`]. If the soaker cannot be started, the run goes
@@ -74,7 +77,9 @@ impl MachineAccount {
         let charged = Charged::default();
         let sight = NoiseSnapshot::default();
         let witness = NoiseProbe::of(witnessed);
-        Ok(Self { begun, charged, machine: Vec::new(), soaking, tracing, witness, sight })
+        let watched = witnessed.to_vec();
+        let counters = DeviceCounters::default();
+        Ok(Self { begun, charged, machine: Vec::new(), soaking, tracing, witness, sight, watched, counters })
     }
 }
 
@@ -101,6 +106,7 @@ impl Tracing {
 impl Account for MachineAccount {
     fn begin(&mut self) -> Result<(), MeasureError> {
         self.sight = self.witness.look();
+        self.counters = DeviceCounters::of(&self.watched);
         self.machine = processor::machine();
         if let Some(soaking) = &mut self.soaking {
             soaking.begin();
@@ -127,12 +133,16 @@ impl Account for MachineAccount {
             span_ns,
             user_ns: own_user_ns.saturating_sub(soaker_threads_ns),
             system_ns: charged.system_ns - self.charged.system_ns,
+            switches: Some(charged.switches - self.charged.switches),
+            major_faults: Some(charged.major_faults - self.charged.major_faults),
+            minor_faults: Some(charged.minor_faults - self.charged.minor_faults),
             machine: processors_since(&machine, &self.machine),
             // A soaker that lost nothing beside work that was charged saw nothing of it: it bounds no cost.
             soaker: soaked.map(|(account, _)| account).filter(|account| account.lost_ns > 0),
             ..Cpu::default()
         };
         let noise = self.witness.between(&self.sight, &self.witness.look());
-        Spent { cpu, noise, anatomy: self.tracing.as_ref().map(Tracing::anatomy), ..Spent::default() }
+        let devices = DeviceCounters::of(&self.watched).since(&self.counters, span_ns);
+        Spent { cpu, noise, devices, anatomy: self.tracing.as_ref().map(Tracing::anatomy), ..Spent::default() }
     }
 }

@@ -28,6 +28,8 @@ pub enum Form {
     Model,
     /// What a run prints.
     Text,
+    /// Averages over time, as fio logs them.
+    FioLog,
 }
 
 /// How a file of [`Form::Text`] begins.
@@ -46,6 +48,7 @@ impl Form {
             Self::Trace => head.lines().next().is_some_and(is_line_of_trace),
             Self::Model => head.starts_with("# Fitted by `halfpower calibrate`"),
             Self::Text => head.starts_with(TEXT_MARK),
+            Self::FioLog => head.lines().next().is_some_and(is_line_of_log),
         }
     }
 }
@@ -55,6 +58,12 @@ fn is_line_of_trace(line: &str) -> bool {
     let fields: Vec<&str> = line.split(',').collect();
     let ours = |comment: &str| ["rw=", "engine=", "pass=", "repeat="].iter().all(|word| comment.contains(word));
     fields.len() == 14 && ours(fields[13])
+}
+
+/// Whether a line is one of a log of averages: fio's own is the same, and fio replaces it as well.
+fn is_line_of_log(line: &str) -> bool {
+    let fields: Vec<&str> = line.split(", ").collect();
+    fields.len() == 5 && fields.iter().all(|field| field.parse::<u64>().is_ok()) && fields[3..] == ["0", "0"]
 }
 
 impl fmt::Display for Form {
@@ -67,6 +76,7 @@ impl fmt::Display for Form {
             Self::Trace => "an SQLIO trace",
             Self::Model => "a model",
             Self::Text => "what a run printed",
+            Self::FioLog => "a log in fio's form",
         })
     }
 }

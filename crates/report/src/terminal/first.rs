@@ -123,7 +123,7 @@ fn beside(study: &StudyFindings, width: usize) -> Section {
     let time = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| time_us(ns as f64 / 1e3));
     let columns = vec![
         Column::left("BESIDE THE CELLS", 0, of(&|row| format!("  {}", first_screen::beside_name(row)))),
-        Column::right("", 2, of(&|row| size(row.workload.bs.0 as f64))),
+        Column::right("", 2, of(&|row| first_screen::beside_size(row))),
         Column::right("", 3, of(&|row| first_screen::beside_depth(row))),
         Column::right("", 0, of(&|row| format!("{} IOPS", thousands(row.iops)))),
         Column::left("", 5, of(&|row| first_screen::beside_split(row))),

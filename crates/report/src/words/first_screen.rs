@@ -5,6 +5,7 @@ use halfpower_analyse::{
     StopDoubt, StopTest, StoppedBy, StudyState, Sureness, ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
 };
 use halfpower_experiments::IssuingChange;
+use halfpower_record::Unknown;
 use halfpower_spec::{Bytes, Direction, cache_word, format};
 
 use super::settings::{cache_beside_direct, pattern_word, short_pattern};
@@ -81,8 +82,16 @@ pub(crate) fn beside_name(row: &BesideRow) -> String {
     format!("{pattern} {direction}{settings}{options}")
 }
 
-/// As [`depth`].
+/// The block size of such a run; `-` if it is not known.
+pub(crate) fn beside_size(row: &BesideRow) -> String {
+    if row.unknown.contains(&Unknown::BlockSize) { "-".to_string() } else { format::size(row.workload.bs.0 as f64) }
+}
+
+/// As [`depth`]; `-` if it is not known.
 pub(crate) fn beside_depth(row: &BesideRow) -> String {
+    if row.unknown.contains(&Unknown::Depth) {
+        return "-".to_string();
+    }
     let threads = if row.workload.threads > 1 { format!("{} x ", row.workload.threads) } else { String::new() };
     format!("{threads}{} deep", row.workload.iodepth)
 }

@@ -1,4 +1,4 @@
-//! Reads the settings of a time span of diskspd's profile.
+//! Describes the settings of a time span, and reads them from diskspd's profile.
 
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pattern, Rw, Workload};
 
@@ -6,11 +6,12 @@ use super::tree::Element;
 use crate::foreign_run::FileError;
 
 /// The settings of a time span.
+#[derive(Default)]
 pub struct Span {
     /// Threads that share all targets; 0 means each target has its own.
-    threads: u32,
+    pub threads: u32,
     /// Outstanding requests of each such thread over all targets; 0 means each target's own number.
-    requests: u32,
+    pub requests: u32,
     pub runtime_ns: u64,
     pub targets: Vec<Target>,
 }
@@ -19,14 +20,16 @@ pub struct Span {
 pub struct Target {
     pub path: String,
     pub rw: Rw,
-    write_percent: u8,
-    bs: u64,
-    base_offset: u64,
+    pub write_percent: u8,
+    pub bs: u64,
+    pub base_offset: u64,
     /// 0 is the whole file.
-    max_size: u64,
-    requests: u32,
-    threads: u32,
-    cache: Cache,
+    pub max_size: u64,
+    pub requests: u32,
+    pub threads: u32,
+    pub cache: Cache,
+    /// Unknown, unless halfpower measured it.
+    pub engine: EngineName,
     /// Settings that workloads here cannot express, as they were written.
     pub special: Vec<String>,
 }
@@ -60,7 +63,7 @@ impl Span {
             iodepth: iodepth.clamp(1, most),
             threads: threads.max(1),
             cache: first.cache,
-            engine: EngineName::Unknown,
+            engine: first.engine,
             ..Workload::default()
         }
     }
@@ -80,29 +83,17 @@ impl Target {
             (true, true) => Pattern::Unknown,
             (false, _) => Pattern::Sequential,
         };
-        let rw = match (write_percent, pattern) {
-            (0, _) => Rw::of(pattern, Direction::Read),
-            (100, _) => Rw::of(pattern, Direction::Write),
-            (_, Pattern::Random) => Rw::Randmixed,
-            (_, Pattern::Sequential) => Rw::Mixed,
-            (_, Pattern::Unknown) => Rw::UnknownMixed,
-        };
-        let cache = match (target.is_true("DisableOSCache"), target.is_true("WriteThrough")) {
-            (true, true) => Cache::None,
-            (true, false) => Cache::Device,
-            (false, true) => Cache::Os,
-            (false, false) => Cache::Both,
-        };
         Ok(Self {
             path: target.text("Path").unwrap_or_default(),
-            rw,
+            rw: rw_of(pattern, write_percent),
             write_percent,
             bs,
             base_offset: target.or_zero("BaseFileOffset")?,
             max_size: target.or_zero("MaxFileSize")?,
             requests: count(target, "RequestCount")?,
             threads: count(target, "ThreadsPerFile")?,
-            cache,
+            cache: cache_of(target.is_true("DisableOSCache"), target.is_true("WriteThrough")),
+            engine: EngineName::Unknown,
             special: special(target, bs)?,
         })
     }
@@ -118,6 +109,27 @@ impl Target {
     pub fn span_of(&self, size: u64) -> u64 {
         let end = if self.max_size > 0 { size.min(self.max_size) } else { size };
         end.saturating_sub(self.base_offset)
+    }
+}
+
+/// The access pattern with this share of writes.
+pub fn rw_of(pattern: Pattern, write_percent: u8) -> Rw {
+    match (write_percent, pattern) {
+        (0, _) => Rw::of(pattern, Direction::Read),
+        (100, _) => Rw::of(pattern, Direction::Write),
+        (_, Pattern::Random) => Rw::Randmixed,
+        (_, Pattern::Sequential) => Rw::Mixed,
+        (_, Pattern::Unknown) => Rw::UnknownMixed,
+    }
+}
+
+/// The caches in use.
+pub fn cache_of(is_direct: bool, is_durable: bool) -> Cache {
+    match (is_direct, is_durable) {
+        (true, true) => Cache::None,
+        (true, false) => Cache::Device,
+        (false, true) => Cache::Os,
+        (false, false) => Cache::Both,
     }
 }
 

@@ -51,9 +51,14 @@ impl<'a> Element<'a> {
         self.0.text().unwrap_or_default().trim().to_string()
     }
 
+    /// Its line in the file.
+    pub fn line(&self) -> usize {
+        self.0.document().text_pos_at(self.0.range().start).row as usize
+    }
+
     /// An error at this element.
     pub fn trouble(&self, message: impl Into<String>) -> FileError {
-        FileError::at(self.0.document().text_pos_at(self.0.range().start).row as usize, message)
+        FileError::at(self.line(), message)
     }
 
     /// The number in its child of this name, which must exist.

@@ -17,14 +17,68 @@ pub struct Document {
     /// The same as text.
     pub time: Option<String>,
     #[serde(rename = "global options", default)]
-    pub global_options: BTreeMap<String, Value>,
+    global_options: GlobalOptions,
+    /// The jobs; of a client, those of all its servers.
+    #[serde(alias = "client_stats")]
     pub jobs: Vec<Job>,
 }
+
+/// The options that all jobs have in common: a client with several servers prints a list of them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum GlobalOptions {
+    OfAll(BTreeMap<String, Value>),
+    OfServers(Vec<ServerOptions>),
+}
+
+impl Default for GlobalOptions {
+    fn default() -> Self {
+        Self::OfAll(BTreeMap::new())
+    }
+}
+
+/// The common options of the jobs of one server.
+#[derive(Debug, Deserialize)]
+struct ServerOptions {
+    hostname: Option<String>,
+    port: Option<i64>,
+    #[serde(flatten)]
+    options: BTreeMap<String, Value>,
+}
+
+static NO_OPTIONS: BTreeMap<String, Value> = BTreeMap::new();
+
+impl Document {
+    /// The options that a job has in common with others.
+    pub fn global_options(&self, job: &Job) -> &BTreeMap<String, Value> {
+        match &self.global_options {
+            GlobalOptions::OfAll(options) => options,
+            GlobalOptions::OfServers(servers) => servers
+                .iter()
+                .find(|server| (&server.hostname, server.port) == (&job.hostname, job.port))
+                .map_or(&NO_OPTIONS, |server| &server.options),
+        }
+    }
+
+    /// Leaves out the sum that a client adds as a job of its own: its parts are there.
+    pub fn without_sum(&mut self) {
+        let is_sum = |job: &Job| job.hostname.is_some() && job.jobname == SUM && job.options.is_empty();
+        if self.jobs.len() > 1 && self.jobs.last().is_some_and(is_sum) {
+            self.jobs.pop();
+        }
+    }
+}
+
+/// The name of the sum over all clients.
+const SUM: &str = "All clients";
 
 /// A job, or one of its threads if these are not reported as a group.
 #[derive(Debug, Deserialize)]
 pub struct Job {
     pub jobname: String,
+    /// The server that ran it, in the results of a client.
+    pub hostname: Option<String>,
+    pub port: Option<i64>,
     /// Jobs of one group run at the same time.
     #[serde(default)]
     pub groupid: i64,

@@ -93,6 +93,7 @@ const HARMLESS: [&str; 52] = [
 ];
 
 /// The options of a job; its own override the global ones.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options<'a> {
     own: &'a BTreeMap<String, Value>,
     of_all: &'a BTreeMap<String, Value>,
@@ -105,6 +106,23 @@ pub struct Settings {
     pub runtime_ns: Option<u64>,
     /// Options that workloads here cannot express, as they were written.
     pub special: Vec<String>,
+}
+
+impl Settings {
+    /// The same on each of several servers at once; as they are for none or one.
+    ///
+    /// # Errors
+    /// If there would be more requests at once than can be counted.
+    pub fn on_servers(mut self, servers: usize) -> Result<Self, String> {
+        let count = u32::try_from(servers.max(1)).unwrap_or(u32::MAX);
+        let threads = self.workload.threads.checked_mul(count);
+        match threads.filter(|threads| threads.checked_mul(self.workload.iodepth).is_some()) {
+            Some(threads) => self.workload.threads = threads,
+            None => return Err(format!("{count} servers with {} threads each are no load", self.workload.threads)),
+        }
+        self.span_bytes = self.span_bytes.map(|bytes| bytes.saturating_mul(u64::from(count)));
+        Ok(self)
+    }
 }
 
 impl<'a> Options<'a> {

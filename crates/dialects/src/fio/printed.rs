@@ -1,0 +1,162 @@
+//! Prints the runs of a line in fio's formats: JSON and terse lines.
+
+use std::io::{self, Write};
+
+use halfpower_record::Latency;
+
+use super::export::{NamedRun, VERSION, coarse, listed_percentiles, write_fio_jobs};
+use super::job_sum::{FioJob, FioSide};
+use super::terse::{TerseLine, TerseSide, TerseSpan};
+use crate::{Layout, Measured};
+
+/// The formats that a line asks for; none is the normal one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Formats {
+    pub normal: bool,
+    pub json: bool,
+    pub terse: bool,
+    /// The version of terse lines; `None` is fio's usual one.
+    pub terse_version: Option<u8>,
+}
+
+/// The version of terse lines where none is named.
+const USUAL_TERSE: u8 = 3;
+
+impl Formats {
+    /// Parses a list such as `normal,json`.
+    pub fn parse(list: &str) -> Result<Self, String> {
+        let mut formats = Self::default();
+        for format in list.split(',') {
+            match format.trim() {
+                "normal" => formats.normal = true,
+                "json" | "json+" => formats.json = true,
+                "terse" => formats.terse = true,
+                other => return Err(format!("`{other}`: use normal, json, json+ or terse")),
+            }
+        }
+        Ok(formats)
+    }
+
+    /// What either asks for.
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            normal: self.normal || other.normal,
+            json: self.json || other.json,
+            terse: self.terse || other.terse,
+            terse_version: self.terse_version.or(other.terse_version),
+        }
+    }
+
+    /// Whether anything is printed as fio prints it for programs.
+    pub fn for_programs(self) -> bool {
+        self.json || self.terse
+    }
+
+    /// The layout; `None` if halfpower prints in its own.
+    pub fn layout(self) -> Option<Box<dyn Layout>> {
+        self.for_programs().then(|| Box::new(self) as Box<dyn Layout>)
+    }
+}
+
+impl Layout for Formats {
+    fn goes_with_ours(&self) -> bool {
+        self.normal
+    }
+
+    fn holds_notes(&self) -> bool {
+        self.json
+    }
+
+    fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()> {
+        let named: Vec<NamedRun<'_>> = measured.iter().map(named).collect();
+        if self.terse {
+            let version = self.terse_version.unwrap_or(USUAL_TERSE);
+            for (number, run) in named.iter().enumerate() {
+                writeln!(out, "{}", line(run, number, version))?;
+            }
+        }
+        if self.json { write_fio_jobs(&named, out) } else { out.flush() }
+    }
+}
+
+fn named<'a>(run: &'a Measured<'_>) -> NamedRun<'a> {
+    let target: Vec<String> = run.run.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+    let listed = run.run.get("--percentiles").unwrap_or_default();
+    NamedRun {
+        name: &run.run.name,
+        target: target.join(":"),
+        record: &run.record,
+        percentiles: listed.split(',').filter_map(|percent| percent.parse().ok()).collect(),
+        notes: &run.run.notes,
+    }
+}
+
+/// The terse line of a run. What no record has is 0 there, as of all that fio did not measure.
+fn line(run: &NamedRun<'_>, number: usize, version: u8) -> TerseLine {
+    let mut job = FioJob::new(run.record);
+    job.add(run.record);
+    job.percentiles.clone_from(&run.percentiles);
+    let [user_percent, system_percent] = job.processor_percent();
+    let by_time = coarse(&job.latency);
+    let mut by_us = by_time.us;
+    by_us[0] += by_time.ns.iter().sum::<f64>();
+    let mut depths = [0.0; 7];
+    depths[0] = if job.has_one_at_a_time() { 100.0 } else { 0.0 };
+    TerseLine {
+        version,
+        program: VERSION.to_string(),
+        jobname: if run.name.is_empty() { "fio".to_string() } else { run.name.to_string() },
+        groupid: i64::try_from(number).unwrap_or(i64::MAX),
+        error: 0,
+        read: side(&job, &job.read),
+        write: side(&job, &job.write),
+        trim: side(&job, &job.trim),
+        user_percent,
+        system_percent,
+        switches: job.switches.unwrap_or(0),
+        major_faults: job.major_faults.unwrap_or(0),
+        minor_faults: job.minor_faults.unwrap_or(0),
+        depths,
+        by_us,
+        by_ms: by_time.ms,
+        errors: None,
+    }
+}
+
+fn side(job: &FioJob, side: &FioSide) -> TerseSide {
+    if side.ios == 0 {
+        return TerseSide::default();
+    }
+    let seconds = job.seconds().max(1e-9);
+    let rate = job.kib_a_second(side);
+    let requests = job.requests_a_second(side);
+    let us = |ns: u64| ns / 1000;
+    let span = |latency: &Latency| TerseSpan {
+        min: us(latency.min_ns()),
+        max: us(latency.max_ns()),
+        mean: latency.mean_ns() / 1e3,
+        deviation: latency.deviation_ns() / 1e3,
+    };
+    let listed = listed_percentiles(&job.percentiles).iter();
+    TerseSide {
+        kib: side.bytes / 1024,
+        kib_per_s: (side.bytes as f64 / 1024.0 / seconds) as u64,
+        iops: (side.ios as f64 / seconds) as u64,
+        runtime_ms: job.elapsed_ns / 1_000_000,
+        submission_us: TerseSpan::default(),
+        completion_us: span(&side.latency),
+        percentiles: listed.map(|percent| (*percent, us(side.latency.quantile_ns(percent / 100.0)))).collect(),
+        total_us: span(&side.latency),
+        kib_per_s_min: rate.min as u64,
+        kib_per_s_max: rate.max as u64,
+        aggregate_percent: 100.0,
+        kib_per_s_mean: rate.mean,
+        kib_per_s_deviation: rate.deviation,
+        rate_samples: rate.count as u64,
+        iops_min: requests.min as u64,
+        iops_max: requests.max as u64,
+        iops_mean: requests.mean,
+        iops_deviation: requests.deviation,
+        iops_samples: requests.count as u64,
+    }
+}

@@ -1,0 +1,73 @@
+//! Reads what the block devices under a target did during a run.
+
+use std::fs;
+
+use halfpower_record::{DeviceRequests, DeviceUse};
+
+/// The counters of block devices at one moment, by name; a device without counters is left out.
+#[derive(Debug, Clone, Default)]
+pub struct DeviceCounters(Vec<DeviceUse>);
+
+impl DeviceCounters {
+    /// Reads the counters of the whole devices with these kernel names.
+    pub fn of(devices: &[String]) -> Self {
+        let read = |name: &String| counters(name, &fs::read_to_string(format!("/sys/block/{name}/stat")).ok()?);
+        Self(devices.iter().filter_map(read).collect())
+    }
+
+    /// What each device did since `then`, over `span_ns`.
+    pub fn since(&self, then: &Self, span_ns: u64) -> Vec<DeviceUse> {
+        let grown = |now: &DeviceUse| {
+            let then = then.0.iter().find(|then| then.name == now.name)?;
+            let requests = |now: DeviceRequests, then: DeviceRequests| DeviceRequests {
+                ios: now.ios.saturating_sub(then.ios),
+                merges: now.merges.saturating_sub(then.merges),
+                sectors: now.sectors.saturating_sub(then.sectors),
+                ms: now.ms.saturating_sub(then.ms),
+            };
+            Some(DeviceUse {
+                name: now.name.clone(),
+                reads: requests(now.reads, then.reads),
+                writes: requests(now.writes, then.writes),
+                busy_ms: now.busy_ms.saturating_sub(then.busy_ms),
+                in_queue_ms: now.in_queue_ms.saturating_sub(then.in_queue_ms),
+                span_ns,
+            })
+        };
+        self.0.iter().filter_map(grown).collect()
+    }
+}
+
+/// The fields of a device's `stat`, in the order of the kernel's Documentation/block/stat.rst.
+fn counters(name: &str, text: &str) -> Option<DeviceUse> {
+    let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    let requests = |from: usize| {
+        let [ios, merges, sectors, ms] = *fields.get(from..from + 4)? else { return None };
+        Some(DeviceRequests { ios, merges, sectors, ms })
+    };
+    Some(DeviceUse {
+        name: name.to_string(),
+        reads: requests(0)?,
+        writes: requests(4)?,
+        busy_ms: *fields.get(9)?,
+        in_queue_ms: *fields.get(10)?,
+        span_ns: 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_device_did_is_the_difference_of_its_counters() {
+        let then = DeviceCounters(counters("sda", "10 1 800 5 20 2 1600 9 0 7 14 0 0 0 0").into_iter().collect());
+        let now = DeviceCounters(counters("sda", "15 1 840 9 22 3 1700 19 1 57 34 0 0 0 0").into_iter().collect());
+        let done = now.since(&then, 100_000_000);
+        assert_eq!(done[0].reads, DeviceRequests { ios: 5, merges: 0, sectors: 40, ms: 4 });
+        assert_eq!(done[0].writes, DeviceRequests { ios: 2, merges: 1, sectors: 100, ms: 10 });
+        assert_eq!((done[0].busy_ms, done[0].in_queue_ms), (50, 20));
+        assert!((done[0].busy_share() - 0.5).abs() < 1e-9);
+        assert!(counters("sda", "10 1 800").is_none() && now.since(&DeviceCounters::default(), 1).is_empty());
+    }
+}
