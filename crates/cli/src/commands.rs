@@ -186,11 +186,13 @@ fn written_to(mut out: impl Write, write: impl FnOnce(&mut dyn Write) -> Result<
 pub fn shut_out<'a>(files: impl IntoIterator<Item = &'a Path>, outputs: impl IntoIterator<Item = &'a Path>) {
     let folders: Vec<PathBuf> = outputs.into_iter().flat_map(folders_of).collect();
     // SQLite looks at what lies beside a study under its name.
-    let beside = |path: &Path| ["", "-journal", "-wal"].map(|ending| {
-        let mut name = path.as_os_str().to_os_string();
-        name.push(ending);
-        PathBuf::from(name)
-    });
+    let beside = |path: &Path| {
+        ["", "-journal", "-wal"].map(|ending| {
+            let mut name = path.as_os_str().to_os_string();
+            name.push(ending);
+            PathBuf::from(name)
+        })
+    };
     let files: Vec<PathBuf> = files.into_iter().flat_map(beside).collect();
     halfpower_os::sandbox::enter(files.iter().map(PathBuf::as_path), folders.iter().map(PathBuf::as_path));
 }

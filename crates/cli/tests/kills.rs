@@ -48,7 +48,10 @@ fn begin(folder: &Path, words: &[&str]) -> Child {
 
 fn records(path: &Path) -> Vec<Record> {
     // A reader waits for a commit in progress; a killed writer's journal is rolled back.
-    StudyFile::open_mended(path).unwrap_or_else(|error| panic!("{error}")).records().unwrap_or_else(|error| panic!("{error}"))
+    StudyFile::open_mended(path)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .records()
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -6,8 +6,8 @@
 
 mod ability;
 mod anatomy;
-mod diagnosis;
 mod device_use;
+mod diagnosis;
 mod difference;
 mod environment;
 mod error;
@@ -32,8 +32,8 @@ mod tcp;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
-pub use diagnosis::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Evidence, Severity};
 pub use device_use::{DeviceRequests, DeviceUse};
+pub use diagnosis::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Evidence, Severity};
 pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, TargetKind};
 pub use environment::{MemberIdentity, PlaceIdentity};
 pub use error::RecordError;

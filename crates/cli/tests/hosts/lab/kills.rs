@@ -26,7 +26,10 @@ enum Victim {
 }
 
 fn records(path: &Path) -> Vec<Record> {
-    StudyFile::open_mended(path).unwrap_or_else(|error| panic!("{error}")).records().unwrap_or_else(|error| panic!("{error}"))
+    StudyFile::open_mended(path)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .records()
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The descendants of `parent`, with their ranks.
