@@ -32,7 +32,9 @@ use halfpower_record::output::{Destination, Form, OutputError};
 use halfpower_record::{RecordError, StudyFile, TargetKind};
 use halfpower_report::{STYLES, Style};
 use halfpower_share::{Access, Credentials};
-use halfpower_spec::{Bytes, Nanos, ShareAddress, Shown, Switch, Target, escaped, masked, without_password};
+use halfpower_spec::{
+    Bytes, Nanos, ShareAddress, Shown, SimulatedDisk, Switch, Target, escaped, masked, without_password,
+};
 use halfpower_witness::{Patience, Witness};
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +94,10 @@ pub fn backend(
         silence: common.timeout.unwrap_or(usual_silence(target)),
     };
     Ok(match target {
-        Target::Simulated(disk) => Box::new(spread(SimulatedTarget::new(disk.clone()), purpose)?),
+        Target::Simulated(disk) => {
+            let size = purpose.size.map_or(disk.size, |size| size.min(disk.size));
+            Box::new(spread(SimulatedTarget::new(SimulatedDisk { size, ..disk.clone() }), purpose)?)
+        }
         Target::System(system) => {
             Box::new(spread(SimulatedTarget::system(system, purpose.size, purpose.write_cache)?, purpose)?)
         }

@@ -138,7 +138,7 @@ mod tests {
         for line in [
             "halfpower study --x\u{1b}[2J",
             "halfpower \u{202e}x",
-            "halfpower run a b\u{9b}2J",
+            "halfpower run a --b\u{9b}2J",
             "halfpower run --rw \u{1b}c a",
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();

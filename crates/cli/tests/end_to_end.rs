@@ -242,7 +242,7 @@ fn bad_input_gets_one_clear_sentence_and_leaves_nothing() {
         (&["run", "sim:", "--rate", "2000"], "use --rate-iops"),
         (&["run", "sim:cpus=1000000000"], "cpus must be from 1 to 4096"),
         (&["run", "sim:", "--sync", "sync"], "--sync dsync"),
-        (&["study", "no\u{1b}[2Jwhere"], "no\\u{1b}[2Jwhere"),
+        (&["study", "no\u{1b}[2Jwhere"], "no\\u001b[2Jwhere"),
         (&["run", "sim:", "--bs", "4KiX"], "character 2"),
         (&["report", "text"], "not a study file"),
         (&["report", "."], "."),

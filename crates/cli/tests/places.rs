@@ -29,7 +29,7 @@ fn begin(folder: &Path, words: &[&str], records: usize) -> PathBuf {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(!StudyFile::open(&file).unwrap().records().unwrap().is_empty());
+    assert!(!StudyFile::open_mended(&file).unwrap().records().unwrap().is_empty());
     file
 }
 

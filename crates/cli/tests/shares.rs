@@ -231,7 +231,11 @@ fn reads_of_a_share_that_bring_nothing_are_failed_requests() {
     let server = MemoryNfs::start();
     server.be(Mood::Empty);
     let output = run(&server, &["--rw", "read", "--bs", "4k"]);
-    assert!(output.status.code() == Some(1) && said(&output).contains("EOF"), "{}", said(&output));
+    assert!(
+        output.status.code() == Some(2) && said(&output).contains("every request failed (EOF)"),
+        "{}",
+        said(&output)
+    );
     let server = MemoryS3::start();
     server.be(MoodOfS3::Empty);
     let folder = tempfile::tempdir().unwrap();

@@ -99,24 +99,31 @@ impl ParsedOptions {
         if run.get("--cache").is_none_or(|cache| cache == "device" || cache == "none") {
             run.unset("--fadvise");
         }
-        let threads = run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1_u32);
-        if interlocked && !random && threads > 1 {
-            let depth = run.get("--iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(2_u32);
-            run.set("--threads", 1);
-            run.set("--iodepth", depth.saturating_mul(threads));
-            run.note(format!(
-                "-si: one thread has the {} requests of all {threads}, since threads share no sequence of blocks",
-                depth.saturating_mul(threads)
-            ));
-        } else if !random && threads > 1 {
-            let distance = if apart { "whatever distance -T gives" } else { "as with -T" };
-            run.note(format!("-t: sequential threads each go through a part of the target of their own, {distance}"));
+        if !random {
+            goes_through_in_order(&mut run, interlocked, apart);
         }
         if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
             run.note("-g: requests come at this rate whether or not earlier ones are done; latency counts from when one was due");
         }
         run.finish()?;
         Ok(run)
+    }
+}
+
+/// What sequential threads of one target go through: with `-si` the same blocks, in one thread here.
+fn goes_through_in_order(run: &mut RunWords, interlocked: bool, apart: bool) {
+    let threads = run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1_u32);
+    if interlocked && threads > 1 {
+        let depth = run.get("--iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(2_u32);
+        run.set("--threads", 1);
+        run.set("--iodepth", depth.saturating_mul(threads));
+        run.note(format!(
+            "-si: one thread has the {} requests of all {threads}, since threads share no sequence of blocks",
+            depth.saturating_mul(threads)
+        ));
+    } else if threads > 1 {
+        let distance = if apart { "whatever distance -T gives" } else { "as with -T" };
+        run.note(format!("-t: sequential threads each go through a part of the target of their own, {distance}"));
     }
 }
 

@@ -182,6 +182,8 @@ entries! {
     sqlio_results: 250;
     fio_results: 250;
     diskspd_results: 250;
+    elbencho_results: 250;
+    ior_results: 250;
     trace_page: 2000;
     records: 1000;
     study_file: 500;

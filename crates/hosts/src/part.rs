@@ -1,7 +1,7 @@
 //! Holds the parts of a run that processes made, and merges them into one record.
 
 use halfpower_measure::MeasureError;
-use halfpower_record::{CpuTimes, HostShare, Join, Record};
+use halfpower_record::{CpuTimes, HostShare, Join, Record, Samples};
 use halfpower_spec::Run;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,9 @@ impl Part {
         let rate = |ns: u64| if ns == 0 { 0.0 } else { record.bytes as f64 / ns as f64 };
         let rate_before_flush = rate(before_flush);
         let rate = rate(record.elapsed_ns);
-        let record = Some(if tells_of_computer { record } else { without_computer(record) });
+        let record = if tells_of_computer { record } else { without_computer(record) };
+        // Samples grow with the length of a run, and windows of processes are not in step to a tenth of a second.
+        let record = Some(Record { samples: Samples::default(), ..record });
         Self { record, hosts: vec![share], rate, rate_before_flush, ..Self::default() }
     }
 

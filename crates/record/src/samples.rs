@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Join;
 
-/// What a run did in each stretch of its window, reads and writes apart.
+/// What a run of one process did in each stretch of its window, reads and writes apart.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Samples {
     /// Length of a stretch: 100 ms, or 1/4,000 of a longer window.

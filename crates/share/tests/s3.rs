@@ -130,8 +130,9 @@ fn objects_are_ours_and_go_with_us() {
     carry_all(&mut pipelines, &mut Slots(vec![vec![1; 4096]; 6]), &orders(Op::Write, 6, 4096, 0)).unwrap();
     let keys: Vec<String> = server.store.lock().unwrap().objects.keys().cloned().collect();
     assert_eq!(keys.len(), 8);
-    let ours = format!("a folder/.halfpower-{}-", std::process::id());
-    assert!(keys.iter().filter(|key| key.starts_with(&ours)).count() == 7, "{keys:?}");
+    let process = format!("-{}-", std::process::id());
+    let is_ours = |key: &&String| key.starts_with("a folder/.halfpower-") && key.contains(&process);
+    assert!(keys.iter().filter(is_ours).count() == 7, "{keys:?}");
     share.begin_layout(1 << 20).unwrap();
     drop((pipelines, share));
     let store = server.store.lock().unwrap();

@@ -1,6 +1,12 @@
 //! Maps fio's engines to halfpower's, and says of the others what does the same here.
 
-use super::job::Ring;
+/// fio's io_uring options of a job.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ring {
+    pub(super) registered: bool,
+    pub(super) polls_device: bool,
+    pub(super) kernel_thread: bool,
+}
 
 /// Engines that halfpower has no counterpart of (separated by spaces), and what to do instead.
 const FOREIGN: &[(&str, &str)] = &[

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use halfpower_spec::{BlockSizes, Bytes, Direction, IoSize, Pattern, Processors, Rw};
 
 use super::amounts::Amounts;
-use super::engines;
+use super::engines::{self, Ring};
 use super::logs::LogOptions;
 use super::printed::Formats;
 use super::rates::{Rate, Rates};
@@ -15,14 +15,6 @@ use crate::RunWords;
 
 /// Most files that are laid out for the jobs of a section.
 const MOST_FILES: u32 = 64;
-
-/// fio's io_uring options of a job.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Ring {
-    pub(super) registered: bool,
-    pub(super) polls_device: bool,
-    pub(super) kernel_thread: bool,
-}
 
 /// fio's switches of a job that change what becomes of its other options.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,6 +66,12 @@ pub struct Job {
     /// Whether fio would report its threads together.
     pub(super) is_grouped: bool,
     pub(super) wants_sections: Vec<String>,
+}
+
+/// Passes the value unchanged to a halfpower flag.
+pub fn set(job: &mut Job, flag: &'static str, value: &str) -> Result<(), String> {
+    job.run.set(flag, value);
+    Ok(())
 }
 
 impl Job {

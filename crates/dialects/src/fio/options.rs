@@ -3,12 +3,12 @@
 use halfpower_spec::{ParseError, Processors, RandomDistribution, Rw};
 
 use super::amounts::Amount;
-use super::engines;
-use super::job::{Job, Ring};
+use super::engines::{self, Ring};
+use super::job::{Job, set};
 use super::output_options::OUTPUT_OPTIONS;
 use super::rates::Limits;
 use super::sizes::{self, ByDirection};
-use super::take::{count, microseconds, number, on, only, percent, seconds, set, size};
+use super::take::{count, microseconds, number, on, only, percent, seconds, size};
 use crate::OptionRow;
 
 type Row = OptionRow<Job>;

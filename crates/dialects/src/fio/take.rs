@@ -2,8 +2,6 @@
 
 use halfpower_spec::Bytes;
 
-use super::Job;
-
 /// Parses a switch: 0 or 1, true or false; without a value it is on.
 pub fn on(value: &str) -> Result<bool, String> {
     match value {
@@ -81,12 +79,6 @@ pub fn microseconds(value: &str) -> Result<halfpower_spec::Nanos, String> {
 /// Accepts the value only if halfpower always behaves so.
 pub fn only(value: &str, accepted: &[&str], why: &str) -> Result<(), String> {
     if accepted.contains(&value) { Ok(()) } else { Err(format!("`{value}`: {why}")) }
-}
-
-/// Passes the value unchanged to a halfpower flag.
-pub fn set(job: &mut Job, flag: &'static str, value: &str) -> Result<(), String> {
-    job.run.set(flag, value);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -124,6 +124,7 @@ impl<'a> Unfinished<'a> {
 
     /// Replaces the file `name` with it.
     pub(crate) fn replace(mut self, name: &OsStr) -> io::Result<()> {
+        caller::give(&self.file, &self.folder.0);
         self.file.sync_all()?;
         if self.name.is_none() {
             let _ = self.file.lock();
