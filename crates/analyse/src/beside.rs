@@ -34,9 +34,13 @@ pub struct BesideRow {
     pub latency_ns_p99: Option<u64>,
 }
 
+/// What makes two runs the same load: the workload, its engine, what else another tool was asked for, and the number of a
+/// record that is no repeat of another.
+type Load<'a> = (Workload, EngineName, &'a [String], Option<usize>);
+
 /// A row for each load, in the order of its settings.
 pub fn beside(records: &[Record]) -> Vec<BesideRow> {
-    let mut groups: BTreeMap<(Workload, EngineName, &[String], Option<usize>), Vec<&Record>> = BTreeMap::new();
+    let mut groups: BTreeMap<Load<'_>, Vec<&Record>> = BTreeMap::new();
     for (number, record) in records.iter().enumerate().filter(|(_, record)| stands_beside(record)) {
         let settings = record.origin.as_ref().map_or(&[][..], |origin| &origin.settings);
         let alone = (!record.may_repeat()).then_some(number);

@@ -241,7 +241,11 @@ fn reads_of_a_share_that_bring_nothing_are_failed_requests() {
     let folder = tempfile::tempdir().unwrap();
     let words = ["run", "s3://bucket", "--size", "16MiB", "--rw", "read", "--bs", "4k", "--runtime", "100ms"];
     let output = s3(folder.path(), &server, &words);
-    assert!(output.status.code() == Some(1) && said(&output).contains("EOF"), "{}", said(&output));
+    assert!(
+        output.status.code() == Some(2) && said(&output).contains("every request failed (EOF)"),
+        "{}",
+        said(&output)
+    );
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn is_secret(name: &str) -> bool {
     let ends = |other: &&str| {
         small == **other || small.ends_with(&format!("-{other}")) || small.ends_with(&format!("_{other}"))
     };
-    SECRETS.iter().any(|part| capitals.contains(part)) || OTHERS.iter().any(|other| ends(&other))
+    SECRETS.iter().any(|part| capitals.contains(part)) || OTHERS.iter().any(ends)
 }
 
 /// Whether a variable of this name holds a secret. Within a command, where other things are written with `=` too, it is

@@ -598,13 +598,21 @@ const OTHER_OPTIONS: &[Row] = &[
         only(value, &["1024"], "sizes are read with kB as 1024 bytes; write sizes with k, m and g, or in bytes")
     }),
     Row::without_effect("continue_on_error", "a request that fails is counted, and the run goes on"),
-    Row::refused("ignore_error", "a request that fails is counted; all errors are shown").or(&[
-        "error_dump",
-        "max_open_zones",
+    Row::refused("ignore_error", "a request that fails is counted; all errors are shown").or(&["error_dump"]),
+    Row::refused(
         "zonemode",
+        "requests go anywhere in the target: a host-managed zoned device is read and never written to",
+    )
+    .or(&[
         "zonesize",
         "zonerange",
         "zoneskip",
+        "zonecapacity",
+        "max_open_zones",
+        "job_max_open_zones",
+        "read_beyond_wp",
+        "zone_reset_threshold",
+        "zone_reset_frequency",
     ]),
     Row::refused("status_interval", "results are printed at the end"),
     Row::refused("steadystate", "halfpower judges by itself whether a run is steady: see `halfpower report`")
@@ -617,12 +625,7 @@ const OTHER_OPTIONS: &[Row] = &[
     ]),
     Row::refused("exec_prerun", "a job file starts no programs; call them from the shell").or(&["exec_postrun"]),
     Row::refused("include", "a job file stands for itself; copy the included lines into it"),
-    Row::refused("profile", "use `halfpower study` for a whole plan").or(&[
-        "job_max_open_zones",
-        "flow",
-        "flow_id",
-        "flow_watermark",
-    ]),
+    Row::refused("profile", "use `halfpower study` for a whole plan").or(&["flow", "flow_id", "flow_watermark"]),
     Row::refused("client", "start halfpower with mpirun to measure from many hosts (docs/many-hosts.md)").or(&[
         "server",
         "remote_config",

@@ -93,7 +93,7 @@ fn partition_start(place: &Place, partition: &Partition) -> Look {
     let folder = format!("sys/class/block/{}/queue/physical_block_size", partition.disk);
     let physical = place.number::<u64>(folder).unwrap_or(SECTOR);
     let over = physical.max(USUAL_BLOCK);
-    if start.saturating_mul(SECTOR) % over == 0 && offset == 0 {
+    if start.saturating_mul(SECTOR).is_multiple_of(over) && offset == 0 {
         return Ok(Outcome::Fine);
     }
     let what = format!("it begins at sector {start}, not at a multiple of {}", Bytes(over));
@@ -160,12 +160,12 @@ fn linear(place: &Place, volume: &Volume) -> Look {
 fn stripe_of(place: &Place, disk: &str) -> Option<u64> {
     let bytes: u64 = place.number(Path::new("sys/class/block").join(disk).join("queue/optimal_io_size"))?;
     let physical: u64 = place.number(Path::new("sys/class/block").join(disk).join("queue/physical_block_size"))?;
-    (bytes > physical && bytes <= LARGEST_STRIPE && bytes % USUAL_BLOCK == 0).then_some(bytes)
+    (bytes > physical && bytes <= LARGEST_STRIPE && bytes.is_multiple_of(USUAL_BLOCK)).then_some(bytes)
 }
 
 fn stripe(place: &Place, subject: &str, disk: &str, start: u64, evidence: (String, String)) -> Look {
     let stripe = stripe_of(place, disk).ok_or(Outcome::NotApplicable)?;
-    if start.saturating_mul(SECTOR) % stripe == 0 {
+    if start.saturating_mul(SECTOR).is_multiple_of(stripe) {
         return Ok(Outcome::Fine);
     }
     Finding::warn(subject, format!("it does not begin at a stripe of {disk} ({})", Bytes(stripe)))

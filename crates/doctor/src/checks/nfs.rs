@@ -43,7 +43,7 @@ fn messages(place: &Place) -> Look {
     let what = format!("a request of 1 MiB becomes {} messages", USUAL.div_ceil(bytes));
     let finding = match bytes {
         ..SMALL => Finding::warn(&mount.point.display().to_string(), what),
-        ..USUAL => Finding::note(&mount.point.display().to_string(), what),
+        SMALL..USUAL => Finding::note(&mount.point.display().to_string(), what),
         _ => return Ok(Outcome::Fine),
     };
     anew(finding, mount, &format!("{name}={bytes}"), "rsize=1048576,wsize=1048576").end()

@@ -41,7 +41,7 @@ fn of_file(place: &Place, subject: &str, file: &str) -> Look {
     let never_turns = place.real_disks().all(|disk| place.turns(disk) == Some(false));
     let finding = match kib {
         0 => Finding::bad(subject, "nothing is read ahead"),
-        ..128 => Finding::warn(subject, format!("only {kib} KiB are read ahead")),
+        1..128 => Finding::warn(subject, format!("only {kib} KiB are read ahead")),
         16_384.. if never_turns => Finding::warn(subject, format!("{} MiB are read ahead", kib >> 10)),
         _ => return Ok(Outcome::Fine),
     };
