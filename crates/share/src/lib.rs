@@ -26,6 +26,7 @@ mod sign_in;
 mod smb;
 #[cfg(feature = "s3")]
 mod tls;
+mod told;
 
 pub use aws::endpoint_of_environment;
 pub use credentials::{Credentials, CredentialsError};

@@ -2,9 +2,8 @@
 //! run`.
 
 use std::ffi::OsString;
-use std::path::Path;
-
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -151,25 +150,15 @@ fn write_to(file: &Destination, translation: &Translation, asked: &[RunArgs], do
 /// Prints the words of `halfpower run` that each run of a line became.
 fn show(translation: &Translation) -> Result<()> {
     for note in translation.notes() {
-        crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(note));
+        crate::tell::tell!("halfpower: {note}");
     }
     to_output(|out| {
         for run in &translation.runs {
-            let words: Vec<String> = run.words.iter().map(|word| in_quotes(&word.to_string_lossy())).collect();
+            let words: Vec<String> = run.words.iter().map(halfpower_spec::shell_word).collect();
             writeln!(out, "halfpower run {}", words.join(" "))?;
         }
         Ok(())
     })
-}
-
-/// A word as a shell reads it back.
-fn in_quotes(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+%@".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 /// Lets the time pass that a run is to wait for, or less if the user wishes to stop.

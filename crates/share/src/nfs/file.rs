@@ -145,7 +145,7 @@ impl Drop for NfsFile {
         if remove().is_err() {
             let address = &self.peer.address;
             let name = &self.name;
-            eprintln!("halfpower: {address}: the file {name} could not be removed; remove it there");
+            crate::told::tell(&format!("halfpower: {address}: the file {name} could not be removed; remove it there"));
         }
     }
 }

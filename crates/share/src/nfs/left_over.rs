@@ -51,7 +51,9 @@ impl NfsShare {
             arguments.opaque(name.as_bytes());
             if let Ok(0) = self.nfs.call(REMOVE, &arguments.0, |reader| reader.be32()) {
                 let address = &self.peer.address;
-                eprintln!("halfpower: {address}: removed {name}, which a killed halfpower left there");
+                crate::told::tell(&format!(
+                    "halfpower: {address}: removed {name}, which a killed halfpower left there"
+                ));
             }
         }
     }

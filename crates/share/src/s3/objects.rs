@@ -300,10 +300,14 @@ impl Drop for S3File {
         let folder = &self.folder;
         let key = self.key();
         if let Err(error) = aborted {
-            eprintln!("halfpower: {error}; give up the unfinished upload of {key} in the bucket {bucket}");
+            crate::told::tell(&format!(
+                "halfpower: {error}; give up the unfinished upload of {key} in the bucket {bucket}"
+            ));
         }
         if let Err(error) = removed {
-            eprintln!("halfpower: {error}; remove what begins with {folder} from the bucket {bucket}");
+            crate::told::tell(&format!(
+                "halfpower: {error}; remove what begins with {folder} from the bucket {bucket}"
+            ));
         }
     }
 }
