@@ -122,7 +122,9 @@ impl Observations {
             bounds.iter().filter(|(_, bound)| *bound == regime).map(|(seen, _)| of(seen)).collect()
         };
         let ceiling = |before: Option<f64>, regime, of: &dyn Fn(&Observation) -> f64| {
-            before.map(|before| self.plateau(&over(regime, of)).unwrap_or(before))
+            let on: Vec<&Observation> =
+                bounds.iter().filter(|(_, bound)| *bound == regime).map(|(seen, _)| *seen).collect();
+            before.map(|before| self.plateau(&on, of).unwrap_or(before))
         };
         let line = model
             .line
@@ -140,24 +142,22 @@ impl Observations {
         }
     }
 
-    /// Relative distance from a plateau within which a rate counts as on it.
-    fn reach(&self) -> f64 {
-        FLAT.max(3.0 * self.noise)
-    }
-
     /// Whether a cell that is `off` (a share) from the model's prediction contradicts the model: not if its own runs
     /// disagree as much.
     fn objects(&self, seen: &Observation, off: f64, flat: f64) -> bool {
         off > flat.max(3.0 * self.noise.max(seen.error))
     }
 
-    /// The plateau of the highest `rates` that agree: the mean of those within reach of it, starting from the top.
-    fn plateau(&self, rates: &[f64]) -> Option<f64> {
-        let mut sorted = rates.to_vec();
-        sorted.sort_by(|one, other| other.total_cmp(one));
-        let mut level = *sorted.get(sorted.len() / STRAY)?;
+    /// The plateau of the highest rates that agree: the mean of those that stand on it, starting from the highest that
+    /// a cell reaches for certain.
+    fn plateau(&self, cells: &[&Observation], of: &dyn Fn(&Observation) -> f64) -> Option<f64> {
+        let certain = |seen: &Observation| of(seen) * (1.0 - 3.0 * seen.error);
+        let mut sorted = cells.to_vec();
+        sorted.sort_by(|one, other| certain(other).total_cmp(&certain(one)));
+        let mut level = of(sorted.get(sorted.len() / STRAY)?);
         for _ in 0..TURNS {
-            let within: Vec<f64> = sorted.iter().copied().filter(|rate| self.stands_on(*rate, level)).collect();
+            let within: Vec<f64> =
+                sorted.iter().map(|seen| of(seen)).filter(|rate| self.stands_on(*rate, level)).collect();
             let next = geometric_mean(&within)?;
             if next == level {
                 break;
@@ -167,9 +167,9 @@ impl Observations {
         Some(level)
     }
 
-    /// Whether a rate is as high as a ceiling, within noise.
+    /// Whether a rate is as high as a ceiling, within the noise of all cells: such cells give the ceiling its value.
     pub fn stands_on(&self, rate: f64, ceiling: f64) -> bool {
-        (rate / ceiling - 1.0).abs() <= self.reach()
+        (rate / ceiling - 1.0).abs() <= FLAT.max(3.0 * self.noise)
     }
 
     /// Whether the cells support each plateau of the model.
@@ -194,7 +194,7 @@ impl Observations {
         let above = self.seen.iter().filter(|seen| self.objects(seen, off(seen), FLAT)).count();
         let strays =
             |cells: &[&Observation]| cells.iter().filter(|seen| self.objects(seen, off(seen).abs(), FLAT)).count();
-        let standing = on.iter().filter(|seen| self.stands_on(of(seen), ceiling)).count();
+        let standing = on.iter().filter(|seen| !self.objects(seen, off(seen).abs(), FLAT)).count();
         if standing < 2 || above > on.len() / STRAY {
             return false;
         }
@@ -213,14 +213,16 @@ impl Observations {
         strays <= waiting.len() / STRAY
     }
 
-    /// Schwarz's criterion: misfit plus a penalty for each constant; lower is better.
+    /// Schwarz's criterion: misfit plus a penalty for each constant; lower is better. What a cell whose own runs disagree
+    /// is off counts less.
     pub fn score(&self, model: &PathModel) -> f64 {
         let count = self.seen.len() as f64;
-        let squares: f64 = self.seen.iter().map(|seen| (model.time(seen).0 / seen.time_us).ln().powi(2)).sum();
+        let allowed = FLOOR.max(self.noise);
+        let misfit = |seen: &Observation| (model.time(seen).0 / seen.time_us).ln() * allowed / allowed.max(seen.error);
+        let squares: f64 = self.seen.iter().map(|seen| misfit(seen).powi(2)).sum();
         let terms = [model.parallelism, model.bandwidth, model.requests].iter().flatten().count();
         let constants = terms + if model.line.is_some() { 2 } else { 0 };
-        let allowed = FLOOR.max(self.noise).powi(2);
-        count * (squares / count + allowed).ln() + constants as f64 * count.max(2.0).ln()
+        count * (squares / count + allowed.powi(2)).ln() + constants as f64 * count.max(2.0).ln()
     }
 }
 

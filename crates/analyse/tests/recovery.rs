@@ -140,6 +140,25 @@ fn a_cell_whose_own_runs_disagree_hides_no_limit() {
     assert_eq!(limits(&|_| 0.96).ceiling_iops, None, "both its runs say that there is none");
 }
 
+/// One size alone reaches the limit of bytes, at two depths. A throttle that lets bytes through in slices gives the
+/// deeper one more slices in some windows: its mean is 5% high, and its runs disagree as much.
+#[test]
+fn a_ceiling_stands_on_a_cell_whose_runs_disagree() {
+    let disk = disk("fixed=1us,rate=100GB/s,disks=64,shared=42MB/s,iops=1000");
+    let kib = |sizes: &[u64]| sizes.iter().map(|kib| Bytes(kib * 1024)).collect();
+    let question = Question { bs: kib(&[4, 8, 12, 16, 20, 24, 28, 32, 256]), iodepth: vec![16, 32], ..question() };
+    let mut records = study(&disk, &question);
+    for record in &mut records {
+        let workload = record.run.workload;
+        if workload.bs == Bytes(262_144) && workload.iodepth == 32 && record.run.repeat % 2 == 1 {
+            record.elapsed_ns = (record.elapsed_ns as f64 / 1.15) as u64;
+        }
+    }
+    let limits = &analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default()).limits[0];
+    found("ceiling", limits.ceiling_mbps, 42.0, 0.002);
+    found("requests", limits.ceiling_iops, 1000.0, 0.002);
+}
+
 #[test]
 fn both_bounds_of_cost_come_back() {
     let constants = "cpu_fixed=7us,cpu_per_kib=90ns,unseen=30%";
