@@ -15,7 +15,7 @@ fn studies_of_shares_that_are_killed_lose_no_record_and_leave_no_file() {
     let script = format!(
         "each() {{ for kind in smb nfs; do share=$SMB; [ $kind = nfs ] && share=$NFS; $1; done; }}\n\
          killed() {{ {study} >/dev/null 2>>said & sleep $((RANDOM % 3)).$(printf %03d $((RANDOM % 1000)))\n\
-         kill -0 $! && echo \"at work $kind\"; kill -9 $!; wait\n\
+         kill -0 $! && echo \"at work $kind\"; kill -9 $!; wait $!\n\
          [ -e $kind.study ] && echo \"rows $kind $($HP export $kind.study --format csv | wc -l)\"; }}\n\
          for kill in $(seq {kills}); do each killed; done\n\
          last() {{ $HP run $share --size 16MiB --runtime 100ms >/dev/null; echo \"code $?\"; }}\n\
