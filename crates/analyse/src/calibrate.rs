@@ -46,6 +46,7 @@ pub fn calibrate(
         }
         let key = key(fit);
         remarks.insert(format!("path.{key}"), fit.remark());
+        remarks.insert(format!("error.{key}"), Remark::Draws { draws: fit.error.draws.len() });
         remarks.extend(fit.remarks.iter().map(|(name, remark)| (format!("path.{key}.{name}"), remark.clone())));
     }
     // Taken before a ceiling is moved to what devices share.
@@ -56,7 +57,8 @@ pub fn calibrate(
     let name = findings.device.as_ref().map_or("device".to_string(), |device| device.name.clone());
     let device = FittedDevice { name, measured_mib: (span.0 >> 20).max(1), processors: findings.machine.cpus.max(1) };
     let path = fits.iter().map(|fit| (key(fit), rounded(fit.constants))).collect();
-    let fitted = Fitted { about: String::new(), device, shared, path };
+    let error = fits.iter().map(|fit| (key(fit), fit.error.clone())).collect();
+    let fitted = Fitted { about: String::new(), device, shared, path, error };
     Ok(Calibration { fitted, runs: findings.runs, target: findings.target.clone(), remarks, paths, not_fitted })
 }
 
@@ -91,7 +93,7 @@ fn shared(
         let place = format!("shared.{rw}_mbps");
         if ceilings == Ceilings::Shared {
             let here = fits.iter_mut().filter(|fit| fit.path.rw == rw);
-            let ceilings: Vec<f64> = here.filter_map(|fit| fit.constants.ceiling_mbps.take()).collect();
+            let ceilings: Vec<f64> = here.filter_map(Fit::give_ceiling).collect();
             let most = ceilings.iter().copied().reduce(f64::max)?;
             remarks.insert(place, Remark::CeilingsOfPaths { paths: ceilings.len() });
             return Some(significant(most));

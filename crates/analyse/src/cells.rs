@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_record::{CpuTimes, Latency, Record, Unknown};
+use halfpower_record::{CpuTimes, Latency, Predicted, Record, Unknown};
 use halfpower_spec::{Cache, Direction, EngineName, Pass, Pattern, Workload};
 
 use crate::judged::Judged;
@@ -16,8 +16,8 @@ use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_mem
 use crate::tcp_cell::delayed_share;
 use crate::waves::{Paced, keep_whole_waves, paced};
 use crate::{
-    BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel, TcpCell,
-    Unsteady, UnsteadyReason,
+    BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel, Prediction,
+    TcpCell, Unsteady, UnsteadyReason,
 };
 
 /// The settings that make two runs the same cell, in listing order.
@@ -156,6 +156,7 @@ fn cell(
         runs: plain.len(),
         chosen_mbps,
         mbps,
+        prediction: prediction(&valid, mbps),
         iops: Interval::of_means(&run_iops).value * of_reported,
         latency_ns: latency(&valid),
         achieved_depth: knows(Unknown::Latency).then(|| mean_depth(&means(&|r| finite(r.achieved_depth)))),
@@ -230,6 +231,20 @@ fn credit(runs: &[&Record], run_mbps: &[f64]) -> Option<Credit> {
     let below = interval.value - long_mbps;
     let is_credit = short.len() > 1 && below > reach && below > WORTH_TELLING * interval.value;
     is_credit.then_some(Credit { short: interval, long_mbps })
+}
+
+/// The throughput of predicted runs, with an interval that holds their error and that of the predictions.
+fn prediction(runs: &[&Record], mbps: Interval) -> Option<Prediction> {
+    let predicted: Vec<Predicted> = runs.iter().filter_map(|record| record.predicted).collect();
+    let beyond = predicted.iter().any(|predicted| predicted.beyond);
+    let low = predicted.iter().map(|predicted| predicted.low).reduce(f64::min)?;
+    let high = predicted.iter().map(|predicted| predicted.high).reduce(f64::max)?;
+    // Independent errors, each as a share of the value.
+    let below = (1.0 - quotient(mbps.low, mbps.value)).hypot(1.0 - low);
+    let above = (quotient(mbps.high, mbps.value) - 1.0).hypot(high - 1.0);
+    let interval =
+        Interval { value: mbps.value, low: mbps.value * (1.0 - below).max(0.0), high: mbps.value * (1.0 + above) };
+    (mbps.value > 0.0).then_some(Prediction { mbps: interval, beyond })
 }
 
 fn mean_depth(of_runs: &[f64]) -> f64 {

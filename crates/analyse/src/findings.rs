@@ -212,6 +212,9 @@ pub struct CellFinding {
     pub chosen_mbps: Option<f64>,
     /// Throughput over run means, with its t interval.
     pub mbps: Interval,
+    /// The throughput with the error of its prediction, if a calibration predicted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
     /// Requests a second, the mean over runs.
     pub iops: f64,
     /// Latencies of all runs together, in nanoseconds.
@@ -289,6 +292,16 @@ pub struct CellFinding {
     pub series_mbps: Vec<f64>,
     /// Length of one time step in nanoseconds.
     pub series_step_ns: u64,
+}
+
+/// A predicted throughput, with all that is known of its error.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Prediction {
+    /// In MB/s: the interval holds the error of the calibration and of the runs.
+    pub mbps: Interval,
+    /// Whether the block size or the depth lies beyond what the calibration saw, where a limit may stand that no cell could
+    /// show. The interval then reaches as far as physics allows.
+    pub beyond: bool,
 }
 
 /// The rate that represents one direction.

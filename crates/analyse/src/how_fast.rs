@@ -109,11 +109,17 @@ impl CellRate {
         let runs = cell.run_mbps.len();
         // Both count the same requests, so both have the same relative error.
         let scale = if cell.mbps.value > 0.0 { cell.iops / cell.mbps.value } else { 0.0 };
-        let Interval { low, high, .. } = cell.mbps;
+        let mbps = cell.prediction.map_or(cell.mbps, |prediction| prediction.mbps);
+        let Interval { low, high, .. } = mbps;
+        let sureness = match cell.prediction {
+            // More runs of a prediction tell nothing more.
+            Some(_) => Sureness::of(&mbps, runs.max(2), None),
+            None => Sureness::of(&mbps, runs, more_seconds(cell, seconds_a_run)),
+        };
         Self {
-            mbps: cell.mbps,
+            mbps,
             iops: Interval { value: cell.iops, low: low * scale, high: high * scale },
-            sureness: Sureness::of(&cell.mbps, runs, more_seconds(cell, seconds_a_run)),
+            sureness,
             latency_ns_p50: cell.latency_ns.p50,
             latency_ns_p99: cell.latency_ns.p99,
             latency_ns_p50_interval: cell.latency_ns.p50_interval,

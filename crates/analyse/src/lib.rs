@@ -73,7 +73,7 @@ pub use far_end::{Accounting, CostLine, EndsCost, FarEndFinding};
 pub use faults::{FaultFinding, FaultKind, faults};
 pub use findings::{
     Advice, Attribution, Bound, CellFinding, Cost, Curve, Headline, HeadlineDoubt, Interval, LatencySummary, Limits,
-    NoiseFinding, Unsteady, UnsteadyReason,
+    NoiseFinding, Prediction, Unsteady, UnsteadyReason,
 };
 pub use fleet::{FleetFinding, FleetHost, FleetRun, HostEvidence, Straggler};
 pub use half_power::curves;

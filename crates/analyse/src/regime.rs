@@ -116,8 +116,8 @@ fn seen(cell: &CellFinding) -> Observation {
     }
 }
 
-/// Relative standard error of a cell's mean, pooled over the cells with more than one run.
-fn noise(cells: &[&CellFinding]) -> f64 {
+/// Relative standard error of a cell's mean, pooled over the cells with more than one run; 0 if there are none.
+pub(crate) fn noise(cells: &[&CellFinding]) -> f64 {
     let squares: Vec<f64> = cells.iter().filter_map(|cell| error(cell)).map(|error| error.powi(2)).collect();
     if squares.is_empty() { 0.0 } else { (squares.iter().sum::<f64>() / squares.len() as f64).sqrt() }
 }

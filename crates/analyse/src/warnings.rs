@@ -256,6 +256,20 @@ pub enum Warning {
         /// Its fastest run in MB/s.
         high_mbps: f64,
     },
+    /// Predicted cells lie beyond the block sizes or depths that the calibration saw: a limit may stand there that it could
+    /// not show, so only bounds are known.
+    BeyondCalibration {
+        /// Such cells.
+        cells: usize,
+        /// All predicted cells.
+        of_cells: usize,
+        /// The cell whose bounds are farthest apart.
+        worst: CellSettings,
+        /// At least this throughput there, in MB/s.
+        low_mbps: f64,
+        /// At most this.
+        high_mbps: f64,
+    },
     /// halfpower's own time is a large part of the latency.
     HarnessShare {
         /// Its own time a request in nanoseconds.
@@ -322,7 +336,10 @@ impl Warning {
             | Self::BeganFaster { .. }
             | Self::RepeatsDiffer { .. }
             | Self::DelayedAcks { .. } => Harm::Disturbed,
-            Self::WideInterval { .. } | Self::RestlessRuns { .. } | Self::FewRuns { .. } => Harm::Unsure,
+            Self::WideInterval { .. }
+            | Self::RestlessRuns { .. }
+            | Self::FewRuns { .. }
+            | Self::BeyondCalibration { .. } => Harm::Unsure,
             Self::Environment { .. }
             | Self::ShortTransfers { .. }
             | Self::OpenedCached { .. }
@@ -357,6 +374,7 @@ impl Warning {
             | Self::HarnessShare { cells, .. }
             | Self::DelayedAcks { cells, .. }
             | Self::RepeatsDiffer { cells, .. }
+            | Self::BeyondCalibration { cells, .. }
             | Self::SoakerBelowCharged { cells, .. } => Some(*cells),
             Self::Environment { .. }
             | Self::SmallSpan { .. }
@@ -406,6 +424,7 @@ pub(crate) fn warnings(grounds: &WarningInputs<'_>) -> Vec<Warning> {
     all.extend(wide(grounds));
     all.extend(restless(grounds));
     all.extend(repeats_differ(grounds));
+    all.extend(beyond_calibration(grounds));
     all.extend(harness(grounds));
     all.extend(delayed_acks(grounds));
     all.extend(no_soaker(grounds));
@@ -432,7 +451,8 @@ fn weight(warning: &Warning, cells: usize) -> f64 {
         Warning::HypervisorTookTime { share, .. } => *share,
         Warning::WideInterval { cells, of_cells, .. }
         | Warning::RestlessRuns { cells, of_cells, .. }
-        | Warning::RepeatsDiffer { cells, of_cells, .. } => *cells as f64 / (*of_cells).max(1) as f64,
+        | Warning::RepeatsDiffer { cells, of_cells, .. }
+        | Warning::BeyondCalibration { cells, of_cells, .. } => *cells as f64 / (*of_cells).max(1) as f64,
         warning => warning.cells().map_or(1.0, |some| some as f64 / cells.max(1) as f64),
     };
     of_harm * share
@@ -664,6 +684,21 @@ fn repeats_differ(grounds: &WarningInputs<'_>) -> Option<Warning> {
         worst: worst.settings,
         low_mbps: worst.run_mbps.iter().copied().fold(f64::INFINITY, f64::min),
         high_mbps: worst.run_mbps.iter().copied().fold(0.0, f64::max),
+    })
+}
+
+fn beyond_calibration(grounds: &WarningInputs<'_>) -> Option<Warning> {
+    let predicted = grounds.cells.iter().filter_map(|cell| Some((cell, cell.prediction?)));
+    let (beyond, within): (Vec<_>, Vec<_>) = predicted.partition(|(_, prediction)| prediction.beyond);
+    let (worst, prediction) = beyond
+        .iter()
+        .max_by(|one, other| one.1.mbps.relative_reach().total_cmp(&other.1.mbps.relative_reach()))?;
+    Some(Warning::BeyondCalibration {
+        cells: beyond.len(),
+        of_cells: beyond.len() + within.len(),
+        worst: worst.settings,
+        low_mbps: prediction.mbps.low,
+        high_mbps: prediction.mbps.high,
     })
 }
 

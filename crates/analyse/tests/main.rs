@@ -13,6 +13,7 @@ mod network;
 mod no_witness;
 mod odd_records;
 mod percentiles;
+mod predicted;
 mod recovery;
 mod small_span;
 mod steadiness;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use halfpower_measure::{Account, MeasureError, Prepared, Spent, TargetBackend};
-use halfpower_record::{DiscardReason, DiscardedWindow, Environment, LEAST_OVERLAP, Record, overlap};
+use halfpower_record::{DiscardReason, DiscardedWindow, Environment, LEAST_OVERLAP, Predicted, Record, overlap};
 use halfpower_spec::{Bytes, Hosts, Pass, Run, Workload};
 use serde_json::Value;
 
@@ -236,6 +236,10 @@ impl TargetBackend for HostsTarget {
 
     fn span_bytes(&self) -> u64 {
         self.own.span_bytes()
+    }
+
+    fn predicted(&self, workload: &Workload) -> Option<Predicted> {
+        self.own.predicted(workload)
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {

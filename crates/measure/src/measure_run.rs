@@ -164,6 +164,7 @@ fn measure_in_pass(
         client_ns_per_io: own_ns.1,
         cached_bytes,
         buffer_segments,
+        predicted: backend.predicted(&run.workload),
         noise: spent.noise,
         devices: spent.devices,
         tcp: spent.tcp,

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{Engine, Errno};
-use halfpower_record::{Anatomy, Cpu, DeviceUse, Environment, FarEnd, LaneRecord, LaneRole, Noise, Record, Tcp};
+use halfpower_record::{
+    Anatomy, Cpu, DeviceUse, Environment, FarEnd, LaneRecord, LaneRole, Noise, Predicted, Record, Tcp,
+};
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Workload};
 
 use crate::MeasureError;
@@ -105,6 +107,10 @@ pub trait TargetBackend {
     /// workers, which may wait. Returns whether that changes anything, so that the run is worth repeating.
     fn hand_to_workers(&mut self) -> bool {
         false
+    }
+    /// How far the rate of `workload` may be from the truth, on a target that predicts it from a calibration.
+    fn predicted(&self, _workload: &Workload) -> Option<Predicted> {
+        None
     }
     /// Bytes that offsets are drawn from.
     fn span_bytes(&self) -> u64;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use halfpower_record::{Environment, Record};
+use halfpower_record::{Environment, Predicted, Record};
 use halfpower_spec::{Bytes, Pass, Run, Way, Workload};
 use halfpower_witness::{Witness, WitnessError};
 
@@ -41,6 +41,10 @@ impl TargetBackend for WitnessedTarget {
 
     fn span_bytes(&self) -> u64 {
         self.target.span_bytes()
+    }
+
+    fn predicted(&self, workload: &Workload) -> Option<Predicted> {
+        self.target.predicted(workload)
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {

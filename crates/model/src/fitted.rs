@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use halfpower_spec::{Bytes, Cache, Direction, Pattern, Rate};
 use serde::{Deserialize, Serialize};
 
+use crate::fit_error::{FitError, Reach};
 use crate::SystemError;
 use crate::system::{MOST, changed, constants, said};
 
@@ -31,6 +32,9 @@ pub struct Fitted {
     /// The paths through it, by pattern, cache setting and direction: `random-direct-read`.
     #[serde(default)]
     pub path: BTreeMap<String, PathConstants>,
+    /// How far each path's predictions may be off, by the same keys; nothing is known of those that are not there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub error: BTreeMap<String, FitError>,
 }
 
 /// The device itself.
@@ -149,6 +153,14 @@ impl PathConstants {
     }
 }
 
+/// Throughput of `devices` equal devices behind a limit of `shared` MB/s, each with `depth` requests of `bs`.
+pub(crate) fn through(passage: &PathConstants, shared: Option<f64>, bs: Bytes, depth: u32, devices: u32) -> Rate {
+    let of_devices = passage.between_us(bs, depth) / f64::from(devices.max(1));
+    let of_shared = shared.map_or(0.0, |mbps| bs.0 as f64 / mbps);
+    let of_processor = passage.charged_us(bs, depth.saturating_mul(devices));
+    Rate(bs.0 as f64 / of_devices.max(of_shared).max(of_processor) * 1e6)
+}
+
 impl Fitted {
     /// Whether a system's text is of this kind.
     pub fn is_told_by(text: &str) -> bool {
@@ -162,8 +174,17 @@ impl Fitted {
     /// constant is not valid.
     pub fn with_constants(text: &str, changes: &BTreeMap<String, String>) -> Result<Self, SystemError> {
         let mut table: toml::Table = toml::from_str(text).map_err(|error| said(text, &error))?;
+        let device = |table: toml::Table| -> Result<Self, SystemError> {
+            table.try_into().map_err(|error: toml::de::Error| said("", &error))
+        };
+        let measured: Self = device(table.clone())?;
         changes.iter().try_for_each(|(key, value)| changed(&mut table, key, value))?;
-        let fitted: Self = table.try_into().map_err(|error: toml::de::Error| said("", &error))?;
+        let mut fitted: Self = device(table)?;
+        for (key, error) in &mut fitted.error {
+            if let (Some(before), Some(after)) = (measured.path.get(key), fitted.path.get(key)) {
+                error.follow(before, after);
+            }
+        }
         fitted.check()?;
         Ok(fitted)
     }
@@ -196,10 +217,22 @@ impl Fitted {
         devices: u32,
     ) -> Option<Rate> {
         let passage = self.passage(pattern, cache, direction)?;
-        let of_devices = passage.between_us(bs, depth) / f64::from(devices.max(1));
-        let of_shared = self.shared.mbps(direction).map_or(0.0, |mbps| bs.0 as f64 / mbps);
-        let of_processor = passage.charged_us(bs, depth * devices);
-        Some(Rate(bs.0 as f64 / of_devices.max(of_shared).max(of_processor) * 1e6))
+        Some(through(passage, self.shared.mbps(direction), bs, depth, devices))
+    }
+
+    /// Where the truth is, as factors of [`Fitted::throughput`] with the same arguments; `None` if the path or its error is
+    /// not known.
+    pub fn reach(
+        &self,
+        (pattern, cache, direction): (Pattern, Cache, Direction),
+        bs: Bytes,
+        depth: u32,
+        devices: u32,
+    ) -> Option<Reach> {
+        let key = Self::key(pattern, cache, direction);
+        let passage = self.path.get(&key)?;
+        let error = self.error.get(&key)?;
+        Some(error.reach(passage, self.shared.mbps(direction), (bs, depth, devices)))
     }
 
     fn check(&self) -> Result<(), SystemError> {
@@ -216,20 +249,21 @@ impl Fitted {
             ("shared.write_mbps", self.shared.write_mbps.unwrap_or(1.0)),
         ];
         constants(&shared, "above 0", |value| value > 0.0 && value.is_finite())?;
-        let unknown = self.path.keys().find(|key| !Self::keys().any(|known| known == **key));
+        let unknown = self.path.keys().chain(self.error.keys());
+        let unknown = unknown.into_iter().find(|key| !Self::keys().any(|known| known == **key));
         if let Some(key) = unknown {
             return Err(SystemError::Text(format!(
                 "path.{key} does not name a pattern, a cache and a direction, such as path.random-direct-read"
             )));
         }
-        self.path.iter().try_for_each(|(key, passage)| {
-            passage.check().map_err(|error| match error {
-                SystemError::Constant { what, value, wanted } => {
-                    SystemError::Constant { what: format!("path.{key}.{what}"), value, wanted }
-                }
-                other => other,
-            })
-        })
+        let within = |part: &str, key: &str, error| match error {
+            SystemError::Constant { what, value, wanted } => {
+                SystemError::Constant { what: format!("{part}.{key}.{what}"), value, wanted }
+            }
+            other => other,
+        };
+        self.path.iter().try_for_each(|(key, path)| path.check().map_err(|error| within("path", key, error)))?;
+        self.error.iter().try_for_each(|(key, error)| error.check().map_err(|wrong| within("error", key, wrong)))
     }
 
     fn keys() -> impl Iterator<Item = String> {
@@ -283,6 +317,17 @@ mod tests {
             device: FittedDevice { name: "vda".to_string(), measured_mib: 64, processors: 2 },
             shared: FittedShared { read_mbps: Some(1500.0), write_mbps: None },
             path: BTreeMap::from([("random-direct-read".to_string(), passage)]),
+            error: BTreeMap::from([(
+                "random-direct-read".to_string(),
+                FitError {
+                    bs_bytes: [4096, 1 << 20],
+                    depths: [1, 32],
+                    side_by_side_seen: true,
+                    misfit: 0.01,
+                    shared: 0.0,
+                    draws: vec![[81.0, 2.0, 4.0, f64::INFINITY, 40_000.0]],
+                },
+            )]),
         }
     }
 
@@ -322,6 +367,7 @@ mod tests {
         };
         let faster = change("path.random-direct-read.fixed_us", "20").unwrap();
         assert_eq!(faster.path["random-direct-read"].fixed_us, 20.0);
+        assert_eq!(faster.error["random-direct-read"].draws[0][0], 81.0 / 4.0);
         assert_eq!(change("shared.write_mbps", "87").unwrap().shared.write_mbps, Some(87.0));
         for (key, value) in [("shared.write_mbps", "0"), ("path.random-direct-read.speed", "1"), ("disk.rpm", "7200")] {
             let said = change(key, value).unwrap_err().to_string();
@@ -332,6 +378,7 @@ mod tests {
             ("path.random-direct-read.side_by_side", "inf"),
             ("path.random-direct-read.ceiling_iops", "nan"),
             ("device.measured_mib", "99999999999999999"),
+            ("error.random-direct-read.misfit", "-1"),
         ] {
             let said = change(key, value).unwrap_err().to_string();
             assert!(said.contains(&format!("{key} is ")), "{said}");

@@ -12,6 +12,7 @@
 //! [`reproduction`] compares the machines of the studies with the figures that were published of them.
 
 mod disk_path;
+mod fit_error;
 mod fitted;
 mod fitted_path;
 mod path;
@@ -24,6 +25,7 @@ mod system;
 mod variation;
 
 pub use disk_path::{Buckets, DiskPath};
+pub use fit_error::{FitError, Reach};
 pub use fitted::{Fitted, FittedDevice, FittedShared, PathConstants};
 pub use fitted_path::{FittedPath, MemberLayout};
 pub use path::{Completed, Moment, Operation, PathModel, ProcessorTime, Submission};

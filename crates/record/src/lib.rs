@@ -54,7 +54,7 @@ pub use processor_time::{CpuTimes, Soaker};
 pub use run_record::ByDirection;
 pub use run_record::Trims;
 pub use run_record::is_wrong_data;
-pub use run_record::{Cpu, Record, Series};
+pub use run_record::{Cpu, Predicted, Record, Series};
 pub use run_record::{DiscardReason, DiscardedWindow};
 pub use samples::{Sample, Samples};
 pub use side::Side;

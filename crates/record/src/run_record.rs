@@ -107,6 +107,10 @@ joined! {
         /// the page cache, and for runs of the first releases.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub buffer_segments: Option<f64> => of_known(greatest),
+        /// How far the rate may be from the truth, if it was predicted from a calibration; `None` for what was measured,
+        /// and if nothing is known of the error.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub predicted: Option<Predicted> => of_known(first),
         /// Evidence of other load.
         #[serde(default)]
         pub noise: Noise => parts,
@@ -166,6 +170,19 @@ joined! {
         /// Time that the soaker lost; only in the soaker's pass.
         pub soaker: Option<Soaker> => soakers by span_ns,
     }
+}
+
+/// Where the true rate is, if a rate was predicted, as factors of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Predicted {
+    /// At least this, with 97.5% certainty; at most 1.
+    pub low: f64,
+    /// At most this, likewise; at least 1.
+    pub high: f64,
+    /// Whether the block size or the depth lies beyond what the calibration saw, where a limit may stand that no cell could
+    /// show.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beyond: bool,
 }
 
 /// Bytes moved in each step of the window.

@@ -114,6 +114,7 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
         series_mbps: (0..8).map(|step| wavering(mbps, 0.03, salt + step)).collect(),
         far_end: None,
         client_mbps: None,
+        prediction: None,
         buffer_segments: None,
         tcp: None,
         delayed_share: None,

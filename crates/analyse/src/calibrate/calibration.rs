@@ -73,6 +73,11 @@ pub enum Remark {
         /// The cell with the largest error, and predicted over measured throughput there.
         farthest: Option<(CellSettings, f64)>,
     },
+    /// How far predictions of a path may be off: its cells were drawn so often, with replacement, and fitted.
+    Draws {
+        /// Number of draws.
+        draws: usize,
+    },
     /// Fitted; the time of a request limits these cells.
     RequestTime {
         /// Number of cells.

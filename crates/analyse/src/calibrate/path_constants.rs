@@ -3,19 +3,22 @@
 //! The models of `path_model.rs` (a line and, each optional, the number in parallel, a ceiling in bytes and one in
 //! requests) are settled from many starts. Then they are moved to minimise the mean of the relative errors, not of
 //! their squares, so that a few disturbed cells do not bend the rest. The set of terms with the best BIC is used, with
-//! Laplace's distribution of errors.
+//! Laplace's distribution of errors. The same is fitted to draws of the cells (with replacement): they show how far the
+//! constants may be off, and a ceiling that too few of them have is noise.
 
 use std::collections::BTreeMap;
 
-use halfpower_model::PathConstants;
+use halfpower_model::{FitError, PathConstants};
 use halfpower_spec::Bytes;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::calibration::{FittedPath, MeasuredRange, Remark, Unfittable};
 use crate::fit::fit_line;
 use crate::mean::median;
 use crate::path::MeasuredPath;
 use crate::path_model::{Observation, PathModel, Regime};
-use crate::regime::starts;
+use crate::regime::{noise, starts};
 use crate::{Bound, CellFinding, CellSettings, Cost, PathSettings};
 
 /// Relative error below which further improvement counts for little.
@@ -31,6 +34,18 @@ const LEAST_US: f64 = 1e-2;
 const LEAST_US_PER_BYTE: f64 = 1e-6;
 /// Fewest cells needed to tell a line from a limit.
 const FEWEST: usize = 3;
+/// Draws of the cells.
+const DRAWS: usize = 20;
+/// Seed of the draws: the same study always gives the same model.
+const SEED: u64 = 1998;
+/// First step of the optimisation for a draw, which begins at the fit to all cells.
+const STEP_OF_A_DRAW: f64 = 0.05;
+/// Sets of terms are tried on draws if their score is that close to the best.
+const CLOSE: f64 = 12.0;
+/// Share of the draws that must have a ceiling.
+const BELIEVED: f64 = 0.75;
+/// Standard deviation of a normal distribution over its median absolute deviation.
+const OF_MEDIAN: f64 = 1.4826;
 
 /// A fitted path.
 #[derive(Debug, Clone)]
@@ -43,6 +58,8 @@ pub(super) struct Fit {
     pub off: Vec<(f64, CellSettings)>,
     /// What each constant rests on, by its name.
     pub remarks: BTreeMap<&'static str, Remark>,
+    /// How far its predictions may be off.
+    pub error: FitError,
     pub parallelism_seen: bool,
     pub unseen_known: bool,
 }
@@ -53,7 +70,7 @@ pub(super) struct Fit {
 /// The reason if they cannot be fitted.
 pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
     let cells: Vec<&CellFinding> = path.usable().collect();
-    let (model, bounds) = fit_model(&cells)?;
+    let FittedModel { model, bounds, draws } = fit_model(&cells)?;
     let deepest = cells.iter().map(|cell| cell.total_depth()).max().unwrap_or(1);
     let (_, per_byte) = model.line.unwrap_or_default();
     let constants = constants_of(&model, deepest);
@@ -66,16 +83,33 @@ pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
         ("ceiling_mbps", Remark::Ceiling { cells: on(Regime::Bandwidth) }),
         ("ceiling_iops", Remark::Ceiling { cells: on(Regime::Requests) }),
     ]);
+    let range = range(&cells);
+    let off: Vec<(f64, CellSettings)> = cells.iter().map(|cell| (off(&constants, cell), cell.settings)).collect();
+    let error = FitError {
+        bs_bytes: range.bs_bytes,
+        depths: range.depths,
+        side_by_side_seen: model.parallelism.is_some(),
+        misfit: significant(misfit(&off, noise(&cells))),
+        shared: 0.0,
+        draws: draws.iter().map(|draw| FitError::draw(&constants_of(draw, deepest)).map(significant)).collect(),
+    };
     Ok(Fit {
         path: path.settings,
         constants,
         cells: cells.len(),
-        range: range(&cells),
-        off: cells.iter().map(|cell| (off(&constants, cell), cell.settings)).collect(),
+        range,
+        off,
         remarks,
+        error,
         parallelism_seen: model.parallelism.is_some(),
         unseen_known: false,
     })
+}
+
+/// Relative error of what the model leaves out: of the fit's errors, what the noise of the cells does not explain.
+fn misfit(off: &[(f64, CellSettings)], noise: f64) -> f64 {
+    let errors = off.iter().map(|(off, _)| off.abs()).collect();
+    ((OF_MEDIAN * median(errors)).powi(2) - noise.powi(2)).max(0.0).sqrt()
 }
 
 /// Smallest and largest measured block size and depth.
@@ -90,7 +124,7 @@ fn range(cells: &[&CellFinding]) -> MeasuredRange {
 /// The constants of some cells, without the data behind them.
 pub(super) fn constants(cells: &[&CellFinding]) -> Result<PathConstants, Unfittable> {
     let deepest = cells.iter().map(|cell| cell.total_depth()).max().unwrap_or(1);
-    fit_model(cells).map(|(model, _)| constants_of(&model, deepest))
+    fit_model(cells).map(|fitted| constants_of(&fitted.model, deepest))
 }
 
 /// Predicted over measured throughput, less 1.
@@ -104,6 +138,17 @@ impl Fit {
         let worst = self.off.iter().max_by(|one, other| one.0.abs().total_cmp(&other.0.abs()));
         let farthest = worst.map(|(off, settings)| (*settings, 1.0 + off));
         Remark::Path { range: self.range, fitted: self.fitted(), farthest }
+    }
+
+    /// Takes the ceiling in bytes away from the path, for what devices share.
+    pub fn give_ceiling(&mut self) -> Option<f64> {
+        let ceiling = self.constants.ceiling_mbps.take();
+        let drawn = self.error.draws.iter_mut().map(|draw| std::mem::replace(&mut draw[3], f64::INFINITY));
+        let drawn: Vec<f64> = drawn.filter(|mbps| mbps.is_finite()).collect();
+        let ceiling = ceiling?;
+        let squares: f64 = drawn.iter().map(|mbps| (mbps / ceiling).ln().powi(2)).sum();
+        self.error.shared = significant((squares / drawn.len().max(1) as f64).sqrt());
+        Some(ceiling)
     }
 
     pub fn fitted(&self) -> FittedPath {
@@ -132,7 +177,16 @@ fn constants_of(model: &PathModel, deepest: u32) -> PathConstants {
     }
 }
 
-fn fit_model(cells: &[&CellFinding]) -> Result<(PathModel, Vec<Regime>), Unfittable> {
+/// A model with what it rests on.
+struct FittedModel {
+    model: PathModel,
+    /// The term that limits each cell.
+    bounds: Vec<Regime>,
+    /// The models of draws of the cells.
+    draws: Vec<PathModel>,
+}
+
+fn fit_model(cells: &[&CellFinding]) -> Result<FittedModel, Unfittable> {
     let sizes = |cell: &&CellFinding| cell.bs_bytes;
     if cells.len() < FEWEST {
         return Err(Unfittable::TooFewCells { needed: FEWEST, usable: cells.len() });
@@ -141,38 +195,70 @@ fn fit_model(cells: &[&CellFinding]) -> Result<(PathModel, Vec<Regime>), Unfitta
         return Err(Unfittable::OneSize { bs_bytes: sizes(&cells[0]) });
     }
     let (seen, models) = starts(cells);
+    let mut fitted = of_each_set(models, &seen, STEPS[0]);
+    let best = fitted.first().ok_or(Unfittable::NoLine)?.0;
+    fitted.retain(|(score, _)| *score < best + CLOSE);
+    let draws = draws(&seen, &fitted);
+    let fitted: Vec<PathModel> = fitted.into_iter().map(|(_, model)| model).collect();
+    let model = *fitted.iter().find(|model| shown_by(model, &draws)).unwrap_or(&fitted[0]);
+    let (model, bounds) = without_idle_terms(model, &seen);
+    Ok(FittedModel { model, bounds, draws })
+}
+
+/// The best model of each set of terms, moved from its best starts, with its score; the best first.
+fn of_each_set(models: Vec<PathModel>, seen: &[Observation], first_step: f64) -> Vec<(f64, PathModel)> {
     let mut by_terms: BTreeMap<[bool; 3], Vec<(f64, PathModel)>> = BTreeMap::new();
     for model in models {
         let terms = [model.parallelism.is_some(), model.bandwidth.is_some(), model.requests.is_some()];
-        by_terms.entry(terms).or_default().push((loss(&model, &seen), model));
+        by_terms.entry(terms).or_default().push((loss(&model, seen), model));
     }
-    let mut best: Option<(f64, PathModel)> = None;
+    let mut fitted = Vec::new();
     for (terms, mut models) in by_terms {
         models.sort_by(|one, other| one.0.total_cmp(&other.0));
         models.dedup_by(|one, other| one.1 == other.1);
-        for (_, model) in models.into_iter().take(MOVED_ON) {
-            let model = moved(model, &seen);
-            let constants = 2 + terms.iter().filter(|there| **there).count();
-            let score = score(&model, &seen, constants);
-            if best.as_ref().is_none_or(|(least, _)| score < *least) {
-                best = Some((score, model));
-            }
-        }
+        let constants = 2 + terms.iter().filter(|there| **there).count();
+        let moved = models.into_iter().take(MOVED_ON).map(|(_, model)| moved(model, seen, first_step));
+        let scored = moved.map(|model| (score(&model, seen, constants), model));
+        fitted.extend(scored.reduce(|best, next| if next.0 < best.0 { next } else { best }));
     }
-    let (_, model) = best.ok_or(Unfittable::NoLine)?;
-    let bounds: Vec<Regime> = seen.iter().map(|seen| model.time(seen).1).collect();
-    Ok((without_idle_terms(model, &bounds), bounds))
+    // Of equal scores, the smaller set of terms comes first.
+    fitted.sort_by(|one, other| one.0.total_cmp(&other.0));
+    fitted
 }
 
-/// Removes the terms that limit no cell.
-fn without_idle_terms(model: PathModel, bounds: &[Regime]) -> PathModel {
+/// The models that draws of the cells are fitted with, by the sets of terms that fit all cells well.
+fn draws(seen: &[Observation], fitted: &[(f64, PathModel)]) -> Vec<PathModel> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut draw = || -> Vec<Observation> { seen.iter().map(|_| seen[random.random_range(0..seen.len())]).collect() };
+    let draws = (0..DRAWS).map(|_| draw()).filter(|drawn| drawn.iter().any(|seen| seen.bytes != drawn[0].bytes));
+    let model = |drawn: Vec<Observation>| {
+        let starts = fitted.iter().map(|(_, model)| *model).collect();
+        let (_, model) = *of_each_set(starts, &drawn, STEP_OF_A_DRAW).first()?;
+        Some(without_idle_terms(model, &drawn).0)
+    };
+    draws.filter_map(model).collect()
+}
+
+/// Whether most draws have the ceilings of a model.
+fn shown_by(model: &PathModel, draws: &[PathModel]) -> bool {
+    let shown = |ceiling: &dyn Fn(&PathModel) -> Option<f64>| {
+        let with = draws.iter().filter(|draw| ceiling(draw).is_some()).count();
+        ceiling(model).is_none() || with as f64 >= BELIEVED * draws.len() as f64
+    };
+    shown(&|model| model.bandwidth) && shown(&|model| model.requests)
+}
+
+/// The model without the terms that limit no cell, and what limits each.
+fn without_idle_terms(model: PathModel, seen: &[Observation]) -> (PathModel, Vec<Regime>) {
+    let bounds: Vec<Regime> = seen.iter().map(|seen| model.time(seen).1).collect();
     let bound = |regime| bounds.contains(&regime);
-    PathModel {
+    let model = PathModel {
         parallelism: model.parallelism.filter(|_| bound(Regime::Parallelism)),
         bandwidth: model.bandwidth.filter(|_| bound(Regime::Bandwidth)),
         requests: model.requests.filter(|_| bound(Regime::Requests)),
         ..model
-    }
+    };
+    (model, bounds)
 }
 
 /// Schwarz's criterion for errors of Laplace's distribution; lower is better.
@@ -188,9 +274,9 @@ fn loss(model: &PathModel, seen: &[Observation]) -> f64 {
 }
 
 /// The model with the least loss: moved along each constant and each pair of them, by ever smaller steps.
-fn moved(model: PathModel, seen: &[Observation]) -> PathModel {
-    let (mut model, mut least) = (model, loss(&model, seen));
-    let mut step = STEPS[0];
+fn moved(mut model: PathModel, seen: &[Observation], first_step: f64) -> PathModel {
+    let mut least = loss(&model, seen);
+    let mut step = first_step;
     while step > STEPS[1] {
         for _ in 0..MOVES {
             let before = least;

@@ -215,6 +215,7 @@ mod tests {
             device: FittedDevice { name: "vda".to_string(), measured_mib: 64, processors: 2 },
             shared: Default::default(),
             path: ways.iter().map(|way| (way.to_string(), passage)).collect::<BTreeMap<_, _>>(),
+            error: BTreeMap::new(),
         };
         next_command(&fitted, Path::new("mine.toml"))
     }

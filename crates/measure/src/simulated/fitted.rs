@@ -6,7 +6,9 @@ use std::ops::Range;
 use halfpower_engine::Simulated;
 use halfpower_model::{Fitted, FittedPath, MemberLayout};
 use halfpower_probe::DEVICE;
-use halfpower_record::{Ability, Capabilities, Device, Environment, Level, Machine as Computer, TargetKind};
+use halfpower_record::{
+    Ability, Capabilities, Device, Environment, Level, Machine as Computer, Predicted, TargetKind,
+};
 use halfpower_spec::{
     Bytes, Direction, DiskArray, Nanos, Pattern, Rate, Run, Setup, SimulatedSystem, VolumeLayout, Workload,
 };
@@ -232,6 +234,16 @@ impl Subject for Calibrated {
         }
         self.used(workload)?;
         self.knows(workload)
+    }
+
+    fn predicted(&self, workload: &Workload) -> Option<Predicted> {
+        // A mix of both directions has no path of its own.
+        let direction = workload.rw.direction()?;
+        let way = (workload.rw.pattern(), workload.cache, direction);
+        let (devices, each) = self.used(workload).ok()?;
+        let depth = if each { workload.total_depth() } else { workload.total_depth().div_ceil(devices.max(1)) };
+        let reach = self.fitted.reach(way, workload.bs, depth, devices)?;
+        Some(Predicted { low: reach.low, high: reach.high, beyond: reach.beyond })
     }
 
     fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError> {

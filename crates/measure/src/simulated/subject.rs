@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{Engine, FaultLog, ProcessorAccount};
-use halfpower_record::Environment;
+use halfpower_record::{Environment, Predicted};
 use halfpower_spec::{Nanos, Run, Workload};
 
 use crate::MeasureError;
@@ -34,6 +34,10 @@ pub(super) trait Subject {
     fn backend(&self) -> Backend;
     /// Checks that it can run `workload`, beyond the checks that all simulated paths share.
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError>;
+    /// How far the rate of a workload may be from the truth, if it is predicted from a calibration.
+    fn predicted(&self, _: &Workload) -> Option<Predicted> {
+        None
+    }
     /// An engine for a run that begins at `start`, with the path idle.
     fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError>;
     /// Reads back what the last opened `run` has written; returns the number of bad blocks, by kind of error, and the

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{FaultLog, ProcessorAccount};
-use halfpower_record::{Cpu, CpuTimes, Environment, LaneRole, Soaker};
+use halfpower_record::{Cpu, CpuTimes, Environment, LaneRole, Predicted, Soaker};
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, SimulatedDisk, SimulatedSystem, Switch, Workload};
 
 use super::disk::ConstantsDisk;
@@ -130,6 +130,10 @@ impl TargetBackend for SimulatedTarget {
 
     fn span_bytes(&self) -> u64 {
         self.subject.span_bytes()
+    }
+
+    fn predicted(&self, workload: &Workload) -> Option<Predicted> {
+        self.subject.predicted(workload)
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {

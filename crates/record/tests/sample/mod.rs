@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_record::{Cpu, CpuTimes, Environment, Latency, Level, Machine, Noise, Record, Series, Soaker};
+use halfpower_record::{Cpu, CpuTimes, Environment, Latency, Level, Machine, Noise, Predicted, Record, Series, Soaker};
 use halfpower_spec::{Bytes, Cache, EngineName, Experiment, Nanos, Pass, Question, Rate, Run, Rw, Workload};
 
 pub fn question() -> Question {
@@ -70,6 +70,7 @@ pub fn record(number: u32) -> Record {
         },
         series: Series { step_ns: 10_000_000, bytes: (0..30).map(|step| step * bs.0).collect() },
         harness_ns_per_io: 17.3 + f64::from(number) / 7.0,
+        predicted: number.is_multiple_of(5).then_some(Predicted { low: 0.9, high: 1.2, beyond: true }),
         buffer_segments: number.is_multiple_of(3).then_some(2.5),
         cached_bytes: number.is_multiple_of(2).then_some(4096),
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },

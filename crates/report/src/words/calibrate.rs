@@ -30,6 +30,10 @@ fn remark_words(remark: &Remark) -> String {
             });
             path_words(range, fitted, &farthest)
         }
+        Remark::Draws { draws } => format!(
+            "How far predictions may be off: fixed_us, us_per_kib, side_by_side, ceiling_mbps and ceiling_iops as\n\
+             {draws} draws of the cells give them, and a misfit that no constants explain."
+        ),
         Remark::RequestTime { cells } => format!("fitted; the time of a request bounds {}", cells_words(*cells)),
         Remark::ByteRate { mbps: Some(mbps) } => {
             format!("fitted; the bytes of one request pass at {}", format::mbps(*mbps))

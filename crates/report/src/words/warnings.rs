@@ -214,6 +214,18 @@ pub(crate) fn words(warning: &Warning) -> WarningWords {
                 ),
             )
         }
+        Warning::BeyondCalibration { cells, of_cells, worst, low_mbps, high_mbps } => (
+            format!("{cells} of {of_cells} cells lie beyond what the calibration saw: bounds alone hold"),
+            format!(
+                "The calibration saw no such block size or depth as those of {cells} of {}: a limit may stand there that it \
+                 could not show, so only bounds are known; farthest apart in {}: from {} to {}. Measuring that cell on the \
+                 target decides.",
+                count(*of_cells, "cell"),
+                cell(worst),
+                mbps(*low_mbps),
+                mbps(*high_mbps)
+            ),
+        ),
         Warning::RestlessRuns { cells, of_cells, above_share, worst, share } => (
             format!("single runs are restless in {cells} of {of_cells} cells that decide; --budget helps"),
             format!(
@@ -458,6 +470,7 @@ mod tests {
             Warning::WideInterval { cells: 12, of_cells: 16, above_share: 0.05, worst, mbps: 50.0, share },
             Warning::RestlessRuns { cells: 12, of_cells: 16, above_share: 0.2, worst, share },
             Warning::RepeatsDiffer { cells: 12, of_cells: 16, above_share: 0.2, worst, low_mbps: 5.0, high_mbps: 9.0 },
+            Warning::BeyondCalibration { cells: 12, of_cells: 16, worst, low_mbps: 5.0, high_mbps: 9.0 },
             Warning::HarnessShare { harness_ns_per_io: 950.0, cells, above_share: 0.05, worst, share },
             Warning::SlowHosts {
                 hosts: 12,

@@ -105,6 +105,7 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
         series_mbps: vec![mbps; 3],
         far_end: None,
         client_mbps: None,
+        prediction: None,
         buffer_segments: None,
         tcp: None,
         delayed_share: None,

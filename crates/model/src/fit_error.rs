@@ -1,0 +1,217 @@
+//! Says how far a prediction by a fitted path may be from the truth.
+//!
+//! Two things are unknown: the constants, which other draws of the same cells would have fitted otherwise (B. Efron,
+//! Bootstrap methods: another look at the jackknife, 1979), and what a model of so few constants leaves out. Both
+//! errors are taken as independent, and as normal in the logarithm. Beyond the measured sizes and depths a limit may
+//! stand that no cell could show; there the interval reaches as far as physics allows.
+
+use halfpower_spec::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::fitted::through;
+use crate::{PathConstants, SystemError};
+
+/// Standard errors to each side of a 95% interval, a little more than of a normal distribution: draws are few.
+const ERRORS: f64 = 2.1;
+
+/// Relative error of constants that are kept with four digits and fitted in small steps.
+const ROUNDING: f64 = 0.002;
+
+/// What is known of the error of one path's constants.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FitError {
+    /// Smallest and largest measured block size in bytes.
+    pub bs_bytes: [u64; 2],
+    /// Smallest and largest measured depth, over all threads.
+    pub depths: [u64; 2],
+    /// Whether some cell waited for one of the requests in parallel; otherwise `side_by_side` is the deepest measured.
+    pub side_by_side_seen: bool,
+    /// Relative error of what the model leaves out, one standard deviation.
+    pub misfit: f64,
+    /// Relative error of a ceiling that was moved to what devices share, likewise; 0 without one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared: f64,
+    /// Constants that draws of the cells were fitted to: `fixed_us`, `us_per_kib`, `side_by_side`, `ceiling_mbps` and
+    /// `ceiling_iops`; `inf` where a draw shows no limit.
+    pub draws: Vec<[f64; 5]>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// Where the truth is, as factors of a predicted rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reach {
+    /// At least this, with 97.5% certainty; at most 1.
+    pub low: f64,
+    /// At most this; at least 1.
+    pub high: f64,
+    /// Whether the size or the depth lies beyond what was measured, where a limit may stand that no cell could show.
+    pub beyond: bool,
+}
+
+/// The constants that a draw may change, `inf` for a limit that is not there.
+fn drawn(constants: &PathConstants) -> [f64; 5] {
+    let PathConstants { fixed_us, us_per_kib, side_by_side, ceiling_mbps, ceiling_iops, .. } = *constants;
+    let limit = |limit: Option<f64>| limit.unwrap_or(f64::INFINITY);
+    [fixed_us, us_per_kib, limit(side_by_side), limit(ceiling_mbps), limit(ceiling_iops)]
+}
+
+impl FitError {
+    /// The constants of a draw as this file keeps them.
+    pub fn draw(constants: &PathConstants) -> [f64; 5] {
+        drawn(constants)
+    }
+
+    /// Follows constants that somebody changed: a draw keeps its distance to them.
+    pub(crate) fn follow(&mut self, before: &PathConstants, after: &PathConstants) {
+        for ((before, after), place) in drawn(before).into_iter().zip(drawn(after)).zip(0..) {
+            if before.total_cmp(&after).is_eq() {
+                continue;
+            }
+            let moved = |value: f64| match before {
+                before if before.is_finite() && before > 0.0 => value * after / before,
+                _ => after,
+            };
+            self.draws.iter_mut().for_each(|draw| draw[place] = moved(draw[place]));
+        }
+    }
+
+    /// Checks that the values are valid; an error names the value.
+    pub(crate) fn check(&self) -> Result<(), SystemError> {
+        let shares = [("misfit", self.misfit), ("shared", self.shared)];
+        crate::system::constants(&shares, "0 or more", |value| value >= 0.0 && value.is_finite())?;
+        let values: Vec<(&'static str, f64)> = self.draws.iter().flatten().map(|value| ("draws", *value)).collect();
+        crate::system::constants(&values, "0 or more", |value| value >= 0.0)?;
+        let limits: Vec<(&'static str, f64)> =
+            self.draws.iter().flat_map(|draw| draw[2..].iter().map(|value| ("draws", *value))).collect();
+        crate::system::constants(&limits, "above 0 for a limit", |value| value > 0.0)?;
+        let times: Vec<(&'static str, f64)> = self.draws.iter().map(|draw| ("draws", draw[0] + draw[1])).collect();
+        crate::system::constants(&times, "above 0, since a request takes some time", |value| {
+            value > 0.0 && value.is_finite()
+        })
+    }
+
+    /// Where the truth is for `devices` with `depth` requests of `bs` each, predicted from `constants` and behind a limit of
+    /// `shared` MB/s.
+    pub(crate) fn reach(
+        &self,
+        constants: &PathConstants,
+        shared: Option<f64>,
+        (bs, depth, devices): (Bytes, u32, u32),
+    ) -> Reach {
+        let rate = |constants: &PathConstants, bs: Bytes| through(constants, shared, bs, depth, devices).0;
+        let predicted = rate(constants, bs);
+        let of_draw = |draw: &[f64; 5]| {
+            let limit = |value: f64| value.is_finite().then_some(value);
+            let [fixed_us, us_per_kib, side_by_side, ceiling_mbps, ceiling_iops] = *draw;
+            let [side_by_side, ceiling_mbps, ceiling_iops] = [side_by_side, ceiling_mbps, ceiling_iops].map(limit);
+            let drawn = PathConstants { fixed_us, us_per_kib, side_by_side, ceiling_mbps, ceiling_iops, ..*constants };
+            (rate(&drawn, bs) / predicted).ln().powi(2)
+        };
+        let spread = self.draws.iter().map(of_draw).sum::<f64>() / self.draws.len().max(1) as f64;
+        let is_shared = predicted < through(constants, None, bs, depth, devices).0;
+        let of_shared = if is_shared { self.shared } else { 0.0 };
+        let error = (spread + self.misfit.powi(2) + of_shared.powi(2) + ROUNDING.powi(2)).sqrt();
+        let [mut low, mut high] = [-ERRORS, ERRORS].map(|errors| (errors * error).exp());
+        let mut beyond = false;
+        let [least_bs, most_bs] = self.bs_bytes.map(Bytes);
+        if u64::from(depth) > self.depths[1] && !self.side_by_side_seen {
+            let unlimited = PathConstants { side_by_side: None, ..*constants };
+            high *= rate(&unlimited, bs) / predicted;
+            beyond = true;
+        }
+        // Larger requests move at least the bytes of smaller ones in a second, and smaller ones are at least as many.
+        if bs > most_bs && most_bs.0 > 0 && constants.ceiling_mbps.is_none() && !is_shared {
+            low *= (rate(constants, most_bs) / predicted).min(1.0);
+            beyond = true;
+        }
+        if bs < least_bs && constants.ceiling_iops.is_none() && !is_shared {
+            low *= (rate(constants, least_bs) / least_bs.0 as f64 * bs.0 as f64 / predicted).min(1.0);
+            beyond = true;
+        }
+        Reach { low: low.min(1.0), high: high.max(1.0), beyond }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEASURED: PathConstants = PathConstants {
+        fixed_us: 100.0,
+        us_per_kib: 1.0,
+        side_by_side: Some(8.0),
+        ceiling_mbps: None,
+        ceiling_iops: None,
+        charged_us: 0.0,
+        charged_us_per_kib: 0.0,
+        wait_us: 0.0,
+        unseen_us: 0.0,
+        unseen_us_per_kib: 0.0,
+    };
+
+    fn error(draws: &[f64]) -> FitError {
+        let draw = |fixed_us: &f64| FitError::draw(&PathConstants { fixed_us: *fixed_us, ..MEASURED });
+        FitError {
+            bs_bytes: [4096, 32_768],
+            depths: [1, 8],
+            side_by_side_seen: false,
+            misfit: 0.0,
+            shared: 0.0,
+            draws: draws.iter().map(draw).collect(),
+        }
+    }
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 0.006, "{found} instead of {expected}");
+    }
+
+    #[test]
+    fn the_interval_holds_what_draws_and_misfit_say() {
+        let exact = error(&[100.0, 100.0]).reach(&MEASURED, None, (Bytes(4096), 1, 1));
+        assert!(exact.low > 0.995 && exact.high < 1.005 && !exact.beyond, "{exact:?}");
+        // 104 us with 4 KiB: the draws are 10% to each side.
+        let drawn = error(&[104.0 * 0.9 - 4.0, 104.0 / 0.9 - 4.0]).reach(&MEASURED, None, (Bytes(4096), 1, 1));
+        near(drawn.low, 0.9_f64.powf(ERRORS));
+        near(drawn.high, 0.9_f64.powf(-ERRORS));
+        let misfit = FitError { misfit: 0.1, ..error(&[100.0]) }.reach(&MEASURED, None, (Bytes(4096), 1, 1));
+        near(misfit.high, (0.1 * ERRORS).exp());
+    }
+
+    #[test]
+    fn beyond_what_was_measured_it_reaches_as_far_as_physics_allows() {
+        let error = error(&[100.0]);
+        // 8 deep was the deepest, and nothing waited: 32 deep may be four times as fast.
+        let deep = error.reach(&MEASURED, None, (Bytes(4096), 32, 1));
+        assert!(deep.beyond);
+        near(deep.low, 1.0);
+        near(deep.high, 4.0);
+        let seen = FitError { side_by_side_seen: true, ..error.clone() };
+        assert!(!seen.reach(&MEASURED, None, (Bytes(4096), 32, 1)).beyond);
+        // 132 us for 32 KiB and 4,196 us for 4 MiB: 32 KiB moves 0.248 times as many bytes a second.
+        let large = error.reach(&MEASURED, None, (Bytes(4 << 20), 1, 1));
+        assert!(large.beyond);
+        near(large.low, 4196.0 / 132.0 / 128.0);
+        near(large.high, 1.0);
+        let limited = PathConstants { ceiling_mbps: Some(400.0), ..MEASURED };
+        assert!(!error.reach(&limited, None, (Bytes(4 << 20), 1, 1)).beyond);
+        let small = error.reach(&MEASURED, None, (Bytes(512), 1, 1));
+        assert!(small.beyond);
+        near(small.low, 100.5 / 104.0);
+    }
+
+    #[test]
+    fn draws_follow_constants_that_somebody_changes() {
+        let mut error = error(&[90.0, 110.0]);
+        let faster = PathConstants { fixed_us: 50.0, ceiling_mbps: Some(300.0), ..MEASURED };
+        error.follow(&MEASURED, &faster);
+        let first: Vec<f64> = error.draws.iter().map(|draw| draw[0]).collect();
+        assert_eq!(first, [45.0, 55.0]);
+        assert!(error.draws.iter().all(|draw| draw[3] == 300.0 && draw[4] == f64::INFINITY && draw[2] == 8.0));
+    }
+}
