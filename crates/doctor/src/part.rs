@@ -9,22 +9,13 @@ type PartChecks = (PathPart, &'static [&'static str], &'static [&'static str]);
 const PARTS: &[PartChecks] = &[
     (
         Processor,
-        &["governor", "frequency-limit", "steal-time", "cgroup-processors"],
-        &["mitigations", "energy-preference", "clock-source", "idle-states", "kernel-debugging"],
+        &["governor", "frequency-limit", "steal-time"],
+        &["cgroup-processors", "mitigations", "energy-preference", "clock-source", "idle-states", "kernel-debugging"],
     ),
     (
         Memory,
         &[],
-        &[
-            "cgroup-memory",
-            "dirty-limits",
-            "zone-reclaim",
-            "swappiness",
-            "memory-pressure",
-            "read-ahead",
-            "zfs-cache",
-            "zfs-prefetch",
-        ],
+        &["cgroup-memory", "dirty-limits", "zone-reclaim", "swappiness", "read-ahead", "zfs-cache", "zfs-prefetch"],
     ),
     (ControlGroup, &["cgroup-io-limit"], &["cgroup-io-weight"]),
     (
