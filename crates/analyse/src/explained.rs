@@ -104,9 +104,86 @@ pub(crate) fn concerns(of: &str, cell: &CellSettings) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use halfpower_record::CheckState;
     use halfpower_spec::Cache;
 
     use super::*;
+    use crate::KnownLimit;
+
+    /// Reads of 200 MB/s that a level stops.
+    fn stopped(level: LevelId) -> Bottleneck {
+        let pattern = Pattern::Sequential;
+        let rw = Direction::Read;
+        let cell = CellSettings { pattern, rw, cache: Cache::Device, iodepth: 8, bs_bytes: 1 << 20, threads: 1 };
+        let stopped_by = StoppedBy::KnownRate {
+            limit: KnownLimit::Advertised,
+            limit_mbps: 210.0,
+            share: 200.0 / 210.0,
+            source: LevelSource::Environment("PCIe 2.5 GT/s x1 at 0000:01:00.0".to_string()),
+        };
+        let fastest = Some(FastestCell { cell, mbps: 200.0 });
+        Bottleneck { level: Some(level), fastest, stopped_by, next: None, request_ceiling: None }
+    }
+
+    fn diagnosed(part: PathPart, subject: &str, cost: Cost) -> Vec<Diagnosis> {
+        let finding = CheckFinding {
+            severity: Severity::Warn,
+            subject: subject.to_string(),
+            what: "slow".to_string(),
+            evidence: Vec::new(),
+            cost,
+            change: None,
+            change_back: None,
+            may_try: false,
+        };
+        let check = CheckResult {
+            code: "slow".to_string(),
+            title: "Slow".to_string(),
+            part: Some(part),
+            limits_part: true,
+            state: CheckState::Found,
+            findings: vec![finding],
+            unread: Vec::new(),
+            needs_root: false,
+        };
+        vec![Diagnosis { checks: vec![check], ..Diagnosis::default() }]
+    }
+
+    fn share(basis: Basis) -> Cost {
+        Cost::Share { least: 0.0, most: 0.5, of: "what the link carries".to_string(), basis }
+    }
+
+    fn computed() -> Basis {
+        Basis::Computed("so".to_string())
+    }
+
+    fn is_explained(level: &str, diagnoses: &[Diagnosis]) -> bool {
+        explanation(diagnoses, &stopped(LevelId::named(level, None))).is_some()
+    }
+
+    #[test]
+    fn only_the_level_that_stops_is_explained_and_only_by_what_was_computed() {
+        let link = diagnosed(PathPart::PcieLink, "0000:01:00.0", share(computed()));
+        assert!(is_explained("PCIe link", &link) && !is_explained("SATA link", &link));
+        assert!(!is_explained("device", &link) && !is_explained("processor", &link));
+        let other = diagnosed(PathPart::PcieLink, "0000:02:00.0", share(computed()));
+        assert!(!is_explained("PCIe link", &other), "another link's lanes");
+        for cost in [share(Basis::Published("a study".to_string())), Cost::Unknown] {
+            assert!(!is_explained("SATA link", &diagnosed(PathPart::SataLink, "sda", cost)));
+        }
+    }
+
+    #[test]
+    fn a_limit_explains_only_what_is_near_it_and_in_its_direction() {
+        let limit = |mbps: f64, of: &str| {
+            let bytes_per_s = Some(mbps * 1e6);
+            let cost = Cost::Ceiling { bytes_per_s, requests_per_s: None, of: of.to_string(), basis: computed() };
+            diagnosed(PathPart::ControlGroup, "sda", cost)
+        };
+        assert!(is_explained("cgroup limit", &limit(210.0, "reads")));
+        assert!(!is_explained("cgroup limit", &limit(210.0, "writes")));
+        assert!(!is_explained("cgroup limit", &limit(2000.0, "reads")));
+    }
 
     #[test]
     fn a_cost_of_writes_is_none_of_reads() {

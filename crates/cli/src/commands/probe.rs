@@ -50,7 +50,7 @@ fn environments(args: &ProbeArgs) -> Result<Vec<(String, Environment)>> {
         let there = path.canonicalize();
         there.with_context(|| format!("{}: name an existing folder, file or device", path.display()))?;
         let environment = halfpower_probe::probe_path(&Root::live(), path)?;
-        let diagnoses = looked_at(&Target::Path(path.to_path_buf()));
+        let diagnoses = looked_at(&Target::Path(path.to_path_buf())).unwrap_or_default();
         Ok((path.display().to_string(), Environment { diagnoses, ..environment }))
     };
     let simulated = |backend: SimulatedTarget| vec![(target.to_string(), backend.environment().clone())];

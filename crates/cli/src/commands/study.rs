@@ -40,7 +40,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     let began_ns = backend.clock_ns();
     let _write_cache = switched_write_cache(backend.as_mut(), question.write_cache)?;
     let target = args.question.target()?;
-    backend.environment_mut().diagnoses = looked_at(&target);
+    look_first(&target, backend.as_mut());
     let mut file = match earlier {
         Some(file) => resumed(file, backend.as_mut(), &stop)?,
         None => begun(&output, &question, backend.as_mut(), &stop)?,
@@ -205,10 +205,19 @@ fn resumed(mut file: StudyFile, backend: &mut dyn TargetBackend, stop: &AtomicBo
     Ok(file)
 }
 
+/// Runs the checks of settings before the first run.
+fn look_first(target: &Target, backend: &mut dyn TargetBackend) {
+    match looked_at(target) {
+        Some(found) => backend.environment_mut().diagnoses = found,
+        None => {
+            backend.note("the checks of settings did not end in time, so that nothing is known of what they look at")
+        }
+    }
+}
+
 /// Keeps what the checks of settings find after the last run, where they find something else than before the first.
 fn look_again(target: &Target, backend: &mut dyn TargetBackend, file: &mut StudyFile) -> Result<()> {
-    let found = looked_at(target);
-    if !found.is_empty() {
+    if let Some(found) = looked_at(target).filter(|found| !found.is_empty()) {
         backend.environment_mut().diagnoses = found;
         file.go_on_in(backend.environment())?;
     }
