@@ -160,3 +160,69 @@ fn is_same(one: &CheckFinding, other: &CheckFinding) -> bool {
     let key = |finding: &CheckFinding| (finding.severity, finding.subject.clone(), finding.what.clone());
     key(one) == key(other) && one.evidence == other.evidence
 }
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{CheckState, Cost};
+
+    use super::*;
+
+    fn finding(what: &str) -> CheckFinding {
+        CheckFinding {
+            severity: Severity::Warn,
+            subject: "sda".to_string(),
+            what: what.to_string(),
+            evidence: Vec::new(),
+            cost: Cost::Unknown,
+            change: None,
+            change_back: None,
+            may_try: false,
+        }
+    }
+
+    fn check(findings: &[&str], unread: &[&str]) -> Vec<Diagnosis> {
+        let check = CheckResult {
+            code: "scheduler".to_string(),
+            title: "Scheduler".to_string(),
+            part: None,
+            limits_part: false,
+            state: CheckState::Found,
+            findings: findings.iter().map(|what| finding(what)).collect(),
+            unread: unread.iter().map(|what| (*what).to_string()).collect(),
+            needs_root: false,
+        };
+        vec![Diagnosis { checks: vec![check], ..Diagnosis::default() }]
+    }
+
+    fn changes(a: &[Diagnosis], b: &[Diagnosis]) -> (Vec<CheckChange>, usize) {
+        let found = compared(a, b);
+        (found.differ.iter().map(|difference| difference.change).collect(), found.one_sided)
+    }
+
+    #[test]
+    fn findings_appear_go_or_change() {
+        assert_eq!(changes(&check(&["bfq"], &[]), &check(&["bfq"], &[])), (vec![], 0));
+        assert_eq!(changes(&check(&[], &[]), &check(&["bfq"], &[])), (vec![CheckChange::Appeared], 0));
+        assert_eq!(changes(&check(&["bfq"], &[]), &check(&[], &[])), (vec![CheckChange::Gone], 0));
+        assert_eq!(changes(&check(&["bfq"], &[]), &check(&["kyber"], &[])), (vec![CheckChange::Changed], 0));
+    }
+
+    #[test]
+    fn what_one_study_could_not_read_is_no_difference() {
+        let unread = check(&[], &["/sys/secret"]);
+        assert_eq!(changes(&unread, &check(&["bfq"], &[])), (vec![], 1));
+        assert_eq!(changes(&check(&["bfq"], &[]), &unread), (vec![], 1));
+        // A check that the release of one study did not have.
+        assert_eq!(changes(&[], &check(&["bfq"], &[])), (vec![], 1));
+    }
+
+    #[test]
+    fn what_is_the_same_after_the_last_run_is_kept_once() {
+        let mut checks = StudyChecks::of(&check(&[], &[])).unwrap();
+        checks.look_again(&check(&[], &[]));
+        assert!(checks.after.is_empty() && checks.changed.is_empty());
+        checks.look_again(&check(&["bfq"], &[]));
+        assert_eq!((checks.after, checks.changed.len()), (check(&["bfq"], &[]), 1));
+        assert_eq!(StudyChecks::of(&[]), None);
+    }
+}

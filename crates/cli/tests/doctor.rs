@@ -42,8 +42,11 @@ fn the_page_names_the_checks_that_may_explain_a_stop() {
     let (told, _) = rest.split_once("\n## ").expect("another heading follows");
     let seen = document(&output(&["--json"]));
     let checks = seen["places"][0]["checks"].as_array().unwrap();
-    let limiting: Vec<&str> =
-        checks.iter().filter(|check| check["limits_part"] == true).map(|check| check["code"].as_str().unwrap()).collect();
+    let limiting: Vec<&str> = checks
+        .iter()
+        .filter(|check| check["limits_part"] == true)
+        .map(|check| check["code"].as_str().unwrap())
+        .collect();
     assert!(!limiting.is_empty());
     for code in limiting {
         assert!(told.split([' ', ',', '\n']).any(|word| word == code), "docs/doctor.md does not name {code}: {told}");
