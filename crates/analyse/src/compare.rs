@@ -22,6 +22,7 @@ pub use condition::Condition;
 pub use price::{KILOBYTES, MEGABYTES, price, price_row};
 pub use spread::{Estimate, Prior};
 
+use crate::checks::checks_compared;
 use crate::mean::median;
 use change::log_percent;
 use notes::{facts, notes};
@@ -99,6 +100,7 @@ fn untested(a: &StudyRecords<'_>, b: &StudyRecords<'_>, at: usize) -> Comparison
         only_a: matched.only_a.clone(),
         only_b: matched.only_b.clone(),
         left_out: matched.left_out.clone(),
+        checks: checks_compared(a.findings.checks.as_ref(), b.findings.checks.as_ref()),
         fail_if: Vec::new(),
     }
 }

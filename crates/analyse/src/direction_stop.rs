@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::{JudgedStudy, judge_direction};
+use crate::explained::{StopExplanation, explanation};
 use crate::headline::is_in_memory;
 use crate::{Bottleneck, Headline, HeadlineDoubt, InFlight, LevelId, LevelKind, StoppedBy, Sureness};
 
@@ -23,6 +24,8 @@ pub struct DirectionStop {
     pub doubt: Option<StopDoubt>,
     /// A test that would tell more; `None` if nothing is open.
     pub test: Option<StopTest>,
+    /// What a check of a setting found there, if it explains this; `None` if it is in doubt.
+    pub explained: Option<StopExplanation>,
 }
 
 /// Why a cell's evidence does not show what stops its direction.
@@ -74,7 +77,8 @@ pub(crate) fn direction_stops(
         }
         let doubt = doubt(headline, &bottleneck);
         let test = test(environment, &bottleneck, doubt.as_ref());
-        Some(DirectionStop { rw: headline.rw, bottleneck, doubt, test })
+        let explained = explanation(&environment.diagnoses, &bottleneck).filter(|_| doubt.is_none());
+        Some(DirectionStop { rw: headline.rw, bottleneck, doubt, test, explained })
     };
     headlines.iter().filter_map(stop).collect()
 }

@@ -12,10 +12,12 @@ mod busiest;
 mod calibrate;
 mod cells;
 mod change;
+mod checks;
 mod compare;
 mod cost;
 mod direction_stop;
 mod experiment_cells;
+mod explained;
 mod far_cell;
 mod far_end;
 mod faults;
@@ -44,6 +46,7 @@ mod study_findings;
 mod summary;
 mod tcp_cell;
 mod thread_scaling;
+mod to_change;
 mod warnings;
 mod waves;
 mod what_to_set;
@@ -59,6 +62,7 @@ pub use calibrate::{
     Unfittable, calibrate, check,
 };
 pub use cells::{cells, cells_within};
+pub use checks::{CheckChange, CheckDifference, ChecksComparison, StudyChecks};
 pub use compare::{
     Accesses, CellComparison, Change, Comparison, Condition, ConditionCase, ConditionFinding, ConditionLimit,
     CostComparison, CostTerm, Estimate, Flaw, Floor, HalfPowerComparison, InStudy, KILOBYTES, LeftOut, MEGABYTES,
@@ -68,6 +72,7 @@ pub use compare::{
 pub use cost::costs;
 pub use direction_stop::{DirectionStop, StopDoubt, StopTest};
 pub use experiment_cells::{ExperimentCell, experiment_cells, experiment_limit};
+pub use explained::StopExplanation;
 pub use far_cell::{FarCell, FarDisk, FarDiskLimit};
 pub use far_end::{Accounting, CostLine, EndsCost, FarEndFinding};
 pub use faults::{FaultFinding, FaultKind, faults};
@@ -101,6 +106,7 @@ pub use study_findings::Findings;
 pub use summary::{NoisySign, StudyState, Summary};
 pub use tcp_cell::TcpCell;
 pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
+pub use to_change::SettingToChange;
 pub use warnings::{Harm, Warning};
 pub use waves::{Waves, waves};
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
@@ -175,6 +181,7 @@ pub fn analyse(
         warnings,
         harness_ns_per_io,
         threads: thread_scaling::thread_scaling(&cells, judged.cpus),
+        checks: StudyChecks::of(&environment.diagnoses),
         imported: environment.imported.clone(),
         beside: beside::beside(records),
         cells,

@@ -4,7 +4,7 @@ use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
 
 use crate::{
     Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, FarEndFinding, FleetFinding, Headline,
-    LevelFinding, Limits, Summary, ThreadScaling, Warning,
+    LevelFinding, Limits, StudyChecks, Summary, ThreadScaling, Warning,
 };
 
 /// Everything that the analysis says about one study.
@@ -54,6 +54,8 @@ pub struct Findings {
     pub cells: Vec<CellFinding>,
     /// Time of a request on the null engine: the harness's own share; `None` if another tool measured.
     pub harness_ns_per_io: Option<f64>,
+    /// What checks of settings found; `None` if nobody looked, which does not mean that all is fine.
+    pub checks: Option<StudyChecks>,
     /// Files of other tools that the runs come from; empty if halfpower measured them.
     pub imported: Vec<ImportedFile>,
     /// Runs that belong to no cell: mixed runs, and another tool's runs with settings that no cell has.

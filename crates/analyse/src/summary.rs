@@ -8,6 +8,7 @@ use crate::bottleneck::JudgedStudy;
 use crate::direction_stop::direction_stops;
 use crate::headline::is_in_memory;
 use crate::how_fast::how_fast;
+use crate::to_change::settings_to_change;
 use crate::what_to_set::what_to_set;
 use crate::{
     Advice, CellFinding, Curve, DirectionStop, Headline, HeadlineDoubt, RateRow, Sureness, UseAdvice, Warning,
@@ -46,7 +47,10 @@ pub(crate) fn summary(
     if matches!(state, StudyState::Noisy { .. }) {
         what_to_set.uses.retain(|advice| is_repeated(study.cells, advice));
     }
-    Summary { state, stops: direction_stops(environment, study, headline), what_to_set, how_fast: rows }
+    let stops = direction_stops(environment, study, headline);
+    (what_to_set.to_change, what_to_set.more_to_change) =
+        settings_to_change(&environment.diagnoses, study.cells, &stops);
+    Summary { state, stops, what_to_set, how_fast: rows }
 }
 
 /// Whether advice rests on more than one run, or on no single cell: in a noisy study, one fast run is probably luck.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;
 use crate::policy::{NEAR_BEST, database_bs};
-use crate::{Advice, CellFinding, CellSettings, Curve, Headline, PathSettings, Sureness};
+use crate::{Advice, CellFinding, CellSettings, Curve, Headline, PathSettings, SettingToChange, Sureness};
 
 /// Smallest block size for bulk transfers.
 const LEAST_BULK_BS_BYTES: u64 = 64 << 10;
@@ -32,6 +32,10 @@ pub struct WhatToSet {
     /// Block sizes from which half of the peak is reached: at the depth of the fastest reads (or writes), and at depth
     /// 1.
     pub half_power: Vec<HalfPowerSize>,
+    /// Settings and states that checks found and that cost, or may cost, on the measured path: the first three.
+    pub to_change: Vec<SettingToChange>,
+    /// Number of further ones.
+    pub more_to_change: usize,
 }
 
 /// What the settings are for.
@@ -104,7 +108,8 @@ pub(crate) fn what_to_set(
         settled(study, of, &cells, chosen)
     };
     let uses = [database(study), bulk(Use::BulkRead, Direction::Read), bulk(Use::BulkWrite, Direction::Write)];
-    WhatToSet { uses: uses.into_iter().flatten().collect(), half_power: half_power(study.cells, headlines, curves) }
+    let uses = uses.into_iter().flatten().collect();
+    WhatToSet { uses, half_power: half_power(study.cells, headlines, curves), ..WhatToSet::default() }
 }
 
 /// Random direct reads of the block size nearest to a database page.

@@ -128,7 +128,7 @@ pub enum Command {
     /// Look for settings and states of a storage path that cost performance, and say how each is changed
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
-    /// Show the levels of a storage path and what each advertises
+    /// Show the levels of a storage path, what each advertises, and what checks of settings found there
     Probe(ProbeArgs),
     /// Report on a study file
     Report(ReportArgs),

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod export;
 pub mod generate;
 pub mod import;
+mod looked_at;
 pub mod memory;
 pub mod outcome;
 pub mod plan;

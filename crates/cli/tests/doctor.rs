@@ -36,6 +36,24 @@ fn the_page_lists_every_check_as_the_program_has_it() {
 }
 
 #[test]
+fn the_page_names_the_checks_that_may_explain_a_stop() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.md")).unwrap();
+    let (_, rest) = page.split_once("## In a study\n").expect("the study has a heading");
+    let (told, _) = rest.split_once("\n## ").expect("another heading follows");
+    let seen = document(&output(&["--json"]));
+    let checks = seen["places"][0]["checks"].as_array().unwrap();
+    let limiting: Vec<&str> = checks
+        .iter()
+        .filter(|check| check["limits_part"] == true)
+        .map(|check| check["code"].as_str().unwrap())
+        .collect();
+    assert!(!limiting.is_empty());
+    for code in limiting {
+        assert!(told.split([' ', ',', '\n']).any(|word| word == code), "docs/doctor.md does not name {code}: {told}");
+    }
+}
+
+#[test]
 fn every_check_has_a_result_and_the_screen_counts_them() {
     let seen = document(&output(&["--json"]));
     assert_eq!(seen["schema"], 1);

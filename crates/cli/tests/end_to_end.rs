@@ -216,6 +216,10 @@ fn a_real_folder_is_measured_and_left_as_it_was() {
     for cell in findings["cells"].as_array().unwrap() {
         assert_eq!(cell["errors"], 0, "{cell}");
     }
+    let seen = findings["checks"]["before"][0]["checks"].as_array().expect("the checks of settings were run");
+    assert_eq!(seen.len(), halfpower_doctor::CHECKS.len());
+    let page = fs::read_to_string(folder.path().join("study.html")).unwrap();
+    assert!(page.contains("id=\"checks\""), "the page lists what they found");
 }
 
 #[test]

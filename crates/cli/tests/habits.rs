@@ -391,6 +391,8 @@ fn probe_answers_for_its_target_or_errs() {
     assert!(printed(here.path(), "probe sim:win2k-atlas10k").contains("Ultra160 SCSI"));
     let both: Value = serde_json::from_str(&printed(here.path(), "probe each:.,.. --json")).unwrap();
     assert!(both["."]["machine"].is_object() && both[".."]["machine"].is_object());
+    let looked = both["."]["diagnoses"][0]["checks"].as_array().map(Vec::len);
+    assert_eq!(looked, Some(halfpower_doctor::CHECKS.len()), "with what the checks of settings found there");
 }
 
 #[test]

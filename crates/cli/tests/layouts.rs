@@ -86,6 +86,8 @@ fn a_study_of_layout_1_reports_its_figures() {
     let (_folder, path) = copy_of("layout-1.halfpower");
     assert_same_figures(&path, "layout-1.figures");
     assert!(fs::read(&path).unwrap() == fs::read(fixture("layout-1.halfpower")).unwrap(), "reading changed the file");
+    let report: Value = serde_json::from_slice(&halfpower(&["report", path.to_str().unwrap(), "--json"])).unwrap();
+    assert_eq!(report["checks"], Value::Null, "nobody looked at settings then");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod checks;
 mod outcome;
 mod page;
 mod parsed;
+mod part;
 mod place;
 mod table;
 
@@ -19,7 +20,7 @@ pub use page::as_markdown;
 pub use place::Place;
 pub use table::CHECKS;
 
-use halfpower_record::{CheckResult, CheckState, Diagnosis, Severity};
+use halfpower_record::{CheckFinding, CheckResult, CheckState, Diagnosis, Severity};
 
 /// Runs every check on a place.
 pub fn diagnose(place: &Place) -> Diagnosis {
@@ -42,7 +43,10 @@ fn result(check: &Check, place: &Place) -> CheckResult {
                     unread.push(what);
                 }
             }
-            Outcome::Found(finding) => findings.push(*finding),
+            Outcome::Found(finding) => {
+                let finding = *finding;
+                findings.push(CheckFinding { cost: finding.cost.clone().of_numbers(), ..finding });
+            }
         }
     }
     findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.cost.rank().total_cmp(&a.cost.rank())));
@@ -53,5 +57,15 @@ fn result(check: &Check, place: &Place) -> CheckResult {
         None if is_fine => CheckState::Fine,
         None => CheckState::NotApplicable,
     };
-    CheckResult { code: check.code.into(), title: check.title.into(), state, findings, unread, needs_root }
+    let (part, limits_part) = part::part_of(check.code);
+    CheckResult {
+        code: check.code.into(),
+        title: check.title.into(),
+        part,
+        limits_part,
+        state,
+        findings,
+        unread,
+        needs_root,
+    }
 }

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use halfpower_analyse::{
     FaultFinding, Findings, MeasuredCeilings, SharedCeiling, StudyState, experiment_cells, faults, levels,
 };
-use halfpower_record::{Environment, Record};
+use halfpower_record::{Diagnosis, Environment, Record};
 use halfpower_spec::{Direction, Experiment, Question};
 
 use crate::data::ExperimentData;
@@ -40,6 +40,14 @@ impl StudyFindings {
     pub fn cut_short(mut self, share: f64) -> Self {
         if self.findings.summary.state != StudyState::NotRun {
             self.findings.summary.state = StudyState::Unfinished { share };
+        }
+        self
+    }
+
+    /// The same findings, with what the checks of settings found after the last run.
+    pub fn checked_again(mut self, after: &[Diagnosis]) -> Self {
+        if let Some(checks) = &mut self.findings.checks {
+            checks.look_again(after);
         }
         self
     }

@@ -1,4 +1,6 @@
 //! Defines what the checks of settings found at a place: findings with evidence, cost, and the way there and back.
+//!
+//! Studies keep it: a new key has a default, so that earlier studies can still be read.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,12 @@ pub struct CheckResult {
     pub code: String,
     /// The check in a few words.
     pub title: String,
+    /// The part of the path that it looks at; missing if that is not one part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PathPart>,
+    /// Whether what it finds limits that part, so that it may explain why the path stops there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limits_part: bool,
     /// The outcome in one word.
     pub state: CheckState,
     /// What it found, the most severe first.
@@ -45,6 +53,60 @@ pub enum CheckState {
     Noted,
     /// It found something that is bad or costs.
     Found,
+}
+
+/// A part of a path that checks look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathPart {
+    /// The processors.
+    Processor,
+    /// Main memory and the page cache in it.
+    Memory,
+    /// The control groups of the process.
+    ControlGroup,
+    /// The file system.
+    FileSystem,
+    /// The file server, as the mount asks of it.
+    Server,
+    /// The network to a file server.
+    Network,
+    /// An array, a mapped device or another device that stands on others.
+    Volume,
+    /// The kernel's queue of a disk.
+    Queue,
+    /// A PCIe link.
+    PcieLink,
+    /// A SAS or Fibre Channel link.
+    StorageLink,
+    /// A SATA link.
+    SataLink,
+    /// A USB link.
+    UsbLink,
+    /// The disk itself.
+    Device,
+}
+
+impl PathPart {
+    /// Whether the level of this name, as `probe` names it, is this part; `subject` is the device that a finding
+    /// concerns, or empty.
+    pub fn is_level(self, name: &str, subject: &str) -> bool {
+        let name = name.split_once(',').map_or(name, |(name, _)| name);
+        match self {
+            Self::Processor => name == "processor",
+            Self::Memory => matches!(name, "memory" | "page cache"),
+            Self::ControlGroup => name == "cgroup limit",
+            Self::FileSystem => false,
+            Self::Server => matches!(name, "server" | "file server"),
+            Self::Network => name == "network",
+            Self::Volume => name.strip_prefix("volume ") == Some(subject),
+            Self::PcieLink => matches!(name, "PCIe link" | "PCIe uplink"),
+            Self::StorageLink => matches!(name, "SAS link" | "Fibre Channel link"),
+            Self::SataLink => name == "SATA link",
+            Self::UsbLink => name == "USB link",
+            Self::Queue | Self::Device => name == "device",
+        }
+    }
 }
 
 /// How severe a finding is.
@@ -143,6 +205,27 @@ pub enum Cost {
 }
 
 impl Cost {
+    /// The requests that it concerns, such as `writes`; `None` if the cost is unknown.
+    pub fn of(&self) -> Option<&str> {
+        match self {
+            Self::Share { of, .. } | Self::Ceiling { of, .. } | Self::Delay { of, .. } => Some(of),
+            Self::Unknown => None,
+        }
+    }
+
+    /// The cost, or unknown if a figure of it is not a number, which no file could hold.
+    pub fn of_numbers(self) -> Self {
+        let is_number = match &self {
+            Self::Share { least, most, .. } => least.is_finite() && most.is_finite(),
+            Self::Ceiling { bytes_per_s, requests_per_s, .. } => {
+                [bytes_per_s, requests_per_s].into_iter().flatten().all(|rate| rate.is_finite())
+            }
+            Self::Delay { ns, .. } => ns.is_finite(),
+            Self::Unknown => true,
+        };
+        if is_number { self } else { Self::Unknown }
+    }
+
     /// Orders costs: the greatest share that may be lost. A ceiling may cost everything, a delay has no share.
     pub fn rank(&self) -> f64 {
         match self {
@@ -162,4 +245,33 @@ pub enum Basis {
     Computed(String),
     /// Measured by others elsewhere; the source.
     Published(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found_by_the_names_of_levels() {
+        let of = |part: PathPart, name: &str| part.is_level(name, "md0");
+        assert!(of(PathPart::PcieLink, "PCIe link") && of(PathPart::PcieLink, "PCIe uplink"));
+        assert!(of(PathPart::SataLink, "SATA link, writes") && of(PathPart::ControlGroup, "cgroup limit, reads"));
+        assert!(of(PathPart::Volume, "volume md0") && !of(PathPart::Volume, "volume md1"));
+        assert!(!of(PathPart::PcieLink, "SATA link") && !of(PathPart::FileSystem, "device"));
+    }
+
+    #[test]
+    fn results_of_earlier_releases_have_no_part() {
+        let text = r#"{"code":"a","title":"A.","state":"fine","findings":[],"unread":[],"needs_root":false}"#;
+        let result: CheckResult = serde_json::from_str(text).unwrap();
+        assert_eq!((result.part, result.limits_part), (None, false));
+        assert_eq!(serde_json::to_string(&result).unwrap(), text);
+    }
+
+    #[test]
+    fn a_cost_that_is_not_a_number_is_unknown() {
+        let share = |most| Cost::Share { least: 0.0, most, of: "reads".into(), basis: Basis::Computed(String::new()) };
+        assert_eq!(share(0.5).of_numbers(), share(0.5));
+        assert_eq!(share(f64::NAN).of_numbers(), Cost::Unknown);
+    }
 }

@@ -9,7 +9,7 @@ use halfpower_spec::{Bytes, Direction, Experiment, Rate, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Ability, FarEndMachine, HostPlace, ImportedFile, Machine};
+use crate::{Ability, Diagnosis, FarEndMachine, HostPlace, ImportedFile, Machine};
 
 /// Everything about the place that a reader needs to judge the numbers. Unknown values are `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,10 @@ pub struct Environment {
     /// Experiments that were asked for but cannot be run here.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// What the checks of settings found, one for each folder, file or device of the target; empty if nobody looked, which
+    /// does not mean that all is fine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnoses: Vec<Diagnosis>,
     /// Files of other tools that the results come from; empty if halfpower measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imported: Vec<ImportedFile>,

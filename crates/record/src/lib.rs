@@ -33,7 +33,7 @@ mod tcp;
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
 pub use device_use::{DeviceRequests, DeviceUse};
-pub use diagnosis::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Evidence, Severity};
+pub use diagnosis::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Evidence, PathPart, Severity};
 pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, TargetKind};
 pub use environment::{MemberIdentity, PlaceIdentity};
 pub use error::RecordError;

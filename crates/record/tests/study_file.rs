@@ -4,7 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::sample::{environment, question, record, records};
-use halfpower_record::{Environment, HostPlace, HostShare, Record, RecordError, StudyFile, columns};
+use halfpower_record::{
+    Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Environment, Evidence, HostPlace, HostShare,
+    PathPart, Record, RecordError, Severity, StudyFile, columns,
+};
 use halfpower_spec::{Bytes, Hosts, Nanos, Question};
 use rusqlite::Connection;
 
@@ -136,6 +139,50 @@ fn what_is_learnt_while_runs_are_made_is_kept_with_what_was_known() {
     held.append_all(&records(1)).unwrap();
     let notes = StudyFile::open(&path).unwrap().notes();
     assert_eq!(notes, [environment("6.1").notes, learnt.notes].concat());
+}
+
+/// A study's environment with what a check found of the scheduler.
+fn diagnosed(scheduler: &str) -> Environment {
+    let finding = CheckFinding {
+        severity: Severity::Warn,
+        subject: "nvme0n1".to_string(),
+        what: format!("scheduler {scheduler}"),
+        evidence: vec![Evidence { file: "/sys/class/block/nvme0n1/queue/scheduler".into(), value: scheduler.into() }],
+        cost: Cost::Share { least: 0.1, most: 1.0 / 3.0, of: "reads".into(), basis: Basis::Computed("so".into()) },
+        change: Some("echo none > /sys/class/block/nvme0n1/queue/scheduler".to_string()),
+        change_back: None,
+        may_try: true,
+    };
+    let check = CheckResult {
+        code: "scheduler".to_string(),
+        title: "Scheduler".to_string(),
+        part: Some(PathPart::Queue),
+        limits_part: false,
+        state: CheckState::Found,
+        findings: vec![finding],
+        unread: vec!["/sys/secret".to_string()],
+        needs_root: true,
+    };
+    let diagnosis = Diagnosis { target: "/data".into(), path: "ext4 on nvme0n1".into(), checks: vec![check] };
+    Environment { diagnoses: vec![diagnosis], ..environment("6.1") }
+}
+
+#[test]
+fn what_checks_found_before_and_after_is_kept() {
+    let (_folder, path) = place();
+    let mut held = StudyFile::create(&path, &question(), &diagnosed("bfq")).unwrap();
+    held.append_all(&records(2)).unwrap();
+    held.go_on_in(&diagnosed("bfq")).unwrap();
+    assert_eq!(held.environments().len(), 1, "what did not change is kept once");
+    held.go_on_in(&diagnosed("kyber")).unwrap();
+    drop(held);
+    let file = StudyFile::open(&path).unwrap();
+    assert_eq!(file.environments(), [diagnosed("bfq"), diagnosed("kyber")]);
+    drop(file);
+    // The same again, as a resumed study finds it.
+    let mut resumed = StudyFile::resume(&path, &question(), &diagnosed("bfq")).unwrap();
+    resumed.go_on_in(&diagnosed("bfq")).unwrap();
+    assert_eq!(resumed.environments().len(), 2);
 }
 
 #[test]

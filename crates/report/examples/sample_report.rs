@@ -381,7 +381,7 @@ fn warnings() -> Vec<Warning> {
 
 /// The summary for the made-up disk: its link limits both directions.
 fn summary(cells: &[CellFinding]) -> Summary {
-    let stop = |rw| DirectionStop { rw, bottleneck: bottleneck(cells), doubt: None, test: None };
+    let stop = |rw| DirectionStop { rw, bottleneck: bottleneck(cells), doubt: None, test: None, explained: None };
     let stops = [Direction::Read, Direction::Write].map(stop).into();
     Summary { how_fast: how_fast(cells, 0.5), stops, ..Summary::default() }
 }
@@ -419,6 +419,7 @@ pub fn sample() -> (Findings, Vec<Record>) {
         warnings: warnings(),
         cells,
         harness_ns_per_io: Some(118.0),
+        checks: None,
         imported: Vec::new(),
         beside: Vec::new(),
     };

@@ -7,6 +7,7 @@
 pub(crate) mod advice;
 pub(crate) mod answer;
 pub(crate) mod charts;
+pub(crate) mod checks;
 pub(crate) mod data;
 pub(crate) mod experiments;
 pub(crate) mod first_chart;
@@ -33,6 +34,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use advice::advice;
 use answer::answer;
 use charts::charts;
+use checks::checks;
 use data::data;
 use experiments::experiments;
 use first_chart::first_chart;
@@ -127,6 +129,7 @@ fn sections(
     all.extend(issuing(findings));
     all.extend(hosts(findings));
     all.extend(experiments(findings));
+    all.extend(checks(findings));
     all.push(trust(findings));
     all.extend(half_power_and_cost(findings));
     all.push(measured(findings, records, command));

@@ -3,6 +3,7 @@
 pub(crate) mod advice;
 pub(crate) mod bottleneck;
 pub(crate) mod calibrate;
+pub(crate) mod checks;
 pub(crate) mod compare;
 pub(crate) mod compare_notes;
 pub(crate) mod doctor;

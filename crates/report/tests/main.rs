@@ -2,6 +2,7 @@
 
 #[path = "../../analyse/tests/built/mod.rs"]
 mod built;
+mod checks;
 mod chromium;
 mod compare;
 mod first_page;
@@ -10,9 +11,17 @@ mod html;
 mod html_charts;
 mod issuing;
 mod json;
+#[allow(dead_code, reason = "one shape is used here")]
+#[path = "../../doctor/tests/machines.rs"]
+mod machines;
+#[allow(dead_code, reason = "one shape is used here")]
+#[path = "../../doctor/tests/parts.rs"]
+mod parts;
 mod sample;
 #[path = "../examples/sample_report.rs"]
 mod sample_report;
 mod screens;
 mod settings;
 mod text;
+#[path = "../../probe/tests/tree/mod.rs"]
+mod tree;

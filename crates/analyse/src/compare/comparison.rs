@@ -8,7 +8,7 @@ use halfpower_spec::{EngineName, Question};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Bound, CellSettings, Findings, Interval, PathSettings};
+use crate::{Bound, CellSettings, ChecksComparison, Findings, Interval, PathSettings};
 
 /// The comparison of two studies.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,8 @@ pub struct Comparison {
     pub only_b: Vec<CellSettings>,
     /// Cells that both measured but that allow no conclusion.
     pub left_out: Vec<LeftOut>,
+    /// How the checks of settings differ; `None` if neither study has what they found.
+    pub checks: Option<ChecksComparison>,
     /// Conditions that the user set, with their results.
     pub fail_if: Vec<ConditionFinding>,
 }

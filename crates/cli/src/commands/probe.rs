@@ -1,4 +1,4 @@
-//! Implements `halfpower probe`: shows the levels of a path and the peak that each advertises.
+//! Implements `halfpower probe`: shows the levels of a path, the peak that each advertises, and what checks found there.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use halfpower_probe::Root;
 use halfpower_record::Environment;
 use halfpower_spec::Target;
 
+use super::looked_at::looked_at;
 use super::{SILENCE_OF_A_SERVER, access, line, to_output};
 use crate::args::ProbeArgs;
 use crate::values::reached;
@@ -48,7 +49,9 @@ fn environments(args: &ProbeArgs) -> Result<Vec<(String, Environment)>> {
     let of_path = |path: &Path| -> Result<(String, Environment)> {
         let there = path.canonicalize();
         there.with_context(|| format!("{}: name an existing folder, file or device", path.display()))?;
-        Ok((path.display().to_string(), halfpower_probe::probe_path(&Root::live(), path)?))
+        let environment = halfpower_probe::probe_path(&Root::live(), path)?;
+        let diagnoses = looked_at(&Target::Path(path.to_path_buf())).unwrap_or_default();
+        Ok((path.display().to_string(), Environment { diagnoses, ..environment }))
     };
     let simulated = |backend: SimulatedTarget| vec![(target.to_string(), backend.environment().clone())];
     Ok(match target {

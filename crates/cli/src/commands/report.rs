@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use halfpower_experiments::StudyFindings;
 use halfpower_record::output::Form;
-use halfpower_record::{Environment, HostPlace, Level, Record, StudyFile, TargetKind};
+use halfpower_record::{Diagnosis, Environment, HostPlace, Level, Record, StudyFile, TargetKind};
 use halfpower_report::Style;
 
 use super::{destination, opened, shut_out, to_output, to_styled_output};
@@ -32,17 +32,26 @@ fn of_hosts(began: &Environment, at_last: &Environment) -> (Vec<HostPlace>, Vec<
     (of.hosts.clone(), of.levels.clone())
 }
 
+/// What the checks of settings found in the first of these environments in which somebody looked.
+fn diagnoses_in<'a>(mut environments: impl Iterator<Item = &'a Environment>) -> &'a [Diagnosis] {
+    let looked = environments.find(|environment| !environment.diagnoses.is_empty());
+    looked.map(|environment| environment.diagnoses.as_slice()).unwrap_or_default()
+}
+
 impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
         let records = file.comparable_records()?;
         let far_end = file.environments().iter().rev().find_map(|environment| environment.far_end.clone());
         let left_out = file.left_out();
         let notes = file.notes();
-        let mut environment = Environment { left_out, notes, far_end, ..file.environment().clone() };
+        let diagnoses = diagnoses_in(file.environments().iter()).to_vec();
+        let after = diagnoses_in(file.environments().iter().rev());
+        let mut environment = Environment { left_out, notes, far_end, diagnoses, ..file.environment().clone() };
         if let Some(at_last) = file.environments().last() {
             (environment.hosts, environment.levels) = of_hosts(&environment, at_last);
         }
-        let mut findings = halfpower_experiments::analyse(file.question(), &environment, &records);
+        let findings = halfpower_experiments::analyse(file.question(), &environment, &records);
+        let mut findings = findings.checked_again(after);
         if let Some(share) = halfpower_study::unfinished_share(file)? {
             findings = findings.cut_short(share);
         }

@@ -11,6 +11,7 @@ use halfpower_record::{RecordError, StudyFile, TargetKind};
 use halfpower_spec::{Bytes, Experiment, Question, Target, shell_operand};
 use halfpower_study::Ending;
 
+use super::looked_at::looked_at;
 use super::question::{asked, check_cells, open_target, question, without_direct};
 use super::report::{Analysed, style};
 use super::{destination, line, outcome, switched_write_cache, to_styled_output, with_far_end};
@@ -38,6 +39,8 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     let mut backend = with_far_end(backend, &args.question.common)?;
     let began_ns = backend.clock_ns();
     let _write_cache = switched_write_cache(backend.as_mut(), question.write_cache)?;
+    let target = args.question.target()?;
+    look_first(&target, backend.as_mut());
     let mut file = match earlier {
         Some(file) => resumed(file, backend.as_mut(), &stop)?,
         None => begun(&output, &question, backend.as_mut(), &stop)?,
@@ -48,6 +51,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     let mut progress = Progress::new(&question, &file, args.json)?;
     let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut progress, (began_ns, &stop))?;
     progress.close();
+    look_again(&target, backend.as_mut(), &mut file)?;
     if ending == Ending::Interrupted {
         if !args.json {
             to_styled_output(&style(), |out| Analysed::of(&file)?.write_text(out))?;
@@ -199,6 +203,25 @@ fn resumed(mut file: StudyFile, backend: &mut dyn TargetBackend, stop: &AtomicBo
     (backend.environment_mut().capabilities, backend.environment_mut().left_out) = (capabilities, left_out);
     file.go_on_in(backend.environment())?;
     Ok(file)
+}
+
+/// Runs the checks of settings before the first run.
+fn look_first(target: &Target, backend: &mut dyn TargetBackend) {
+    match looked_at(target) {
+        Some(found) => backend.environment_mut().diagnoses = found,
+        None => {
+            backend.note("the checks of settings did not end in time, so that nothing is known of what they look at")
+        }
+    }
+}
+
+/// Keeps what the checks of settings find after the last run, where they find something else than before the first.
+fn look_again(target: &Target, backend: &mut dyn TargetBackend, file: &mut StudyFile) -> Result<()> {
+    if let Some(found) = looked_at(target).filter(|found| !found.is_empty()) {
+        backend.environment_mut().diagnoses = found;
+        file.go_on_in(backend.environment())?;
+    }
+    Ok(())
 }
 
 /// Adds a note if a study continues with a different number of processes.

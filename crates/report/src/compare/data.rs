@@ -12,6 +12,7 @@ use crate::json::{comparison_value, study_value};
 /// The data of the page's script: the comparisons, and the curves of all studies with their intervals.
 pub(super) fn data(comparisons: &[Comparison], findings: &[&StudyFindings]) -> String {
     let mut reported = study_value(findings[0]);
+    reported["checks"] = Value::Null;
     for list in reported.as_object_mut().into_iter().flat_map(|keys| keys.values_mut()).filter(|value| value.is_array())
     {
         *list = json!([]);
@@ -64,7 +65,7 @@ fn row(letter: &str, comparison: Option<&Comparison>, cell: &CellFinding) -> Val
 fn shown(comparison: &Comparison, of_two: bool) -> Value {
     let mut value = comparison_value(comparison);
     let members = value.as_object_mut().expect("a comparison is an object");
-    for key in ["notes", "half_power", "price", "only_a", "only_b", "left_out", "fail_if"] {
+    for key in ["notes", "half_power", "price", "only_a", "only_b", "left_out", "checks", "fail_if"] {
         members.remove(key);
     }
     if !of_two {

@@ -5,11 +5,11 @@ use halfpower_spec::format::{number, size};
 
 use super::parts::{Part, row};
 use super::tables::common_paths;
-use super::terminal::{DIFFERENT, LINES, STUDIES, UNKNOWN, conditions, half_powers, narrow, price, study};
+use super::terminal::{DIFFERENT, LINES, SETTINGS, STUDIES, UNKNOWN, conditions, half_powers, narrow, price, study};
 use crate::terminal::Noun;
 use crate::words::compare::verdict_among_several;
-use crate::words::compare_notes;
 use crate::words::settings::path as path_words;
+use crate::words::{checks, compare_notes};
 
 const ROWS: Noun = Noun("study", "studies");
 /// Columns that a narrow screen may drop: those after the change of the peak.
@@ -20,6 +20,11 @@ pub(super) fn parts(comparisons: &[Comparison]) -> Vec<Part> {
     let studies = std::iter::once(study(&comparisons[0].a));
     let studies = studies.chain(comparisons.iter().map(|comparison| study(&comparison.b))).collect();
     let mut parts = vec![Part::facts(studies, STUDIES), verdicts(comparisons), conditions(comparisons)];
+    let settings = |comparison: &Comparison| {
+        let of = |text: String| ("  ", format!("{}: {text}", comparison.b.letter));
+        checks::compared(comparison).into_iter().map(of).collect::<Vec<_>>()
+    };
+    parts.push(Part::lines(Some(SETTINGS), comparisons.iter().flat_map(settings).collect(), LINES, usize::MAX));
     parts.extend(comparisons.iter().map(price));
     parts.extend(common_paths(comparisons).into_iter().map(|path| throughput(comparisons, path)));
     parts.push(half_power(comparisons));

@@ -15,7 +15,7 @@ use super::charts::charts;
 use super::data::data;
 use super::sides;
 use super::tables::{cost_table, half_power_table, named, path_table, wide};
-use super::terminal::{change_words, price_figures};
+use super::terminal::{SETTINGS, change_words, price_figures};
 use crate::html::format::{UNKNOWN, date, number};
 use crate::html::tiles::tile;
 use crate::html::{CHARTS, LIBRARY, SCRIPT, footer, head};
@@ -50,6 +50,7 @@ pub fn compare_html(comparisons: &[Comparison], findings: &[&StudyFindings], out
                 (banner(comparisons))
                 main {
                     (answer(comparisons))
+                    (settings(comparisons))
                     (trust(comparisons))
                     (conditions(comparisons))
                     (price(comparisons))
@@ -77,6 +78,7 @@ fn banner(comparisons: &[Comparison]) -> Markup {
     let of_two = comparisons.len() == 1;
     let all = [
         (true, ("answer", "Answer")),
+        (comparisons.iter().any(|one| !words::checks::compared(one).is_empty()), ("checks", "Settings")),
         (comparisons.iter().any(|one| !one.fail_if.is_empty()), ("conditions", "Conditions")),
         (comparisons.iter().any(|one| one.price.is_some()), ("price", "Price")),
         (true, ("throughput", "Throughput")),
@@ -187,6 +189,23 @@ fn tiles(comparison: &Comparison) -> Vec<Markup> {
         }
     }
     tiles
+}
+
+/// What the checks of settings say of the studies.
+fn settings(comparisons: &[Comparison]) -> Markup {
+    let of = |comparison: &Comparison| {
+        let study = if comparisons.len() > 1 { format!("{}: ", comparison.b.letter) } else { String::new() };
+        words::checks::compared(comparison).into_iter().map(move |text| format!("{study}{text}"))
+    };
+    let texts: Vec<String> = comparisons.iter().flat_map(of).collect();
+    html! {
+        @if !texts.is_empty() {
+            section #checks {
+                h2 { (SETTINGS) }
+                ul { @for text in texts { li { (text) } } }
+            }
+        }
+    }
 }
 
 fn trust(comparisons: &[Comparison]) -> Markup {

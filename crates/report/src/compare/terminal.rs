@@ -12,8 +12,8 @@ use halfpower_spec::format::{number, percent, size, three_digits, two_digits};
 use super::parts::{Part, row};
 use crate::terminal::Noun;
 use crate::words::compare::{self, signed, signed_number};
-use crate::words::compare_notes;
 use crate::words::settings::{cell as cell_words, path as path_words};
+use crate::words::{checks, compare_notes};
 
 /// Replaces an unknown figure.
 pub(super) const UNKNOWN: &str = "-";
@@ -23,6 +23,10 @@ const CASES: usize = 3;
 pub(super) const DIFFERENT: &str = " *";
 /// Marks a change that may be due to other users of the disk.
 const PERHAPS_OTHERS: &str = " ?";
+/// Heading of what the checks of settings say.
+pub(crate) const SETTINGS: &str = "Settings that differ";
+/// Lines of it that a screen shows at least.
+const FEWEST_SETTINGS: usize = 4;
 /// Lines on a screen, without the prompt.
 pub(super) const SCREEN: usize = 40;
 
@@ -41,7 +45,9 @@ pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
     }
     let note = |note| ("  ! ", compare_notes::sentence(note, comparison));
     let notes = comparison.notes.iter().map(note).collect();
-    vec![
+    let settings = checks::compared(comparison).into_iter().map(|text| ("  ", text)).collect();
+    let settings = Part::lines(Some(SETTINGS), settings, LINES, FEWEST_SETTINGS);
+    let mut parts = vec![
         Part::facts(vec![study(&comparison.a), study(&comparison.b)], STUDIES),
         Part::lines(None, verdict, LINES, usize::MAX),
         conditions(std::slice::from_ref(comparison)),
@@ -51,7 +57,11 @@ pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
         cost(comparison),
         cells(comparison),
         Part::lines(Some("Before you believe it"), notes, LINES, 4),
-    ]
+    ];
+    // Where figures differ, settings that differ may be why.
+    let place = if comparison.different { 2 } else { parts.len() - 1 };
+    parts.insert(place, settings);
+    parts
 }
 
 /// A study in one line: `A  before.halfpower: 212 runs in 118 s; 2 x EPYC, Linux 6.1; ext4 on nvme0n1; /data`.

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use crate::html::advice::{fio_job, pieces};
 use crate::html::format::{date, heading};
 use crate::html::tiles::tiles;
-use crate::words::{first_screen, state, warnings};
+use crate::words::{checks, first_screen, state, warnings};
 
 /// Warnings on the first screen.
 const ALERTS: usize = 3;
@@ -89,6 +89,10 @@ fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
                 p.none { (heading(first_screen::no_advice(&study.summary.state))) "." }
             }
             @if let Some(half) = first_screen::half_power(&reported.half_power) { p.half-from { (heading(&half)) } }
+            @for setting in &reported.to_change { p.half-from { (checks::to_change(setting)) } }
+            @if let Some(more) = checks::more_to_change(reported.more_to_change, &study.target) {
+                p.half-from { (more) " (" a href="#checks" { "all that was found" } ")" }
+            }
         }
     }
 }

@@ -75,8 +75,10 @@ const NOT_DRAWN: [&str; 12] = [
     "unseen_us",
 ];
 
-/// Removes from each cell what no chart needs: series that are not drawn, and figures that the rows of runs repeat.
+/// Removes what the checks found, which no chart needs, and from each cell: series that are not drawn, and figures that the
+/// rows of runs repeat.
 fn keep_what_is_drawn(reported: &mut Value, findings: &Findings) {
+    reported["checks"] = Value::Null;
     let charted = flagged(findings);
     for (place, cell) in reported["cells"].as_array_mut().into_iter().flatten().enumerate() {
         let series = if charted.contains(&place) { drawn_series(&findings.cells[place]) } else { (Vec::new(), 0.0) };

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{
-    CellComparison, CellSettings, Comparison, ConditionCase, ConditionLimit, CostComparison, HalfPowerComparison,
-    InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison, Practical, PriceRow, StudyFacts,
+    CellComparison, CellSettings, ChecksComparison, Comparison, ConditionCase, ConditionLimit, CostComparison,
+    HalfPowerComparison, InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison, Practical, PriceRow,
+    StudyFacts,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,6 +54,8 @@ pub(crate) struct ComparisonDocument<'a> {
     only_b: &'a [CellSettings],
     /// Cells that both studies measured but that allow no conclusion.
     left_out: Vec<LeftOutDocument<'a>>,
+    /// How the checks of settings differ; `null` if neither study has what they found.
+    checks: &'a Option<ChecksComparison>,
     /// Conditions that the user set, and their results.
     fail_if: Vec<ConditionDocument<'a>>,
 }
@@ -153,6 +156,7 @@ impl<'a> ComparisonDocument<'a> {
             only_a: &comparison.only_a,
             only_b: &comparison.only_b,
             left_out: comparison.left_out.iter().map(|one| left_out(one, comparison)).collect(),
+            checks: &comparison.checks,
             fail_if: comparison
                 .fail_if
                 .iter()

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{
     Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, DirectionStop, FarEndFinding, FaultFinding,
-    FleetFinding, Harm, Headline, LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopTest, StoppedBy,
-    StudyState, ThreadScaling, Warning, WhatToSet,
+    FleetFinding, Harm, Headline, LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopExplanation,
+    StopTest, StoppedBy, StudyChecks, StudyState, ThreadScaling, Warning, WhatToSet,
 };
 use halfpower_experiments::{ExperimentRows, ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
@@ -84,6 +84,9 @@ pub(crate) struct StudyDocument<'a> {
     cells: Vec<CellDocument<'a>>,
     /// Time per request of the null engine in nanoseconds: the harness's own share.
     harness_ns_per_io: Option<f64>,
+    /// What the checks of settings found before the first run and after the last; `null` if nobody looked, which does not
+    /// mean that all is fine.
+    checks: &'a Option<StudyChecks>,
     /// Files of other tools that runs were imported from.
     imported: &'a [ImportedFile],
     /// Runs that belong to no cell.
@@ -130,6 +133,8 @@ struct StopDocument<'a> {
     doubt: &'a Option<StopDoubt>,
     /// A test that would tell more.
     test: &'a Option<StopTest>,
+    /// What a check of a setting found, if it explains this.
+    explained: &'a Option<StopExplanation>,
 }
 
 /// One level of the path: its advertised and its real performance.
@@ -256,6 +261,7 @@ impl<'a> StudyDocument<'a> {
             warnings: findings.warnings.iter().map(warning).collect(),
             cells: findings.cells.iter().map(cell).collect(),
             harness_ns_per_io: findings.harness_ns_per_io,
+            checks: &findings.checks,
             imported: &findings.imported,
             beside: &findings.beside,
             faults: &study.faults,
@@ -278,6 +284,7 @@ fn stop<'a>(stop: &'a DirectionStop, found: &[IssuingChange]) -> StopDocument<'a
         stopped_by: &stop.bottleneck.stopped_by,
         doubt: &stop.doubt,
         test: &stop.test,
+        explained: &stop.explained,
     }
 }
 

@@ -12,7 +12,7 @@ use halfpower_spec::shell_operand;
 use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
 use crate::words::state::{self, amount, machine, place};
-use crate::words::{first_screen, warnings};
+use crate::words::{checks, first_screen, warnings};
 
 /// Lines of the screen, without the final ones that name the details.
 const SCREEN: usize = 26;
@@ -201,6 +201,9 @@ fn what_to_set(study: &StudyFindings, width: usize) -> Section {
     items.extend(
         first_screen::half_power(&reported.half_power).map(|text| Item::sentence("  ", &text, width, Tone::Plain)),
     );
+    let to_change = reported.to_change.iter().map(checks::to_change);
+    let to_change = to_change.chain(checks::more_to_change(reported.more_to_change, &study.target));
+    items.extend(to_change.map(|text| Item::sentence("  ", &text, width, Tone::Plain)));
     Section::new(Some("WHAT TO SET".to_string()), items)
 }
 

@@ -2,6 +2,7 @@
 
 use halfpower_analyse::{Advice, Bound, Cost, CostLine, Curve, EndsCost, Findings, Interval, LevelFinding};
 use halfpower_experiments::{ExperimentSection, IssuingChange, StudyFindings};
+use halfpower_record::{CheckFinding, Severity};
 use halfpower_spec::format::{number, percent, size, thousands, time_ns, two_digits};
 use halfpower_spec::{Workload, path_words};
 
@@ -21,6 +22,7 @@ pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
         network(findings, width),
         issuing(findings, width),
         experiments(findings, width),
+        checks(findings, width),
     ]
 }
 
@@ -42,6 +44,23 @@ fn experiments(findings: &StudyFindings, width: usize) -> Section {
         items.push(Item::sentence("  not run     ", &text, width, Tone::Plain));
     }
     Section::new(Some("EXPERIMENTS".to_string()), items)
+}
+
+/// What the checks of settings found; empty if nobody looked.
+fn checks(findings: &Findings, width: usize) -> Section {
+    let Some(seen) = &findings.checks else { return Section::new(None, Vec::new()) };
+    let item = |found: &CheckFinding| match found.severity {
+        Severity::Note => Item::sentence("  ", &words::checks::line(found), width, Tone::Plain),
+        Severity::Warn | Severity::Bad => Item::sentence("  ! ", &words::checks::line(found), width, Tone::Alert),
+    };
+    let mut items: Vec<Item> =
+        words::checks::all_findings(&seen.before).into_iter().map(|(_, found)| item(found)).collect();
+    items.push(Item::sentence("  ", &words::checks::counts(&seen.before), width, Tone::Plain));
+    for found in &seen.changed {
+        let text = words::checks::difference(found, words::checks::BEFORE_AND_AFTER);
+        items.push(Item::sentence("  changed: ", &text, width, Tone::Plain));
+    }
+    Section::new(Some("WHAT THE CHECKS OF SETTINGS FOUND".to_string()), items)
 }
 
 /// TCP's figures; empty without a connection of halfpower's own client.

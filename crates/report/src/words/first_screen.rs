@@ -8,6 +8,7 @@ use halfpower_experiments::IssuingChange;
 use halfpower_record::Unknown;
 use halfpower_spec::{Bytes, Direction, cache_word, format};
 
+use super::checks::explained;
 use super::settings::{cache_beside_direct, pattern_word, short_pattern};
 use super::stops::{self, side_by_side};
 use super::{issuing, settings};
@@ -152,7 +153,7 @@ pub(crate) fn not_known(more_seconds: Option<f64>) -> String {
 pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> String {
     let reported = match &stop.doubt {
         Some(doubt) => format!("unknown: {}", doubted(doubt)),
-        None => known_of(stop, found) + &small_requests(&stop.bottleneck),
+        None => known_of(stop, found) + &explained(stop.explained.as_ref()) + &small_requests(&stop.bottleneck),
     };
     stop.test.as_ref().map_or(reported.clone(), |test| format!("{reported}. Test: {}", test_flags(test)))
 }

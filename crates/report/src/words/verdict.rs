@@ -5,6 +5,7 @@ use halfpower_experiments::StudyFindings;
 use halfpower_spec::{Direction, cache_word, format};
 
 use super::bottleneck;
+use super::checks::explained_bottleneck;
 use super::settings::size_and_depth;
 
 /// Relative half width of an interval from which a rate counts as not known.
@@ -25,7 +26,8 @@ pub(crate) fn verdict(study: &StudyFindings) -> Vec<String> {
 }
 
 fn of_walks(findings: &Findings) -> Vec<String> {
-    vec![how_fast(findings), bottleneck::sentence(&findings.bottleneck), what_to_set(&findings.advice)]
+    let what_stops = bottleneck::sentence(&findings.bottleneck) + &explained_bottleneck(findings);
+    vec![how_fast(findings), what_stops, what_to_set(&findings.advice)]
 }
 
 fn how_fast(findings: &Findings) -> String {

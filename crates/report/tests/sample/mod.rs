@@ -57,6 +57,7 @@ pub fn empty() -> Findings {
         warnings: vec![],
         cells: vec![],
         harness_ns_per_io: Some(0.0),
+        checks: None,
         imported: vec![],
         beside: vec![],
     }
@@ -207,7 +208,7 @@ fn bottleneck(source: LevelSource) -> Bottleneck {
 
 /// The summary for the made-up disk: its rates, and its link as the limit of both directions.
 fn summary(cells: &[CellFinding], bottleneck: &Bottleneck) -> Summary {
-    let stop = |rw| DirectionStop { rw, bottleneck: bottleneck.clone(), doubt: None, test: None };
+    let stop = |rw| DirectionStop { rw, bottleneck: bottleneck.clone(), doubt: None, test: None, explained: None };
     let stops = [Direction::Read, Direction::Write].map(stop).into();
     Summary { how_fast: how_fast(cells, 0.5), stops, ..Summary::default() }
 }
