@@ -41,7 +41,10 @@ pub fn peak(cells: &[CellFinding], rw: Direction) -> Option<&CellFinding> {
 }
 
 /// The cell of this direction that represents the best of these: the confirmed one, otherwise the leading one.
-fn peak_of<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone, rw: Direction) -> Option<&'a CellFinding> {
+pub(crate) fn peak_of<'a>(
+    cells: impl Iterator<Item = &'a CellFinding> + Clone,
+    rw: Direction,
+) -> Option<&'a CellFinding> {
     let of_direction = cells.filter(|cell| cell.rw == rw);
     chosen(of_direction.clone()).or_else(|| leading(of_direction))
 }
