@@ -40,6 +40,11 @@ pub fn peak(cells: &[CellFinding], rw: Direction) -> Option<&CellFinding> {
     peak_of(cells.iter().filter(|cell| cell.usable()), rw)
 }
 
+/// The cell that represents how fast a path is; `None` if no cell of it is usable.
+pub fn path_peak(cells: &[CellFinding], path: PathSettings) -> Option<&CellFinding> {
+    peak_of(cells.iter().filter(|cell| cell.path() == path && cell.usable()), path.rw)
+}
+
 /// The cell of this direction that represents the best of these: the confirmed one, otherwise the leading one.
 pub(crate) fn peak_of<'a>(
     cells: impl Iterator<Item = &'a CellFinding> + Clone,
