@@ -1,9 +1,9 @@
 //! Judges what stops the path from going faster.
 //!
 //! The candidates, in this order: a known limit that the best result nearly reaches; a full queue of the device; a full
-//! processor; what a far end or the way to it shows; a ceiling seen in the results that nothing advertises; a device that
-//! serves no more requests in parallel; otherwise the time of each request, so more depth would still help. The report
-//! writes the sentences.
+//! processor; what a far end or the way to it shows; a ceiling seen in the results that nothing advertises; a device
+//! that serves no more requests in parallel; otherwise the time of each request, so more depth would still help. The
+//! report writes the sentences.
 
 use halfpower_record::Environment;
 use halfpower_spec::{Direction, EngineName, Pattern};
@@ -37,8 +37,8 @@ const BUSY_DISK: f64 = 0.95;
 const BUSY_PROCESSOR: f64 = 0.95;
 /// Share of a core from which this end's threads may be what keeps a processor busy.
 const OURS: f64 = 0.5;
-/// Share of what comes of a full queue and the time of a request alone from which the queue counts as full; above the range,
-/// it does not hold these requests.
+/// Share of what comes of a full queue and the time of a request alone from which the queue counts as full; above the
+/// range, it does not hold these requests.
 const FULL_QUEUE: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 /// Relative distance within which rates count as one, and the same if their intervals overlap.
 const ONE_RATE: f64 = 0.05;
@@ -330,8 +330,8 @@ fn is_threaded_alike(one: &CellFinding, other: &CellFinding) -> bool {
     one.settings.but_for_threads() == other.settings.but_for_threads()
 }
 
-/// Reads and writes of a file server, random and sequential, that end at one rate. Disks, caches and processors of a server
-/// hardly treat all of them alike; a wire does.
+/// Reads and writes of a file server, random and sequential, that end at one rate. Disks, caches and processors of a
+/// server hardly treat all of them alike; a wire does.
 fn at_one_rate(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     if medium(study.levels, cell.rw).kind != LevelKind::FileServer {
         return None;

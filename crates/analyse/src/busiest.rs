@@ -12,7 +12,8 @@ const FULL: f64 = 0.95;
 /// Share of its time in interrupts from which these, and not other programs, are what fills it.
 const BY_INTERRUPTS: f64 = 0.25;
 
-/// Accounts of the processors of one machine, of this end or of the far one: the span of each, and every processor's times.
+/// Accounts of the processors of one machine, of this end or of the far one: the span of each, and every processor's
+/// times.
 pub(crate) struct ProcessorAccounts<'a> {
     accounts: Vec<(u64, &'a [CpuTimes])>,
 }

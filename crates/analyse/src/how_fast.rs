@@ -52,8 +52,8 @@ pub struct CellRate {
     pub latency_ns_p50_interval: Option<Interval>,
     /// The 99th percentile likewise.
     pub latency_ns_p99_interval: Option<Interval>,
-    /// Whether half of the requests took less than a quarter of the mean, or of what a direct read of the same size takes
-    /// alone: reads whose bytes read-ahead had fetched.
+    /// Whether half of the requests took less than a quarter of the mean, or of what a direct read of the same size
+    /// takes alone: reads whose bytes read-ahead had fetched.
     pub read_ahead: bool,
     /// Runs behind it.
     pub runs: usize,
@@ -95,12 +95,12 @@ fn smallest(cells: &[CellFinding], rw: Direction) -> Vec<&CellFinding> {
     on_path().filter(|cell| Some(cell.bs_bytes) == least).collect()
 }
 
-/// Share of the mean latency, or of a direct read's alone, below which a median of buffered reads is that of bytes that were
-/// in memory already.
+/// Share of the mean latency, or of a direct read's alone, below which a median of buffered reads is that of bytes that
+/// were in memory already.
 const AHEAD: f64 = 0.25;
 
-/// Whether the median latency is that of reads whose bytes read-ahead had fetched. Where it fetched all of them in time, the
-/// mean is of memory as well, and only a direct read tells what the device takes.
+/// Whether the median latency is that of reads whose bytes read-ahead had fetched. Where it fetched all of them in
+/// time, the mean is of memory as well, and only a direct read tells what the device takes.
 fn is_of_read_ahead(cell: &CellFinding, cells: &[CellFinding]) -> bool {
     if cell.cache.direct() || cell.rw != Direction::Read || cell.pattern != Pattern::Sequential {
         return false;

@@ -17,8 +17,8 @@ const OF_ONE_RUN: f64 = 0.09;
 const OF_A_STEP: f64 = 0.008;
 /// Error of a rate without noise: requests that are cut by the ends of a window.
 const OF_THE_ENDS: f64 = 0.01;
-/// Turns of the queue in the long run that gives the true latencies, and its least length in seconds behind a limit that
-/// hands out slices or a credit.
+/// Turns of the queue in the long run that gives the true latencies, and its least length in seconds behind a limit
+/// that hands out slices or a credit.
 const TURNS: f64 = 400.0;
 const LIMITED_S: f64 = 10.0;
 

@@ -154,8 +154,8 @@ fn chart(findings: &Findings, width: usize) -> Section {
     Section::new(Some(titles.clone()), items)
 }
 
-/// The confirmed cell that represents how fast the path of a curve is: what the answer and the advice tell of that path.
-/// `None` if no cell of it was confirmed, or if it has more threads than curves have.
+/// The confirmed cell that represents how fast the path of a curve is: what the answer and the advice tell of that
+/// path. `None` if no cell of it was confirmed, or if it has more threads than curves have.
 fn confirmed<'a>(findings: &'a Findings, curve: &Curve) -> Option<&'a CellFinding> {
     let best = path_peak(&findings.cells, curve.path)?;
     let fewest = findings.cells.iter().filter(|cell| cell.path() == curve.path).map(|cell| cell.threads).min();
