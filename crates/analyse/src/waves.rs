@@ -213,7 +213,7 @@ impl Paced {
     }
 
     /// The throughput in MB/s of a run near this limit, and the time in nanoseconds that it was counted over; `None` if
-    /// the window is too short or its steps are too long for it.
+    /// the window is too short, its requests are too few or its steps are too long for it.
     ///
     /// The bytes of as many whole slices as the window holds are counted from every moment of the second slice on, and
     /// averaged: whatever the phases of the slices, each counts in full, and what was saved up before the window does
@@ -238,7 +238,9 @@ impl Paced {
             .map(|from| moved_at(&moved, from + slices * slice) - moved_at(&moved, from))
             .collect();
         let lasts_ns = slices * self.period_ns as f64;
-        Some((mean(&counted) * 1e3 / lasts_ns, lasts_ns))
+        let bytes = mean(&counted);
+        let requests = bytes / record.run.workload.bs.0.max(1) as f64;
+        (requests >= FEWEST_REQUESTS).then_some((bytes * 1e3 / lasts_ns, lasts_ns))
     }
 }
 
