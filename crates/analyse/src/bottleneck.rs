@@ -1,15 +1,16 @@
 //! Judges what stops the path from going faster.
 //!
-//! The candidates, in this order: a known limit that the best result nearly reaches; a full processor; a ceiling seen
-//! in the results that nothing advertises; a device that serves no more requests in parallel; otherwise the time of
-//! each request, so more depth would still help. The report writes the sentences.
+//! The candidates, in this order: a known limit that the best result nearly reaches; a full queue of the device; a full
+//! processor; what a far end or the way to it shows; a ceiling seen in the results that nothing advertises; a device
+//! that serves no more requests in parallel; otherwise the time of each request, so more depth would still help. The
+//! report writes the sentences.
 
 use halfpower_record::Environment;
-use halfpower_spec::{Direction, EngineName};
+use halfpower_spec::{Direction, EngineName, Pattern};
 
 use crate::half_power::depth_line;
 use crate::ladder::{AT_PEAK, ladder, medium};
-use crate::path::{MeasuredPath, peak, peak_of_both};
+use crate::path::{MeasuredPath, peak, peak_of, peak_of_both};
 use crate::policy::FULL_CORE;
 use crate::regime::{Regime, Regimes};
 use crate::stopped_by::{
@@ -36,6 +37,14 @@ const BUSY_DISK: f64 = 0.95;
 const BUSY_PROCESSOR: f64 = 0.95;
 /// Share of a core from which this end's threads may be what keeps a processor busy.
 const OURS: f64 = 0.5;
+/// Share of what comes of a full queue and the time of a request alone from which the queue counts as full; above the
+/// range, it does not hold these requests.
+const FULL_QUEUE: std::ops::RangeInclusive<f64> = 0.9..=1.1;
+/// Relative distance within which rates count as one, and the same if their intervals overlap.
+const ONE_RATE: f64 = 0.05;
+const ONE_RATE_IN_NOISE: f64 = 0.1;
+/// The probe's name for this machine's own link.
+const NETWORK: &str = "network";
 /// Share of a core below which the charged time is too small to extrapolate to a full core.
 const TELLING_SHARE: f64 = 0.02;
 
@@ -50,6 +59,31 @@ pub(crate) struct JudgedStudy<'a> {
     pub virtualised: bool,
     /// Whether the far end, if known, is this machine.
     pub ends_are_one: bool,
+    /// The queue of the one device below, if known.
+    pub queue: Option<DeviceQueue>,
+}
+
+/// The queue of a device, as the kernel tells it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DeviceQueue {
+    /// Requests that one queue holds at once.
+    requests: u32,
+    /// Number of queues; each processor uses one of them.
+    queues: u32,
+}
+
+impl DeviceQueue {
+    /// Of the device below a target with one member.
+    fn of(environment: &Environment) -> Option<Self> {
+        let device = environment.device.as_ref().filter(|_| environment.capabilities.members <= 1)?;
+        let requests = device.queue_requests.filter(|requests| *requests > 0)?;
+        Some(Self { requests, queues: device.queues.unwrap_or(1).max(1) })
+    }
+
+    /// Requests that it holds at once for so many threads.
+    fn held(self, threads: u32) -> u32 {
+        self.requests.saturating_mul(self.queues.min(threads.max(1)))
+    }
 }
 
 /// The ladder with the narrowest level marked, and the reason.
@@ -84,12 +118,14 @@ fn judge_cell(
     cell: &CellFinding,
 ) -> Bottleneck {
     let (level, stopped_by) = at_known_limit(study, path, cell)
+        .or_else(|| at_device_queue(study, path, regimes, cell))
         .or_else(|| at_enough_threads(study, cell))
         .or_else(|| at_full_processor(study, cell))
         .or_else(|| at_interrupts(study, cell))
         .or_else(|| at_far_end(study, cell))
         .or_else(|| at_window(cell))
         .or_else(|| at_client(cell))
+        .or_else(|| at_one_rate(study, cell))
         .or_else(|| at_unnamed_ceiling(study, regimes, cell))
         .or_else(|| at_full_device(path, regimes, cell))
         .unwrap_or_else(|| at_request_time(path, regimes, cell));
@@ -140,7 +176,7 @@ impl<'a> JudgedStudy<'a> {
         let cpus = environment.machine.usable_cpus();
         let virtualised = environment.machine.virtualised.is_some();
         let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
-        Self { levels, cells, paths, cpus, virtualised, ends_are_one }
+        Self { levels, cells, paths, cpus, virtualised, ends_are_one, queue: DeviceQueue::of(environment) }
     }
 
     /// The cell that represents the faster direction, with its path: the one that the headline tells.
@@ -182,6 +218,33 @@ fn at_known_limit(
     let share = cell.iops / limit_iops;
     let source = level.source.clone();
     Some((level.id.clone(), StoppedBy::KnownRequests { iops, limit_iops, share, source }))
+}
+
+/// A full queue of the device, in which each request takes no longer than one alone: a larger queue would give more, a
+/// device that is itself at its limit would make them wait. The processor stops the cell rather if it is fuller.
+fn at_device_queue(
+    study: &JudgedStudy<'_>,
+    path: &MeasuredPath<'_>,
+    regimes: &Regimes<'_>,
+    cell: &CellFinding,
+) -> Option<(LevelId, StoppedBy)> {
+    let queue_requests = study.queue?.held(cell.threads);
+    // A queue of one cannot be told from a device that serves one at a time.
+    if queue_requests == 1 || !cell.cache.direct() || cell.total_depth() < queue_requests {
+        return None;
+    }
+    let is_alone = |other: &&CellFinding| other.total_depth() == 1 && other.bs_bytes == cell.bs_bytes;
+    let measured = path.usable().find(is_alone).map(CellFinding::time_per_request_us);
+    let fitted = || {
+        let line = regimes.line.filter(|_| regimes.base_depth == 1)?;
+        Some(line.intercept + line.slope * cell.bs_bytes as f64)
+    };
+    let alone_us = measured.or_else(fitted).filter(|us| *us > 0.0)?;
+    let limit_iops = f64::from(queue_requests) * 1e6 / alone_us;
+    let share = cell.iops / limit_iops;
+    let of_processors = cell.core_share.map_or(0.0, |busy| busy / usable_cpus(cell, study.cpus));
+    let is_full = FULL_QUEUE.contains(&share) && share > of_processors;
+    is_full.then_some((device(), StoppedBy::DeviceQueue { queue_requests, alone_us, limit_iops, share }))
 }
 
 /// Processors that can issue the run's requests.
@@ -265,6 +328,31 @@ fn next_more_threads<'a>(study: &JudgedStudy<'a>, cell: &CellFinding) -> Option<
 /// Whether two cells differ only in their threads.
 fn is_threaded_alike(one: &CellFinding, other: &CellFinding) -> bool {
     one.settings.but_for_threads() == other.settings.but_for_threads()
+}
+
+/// Reads and writes of a file server, random and sequential, that end at one rate. Disks, caches and processors of a
+/// server hardly treat all of them alike; a wire does.
+fn at_one_rate(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
+    if medium(study.levels, cell.rw).kind != LevelKind::FileServer {
+        return None;
+    }
+    let same = study.paths.iter().filter(|(path, _)| path.settings.cache == cell.cache);
+    let peaks: Vec<&CellFinding> = same.filter_map(|(path, _)| peak_of(path.usable(), path.settings.rw)).collect();
+    let has = |pattern| peaks.iter().any(|peak| peak.pattern == pattern);
+    let most = |rw| peaks.iter().filter(|peak| peak.rw == rw).map(|peak| peak.mbps.value).reduce(f64::max);
+    let (reads_mbps, writes_mbps) = most(Direction::Read).zip(most(Direction::Write))?;
+    let all_alike = peaks.iter().all(|peak| are_alike(&peak.mbps, &cell.mbps));
+    let is_one = all_alike && has(Pattern::Random) && has(Pattern::Sequential);
+    let link = study.levels.iter().find(|level| level.id.name.as_deref() == Some(NETWORK));
+    let link_mbps = link.and_then(|level| level.pap_mbps(cell.rw));
+    is_one.then_some((LevelId::of(LevelKind::Wire), StoppedBy::OneRate { reads_mbps, writes_mbps, link_mbps }))
+}
+
+/// Whether two rates are one: within 5%, or within their noise if that is not wide.
+fn are_alike(one: &Interval, other: &Interval) -> bool {
+    let apart = (one.value / other.value - 1.0).abs();
+    let overlap = one.low <= other.high && other.low <= one.high;
+    apart <= ONE_RATE || (overlap && apart <= ONE_RATE_IN_NOISE)
 }
 
 /// A ceiling that the cells agree on. It does not stop the best cell if that cell lies well above it.
@@ -388,9 +476,11 @@ fn request_ceiling(study: &JudgedStudy<'_>, counts: impl Fn(&PathSettings) -> bo
 fn mark(ladder: &mut Vec<LevelFinding>, narrowest: &LevelId, stopped_by: &StoppedBy, best: &CellFinding) {
     let place = ladder.iter().position(|level| level.id == *narrowest).unwrap_or_else(|| {
         let device = || ladder.iter().position(|level| level.id == device());
+        let server = || ladder.iter().position(|level| level.id.kind == LevelKind::FileServer);
         let (place, source) = match narrowest.kind {
             LevelKind::Processor => (0, LevelSource::Unadvertised),
             _ if matches!(stopped_by, StoppedBy::OwnClient { .. }) => (0, LevelSource::SeenInResults),
+            LevelKind::Wire => (server().unwrap_or(ladder.len()), LevelSource::SeenInResults),
             LevelKind::UnnamedCeiling => (device().unwrap_or(ladder.len()), LevelSource::SeenInResults),
             _ => (ladder.len(), LevelSource::Unadvertised),
         };

@@ -12,6 +12,36 @@ const FULL: f64 = 0.95;
 /// Share of its time in interrupts from which these, and not other programs, are what fills it.
 const BY_INTERRUPTS: f64 = 0.25;
 
+/// Accounts of the processors of one machine, of this end or of the far one: the span of each, and every processor's
+/// times.
+pub(crate) struct ProcessorAccounts<'a> {
+    accounts: Vec<(u64, &'a [CpuTimes])>,
+}
+
+impl<'a> ProcessorAccounts<'a> {
+    pub fn of(accounts: impl Iterator<Item = (u64, &'a [CpuTimes])>) -> Self {
+        Self { accounts: accounts.collect() }
+    }
+
+    /// The number of processors; `None` without an account.
+    pub fn processors(&self) -> Option<usize> {
+        self.accounts.iter().map(|(_, machine)| machine.len()).max()
+    }
+
+    /// Time of one processor as a share of all spans.
+    pub fn share(&self, processor: usize, of: fn(&CpuTimes) -> u64) -> f64 {
+        let span_ns: f64 = self.accounts.iter().map(|(span_ns, _)| *span_ns as f64).sum();
+        let times = self.accounts.iter().filter_map(|(_, machine)| machine.get(processor));
+        quotient(times.map(|times| of(times) as f64).sum(), span_ns).min(1.0)
+    }
+
+    /// The largest share of its time that a processor was busy or taken by a hypervisor.
+    pub fn busiest_share(&self) -> f64 {
+        let taken = |processor| self.share(processor, |times| times.busy_ns() + times.steal_ns);
+        (0..self.processors().unwrap_or(0)).map(taken).fold(0.0, f64::max)
+    }
+}
+
 /// The processor that had least time left over a cell's plain runs, as shares of its time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct BusiestProcessor {
@@ -34,20 +64,15 @@ impl BusiestProcessor {
     pub(crate) fn of(records: &[&Record]) -> Option<Self> {
         let is_plain = |record: &Record| matches!(record.run.pass, Pass::Plain | Pass::Confirm);
         let tells = |record: &Record| is_plain(record) && record.knows(Unknown::ChargedTime) && record.origin.is_none();
-        let accounts = || records.iter().filter(|record| tells(record)).map(|record| &record.cpu);
-        let span_ns: f64 = accounts().map(|cpu| cpu.span_ns as f64).sum();
-        let processors = accounts().map(|cpu| cpu.machine.len()).max()?;
-        let share = |processor: usize, of: fn(&CpuTimes) -> u64| {
-            let spent = accounts().filter_map(|cpu| cpu.machine.get(processor)).map(|times| of(times) as f64);
-            quotient(spent.sum(), span_ns).min(1.0)
-        };
-        let each = (0..processors).map(|processor| Self {
+        let telling = records.iter().filter(|record| tells(record)).map(|record| &record.cpu);
+        let accounts = ProcessorAccounts::of(telling.map(|cpu| (cpu.span_ns, cpu.machine.as_slice())));
+        let each = (0..accounts.processors()?).map(|processor| Self {
             processor,
-            user_share: share(processor, |times| times.user_ns),
-            system_share: share(processor, |times| times.system_ns),
-            irq_share: share(processor, |times| times.irq_ns),
-            softirq_share: share(processor, |times| times.softirq_ns),
-            steal_share: share(processor, |times| times.steal_ns),
+            user_share: accounts.share(processor, |times| times.user_ns),
+            system_share: accounts.share(processor, |times| times.system_ns),
+            irq_share: accounts.share(processor, |times| times.irq_ns),
+            softirq_share: accounts.share(processor, |times| times.softirq_ns),
+            steal_share: accounts.share(processor, |times| times.steal_ns),
         });
         each.max_by(|one, other| one.taken_share().total_cmp(&other.taken_share()))
     }

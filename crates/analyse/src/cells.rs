@@ -14,7 +14,7 @@ use crate::ladder::{known_limit, narrowest_pap};
 use crate::mean::{quotient, some_mean};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_memory};
 use crate::tcp_cell::delayed_share;
-use crate::waves::{Paced, keep_whole_waves, paced};
+use crate::waves::{Paced, keep_whole_waves, paced, paced_cell};
 use crate::{
     BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel, Prediction,
     TcpCell, Unsteady, UnsteadyReason,
@@ -88,7 +88,7 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<CellWithRe
     let limits = paced(records.iter().filter(|record| record.walks()));
     let of_group = |(key, mut runs): (Key, Vec<&Record>)| {
         let cut = keep_whole_waves(&limits, &mut runs);
-        cell(&key, &runs).map(|cell| without_waves(cell, cut))
+        cell(&key, &runs, paced_cell(&limits, &runs)).map(|cell| without_waves(cell, cut))
     };
     let mut cells: Vec<CellWithRecords> = groups.into_iter().filter_map(of_group).collect();
     mark_cached(levels, &mut cells);
@@ -104,40 +104,51 @@ fn without_waves(cell: CellWithRecords, cut: Option<Paced>) -> CellWithRecords {
     CellWithRecords { finding: CellFinding { steady: false, unsteady, ..cell.finding }, ..cell }
 }
 
-/// The runs of one workload as a cell; also for experiments that vary more than the usual axes.
-pub(crate) fn cell_of(workload: &Workload, engine: EngineName, records: &[&Record]) -> Option<CellFinding> {
+/// The runs of one workload as a cell, behind this limit that hands out slices, if there is one; also for experiments
+/// that vary more than the usual axes.
+pub(crate) fn cell_of(
+    workload: &Workload,
+    engine: EngineName,
+    records: &[&Record],
+    paced: Option<Paced>,
+) -> Option<CellFinding> {
     let Workload { rw, cache, iodepth, bs, threads, .. } = *workload;
     // A mixed workload is listed with the reads.
     let direction = rw.direction().unwrap_or(Direction::Read);
     let key = (rw.pattern(), direction, cache, iodepth, bs.0, threads, engine);
-    cell(&key, records).map(|gathered| gathered.finding)
+    cell(&key, records, paced).map(|gathered| gathered.finding)
 }
 
 /// The runs that a cell is reported by, and the rate in MB/s of the runs that chose it, if it was confirmed.
 ///
 /// Rates that chose a cell are too high to report; runs without a part in the choice are not.
-pub(crate) fn reported<'a>(plain: &[&'a Record], confirming: &[&'a Record]) -> (Vec<&'a Record>, Option<f64>) {
+pub(crate) fn reported<'a>(
+    plain: &[&'a Record],
+    confirming: &[&'a Record],
+    paced: Option<Paced>,
+) -> (Vec<&'a Record>, Option<f64>) {
     let moved = |runs: &[&'a Record]| -> Vec<&'a Record> { runs.iter().copied().filter(|r| counts(r)).collect() };
     let plain = moved(plain);
     let confirmed = moved(confirming);
     if confirmed.len() < CONFIRMING_RUNS {
         return (plain, None);
     }
-    let chosen_mbps = Interval::of_means(&Judged::of(&plain).run_mbps()).value;
+    let chosen_mbps = Interval::of_means(&Judged::of(&plain, paced).run_mbps()).value;
     (confirmed, Some(chosen_mbps))
 }
 
 fn cell(
     &(pattern, rw, cache, iodepth, bs_bytes, threads, engine): &Key,
     records: &[&Record],
+    paced: Option<Paced>,
 ) -> Option<CellWithRecords> {
     let of_pass = |pass| records.iter().copied().filter(move |record| record.run.pass == pass);
     let [plain, confirming] = [Pass::Plain, Pass::Confirm].map(|pass| of_pass(pass).collect::<Vec<&Record>>());
     let first = *plain.first()?;
-    let (valid, chosen_mbps) = reported(&plain, &confirming);
+    let (valid, chosen_mbps) = reported(&plain, &confirming, paced);
     let plain: Vec<&Record> = plain.into_iter().chain(confirming).collect();
     let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
-    let judged = Judged::of(&valid);
+    let judged = Judged::of(&valid, paced);
     let run_mbps = judged.run_mbps();
     let credit = credit(&valid, &run_mbps);
     let mbps = credit.as_ref().map_or_else(|| Interval::of_means(&run_mbps), Credit::sustained);

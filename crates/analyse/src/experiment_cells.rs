@@ -7,7 +7,7 @@ use halfpower_spec::{Direction, EngineName, Experiment, Hosts, Pass, Way, Worklo
 
 use crate::cells::{cell_of, counts};
 use crate::ladder::{known_limit, medium};
-use crate::waves::{keep_whole_waves, paced};
+use crate::waves::{keep_whole_waves, paced, paced_cell};
 use crate::{CellFinding, LevelKind, PathLevel};
 
 /// Ratio to a known limit above which an experiment's cell is marked. Windows of experiments last nine slices of a
@@ -71,12 +71,14 @@ pub fn experiment_cells<'a>(
     for record in records.iter().filter(belongs) {
         groups.entry((record.run.workload, record.engine)).or_default().push(record);
     }
-    let limits = paced(records.iter().filter(belongs));
+    // What limits a direction limits all of the study; what the experiment's own runs show of it goes first.
+    let mut limits = paced(records.iter().filter(|record| record.knows(Unknown::Settings)));
+    limits.extend(paced(records.iter().filter(belongs)));
     let mut cells = Vec::new();
     for ((workload, engine), mut records) in groups {
         keep_whole_waves(&limits, &mut records);
         records.sort_by_key(|record| (record.run.pass, record.run.repeat));
-        if let Some(finding) = cell_of(&workload, engine, &records) {
+        if let Some(finding) = cell_of(&workload, engine, &records, paced_cell(&limits, &records)) {
             let known_mbps = experiment_limit(levels, experiment, &workload);
             let cached = known_mbps.is_some_and(|known| finding.mbps.value > ABOVE_LIMIT * known);
             cells.push(ExperimentCell { workload, finding: CellFinding { cached, ..finding }, records, known_mbps });

@@ -5,6 +5,7 @@ use halfpower_spec::Pass;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::busiest::ProcessorAccounts;
 use crate::mean::quotient;
 
 /// What the far end did while a cell was measured: from its plain runs, except the soaker's figure.
@@ -79,7 +80,9 @@ impl FarCell {
         let sum = |of: &dyn Fn(&Record, &FarEnd) -> f64| -> f64 {
             plain.iter().filter_map(|record| Some(of(record, record.far_end.as_ref()?))).sum()
         };
-        let processors = plain.iter().filter_map(|record| Some(record.far_end.as_ref()?.bill.machine.len())).max()?;
+        let bills = plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill));
+        let accounts = ProcessorAccounts::of(bills.map(|bill| (bill.span_ns, bill.machine.as_slice())));
+        let processors = accounts.processors()?;
         let ios = sum(&|record, _| record.cpu.ios as f64);
         let span_ns = sum(&|_, end| end.bill.span_ns as f64);
         let of_machine = |part: fn(&CpuTimes) -> u64| sum(&|_, end| end.bill.machine_ns(part) as f64);
@@ -95,7 +98,7 @@ impl FarCell {
         Some(Self {
             processors,
             busy_share: quotient(busy_ns, all_ns).min(1.0),
-            busiest_share: (0..processors).map(|at| processor_share(&plain, at)).fold(0.0, f64::max),
+            busiest_share: accounts.busiest_share(),
             steal_share: quotient(of_machine(|cpu| cpu.steal_ns), all_ns).min(1.0),
             machine_us: us(busy_ns),
             near_machine_us: tells_here.then(|| us(sum(&|record, _| here_ns(record)))),
@@ -106,17 +109,6 @@ impl FarCell {
             disk_limit: disk_limit(&plain),
         })
     }
-}
-
-/// Share of the runs' accounts that one processor was busy or taken by a hypervisor.
-fn processor_share(plain: &[&Record], at: usize) -> f64 {
-    let mut busy_ns = 0.0;
-    let mut span_ns = 0.0;
-    for bill in plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill)) {
-        span_ns += bill.span_ns as f64;
-        busy_ns += bill.machine.get(at).map_or(0.0, |cpu| (cpu.busy_ns() + cpu.steal_ns) as f64);
-    }
-    quotient(busy_ns, span_ns).min(1.0)
 }
 
 /// Bytes that a disk moved in one direction.

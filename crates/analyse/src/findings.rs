@@ -142,7 +142,7 @@ pub struct Advice {
     pub settings: Workload,
     /// Throughput there.
     pub mbps: f64,
-    /// Share of the best measured.
+    /// Share of the best, at most 1.
     pub share_of_peak: f64,
     /// Charged processor milliseconds a megabyte there; `None` if not known.
     pub cpu_ms_per_mb: Option<f64>,

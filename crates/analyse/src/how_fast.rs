@@ -52,7 +52,8 @@ pub struct CellRate {
     pub latency_ns_p50_interval: Option<Interval>,
     /// The 99th percentile likewise.
     pub latency_ns_p99_interval: Option<Interval>,
-    /// Whether half of the requests took less than a quarter of the mean: reads whose bytes read-ahead had fetched.
+    /// Whether half of the requests took less than a quarter of the mean, or of what a direct read of the same size
+    /// takes alone: reads whose bytes read-ahead had fetched.
     pub read_ahead: bool,
     /// Runs behind it.
     pub runs: usize,
@@ -75,8 +76,8 @@ pub fn how_fast(cells: &[CellFinding], seconds_a_run: f64) -> Vec<RateRow> {
             let Some(cell) = cell.filter(|cell| rows.iter().all(|row| row.cell != cell.settings)) else {
                 continue;
             };
-            let durable = durable_cell(cell, cells).map(|durable| CellRate::of(durable, seconds_a_run));
-            let rate = CellRate::of(cell, seconds_a_run);
+            let durable = durable_cell(cell, cells).map(|durable| CellRate::of(durable, cells, seconds_a_run));
+            let rate = CellRate::of(cell, cells, seconds_a_run);
             rows.push(RateRow { role, cell: cell.settings, rate, durable });
         }
     }
@@ -94,18 +95,28 @@ fn smallest(cells: &[CellFinding], rw: Direction) -> Vec<&CellFinding> {
     on_path().filter(|cell| Some(cell.bs_bytes) == least).collect()
 }
 
-/// Share of the mean latency below which a median of buffered reads is that of bytes that were in memory already.
+/// Share of the mean latency, or of a direct read's alone, below which a median of buffered reads is that of bytes that
+/// were in memory already.
 const AHEAD: f64 = 0.25;
 
-/// Whether the median latency is that of reads whose bytes read-ahead had fetched.
-fn is_of_read_ahead(cell: &CellFinding) -> bool {
+/// Whether the median latency is that of reads whose bytes read-ahead had fetched. Where it fetched all of them in
+/// time, the mean is of memory as well, and only a direct read tells what the device takes.
+fn is_of_read_ahead(cell: &CellFinding, cells: &[CellFinding]) -> bool {
+    if cell.cache.direct() || cell.rw != Direction::Read || cell.pattern != Pattern::Sequential {
+        return false;
+    }
     let LatencySummary { p50, mean, .. } = cell.latency_ns;
-    let is_far_below = p50.zip(mean).is_some_and(|(p50, mean)| (p50 as f64) < AHEAD * mean);
-    is_far_below && !cell.cache.direct() && cell.rw == Direction::Read && cell.pattern == Pattern::Sequential
+    let alone = cells.iter().filter(|other| {
+        let is_direct_read = other.cache.direct() && other.rw == Direction::Read && other.usable();
+        is_direct_read && other.total_depth() == 1 && other.bs_bytes == cell.bs_bytes
+    });
+    let of_device = alone.filter_map(|other| other.latency_ns.p50).min().map(|ns| ns as f64);
+    let is_far_below = |ns: f64| p50.is_some_and(|p50| (p50 as f64) < AHEAD * ns);
+    mean.into_iter().chain(of_device).any(is_far_below)
 }
 
 impl CellRate {
-    fn of(cell: &CellFinding, seconds_a_run: f64) -> Self {
+    fn of(cell: &CellFinding, cells: &[CellFinding], seconds_a_run: f64) -> Self {
         let runs = cell.run_mbps.len();
         // Both count the same requests, so both have the same relative error.
         let scale = if cell.mbps.value > 0.0 { cell.iops / cell.mbps.value } else { 0.0 };
@@ -124,7 +135,7 @@ impl CellRate {
             latency_ns_p99: cell.latency_ns.p99,
             latency_ns_p50_interval: cell.latency_ns.p50_interval,
             latency_ns_p99_interval: cell.latency_ns.p99_interval,
-            read_ahead: is_of_read_ahead(cell),
+            read_ahead: is_of_read_ahead(cell, cells),
             runs,
             steady: cell.steady,
         }

@@ -8,7 +8,7 @@ use halfpower_record::Record;
 use crate::Unsteady;
 use crate::mean::some_mean;
 use crate::steady::{Burst, Steadiness, judge};
-use crate::waves::waves_after;
+use crate::waves::{Paced, waves_after};
 
 /// Relative change of a run's rate below which nothing is trimmed: it would not be visible.
 const WORTH_TRIMMING: f64 = 0.01;
@@ -20,7 +20,7 @@ pub fn run_mbps(record: &Record) -> f64 {
     if record.elapsed_ns == 0 || record.bytes == 0 {
         return 0.0;
     }
-    rate(record, &judge(&record.series)).0
+    rate(record, &judge(&record.series), None).0
 }
 
 /// The runs of one cell, judged.
@@ -32,9 +32,10 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    pub fn of(records: &[&Record]) -> Self {
+    /// The runs of a cell, behind this limit that hands out slices, if there is one.
+    pub fn of(records: &[&Record], paced: Option<Paced>) -> Self {
         let runs: Vec<Steadiness> = records.iter().map(|record| judge(&record.series)).collect();
-        let rates = records.iter().zip(&runs).map(|(record, run)| rate(record, run));
+        let rates = records.iter().zip(&runs).map(|(record, run)| rate(record, run, paced));
         let (mbps, trimmed) = rates.unzip();
         Self { runs, trimmed, mbps }
     }
@@ -87,11 +88,12 @@ fn most(count: usize, of: usize) -> bool {
 
 /// A run's throughput in MB/s, and the share of its time that the rate leaves out.
 ///
-/// If requests complete in waves, it is the rate between waves, if that makes a difference.
+/// If requests complete in waves, it is the rate between waves, if that makes a difference. If they do not, but other
+/// runs show a limit that hands out slices, it is the rate over whole slices, likewise.
 ///
 /// A start is trimmed only if the run was steady after it and had no closing flush: the data to flush arrived over the
 /// whole window, so the flush counts for all of it.
-fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
+fn rate(record: &Record, run: &Steadiness, paced: Option<Paced>) -> (f64, f64) {
     let whole = (record.mbps(), 0.0);
     let cut = run.trimmed_steps.min(record.series.bytes.len());
     let cut_ns = cut as f64 * record.series.step_ns as f64;
@@ -101,10 +103,12 @@ fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
     let block_bytes = record.run.workload.bs.0;
     let matters = |mbps: f64| (mbps / whole.0 - 1.0).abs() > WORTH_TRIMMING;
     let waves = waves_after(&record.series, cut, block_bytes).filter(|_| record.flush_ns == 0);
-    if let Some((mbps, lasts_ns)) = waves.and_then(|waves| Some((waves.mbps?, waves.lasts_ns)))
+    let between_waves = waves.and_then(|waves| Some((waves.mbps?, waves.lasts_ns as f64)));
+    let whole_slices = || paced.and_then(|paced| paced.over_whole_slices(record));
+    if let Some((mbps, lasts_ns)) = between_waves.or_else(whole_slices)
         && matters(mbps)
     {
-        return (mbps, 1.0 - (lasts_ns as f64 / record.elapsed_ns as f64).min(1.0));
+        return (mbps, 1.0 - (lasts_ns / record.elapsed_ns as f64).min(1.0));
     }
     if cut == 0 || !run.steady || record.flush_ns > 0 || rest_ns <= 0.0 || rest_bytes <= 0.0 {
         return whole;

@@ -37,6 +37,10 @@ pub enum LevelKind {
     #[serde(rename = "part")]
     #[schemars(skip)]
     FileServer,
+    /// The wire to a file server, or the server's link to it.
+    #[serde(rename = "part")]
+    #[schemars(skip)]
+    Wire,
     /// Our own client of a file server; `name` is its protocol.
     #[serde(rename = "part")]
     #[schemars(skip)]

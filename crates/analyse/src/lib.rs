@@ -94,7 +94,7 @@ pub use levels::{
 pub use limits::limits;
 pub use mean::{mean, median, some_mean};
 pub use met_limit::{MetLimit, Most, met_limit};
-pub use path::peak;
+pub use path::{path_peak, peak};
 pub use percentiles::{Percentiles, percentiles};
 pub use settings::{Access, CellSettings, PathSettings, Requests};
 pub use steady::{Burst, Steadiness, judge};

@@ -40,8 +40,16 @@ pub fn peak(cells: &[CellFinding], rw: Direction) -> Option<&CellFinding> {
     peak_of(cells.iter().filter(|cell| cell.usable()), rw)
 }
 
+/// The cell that represents how fast a path is; `None` if no cell of it is usable.
+pub fn path_peak(cells: &[CellFinding], path: PathSettings) -> Option<&CellFinding> {
+    peak_of(cells.iter().filter(|cell| cell.path() == path && cell.usable()), path.rw)
+}
+
 /// The cell of this direction that represents the best of these: the confirmed one, otherwise the leading one.
-fn peak_of<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone, rw: Direction) -> Option<&'a CellFinding> {
+pub(crate) fn peak_of<'a>(
+    cells: impl Iterator<Item = &'a CellFinding> + Clone,
+    rw: Direction,
+) -> Option<&'a CellFinding> {
     let of_direction = cells.filter(|cell| cell.rw == rw);
     chosen(of_direction.clone()).or_else(|| leading(of_direction))
 }

@@ -45,5 +45,5 @@ fn reported_runs<'a>(records: &'a [Record], cell: &CellSettings) -> Vec<&'a Reco
     let mut runs: Vec<&Record> = walks().filter(is_of_cell).collect();
     keep_whole_waves(&paced(walks()), &mut runs);
     let of_pass = |pass| runs.iter().copied().filter(|record| record.run.pass == pass).collect::<Vec<_>>();
-    reported(&of_pass(Pass::Plain), &of_pass(Pass::Confirm)).0
+    reported(&of_pass(Pass::Plain), &of_pass(Pass::Confirm), None).0
 }

@@ -13,6 +13,8 @@ use crate::{CellFinding, Interval};
 const ONE_AT_A_TIME: f64 = 1.1;
 /// Share of that number below which a cell is shallower.
 const SHALLOWER: f64 = 0.95;
+/// Relative distance up to which a limit of requests, times their size, is the limit of bytes again.
+const SAME_LIMIT: f64 = 0.05;
 
 /// A path's constants, and which of them limits each of its usable cells.
 #[derive(Debug, Clone)]
@@ -75,6 +77,14 @@ impl<'a> Regimes<'a> {
             let first = bytes.next();
             bytes.any(|bytes| Some(bytes) != first)
         };
+        // The smallest requests on a ceiling stand on it alone only if they move fewer bytes than others do.
+        let fastest = observations.seen.iter().map(Observation::bytes_per_us).fold(0.0, f64::max);
+        let moves_fewer_bytes = |requests: &Interval| {
+            let on = observations.seen.iter().filter(|seen| bound(seen) == Regime::Requests);
+            let on = on.filter(|seen| observations.stands_on(seen.requests_per_us(), requests.value));
+            let least = on.map(|seen| seen.bytes).fold(f64::INFINITY, f64::min);
+            is_apart(least * requests.value, fastest)
+        };
         let waits = |seen: &Observation| bound(seen) == Regime::Parallelism;
         // Where even the shallowest cell waits, the device may serve fewer than that: their number is not known.
         let shallowest = observations.seen.iter().map(|seen| seen.depth).fold(f64::INFINITY, f64::min);
@@ -89,6 +99,7 @@ impl<'a> Regimes<'a> {
             ceiling_mbps: on(model.bandwidth, Regime::Bandwidth, &Observation::bytes_per_us),
             ceiling_iops: on(model.requests, Regime::Requests, &Observation::requests_per_us)
                 .filter(|_| sizes_differ(Regime::Requests))
+                .filter(moves_fewer_bytes)
                 .map(per_second),
             cells: cells.into_iter().zip(observations.seen.iter().map(bound)).collect(),
         }
@@ -104,6 +115,11 @@ impl<'a> Regimes<'a> {
             ceiling_iops: None,
         }
     }
+}
+
+/// Whether requests that move `bytes_per_us` stand on a limit of their own, where others move `fastest`.
+fn is_apart(bytes_per_us: f64, fastest: f64) -> bool {
+    bytes_per_us < (1.0 - SAME_LIMIT) * fastest
 }
 
 fn seen(cell: &CellFinding) -> Observation {
@@ -183,5 +199,17 @@ fn starting_lines(seen: &[Observation], base_depth: f64) -> Vec<(f64, f64)> {
         // With one size, its time becomes the fixed part.
         (true, Some((_, time_us))) => vec![(*time_us, 0.0)],
         _ => lines,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_apart;
+
+    #[test]
+    fn requests_that_move_as_many_bytes_as_any_stand_on_the_limit_of_bytes() {
+        // 2,836 requests of 4 KiB a second are 11.6 MB/s: a wire that gives 11.9 in large ones.
+        assert!(!is_apart(2836.0 * 4096.0 / 1e6, 11.9));
+        assert!(is_apart(2836.0 * 4096.0 / 1e6, 20.0), "larger ones give more, so it is the requests that are limited");
     }
 }

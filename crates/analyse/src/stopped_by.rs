@@ -132,6 +132,26 @@ pub enum StoppedBy {
         /// Share of that throughput that was reached.
         share: f64,
     },
+    /// Reads and writes of a file server, random and sequential, end at one rate: what all of them pass is the limit.
+    OneRate {
+        /// The rate of reads in MB/s.
+        reads_mbps: f64,
+        /// The rate of writes in MB/s.
+        writes_mbps: f64,
+        /// What this machine's own link advertises, in MB/s, if known: so much was not reached.
+        link_mbps: Option<f64>,
+    },
+    /// The queue of the device is full, and each request in it takes no longer than one alone (Little's law).
+    DeviceQueue {
+        /// Requests that the queue holds at once.
+        queue_requests: u32,
+        /// Time of a request of this size alone, in microseconds.
+        alone_us: f64,
+        /// Requests a second that come of both.
+        limit_iops: f64,
+        /// Share of them that was reached.
+        share: f64,
+    },
     /// The rate equals the bytes in flight divided by the network's round trip.
     Window {
         /// What bounds the bytes in flight.
@@ -195,10 +215,12 @@ pub enum StoppedBy {
 }
 
 impl StoppedBy {
-    /// Whether only the cells show it: no other figure knows of such a limit, and it is the device's.
+    /// Whether only the cells show it: no other figure knows the rate of such a limit, and it lies beyond this machine.
     pub fn is_known_from_cells_alone(&self) -> bool {
         match self {
             Self::Ceiling { .. }
+            | Self::OneRate { .. }
+            | Self::DeviceQueue { .. }
             | Self::Parallelism { .. }
             | Self::NoGainFromDepth { .. }
             | Self::NoGainFromThreads { .. }

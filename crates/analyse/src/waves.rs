@@ -7,6 +7,9 @@
 //!
 //! A limit that hands out slices makes completions come in regular waves. A window with only a few waves is wrong by up
 //! to one of them, so a cell uses only longer windows if it has any.
+//!
+//! Members side by side have a limit each, whose slices begin when they like, and a queue that hardly exceeds a limit
+//! leaves no gaps: the waves do not show. Behind a limit that other runs show, such a run is counted over whole slices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -157,6 +160,9 @@ const TURNOVERS: f64 = 3.0;
 const NEAR: f64 = 0.5;
 /// Relative distance of wave periods from the median within which they count as equal.
 const ALIKE: f64 = 0.15;
+/// Fewest whole slices for a rate over them, and moments of a slice from which they are counted.
+const FEWEST_SLICES: f64 = 3.0;
+const PHASES: u32 = 32;
 /// Share of runs in waves, among those near the limit, from which the limit counts as real.
 const SEEN_IN: f64 = 0.25;
 
@@ -182,7 +188,12 @@ impl Paced {
         let sizes: BTreeSet<u64> = alike.iter().map(|(_, record)| record.run.workload.bs.0).collect();
         let least_mbps = alike.iter().map(|(_, record)| record.mbps()).reduce(f64::min)?;
         let paced = Self { period_ns: period_ns as u64, least_mbps };
-        let near = records.iter().filter(|record| paced.is_near(record) && !paced.is_short(record)).count();
+        // How many members work at once decides whether waves show.
+        let members = |record: &Record| record.run.workload.options.members;
+        let showing: BTreeSet<u32> = alike.iter().map(|(_, record)| members(record)).collect();
+        let could_show =
+            |record: &&&Record| showing.contains(&members(record)) && paced.is_near(record) && !paced.is_short(record);
+        let near = records.iter().filter(could_show).count();
         (sizes.len() > 1 && alike.len() as f64 >= SEEN_IN * near as f64).then_some(paced)
     }
 
@@ -200,6 +211,44 @@ impl Paced {
     pub fn cuts(&self, record: &Record) -> bool {
         self.is_short(record) && self.is_near(record)
     }
+
+    /// The throughput in MB/s of a run near this limit, and the time in nanoseconds that it was counted over; `None` if
+    /// the window is too short, its requests are too few or its steps are too long for it.
+    ///
+    /// The bytes of as many whole slices as the window holds are counted from every moment of the second slice on, and
+    /// averaged: whatever the phases of the slices, each counts in full, and what was saved up before the window does
+    /// not count.
+    pub fn over_whole_slices(&self, record: &Record) -> Option<(f64, f64)> {
+        let Series { step_ns, bytes } = &record.series;
+        let steps = bytes.len().min((record.elapsed_ns / (*step_ns).max(1)) as usize);
+        let slice = self.period_ns as f64 / *step_ns as f64;
+        let slices = (steps as f64 / slice).floor() - 2.0;
+        let is_fine = slice.is_finite() && slice >= APART as f64 && slices >= FEWEST_SLICES;
+        if !is_fine || self.is_short(record) || !self.is_near(record) || record.flush_ns > 0 {
+            return None;
+        }
+        let mut moved = vec![0.0];
+        let mut sum = 0.0;
+        for step in &bytes[..steps] {
+            sum += *step as f64;
+            moved.push(sum);
+        }
+        let counted: Vec<f64> = (0..PHASES)
+            .map(|phase| slice * (1.0 + f64::from(phase) / f64::from(PHASES)))
+            .map(|from| moved_at(&moved, from + slices * slice) - moved_at(&moved, from))
+            .collect();
+        let lasts_ns = slices * self.period_ns as f64;
+        let bytes = mean(&counted);
+        let requests = bytes / record.run.workload.bs.0.max(1) as f64;
+        (requests >= FEWEST_REQUESTS).then_some((bytes * 1e3 / lasts_ns, lasts_ns))
+    }
+}
+
+/// Bytes moved up to a moment in steps; `moved` has those up to each step, and within a step they come evenly.
+fn moved_at(moved: &[f64], at: f64) -> f64 {
+    let step = (at as usize).min(moved.len() - 1);
+    let next = (step + 1).min(moved.len() - 1);
+    moved[step] + (moved[next] - moved[step]) * (at - step as f64)
 }
 
 /// The slice limit of each direction that has one.
@@ -211,6 +260,12 @@ pub(crate) fn paced<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeMap<D
         }
     }
     directions.into_iter().filter_map(|(direction, of)| Some((direction, Paced::of(&of)?))).collect()
+}
+
+/// The slice limit on the runs of one cell, if its direction has one; none applies to the page cache.
+pub(crate) fn paced_cell(paced: &BTreeMap<Direction, Paced>, runs: &[&Record]) -> Option<Paced> {
+    let workload = &runs.first()?.run.workload;
+    paced.get(&workload.rw.direction()?).copied().filter(|_| workload.cache.direct())
 }
 
 /// Removes the runs of a cell whose windows cut waves, if others remain; returns the limit if all of them do.
@@ -227,6 +282,8 @@ pub(crate) fn keep_whole_waves(paced: &BTreeMap<Direction, Paced>, runs: &mut Ve
 
 #[cfg(test)]
 mod tests {
+    use halfpower_spec::{Bytes, Cache, EngineName, Nanos, Run, Rw, Workload, WorkloadOptions};
+
     use super::*;
 
     const STEP_NS: u64 = 30_000_000;
@@ -338,6 +395,62 @@ mod tests {
             }
         }
         assert!(reported > 4_300, "{reported} of 5,600 with steps of up to 10 ms");
+    }
+
+    /// A run of `window_ms` in steps of 9 ms by members whose slices of 31 MB/s begin every 100 ms at these phases and
+    /// last for 40 ms each; with the first of each comes what was saved up: another whole slice.
+    fn side_by_side(window_ms: f64, phases_ms: &[f64]) -> Record {
+        const STEP_MS: f64 = 9.0;
+        const PIECES: u32 = 48;
+        const SLICE: u64 = 3_100_000;
+        let mut bytes = vec![0; (window_ms / STEP_MS) as usize];
+        for phase_ms in phases_ms {
+            for slice in 0..(window_ms / 100.0) as u32 + 1 {
+                for piece in 0..PIECES {
+                    let at_ms = phase_ms + 100.0 * f64::from(slice) + 40.0 * f64::from(piece) / f64::from(PIECES);
+                    if let Some(step) = bytes.get_mut((at_ms / STEP_MS) as usize) {
+                        *step += SLICE / u64::from(PIECES) * if slice == 0 { 2 } else { 1 };
+                    }
+                }
+            }
+        }
+        let members = phases_ms.len() as u32;
+        let options = WorkloadOptions { members, ..WorkloadOptions::default() };
+        let workload = Workload {
+            rw: Rw::Read,
+            cache: Cache::Device,
+            bs: Bytes(65_536),
+            iodepth: 8,
+            options,
+            ..Workload::default()
+        };
+        let runtime = Nanos((window_ms * 1e6) as u64);
+        let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 1 };
+        Record {
+            elapsed_ns: runtime.0,
+            bytes: bytes.iter().sum(),
+            series: Series { step_ns: (STEP_MS * 1e6) as u64, bytes },
+            ..Record::empty(run, EngineName::Simulated)
+        }
+    }
+
+    #[test]
+    fn members_whose_slices_do_not_align_are_counted_over_whole_slices() {
+        let paced = Paced { period_ns: 100_500_000, least_mbps: 31.0 };
+        for window_ms in [650.0, 860.0, 900.0, 1000.0] {
+            for phases_ms in [&[0.0, 47.0][..], &[10.0, 61.0], &[0.0, 35.0, 70.0], &[5.0, 30.0, 52.0]] {
+                let record = side_by_side(window_ms, phases_ms);
+                let truth = 31.0 * phases_ms.len() as f64;
+                let case = format!("{window_ms} ms, {phases_ms:?}");
+                assert!(record.mbps() > 1.03 * truth, "{case}: the whole window gives {}", record.mbps());
+                let (mbps, lasts_ns) = paced.over_whole_slices(&record).unwrap();
+                assert!((mbps / truth - 1.0).abs() < 0.015, "{case}: {mbps} of {truth}");
+                assert!(lasts_ns < window_ms * 1e6, "{case}");
+            }
+        }
+        assert_eq!(paced.over_whole_slices(&side_by_side(400.0, &[0.0, 47.0])), None, "too short");
+        let slow = Paced { least_mbps: 1000.0, ..paced };
+        assert_eq!(slow.over_whole_slices(&side_by_side(900.0, &[0.0, 47.0])), None, "far below the limit");
     }
 
     #[test]

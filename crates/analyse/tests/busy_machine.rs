@@ -1,8 +1,8 @@
 //! Checks the findings where processors are full: of our threads, of others, or of interrupts.
 
 use crate::built::{disk, question, study};
-use halfpower_analyse::{MeasuredCeilings, ProcessorsOf, StoppedBy, analyse};
-use halfpower_record::{Cpu, CpuTimes, Environment, Machine, Record};
+use halfpower_analyse::{LevelId, LevelKind, MeasuredCeilings, ProcessorsOf, StoppedBy, analyse};
+use halfpower_record::{Cpu, CpuTimes, Device, Environment, Machine, Record};
 
 #[test]
 fn a_thread_that_waits_for_the_processor_of_others_is_as_full() {
@@ -53,4 +53,34 @@ fn one_processor_full_of_interrupts_is_named_while_the_other_is_idle() {
     assert!((busiest.interrupt_share() - 0.6).abs() < 0.01 && busiest.taken_share() > 0.99, "{busiest:?}");
     assert!(!matches!(judged(6, 2), StoppedBy::FullOfInterrupts { .. }), "it has time left");
     assert!(!matches!(judged(1, 9), StoppedBy::FullOfInterrupts { .. }), "other programs fill it");
+}
+
+/// What stops a disk of these constants below a queue of 8, while a thread waits an eighth of the time.
+fn below_a_queue(constants: &str, queue_requests: Option<u32>) -> (Option<LevelId>, StoppedBy) {
+    let question = question();
+    let mut records = study(&disk(constants), &question);
+    records.iter_mut().for_each(|record| record.cpu.waited_ns = record.cpu.span_ns / 8);
+    let machine = Machine { cpus: 2, ..Machine::default() };
+    let device = Some(Device { queue_requests, queues: Some(1), ..Device::default() });
+    let environment = Environment { machine, device, ..Environment::default() };
+    let found = analyse(&question, &environment, &records, &MeasuredCeilings::default()).bottleneck;
+    (found.level, found.stopped_by)
+}
+
+#[test]
+fn a_full_queue_of_the_device_is_named_before_a_processor_that_is_less_full() {
+    // A null_blk of 1 ms behind a queue of 8: 8,000 requests a second, for which a thread is charged 81%.
+    let null = "fixed=1ms,rate=100GB/s,disks=8,cpu_fixed=101us,cpu_per_kib=0us";
+    let (level, stop) = below_a_queue(null, Some(8));
+    let StoppedBy::DeviceQueue { queue_requests: 8, alone_us, limit_iops, share } = stop else { panic!("{stop:?}") };
+    assert_eq!(level, Some(LevelId::of(LevelKind::Device)));
+    assert!((alone_us / 1000.0 - 1.0).abs() < 0.05 && (limit_iops / 8000.0 - 1.0).abs() < 0.05, "{alone_us}");
+    assert!((share - 1.0).abs() < 0.03, "{share}");
+    let is_processor = |(_, stop): (_, StoppedBy)| matches!(stop, StoppedBy::FullProcessor { .. });
+    assert!(is_processor(below_a_queue(null, None)), "no queue is known");
+    let busier = "fixed=1ms,rate=100GB/s,disks=8,cpu_fixed=140us,cpu_per_kib=0us";
+    assert!(is_processor(below_a_queue(busier, Some(8))), "the processor is fuller than the queue");
+    let slower = "fixed=1ms,rate=100GB/s,disks=2,cpu_fixed=404us,cpu_per_kib=0us";
+    assert!(is_processor(below_a_queue(slower, Some(8))), "requests in the queue wait for the device itself");
+    assert!(is_processor(below_a_queue(null, Some(64))), "the queue was never full");
 }

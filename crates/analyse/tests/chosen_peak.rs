@@ -1,6 +1,6 @@
 //! Checks which confirmed cell represents the peak, what is advised with it, and how well it is known.
 
-use halfpower_analyse::{CellFinding, MeasuredCeilings, Warning, advice, analyse, cells, peak};
+use halfpower_analyse::{CellFinding, MeasuredCeilings, Warning, advice, analyse, cells, path_peak, peak};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Bytes, Cache, Direction, Pass, Rw, Workload};
 
@@ -41,7 +41,11 @@ fn a_cell_that_the_confirming_runs_show_to_be_faster_is_the_peak() {
 fn nothing_is_advised_as_more_than_the_best() {
     let cells = measured([1400.0, 1390.0], [[800.0, 700.0, 900.0], [1000.0, 900.0, 1100.0]]);
     let advice = &advice(&cells)[0];
-    assert_eq!((advice.settings.bs, advice.is_best, advice.share_of_peak), (Bytes(128 << 10), true, 1.0));
+    assert_eq!((advice.settings.bs, advice.is_best, advice.share_of_peak), (Bytes(128 << 10), false, 1.0));
+    let best = peak(&cells, Direction::Read).unwrap();
+    let told = (advice.best.cell, advice.best.mbps);
+    assert_eq!(told, (best.settings, best.mbps.value), "a page has one best");
+    assert_eq!(path_peak(&cells, best.path()).map(|cell| cell.settings), Some(best.settings));
 }
 
 #[test]

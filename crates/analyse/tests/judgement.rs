@@ -3,7 +3,7 @@
 use crate::built::{disk, question, record, record_at, study, workload};
 use halfpower_analyse::{
     Ceiling, CellFinding, DepthGain, Findings, KnownLimit, LevelId, LevelKind, MeasuredCeilings, NextLimit,
-    NextLimitBy, NoisySign, PathSettings, ProcessorsOf, StoppedBy, StudyState, Warning, analyse, peak,
+    NextLimitBy, NoisySign, PathSettings, ProcessorsOf, StoppedBy, StudyState, Warning, analyse, cells, how_fast, peak,
 };
 use halfpower_record::{CpuTimes, Environment, Level, Machine, Record};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Pass, Pattern, Question, Rate, Rw};
@@ -494,4 +494,28 @@ fn a_study_whose_experiments_repeat_badly_is_not_quiet() {
     let torn = state([1.0, 0.3, 0.9]);
     assert_eq!(torn.summary.state, StudyState::Noisy { by: NoisySign::RepeatsDiffer });
     warned(&torn, |warning| matches!(warning, Warning::RepeatsDiffer { cells: 1, of_cells: 1, .. }));
+}
+
+/// Reads of 16 KiB in order, one at a time, at this rate; the device's counter confirms their bytes.
+fn reads_in_order(cache: Cache, mbps: f64) -> Vec<Record> {
+    let run = |repeat: u32| {
+        let workload = workload(Rw::Read, cache, 16, 1);
+        let mut record = record_at(&disk("fixed=1us,rate=4GB/s"), workload, repeat, Pass::Plain, mbps * 1e6);
+        record.noise.device_bytes = Some(record.cpu.ios * workload.bs.0);
+        record
+    };
+    (0..3).map(run).collect()
+}
+
+#[test]
+fn a_median_of_bytes_that_read_ahead_fetched_in_time_is_told() {
+    // Each request takes 5 µs at 3 GB/s, and none waits for the device; past the page cache each takes 91 µs.
+    let buffered = reads_in_order(Cache::Both, 3000.0);
+    let is_ahead = |records: &[Record]| {
+        let rows = how_fast(&cells(records), 1.0);
+        rows.iter().find(|row| !row.cell.cache.direct()).expect("a row of buffered reads").rate.read_ahead
+    };
+    assert!(is_ahead(&[buffered.clone(), reads_in_order(Cache::Device, 180.0)].concat()));
+    assert!(!is_ahead(&[buffered.clone(), reads_in_order(Cache::Device, 2000.0)].concat()), "the device is as fast");
+    assert!(!is_ahead(&buffered), "nothing tells what the device takes");
 }

@@ -4,8 +4,8 @@ use crate::built::{disk, question, study};
 use halfpower_analyse::{
     Findings, InFlight, LevelId, LevelKind, MeasuredCeilings, StopTest, StoppedBy, Warning, analyse,
 };
-use halfpower_record::{DiskLimit, DiskUse, Environment, FarBill, FarEnd, Latency, Record, Tcp};
-use halfpower_spec::EngineName;
+use halfpower_record::{DiskLimit, DiskUse, Environment, FarBill, FarEnd, Latency, Level, Record, Tcp};
+use halfpower_spec::{Direction, EngineName, Experiment, Pattern, Question, Rate};
 
 /// A file share with about 400 MB/s in its best cell.
 const SHARE: &str = "fixed=200us,rate=100MB/s,disks=4,cpu_fixed=1us,cpu_per_kib=0us,noise=1%";
@@ -154,4 +154,64 @@ fn a_mode_of_forty_milliseconds_is_called_what_it_is() {
         with_tcp(39_000_000, 1 << 30)(record);
     };
     assert_eq!(delayed(&findings_of(SHARE, far)), None);
+}
+
+/// A study of all paths of a share behind a wire of 100 Mbit/s and a link of a gigabit.
+fn behind_a_wire(change: impl Fn(&mut Record)) -> Findings {
+    let question = Question {
+        experiments: vec![Experiment::Sequential, Experiment::Random],
+        directions: vec![Direction::Read, Direction::Write],
+        ..question()
+    };
+    let constants = "fixed=300us,rate=1GB/s,disks=32,shared=11.9MB/s,cpu_fixed=1us,cpu_per_kib=0us,noise=0.5%";
+    let mut records = study(&disk(constants), &question);
+    records.iter_mut().for_each(|record| {
+        record.engine = EngineName::Smb;
+        change(record);
+    });
+    let network = Level { name: "network".to_string(), pap: Some(Rate(125e6)), ..Level::default() };
+    let server = Level { name: "file server".to_string(), ..Level::default() };
+    let environment = Environment { levels: vec![network, server], ..Environment::default() };
+    analyse(&question, &environment, &records, &MeasuredCeilings::default())
+}
+
+/// Makes a record faster by this factor.
+fn quicken(record: &mut Record, factor: f64) {
+    record.elapsed_ns = (record.elapsed_ns as f64 / factor) as u64;
+    record.series.step_ns = (record.series.step_ns as f64 / factor) as u64;
+}
+
+#[test]
+fn a_rate_at_which_all_paths_of_a_share_end_is_the_wires() {
+    let writes_are_faster = |record: &mut Record| {
+        if record.run.workload.rw.writes() {
+            quicken(record, 12.1 / 11.9);
+        }
+    };
+    let findings = behind_a_wire(writes_are_faster);
+    assert_eq!(findings.summary.stops.len(), 2);
+    for stop in &findings.summary.stops {
+        let StoppedBy::OneRate { reads_mbps, writes_mbps, link_mbps } = stop.bottleneck.stopped_by else {
+            panic!("{stop:?}")
+        };
+        assert!((reads_mbps - 11.9).abs() < 0.2 && (writes_mbps - 12.1).abs() < 0.2, "{reads_mbps} {writes_mbps}");
+        assert_eq!((stop.bottleneck.level.clone(), link_mbps), (Some(LevelId::of(LevelKind::Wire)), Some(125.0)));
+        assert_eq!((stop.doubt, stop.test), (None, None), "no cache is suspected");
+        assert_eq!(stop.bottleneck.request_ceiling, None, "small requests end where the bytes do");
+    }
+    let place = |kind| findings.levels.iter().position(|level| level.id.kind == kind);
+    let wire = place(LevelKind::Wire).expect("a level of its own");
+    assert!(Some(wire) < place(LevelKind::FileServer), "{:?}", findings.levels);
+}
+
+#[test]
+fn what_treats_random_and_sequential_requests_differently_is_no_wire() {
+    let disk_behind = |record: &mut Record| {
+        if record.run.workload.rw.pattern() == Pattern::Random {
+            quicken(record, 0.5);
+        }
+    };
+    for stop in &behind_a_wire(disk_behind).summary.stops {
+        assert!(!matches!(stop.bottleneck.stopped_by, StoppedBy::OneRate { .. }), "{stop:?}");
+    }
 }

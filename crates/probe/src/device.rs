@@ -16,6 +16,7 @@ const SECTOR_BYTES: u64 = 512;
 pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
     let queue = |file: &str| disk.sys.join("queue").join(file);
     let transport = transport(root, disk);
+    let (queue_requests, queues) = queues(root, disk).unzip();
     let guessed = matches!(transport.as_deref(), Some("virtio" | "xen" | "hyperv"));
     Device {
         name: disk.name.clone(),
@@ -29,7 +30,19 @@ pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
         write_cache: root.text(queue("write_cache")).filter(|text| !text.is_empty()),
         scheduler: root.text(queue("scheduler")).and_then(|text| chosen(&text)),
         read_ahead: root.number::<u64>(queue("read_ahead_kb")).and_then(|kib| kib.checked_mul(1024)).map(Bytes),
+        queue_requests,
+        queues,
     }
+}
+
+/// Requests that one queue of the device holds at once, and the number of these queues; `None` for a device without
+/// queues of its own. A SCSI disk's depth holds for all of its queues together
+/// (Documentation/ABI/stable/sysfs-block; `device/queue_depth`).
+fn queues(root: &Root, disk: &Disk) -> Option<(u32, u32)> {
+    let queues = root.names(disk.sys.join("mq")).len() as u32;
+    let requests = root.number::<u32>(disk.sys.join("queue/nr_requests")).filter(|_| queues > 0)?;
+    let of_disk = root.number::<u32>(disk.sys.join("device/queue_depth"));
+    Some(of_disk.map_or((requests, queues), |depth| (depth.min(requests), 1)))
 }
 
 /// The word in brackets of `none [mq-deadline] kyber`, or a lone word.

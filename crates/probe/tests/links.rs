@@ -43,6 +43,31 @@ fn a_partition_on_nvme_leads_to_the_drive_and_its_pcie_link() {
 }
 
 #[test]
+fn what_a_devices_queues_hold_is_told() {
+    let tree = Tree::bare_metal();
+    nvme(&tree);
+    tree.disk(SATA, "8:0");
+    let queue = |path: &str, number: &str| {
+        let device = tree.device(path, number).device.expect("a device");
+        (device.queue_requests, device.queues)
+    };
+    tree.file(&format!("{NVME}/queue/nr_requests"), "1023\n");
+    assert_eq!(queue("/dev/nvme0n1", "259:0"), (None, None), "a device without queues of its own");
+    for number in 0..4 {
+        tree.file(&format!("{NVME}/mq/{number}/nr_tags"), "1023\n");
+    }
+    assert_eq!(queue("/dev/nvme0n1", "259:0"), (Some(1023), Some(4)));
+    for number in 0..2 {
+        tree.file(&format!("{SATA}/mq/{number}/nr_tags"), "32\n");
+    }
+    tree.file(&format!("{SATA}/queue/nr_requests"), "64\n");
+    let of_disk = SATA.replace("/block/sda", "/queue_depth");
+    tree.file(&of_disk, "31\n");
+    tree.link(&format!("{SATA}/device"), SATA.trim_end_matches("/block/sda"));
+    assert_eq!(queue("/dev/sda", "8:0"), (Some(31), Some(1)), "a disk's depth holds for all of its queues");
+}
+
+#[test]
 fn a_block_device_has_no_file_system() {
     let tree = Tree::bare_metal();
     nvme(&tree);

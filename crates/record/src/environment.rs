@@ -155,6 +155,12 @@ pub struct Device {
     pub scheduler: Option<String>,
     /// Read-ahead of buffered reads.
     pub read_ahead: Option<Bytes>,
+    /// Requests that one of its queues holds at once; further ones wait before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_requests: Option<u32>,
+    /// Number of these queues; each processor uses one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queues: Option<u32>,
 }
 
 /// A part of the path that has a peak advertised performance.

@@ -344,6 +344,7 @@ fn device() -> Device {
         write_cache: Some("write back".to_string()),
         scheduler: Some("none".to_string()),
         read_ahead: Some(Bytes(128 << 10)),
+        ..Device::default()
     }
 }
 

@@ -125,7 +125,12 @@ impl FixedRuns {
         if pass == Pass::Plain && seen.mbps > 0.0 && !seen.failed {
             self.rates.entry((experiment, workload)).or_default().add(seen.mbps);
         }
-        if let Some((slices, direction)) = Slices::seen(seen).zip(workload.rw.direction()) {
+        self.follow(seen);
+    }
+
+    /// Learns from any run of the study: a limit in slices that one run shows limits all runs of its direction.
+    pub fn follow(&mut self, seen: &Observation) {
+        if let Some((slices, direction)) = Slices::seen(seen).zip(seen.run.workload.rw.direction()) {
             let known = self.slices.get(&direction).copied();
             self.slices.insert(direction, slices.joined(known));
         }
@@ -315,6 +320,18 @@ mod tests {
         let Step::Run(second) = fixed.next() else { panic!("nothing to do") };
         let same = first.workload.rw.direction() == second.workload.rw.direction();
         assert!(same && second.runtime >= Nanos(900_000_000), "{same}: {}", second.runtime);
+    }
+
+    #[test]
+    fn windows_hold_the_slices_that_the_walks_have_seen() {
+        let (question, environment, budget) = zones(20);
+        let mut fixed = FixedRuns::new(&question, &environment, budget);
+        let Step::Run(first) = fixed.next() else { panic!("nothing to do") };
+        let walked = Run { experiment: Some(Experiment::Random), ..first };
+        fixed.follow(&Observation { wave_ns: Some(100_000_000), ..seen_of(walked, walked.runtime.0) });
+        let Step::Run(again) = fixed.next() else { panic!("nothing to do") };
+        assert_eq!(again.workload, first.workload, "the walks' run is none of the plan's");
+        assert!(again.runtime >= Nanos(900_000_000), "{}", again.runtime);
     }
 
     #[test]

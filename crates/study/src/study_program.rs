@@ -51,6 +51,7 @@ impl StudyProgram {
             Some(walks) => {
                 walks.planner.charge(between);
                 walks.observe(record);
+                self.fixed.follow(&Observation::from(record));
             }
             None => {
                 self.fixed.charge(between);
@@ -209,9 +210,12 @@ pub fn unfinished_share(file: &StudyFile) -> Result<Option<f64>, RecordError> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::atomic::AtomicBool;
 
+    use halfpower_experiments::scaling::ScalingRow;
+    use halfpower_measure::{SimulatedTarget, TargetBackend, measure};
     use halfpower_record::{Capabilities, TargetKind};
-    use halfpower_spec::{Bytes, Cache, Experiment, IoMem, Issuing};
+    use halfpower_spec::{Bytes, Cache, Experiment, IoMem, Issuing, Pattern, SimulatedDisk};
 
     use super::*;
     use crate::built::{disk, record};
@@ -263,6 +267,44 @@ mod tests {
         let begun = runs.iter().position(|run| run.experiment == Some(Experiment::Engines)).unwrap();
         let together = runs[begun..begun + ways.len()].iter().all(|run| run.experiment == Some(Experiment::Engines));
         assert!(together, "no drift comes between them");
+    }
+
+    /// What `scaling` finds on a disk of these constants.
+    fn scaling(disk: &SimulatedDisk) -> Vec<ScalingRow> {
+        let question = Question {
+            experiments: vec![Experiment::Scaling],
+            budget: Nanos(60_000_000_000),
+            repeats: 2,
+            ..Question::about("sim:")
+        };
+        let mut backend = SimulatedTarget::new(disk.clone());
+        let environment = backend.environment().clone();
+        let mut program = StudyProgram::new(&question, &environment);
+        let mut records = Vec::new();
+        while let Step::Run(run) = program.next() {
+            let record = measure(&mut backend, &run, &AtomicBool::new(false)).unwrap();
+            program.observe(&record);
+            records.push(record);
+        }
+        halfpower_experiments::analyse(&question, &environment, &records).rows.scaling.scaling
+    }
+
+    /// A queue that hardly exceeds the limit leaves no gaps between slices, so its waves do not show: behind the first
+    /// limit that is so with three members, behind the second with two.
+    #[test]
+    fn members_behind_a_limit_in_slices_give_what_it_lets_through() {
+        for limit in ["206MB/s", "138MB/s"] {
+            let disk = disk(&format!("fixed=2us,rate=93MB/s,disks=4,shared={limit},slice=100ms"));
+            let rows = scaling(&disk);
+            assert_eq!(rows.len(), 28, "{limit}: each and stripe of one to four, two patterns and directions");
+            for row in rows {
+                let used = SimulatedDisk { disks: row.n, ..disk.clone() };
+                let bs = if row.access.pattern == Pattern::Random { Bytes(8192) } else { Bytes(65_536) };
+                let truth = halfpower_model::throughput(&used, bs, 8).mbps();
+                let bound = if row.n < 4 { 0.015 } else { 0.02 };
+                assert!((row.mbps / truth - 1.0).abs() < bound, "{limit}: {truth} MB/s, {row:?}");
+            }
+        }
     }
 
     #[test]

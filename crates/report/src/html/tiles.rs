@@ -37,7 +37,7 @@ pub(crate) fn tiles(study: &StudyFindings) -> Markup {
         @if let Some(missing) = missing(study) { p.missing { (missing) } }
         @if let Some(witness) = first_screen::witness(&study.headline) { p.missing { (heading(&witness)) "." } }
         @for row in rows.iter().filter(|row| row.rate.read_ahead) {
-            p.missing { (heading(&first_screen::read_ahead(&row.cell))) "." }
+            p.missing { (heading(&first_screen::read_ahead(&row.cell, &row.rate))) "." }
         }
         @if rows.iter().any(|row| row.rate.latency_ns_p50.is_none()) { p.missing { (heading(first_screen::NO_LATENCY)) "." } }
         @if alone { p.missing { "\u{b1}? a single run: nothing tells how far it is off." } }

@@ -158,7 +158,8 @@ fn notes(rows: &[RateLine]) -> impl Iterator<Item = String> {
     let alone = rows.iter().any(|row| row.rate.sureness == Sureness::SingleRun);
     let untimed = rows.iter().any(|row| row.rate.sureness.is_known() && row.rate.latency_ns_p50.is_none());
     let untimed = untimed.then(|| format!("- {}", first_screen::NO_LATENCY));
-    let ahead = rows.iter().filter(|row| row.rate.read_ahead).map(|row| first_screen::read_ahead(&row.cell));
+    let ahead = rows.iter().filter(|row| row.rate.read_ahead);
+    let ahead = ahead.map(|row| first_screen::read_ahead(&row.cell, &row.rate));
     let alone = alone.then(|| "\u{b1}? a single run: nothing tells how far it is off".to_string());
     let open = rows.iter().filter_map(|row| match row.rate.sureness {
         Sureness::Unknown { more_seconds } => Some(more_seconds),

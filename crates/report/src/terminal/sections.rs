@@ -1,6 +1,8 @@
 //! Builds the detail sections: the path, all advice, charts, half power and cost, slow hosts, the experiments.
 
-use halfpower_analyse::{Advice, Bound, Cost, CostLine, Curve, EndsCost, Findings, Interval, LevelFinding};
+use halfpower_analyse::{
+    Advice, Bound, CellFinding, Cost, CostLine, Curve, EndsCost, Findings, Interval, LevelFinding, path_peak,
+};
 use halfpower_experiments::{ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{CheckFinding, Severity};
 use halfpower_spec::format::{number, percent, size, thousands, time_ns, two_digits};
@@ -171,13 +173,26 @@ fn chart(findings: &Findings, width: usize) -> Section {
     Section::new(Some(titles.clone()), items)
 }
 
-/// For each pattern, direction and cache setting, the curve with the highest peak, in the order of the findings.
+/// The confirmed cell that represents how fast the path of a curve is: what the answer and the advice tell of that
+/// path. `None` if no cell of it was confirmed, or if it has more threads than curves have.
+fn confirmed<'a>(findings: &'a Findings, curve: &Curve) -> Option<&'a CellFinding> {
+    let best = path_peak(&findings.cells, curve.path)?;
+    let fewest = findings.cells.iter().filter(|cell| cell.path() == curve.path).map(|cell| cell.threads).min();
+    (best.chosen_mbps.is_some() && Some(best.threads) == fewest).then_some(best)
+}
+
+/// For each pattern, direction and cache setting, the curve with the highest peak, or that of the depth whose cell was
+/// confirmed, in the order of the findings.
 fn best_curves(findings: &Findings) -> Vec<&Curve> {
+    let rank = |curve: &Curve| {
+        let is_told = confirmed(findings, curve).is_some_and(|cell| cell.iodepth == curve.iodepth);
+        (is_told, curve.peak_mbps)
+    };
     let mut best: Vec<&Curve> = Vec::new();
     for curve in &findings.curves {
         let same = |one: &&mut &Curve| (one.pattern, one.rw, one.cache) == (curve.pattern, curve.rw, curve.cache);
         match best.iter_mut().find(same) {
-            Some(one) if curve.peak_mbps > one.peak_mbps => *one = curve,
+            Some(one) if rank(curve) > rank(one) => *one = curve,
             Some(_) => {}
             None => best.push(curve),
         }
@@ -206,12 +221,14 @@ fn path_lines(findings: &Findings, intervals: bool, width: usize) -> Vec<String>
         let charged = of(Bound::Charged);
         let soaker = of(Bound::Soaker);
         let at_most = if curve.half_power_bracketed { "" } else { "<= " };
+        let told = confirmed(findings, curve).map(|cell| (cell.mbps.value, cell.bs_bytes, cell.iodepth));
+        let (peak_mbps, bs_bytes, iodepth) = told.unwrap_or((curve.peak_mbps, curve.peak_bs_bytes, curve.iodepth));
         let half_from = || format!("{at_most}{}", size(curve.half_power_bs_bytes as f64));
         let one_core = |cost: &Cost| full(cost.core_saturates_iops, cost.core_saturates_mbps[1]);
         vec![
             format!("  {}", path_words(curve.pattern, curve.cache, curve.rw)),
-            number(curve.peak_mbps),
-            format!("{} x {}", size(curve.peak_bs_bytes as f64), curve.iodepth),
+            number(peak_mbps),
+            format!("{} x {}", size(bs_bytes as f64), iodepth),
             if curve.half_power_holds { half_from() } else { "-".to_string() },
             bill(charged),
             bill(soaker),

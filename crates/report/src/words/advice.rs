@@ -35,10 +35,10 @@ fn share(advice: &Advice) -> String {
         cache if cache == advice.settings.cache => String::new(),
         cache => format!("{}, ", cache_word(cache)),
     };
-    format!(
-        "{} of the best ({} at {elsewhere}{})",
-        format::percent(advice.share_of_peak),
-        format::mbps(best.mbps),
-        size_and_depth(&best.cell)
-    )
+    let share = if advice.mbps > best.mbps {
+        "within chance of the best".to_string()
+    } else {
+        format!("{} of the best", format::percent(advice.share_of_peak))
+    };
+    format!("{share} ({} at {elsewhere}{})", format::mbps(best.mbps), size_and_depth(&best.cell))
 }

@@ -1,8 +1,9 @@
 //! Writes the rows of the first screen: rates, what stops each direction, what to set.
 
 use halfpower_analyse::{
-    BesideRow, Bottleneck, CellSettings, DirectionStop, Findings, HalfPowerSize, Headline, HeadlineDoubt, Interval,
-    StopDoubt, StopTest, StoppedBy, StudyState, Sureness, ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
+    BesideRow, Bottleneck, CellRate, CellSettings, DirectionStop, Findings, HalfPowerSize, Headline, HeadlineDoubt,
+    Interval, StopDoubt, StopTest, StoppedBy, StudyState, Sureness, ThreadLimit, ThreadScaling, ThreadStep, Use,
+    UseAdvice,
 };
 use halfpower_experiments::IssuingChange;
 use halfpower_record::Unknown;
@@ -127,9 +128,17 @@ pub(crate) fn latency_reach(interval: Option<Interval>) -> String {
 pub(crate) const NO_LATENCY: &str =
     "latency not known: the windows are too short for so deep a queue at this rate (Little's law)";
 
-/// Says what the median of reads means where read-ahead had fetched most bytes.
-pub(crate) fn read_ahead(cell: &CellSettings) -> String {
-    format!("{}: read-ahead had fetched most bytes, so p50 is memory's and p99 the device's", whole_row_name(cell))
+/// Ratio of the 99th percentile to the median from which both are not of the same source.
+const FAR_ABOVE: u64 = 4;
+
+/// Says what the latencies of reads mean where read-ahead had fetched most bytes.
+pub(crate) fn read_ahead(cell: &CellSettings, rate: &CellRate) -> String {
+    let latencies = rate.latency_ns_p50.zip(rate.latency_ns_p99);
+    let whose = match latencies.is_some_and(|(p50, p99)| p99 < p50.saturating_mul(FAR_ABOVE)) {
+        true => "fetched the bytes in time, so p50 and p99 are memory's and not the device's",
+        false => "fetched most bytes, so p50 is memory's and p99 the device's",
+    };
+    format!("{}: read-ahead had {whose}", whole_row_name(cell))
 }
 
 /// Measuring time still needed: `40 s`, `8 min`, `3 h`.
@@ -296,6 +305,35 @@ mod tests {
         assert_eq!(reported(Cache::Device, true), "1 MiB, 8 deep");
         assert_eq!(reported(Cache::None, true), "durable, 1 MiB, 8 deep");
         assert_eq!(reported(Cache::Device, false), "direct, 1 MiB, 8 deep");
+    }
+
+    #[test]
+    fn latencies_that_read_ahead_made_are_told_as_such() {
+        let cell = CellSettings {
+            pattern: Pattern::Sequential,
+            rw: Direction::Read,
+            cache: Cache::Both,
+            iodepth: 1,
+            bs_bytes: 16 << 10,
+            threads: 1,
+        };
+        let told = |p99_us: u64| {
+            let rate = CellRate {
+                mbps: Interval::exact(3000.0),
+                iops: Interval::exact(183_000.0),
+                sureness: Sureness::Within { share: 0.01 },
+                latency_ns_p50: Some(5_000),
+                latency_ns_p99: Some(p99_us * 1000),
+                latency_ns_p50_interval: None,
+                latency_ns_p99_interval: None,
+                read_ahead: true,
+                runs: 3,
+                steady: true,
+            };
+            read_ahead(&cell, &rate)
+        };
+        assert!(told(90).ends_with("so p50 is memory's and p99 the device's"), "{}", told(90));
+        assert!(told(6).ends_with("so p50 and p99 are memory's and not the device's"), "{}", told(6));
     }
 
     #[test]

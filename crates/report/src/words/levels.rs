@@ -26,6 +26,7 @@ pub(crate) fn short_name(id: &LevelId) -> String {
         LevelKind::SustainedLimit => "sustained limit",
         LevelKind::UnnamedCeiling => "unnamed ceiling",
         LevelKind::Part | LevelKind::FileServer => name.unwrap_or("unnamed part"),
+        LevelKind::Wire => "wire or the server's link",
         LevelKind::OurClient => return format!("our {} client", name.unwrap_or("own")),
         LevelKind::RoundTrip => "network's round trip",
         LevelKind::FarProcessors => "far end's processors",

@@ -253,6 +253,42 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                 falsified_by: "no more from --threads 2, or from another client of the same share".to_string(),
             }
         }
+        StoppedBy::OneRate { reads_mbps, writes_mbps, link_mbps } => {
+            let near = mbps(reads_mbps.max(*writes_mbps));
+            let own = link_mbps
+                .map_or(String::new(), |link_mbps| format!("; this machine's own link advertises {}", mbps(link_mbps)));
+            StopWords {
+                brief: format!("the {short}: about {near} either way"),
+                sentence: format!("What stops it: the {name}; reads and writes both end near {near}."),
+                why: format!(
+                    "{reach}; reads end at {} and writes at {}, random and sequential alike, so all of them stand on one \
+                     limit, the {name}{own}.",
+                    mbps(*reads_mbps),
+                    mbps(*writes_mbps)
+                ),
+                falsified_by: "the same rates over a faster wire, or reads and writes that differ on another day"
+                    .to_string(),
+            }
+        }
+        StoppedBy::DeviceQueue { queue_requests, alone_us, limit_iops, share } => {
+            let share = percent(*share);
+            let limit = iops(*limit_iops);
+            let alone = time_us(*alone_us);
+            let brief =
+                format!("the {short}'s queue: {share} of the {limit} that {queue_requests} requests of {alone} make");
+            StopWords {
+                sentence: format!("What stops it: {brief}."),
+                brief,
+                why: format!(
+                    "{reach}: {share} of the {limit} that come of the {queue_requests} requests that the queue of \
+                     {the_device} holds and the {alone} of one alone. More depth waits before that queue."
+                ),
+                falsified_by:
+                    "the same rate from a deeper queue (nr_requests or the driver's queue depth), or the time of a \
+                               request alone that has another reason"
+                        .to_string(),
+            }
+        }
         StoppedBy::Window { in_flight, bytes, round_trip_us, limit_mbps, share } => {
             let bytes = size(*bytes);
             let round_trip = time_us(*round_trip_us);
@@ -477,6 +513,24 @@ mod tests {
         assert!(
             tcp.why.contains("64 KiB that TCP's window lets be in flight") && tcp.falsified_by.contains("tcp_rmem")
         );
+    }
+
+    #[test]
+    fn a_wire_is_told_by_the_rates_that_end_on_it() {
+        let wire = |link_mbps| {
+            of(LevelId::of(LevelKind::Wire), StoppedBy::OneRate { reads_mbps: 11.9, writes_mbps: 12.1, link_mbps })
+        };
+        assert_eq!(wire(None).brief, "the wire or the server's link: about 12.1 MB/s either way");
+        assert!(wire(None).why.ends_with("so all of them stand on one limit, the wire or the server's link."));
+        assert!(wire(Some(125.0)).why.ends_with("; this machine's own link advertises 125 MB/s."));
+    }
+
+    #[test]
+    fn a_full_queue_is_told_with_what_it_holds() {
+        let stop = StoppedBy::DeviceQueue { queue_requests: 8, alone_us: 1000.0, limit_iops: 8000.0, share: 0.912 };
+        let queue = of(LevelId::of(LevelKind::Device), stop);
+        assert_eq!(queue.brief, "the device's queue: 91% of the 8,000 IOPS that 8 requests of 1.0 ms make");
+        assert!(queue.why.contains("More depth waits before that queue"), "{}", queue.why);
     }
 
     #[test]

@@ -83,6 +83,60 @@ impl Case for Device {
     }
 }
 
+/// The same devices, judged by the rates of each number of them, in windows that the study chooses.
+struct Rates(Device);
+
+/// Largest relative error of these rates.
+const OF_RATES: f64 = 0.015;
+
+impl Rates {
+    /// What so many devices give together, in MB/s.
+    fn given(&self, members: u64) -> f64 {
+        (members * self.0.each).min(self.0.shared) as f64 / 1e6
+    }
+
+    fn members(&self) -> impl Iterator<Item = u64> {
+        1..=self.0.devices.len() as u64
+    }
+}
+
+impl Case for Rates {
+    fn begin(&self) -> Begun {
+        let names: Vec<String> = self.0.devices.iter().map(|device| device.device.display().to_string()).collect();
+        let words = "--experiments scaling --rw read --cache device --budget 60s";
+        self.0.throttle.begin(self.folder(), &format!("each:{}", names.join(",")), words)
+    }
+
+    fn folder(&self) -> &Path {
+        self.0.folder()
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let near = |members| {
+            let name = format!("scaling behind slices, {} devices: {members} together", self.0.name);
+            Figure::near(name, self.given(members), "MB/s", OF_RATES)
+        };
+        self.members().map(near).collect()
+    }
+
+    fn found(&self, findings: &Value) -> Vec<f64> {
+        let rows = findings["scaling"].as_array().unwrap();
+        let of = |members: u64| {
+            let is_it =
+                |row: &&Value| row["n"] == members && row["volume_layout"] == "each" && row["pattern"] == "sequential";
+            rows.iter().find(is_it).and_then(|row| row["mbps"].as_f64()).unwrap_or(f64::NAN)
+        };
+        self.members().map(of).collect()
+    }
+}
+
+#[test]
+#[ignore = "lab: minutes on throttled devices"]
+fn members_behind_slices_give_what_the_limits_let_through() {
+    let device = Device::new("slices", 4, 31_000_000, 76_000_000);
+    judge_all(device.map(|device| vec![Rates(device)]));
+}
+
 #[test]
 #[ignore = "lab: minutes on throttled devices"]
 fn the_device_at_which_a_shared_limit_takes_over_is_found() {

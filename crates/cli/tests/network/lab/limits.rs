@@ -37,6 +37,14 @@ fn a_disk_of_30_megabytes_a_second_gives_them() {
 }
 
 #[test]
+#[ignore = "lab: a server and a wire of its own"]
+fn a_wire_is_what_stops_both_directions_at_one_rate() {
+    let script = "wire 100mbit; for share in $SMB $NFS; do $HP study $share --size 64MiB --bs 4k,64k,1MiB --iodepth 1,8,32 \
+                  --budget 40s --output ${share%%:*}.study --json; done";
+    names("a wire of 100 Mbit/s", script, "one-rate", "the wire or the server's link");
+}
+
+#[test]
 #[ignore = "lab: a server, a wire and a disk of its own"]
 fn a_disk_that_its_group_limits_is_what_stops_both_directions() {
     let script = "disk 30000000; for share in $SLOW_SMB $SLOW_NFS; do $HP study $share --size 256MiB --cache none --bs 1MiB \
