@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Trial;
+
 /// What all checks found at one place.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
@@ -12,6 +14,9 @@ pub struct Diagnosis {
     pub path: String,
     /// One result a check, in the order of the path.
     pub checks: Vec<CheckResult>,
+    /// Settings that were tried (`--try`); none are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tries: Vec<Trial>,
 }
 
 /// What one check found.
@@ -162,4 +167,6 @@ pub enum Basis {
     Computed(String),
     /// Measured by others elsewhere; the source.
     Published(String),
+    /// Measured here by trying the change; how.
+    Measured(String),
 }
