@@ -9,10 +9,11 @@ use halfpower_os::Setting;
 use halfpower_probe::{Disk, Group, own_groups};
 use halfpower_spec::{Bytes, Cache, IoSize, Rw, Workload, WorkloadOptions, shell_word};
 
-use crate::Place;
 use crate::checks::{read_ahead, write_cache};
+use crate::outcome::written;
 use crate::parsed::chosen;
 use crate::place::{queue, short};
+use crate::{CHECKS, Outcome, Place};
 
 /// A setting that can be tried.
 #[derive(Debug)]
@@ -149,9 +150,9 @@ pub const TRIES: &[Try] = &[
         by_name_only: false,
         loads: &[TrialLoad::WriteBack],
         of: |place| {
-            // It is off, or on with the time that the kernel chooses.
-            let other = |now: &str| if now == "0" { "-1" } else { "0" };
-            each_queue(place, |disk| of_now(place, disk, "wbt_lat_usec", |now| vec![other(now).to_string()]))
+            each_queue(place, |disk| {
+                of_now(place, disk, "wbt_lat_usec", |now| throttlings(now).iter().map(ToString::to_string).collect())
+            })
         },
     },
     Try {
@@ -221,6 +222,48 @@ pub const TRIES: &[Try] = &[
         of: loops,
     },
     Try {
+        code: "md-stripe-cache",
+        also: &[],
+        by_name_only: false,
+        loads: &[TrialLoad::WriteBack],
+        of: |place| of_findings(place, "md-stripe-cache"),
+    },
+    Try {
+        code: "md-threads",
+        also: &[],
+        by_name_only: false,
+        loads: &[TrialLoad::WriteBack],
+        of: |place| of_findings(place, "md-threads"),
+    },
+    Try {
+        code: "zfs-prefetch",
+        also: &[],
+        by_name_only: false,
+        loads: &[TrialLoad::ReadAhead],
+        of: |place| of_findings(place, "zfs-prefetch"),
+    },
+    Try {
+        code: "link-power",
+        also: &[],
+        by_name_only: false,
+        loads: &[TrialLoad::ReadAlone],
+        of: |place| of_findings(place, "link-power"),
+    },
+    Try {
+        code: "nvme-power",
+        also: &[],
+        by_name_only: false,
+        loads: &[TrialLoad::ReadAlone],
+        of: |place| of_findings(place, "nvme-power"),
+    },
+    Try {
+        code: "nvme-path-policy",
+        also: &[],
+        by_name_only: false,
+        loads: &[TrialLoad::ReadDeep],
+        of: |place| of_findings(place, "nvme-path-policy"),
+    },
+    Try {
         code: "cgroup-io-limit",
         also: &["io.max", "blkio"],
         by_name_only: true,
@@ -253,6 +296,17 @@ impl Candidate {
             _ => format!("echo {} > {}", shell_word(&self.to), self.shown),
         }
     }
+}
+
+/// What the findings of a check say that may be tried.
+fn of_findings(place: &Place, code: &str) -> Vec<Candidate> {
+    let Some(check) = CHECKS.iter().find(|check| check.code == code) else { return Vec::new() };
+    let of = |outcome: Outcome| -> Option<Candidate> {
+        let Outcome::Found(finding) = outcome else { return None };
+        let (value, file) = finding.change.as_deref().filter(|_| finding.may_try).and_then(written)?;
+        Some(candidate(place, &finding.subject, file, None, value))
+    };
+    (check.look)(place).into_iter().filter_map(of).collect()
 }
 
 /// Of each device with a queue of requests of its own: loop devices, then the disks.
@@ -319,6 +373,15 @@ fn schedulers(place: &Place) -> Vec<Candidate> {
         };
         of_queue(place, disk, "scheduler", &offered).into_iter().map(with_followers).collect()
     })
+}
+
+/// Off, and on with the time that the kernel chooses, which is one of two.
+fn throttlings(now: &str) -> &'static [&'static str] {
+    match now {
+        "0" => &["-1"],
+        "2000" | "75000" => &["0"],
+        _ => &["0", "-1"],
+    }
 }
 
 /// A small size, and what the kernel would choose.
@@ -402,7 +465,6 @@ fn lines(place: &Place, group: &Group, file: &str, absent: &str, endless: &str) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CHECKS;
 
     #[test]
     fn every_try_is_of_a_check_and_has_one_meaning() {

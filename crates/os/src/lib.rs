@@ -61,7 +61,7 @@ pub use mapping::Mapping;
 pub use payload::Payload;
 pub use ring::{Ring, RingForm, available as io_uring_available};
 pub use run_file::{DurableBy, FlushCall, Mode, ReadOrder, RunFile};
-pub use setting::Setting;
+pub use setting::{Setting, may_change};
 pub use shared_file::{SharedFile, sweep_shared};
 pub use transfer::{Action, Reaped, Transfer, file_of_slot};
 

@@ -29,6 +29,11 @@ pub enum Setting {
     LoopDirect(PathBuf),
 }
 
+/// Whether this process may change settings of the kernel: whether it is root's.
+pub fn may_change() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 impl Setting {
     /// The setting now.
     ///
@@ -55,17 +60,6 @@ impl Setting {
             Self::File(file) => write_file(file, value),
             Self::Line { file, key, .. } => write_file(file, &format!("{key} {value}")),
             Self::LoopDirect(folder) => set_loop_direct(&loop_device(folder)?, value == "1"),
-        }
-    }
-
-    /// Checks whether the setting can be changed from here.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub fn can_be_written(&self) -> io::Result<()> {
-        match self {
-            Self::File(file) | Self::Line { file, .. } => OpenOptions::new().write(true).open(file).map(drop),
-            Self::LoopDirect(folder) => loop_device(folder).map(drop),
         }
     }
 

@@ -40,6 +40,13 @@ pub struct Trial {
     pub change: String,
 }
 
+impl Trial {
+    /// The ratio, if the pairs told.
+    pub fn gain(&self) -> Option<f64> {
+        self.ratio.filter(|_| self.decided.is_decided()).map(|ratio| ratio.value)
+    }
+}
+
 /// A ratio with its interval: 95% over all looks at it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratio {
