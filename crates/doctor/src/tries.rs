@@ -26,7 +26,7 @@ pub struct Try {
     pub by_name_only: bool,
     /// What shows its effect.
     pub loads: &'static [TrialLoad],
-    /// What it can be switched to at a place.
+    /// What else it can be switched to at a place than findings say.
     of: fn(&Place) -> Vec<Candidate>,
 }
 
@@ -221,48 +221,12 @@ pub const TRIES: &[Try] = &[
         loads: &[TrialLoad::ReadDeep, TrialLoad::ReadLarge],
         of: loops,
     },
-    Try {
-        code: "md-stripe-cache",
-        also: &[],
-        by_name_only: false,
-        loads: &[TrialLoad::WriteBack],
-        of: |place| of_findings(place, "md-stripe-cache"),
-    },
-    Try {
-        code: "md-threads",
-        also: &[],
-        by_name_only: false,
-        loads: &[TrialLoad::WriteBack],
-        of: |place| of_findings(place, "md-threads"),
-    },
-    Try {
-        code: "zfs-prefetch",
-        also: &[],
-        by_name_only: false,
-        loads: &[TrialLoad::ReadAhead],
-        of: |place| of_findings(place, "zfs-prefetch"),
-    },
-    Try {
-        code: "link-power",
-        also: &[],
-        by_name_only: false,
-        loads: &[TrialLoad::ReadAlone],
-        of: |place| of_findings(place, "link-power"),
-    },
-    Try {
-        code: "nvme-power",
-        also: &[],
-        by_name_only: false,
-        loads: &[TrialLoad::ReadAlone],
-        of: |place| of_findings(place, "nvme-power"),
-    },
-    Try {
-        code: "nvme-path-policy",
-        also: &[],
-        by_name_only: false,
-        loads: &[TrialLoad::ReadDeep],
-        of: |place| of_findings(place, "nvme-path-policy"),
-    },
+    Try { code: "md-stripe-cache", also: &[], by_name_only: false, loads: &[TrialLoad::WriteBack], of: |_| Vec::new() },
+    Try { code: "md-threads", also: &[], by_name_only: false, loads: &[TrialLoad::WriteBack], of: |_| Vec::new() },
+    Try { code: "zfs-prefetch", also: &[], by_name_only: false, loads: &[TrialLoad::ReadAhead], of: |_| Vec::new() },
+    Try { code: "link-power", also: &[], by_name_only: false, loads: &[TrialLoad::ReadAlone], of: |_| Vec::new() },
+    Try { code: "nvme-power", also: &[], by_name_only: false, loads: &[TrialLoad::ReadAlone], of: |_| Vec::new() },
+    Try { code: "nvme-path-policy", also: &[], by_name_only: false, loads: &[TrialLoad::ReadDeep], of: |_| Vec::new() },
     Try {
         code: "cgroup-io-limit",
         also: &["io.max", "blkio"],
@@ -277,9 +241,15 @@ pub fn tried_as(name: &str) -> Option<&'static Try> {
     TRIES.iter().find(|row| row.code == name || row.also.contains(&name))
 }
 
-/// What a setting can be switched to at a place.
+/// What a setting can be switched to at a place: other usual values, and what findings of its check say.
 pub fn candidates(row: &Try, place: &Place) -> Vec<Candidate> {
-    (row.of)(place)
+    let mut all = (row.of)(place);
+    for found in of_findings(place, row.code) {
+        if !all.iter().any(|known| (&known.shown, &known.to) == (&found.shown, &found.to)) {
+            all.push(found);
+        }
+    }
+    all
 }
 
 impl Candidate {

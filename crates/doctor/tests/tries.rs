@@ -106,7 +106,7 @@ fn everything_that_is_tried_is_put_back() {
             if !matches!(setting, Setting::File(_)) {
                 continue;
             }
-            let before = setting.read().unwrap();
+            let Ok(before) = setting.read() else { continue };
             let device = candidate.device.as_deref();
             let held = HeldSetting::take_in(Some(notes.path()), "setting", setting.clone(), followers, device).unwrap();
             held.switch(&candidate.to).unwrap();

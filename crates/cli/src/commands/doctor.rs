@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
-use halfpower_doctor::{Place, diagnose};
+use halfpower_doctor::{Place, diagnose, tried_as};
 use halfpower_probe::{Root, TargetIdentity};
 use halfpower_record::{Diagnosis, Severity};
 use halfpower_report::Style;
@@ -105,6 +105,10 @@ fn place_of(path: &Path) -> Result<Place> {
 fn tried(args: &DoctorArgs, paths: &[PathBuf], wanted: &Tried) -> Result<Vec<Diagnosis>> {
     if !halfpower_os::may_change() {
         bail!("--try switches settings of the kernel and puts them back, which only root may: run it as root");
+    }
+    let mistaken = paths.iter().find(|path| !path.exists() && path.to_str().and_then(tried_as).is_some());
+    if let Some(name) = mistaken {
+        bail!("--try {0}: a value needs an equals sign; write --try={0}", name.display());
     }
     let stop = halfpower_os::interrupt::stop_flag()?;
     let stop: &AtomicBool = &stop;
