@@ -37,6 +37,19 @@ fn the_page_lists_every_check_as_the_program_has_it() {
 }
 
 #[test]
+fn the_page_lists_every_setting_that_can_be_tried() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (_, tries) = page.split_once("## Tries\n").expect("tries have a chapter");
+    let (tries, _) = tries.split_once("## Checks\n").expect("it stands before the checks");
+    for row in halfpower_doctor::TRIES {
+        for name in row.also.iter().chain([&row.code]) {
+            assert!(tries.contains(&format!("`{name}`")), "docs/doctor.md, Tries: {name} is missing");
+        }
+    }
+}
+
+#[test]
 fn every_check_has_a_result_and_the_screen_counts_them() {
     let seen = document(&output(&["--json"]));
     assert_eq!(seen["schema"], 1);

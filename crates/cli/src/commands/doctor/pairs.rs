@@ -110,7 +110,7 @@ mod tests {
     /// All pairs of a setting that is `ratio` times as fast, and the settings in the order in which they were measured.
     fn seen(ratio: f64, others: impl Fn(u32) -> Option<f64>) -> (Seen, Vec<Position>) {
         let order = RefCell::new(Vec::new());
-        let measure = |position, number| -> Result<Slice, Infallible> {
+        let measure = |position: Position, number: u32| -> Result<Slice, Infallible> {
             order.borrow_mut().push(position);
             Ok(slice(if position == Position::New { ratio } else { 1.0 }, others(number)))
         };
