@@ -41,6 +41,17 @@ impl Diagnosis {
     }
 }
 
+impl Cost {
+    /// What the old setting loses against the one that was tried; `None` if the pairs did not tell.
+    fn measured(trial: &Trial) -> Option<Self> {
+        let ratio = trial.ratio.filter(|_| trial.decided.is_decided())?;
+        let lost = |ratio: f64| (1.0 - 1.0 / ratio).max(0.0);
+        let least = if trial.decided == TrialVerdict::Faster { lost(ratio.low) } else { 0.0 };
+        let how = format!("{} pairs of {} s: {} instead of {}", trial.pairs, trial.slice_s, trial.to, trial.from);
+        Some(Self::Share { least, most: lost(ratio.high), of: trial.what.clone(), basis: Basis::Measured(how) })
+    }
+}
+
 /// What one check found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckResult {
@@ -170,15 +181,6 @@ pub enum Cost {
 }
 
 impl Cost {
-    /// What the old setting loses against the one that was tried; `None` if the pairs did not tell.
-    fn measured(trial: &Trial) -> Option<Self> {
-        let ratio = trial.ratio.filter(|_| trial.decided.is_decided())?;
-        let lost = |ratio: f64| (1.0 - 1.0 / ratio).max(0.0);
-        let least = if trial.decided == TrialVerdict::Faster { lost(ratio.low) } else { 0.0 };
-        let how = format!("{} pairs of {} s: {} instead of {}", trial.pairs, trial.slice_s, trial.to, trial.from);
-        Some(Self::Share { least, most: lost(ratio.high), of: trial.what.clone(), basis: Basis::Measured(how) })
-    }
-
     /// Orders costs: the greatest share that may be lost. A ceiling may cost everything, a delay has no share.
     pub fn rank(&self) -> f64 {
         match self {
@@ -200,72 +202,4 @@ pub enum Basis {
     Published(String),
     /// Measured here by trying the change; how.
     Measured(String),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Ratio;
-
-    fn trial(what: &str, decided: TrialVerdict, (low, high): (f64, f64)) -> Trial {
-        Trial {
-            check: "scheduler".to_string(),
-            subject: "sda".to_string(),
-            setting: "/sys/class/block/sda/queue/scheduler".to_string(),
-            from: "bfq".to_string(),
-            to: "none".to_string(),
-            workload: String::new(),
-            what: what.to_string(),
-            ratio: Some(Ratio { value: (low * high).sqrt(), low, high }),
-            pairs: 8,
-            slice_s: 0.5,
-            disturbed_pairs: 0,
-            others_share: None,
-            decided,
-            why: None,
-            put_back: true,
-            change: "echo none > /sys/class/block/sda/queue/scheduler".to_string(),
-        }
-    }
-
-    fn cost_after(tries: Vec<Trial>) -> Cost {
-        let finding = CheckFinding {
-            severity: Severity::Warn,
-            subject: "sda".to_string(),
-            what: "scheduler bfq".to_string(),
-            evidence: Vec::new(),
-            cost: Cost::Unknown,
-            change: Some("echo none > /sys/class/block/sda/queue/scheduler".to_string()),
-            change_back: None,
-            may_try: true,
-        };
-        let check = CheckResult {
-            code: "scheduler".to_string(),
-            title: String::new(),
-            state: CheckState::Found,
-            findings: vec![finding],
-            unread: Vec::new(),
-            needs_root: false,
-        };
-        let seen = Diagnosis { checks: vec![check], ..Diagnosis::default() }.with_tries(tries);
-        seen.checks[0].findings[0].cost.clone()
-    }
-
-    #[test]
-    fn a_finding_whose_change_was_tried_costs_what_was_measured() {
-        let faster = trial("random reads", TrialVerdict::Faster, (1.25, 2.0));
-        let same = trial("buffered reads", TrialVerdict::Same, (0.99, 1.01));
-        let Cost::Share { least, most, of, basis } = cost_after(vec![same.clone(), faster]) else {
-            panic!("it has a share");
-        };
-        assert!((least - 0.2).abs() < 1e-9 && (most - 0.5).abs() < 1e-9, "{least} to {most}");
-        assert_eq!((of.as_str(), matches!(basis, Basis::Measured(_))), ("random reads", true));
-        assert!(matches!(cost_after(vec![same]), Cost::Share { least: 0.0, .. }));
-        let slower = trial("random reads", TrialVerdict::Slower, (0.5, 0.9));
-        assert!(matches!(cost_after(vec![slower]), Cost::Share { least: 0.0, most: 0.0, .. }));
-        let undecided = trial("random reads", TrialVerdict::NotDecided, (0.5, 2.0));
-        assert_eq!(cost_after(vec![undecided.clone()]), Cost::Unknown);
-        let other = Trial { to: "kyber".to_string(), change: "echo kyber > x".to_string(), ..undecided };
-        assert_eq!(cost_after(vec![Trial { decided: TrialVerdict::Faster, ..other }]), Cost::Unknown);
-    }
 }

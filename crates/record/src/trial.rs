@@ -80,3 +80,66 @@ impl TrialVerdict {
         !matches!(self, Self::NotDecided | Self::NotTried)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Basis, CheckFinding, CheckResult, Cost, Diagnosis, Severity};
+
+    fn trial(what: &str, decided: TrialVerdict, (low, high): (f64, f64)) -> Trial {
+        Trial {
+            check: "scheduler".to_string(),
+            subject: "sda".to_string(),
+            setting: "/sys/class/block/sda/queue/scheduler".to_string(),
+            from: "bfq".to_string(),
+            to: "none".to_string(),
+            workload: String::new(),
+            what: what.to_string(),
+            ratio: Some(Ratio { value: (low * high).sqrt(), low, high }),
+            pairs: 8,
+            slice_s: 0.5,
+            disturbed_pairs: 0,
+            others_share: None,
+            decided,
+            why: None,
+            put_back: true,
+            change: "echo none > /sys/class/block/sda/queue/scheduler".to_string(),
+        }
+    }
+
+    fn cost_after(tries: Vec<Trial>) -> Cost {
+        let finding = CheckFinding {
+            severity: Severity::Warn,
+            subject: "sda".to_string(),
+            what: "scheduler bfq".to_string(),
+            evidence: Vec::new(),
+            cost: Cost::Unknown,
+            change: Some("echo none > /sys/class/block/sda/queue/scheduler".to_string()),
+            change_back: None,
+            may_try: true,
+        };
+        let text = r#"{"code":"scheduler","title":"","state":"found","findings":[],"unread":[],"needs_root":false}"#;
+        let check: CheckResult = serde_json::from_str(text).unwrap();
+        let check = CheckResult { findings: vec![finding], ..check };
+        let seen = Diagnosis { checks: vec![check], ..Diagnosis::default() }.with_tries(tries);
+        seen.checks[0].findings[0].cost.clone()
+    }
+
+    #[test]
+    fn a_finding_whose_change_was_tried_costs_what_was_measured() {
+        let faster = trial("random reads", TrialVerdict::Faster, (1.25, 2.0));
+        let same = trial("buffered reads", TrialVerdict::Same, (0.99, 1.01));
+        let Cost::Share { least, most, of, basis } = cost_after(vec![same.clone(), faster]) else {
+            panic!("it has a share");
+        };
+        assert!((least - 0.2).abs() < 1e-9 && (most - 0.5).abs() < 1e-9, "{least} to {most}");
+        assert_eq!((of.as_str(), matches!(basis, Basis::Measured(_))), ("random reads", true));
+        assert!(matches!(cost_after(vec![same]), Cost::Share { least: 0.0, .. }));
+        let slower = trial("random reads", TrialVerdict::Slower, (0.5, 0.9));
+        assert!(matches!(cost_after(vec![slower]), Cost::Share { least: 0.0, most: 0.0, .. }));
+        let undecided = trial("random reads", TrialVerdict::NotDecided, (0.5, 2.0));
+        assert_eq!(cost_after(vec![undecided.clone()]), Cost::Unknown);
+        let other = Trial { to: "kyber".to_string(), change: "echo kyber > x".to_string(), ..undecided };
+        assert_eq!(cost_after(vec![Trial { decided: TrialVerdict::Faster, ..other }]), Cost::Unknown);
+    }
+}
