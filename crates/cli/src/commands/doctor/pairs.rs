@@ -41,7 +41,7 @@ pub struct Seen {
     /// Number of pairs that were left out.
     pub disturbed: u32,
     /// Bytes of others, and of all, in slices in which they are known.
-    bytes: (f64, f64),
+    pub bytes: (f64, f64),
 }
 
 impl Seen {

@@ -285,13 +285,18 @@ impl<'a> Bench<'a> {
     }
 
     fn measured(&mut self, load: TrialLoad, owner: &Owner, deadline: Instant, shows: impl Fn(u32)) -> Result<Seen> {
-        let mut now = None;
+        let mut now = Position::Old;
+        let mut is_warm = false;
         let slice = |position: Position, number: u32| -> Result<Slice> {
             shows(number);
-            if now != Some(position) {
+            if now != position {
                 owner.turn(position)?;
-                now = Some(position);
+                now = position;
+                is_warm = false;
+            }
+            if !is_warm {
                 self.run(load, RAMP)?;
+                is_warm = true;
             }
             self.slice(load)
         };
@@ -361,5 +366,62 @@ fn told(trial: Trial, seen: &Seen, is_late: bool) -> Trial {
         decided,
         why,
         ..trial
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Planned {
+        let setting = Setting::File("/nowhere/queue/scheduler".into());
+        let candidate = Candidate {
+            subject: "sda".to_string(),
+            shown: "/sys/class/block/sda/queue/scheduler".to_string(),
+            switch: Switchable::Setting { setting, followers: Vec::new() },
+            to: "none".to_string(),
+            device: None,
+        };
+        Planned { code: "scheduler", candidate, load: TrialLoad::ReadAlone }
+    }
+
+    /// What a trial says of pairs in which the new setting gives these rates, and the old one 1.
+    fn said(rates: &[f64], is_late: bool) -> Trial {
+        let mut seen = Seen::default();
+        for rate in rates {
+            assert!(seen.pairs.add(1.0, *rate));
+        }
+        told(empty(&plan()), &seen, is_late)
+    }
+
+    #[test]
+    fn what_is_not_decided_says_why() {
+        let faster = said(&[1.2, 1.2, 1.2, 1.2], true);
+        assert_eq!((faster.decided, faster.pairs, faster.why), (TrialVerdict::Faster, 4, None));
+        let late = said(&[1.2, 1.2], true);
+        assert_eq!((late.decided, late.ratio.is_some()), (TrialVerdict::NotDecided, true));
+        assert!(late.why.is_some_and(|why| why.contains("--budget")));
+        let scattered: Vec<f64> = (0..16).map(|at| if at % 3 == 0 { 2.0 } else { 0.5 }).collect();
+        assert!(said(&scattered, true).why.is_some_and(|why| why.contains("differ")));
+        let busy = Seen { disturbed: 8, ..Seen::default() };
+        let busy = told(empty(&plan()), &busy, true);
+        assert_eq!(
+            (busy.decided, busy.why.as_deref()),
+            (TrialVerdict::NotDecided, Some("not decided because disturbed"))
+        );
+    }
+
+    #[test]
+    fn a_trial_tells_the_setting_the_workload_and_the_command() {
+        let trial = empty(&plan());
+        assert_eq!((trial.decided, trial.put_back, trial.ratio), (TrialVerdict::NotTried, true, None));
+        assert_eq!(trial.change, "echo none > /sys/class/block/sda/queue/scheduler");
+        assert!(trial.workload.starts_with("--rw randread --bs 4KiB --iodepth 1 "), "{}", trial.workload);
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_held_is_not_tried() {
+        let Err(error) = Owner::take(&plan().candidate) else { panic!("there is no such file") };
+        assert!(!format!("{error:#}").is_empty());
     }
 }
