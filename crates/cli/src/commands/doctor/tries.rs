@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use halfpower_doctor::{Candidate, Place, Switchable, TRIES, TrialLoad, Try, candidates};
 use halfpower_measure::{
     MeasureError, RealTarget, RealTargetOptions, TargetBackend, USUAL_SILENCE, WriteCache, measure,
@@ -184,7 +184,7 @@ impl Owner {
         match (self, position) {
             (Self::Setting { held, .. }, Position::Old) => Ok(held.put_back()?),
             (Self::Setting { held, setting, to }, Position::New) => {
-                held.switch(to)?;
+                held.switch(to).with_context(|| format!("the kernel refuses {to}"))?;
                 if setting.read()? == held.before() {
                     bail!("the kernel keeps {}", held.before());
                 }
