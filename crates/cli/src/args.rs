@@ -14,8 +14,8 @@ use halfpower_spec::{
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
 use crate::run_args::RunArgs;
 use crate::values::{
-    NamedStudy, Prices, experiments, listed, named_study, one_target, parse, price, prices, reached, settled, severity,
-    share, target_words,
+    NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, reached, settled,
+    severity, share, target_words, tried,
 };
 
 /// The formats of values, for the end of a help text.
@@ -291,13 +291,15 @@ pub struct MemoryArgs {
     pub json: bool,
 }
 
-const DOCTOR_EXAMPLES: &str = "It only reads, and needs no root; what only root may read is named.
+const DOCTOR_EXAMPLES: &str = "Without --try it only reads, and needs no root; what only root may read is named.
 docs/doctor.md lists every check with its source.
 
 Examples:
   halfpower doctor /srv/data
   halfpower doctor /dev/nvme0n1 --all
-  halfpower doctor /srv/data --json --fail-if warn     for monitoring";
+  halfpower doctor /srv/data --json --fail-if warn     for monitoring
+  halfpower doctor /srv/data --try                     what findings cost here
+  halfpower doctor /dev/sdb --try=scheduler,read-ahead";
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -316,6 +318,17 @@ pub struct DoctorArgs {
     /// Exit with code 1 if there is a finding of this severity or worse
     #[arg(long, value_name = "SEVERITY", value_parser = severity())]
     pub fail_if: Option<Severity>,
+    /// Switch settings and back, and measure what each gives (root): those of findings, all, or these
+    ///
+    /// A name is that of a check or the kernel's, such as scheduler,read-ahead or nr_requests@sda for one device. Each value
+    /// is measured in turns with the old one until the pairs decide. Nothing that could lose data is tried, and the old
+    /// setting is put back also after a kill, by the next start of any command.
+    #[arg(long = "try", value_name = "NAME,...", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "found", value_parser = tried)]
+    pub tries: Option<Tried>,
+    /// Spend at most this much time on all tries, without laying out a file [default: 60s]
+    #[arg(long, value_name = "TIME", requires = "tries", value_parser = parse::<Nanos>)]
+    pub budget: Option<Nanos>,
 }
 
 #[derive(Debug, Args)]

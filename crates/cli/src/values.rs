@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use halfpower_doctor::{TRIES, Try, tried_as};
 use halfpower_record::{Severity, input};
 use halfpower_spec::{
     Bytes, Endpoint, EngineName, Experiment, ParseError, Several, ShareAddress, ShareProtocol, Target, VolumeLayout,
@@ -42,6 +43,61 @@ pub fn severity() -> impl TypedValueParser<Value = Severity> {
     let of_name = |name: String| Severity::ALL.into_iter().find(|severity| severity.name() == name);
     PossibleValuesParser::new(Severity::ALL.map(Severity::name))
         .map(move |name| of_name(name).expect("it is one of them"))
+}
+
+/// The settings that `--try` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tried {
+    /// Those of findings that may be tried.
+    Found,
+    /// All that are safe.
+    All,
+    /// These.
+    Named(Vec<TriedName>),
+}
+
+/// One setting, of all devices or of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriedName {
+    /// Name of the setting's check.
+    code: &'static str,
+    /// Kernel name of the device, mount point or control group.
+    subject: Option<String>,
+}
+
+impl TriedName {
+    /// Whether it names this setting of this device.
+    pub fn is_of(&self, row: &Try, subject: &str) -> bool {
+        self.code == row.code && self.subject.as_ref().is_none_or(|named| named == subject)
+    }
+}
+
+impl std::fmt::Display for TriedName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.code)?;
+        self.subject.iter().try_for_each(|subject| write!(f, "@{subject}"))
+    }
+}
+
+/// Parses the settings to try: `found`, `all`, or a list such as `scheduler,read-ahead@sda`.
+pub fn tried(text: &str) -> Result<Tried, ParseError> {
+    match text {
+        "found" => return Ok(Tried::Found),
+        "all" => return Ok(Tried::All),
+        _ => {}
+    }
+    let names = halfpower_spec::list(text, |item| {
+        let (name, subject) = item.split_once('@').map_or((item, None), |(name, subject)| (name, Some(subject)));
+        match tried_as(name) {
+            Some(row) => Ok(vec![TriedName { code: row.code, subject: subject.map(str::to_string) }]),
+            None => {
+                let codes: Vec<&str> = TRIES.iter().map(|row| row.code).collect();
+                let codes = codes.join(", ");
+                Err(ParseError::new(item, 0, format!("this is no setting to try; write all, or some of {codes}")))
+            }
+        }
+    })?;
+    Ok(Tried::Named(names))
 }
 
 /// Whether a word is a unit, separated by mistake from its number.
@@ -238,5 +294,22 @@ pub fn one_count(text: &str) -> Result<u32, ParseError> {
     match halfpower_spec::count_axis(text)?.as_slice() {
         [count] => Ok(*count),
         _ => Err(ParseError::new(text, 0, "write a single depth; only `study` takes a range")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_to_try_are_named_as_checks_or_as_the_kernel_does() {
+        assert_eq!((tried("found"), tried("all")), (Ok(Tried::Found), Ok(Tried::All)));
+        let Ok(Tried::Named(names)) = tried("scheduler,nr_requests@sda") else { panic!("a list of names") };
+        let row = |code: &str| tried_as(code).expect("a setting of that name");
+        assert!(names[0].is_of(row("scheduler"), "sda") && names[0].is_of(row("scheduler"), "sdb"));
+        assert!(names[1].is_of(row("queue-requests"), "sda") && !names[1].is_of(row("queue-requests"), "sdb"));
+        assert_eq!(names.iter().map(ToString::to_string).collect::<Vec<_>>(), ["scheduler", "queue-requests@sda"]);
+        let error = tried("scheduler,barrier").unwrap_err();
+        assert!(error.at == 10 && error.message.contains("read-ahead"), "{error}");
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::program::{folder, run};
 
@@ -50,6 +51,19 @@ fn the_page_names_the_checks_that_may_explain_a_stop() {
     assert!(!limiting.is_empty());
     for code in limiting {
         assert!(told.split([' ', ',', '\n']).any(|word| word == code), "docs/doctor.md does not name {code}: {told}");
+    }
+}
+
+#[test]
+fn the_page_lists_every_setting_that_can_be_tried() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (_, tries) = page.split_once("## Tries\n").expect("tries have a chapter");
+    let (tries, _) = tries.split_once("## Checks\n").expect("it stands before the checks");
+    for row in halfpower_doctor::TRIES {
+        for name in row.also.iter().chain([&row.code]) {
+            assert!(tries.contains(&format!("`{name}`")), "docs/doctor.md, Tries: {name} is missing");
+        }
     }
 }
 
@@ -126,27 +140,56 @@ fn several_places_are_looked_at_and_others_are_refused() {
     }
 }
 
-#[test]
-fn it_needs_no_root() {
-    if std::fs::metadata("/proc/self").map(|it| std::os::unix::fs::MetadataExt::uid(&it)).ok() != Some(0) {
-        // All tests run as another user already.
-        return;
-    }
-    // Another user may be kept from the folder of the build.
+/// A copy of the program: another user may be kept from the folder of the build.
+fn for_other_users() -> (TempDir, PathBuf) {
     let copy = tempfile::tempdir().unwrap();
     let program: PathBuf = copy.path().join("halfpower");
     std::fs::copy(env!("CARGO_BIN_EXE_halfpower"), &program).unwrap();
     for path in [copy.path(), &program] {
         std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
+    (copy, program)
+}
+
+fn as_user(program: &Path, user: u32, words: &[&str]) -> Output {
+    Command::new(program).args(words).current_dir("/").uid(user).gid(user).output().unwrap()
+}
+
+#[test]
+fn trying_settings_takes_root_and_known_names() {
+    for (words, why) in [
+        (&["--try=scheduler,barrier"][..], "this is no setting to try"),
+        (&["--budget", "5s"], "--try"),
+        (&["--try", "scheduler"], "write --try=scheduler"),
+    ] {
+        let refused = output(words);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && (said.contains(why) || !is_root()), "{said}");
+    }
+    let refused = if is_root() {
+        let (_copy, program) = for_other_users();
+        as_user(&program, 65534, &["doctor", "/", "--try"])
+    } else {
+        output(&["--try"])
+    };
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0), "{said}");
+    assert!(said.starts_with("halfpower: --try switches settings of the kernel") && said.contains("as root"), "{said}");
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").map(|it| std::os::unix::fs::MetadataExt::uid(&it)).ok() == Some(0)
+}
+
+#[test]
+fn it_needs_no_root() {
+    if !is_root() {
+        // All tests run as another user already.
+        return;
+    }
+    let (_copy, program) = for_other_users();
     let seen = |user: u32| {
-        let output = Command::new(&program)
-            .args(["doctor", "/", "--json"])
-            .current_dir("/")
-            .uid(user)
-            .gid(user)
-            .output()
-            .unwrap();
+        let output = as_user(&program, user, &["doctor", "/", "--json"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         document(&output)
     };

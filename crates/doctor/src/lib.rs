@@ -13,19 +13,21 @@ mod parsed;
 mod part;
 mod place;
 mod table;
+mod tries;
 
 pub use check::Check;
 pub use outcome::Outcome;
 pub use page::as_markdown;
 pub use place::Place;
 pub use table::CHECKS;
+pub use tries::{Candidate, Switchable, TRIES, TrialLoad, Try, candidates, tried_as};
 
 use halfpower_record::{CheckFinding, CheckResult, CheckState, Diagnosis, Severity};
 
 /// Runs every check on a place.
 pub fn diagnose(place: &Place) -> Diagnosis {
     let checks = CHECKS.iter().map(|check| result(check, place)).collect();
-    Diagnosis { target: place.target_text(), path: place.words(), checks }
+    Diagnosis { target: place.target_text(), path: place.words(), checks, tries: Vec::new() }
 }
 
 fn result(check: &Check, place: &Place) -> CheckResult {

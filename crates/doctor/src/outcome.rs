@@ -127,6 +127,12 @@ fn write(value: &str, file: &str) -> String {
     format!("echo {value} > /{file}")
 }
 
+/// The value and the file, relative to the root, of a command that [`Finding::set`] made.
+pub(crate) fn written(command: &str) -> Option<(&str, &str)> {
+    let (value, file) = command.strip_prefix("echo ")?.rsplit_once(" > /")?;
+    Some((value.trim_matches('\''), file))
+}
+
 /// A lost share that was computed here.
 pub(crate) fn computed(least: f64, most: f64, of: &str, how: impl Into<String>) -> Cost {
     Cost::Share { least, most, of: of.into(), basis: Basis::Computed(how.into()) }
@@ -155,4 +161,18 @@ pub(crate) fn above_requests(requests_per_s: f64, of: &str, basis: Basis) -> Cos
 /// Requests take so many nanoseconds longer at most.
 pub(crate) fn delay(ns: f64, of: &str, how: impl Into<String>) -> Cost {
     Cost::Delay { ns, of: of.into(), basis: Basis::Computed(how.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_tells_what_it_writes_and_where() {
+        for (value, file) in [("none", "sys/block/sda/queue/scheduler"), ("write back", "sys/block/vda/cache_type")] {
+            assert_eq!(written(&write(value, file)), Some((value, file)));
+        }
+        assert_eq!(written("losetup --direct-io=on /dev/loop0"), None);
+        assert_eq!(written("raise io.max"), None);
+    }
 }

@@ -6,3 +6,4 @@ mod outcomes;
 mod parts;
 #[path = "../../probe/tests/tree/mod.rs"]
 mod tree;
+mod tries;

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::cache_switch::CacheSwitch;
+use crate::setting::{Setting, put_back};
 
 /// Folders for notes; the first writable one is used. A reboot clears the second.
 const FOLDERS: [&str; 2] = ["/var/lib/halfpower", "/run/halfpower"];
@@ -35,6 +36,17 @@ pub enum Switched {
     Tracing {
         /// Its name.
         instance: String,
+    },
+    /// Settings that the kernel forgets when it restarts.
+    Settings {
+        /// Identifies the boot.
+        boot: String,
+        /// The folder in sysfs of the device that has them; `None` if they are of no device.
+        device: Option<PathBuf>,
+        /// Identifies that device.
+        identity: Option<String>,
+        /// The setting that was switched, then those that follow it, each with its value before.
+        before: Vec<(Setting, String)>,
     },
 }
 
@@ -118,6 +130,16 @@ impl Switched {
                 format!("write-cache\n{device}\n{identity}\n{before}\n{boot}\nend\n")
             }
             Self::Tracing { instance } => format!("tracing\n{instance}\nend\n"),
+            Self::Settings { boot, device, identity, before } => {
+                let device = device.as_ref().map_or(String::new(), |folder| folder.display().to_string());
+                let identity = identity.as_deref().unwrap_or("");
+                let mut text = format!("settings\n{boot}\n{device}\n{identity}\n");
+                for (setting, value) in before {
+                    let [kind, path] = setting.as_lines();
+                    text += &format!("{kind}\n{path}\n{value}\n");
+                }
+                text + "end\n"
+            }
         }
     }
 
@@ -132,6 +154,18 @@ impl Switched {
                 boot: boot.to_string(),
             }),
             ["tracing", instance, "end"] => Some(Self::Tracing { instance: instance.to_string() }),
+            ["settings", boot, device, identity, settings @ .., "end"] => {
+                let of_lines = |lines: &[&str]| match lines {
+                    [kind, path, value] => Some((Setting::of_lines(kind, path)?, value.to_string())),
+                    _ => None,
+                };
+                Some(Self::Settings {
+                    boot: boot.to_string(),
+                    device: Some(PathBuf::from(device)).filter(|folder| !folder.as_os_str().is_empty()),
+                    identity: Some(identity.to_string()).filter(|identity| !identity.is_empty()),
+                    before: settings.chunks(3).map(of_lines).collect::<Option<_>>()?,
+                })
+            }
             _ => None,
         }
     }
@@ -162,6 +196,9 @@ fn mend_one(path: &Path, block: &Path, remove: Remove) -> Option<String> {
         None => Outcome::Nothing,
         Some(Switched::WriteCache { device, identity, before, boot }) => {
             write_cache_back(block, &device, identity.as_deref(), &before, &boot)
+        }
+        Some(Switched::Settings { boot, device, identity, before }) => {
+            settings_back(&boot, device.as_deref(), identity.as_deref(), &before)
         }
         Some(Switched::Tracing { instance }) => match remove(&instance) {
             Ok(true) => {
@@ -221,11 +258,36 @@ fn write_cache_back(block: &Path, device: &str, identity: Option<&str>, before: 
     }
 }
 
+/// Puts back settings that a restart would have undone; those of another boot or of a device that is gone are gone too.
+fn settings_back(boot: &str, device: Option<&Path>, identity: Option<&str>, before: &[(Setting, String)]) -> Outcome {
+    let is_another = device.is_some_and(|folder| block_identity(folder).as_deref() != identity);
+    let Some((setting, value)) = before.first().filter(|_| boot == boot_identity() && !is_another) else {
+        return Outcome::Nothing;
+    };
+    let [_, path] = setting.as_lines();
+    match put_back(before) {
+        Ok(()) => Outcome::Mended(format!("{path} is `{value}` again, as before a halfpower that was killed")),
+        Err(_) if setting.read().is_ok_and(|now| now == *value) => Outcome::Nothing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Outcome::Nothing,
+        Err(error) => Outcome::Left(format!(
+            "a killed halfpower left {path} switched (it was `{value}`), and that cannot be put back ({error}); start any \
+             command of halfpower as root"
+        )),
+    }
+}
+
 /// The world-wide name or serial number in a device's folder, which identifies it under any name.
 pub fn device_identity(folder: &Path) -> Option<String> {
     let read = |file: &&str| fs::read_to_string(folder.join(file)).ok().map(|text| text.trim().to_string());
     let files = ["wwid", "device/wwid", "serial", "device/serial"];
     files.iter().filter_map(read).find(|text| !text.is_empty())
+}
+
+/// As `device_identity`; of a volume, what it stands on or its own identifier.
+pub(crate) fn block_identity(folder: &Path) -> Option<String> {
+    let read = |file: &&str| fs::read_to_string(folder.join(file)).ok().map(|text| text.trim().to_string());
+    let of_volume = || ["loop/backing_file", "dm/uuid", "md/uuid"].iter().find_map(read);
+    device_identity(folder).or_else(of_volume)
 }
 
 /// The device that has this identity now. If several have it, the one called `name`: each path of a multipath device

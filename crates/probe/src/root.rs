@@ -165,6 +165,11 @@ impl Root {
         self.base == Path::new("/")
     }
 
+    /// The path below this root as others open it.
+    pub fn absolute(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.base.join(path)
+    }
+
     /// The path with every symbolic link resolved, if it stays below the root.
     pub fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         let real = fs::canonicalize(self.base.join(path)).ok()?;

@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{Trial, TrialVerdict};
+
 /// What all checks found at one place.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
@@ -14,6 +16,42 @@ pub struct Diagnosis {
     pub path: String,
     /// One result a check, in the order of the path.
     pub checks: Vec<CheckResult>,
+    /// Settings that were tried (`--try`); none are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tries: Vec<Trial>,
+}
+
+impl Diagnosis {
+    /// The same with what trying settings gave: a finding whose change was tried costs what was measured.
+    pub fn with_tries(mut self, tries: Vec<Trial>) -> Self {
+        for check in &mut self.checks {
+            for finding in &mut check.findings {
+                let is_its = |trial: &&Trial| {
+                    trial.check == check.code
+                        && trial.subject == finding.subject
+                        && finding.change.as_ref() == Some(&trial.change)
+                };
+                // Of several workloads the one that gains most tells what the setting costs.
+                let priced = tries.iter().filter(is_its).filter_map(|trial| Some((trial.gain()?, trial)));
+                if let Some((_, trial)) = priced.max_by(|(one, _), (other, _)| one.total_cmp(other)) {
+                    finding.cost = Cost::measured(trial).unwrap_or(Cost::Unknown);
+                }
+            }
+        }
+        self.tries = tries;
+        self
+    }
+}
+
+impl Cost {
+    /// What the old setting loses against the one that was tried; `None` if the pairs did not tell.
+    fn measured(trial: &Trial) -> Option<Self> {
+        let ratio = trial.ratio.filter(|_| trial.decided.is_decided())?;
+        let lost = |ratio: f64| (1.0 - 1.0 / ratio).max(0.0);
+        let least = if trial.decided == TrialVerdict::Faster { lost(ratio.low) } else { 0.0 };
+        let how = format!("{} pairs of {} s: {} instead of {}", trial.pairs, trial.slice_s, trial.to, trial.from);
+        Some(Self::Share { least, most: lost(ratio.high), of: trial.what.clone(), basis: Basis::Measured(how) })
+    }
 }
 
 /// What one check found.
@@ -245,6 +283,8 @@ pub enum Basis {
     Computed(String),
     /// Measured by others elsewhere; the source.
     Published(String),
+    /// Measured here by trying the change; how.
+    Measured(String),
 }
 
 #[cfg(test)]

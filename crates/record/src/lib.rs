@@ -29,6 +29,7 @@ mod samples;
 mod side;
 mod study_file;
 mod tcp;
+mod trial;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
@@ -60,3 +61,4 @@ pub use samples::{Sample, Samples};
 pub use side::Side;
 pub use study_file::{Entry, StudyFile};
 pub use tcp::Tcp;
+pub use trial::{Ratio, Trial, TrialVerdict};

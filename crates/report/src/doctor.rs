@@ -6,6 +6,7 @@ use halfpower_record::{CheckFinding, CheckResult, CheckState, Diagnosis, Evidenc
 use halfpower_spec::escaped;
 
 use crate::Style;
+use crate::doctor_tries::{tries_markdown, tries_text};
 use crate::terminal::folded;
 use crate::words::doctor::{cost, counted};
 
@@ -31,6 +32,10 @@ pub fn doctor_text(seen: &Diagnosis, all: bool, style: &Style, out: &mut (impl W
     if !found.is_empty() {
         writeln!(out)?;
         columns.print(("COSTS YOU", "WHAT", "EVIDENCE"), &found, all, style, out)?;
+    }
+    if !seen.tries.is_empty() {
+        writeln!(out, "\n{}", bold("TRIED", style))?;
+        tries_text(&seen.tries, width, out)?;
     }
     if !all {
         writeln!(out)?;
@@ -289,6 +294,9 @@ pub fn doctor_markdown(seen: &Diagnosis, out: &mut (impl Write + ?Sized)) -> io:
     }
     if !all.is_empty() {
         writeln!(out)?;
+    }
+    if !seen.tries.is_empty() {
+        tries_markdown(&seen.tries, out)?;
     }
     counts(seen, usize::MAX, out)
 }

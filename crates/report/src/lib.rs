@@ -3,6 +3,7 @@
 mod columns;
 mod compare;
 mod doctor;
+mod doctor_tries;
 mod environment;
 mod html;
 mod json;

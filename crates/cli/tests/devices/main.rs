@@ -5,3 +5,4 @@
 mod functional;
 mod lab;
 mod throttled;
+mod tries;

@@ -45,6 +45,16 @@ impl Loop {
         Ok(Self { device: String::from_utf8(output.stdout).unwrap().trim().into(), _folder: folder })
     }
 
+    /// Its kernel name.
+    pub fn name(&self) -> &str {
+        self.device.file_name().unwrap().to_str().unwrap()
+    }
+
+    /// A file of its folder in sysfs.
+    pub fn setting(&self, file: &str) -> String {
+        fs::read_to_string(Path::new("/sys/block").join(self.name()).join(file)).unwrap().trim().to_string()
+    }
+
     /// Bytes read from it so far.
     pub fn bytes_read(&self) -> u64 {
         let stat = Path::new("/sys/block").join(self.device.file_name().unwrap()).join("stat");

@@ -22,7 +22,12 @@ pub(crate) const READ_AHEAD: Check = Check {
 };
 
 fn read_ahead(place: &Place) -> Vec<Outcome> {
-    let own = match (&place.mount, &place.tops[..]) {
+    all(files(place).into_iter().map(|(subject, file)| of_file(place, &subject, &file)))
+}
+
+/// The settings of this place: whose each is, and its file.
+pub(crate) fn files(place: &Place) -> Vec<(String, String)> {
+    match (&place.mount, &place.tops[..]) {
         // A file system over several devices, on a server or of a program has a setting of its own.
         (Some(mount), tops)
             if mount.number.major == 0
@@ -32,8 +37,7 @@ fn read_ahead(place: &Place) -> Vec<Outcome> {
             vec![(mount.point.display().to_string(), format!("sys/class/bdi/{}/read_ahead_kb", mount.number))]
         }
         (_, tops) => tops.iter().map(|disk| (disk.name.clone(), queue(disk, "read_ahead_kb"))).collect(),
-    };
-    all(own.into_iter().map(|(subject, file)| of_file(place, &subject, &file)))
+    }
 }
 
 fn of_file(place: &Place, subject: &str, file: &str) -> Look {

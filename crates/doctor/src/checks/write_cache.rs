@@ -9,8 +9,8 @@ use crate::place::{missed, queue, short};
 use crate::{Outcome, Place};
 
 const BARRIER: &str = "https://docs.kernel.org/block/writeback_cache_control.html";
-const ON: &str = "write back";
-const OFF: &str = "write through";
+pub(crate) const ON: &str = "write back";
+pub(crate) const OFF: &str = "write through";
 
 pub(crate) const CACHE: Check = Check {
     code: "write-cache",
@@ -33,7 +33,7 @@ pub(crate) const CACHE: Check = Check {
 };
 
 /// The file with the position of the disk's own cache, as the driver reports it.
-fn own_switch(place: &Place, disk: &Disk) -> Option<String> {
+pub(crate) fn own_switch(place: &Place, disk: &Disk) -> Option<String> {
     let virtio = format!("{}/cache_type", short(disk));
     if place.root.exists(&virtio) {
         return Some(virtio);

@@ -54,6 +54,14 @@ impl WriteCache {
         Ok(held)
     }
 
+    /// Notes the setting of a device's write cache and leaves it as it is; [`Self::turn`] switches it.
+    ///
+    /// # Errors
+    /// As [`Self::set`].
+    pub fn held(device: &str) -> Result<Self, MeasureError> {
+        Self::hold(Path::new("/sys/block"), None, device)
+    }
+
     /// Checks that the write cache of the device of this kernel name can be switched from here.
     ///
     /// # Errors
@@ -97,7 +105,11 @@ impl WriteCache {
         Ok(Self { device: device.to_string(), switch, before, note: Some(note.map_err(failed)?) })
     }
 
-    fn turn(&self, to: Switch) -> Result<(), MeasureError> {
+    /// Switches it on or off.
+    ///
+    /// # Errors
+    /// If the device refuses, or keeps another setting.
+    pub fn turn(&self, to: Switch) -> Result<(), MeasureError> {
         let setting = Self::setting(to);
         self.switch.set(setting).map_err(|error| not_switched(&self.device, &error))?;
         match self.switch.setting() {

@@ -6,6 +6,10 @@ use halfpower_spec::format::{thousands, time_ns};
 /// What a finding costs, such as `up to half of reads`.
 pub(crate) fn cost(cost: &Cost) -> String {
     match cost {
+        Cost::Share { most, basis: Basis::Measured(_), .. } if *most <= 0.0 => "nothing (measured)".to_string(),
+        Cost::Share { least, most, of, basis: Basis::Measured(_) } => {
+            format!("{} of {of} (measured)", measured(*least, *most))
+        }
         Cost::Share { least, most, of, basis } => format!("{} of {of}{}", share(*least, *most), elsewhere(basis)),
         Cost::Ceiling { bytes_per_s: Some(bytes), of, basis, .. } => {
             format!("all {of} above {} MB/s{}", thousands((bytes / 1e6).round()), elsewhere(basis))
@@ -22,7 +26,22 @@ fn elsewhere(basis: &Basis) -> &'static str {
     match basis {
         Basis::Computed(_) => "",
         Basis::Published(_) => ", elsewhere",
+        Basis::Measured(_) => " (measured)",
     }
+}
+
+/// The middle of an interval with its reach, such as `14% ±3`.
+fn measured(least: f64, most: f64) -> String {
+    if least <= 0.0 {
+        return format!("at most {}%", (most * 100.0).ceil());
+    }
+    format!("{}% ±{}", figure((least + most) / 2.0), figure((most - least) / 2.0))
+}
+
+/// A share in percent without its sign; small ones have one more digit.
+pub(crate) fn figure(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }
 
 fn share(least: f64, most: f64) -> String {
@@ -68,5 +87,10 @@ mod tests {
         let delay = Cost::Delay { ns: 133e3, of: "a request that wakes a processor".into(), basis: computed() };
         assert_eq!(cost(&delay), "up to 133 µs for a request that wakes a processor");
         assert_eq!(cost(&Cost::Unknown), "unknown");
+        let tried =
+            |least, most| Cost::Share { least, most, of: "reads".into(), basis: Basis::Measured(String::new()) };
+        assert_eq!(cost(&tried(0.12, 0.16)), "14% ±2.0 of reads (measured)");
+        assert_eq!(cost(&tried(0.0, 0.012)), "at most 2% of reads (measured)");
+        assert_eq!(cost(&tried(0.0, 0.0)), "nothing (measured)");
     }
 }
