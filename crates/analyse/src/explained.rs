@@ -51,6 +51,7 @@ fn stops_at(level: &LevelId, stopped_by: &StoppedBy, part: PathPart, subject: &s
             matches!(part, PathPart::Device | PathPart::Queue | PathPart::Volume)
         }
         LevelKind::FileServer => part == PathPart::Server,
+        LevelKind::Wire => part == PathPart::Network,
         LevelKind::Part => {
             let is_level = level.name.as_deref().is_some_and(|name| part.is_level(name, subject));
             // There are several PCIe links on a way, and the level is one of them.
@@ -83,8 +84,8 @@ fn limits(cost: &Cost, fastest: &FastestCell) -> bool {
         limit.is_some_and(|limit| limit > 0.0 && (rate / limit - 1.0).abs() <= NEAR_LIMIT)
     };
     let is_about = match cost {
-        Cost::Share { most, basis: Basis::Computed(_), .. } => *most > 0.0,
-        Cost::Ceiling { bytes_per_s, requests_per_s, basis: Basis::Computed(_), .. } => {
+        Cost::Share { most, basis: Basis::Computed(_) | Basis::Measured(_), .. } => *most > 0.0,
+        Cost::Ceiling { bytes_per_s, requests_per_s, basis: Basis::Computed(_) | Basis::Measured(_), .. } => {
             is_near(bytes_a_second, *bytes_per_s) || is_near(requests_a_second, *requests_per_s)
         }
         _ => false,
