@@ -6,6 +6,7 @@
 pub mod address_space;
 pub mod aio;
 mod alignment;
+pub mod ata_smart;
 mod buffer_memory;
 pub mod buffers;
 pub mod cache_switch;
@@ -26,6 +27,8 @@ pub mod loops;
 pub mod mapping;
 pub mod member_mark;
 pub mod mounts;
+pub mod network_card;
+pub mod nvme;
 pub mod open_files;
 mod overlay;
 pub mod page_arena;
