@@ -7,6 +7,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// The `ioctl` of ethtool (`linux/sockios.h`).
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
+/// Bytes of an interface's name, the zero at its end included (`IFNAMSIZ`).
+const NAME_BYTES: usize = 16;
 /// `ETHTOOL_GLINKSETTINGS`.
 const LINK_SETTINGS: u32 = 0x4c;
 /// Words of `struct ethtool_link_settings` before the masks, and of one mask at most.
@@ -119,20 +121,20 @@ fn set_byte(words: &mut [u32], at: usize, value: u8) {
 /// A socket through which a network interface is asked.
 struct Card {
     socket: OwnedFd,
-    name: [u8; libc::IFNAMSIZ],
+    name: [u8; NAME_BYTES],
 }
 
 /// The kernel's `struct ifreq` with the address of data.
 #[repr(C)]
 struct Request {
-    name: [u8; libc::IFNAMSIZ],
+    name: [u8; NAME_BYTES],
     data: *mut u32,
     rest: [u8; 16],
 }
 
 impl Card {
     fn of(interface: &str) -> io::Result<Self> {
-        let mut name = [0; libc::IFNAMSIZ];
+        let mut name = [0_u8; NAME_BYTES];
         // The last byte stays zero.
         if interface.is_empty() || interface.len() >= name.len() {
             return Err(io::ErrorKind::NotFound.into());

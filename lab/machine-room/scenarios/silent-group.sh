@@ -11,7 +11,7 @@ mkfs.ext4 -q -b 4096 -m 0 /dev/mapper/vg-thin; mount -t ext4 /dev/mapper/vg-thin
 healthy halfpower doctor /mnt --json
 
 room=$(df -Pm /mnt | awk 'END { print $4 }')
-dd if=/dev/zero of=/mnt/fill bs=1M count=$((room - 5)) conv=fsync 2> /dev/null
+dd if=/dev/zero of=/mnt/fill bs=1M count=$((room - 3)) conv=fsync 2> /dev/null
 group lab memory.max=300M io.max="$(number /dev/vda) rbps=20000000 wiops=500"
 names "cgroup-io-limit cgroup-memory nearly-full thin-pool-full" inside lab halfpower doctor /mnt --json
 inside lab halfpower doctor /mnt
