@@ -1,6 +1,6 @@
-//! Asks drives for what the kernel's files do not hold: pages of NVMe drives, and SMART data of ATA disks.
+//! Asks drives for what the kernel's files do not hold: pages of NVMe drives, SMART data of ATA disks, log pages of others.
 
-use halfpower_probe::{Disk, Missing, NvmeHealth, NvmePage, SmartCounts};
+use halfpower_probe::{Disk, Missing, NvmeHealth, NvmePage, ScsiLog, SmartCounts};
 
 use crate::outcome::only_if;
 use crate::{Outcome, Place};
@@ -43,6 +43,19 @@ pub(crate) fn smart(place: &Place, disk: &Disk) -> Result<SmartCounts, Outcome> 
     let what = format!("SMART data of {}", disk.name);
     let data = place.root.smart_data(&disk.sys).map_err(|missing| unread(&missing, disk, &what))?;
     SmartCounts::of(&data).ok_or_else(|| Outcome::untold(format!("{what}: it counts none of this")))
+}
+
+/// A figure of a SCSI disk's log; `None` if it keeps none.
+///
+/// # Errors
+/// Unread for other users than root.
+pub(crate) fn logged(place: &Place, disk: &Disk, log: ScsiLog) -> Result<Option<u64>, Outcome> {
+    match place.root.log_page(&disk.sys, log.page()) {
+        Ok(answer) => Ok(log.figure(&answer)),
+        // A disk refuses the pages that it has not.
+        Err(Missing::Refused(_)) => Ok(None),
+        Err(missing) => Err(unread(&missing, disk, &format!("log pages of {}", disk.name))),
+    }
 }
 
 fn unread(missing: &Missing, disk: &Disk, what: &str) -> Outcome {

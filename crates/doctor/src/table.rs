@@ -134,6 +134,7 @@ pub const CHECKS: &[Check] = &[
     queue::QUEUEING,
     scsi::STATE,
     scsi::ERRORS,
+    scsi::LOGS,
     scsi::CARD,
     smart::SECTORS,
     smart::LINK,

@@ -4,7 +4,7 @@ use halfpower_probe::TargetIdentity;
 
 use crate::machines::Shape;
 use crate::parts::{card, either, mapped, nvme, queue, sata, scsi};
-use crate::raw::{Answers, WELL, nvme_pages, smart};
+use crate::raw::{Answers, WELL, log_pages, nvme_pages, smart};
 use crate::tree::Tree;
 
 /// All of them.
@@ -29,6 +29,7 @@ pub const DRIVES: &[Shape] = &[
         is_guest: false,
         faults: &["smart-link-errors", "smart-sectors"],
     },
+    Shape { name: "SAS disk at its end", build: sas, is_guest: false, faults: &["scsi-logs"] },
     Shape { name: "IDE disk", build: ide, is_guest: false, faults: &["scheduler", "transfer-mode"] },
     Shape { name: "file of a database", build: database, is_guest: false, faults: &["fragmentation"] },
     Shape { name: "dm-crypt with plain code", build: plain_code, is_guest: false, faults: &["crypt-code"] },
@@ -66,6 +67,21 @@ fn ageing(tree: &Tree, faulty: bool) -> TargetIdentity {
     sata(tree, 1, true);
     smart(tree, "sda", if faulty { [8, 3, 2, 4000] } else { [0, 0, 0, 3] });
     tree.mount("8:0", "/data", "ext4", "/dev/sda", "rw");
+    Tree::target("/data", "8:0", false)
+}
+
+fn sas(tree: &Tree, faulty: bool) -> TargetIdentity {
+    let port = "sys/devices/pci0000:00/0000:00:03.0/host0/port-0:0/end_device-0:0";
+    let device = format!("{port}/target0:0:0/0:0:0:0");
+    let sys = format!("{device}/block/sda");
+    tree.disk(&sys, "8:0");
+    queue(tree, &sys, "none [mq-deadline]");
+    tree.link(&format!("{sys}/device"), &device);
+    scsi(tree, &device, "254");
+    let (forecast, lost) = if faulty { ([0x5d, 0x10], 4) } else { ([0, 0], 0) };
+    // That much of a life is a note.
+    log_pages(tree, "sda", forecast, lost, 93);
+    tree.mount("8:0", "/data", "xfs", "/dev/sda", "rw");
     Tree::target("/data", "8:0", false)
 }
 

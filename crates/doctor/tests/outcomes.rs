@@ -6,6 +6,7 @@ use halfpower_record::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagn
 use crate::drives::DRIVES;
 use crate::machines::SHAPES;
 use crate::parts::usual;
+use crate::raw::log_pages;
 use crate::tree::Tree;
 
 fn of_shape(name: &str, change: impl Fn(&Tree)) -> Diagnosis {
@@ -128,6 +129,10 @@ fn drives_and_drivers_are_told_in_figures() {
     let disk = of_shape("hard disk at its end", |_| {});
     assert_eq!(finding(&disk, "smart-sectors").what, "3 sectors wait to be replaced");
     assert_eq!(finding(&disk, "smart-link-errors").what, "4000 transfers arrived damaged at the disk");
+    let sas = of_shape("SAS disk at its end", |_| {});
+    assert_eq!(finding(&sas, "scsi-logs").what, "the disk foresees its failure (code 5d 10)");
+    let sas = of_shape("SAS disk at its end", |tree| log_pages(tree, "sda", [0, 0], 4, 93));
+    assert_eq!(finding(&sas, "scsi-logs").what, "4 times the disk could not read");
     let ide = of_shape("IDE disk", |_| {});
     assert_eq!(finding(&ide, "transfer-mode").what, "the processor moves every word itself (PIO 4)");
     assert!(matches!(finding(&ide, "transfer-mode").cost, Cost::Ceiling { bytes_per_s: Some(16.7e6), .. }));

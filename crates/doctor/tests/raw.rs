@@ -1,4 +1,4 @@
-//! Writes the raw answers of drives: pages of NVMe drives, and SMART data.
+//! Writes the raw answers of drives: pages of NVMe drives, SMART data, and log pages.
 
 use crate::tree::Tree;
 
@@ -76,4 +76,17 @@ pub fn smart(tree: &Tree, name: &str, counts: [u16; 4]) {
     let sum = data.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     data[511] = sum.wrapping_neg();
     tree.file(&format!("dev/{name}.smart"), data);
+}
+
+/// Writes the log pages of the SCSI disk with this name: the code of a failure that it foresees, times that it could not
+/// read, and the share of its life that is used.
+pub fn log_pages(tree: &Tree, name: &str, forecast: [u8; 2], lost: u8, used_percent: u8) {
+    let [high, low] = forecast;
+    for (page, bytes) in [
+        (0x03, [0x03, 0, 0, 8, 0, 6, 2, 4, 0, 0, 0, lost]),
+        (0x11, [0x11, 0, 0, 8, 0, 1, 3, 4, 0, 0, 0, used_percent]),
+        (0x2f, [0x2f, 0, 0, 8, 0, 0, 3, 4, high, low, 38, 0]),
+    ] {
+        tree.file(&format!("dev/{name}.log-{page:02x}"), bytes);
+    }
 }

@@ -6,7 +6,6 @@
 pub mod address_space;
 pub mod aio;
 mod alignment;
-pub mod ata_smart;
 mod buffer_memory;
 pub mod buffers;
 pub mod cache_switch;
@@ -40,6 +39,7 @@ pub mod processor;
 pub mod ring;
 mod run_file;
 pub mod sandbox;
+pub mod scsi_query;
 mod shared_file;
 pub mod standard_output;
 pub mod switched;

@@ -28,7 +28,7 @@ const OFFLOADS: [(&str, u32); 6] = [
 ];
 /// Speeds in Mbit/s by the numbers of link modes (`enum ethtool_link_mode_bit_indices`); modes at half duplex, which
 /// nobody wants, are left out.
-const SPEEDS: [(std::ops::RangeInclusive<usize>, u32); 23] = [
+const SPEEDS: [(std::ops::RangeInclusive<usize>, u32); 29] = [
     (1..=1, 10),
     (3..=3, 100),
     (5..=5, 1000),
@@ -51,7 +51,13 @@ const SPEEDS: [(std::ops::RangeInclusive<usize>, u32); 23] = [
     (57..=61, 100_000),
     (62..=66, 200_000),
     (67..=67, 100),
+    (68..=68, 1000),
     (69..=73, 400_000),
+    (75..=79, 100_000),
+    (80..=84, 200_000),
+    (85..=89, 400_000),
+    (91..=91, 100),
+    (93..=98, 800_000),
 ];
 
 /// What the driver of a network interface says, a line each, as ethtool would: `tcp-segmentation-offload: on`, and of

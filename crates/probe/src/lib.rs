@@ -16,6 +16,7 @@ mod nvme;
 mod pcie;
 mod root;
 mod route;
+mod scsi_log;
 mod share;
 mod smart;
 mod sysfs_path;
@@ -42,6 +43,7 @@ pub use nvme::{NvmeController, NvmeFormat, NvmeFormats, NvmeHealth, NvmePowerSta
 pub use pcie::{functions as pci_functions, rate as pcie_rate};
 pub use root::{Missing, Root, Space, mounts};
 pub use route::link_to;
+pub use scsi_log::ScsiLog;
 pub use share::{ServedShare, probe_share};
 pub use share::{
     address as server_address, has as has_option, option as mount_option, size as option_size,

@@ -11,7 +11,7 @@ use halfpower_os::cache_switch::CacheSwitch;
 use halfpower_os::extents::Layout;
 use halfpower_os::mounts::{Mount, parse};
 use halfpower_os::nvme::NvmePage;
-use halfpower_os::{DataFile, DeviceNumber, OsError, ata_smart, network_card, nvme};
+use halfpower_os::{DataFile, DeviceNumber, OsError, network_card, nvme, scsi_query};
 
 /// Why a file gives no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +178,16 @@ impl Root {
     /// # Errors
     /// As of `nvme_page`.
     pub fn smart_data(&self, disk: &Path) -> Result<Vec<u8>, Missing> {
-        self.answer(disk, "smart", ata_smart::smart_data)
+        self.answer(disk, "smart", scsi_query::smart_data)
+    }
+
+    /// A log page of the SCSI disk in this sysfs folder. A laid-out tree keeps it in the file `dev/NAME.log-PAGE`, such as
+    /// `dev/sda.log-2f`.
+    ///
+    /// # Errors
+    /// As of `nvme_page`.
+    pub fn log_page(&self, disk: &Path, page: u8) -> Result<Vec<u8>, Missing> {
+        self.answer(disk, &format!("log-{page:02x}"), |folder| scsi_query::log_page(folder, page))
     }
 
     /// What only the disk itself can answer.
