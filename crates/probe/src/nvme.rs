@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn health_is_taken_apart() {
-        let mut page = vec![0; 512];
+        let mut page = vec![0_u8; 512];
         page[..6].copy_from_slice(&[0b1001, 0x3b, 0x01, 7, 10, 101]);
         page[POWER_ON_HOURS] = 44;
         page[MEDIA_ERRORS..MEDIA_ERRORS + 2].copy_from_slice(&[1, 2]);
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_controller_has_limits_and_power_states() {
-        let mut page = vec![0; 4096];
+        let mut page = vec![0_u8; 4096];
         page[POWER_STATES] = 2;
         page[WARM_LIMIT..WARM_LIMIT + 4].copy_from_slice(&[0x57, 0x01, 0x61, 0x01]);
         page[DESCRIPTORS..DESCRIPTORS + 2].copy_from_slice(&[0x20, 0x03]);
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_namespace_has_formats_and_one_in_use() {
-        let mut page = vec![0; 4096];
+        let mut page = vec![0_u8; 4096];
         page[FORMATS] = 2;
         page[FORMAT_IN_USE] = 1;
         page[FORMAT_TABLE..FORMAT_TABLE + 12].copy_from_slice(&[0, 0, 9, 2, 8, 0, 9, 3, 0, 0, 12, 0]);
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn sleep_has_states_and_times() {
-        let mut feature = vec![0; 260];
+        let mut feature = vec![0_u8; 260];
         assert_eq!(nvme_sleep(&feature), Some(Vec::new()));
         feature[0] = 1;
         // 100 ms until state 3, 2,000 ms until state 4.
