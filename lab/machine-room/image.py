@@ -67,7 +67,7 @@ MODULES = """
     dm_multipath dm_round_robin dm_queue_length dm_service_time scsi_dh_alua
     bfq mq_deadline kyber_iosched
     md_mod raid0 raid1 raid10 raid456 ext4 cifs nfs nfsv3 nfsv4 nfsd ksmbd
-    xts ecb cbc ctr essiv aes_generic sha256_generic sha512_generic hmac cmac ccm gcm ghash_generic md4 des_generic crc32c_generic
+    bfq aesni_intel xts ecb cbc ctr essiv aes_generic sha256_generic sha512_generic hmac cmac ccm gcm ghash_generic md4 des_generic crc32c_generic
     crct10dif_generic nls_utf8 configfs
 """.split()
 # No scenario needs these, and they are most of the package.

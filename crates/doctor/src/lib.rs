@@ -7,6 +7,7 @@
 mod blocks_below;
 mod check;
 mod checks;
+mod drive;
 mod outcome;
 mod page;
 mod parsed;

@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use halfpower_os::mounts::{Mount, mount_of};
 use halfpower_probe::{
-    Disk, IN_MEMORY, Missing, ON_SERVERS, Root, Stack, TargetIdentity, Volume, disks_of_mount, link_to, mounts,
+    Disk, IN_MEMORY, Layout, Missing, ON_SERVERS, Root, Stack, TargetIdentity, Volume, disks_of_mount, link_to, mounts,
     pci_functions, probe_machine, server_address, transport, virtual_machine, ways,
 };
 use halfpower_record::Machine;
 
 use crate::Outcome;
 use crate::blocks_below::{Partition, name, partitions};
-use crate::outcome::{Look, all};
+use crate::outcome::{Look, all, only_if};
 
 /// The folder, file or device that checks look at, with what it stands on.
 pub struct Place {
@@ -181,6 +181,19 @@ impl Place {
         let text = self.fact(path)?;
         let word = text.split_whitespace().next().and_then(|word| word.parse().ok());
         word.ok_or_else(|| Outcome::untold(format!("/{} is not a number", path.display())))
+    }
+
+    /// How the file that is looked at lies on its disks.
+    ///
+    /// # Errors
+    /// Not applicable to folders, devices and files that are on no disk, and if the file system does not tell; unread if
+    /// the file may not be opened.
+    pub(crate) fn layout(&self) -> Result<Layout, Outcome> {
+        only_if(!self.target.is_device)?;
+        self.mounted_on_disk()?;
+        let path = &self.target.path;
+        let shown = path.strip_prefix("/").unwrap_or(path);
+        self.root.layout(path).map_err(|missing| missed(&missing, shown, Outcome::NotApplicable))
     }
 
     /// The text of a file, if it can be read.

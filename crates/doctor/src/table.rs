@@ -2,10 +2,10 @@
 
 use crate::Check;
 use crate::checks::{
-    alignment, array, array_work, btrfs, caches, control_groups, copy_on_write, crypt, file_system, fuse, idle,
-    interrupts, iommu, kernel, line, loop_device, memory, mitigations, mount_options, multipath, nfs, nvme, pcie,
-    processor, queue, read_ahead, request_size, sata, scheduler, scsi, smb, swap, temperature, thin, usb, volumes,
-    write_cache, zfs, zoned,
+    alignment, array, array_work, btrfs, caches, control_groups, copy_on_write, crypt, file_system, fragments, fuse,
+    idle, interrupts, iommu, kernel, line, line_driver, loop_device, lvm_raid, memory, mitigations, mount_options,
+    multipath, nfs, nvme, nvme_health, nvme_power, pcie, processor, queue, read_ahead, request_size, sata, scheduler,
+    scsi, smart, smb, swap, temperature, thin, transfer_mode, usb, volumes, write_cache, zfs, zoned,
 };
 
 /// All checks.
@@ -41,7 +41,10 @@ pub const CHECKS: &[Check] = &[
     mount_options::ALLOCATION,
     mount_options::DAX,
     file_system::FULL,
+    file_system::RESERVED,
     file_system::LOG,
+    fragments::PIECES,
+    fragments::UNWRITTEN,
     alignment::SYSTEM_BLOCK,
     read_ahead::READ_AHEAD,
     btrfs::COPIES,
@@ -67,8 +70,11 @@ pub const CHECKS: &[Check] = &[
     smb::PROTECTION,
     smb::MESSAGES,
     line::SPEED,
+    line_driver::NEGOTIATED,
     line::DUPLEX,
     line::FRAMES,
+    line_driver::FITS,
+    line_driver::OFFLOADS,
     line::ERRORS,
     line::WINDOWS,
     // Volumes.
@@ -84,6 +90,8 @@ pub const CHECKS: &[Check] = &[
     crypt::QUEUES,
     crypt::SECTORS,
     crypt::INSTRUCTIONS,
+    crypt::CODE,
+    lvm_raid::STATE,
     thin::FULL,
     thin::ZEROING,
     copy_on_write::SNAPSHOTS,
@@ -117,6 +125,7 @@ pub const CHECKS: &[Check] = &[
     pcie::POWER,
     sata::SPEED,
     sata::POWER,
+    transfer_mode::MODE,
     usb::SPEED,
     usb::DRIVER,
     // The disk.
@@ -125,9 +134,17 @@ pub const CHECKS: &[Check] = &[
     queue::QUEUEING,
     scsi::STATE,
     scsi::ERRORS,
+    scsi::LOGS,
     scsi::CARD,
+    smart::SECTORS,
+    smart::LINK,
     nvme::STATE,
-    nvme::SLEEP,
+    nvme_health::WARNINGS,
+    nvme_health::WEAR,
+    nvme_health::MEDIA,
+    nvme_health::HEAT,
+    nvme_power::SLEEP,
+    nvme_power::HELD,
     nvme::FORMAT,
     nvme::PATHS,
     nvme::POLICY,

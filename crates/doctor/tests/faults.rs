@@ -6,17 +6,19 @@ use std::sync::OnceLock;
 use halfpower_doctor::{CHECKS, Place, diagnose};
 use halfpower_record::{CheckFinding, CheckState, Diagnosis, Severity};
 
+use crate::drives::DRIVES;
 use crate::machines::{SHAPES, Shape};
 use crate::parts::usual;
 use crate::tree::Tree;
 
-/// Checks whose outcome is that the kernel does not tell.
-const NEVER_TOLD: [&str; 2] = ["nvme-format", "zfs-properties"];
+/// Checks whose outcome is always that the kernel does not tell.
+const NEVER_TOLD: [&str; 1] = ["zfs-properties"];
 
 /// Each shape with what is seen of its healthy and of its faulty twin; laid out once for all tests.
 fn twins() -> &'static [(&'static Shape, [Diagnosis; 2])] {
-    static TWINS: OnceLock<Vec<(&Shape, [Diagnosis; 2])>> = OnceLock::new();
-    TWINS.get_or_init(|| SHAPES.iter().map(|shape| (shape, [false, true].map(|faulty| seen(shape, faulty)))).collect())
+    static TWINS: OnceLock<Vec<(&'static Shape, [Diagnosis; 2])>> = OnceLock::new();
+    let both = |shape: &'static Shape| (shape, [false, true].map(|faulty| seen(shape, faulty)));
+    TWINS.get_or_init(|| SHAPES.iter().chain(DRIVES).map(both).collect())
 }
 
 fn seen(shape: &Shape, faulty: bool) -> Diagnosis {

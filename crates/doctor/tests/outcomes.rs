@@ -3,12 +3,14 @@
 use halfpower_doctor::{Place, diagnose};
 use halfpower_record::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis};
 
+use crate::drives::DRIVES;
 use crate::machines::SHAPES;
 use crate::parts::usual;
+use crate::raw::log_pages;
 use crate::tree::Tree;
 
 fn of_shape(name: &str, change: impl Fn(&Tree)) -> Diagnosis {
-    let shape = SHAPES.iter().find(|shape| shape.name == name).expect("a shape of that name");
+    let shape = SHAPES.iter().chain(DRIVES).find(|shape| shape.name == name).expect("a shape of that name");
     let tree = Tree::bare_metal();
     usual(&tree);
     let target = (shape.build)(&tree, true);
@@ -83,6 +85,80 @@ fn what_only_root_may_read_is_unread_and_not_fine() {
         let check = check(&seen, code);
         assert_eq!((check.state, check.needs_root), (CheckState::Unread, true), "{check:?}");
         assert_eq!(check.unread, ["table of the mapped device dm-0"]);
+    }
+}
+
+#[test]
+fn drives_are_asked_by_root_alone() {
+    let seen = of_shape("NVMe drive at its end", |tree| tree.remove("dev/nvme0n1.smart-log"));
+    for code in ["nvme-warnings", "nvme-wear", "nvme-media-errors", "nvme-heat", "temperature"] {
+        let check = check(&seen, code);
+        assert_eq!((check.state, check.needs_root), (CheckState::Unread, true), "{check:?}");
+        assert_eq!(check.unread, ["smart-log of nvme0n1"]);
+    }
+    assert_eq!(check(&seen, "nvme-power-state").state, CheckState::Found);
+    let seen = of_shape("hard disk at its end", |tree| tree.remove("dev/sda.smart"));
+    assert_eq!(
+        (check(&seen, "smart-sectors").state, check(&seen, "smart-sectors").needs_root),
+        (CheckState::Unread, true)
+    );
+    // An answer that is cut makes no sense, and is no health.
+    let seen = of_shape("NVMe drive at its end", |tree| tree.file("dev/nvme0n1.smart-log", [0_u8; 100]));
+    let wear = check(&seen, "nvme-wear");
+    assert_eq!((wear.state, wear.needs_root), (CheckState::Unread, false), "{wear:?}");
+}
+
+#[test]
+fn drives_and_drivers_are_told_in_figures() {
+    let worn = of_shape("NVMe drive at its end", |_| {});
+    for (code, what) in [
+        ("nvme-warnings", "the drive warns: its spare blocks are below the limit; it is not reliable any more"),
+        ("nvme-wear", "5% of the spare blocks are left, its limit is 10%"),
+        ("nvme-media-errors", "12 times the drive found data not to be intact"),
+        ("nvme-heat", "it was at its upper limit for 900 minutes of 1000 hours, and slowed down 7 times"),
+        ("nvme-power-state", "the drive is held in power state 1: 3.0 W at most in place of 8.0 W"),
+        ("nvme-format", "blocks of 512 B; the drive calls 4 KiB faster"),
+        ("temperature", "81 degrees Celsius, its limit is 80"),
+        ("nvme-power", "the drive sleeps between requests (APST)"),
+    ] {
+        assert_eq!(finding(&worn, code).what, what, "{code}");
+    }
+    let sleep = finding(&worn, "nvme-power");
+    assert!(matches!(&sleep.cost, Cost::Delay { ns: 45e6, .. }), "{sleep:?}");
+    assert_eq!(sleep.evidence[1].value, "state 2 after 2000 ms");
+    let disk = of_shape("hard disk at its end", |_| {});
+    assert_eq!(finding(&disk, "smart-sectors").what, "3 sectors wait to be replaced");
+    assert_eq!(finding(&disk, "smart-link-errors").what, "4000 transfers arrived damaged at the disk");
+    let sas = of_shape("SAS disk at its end", |_| {});
+    assert_eq!(finding(&sas, "scsi-logs").what, "the disk foresees its failure (code 5d 10)");
+    let sas = of_shape("SAS disk at its end", |tree| log_pages(tree, "sda", [0, 0], 4, 93));
+    assert_eq!(finding(&sas, "scsi-logs").what, "4 times the disk could not read");
+    let ide = of_shape("IDE disk", |_| {});
+    assert_eq!(finding(&ide, "transfer-mode").what, "the processor moves every word itself (PIO 4)");
+    assert!(matches!(finding(&ide, "transfer-mode").cost, Cost::Ceiling { bytes_per_s: Some(16.7e6), .. }));
+    let file = of_shape("file of a database", |_| {});
+    assert_eq!(finding(&file, "fragmentation").what, "the file lies in 40000 pieces of 26.2 KiB on average");
+    let raid = of_shape("RAID of LVM", |_| {});
+    assert_eq!(finding(&raid, "lvm-raid").what, "raid5_ls lacks 1 of 3 disks: the next failure may lose data");
+    let resync = of_shape("RAID of LVM", |tree| {
+        tree.file("state/252:0", "raid raid5_ls 3 AAa 30/120 recover 0 0 -\n");
+    });
+    assert_eq!(finding(&resync, "lvm-raid").what, "a recover is going on, 25% done");
+    let bond = of_shape("NFS over a bond", |_| {});
+    let line = "the line runs at 1000 of 10000 Mbit/s: the other end offers 1000";
+    assert_eq!(finding(&bond, "line-negotiation").what, line);
+    assert_eq!(finding(&bond, "line-mtu").what, "it sends frames of 1500 bytes over eth1, which takes 1400");
+    let offloads = finding(&bond, "line-offloads");
+    assert_eq!(offloads.what, "off: generic-receive-offload");
+    assert_eq!(offloads.change.as_deref(), Some("ethtool -K eth0 gro on"));
+    assert_eq!(offloads.change_back.as_deref(), Some("ethtool -K eth0 gro off"));
+}
+
+#[test]
+fn a_folder_has_no_pieces() {
+    let seen = of_shape("SATA SSD on AHCI", |tree| tree.file("layouts", "/other 1073741824 1073741824 0 40000\n"));
+    for code in ["fragmentation", "unwritten-parts"] {
+        assert_eq!(check(&seen, code).state, CheckState::NotApplicable);
     }
 }
 

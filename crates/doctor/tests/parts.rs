@@ -1,5 +1,6 @@
 //! Lays out parts of machines: disks on their buses, arrays, mapped devices, a network card.
 
+use crate::raw::{WELL, nvme_pages, smart};
 use crate::tree::Tree;
 
 /// Writes a file, the second text if it is faulty.
@@ -116,6 +117,7 @@ pub fn nvme(tree: &Tree, index: u32) -> (String, String, String) {
     for cpu in 0..2 {
         tree.file(&format!("{sys}/mq/{cpu}/cpu_list"), format!("{cpu}\n"));
     }
+    nvme_pages(tree, &format!("nvme{index}n1"), &WELL);
     (sys, controller, function)
 }
 
@@ -138,6 +140,7 @@ pub fn sata(tree: &Tree, port: u32, turns: bool) -> String {
     tree.link(&format!("{sys}/device"), &device);
     tree.file(&format!("sys/class/scsi_host/host{port}/link_power_management_policy"), "max_performance\n");
     scsi(tree, &device, "32");
+    smart(tree, name, [0; 4]);
     sys
 }
 

@@ -4,13 +4,12 @@
 //! kernel's assumption, not the cache. This file sends Set Features to the controller (NVM Express base specification,
 //! feature 06h). The setting applies to the controller with all its namespaces, and a controller reset undoes it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::DeviceNumber;
+use crate::nvme::{self, CONTROLLER, Command, Controller, GET_FEATURES, SET_FEATURES, Send};
 
 /// Settings of a write cache, as sysfs spells them: on and off.
 pub const WRITE_BACK: &str = "write back";
@@ -43,7 +42,7 @@ impl CacheSwitch {
     pub fn setting(&self) -> io::Result<String> {
         match self {
             Self::Attribute(attribute) => Ok(fs::read_to_string(attribute)?.trim().to_string()),
-            Self::Nvme(folder) => match controller(folder)?.write_cache()? {
+            Self::Nvme(folder) => match write_cache(&sender(folder)?)? {
                 Some(on) => Ok(if on { WRITE_BACK } else { WRITE_THROUGH }.to_string()),
                 None => {
                     let absent = "the controller has no volatile write cache";
@@ -60,7 +59,7 @@ impl CacheSwitch {
     pub fn set(&self, setting: &str) -> io::Result<()> {
         match self {
             Self::Attribute(attribute) => fs::write(attribute, setting),
-            Self::Nvme(folder) => controller(folder)?.set_write_cache(setting == WRITE_BACK),
+            Self::Nvme(folder) => set_write_cache(&sender(folder)?, setting == WRITE_BACK),
         }
     }
 
@@ -79,95 +78,22 @@ impl CacheSwitch {
     }
 }
 
-fn controller(folder: &Path) -> io::Result<Controller> {
-    Controller::of(folder).unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+/// Sends commands to the controller of the NVMe disk in this sysfs folder.
+fn sender(folder: &Path) -> io::Result<impl Fn(&mut Command) -> io::Result<()>> {
+    let controller = Controller::of(folder).unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))?;
+    Ok(move |command: &mut Command| controller.send(command))
 }
 
-/// Admin commands and their parameters.
-const GET_FEATURES: u8 = 0x0a;
-const SET_FEATURES: u8 = 0x09;
-const IDENTIFY: u8 = 0x06;
+/// The feature Volatile Write Cache.
 const WRITE_CACHE: u32 = 6;
-const CONTROLLER: u32 = 1;
-/// Bytes of the Identify data, and the byte with the write cache: bit 0 means that there is one.
-const IDENTITY_BYTES: usize = 4096;
+/// The byte of Identify Controller with the write cache: bit 0 means that there is one.
 const VWC: usize = 525;
 
-/// The kernel's `struct nvme_passthru_cmd` (`linux/nvme_ioctl.h`).
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Command {
-    opcode: u8,
-    flags: u8,
-    reserved: u16,
-    namespace: u32,
-    words_2_3: [u32; 2],
-    metadata: u64,
-    address: u64,
-    metadata_bytes: u32,
-    data_bytes: u32,
-    words_10_15: [u32; 6],
-    timeout_ms: u32,
-    result: u32,
-}
-
-/// A controller, opened through one of its namespaces.
-#[derive(Debug)]
-struct Controller {
-    file: File,
-}
-
-impl Controller {
-    /// The controller of the NVMe disk in this sysfs folder; `None` for any other disk.
-    pub(crate) fn of(folder: &Path) -> Option<io::Result<Self>> {
-        let name = folder.file_name()?.to_str()?;
-        let number = DeviceNumber::in_folder(folder).filter(|_| name.starts_with("nvme"))?;
-        let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(Path::new("/dev").join(name));
-        Some(file.and_then(|file| {
-            let metadata = file.metadata()?;
-            let is_it = metadata.file_type().is_block_device() && DeviceNumber::of(metadata.rdev()) == number;
-            if is_it { Ok(Self { file }) } else { Err(io::ErrorKind::NotFound.into()) }
-        }))
-    }
-
-    /// Whether the write cache is on; `None` if there is none.
-    pub(crate) fn write_cache(&self) -> io::Result<Option<bool>> {
-        write_cache(&|command| self.send(command))
-    }
-
-    /// Switches the write cache on or off.
-    pub(crate) fn set_write_cache(&self, on: bool) -> io::Result<()> {
-        set_write_cache(&|command| self.send(command), on)
-    }
-
-    fn send(&self, command: &mut Command) -> io::Result<()> {
-        let request = rustix::ioctl::opcode::read_write::<Command>(b'N', 0x41);
-        // SAFETY: the structure has the kernel's layout, and the address in it, where there is one, is of a buffer of
-        // the caller's with as many bytes as it says; both live through the call.
-        match unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, &raw mut *command) } {
-            0 => Ok(()),
-            status if status > 0 => Err(io::Error::other(format!("the controller refuses it with status {status:#x}"))),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
-type Send<'a> = &'a dyn Fn(&mut Command) -> io::Result<()>;
-
 fn write_cache(send: Send<'_>) -> io::Result<Option<bool>> {
-    let mut identity = vec![0_u8; IDENTITY_BYTES];
-    let mut identify = Command {
-        opcode: IDENTIFY,
-        address: identity.as_mut_ptr() as u64,
-        data_bytes: IDENTITY_BYTES as u32,
-        words_10_15: [CONTROLLER, 0, 0, 0, 0, 0],
-        ..Command::default()
-    };
-    send(&mut identify)?;
-    if identity[VWC] & 1 == 0 {
+    if nvme::identify(send, CONTROLLER, 0)?[VWC] & 1 == 0 {
         return Ok(None);
     }
-    let mut get = Command { opcode: GET_FEATURES, words_10_15: [WRITE_CACHE, 0, 0, 0, 0, 0], ..Command::default() };
+    let mut get = Command::new(GET_FEATURES, WRITE_CACHE, 0);
     send(&mut get)?;
     Ok(Some(get.result & 1 == 1))
 }
@@ -176,8 +102,7 @@ fn set_write_cache(send: Send<'_>, on: bool) -> io::Result<()> {
     if write_cache(send)?.is_none() {
         return Err(io::Error::other("the controller has no volatile write cache"));
     }
-    let words_10_15 = [WRITE_CACHE, u32::from(on), 0, 0, 0, 0];
-    send(&mut Command { opcode: SET_FEATURES, words_10_15, ..Command::default() })
+    send(&mut Command::new(SET_FEATURES, WRITE_CACHE, u32::from(on)))
 }
 
 #[cfg(test)]
@@ -185,6 +110,7 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use crate::nvme::IDENTIFY;
 
     /// A controller that records its commands.
     struct Fake {
@@ -211,13 +137,6 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_the_kernels() {
-        assert_eq!(size_of::<Command>(), 72);
-        assert_eq!(std::mem::offset_of!(Command, words_10_15), 40);
-        assert_eq!(std::mem::offset_of!(Command, result), 68);
-    }
-
-    #[test]
     fn the_cache_is_read_and_switched_by_feature_6_and_only_where_there_is_one() {
         let fake = Fake { has_cache: true, is_on: RefCell::new(true), reported: RefCell::default() };
         let send = |command: &mut Command| fake.carry_out(command);
@@ -231,16 +150,5 @@ mod tests {
         assert_eq!(write_cache(&send).unwrap(), None);
         assert!(set_write_cache(&send, true).unwrap_err().to_string().contains("no volatile write cache"));
         assert!(!without.reported.borrow().contains(&SET_FEATURES), "what is not there is not switched");
-    }
-
-    #[test]
-    fn a_disk_that_is_no_nvme_has_no_controller_here() {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, number) in [("sda", "8:0\n"), ("nvme9n9", "")] {
-            let disk = folder.path().join(name);
-            std::fs::create_dir(&disk).unwrap();
-            std::fs::write(disk.join("dev"), number).unwrap();
-            assert!(Controller::of(&disk).is_none(), "{name}");
-        }
     }
 }

@@ -1,10 +1,10 @@
 //! Identifies block devices by the number that sysfs uses.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A block device's number, as in sysfs (`/sys/dev/block/MAJOR:MINOR`).
@@ -82,6 +82,21 @@ pub(crate) fn discard(device: &File, offset: u64, bytes: u64) -> io::Result<()> 
     // SAFETY: the kernel reads two numbers of 64 bits, and nothing else, during the call.
     let refused = unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD as _, range.as_mut_ptr()) } != 0;
     if refused { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The disk in a sysfs folder, opened to be asked through its node in `/dev`; `None` if the folder holds no number.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] if the node is missing or belongs to another device; else the system's error.
+pub(crate) fn opened(folder: &Path) -> Option<io::Result<File>> {
+    let name = folder.file_name()?;
+    let number = DeviceNumber::in_folder(folder)?;
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(Path::new("/dev").join(name));
+    Some(file.and_then(|file| {
+        let metadata = file.metadata()?;
+        let is_it = metadata.file_type().is_block_device() && DeviceNumber::of(metadata.rdev()) == number;
+        if is_it { Ok(file) } else { Err(io::ErrorKind::NotFound.into()) }
+    }))
 }
 
 /// The numbers of the partitions in a device's sysfs folder.

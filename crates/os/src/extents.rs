@@ -1,4 +1,4 @@
-//! Finds holes and unwritten extents, which read as zeros without touching the device.
+//! Finds holes and unwritten extents, which read as zeros without touching the device, and in how many pieces a file lies.
 
 use std::io;
 use std::ops::Range;
@@ -11,10 +11,48 @@ use crate::{DataFile, Kind, OsError};
 const FLAG_SYNC: u32 = 0x1;
 /// This is the last extent (`FIEMAP_EXTENT_LAST`).
 const EXTENT_LAST: u32 = 0x1;
+/// Where it lies is not known, or not decided (`FIEMAP_EXTENT_UNKNOWN`, `FIEMAP_EXTENT_DELALLOC`).
+const EXTENT_NOWHERE: u32 = 0x2 | 0x4;
+/// It lies there in another form, such as compressed (`FIEMAP_EXTENT_ENCODED`).
+const EXTENT_ENCODED: u32 = 0x8;
 /// Allocated, but reads as zeros (`FIEMAP_EXTENT_UNWRITTEN`).
 const EXTENT_UNWRITTEN: u32 = 0x800;
 /// Extents requested in one call.
 const EXTENTS: usize = 256;
+
+/// Calls for one file at most: a file in more pieces than these give is in many.
+const CALLS: usize = 256;
+
+/// How a file lies on its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Layout {
+    /// Length of the part of the file that was looked at: all of it, unless it lies in very many pieces.
+    pub bytes: u64,
+    /// Bytes of it that have a place on the device, unwritten ones too.
+    pub placed_bytes: u64,
+    /// Bytes of it that have a place and were never written.
+    pub unwritten_bytes: u64,
+    /// Pieces: extents that do not follow each other on the device are several.
+    pub pieces: u64,
+    /// Whether some of it lies there in another form, such as compressed.
+    pub is_encoded: bool,
+}
+
+impl Layout {
+    /// Adds the next extent; `end` is where the last piece ends on the device.
+    fn add(&mut self, extent: &Extent, end: &mut Option<u64>) {
+        self.is_encoded |= extent.flags & EXTENT_ENCODED != 0;
+        if extent.flags & EXTENT_NOWHERE != 0 {
+            return;
+        }
+        self.placed_bytes = self.placed_bytes.saturating_add(extent.length);
+        if extent.flags & EXTENT_UNWRITTEN != 0 {
+            self.unwritten_bytes = self.unwritten_bytes.saturating_add(extent.length);
+        }
+        self.pieces += u64::from(*end != Some(extent.physical));
+        *end = extent.physical.checked_add(extent.length);
+    }
+}
 
 /// The kernel's `struct fiemap` without its tail.
 #[repr(C)]
@@ -59,12 +97,7 @@ impl DataFile {
         let mut written = 0;
         let mut next = range.start;
         while next < range.end {
-            let extents = match resumed(|| self.extents(next..range.end)) {
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS)) => {
-                    return Ok(None);
-                }
-                other => other.map_err(|error| OsError::of("FIEMAP", "looked at", self.path(), error))?,
-            };
+            let Some(extents) = self.told_extents(next..range.end, FLAG_SYNC)? else { return Ok(None) };
             written += extents.iter().map(|extent| written_bytes(extent, &range)).sum::<u64>();
             let Some(last) = extents.last().filter(|extent| extent.flags & EXTENT_LAST == 0) else { break };
             next = last.logical + last.length;
@@ -72,12 +105,48 @@ impl DataFile {
         Ok(Some(range.end.saturating_sub(range.start) - written))
     }
 
+    /// How the file lies on its device; what waits to be written back has no place yet. `None` for devices, and if the
+    /// file system does not report it.
+    ///
+    /// # Errors
+    /// The error that the system reports.
+    pub fn layout(&self) -> Result<Option<Layout>, OsError> {
+        if self.kind() == Kind::Block {
+            return Ok(None);
+        }
+        let size_bytes = self.size_bytes()?;
+        let mut layout = Layout::default();
+        let mut end = None;
+        for _ in 0..CALLS {
+            if layout.bytes >= size_bytes {
+                break;
+            }
+            let Some(extents) = self.told_extents(layout.bytes..size_bytes, 0)? else { return Ok(None) };
+            extents.iter().for_each(|extent| layout.add(extent, &mut end));
+            layout.bytes = match extents.last() {
+                Some(last) if last.flags & EXTENT_LAST == 0 => last.logical.saturating_add(last.length),
+                _ => size_bytes,
+            };
+        }
+        Ok(Some(layout))
+    }
+
+    /// As `extents`; `None` if the file system does not report them.
+    fn told_extents(&self, range: Range<u64>, flags: u32) -> Result<Option<Vec<Extent>>, OsError> {
+        match resumed(|| self.extents(range.clone(), flags)) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS)) => {
+                Ok(None)
+            }
+            other => other.map(Some).map_err(|error| OsError::of("FIEMAP", "looked at", self.path(), error)),
+        }
+    }
+
     /// The first extents in `range`, at most [`EXTENTS`] of them.
-    fn extents(&self, range: Range<u64>) -> io::Result<Vec<Extent>> {
+    fn extents(&self, range: Range<u64>, flags: u32) -> io::Result<Vec<Extent>> {
         let head = Head {
             start: range.start,
             length: range.end - range.start,
-            flags: FLAG_SYNC,
+            flags,
             extent_count: EXTENTS as u32,
             ..Head::default()
         };
@@ -130,6 +199,34 @@ mod tests {
         let range = 0..count * 65536;
         if let Some(unwritten) = file.unwritten_bytes(range.clone()).unwrap() {
             assert_eq!(range.end - unwritten, count * 4096);
+        }
+    }
+
+    #[test]
+    fn extents_that_follow_each_other_on_the_device_are_one_piece() {
+        let mut layout = Layout::default();
+        let mut end = None;
+        let extents = [(0, 8, 0), (8, 4, EXTENT_UNWRITTEN), (20, 4, 0), (0, 16, 0x4), (24, 4, EXTENT_ENCODED)];
+        for (physical, length, flags) in extents {
+            layout.add(&Extent { physical, length, flags, ..Extent::default() }, &mut end);
+        }
+        let expected = Layout { bytes: 0, placed_bytes: 20, unwritten_bytes: 4, pieces: 2, is_encoded: true };
+        assert_eq!(layout, expected);
+    }
+
+    #[test]
+    fn a_file_with_holes_lies_in_pieces() {
+        let file = DataFile::unnamed_in(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        assert!(file.layout().unwrap().is_none_or(|layout| layout == Layout::default()));
+        let count = EXTENTS as u64 + 10;
+        for index in 0..count {
+            file.write_all_at(&[1; 4096], index * 65536).unwrap();
+        }
+        // What was not written back has no place.
+        if file.unwritten_bytes(0..count * 65536).unwrap().is_some() {
+            let layout = file.layout().unwrap().unwrap();
+            assert_eq!(layout.bytes, (count - 1) * 65536 + 4096);
+            assert!(layout.placed_bytes >= count * 4096 && layout.pieces >= 1, "{layout:?}");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use halfpower_spec::Rate;
 
 use crate::Root;
+use crate::block::Disk;
 use crate::sysfs_path::{Link, folders, last_numbered, leading, name, numbered};
 
 /// Peak rate of each mode of parallel ATA in MB/s, named as in libata without `XFER_`. PIO and multiword DMA follow
@@ -96,18 +97,34 @@ fn serial(port: Port) -> Link {
     Link { kind: "SATA link", key: port.folder, rate, source }
 }
 
-/// Parallel ATA: the rate of the mode negotiated with this disk. Two disks share a channel.
-fn parallel(root: &Root, way: &Path, port: Port) -> Link {
-    let at = name(&port.folder);
+/// The transfer mode that was negotiated with an ATA disk, serial or parallel, such as `UDMA_5`, and the rate of that mode
+/// on a parallel cable; `None` if it is no such disk or the kernel does not tell.
+pub fn transfer_mode(root: &Root, disk: &Disk) -> Option<(String, Option<Rate>)> {
+    let mode = mode(root, &disk.sys, &Port::on(root, &disk.sys)?)?;
+    let rate = rate_of(&mode);
+    Some((mode, rate))
+}
+
+fn mode(root: &Root, way: &Path, port: &Port) -> Option<String> {
     // A SCSI target is named HOST:CHANNEL:DEVICE.
     let target = folders(way).into_iter().rev().find(|folder| numbered(name(folder), "target"));
     let place = target.and_then(|target| name(&target).rsplit(':').next()?.parse().ok()).unwrap_or(0);
-    let mode = root.text(port.device(place).join("xfer_mode"));
-    let mode = mode.as_deref().map(|mode| mode.trim_start_matches("XFER_"));
-    let mbps = mode.and_then(|mode| Some(MODES.iter().find(|(word, _)| *word == mode)?.1));
-    let source = match (mode, mbps) {
+    let mode = root.text(port.device(place).join("xfer_mode"))?;
+    Some(mode.trim_start_matches("XFER_").to_string())
+}
+
+fn rate_of(mode: &str) -> Option<Rate> {
+    MODES.iter().find(|(word, _)| *word == mode).map(|(_, mbps)| Rate(mbps * 1e6))
+}
+
+/// Parallel ATA: the rate of the mode negotiated with this disk. Two disks share a channel.
+fn parallel(root: &Root, way: &Path, port: Port) -> Link {
+    let at = name(&port.folder);
+    let mode = mode(root, way, &port);
+    let rate = mode.as_deref().and_then(rate_of);
+    let source = match (mode, rate) {
         (Some(mode), Some(_)) => format!("IDE (parallel ATA) at {at} in the mode {}", mode.replace('_', " ")),
         _ => format!("the kernel does not tell the mode of the IDE channel {at}"),
     };
-    Link { kind: "IDE channel", key: port.folder, rate: mbps.map(|mbps| Rate(mbps * 1e6)), source }
+    Link { kind: "IDE channel", key: port.folder, rate, source }
 }

@@ -12,10 +12,13 @@ mod interrupts;
 mod levels;
 mod link;
 mod machine;
+mod nvme;
 mod pcie;
 mod root;
 mod route;
+mod scsi_log;
 mod share;
+mod smart;
 mod sysfs_path;
 
 use std::path::Path;
@@ -25,22 +28,28 @@ use halfpower_record::{Environment, FileSystem, HostLink};
 use halfpower_os::mounts::{Mount, mount_of};
 use levels::End;
 
+pub use ata::transfer_mode;
 pub use block::{Disk, Stack, Volume, disks_of_mount};
 pub use cgroup::{Group, Limit, Limits, limits, own_groups, process_limits};
 pub use device::transport;
 pub use halfpower_os::DeviceNumber;
+pub use halfpower_os::extents::Layout;
+pub use halfpower_os::nvme::NvmePage;
 pub use identity::{ProbeError, TargetIdentity};
 pub use interrupts::{Interrupts, Vector, interrupts, vectors};
 pub use levels::{DEVICE, MEMORY, with_peak};
 pub use machine::{probe_machine, virtual_machine};
+pub use nvme::{NvmeController, NvmeFormat, NvmeFormats, NvmeHealth, NvmePowerState, nvme_power_state, nvme_sleep};
 pub use pcie::{functions as pci_functions, rate as pcie_rate};
 pub use root::{Missing, Root, Space, mounts};
 pub use route::link_to;
+pub use scsi_log::ScsiLog;
 pub use share::{ServedShare, probe_share};
 pub use share::{
     address as server_address, has as has_option, option as mount_option, size as option_size,
     transports as nfs_transports,
 };
+pub use smart::SmartCounts;
 pub use sysfs_path::ways;
 
 /// File systems that keep their files in memory.

@@ -7,9 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use halfpower_os::DeviceNumber;
 use halfpower_os::cache_switch::CacheSwitch;
+use halfpower_os::extents::Layout;
 use halfpower_os::mounts::{Mount, parse};
+use halfpower_os::nvme::NvmePage;
+use halfpower_os::{DataFile, DeviceNumber, OsError, network_card, nvme, scsi_query};
 
 /// Why a file gives no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,6 +163,79 @@ impl Root {
         }
     }
 
+    /// What the NVMe drive in this sysfs folder tells of itself. A laid-out tree keeps it in the file `dev/NAME.PAGE`, such
+    /// as `dev/nvme0n1.smart-log`.
+    ///
+    /// # Errors
+    /// [`Missing::RootOnly`] for other users, and in a laid-out tree without that file; else if the drive is no NVMe, or
+    /// refuses.
+    pub fn nvme_page(&self, disk: &Path, page: NvmePage) -> Result<Vec<u8>, Missing> {
+        self.answer(disk, page.name(), |folder| nvme::page(folder, page))
+    }
+
+    /// The SMART data of the ATA disk in this sysfs folder. A laid-out tree keeps them in the file `dev/NAME.smart`.
+    ///
+    /// # Errors
+    /// As of `nvme_page`.
+    pub fn smart_data(&self, disk: &Path) -> Result<Vec<u8>, Missing> {
+        self.answer(disk, "smart", scsi_query::smart_data)
+    }
+
+    /// A log page of the SCSI disk in this sysfs folder. A laid-out tree keeps it in the file `dev/NAME.log-PAGE`, such as
+    /// `dev/sda.log-2f`.
+    ///
+    /// # Errors
+    /// As of `nvme_page`.
+    pub fn log_page(&self, disk: &Path, page: u8) -> Result<Vec<u8>, Missing> {
+        self.answer(disk, &format!("log-{page:02x}"), |folder| scsi_query::log_page(folder, page))
+    }
+
+    /// What only the disk itself can answer.
+    fn answer(
+        &self,
+        disk: &Path,
+        what: &str,
+        live: impl FnOnce(&Path) -> io::Result<Vec<u8>>,
+    ) -> Result<Vec<u8>, Missing> {
+        if self.is_live() {
+            return live(&self.base.join(disk)).map_err(|error| Missing::from(&error));
+        }
+        let name = disk.file_name().unwrap_or_default().to_string_lossy();
+        fs::read(self.base.join(format!("dev/{name}.{what}"))).map_err(|_| Missing::RootOnly)
+    }
+
+    /// What the driver of a network interface tells, a line each as ethtool would: offloads, and the speeds of the link. A
+    /// laid-out tree keeps it in the file `ethtool/NAME`.
+    ///
+    /// # Errors
+    /// If there is no such interface, or it may not be asked.
+    pub fn network_card(&self, interface: &str) -> Result<String, Missing> {
+        if self.is_live() {
+            return network_card::told(interface).map_err(|error| Missing::from(&error));
+        }
+        self.read(format!("ethtool/{interface}"))
+    }
+
+    /// How a regular file lies on its device. A laid-out tree has a line for each in the file `layouts`: path, bytes, bytes
+    /// with a place, unwritten bytes, pieces.
+    ///
+    /// # Errors
+    /// [`Missing::Absent`] if it is no regular file, or its file system does not tell; else if it may not be opened.
+    pub fn layout(&self, file: &Path) -> Result<Layout, Missing> {
+        if self.is_live() {
+            return live_layout(file);
+        }
+        let text = self.read("layouts")?;
+        let line = text.lines().find(|line| line.split_whitespace().next().map(Path::new) == Some(file));
+        let numbers = line.into_iter().flat_map(|line| line.split_whitespace().skip(1)).map(str::parse::<u64>);
+        match numbers.collect::<Result<Vec<u64>, _>>().unwrap_or_default()[..] {
+            [bytes, placed_bytes, unwritten_bytes, pieces] => {
+                Ok(Layout { bytes, placed_bytes, unwritten_bytes, pieces, is_encoded: false })
+            }
+            _ => Err(Missing::Absent),
+        }
+    }
+
     fn is_live(&self) -> bool {
         self.base == Path::new("/")
     }
@@ -175,6 +250,17 @@ impl Root {
         let real = fs::canonicalize(self.base.join(path)).ok()?;
         real.strip_prefix(&self.base).ok().map(Path::to_path_buf)
     }
+}
+
+fn live_layout(file: &Path) -> Result<Layout, Missing> {
+    if !file.is_file() {
+        return Err(Missing::Absent);
+    }
+    let layout = DataFile::open(file, false).and_then(|file| file.layout()).map_err(|error| match error {
+        OsError::Denied { .. } => Missing::RootOnly,
+        other => Missing::Refused(other.to_string()),
+    })?;
+    layout.ok_or(Missing::Absent)
 }
 
 /// The mount table in mount order; unreadable lines are left out.

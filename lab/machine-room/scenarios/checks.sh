@@ -21,6 +21,12 @@ fails above 'a number' 1 2
 fails above 'nothing' '' -1
 fails below 'a number' 2 1
 fails below 'nothing' '' 1
+fails names scheduler says '{"places":[{"checks":[{"code":"read-ahead","state":"found"}]}]}'
+fails names scheduler says '{"places":[{"checks":[{"code":"scheduler","state":"noted"}]}]}'
+fails names scheduler nosuchprogram
+fails healthy says '{"places":[{"checks":[{"code":"read-ahead","state":"found"}]}]}'
+fails healthy says '{"places":[]}'
+fails healthy nosuchprogram
 fails fails same 'a word' green green
 panics() { echo "thread 'main' panicked at src/main.rs:1"; return 2; }
 fails exits 0 panics

@@ -1,4 +1,4 @@
-# Each kind of disk is told by its link and its write cache, and a run reads it without an error.
+# Each kind of disk is told by its link and its write cache, a run reads it without an error, and drives answer for their health.
 #room: disk nvme
 #room: disk virtio
 #room: disk scsi
@@ -25,3 +25,6 @@ tells scsi2 virtio - ""
 tells sata3 sata true "SATA link, "
 tells parallel-scsi4 scsi - ""
 tells usb5 usb - "PCIe link, USB link, "
+# What could not be read would stand there with its reason.
+lacks 'nvme-(warnings|wear|media-errors|heat|power-state): ' halfpower doctor "$(disk nvme0)" --all
+lacks 'smart-(sectors|link-errors): ' halfpower doctor "$(disk sata3)" --all

@@ -104,13 +104,83 @@ pub(crate) const INSTRUCTIONS: Check = Check {
 fn instructions(place: &Place, volume: &Volume) -> Look {
     let seen = crypt(place, volume)?;
     only_if(seen.cipher.contains("aes"))?;
-    let info = place.fact("proc/cpuinfo")?;
-    let flags = field(&info, "flags").or_else(|| field(&info, "Features")).ok_or(Outcome::NotApplicable)?;
-    if flags.split_whitespace().any(|flag| flag == "aes") {
+    if has_instructions(place)? {
         return Ok(Outcome::Fine);
     }
     Finding::bad(&volume.disk.name, format!("{} without the processor's AES instructions", seen.cipher))
         .saw("proc/cpuinfo", "no flag aes")
         .change("let the host pass the flag aes on, or use another cipher")
         .end()
+}
+
+/// Whether the processor has instructions for AES.
+fn has_instructions(place: &Place) -> Result<bool, Outcome> {
+    let info = place.fact("proc/cpuinfo")?;
+    let flags = field(&info, "flags").or_else(|| field(&info, "Features")).ok_or(Outcome::NotApplicable)?;
+    Ok(flags.split_whitespace().any(|flag| flag == "aes"))
+}
+
+pub(crate) const CODE: Check = Check {
+    code: "crypt-code",
+    title: "Code that encrypts",
+    reads: &["the mapped device's table (root)", "/proc/crypto", "/proc/cpuinfo"],
+    applies: "volumes that are encrypted with AES, on processors with instructions for it",
+    costs: "Plain code encrypts although the processor could help, since the kernel's module for it is not loaded. \
+            Unknown: `cryptsetup benchmark` measures both.",
+    source: "https://docs.kernel.org/crypto/architecture.html (cipher priorities)",
+    change: "`modprobe aesni_intel` (`aes_ce_blk` on ARM), then close the volume and open it again.",
+    look: |place| place.each_volume(code),
+};
+
+/// The name of a cipher in the kernel's list: `aes-xts-plain64` is `xts(aes)`, and so is `capi:xts(aes)-plain64`.
+fn listed(cipher: &str) -> Option<String> {
+    if let Some(named) = cipher.strip_prefix("capi:") {
+        return named.rsplit_once('-').map(|(name, _)| name.to_string());
+    }
+    let mut words = cipher.split('-');
+    let (kind, mode) = (words.next()?, words.next()?);
+    Some(format!("{mode}({kind})"))
+}
+
+/// The driver that the kernel prefers for a cipher, of /proc/crypto.
+fn driver<'a>(list: &'a str, name: &str) -> Option<&'a str> {
+    let of = |entry: &'a str| {
+        let is_it = field(entry, "name") == Some(name);
+        let priority: u32 = field(entry, "priority").filter(|_| is_it)?.parse().ok()?;
+        Some((priority, field(entry, "driver")?))
+    };
+    list.split("\n\n").filter_map(of).max_by_key(|(priority, _)| *priority).map(|(_, driver)| driver)
+}
+
+fn code(place: &Place, volume: &Volume) -> Look {
+    let seen = crypt(place, volume)?;
+    only_if(seen.cipher.contains("aes") && has_instructions(place)?)?;
+    let list = place.fact("proc/crypto")?;
+    let name = listed(&seen.cipher).ok_or(Outcome::NotApplicable)?;
+    let untold = || Outcome::untold(format!("/proc/crypto has no {name}"));
+    let driver = driver(&list, &name).ok_or_else(untold)?;
+    if !driver.contains("generic") {
+        return Ok(Outcome::Fine);
+    }
+    Finding::warn(&volume.disk.name, format!("plain code encrypts {name}, although the processor could"))
+        .saw("proc/crypto", driver)
+        .change("modprobe aesni_intel (aes_ce_blk on ARM), then close the volume and open it again")
+        .end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_driver_with_the_highest_priority_encrypts() {
+        let list = "name         : xts(aes)\ndriver       : xts(ecb(aes-generic))\npriority     : 100\n\n\
+                    name         : xts(aes)\ndriver       : xts-aes-aesni\npriority     : 401\n\n\
+                    name         : cbc(aes)\ndriver       : cbc(aes-generic)\npriority     : 100\n";
+        let of = |cipher: &str| driver(list, &listed(cipher)?);
+        assert_eq!(of("aes-xts-plain64"), Some("xts-aes-aesni"));
+        assert_eq!(of("capi:xts(aes)-plain64"), Some("xts-aes-aesni"));
+        assert_eq!(of("aes-cbc-essiv:sha256"), Some("cbc(aes-generic)"));
+        assert_eq!((of("serpent-xts-plain64"), of("aes")), (None, None));
+    }
 }

@@ -16,7 +16,7 @@ pub(crate) fn speed_of(place: &Place) -> Option<f64> {
 }
 
 /// Name of the interface, and a file of it.
-fn card<'a>(place: &'a Place, file: &str) -> Result<(&'a str, String), Outcome> {
+pub(crate) fn card<'a>(place: &'a Place, file: &str) -> Result<(&'a str, String), Outcome> {
     let name = place.interface.as_deref().filter(|name| *name != "lo").ok_or(Outcome::NotApplicable)?;
     Ok((name, format!("sys/class/net/{name}/{file}")))
 }

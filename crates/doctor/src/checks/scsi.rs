@@ -1,10 +1,11 @@
 //! Checks SCSI and SATA disks for states and errors that slow them down, and RAID cards for arrays that are not whole.
 
-use halfpower_probe::Disk;
+use halfpower_probe::{Disk, ScsiLog};
 
 use crate::blocks_below::name;
 use crate::check::Check;
-use crate::outcome::{Finding, Look};
+use crate::drive::logged;
+use crate::outcome::{Finding, Look, only_if};
 use crate::parsed::hexadecimal;
 use crate::place::short;
 use crate::{Outcome, Place};
@@ -72,6 +73,47 @@ fn errors(place: &Place, disk: &Disk) -> Look {
     Finding::warn(&disk.name, format!("{failed} of {done} commands failed"))
         .saw(&file("ioerr_cnt"), failed)
         .change(format!("smartctl -x /dev/{}; look at cables and the kernel's log", disk.name))
+        .end()
+}
+
+pub(crate) const LOGS: Check = Check {
+    code: "scsi-logs",
+    title: "What SAS disks log of themselves",
+    reads: &["log pages 0x03, 0x11 and 0x2f of the disk (root)"],
+    applies: "SAS disks",
+    costs: "A disk that foresees its failure is bad for the data first. One that could not read sectors tried for seconds, \
+            and requests behind waited. A rated life that is used up is named, and a note from 90% on. Unknown.",
+    source: "SCSI Primary Commands 5, 7.3.8 and 7.3.11; SCSI Block Commands 4, 6.4.6",
+    change: "Save the data, and replace the disk: `smartctl -x DEVICE`.",
+    look: |place| place.each_disk(logs),
+};
+
+fn logs(place: &Place, disk: &Disk) -> Look {
+    only_if(place.is_by(disk, &["sas"]))?;
+    let figure = |log: ScsiLog| logged(place, disk, log);
+    let forecast = figure(ScsiLog::Forecast)?;
+    let lost = figure(ScsiLog::ReadErrors)?;
+    let used = figure(ScsiLog::Wear)?;
+    let name = &disk.name;
+    let (finding, log, value) = match (forecast, lost, used) {
+        (None, None, None) => return Err(Outcome::untold(format!("log pages of {name}: it keeps none of these"))),
+        (Some(code @ 1..), _, _) => {
+            let what = format!("the disk foresees its failure (code {:02x} {:02x})", code >> 8, code & 0xff);
+            (Finding::bad(name, what), ScsiLog::Forecast, code)
+        }
+        (_, Some(count @ 1..), _) => {
+            (Finding::warn(name, format!("{count} times the disk could not read")), ScsiLog::ReadErrors, count)
+        }
+        (_, _, Some(percent @ 90..)) => {
+            let what = format!("{percent}% of its rated life is used");
+            let finding = if percent >= 100 { Finding::warn(name, what) } else { Finding::note(name, what) };
+            (finding, ScsiLog::Wear, percent)
+        }
+        _ => return Ok(Outcome::Fine),
+    };
+    finding
+        .saw(&format!("log page {:#04x} of {name}", log.page()), value)
+        .change(format!("save the data; smartctl -x /dev/{name}"))
         .end()
 }
 

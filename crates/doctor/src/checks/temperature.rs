@@ -2,17 +2,21 @@
 
 use std::path::PathBuf;
 
-use halfpower_probe::Disk;
+use halfpower_probe::{Disk, NvmeController, NvmePage};
 
 use crate::blocks_below::controllers;
 use crate::check::Check;
+use crate::drive::{health, page, source};
 use crate::outcome::{Finding, Look, all, only_if};
 use crate::{Outcome, Place};
 
 pub(crate) const TEMPERATURE: Check = Check {
     code: "temperature",
     title: "Temperature of disks",
-    reads: &["hwmonN/temp1_{input,max,crit,alarm} below the NVMe controller or the SATA disk (drivetemp)"],
+    reads: &[
+        "hwmonN/temp1_{input,max,crit,alarm} below the NVMe controller or the SATA disk (drivetemp)",
+        "without it, the health and the limits of the NVMe drive (root)",
+    ],
     applies: "disks that report a temperature",
     costs: "At its upper limit a drive slows down until it is cooler. Unknown: how much, the drive decides.",
     source: "https://docs.kernel.org/hwmon/drivetemp.html; https://docs.kernel.org/hwmon/sysfs-interface.html",
@@ -33,8 +37,27 @@ fn of_disk(place: &Place, disk: &Disk) -> Vec<Outcome> {
         })
         .filter(|folder| place.root.exists(folder.join("temp1_input")))
         .collect();
+    if folders.is_empty() && disk.name.starts_with("nvme") {
+        return all([of_drive(place, disk)]);
+    }
     // A disk of its own and its controller are one folder by two ways.
     all(folders.into_iter().take(1).map(|folder| heat(place, disk, &folder)))
+}
+
+/// What the drive itself tells, where the kernel has no sensor of it.
+fn of_drive(place: &Place, disk: &Disk) -> Look {
+    let now = health(place, disk)?.celsius.ok_or(Outcome::NotApplicable)?;
+    let limits = page(place, disk, NvmePage::Controller, NvmeController::of)?;
+    let given = [limits.hot_celsius, limits.warm_celsius].into_iter().flatten().filter(|limit| *limit > 0);
+    let given: Vec<i32> = given.collect();
+    only_if(!given.is_empty())?;
+    match given.into_iter().find(|limit| now >= *limit) {
+        Some(limit) => Finding::bad(&disk.name, format!("{now} degrees Celsius, its limit is {limit}"))
+            .saw(&source(disk, NvmePage::Health), format!("temperature {now}"))
+            .change("cool it: air, a heat sink, another slot")
+            .end(),
+        None => Ok(Outcome::Fine),
+    }
 }
 
 fn heat(place: &Place, disk: &Disk, folder: &std::path::Path) -> Look {
