@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use halfpower_analyse::{Comparison, ConditionFinding, Outcome, StudyRecords};
+use halfpower_analyse::{Comparison, Outcome, StudyRecords};
 use halfpower_record::StudyFile;
 use halfpower_record::output::{Destination, Form};
 use halfpower_report::{condition_case_figures, condition_case_text};
@@ -122,21 +122,17 @@ fn compared(args: &CompareArgs, studies: &[Named]) -> Result<Vec<Comparison>> {
                 other.name
             );
         }
-        comparison.fail_if = checked(args, comparison)?;
     }
-    Ok(comparisons)
-}
-
-fn checked(args: &CompareArgs, comparison: &Comparison) -> Result<Vec<ConditionFinding>> {
-    let findings: Vec<ConditionFinding> = args.fail_if.iter().map(|condition| condition.check(comparison)).collect();
-    match findings.iter().find(|finding| finding.cases.is_empty()) {
-        None => Ok(findings),
-        Some(finding) => bail!(
+    let checked = halfpower_analyse::check_conditions(&args.fail_if, &comparisons);
+    if let Some(finding) = checked.iter().flatten().find(|finding| finding.cases.is_empty()) {
+        bail!(
             "--fail-if `{}`: the studies have no cell in common that the condition names; measure it in both, or leave \
              the condition out",
             finding.condition
-        ),
+        )
     }
+    comparisons.iter_mut().zip(checked).for_each(|(comparison, checked)| comparison.fail_if = checked);
+    Ok(comparisons)
 }
 
 fn write_page(page: &Destination, comparisons: &[Comparison], studies: &[Named]) -> Result<()> {
