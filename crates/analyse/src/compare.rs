@@ -18,7 +18,7 @@ pub use comparison::{
     CostTerm, Flaw, Floor, HalfPowerComparison, InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison,
     PlaceAspect, Practical, PriceRow, PriceTable, Quantity, StudyFacts, StudyRecords,
 };
-pub use condition::Condition;
+pub use condition::{Condition, check_conditions};
 pub use price::{KILOBYTES, MEGABYTES, price, price_row};
 pub use spread::{Estimate, Prior};
 
@@ -30,11 +30,12 @@ use pairs::{Figure, Pair, Priors, matched};
 use paths::{costs, half_powers, path};
 use spread::holm;
 
-/// Smallest difference of practical use, in percent.
-const PRACTICAL_PERCENT: f64 = 5.0;
+/// Smallest difference of practical use, in percent: the threshold of a mean over a path, and the least one of a cell.
+pub const PRACTICAL_PERCENT: f64 = 5.0;
+
 /// Compares two studies; `None` if they have no cell in common that allows a conclusion.
 ///
-/// Prices and conditions are left to the caller: see [`crate::price`] and [`crate::Condition`].
+/// Prices and conditions are left to the caller: see [`crate::price`] and [`crate::check_conditions`].
 pub fn compare(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Option<Comparison> {
     compare_all(a, &[*b]).pop().filter(|comparison| comparison.outcome != Outcome::NothingInCommon)
 }
@@ -110,7 +111,7 @@ fn cell(pair: &Pair, priors: &Priors) -> CellComparison {
         let (a, b) = pair.logs(figure)?;
         let prior = priors.of_figure(figure);
         let change = Change::of_logs(a.mean(), b.mean(), pair.estimate(figure, prior));
-        Some(change.with_reach_of_b(pair.reach_of_b(figure, prior)).beside_others(figure, pair.beside_others()))
+        Some(change.with_estimate_of_b(pair.estimate_of_b(figure, prior)).beside_others(figure, pair.beside_others()))
     };
     CellComparison {
         settings: pair.settings,
@@ -139,7 +140,8 @@ fn test(comparisons: &mut [Comparison]) {
     let adjusted = holm(&family.iter().map(|(change, _)| change.p.unwrap_or(1.0)).collect::<Vec<_>>());
     for ((change, threshold), p) in family.iter_mut().zip(adjusted) {
         change.p = Some(p);
-        change.different = change.stands_out(*threshold) && !change.others_used_the_disk;
+        change.certain = change.beyond_chance() && !change.others_used_the_disk;
+        change.different = change.certain && change.beyond(*threshold);
     }
     for comparison in comparisons {
         let different = tested(comparison).any(|(change, _)| change.different);

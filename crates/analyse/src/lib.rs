@@ -67,8 +67,8 @@ pub use checks::{CheckChange, CheckDifference, ChecksComparison, StudyChecks};
 pub use compare::{
     Accesses, CellComparison, Change, Comparison, Condition, ConditionCase, ConditionFinding, ConditionLimit,
     CostComparison, CostTerm, Estimate, Flaw, Floor, HalfPowerComparison, InStudy, KILOBYTES, LeftOut, MEGABYTES,
-    MissingFigure, Note, Outcome, PathComparison, PlaceAspect, Practical, PriceRow, PriceTable, Prior, Quantity,
-    StudyFacts, StudyRecords, compare, compare_all, price, price_row,
+    MissingFigure, Note, Outcome, PRACTICAL_PERCENT, PathComparison, PlaceAspect, Practical, PriceRow, PriceTable,
+    Prior, Quantity, StudyFacts, StudyRecords, check_conditions, compare, compare_all, price, price_row,
 };
 pub use cost::costs;
 pub use direction_stop::{DirectionStop, StopDoubt, StopTest};

@@ -31,6 +31,8 @@ const SMALL_SPAN: f64 = 0.1;
 const OPENED_CACHED: f64 = 0.01;
 /// Share of the processors' time, or of the moved bytes, above which other activity is reported.
 pub(crate) const OTHERS: f64 = 0.01;
+/// Weight of cells with few runs: below all others, so that they never lead the screen.
+const FEW_RUNS_WEIGHT: f64 = 0.2;
 /// Time of all data in flight, and of a round trip, below which neither explains 40 ms; in microseconds.
 const BRIEF_US: f64 = 10_000.0;
 
@@ -204,11 +206,11 @@ pub enum Warning {
         /// Bytes that are missing there, as a share of its own.
         share: f64,
     },
-    /// Cells have fewer runs than were asked for.
+    /// Cells that decide the result have fewer runs than were asked for.
     FewRuns {
         /// Such cells.
         cells: usize,
-        /// All cells.
+        /// Cells that decide the result: the best of each path and the advised ones.
         of_cells: usize,
         /// Runs a cell that were asked for.
         wanted_runs: usize,
@@ -441,6 +443,8 @@ pub(crate) fn warnings(grounds: &WarningInputs<'_>) -> Vec<Warning> {
 /// How much a warning affects the reader's conclusions.
 fn weight(warning: &Warning, cells: usize) -> f64 {
     let of_harm = match warning.harm() {
+        // An interval says how well a figure is known; a number of runs only hints at it.
+        _ if matches!(warning, Warning::FewRuns { .. }) => FEW_RUNS_WEIGHT,
         Harm::Wrong => 8.0,
         Harm::Disturbed => 4.0,
         Harm::Unsure => 3.0,
@@ -450,6 +454,7 @@ fn weight(warning: &Warning, cells: usize) -> f64 {
     let share = match warning {
         Warning::HypervisorTookTime { share, .. } => *share,
         Warning::WideInterval { cells, of_cells, .. }
+        | Warning::FewRuns { cells, of_cells, .. }
         | Warning::RestlessRuns { cells, of_cells, .. }
         | Warning::RepeatsDiffer { cells, of_cells, .. }
         | Warning::BeyondCalibration { cells, of_cells, .. } => *cells as f64 / (*of_cells).max(1) as f64,
@@ -617,13 +622,11 @@ fn beyond<'a>(
 
 fn few_runs(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let wanted_runs = grounds.question.repeats as usize;
-    let cells = grounds.cells.iter().filter(|cell| cell.runs < wanted_runs).count();
+    let deciding = deciding(grounds);
+    let cells = deciding.iter().filter(|cell| cell.runs < wanted_runs).count();
+    let of_cells = deciding.len();
     // The runs of another tool were not planned here.
-    (cells > 0 && grounds.environment.imported.is_empty()).then_some(Warning::FewRuns {
-        cells,
-        of_cells: grounds.cells.len(),
-        wanted_runs,
-    })
+    (cells > 0 && grounds.environment.imported.is_empty()).then_some(Warning::FewRuns { cells, of_cells, wanted_runs })
 }
 
 /// The best cell of each path and the advised ones.

@@ -345,7 +345,6 @@ fn each_doubt_is_said() {
             record.elapsed_ns = record.elapsed_ns * 3 / 2;
         }
     }
-    records.truncate(records.len() - 1);
     let environment = Environment { notes: vec!["io_uring is forbidden here".to_string()], ..environment(vec![]) };
     let findings = analyse(&question, &environment, &records, &MeasuredCeilings::default());
     let path = PathSettings { pattern: Pattern::Sequential, rw: Direction::Read, cache: Cache::Device };
@@ -355,13 +354,44 @@ fn each_doubt_is_said() {
         &findings,
         |w| matches!(w, Warning::ShallowQueue { path: found, cells: 27, of_cells: 45, .. } if *found == path),
     );
-    warned(&findings, |w| matches!(w, Warning::FewRuns { cells: 1, of_cells: 54, wanted_runs: 3 }));
     warned(&findings, |w| matches!(w, Warning::WideInterval { .. }));
     warned(
         &findings,
         |w| matches!(w, Warning::HarnessShare { harness_ns_per_io, .. } if *harness_ns_per_io == 9_000.0),
     );
     warned(&findings, |w| *w == Warning::NoSoaker);
+}
+
+/// Cells with few runs: how many, of how many, and the place of the warning; and the place of that of wide intervals.
+fn few_runs(records: &[Record]) -> (Option<(usize, usize, usize)>, Option<usize>) {
+    let findings = analyse(&question(), &environment(vec![]), records, &MeasuredCeilings::default());
+    let wide = findings.warnings.iter().position(|warning| matches!(warning, Warning::WideInterval { .. }));
+    let few = findings.warnings.iter().enumerate().find_map(|(at, warning)| match warning {
+        Warning::FewRuns { cells, of_cells, wanted_runs: 3 } => Some((*cells, *of_cells, at)),
+        _ => None,
+    });
+    (few, wide)
+}
+
+#[test]
+fn few_runs_count_in_cells_that_decide_and_stand_behind_the_intervals() {
+    let mut records = study(&disk("fixed=80us,rate=500MB/s,disks=4"), &question());
+    records.retain(|record| record.run.pass == Pass::Plain);
+    assert_eq!(few_runs(&records).0, None);
+    let small = |record: &Record| record.run.workload.bs == Bytes(4096) && record.run.workload.iodepth == 1;
+    let without_small: Vec<Record> =
+        records.iter().filter(|record| !small(record) || record.run.repeat == 0).cloned().collect();
+    assert!(without_small.len() < records.len());
+    assert_eq!(few_runs(&without_small).0, None, "the slowest cells decide nothing");
+    // Two runs of each cell, which differ by half.
+    records.retain(|record| record.run.repeat < 2);
+    for record in records.iter_mut().filter(|record| record.run.repeat == 1) {
+        record.elapsed_ns = record.elapsed_ns * 3 / 2;
+    }
+    let (few, wide) = few_runs(&records);
+    let (cells, of_cells, at) = few.unwrap();
+    assert!(cells == of_cells && cells < 27, "{cells} of {of_cells} of all 54 cells");
+    assert!(wide.unwrap() < at, "what the intervals say stands before");
 }
 
 #[test]

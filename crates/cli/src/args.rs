@@ -53,7 +53,7 @@ const EXAMPLES: &str = "Examples:
   halfpower sqlio -kR -s10 -frandom -b8 -o8 -t2 -LS /srv/data/file
   halfpower diskspd -b4K -d10 -o32 -t2 -r -w30 -L -Sh /srv/data/file
   halfpower study sim:win2k-atlas10k             a machine of the 2000 study, in seconds
-  halfpower compare before.halfpower after.halfpower --fail-if 'read peak < -5%'
+  halfpower compare before.halfpower after.halfpower --fail-if 'random read iops < -5%'
 
 Exit codes: 0 all is well; 1 something to look at: a --fail-if condition holds, wrong data was read, or requests
 failed; 2 it could not be done.";
@@ -485,7 +485,9 @@ pub const COMPARE_EXAMPLES: &str = "Examples:
   halfpower compare before.halfpower after.halfpower
   halfpower compare old=a.halfpower new=b.halfpower tuned=c.halfpower --markdown
   halfpower compare study.halfpower --save main      keeps a copy as the baseline `main`
-  halfpower compare --baseline main study.halfpower --fail-if 'random read peak < -5%'
+  halfpower compare study.halfpower --save main --force      in the place of the one before
+  halfpower compare --baseline main study.halfpower --fail-if 'random read iops < -5%' \\
+    --fail-if 'random read bs=4k iodepth=1 p99 > +10%'
   halfpower compare --baseline main study.halfpower --fail-if 'bs=4k iodepth=1 p99 > 1ms'";
 
 #[derive(Debug, Args)]
@@ -497,8 +499,13 @@ pub struct CompareArgs {
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
     /// Keep a copy of the study as a baseline of this name, in ~/.local/share/halfpower/baselines
+    ///
+    /// With --force it replaces an older baseline of this name, unless a condition of --fail-if holds.
     #[arg(long, value_name = "NAME")]
     pub save: Option<String>,
+    /// Print everything: each cell with its intervals, each depth, each figure that a condition holds for
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    pub full: bool,
     /// Also write an HTML page with the curves of all studies to this file
     #[arg(long)]
     pub html: Option<PathBuf>,
@@ -508,7 +515,7 @@ pub struct CompareArgs {
     /// Print the comparison as Markdown, for a pull request or an issue
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// Exit with code 1 if this condition holds, such as 'random read peak < -5%'; may be repeated
+    /// Exit with code 1 if this condition holds, such as 'random read iops < -5%'; may be repeated
     ///
     /// A condition is [sequential|random] [read|write|all] [both|os|device|none] [bs=SIZE] [iodepth=N] QUANTITY
     /// <|<=|>|>= LIMIT.
@@ -516,22 +523,23 @@ pub struct CompareArgs {
     /// LIMIT is a change from A to B in percent of A (-5%), a signed difference B minus A (+200us, -100MB/s), or an
     /// unsigned figure of B itself (50k, 2GB/s, 1.5ms).
     ///
-    /// QUANTITY is one of: peak (throughput of a path's best common cell); throughput, cost (charged processor time per
-    /// request) and p99 (99th percentile of latency), each the mean over a path's common cells; iops (of the cell with
-    /// the most in A); half_power (n1/2, the block size at which half of a request's time is overhead, at each depth).
-    /// With bs= or iodepth=, QUANTITY is that of each cell they name. p50 needs bs= or iodepth=; so do throughput, cost
-    /// and p99 if LIMIT is not in percent.
+    /// QUANTITY is one of: iops (of the cell with the most in both studies); p99 (99th percentile of latency),
+    /// throughput and cost (charged processor time per request), each the mean over a path's common cells; half_power
+    /// (n1/2, the block size at which half of a request's time is overhead, at each depth); peak (throughput of a
+    /// path's best common cell: bandwidth at the largest blocks, in which a regression of latency does not show). With
+    /// bs= or iodepth=, QUANTITY is that of each cell they name. p50 needs bs= or iodepth=; so do throughput, cost and
+    /// p99 if LIMIT is not in percent.
     ///
     /// The condition is checked on every path (pattern, direction and cache setting), or cell, that it names, and holds
-    /// if one of them meets it: its estimate satisfies the condition; the 95% interval of a change excludes zero,
-    /// unless zero satisfies the condition too; all of the 95% interval of a figure satisfies the condition. Cells with
-    /// a single run have no confidence interval and never meet it.
+    /// if one of them meets it: its estimate satisfies the condition beyond chance, unless no change at all satisfies it
+    /// too. Chance is corrected for all that the conditions of the command test: equal systems meet any of them in at most
+    /// 5% of comparisons. Cells with a single run have no confidence interval and never meet it.
     #[arg(long, value_name = "CONDITION", value_parser = parse::<Condition>, allow_hyphen_values = true)]
     pub fail_if: Vec<Condition>,
     /// Set the price of each study's system, to compare GB/$, KAPS/$ (random 8 KiB reads/s) and MAPS/$ (1 MiB reads/s)
     #[arg(long, value_name = "A,B,...", value_parser = prices)]
     pub price: Option<Prices>,
-    /// Replace a file that halfpower did not make; a study is never replaced
+    /// Replace the baseline that --save names, and with --html a file that halfpower did not make
     #[arg(long)]
     pub force: bool,
 }

@@ -1,7 +1,7 @@
 //! Keeps copies of studies under names in the user's data folder, as baselines for later comparisons.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use halfpower_record::StudyFile;
@@ -25,19 +25,59 @@ pub fn find(name: &str) -> Result<PathBuf> {
     bail!("there is no baseline `{name}`; there are: {}", known.join(", "))
 }
 
-/// Copies a study as it is now to a new baseline and returns its path.
-///
-/// # Errors
-/// If the name is invalid or taken, or the copy fails.
-pub fn save(study: &mut StudyFile, name: &str) -> Result<PathBuf> {
-    let path = path(name)?;
-    if path.exists() {
-        bail!("there is a baseline `{name}` already: choose another name, or remove {}", path.display());
+/// The place of a baseline that is to be kept.
+#[derive(Debug)]
+pub struct Baseline {
+    name: String,
+    path: PathBuf,
+    is_taken: bool,
+}
+
+impl Baseline {
+    /// The place under this name; with `force`, that of an older baseline too.
+    ///
+    /// # Errors
+    /// If the name is invalid or taken, or if something that is no baseline lies there.
+    pub fn new(name: &str, force: bool) -> Result<Self> {
+        let path = path(name)?;
+        let there = path.symlink_metadata().ok();
+        if there.is_some() && !force {
+            bail!(
+                "there is a baseline `{name}` already: choose another name, replace it with --force, or remove {}",
+                path.display()
+            );
+        }
+        if there.as_ref().is_some_and(|there| !there.is_file() || !StudyFile::is_at(&path)) {
+            bail!("{} is not a study file, so --force does not replace it: choose another name", path.display());
+        }
+        Ok(Self { name: name.to_string(), path, is_taken: there.is_some() })
     }
-    let folder = folder()?;
-    fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    study.copy_to_new(&path)?;
-    Ok(path)
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether an older baseline has this name.
+    pub fn is_taken(&self) -> bool {
+        self.is_taken
+    }
+
+    /// Copies a study as it is now to this place. An older baseline is replaced in one step.
+    ///
+    /// # Errors
+    /// If the copy fails.
+    pub fn keep(&self, study: &mut StudyFile) -> Result<()> {
+        let folder = folder()?;
+        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        let copied = if self.is_taken { study.copy_over(&self.path) } else { study.copy_to_new(&self.path) };
+        Ok(copied?)
+    }
 }
 
 fn path(name: &str) -> Result<PathBuf> {

@@ -5,7 +5,8 @@
 //!
 //! - if nothing is there (an empty file counts as nothing), the new file is linked to the name;
 //! - a file of the same [`Form`] that halfpower made (its mark shows that) is replaced; any other only with `force`;
-//! - a study is never replaced, whatever its name: its contents identify it;
+//! - a study is never replaced, whatever its name: its contents identify it (only a baseline of `compare --save` is, where
+//!   `--force` asks for it);
 //! - a link means the file that it leads to, unless another user laid it into a folder that everybody may write to; a pipe, a socket or a character device is written to directly;
 //! - `-` is standard output.
 //!
@@ -22,7 +23,7 @@ mod hold;
 mod resolved;
 mod unfinished;
 
-pub use destination::{Destination, publish_new};
+pub use destination::{Destination, publish_new, replace_own};
 pub use error::OutputError;
 pub use form::{Form, STUDY_APPLICATION_ID, TEXT_MARK};
 pub use hold::{Held, Hold, hold};

@@ -350,6 +350,17 @@ impl StudyFile {
         publish(path, &bytes)
     }
 
+    /// Copies the study, as it is now, over the file at `path`, which the caller knows to be its own: it is replaced in one
+    /// step.
+    ///
+    /// # Errors
+    /// [`RecordError::Unwritable`] if the file cannot be replaced, or an error of reading.
+    pub fn copy_over(&mut self, path: &Path) -> Result<(), RecordError> {
+        let bytes = self.connection.serialize(rusqlite::MAIN_DB);
+        let bytes = bytes.map_err(|error| RecordError::of_sqlite(&self.path, &error))?;
+        crate::output::replace_own(path, &bytes).map_err(|error| unwritable(path, error))
+    }
+
     /// Whether the file at `path` is a study, of this release or a newer one.
     pub fn is_at(path: &Path) -> bool {
         matches!(reading::identify(path), Ok(()) | Err(RecordError::Newer { .. }))
@@ -513,11 +524,15 @@ fn create(path: &Path, question: &Question, environment: &Environment, records: 
 
 /// Creates the file with these bytes; the name must not exist.
 fn publish(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
-    crate::output::publish_new(path, bytes).map_err(|error| match error {
+    crate::output::publish_new(path, bytes).map_err(|error| unwritable(path, error))
+}
+
+fn unwritable(path: &Path, error: OutputError) -> RecordError {
+    match error {
         OutputError::Taken { path } => RecordError::Exists { path },
         OutputError::Refused { path, error } => RecordError::Unwritable { path, reason: error.to_string() },
         other => RecordError::Unwritable { path: path.to_path_buf(), reason: other.to_string() },
-    })
+    }
 }
 
 /// The bytes of a new study, built in memory.

@@ -17,6 +17,7 @@ use halfpower_analyse::Comparison;
 pub use page::compare_html;
 
 use crate::Style;
+use terminal::Extent;
 
 /// Prints one or more comparisons with the same baseline. A single comparison takes at most a screen of forty lines,
 /// unless its first parts alone are longer.
@@ -25,7 +26,15 @@ use crate::Style;
 /// Those of `out`.
 pub fn compare_text(comparisons: &[Comparison], style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let most = if comparisons.len() == 1 { terminal::SCREEN } else { usize::MAX };
-    parts::print(&all(comparisons), most, style, out)
+    parts::print(&all(comparisons, Extent::Screen), most, style, out)
+}
+
+/// Prints the same in full: every cell with its intervals, every depth, every condition's case.
+///
+/// # Errors
+/// Those of `out`.
+pub fn compare_full(comparisons: &[Comparison], style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    parts::print(&all(comparisons, Extent::Full), usize::MAX, style, out)
 }
 
 /// Writes the same in full as Markdown, for a pull request or an issue.
@@ -33,12 +42,12 @@ pub fn compare_text(comparisons: &[Comparison], style: &Style, out: &mut (impl W
 /// # Errors
 /// Those of `out`.
 pub fn compare_markdown(comparisons: &[Comparison], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    parts::print_markdown(&all(comparisons), out)
+    parts::print_markdown(&all(comparisons, Extent::Screen), out)
 }
 
-fn all(comparisons: &[Comparison]) -> Vec<parts::Part> {
+fn all(comparisons: &[Comparison], extent: Extent) -> Vec<parts::Part> {
     match comparisons {
-        [comparison] => terminal::parts(comparison),
-        several => many::parts(several),
+        [comparison] => terminal::parts(comparison, extent),
+        several => many::parts(several, extent),
     }
 }

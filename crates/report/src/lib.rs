@@ -12,7 +12,7 @@ mod run;
 mod terminal;
 mod words;
 
-pub use compare::{compare_html, compare_markdown, compare_text};
+pub use compare::{compare_full, compare_html, compare_markdown, compare_text};
 pub use doctor::{doctor_markdown, doctor_text};
 pub use environment::environment_text;
 pub use html::format::date;

@@ -1,7 +1,10 @@
 //! Checks that a comparison is shown correctly: the text line by line, and the page by the marks that chromium draws.
 
 use crate::sample_report::sample;
-use halfpower_analyse::{CellComparison, CellFinding, Comparison, Findings, Interval, StudyRecords};
+use halfpower_analyse::{
+    CellComparison, CellFinding, Comparison, ConditionCase, ConditionFinding, ConditionLimit, Findings, Interval,
+    Quantity, StudyRecords,
+};
 use halfpower_record::Record;
 use halfpower_report::Style;
 use halfpower_spec::{Pattern, Question};
@@ -95,6 +98,46 @@ fn a_comparison_fits_one_screen_and_says_the_answer_first() {
         let widest = text(&comparison, width).lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= width.min(120), "{widest} characters at {width}");
     }
+}
+
+#[test]
+fn a_narrow_screen_loses_columns_and_never_half_an_interval() {
+    let comparison = compared(&studies());
+    for width in [60, 80, 120] {
+        let shown = text(&comparison, width);
+        let cut: Vec<&str> = shown.lines().skip(2).filter(|line| line.ends_with("...")).collect();
+        assert!(cut.is_empty(), "at {width}: {cut:#?}");
+    }
+}
+
+#[test]
+fn what_the_conditions_alone_find_certain_is_the_first_sentence() {
+    let mut comparison = compared(&studies());
+    let path = comparison.paths[0].path;
+    let mut change = comparison.paths[0].throughput_mbps;
+    change.certain = false;
+    let case = ConditionCase {
+        quantity: Quantity::Throughput,
+        path,
+        iodepth: None,
+        bs_bytes: None,
+        change,
+        p: Some(0.01),
+        fulfilled: true,
+        holds: true,
+    };
+    let doubted = ConditionCase { p: Some(0.3), holds: false, ..case.clone() };
+    let condition = "all throughput < -3%".to_string();
+    let limit = ConditionLimit::Percent(-3.0);
+    comparison.fail_if = vec![ConditionFinding { condition, limit, holds: true, tests: 4, cases: vec![case, doubted] }];
+    let shown = text(&comparison, 120);
+    let first = shown.lines().nth(3).unwrap();
+    assert!(
+        first.starts_with("Certain as the conditions ask: throughput of ") && first.contains("(-10.0%)"),
+        "{shown}"
+    );
+    assert!(shown.contains("not certain: throughput of ") && shown.contains("; chance may do that"), "{shown}");
+    assert!(shown.contains("4 figures were tested together: equal systems fulfil any condition by chance"), "{shown}");
 }
 
 #[test]

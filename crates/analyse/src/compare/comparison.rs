@@ -116,9 +116,17 @@ pub struct Change {
     pub p: Option<f64>,
     /// Whether others used the disk during the worse measurement, so that they may have caused the change.
     pub others_used_the_disk: bool,
+    /// Whether it is beyond chance (`p` below 0.05), however small it is, and others cannot have caused it.
+    pub certain: bool,
     /// Whether it is beyond chance (`p` below 0.05) and beyond the practical threshold, and others cannot have caused
     /// it.
     pub different: bool,
+    /// Degrees of freedom of the interval of the change; infinite if its ends are those of a normal distribution.
+    #[serde(skip)]
+    pub(crate) freedom: f64,
+    /// The same of the interval of the figure in B.
+    #[serde(skip)]
+    pub(crate) freedom_of_b: f64,
 }
 
 /// One cell in both studies.
@@ -243,7 +251,7 @@ pub enum Quantity {
     P99,
     /// Throughput, the mean over a path's common cells.
     Throughput,
-    /// Requests a second of the cell with the most.
+    /// Requests a second of a cell; of a path, of the cell with the most in both studies.
     Iops,
     /// Median latency of a cell.
     P50,
@@ -258,6 +266,8 @@ pub struct ConditionFinding {
     pub limit: ConditionLimit,
     /// Whether it holds on any path.
     pub holds: bool,
+    /// Tests that all conditions of the command made together, in all comparisons: the chances are corrected for them.
+    pub tests: usize,
     /// Everything that it was checked against.
     pub cases: Vec<ConditionCase>,
 }
@@ -276,6 +286,11 @@ pub struct ConditionCase {
     pub bs_bytes: Option<u64>,
     /// Its change.
     pub change: Change,
+    /// Probability of the figure by chance, if nothing changed or if it were at the limit, after Holm's correction over
+    /// all conditions; `null` without an interval, or if nothing has to be proven.
+    pub p: Option<f64>,
+    /// Whether its estimate is on the side that the condition names, be it by chance.
+    pub fulfilled: bool,
     /// Whether the condition holds here.
     pub holds: bool,
 }

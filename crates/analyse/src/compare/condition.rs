@@ -1,4 +1,7 @@
-//! Reads a condition such as `random read peak < -5%`, and checks it against a comparison.
+//! Reads conditions such as `random read iops < -5%`, and checks them against comparisons.
+//!
+//! All conditions of a command are one family of tests, corrected by Holm's method: two studies of one system fulfil any of
+//! them by chance in at most one of twenty comparisons.
 //!
 //! ```text
 //! condition  = { narrowing } quantity comparison limit
@@ -11,14 +14,17 @@
 //!            | number unit             the figure in B
 //! ```
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use halfpower_spec::{Bytes, Cache, Direction, Nanos, ParseError, Pattern, Rate};
 
+use super::change::ERROR;
 use super::comparison::{
     CellComparison, Change, Comparison, ConditionCase, ConditionFinding, ConditionLimit, Quantity,
 };
+use super::spread::holm;
 use crate::PathSettings;
 
 /// Comparison operator of a condition.
@@ -75,26 +81,71 @@ impl Narrowing {
     }
 }
 
+/// Checks the conditions of one command against all its comparisons: for each comparison, one finding for each condition. A
+/// finding has no case if the studies share nothing that its condition asks about.
+pub fn check_conditions(conditions: &[Condition], comparisons: &[Comparison]) -> Vec<Vec<ConditionFinding>> {
+    let unjudged = |one: &Comparison| -> Vec<ConditionFinding> {
+        conditions.iter().map(|condition| condition.unjudged(one)).collect()
+    };
+    let mut checked: Vec<Vec<ConditionFinding>> = comparisons.iter().map(unjudged).collect();
+    correct(&mut checked);
+    for (finding, condition) in checked.iter_mut().flat_map(|findings| findings.iter_mut().zip(conditions)) {
+        finding.cases.iter_mut().for_each(|case| case.holds = condition.holds(case));
+        finding.holds = finding.cases.iter().any(|case| case.holds);
+    }
+    checked
+}
+
+/// Corrects the chances of all cases for the number of tests. One figure held against no change is one test, however many
+/// conditions name it.
+fn correct(checked: &mut [Vec<ConditionFinding>]) {
+    let of_figure = |limit: ConditionLimit| match limit {
+        ConditionLimit::Figure(figure) => Some(figure.to_bits()),
+        ConditionLimit::Percent(_) | ConditionLimit::Difference(_) => None,
+    };
+    let test = |at: usize, limit: ConditionLimit, case: &ConditionCase| {
+        case.p.map(|p| (at, case.change.percent.to_bits(), p.to_bits(), of_figure(limit)))
+    };
+    let mut chances = BTreeMap::new();
+    for (at, finding) in checked.iter().enumerate().flat_map(|(at, all)| all.iter().map(move |one| (at, one))) {
+        chances.extend(finding.cases.iter().filter_map(|case| Some((test(at, finding.limit, case)?, case.p?))));
+    }
+    let corrected = holm(&chances.values().copied().collect::<Vec<_>>());
+    chances.values_mut().zip(corrected).for_each(|(chance, corrected)| *chance = corrected);
+    for (at, finding) in checked.iter_mut().enumerate().flat_map(|(at, all)| all.iter_mut().map(move |one| (at, one))) {
+        finding.tests = chances.len();
+        for case in &mut finding.cases {
+            case.p = test(at, finding.limit, case).and_then(|test| chances.get(&test).copied());
+        }
+    }
+}
+
 impl Condition {
-    /// Checks it; the result has no case if the studies share nothing that it asks about.
-    pub fn check(&self, comparison: &Comparison) -> ConditionFinding {
+    /// Everything that it asks about, with the chance of each case before any correction.
+    fn unjudged(&self, comparison: &Comparison) -> ConditionFinding {
         let cases = match self.quantity {
             Quantity::HalfPower => self.half_powers(comparison),
             Quantity::Iops if !self.narrowing.is_of_cells() => self.busiest_cells(comparison),
             _ if self.narrowing.is_of_cells() => self.cells(comparison).filter_map(|cell| self.of_cell(cell)).collect(),
             _ => self.paths(comparison),
         };
-        ConditionFinding {
-            condition: self.text.clone(),
-            limit: self.limit,
-            holds: cases.iter().any(|case: &ConditionCase| case.holds),
-            cases,
-        }
+        ConditionFinding { condition: self.text.clone(), limit: self.limit, holds: false, tests: 0, cases }
     }
 
     fn case(&self, path: PathSettings, cell: (Option<u32>, Option<u64>), change: Change) -> ConditionCase {
         let (iodepth, bs_bytes) = cell;
-        ConditionCase { quantity: self.quantity, path, iodepth, bs_bytes, change, holds: self.holds(&change) }
+        let value = match self.limit {
+            ConditionLimit::Percent(_) => change.percent,
+            ConditionLimit::Difference(_) => change.b - change.a,
+            ConditionLimit::Figure(_) => change.b,
+        };
+        let p = match self.limit {
+            ConditionLimit::Figure(limit) => change.chance_at(limit),
+            _ if self.is_fulfilled_by(0.0) => None,
+            _ => change.chance(),
+        };
+        let fulfilled = self.is_fulfilled_by(value);
+        ConditionCase { quantity: self.quantity, path, iodepth, bs_bytes, change, p, fulfilled, holds: false }
     }
 
     fn half_powers(&self, comparison: &Comparison) -> Vec<ConditionCase> {
@@ -123,12 +174,17 @@ impl Condition {
         comparison.cells.iter().filter(|cell| self.narrowing.names_cell(cell))
     }
 
-    /// The cell with most requests a second in A, for each path.
+    /// The cell with most requests a second in both studies, for each path. The best cell of one study alone is the best
+    /// of its noise, so that the other study would seem slower.
     fn busiest_cells(&self, comparison: &Comparison) -> Vec<ConditionCase> {
-        let iops = |cell: &CellComparison| cell.mbps.a / cell.settings.bs_bytes as f64;
+        let log_iops = |cell: &CellComparison| {
+            let [of_a, of_b] = [cell.runs_a, cell.runs_b].map(|runs| runs as f64);
+            let log_mbps = (of_a * cell.mbps.a.ln() + of_b * cell.mbps.b.ln()) / (of_a + of_b);
+            log_mbps - (cell.settings.bs_bytes as f64).ln()
+        };
         let of_path = |settings: PathSettings| {
             let own = self.cells(comparison).filter(|cell| cell.settings.path() == settings);
-            own.max_by(|one, other| iops(one).total_cmp(&iops(other)))
+            own.max_by(|one, other| log_iops(one).total_cmp(&log_iops(other)))
         };
         let paths = comparison.paths.iter().filter_map(|path| of_path(path.path));
         paths.filter_map(|cell| self.of_cell(cell)).collect()
@@ -146,19 +202,17 @@ impl Condition {
         Some(self.case(settings.path(), (Some(settings.iodepth), Some(settings.bs_bytes)), change))
     }
 
-    /// Whether the estimate is on the required side of the limit, beyond chance. For a change, the interval must also
-    /// exclude "no change", unless no change at all would fulfil the condition too. For a figure, the whole interval
-    /// must be on the required side.
-    fn holds(&self, change: &Change) -> bool {
-        let certain = || self.is_fulfilled_by(0.0) || (change.clear_of_none() && !change.others_used_the_disk);
-        match self.limit {
-            ConditionLimit::Percent(_) => self.is_fulfilled_by(change.percent) && certain(),
-            ConditionLimit::Difference(_) => self.is_fulfilled_by(change.b - change.a) && certain(),
-            ConditionLimit::Figure(_) => {
-                let ends = [change.b_low, Some(change.b), change.b_high];
-                ends.iter().all(|end| end.is_some_and(|end| self.is_fulfilled_by(end)))
+    /// Whether a figure is on the required side beyond chance. A change is that if it is certain, or if no change at all
+    /// would be on that side too.
+    fn holds(&self, case: &ConditionCase) -> bool {
+        let beyond_chance = case.p.is_some_and(|p| p < ERROR);
+        let is_proven = match self.limit {
+            ConditionLimit::Figure(_) => beyond_chance,
+            ConditionLimit::Percent(_) | ConditionLimit::Difference(_) => {
+                (beyond_chance && !case.change.others_used_the_disk) || self.is_fulfilled_by(0.0)
             }
-        }
+        };
+        case.fulfilled && is_proven
     }
 
     fn is_fulfilled_by(&self, value: f64) -> bool {
@@ -355,9 +409,18 @@ fn example(quantity: Quantity) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use halfpower_record::Machine;
     use halfpower_spec::{Cache, Direction, Pattern};
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
+    use super::super::comparison::{Floor, Outcome, PathComparison, Practical, StudyFacts};
+    use super::super::spread::Estimate;
     use super::*;
+    use crate::CellSettings;
+    use crate::interval::tests::normal;
+
+    const PATH: PathSettings = PathSettings { pattern: Pattern::Random, rw: Direction::Read, cache: Cache::Device };
 
     fn change(percent: f64, reach: Option<f64>) -> Change {
         let ends = reach.map(|reach| (percent - reach, percent + reach));
@@ -371,8 +434,16 @@ mod tests {
             b_high: ends.map(|(_, high)| 100.0 + high),
             p: None,
             others_used_the_disk: false,
+            certain: false,
             different: false,
+            freedom: f64::INFINITY,
+            freedom_of_b: f64::INFINITY,
         }
+    }
+
+    /// Whether a single condition holds for a single figure.
+    fn holds(condition: &Condition, change: Change) -> bool {
+        condition.holds(&condition.case(PATH, (None, None), change))
     }
 
     fn condition(text: &str) -> Condition {
@@ -382,38 +453,38 @@ mod tests {
     #[test]
     fn chance_alone_fulfils_no_condition() {
         let slower = condition("read peak < -5%");
-        assert!(slower.holds(&change(-9.0, Some(2.0))));
-        assert!(!slower.holds(&change(-4.0, Some(2.0))), "not far enough");
-        assert!(!slower.holds(&change(-9.0, Some(10.0))), "it may be no change at all");
-        assert!(!slower.holds(&change(-9.0, None)), "a single run");
+        assert!(holds(&slower, change(-9.0, Some(2.0))));
+        assert!(!holds(&slower, change(-4.0, Some(2.0))), "not far enough");
+        assert!(!holds(&slower, change(-9.0, Some(10.0))), "it may be no change at all");
+        assert!(!holds(&slower, change(-9.0, None)), "a single run");
         let not_faster = condition("read peak < 5%");
-        assert!(not_faster.holds(&change(0.0, Some(2.0))) && not_faster.holds(&change(1.0, None)));
-        assert!(!not_faster.holds(&change(6.0, Some(2.0))));
+        assert!(holds(&not_faster, change(0.0, Some(2.0))) && holds(&not_faster, change(1.0, None)));
+        assert!(!holds(&not_faster, change(6.0, Some(2.0))));
     }
 
     #[test]
     fn what_others_may_have_done_fulfils_no_condition() {
         let beside_others = Change { others_used_the_disk: true, ..change(-9.0, Some(2.0)) };
-        assert!(!condition("read peak < -5%").holds(&beside_others));
-        assert!(!condition("read peak < -5MB/s").holds(&beside_others));
+        assert!(!holds(&condition("read peak < -5%"), beside_others));
+        assert!(!holds(&condition("read peak < -5MB/s"), beside_others));
     }
 
     #[test]
     fn a_figure_has_to_lie_on_its_side_with_its_whole_interval() {
         let below = condition("read peak < 95MB/s");
-        assert!(below.holds(&change(-9.0, Some(2.0))));
-        assert!(!below.holds(&change(-9.0, Some(5.0))), "it reaches 96");
-        assert!(!below.holds(&change(-9.0, None)), "a single run");
+        assert!(holds(&below, change(-9.0, Some(2.0))));
+        assert!(!holds(&below, change(-9.0, Some(5.0))), "it reaches 96");
+        assert!(!holds(&below, change(-9.0, None)), "a single run");
         let above = condition("bs=4k p99 >= 90ns");
-        assert!(above.holds(&change(-5.0, Some(5.0))) && !above.holds(&change(-5.0, Some(6.0))));
+        assert!(holds(&above, change(-5.0, Some(4.9))) && !holds(&above, change(-5.0, Some(6.0))));
     }
 
     #[test]
     fn a_difference_is_counted_in_the_unit_of_the_figure() {
         let grown = condition("bs=4k iodepth=1 p99 > +8ns");
-        assert!(grown.holds(&change(9.0, Some(2.0))));
-        assert!(!grown.holds(&change(7.0, Some(2.0))), "not far enough");
-        assert!(!grown.holds(&change(9.0, Some(10.0))), "it may be no difference at all");
+        assert!(holds(&grown, change(9.0, Some(2.0))));
+        assert!(!holds(&grown, change(7.0, Some(2.0))), "not far enough");
+        assert!(!holds(&grown, change(9.0, Some(10.0))), "it may be no difference at all");
     }
 
     #[test]
@@ -483,5 +554,153 @@ mod tests {
             let error = text.parse::<Condition>().unwrap_err();
             assert!(error.at == at && error.message.contains(message), "`{text}`: {} {error}", error.at);
         }
+    }
+
+    /// A figure in four runs of each study, which vary by 3%; in B it is e^shift times that in A.
+    fn figure(shift: f64, random: &mut Xoshiro256PlusPlus) -> (Change, Estimate) {
+        let groups = [0.0, shift].map(|shift| [0.0; 4].map(|_: f64| 5.0 + shift + 0.03 * normal(random)));
+        let means = groups.map(|group| group.iter().sum::<f64>() / 4.0);
+        let squares = [0, 1].map(|at| groups[at].iter().map(|log| (log - means[at]).powi(2)).sum::<f64>());
+        let error = ((squares[0] + squares[1]) / 6.0 / 2.0).sqrt();
+        let estimate = Estimate { log_ratio: means[1] - means[0], error, freedom: 6.0 };
+        let of_b = Estimate { log_ratio: means[1], error: (squares[1] / 3.0 / 4.0).sqrt(), freedom: 3.0 };
+        (Change::of_logs(means[0], means[1], Some(estimate)).with_estimate_of_b(Some(of_b)), estimate)
+    }
+
+    fn facts(letter: &str) -> StudyFacts {
+        StudyFacts {
+            letter: letter.to_string(),
+            name: letter.to_string(),
+            target: "sim:".to_string(),
+            machine: Machine::default(),
+            filesystem: None,
+            device: None,
+            engines: Vec::new(),
+            runs: 48,
+            seconds: 48.0,
+            started_unix_ms: 0,
+            cpu_mhz: None,
+        }
+    }
+
+    /// Twelve cells of random reads, all of them e^shift times as fast in B, and the mean of their throughput.
+    fn cells(shift: f64, random: &mut Xoshiro256PlusPlus) -> (Vec<CellComparison>, Estimate) {
+        let mut cells = Vec::new();
+        let mut estimates = Vec::new();
+        let places = [1, 4, 16, 64].into_iter().flat_map(|depth| [4096, 65_536, 1 << 20].map(|size| (depth, size)));
+        for (iodepth, bs_bytes) in places {
+            let PathSettings { pattern, rw, cache } = PATH;
+            let (mbps, estimate) = figure(shift, random);
+            let (p99, _) = figure(-shift, random);
+            estimates.push(estimate);
+            cells.push(CellComparison {
+                settings: CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads: 1 },
+                runs_a: 4,
+                runs_b: 4,
+                steady: true,
+                mbps,
+                latency_ns_p50: None,
+                latency_ns_p99: Some(p99),
+                charged_us: None,
+            });
+        }
+        (cells, Estimate::mean(&estimates, &[]))
+    }
+
+    /// A comparison of these cells.
+    fn comparison(shift: f64, random: &mut Xoshiro256PlusPlus) -> Comparison {
+        let (cells, mean) = cells(shift, random);
+        let floor = Floor { noise_percent: None, threshold_percent: 5.0 };
+        let path = PathComparison {
+            path: PATH,
+            cells: cells.len(),
+            cells_different: 0,
+            throughput_mbps: Change::of_logs(5.0, 5.0 + mean.log_ratio, Some(mean)),
+            latency_ns_p99: None,
+            charged_us: None,
+            charged_kilocycles: None,
+            peak_mbps: cells[0].mbps,
+            peak_at_a: cells[0].settings,
+            peak_at_b: cells[0].settings,
+        };
+        Comparison {
+            a: facts("A"),
+            b: facts("B"),
+            outcome: Outcome::NoDifference,
+            different: false,
+            notes: Vec::new(),
+            practical: Practical { throughput: floor, p99: floor, cost: floor },
+            paths: vec![path],
+            half_power: Vec::new(),
+            cost: Vec::new(),
+            price: None,
+            cells,
+            only_a: Vec::new(),
+            only_b: Vec::new(),
+            left_out: Vec::new(),
+            fail_if: Vec::new(),
+        }
+    }
+
+    fn line(conditions: &[&str]) -> Vec<Condition> {
+        conditions.iter().map(|text| condition(text)).collect()
+    }
+
+    /// Of 400 comparisons, how many fulfil any condition of the line.
+    fn alarms(conditions: &[&str], shift: f64) -> usize {
+        let conditions = line(conditions);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(35);
+        let alarms = (0..400).filter(|_| {
+            let checked = check_conditions(&conditions, &[comparison(shift, &mut random)]);
+            checked[0].iter().any(|finding| finding.holds)
+        });
+        alarms.count()
+    }
+
+    /// The binomial margin of 5% of 400 is 2.2%: 29 of them.
+    #[test]
+    fn equal_systems_fulfil_a_line_of_conditions_as_often_as_said() {
+        let lines: [&[&str]; 4] = [
+            &["random read iops < 0%"],
+            &["random read iops < 0%", "random read iops > 0%"],
+            &["bs=4k iops < 0%", "bs=4k p99 > 0%", "bs=64k throughput < 0%", "random read throughput < 0%"],
+            &["iodepth=1 p99 > 0%", "iodepth=4 p99 < 0%", "iodepth=16 iops < +0", "bs=1m iops > +0", "peak > 0%"],
+        ];
+        for line in lines {
+            let mistaken = alarms(line, 0.0);
+            assert!(mistaken <= 29, "{line:?}: {mistaken} of 400 comparisons of one system");
+        }
+        let found = alarms(&["random read iops < 0%", "bs=4k p99 > 0%", "throughput < -5%"], 0.9f64.ln());
+        assert!(found >= 396, "a tenth less is found in {found} of 400 comparisons");
+    }
+
+    #[test]
+    fn a_figure_counts_once_however_many_conditions_name_it() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let comparisons = [comparison(0.0, &mut random), comparison(0.0, &mut random)];
+        let tests = |conditions: &[&str]| {
+            let checked = check_conditions(&line(conditions), &comparisons);
+            let tests: Vec<usize> = checked.iter().flatten().map(|finding| finding.tests).collect();
+            assert!(tests.iter().all(|one| *one == tests[0]), "{tests:?}");
+            tests[0]
+        };
+        assert_eq!(tests(&["bs=4k iodepth=1 iops < -5%"]), 2, "one in each comparison");
+        assert_eq!(tests(&["bs=4k iops < -5%", "bs=4k throughput < -10%", "bs=4k throughput < -1MB/s"]), 8);
+        assert_eq!(
+            tests(&["bs=4k iops < -5%", "bs=4k iops < 1k", "bs=4k iops < 2k"]),
+            24,
+            "a figure has its own limit"
+        );
+        assert_eq!(tests(&["throughput < +5%"]), 0, "no change at all fulfils it: nothing has to be proven");
+    }
+
+    #[test]
+    fn the_busiest_cell_is_that_of_both_studies() {
+        let mut one = comparison(0.0, &mut Xoshiro256PlusPlus::seed_from_u64(1));
+        // The first cell has most in A, by far, and least in B.
+        one.cells[0].mbps = Change::of_logs(5.3, 4.0, None);
+        let checked = check_conditions(&line(&["random read iops < -5%"]), &[one]);
+        let case = &checked[0][0].cases[0];
+        assert!(case.bs_bytes == Some(4096) && case.iodepth != Some(1), "{case:?}");
     }
 }

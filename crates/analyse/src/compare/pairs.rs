@@ -169,12 +169,12 @@ impl Pair {
         self.estimate_with(figure, prior?.moderated(variance, freedom))
     }
 
-    /// Half the width of the 95% interval of the logarithm of B's figure; `None` for a single run.
-    pub fn reach_of_b(&self, figure: Figure, prior: Option<Prior>) -> Option<f64> {
+    /// The logarithm of B's figure with its error; `None` for a single run.
+    pub fn estimate_of_b(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
         let (_, b) = self.logs(figure)?;
         let (variance, freedom) = b.moderated(prior)?;
         let error = (variance / b.count() as f64).sqrt();
-        Some(Estimate { log_ratio: b.mean(), error, freedom }.reach())
+        Some(Estimate { log_ratio: b.mean(), error, freedom })
     }
 
     /// For A and for B, whether others used the disk.

@@ -92,11 +92,13 @@ fn peak_change(a: &OwnCell, b: &OwnCell, priors: &Priors) -> Change {
         error: (of_a.0 / a.mbps.count() as f64 + of_b.0 / b.mbps.count() as f64).sqrt(),
         freedom: of_a.1.min(of_b.1),
     });
-    let reach = moderated(b).map(|(variance, freedom)| {
-        Estimate { log_ratio: 0.0, error: (variance / b.mbps.count() as f64).sqrt(), freedom }.reach()
+    let of_b = moderated(b).map(|(variance, freedom)| Estimate {
+        log_ratio: b.mbps.mean(),
+        error: (variance / b.mbps.count() as f64).sqrt(),
+        freedom,
     });
     Change::of_logs(a.mbps.mean(), b.mbps.mean(), estimate)
-        .with_reach_of_b(reach)
+        .with_estimate_of_b(of_b)
         .beside_others(Figure::Throughput, [a.beside_others, b.beside_others])
 }
 

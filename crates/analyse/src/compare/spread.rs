@@ -82,14 +82,14 @@ impl Prior {
 }
 
 impl Estimate {
+    /// The estimate with this half width of its 95% interval.
+    pub fn of_reach(log_ratio: f64, reach: f64, freedom: f64) -> Self {
+        Self { log_ratio, error: reach / quantile(freedom), freedom }
+    }
+
     /// Half the width of its 95% interval.
     pub fn reach(&self) -> f64 {
-        let quantile = if self.freedom >= NORMAL_FROM {
-            Normal::standard().inverse_cdf(0.975)
-        } else {
-            StudentsT::new(0.0, 1.0, self.freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
-        };
-        quantile * self.error
+        quantile(self.freedom) * self.error
     }
 
     /// The probability of at least this difference, in either direction, if there is none.
@@ -99,6 +99,9 @@ impl Estimate {
         }
         if self.error == 0.0 {
             return 0.0;
+        }
+        if !self.error.is_finite() {
+            return 1.0;
         }
         let size = (self.log_ratio / self.error).abs();
         let beyond = if self.freedom >= NORMAL_FROM {
@@ -127,6 +130,15 @@ impl Estimate {
             error: variance.sqrt() / count,
             freedom: if shares > 0.0 { variance * variance / shares } else { f64::INFINITY },
         }
+    }
+}
+
+/// The 97.5% quantile of Student's t.
+fn quantile(freedom: f64) -> f64 {
+    if freedom >= NORMAL_FROM {
+        Normal::standard().inverse_cdf(0.975)
+    } else {
+        StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
     }
 }
 

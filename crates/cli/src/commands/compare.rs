@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use halfpower_analyse::{Comparison, ConditionFinding, Outcome, StudyRecords};
+use halfpower_analyse::{Comparison, Outcome, StudyRecords};
 use halfpower_record::StudyFile;
 use halfpower_record::output::{Destination, Form};
 use halfpower_report::{condition_case_figures, condition_case_text};
 
-use super::report::{Analysed, style};
+use super::report::{Analysed, style_without_a_terminal};
 use super::{destination, opened, shut_out, to_styled_output};
 use crate::args::CompareArgs;
-use crate::baselines;
+use crate::baselines::{self, Baseline};
+
+/// Columns where no terminal says how many there are: every table fits with its intervals.
+const WITHOUT_A_TERMINAL: usize = 120;
 
 /// A condition of `--fail-if` holds. This is not an error, but gives its own exit code.
 #[derive(Debug)]
@@ -53,31 +56,52 @@ impl Named {
 /// [`ConditionHolds`] if a condition of `--fail-if` holds; all errors of reading and writing.
 pub fn compare(args: &CompareArgs) -> Result<()> {
     let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
+    let baseline = args.save.as_deref().map(|name| Baseline::new(name, args.force)).transpose()?;
     let mut studies = studies(args)?;
-    if let Some(name) = &args.save {
-        let newest = studies.last_mut().expect("the parser asks for one");
-        let path = baselines::save(&mut newest.file, name)?;
-        crate::tell::tell!("halfpower: {} is kept as the baseline `{name}`: {}", newest.name, path.display());
+    // A new baseline is kept whatever is found; an older one is replaced where no condition holds.
+    if let Some(baseline) = baseline.as_ref().filter(|baseline| !baseline.is_taken()) {
+        keep(baseline, &mut studies)?;
     }
-    if studies.len() < 2 {
+    let comparisons = if studies.len() < 2 { Vec::new() } else { compared(args, &studies)? };
+    if let Some(baseline) = baseline.as_ref().filter(|baseline| baseline.is_taken()) {
+        let holds = comparisons.iter().flat_map(|comparison| &comparison.fail_if).any(|finding| finding.holds);
+        if holds { stays(baseline) } else { keep(baseline, &mut studies)? }
+    }
+    if comparisons.is_empty() {
         return Ok(());
     }
-    let comparisons = compared(args, &studies)?;
     if let Some(page) = &page {
         write_page(page, &comparisons, &studies)?;
         if page.is_standard_output() {
             return answer(&comparisons);
         }
     }
-    to_styled_output(&style(), |out| {
+    let style = style_without_a_terminal(WITHOUT_A_TERMINAL);
+    to_styled_output(&style, |out| {
         match args {
             _ if args.json => halfpower_report::compare_json(&comparisons, out)?,
             _ if args.markdown => halfpower_report::compare_markdown(&comparisons, out)?,
-            _ => halfpower_report::compare_text(&comparisons, &style(), out)?,
+            _ if args.full => halfpower_report::compare_full(&comparisons, &style, out)?,
+            _ => halfpower_report::compare_text(&comparisons, &style, out)?,
         }
         Ok(())
     })?;
     answer(&comparisons)
+}
+
+/// Keeps the newest study as this baseline.
+fn keep(baseline: &Baseline, studies: &mut [Named]) -> Result<()> {
+    let newest = studies.last_mut().expect("the parser asks for one");
+    baseline.keep(&mut newest.file)?;
+    let name = baseline.name();
+    crate::tell::tell!("halfpower: {} is kept as the baseline `{name}`: {}", newest.name, baseline.path().display());
+    Ok(())
+}
+
+/// Says that an older baseline is not replaced: the next comparison would not see what this one found.
+fn stays(baseline: &Baseline) {
+    let name = baseline.name();
+    crate::tell::tell!("halfpower: a condition holds, so the baseline `{name}` stays: {}", baseline.path().display());
 }
 
 /// Opens the baseline first, then the others in their order.
@@ -122,21 +146,17 @@ fn compared(args: &CompareArgs, studies: &[Named]) -> Result<Vec<Comparison>> {
                 other.name
             );
         }
-        comparison.fail_if = checked(args, comparison)?;
     }
-    Ok(comparisons)
-}
-
-fn checked(args: &CompareArgs, comparison: &Comparison) -> Result<Vec<ConditionFinding>> {
-    let findings: Vec<ConditionFinding> = args.fail_if.iter().map(|condition| condition.check(comparison)).collect();
-    match findings.iter().find(|finding| finding.cases.is_empty()) {
-        None => Ok(findings),
-        Some(finding) => bail!(
+    let checked = halfpower_analyse::check_conditions(&args.fail_if, &comparisons);
+    if let Some(finding) = checked.iter().flatten().find(|finding| finding.cases.is_empty()) {
+        bail!(
             "--fail-if `{}`: the studies have no cell in common that the condition names; measure it in both, or leave \
              the condition out",
             finding.condition
-        ),
+        )
     }
+    comparisons.iter_mut().zip(checked).for_each(|(comparison, checked)| comparison.fail_if = checked);
+    Ok(comparisons)
 }
 
 fn write_page(page: &Destination, comparisons: &[Comparison], studies: &[Named]) -> Result<()> {

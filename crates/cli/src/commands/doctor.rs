@@ -81,7 +81,8 @@ pub fn doctor(args: &DoctorArgs) -> Result<()> {
 }
 
 fn wide(style: Style) -> Style {
-    if std::io::stdout().is_terminal() { style } else { Style { width: WITHOUT_A_TERMINAL, ..style } }
+    let is_told = std::io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();
+    if is_told { style } else { Style { width: WITHOUT_A_TERMINAL, ..style } }
 }
 
 fn paths(target: &Target) -> Result<Vec<PathBuf>> {

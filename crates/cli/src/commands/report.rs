@@ -95,12 +95,20 @@ pub fn report(args: &ReportArgs) -> Result<()> {
     }
 }
 
-/// The terminal's width, and colour only on a terminal that supports it and without NO_COLOR.
+/// As [`style_without_a_terminal`], with 80 columns.
 pub fn style() -> Style {
+    style_without_a_terminal(WITHOUT_A_TERMINAL)
+}
+
+/// The terminal's width; without a terminal that of the variable COLUMNS, else `width`. Colour only on a terminal that
+/// supports it and without NO_COLOR.
+pub fn style_without_a_terminal(width: usize) -> Style {
     let out = std::io::stdout();
     let size = terminal_size::terminal_size_of(&out).filter(|_| out.is_terminal());
-    let width = size.map_or(WITHOUT_A_TERMINAL, |(width, _)| usize::from(width.0));
+    let columns = size.map(|(columns, _)| usize::from(columns.0)).filter(|columns| *columns > 0);
+    let asked = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok().filter(|columns| *columns > 0);
     let is_dumb = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
     let objection = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let width = columns.or_else(asked).unwrap_or(width);
     Style { width, colour: out.is_terminal() && !is_dumb && !objection }
 }

@@ -31,8 +31,9 @@ pub fn without_features() -> Option<PathBuf> {
 /// A command for another program with these words.
 pub fn of(program: impl AsRef<OsStr>, folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(program);
-    // Keep baselines of tests in their folder, apart from the user's.
+    // Keep baselines of tests in their folder, apart from the user's; lines are as wide as the program decides.
     command.current_dir(folder).args(words).stdin(Stdio::null()).env("XDG_DATA_HOME", folder.join(".data"));
+    command.env_remove("COLUMNS");
     command
 }
 

@@ -230,3 +230,18 @@ pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     (&unfinished.file).write_all(bytes).map_err(refused)?;
     unfinished.publish(&name).map_err(refused)
 }
+
+/// Puts these bytes in the place of the file `path`, which the caller knows to be its own; they appear whole or not at all.
+///
+/// # Errors
+/// [`OutputError::Changed`] if `path` is no name in a folder, else the system's error.
+pub fn replace_own(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    let refused = |error: io::Error| OutputError::Refused { path: path.to_path_buf(), error };
+    let Resolved::Name { folder, name } = find(path).map_err(refused)? else {
+        return Err(OutputError::Changed { path: path.to_path_buf() });
+    };
+    let folder = Folder::open(&folder).map_err(refused)?;
+    let unfinished = Unfinished::new(&folder).map_err(refused)?;
+    (&unfinished.file).write_all(bytes).map_err(refused)?;
+    unfinished.replace(&name).map_err(refused)
+}

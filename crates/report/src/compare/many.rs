@@ -5,21 +5,21 @@ use halfpower_spec::format::{number, size};
 
 use super::parts::{Part, row};
 use super::tables::common_paths;
-use super::terminal::{DIFFERENT, LINES, SETTINGS, STUDIES, UNKNOWN, conditions, half_powers, narrow, price, study};
+use super::terminal::{
+    Extent, LINES, SETTINGS, STUDIES, UNKNOWN, all_cells, conditions, half_powers, marks, narrow, price, study,
+};
 use crate::terminal::Noun;
 use crate::words::compare::verdict_among_several;
 use crate::words::settings::path as path_words;
 use crate::words::{checks, compare_notes};
 
 const ROWS: Noun = Noun("study", "studies");
-/// Columns that a narrow screen may drop: those after the change of the peak.
-const OPTIONAL: usize = 3;
 
 /// The parts for a baseline and two or more comparisons, in order.
-pub(super) fn parts(comparisons: &[Comparison]) -> Vec<Part> {
+pub(super) fn parts(comparisons: &[Comparison], extent: Extent) -> Vec<Part> {
     let studies = std::iter::once(study(&comparisons[0].a));
     let studies = studies.chain(comparisons.iter().map(|comparison| study(&comparison.b))).collect();
-    let mut parts = vec![Part::facts(studies, STUDIES), verdicts(comparisons), conditions(comparisons)];
+    let mut parts = vec![Part::facts(studies, STUDIES), verdicts(comparisons), conditions(comparisons, extent)];
     let settings = |comparison: &Comparison| {
         let of = |text: String| ("  ", format!("{}: {text}", comparison.b.letter));
         checks::compared(comparison).into_iter().map(of).collect::<Vec<_>>()
@@ -28,6 +28,9 @@ pub(super) fn parts(comparisons: &[Comparison]) -> Vec<Part> {
     parts.extend(comparisons.iter().map(price));
     parts.extend(common_paths(comparisons).into_iter().map(|path| throughput(comparisons, path)));
     parts.push(half_power(comparisons));
+    if extent == Extent::Full {
+        parts.extend(comparisons.iter().map(all_cells));
+    }
     let note = |comparison: &Comparison| {
         let of = |note| ("  ! ", format!("{}: {}", comparison.b.letter, compare_notes::sentence(note, comparison)));
         comparison.notes.iter().map(of).collect::<Vec<_>>()
@@ -42,17 +45,11 @@ fn verdicts(comparisons: &[Comparison]) -> Part {
     for comparison in comparisons {
         lines.push(("", verdict_among_several(comparison)));
     }
-    if comparisons.iter().any(|comparison| comparison.different) {
-        let letter = &comparisons[0].a.letter;
-        let marks = format!(
-            "Changes are from {letter}, the baseline, with 95% intervals;{DIFFERENT} is beyond chance and of practical size."
-        );
-        lines.push(("", marks));
-    }
+    lines.extend(marks(comparisons).map(|said| ("", said)));
     Part::lines(None, lines, LINES, usize::MAX)
 }
 
-/// One path: for each study its peak, the baseline's peak over the same cells, and its mean changes.
+/// One path: for each study its mean changes, its peak, and the baseline's peak over the same cells.
 fn throughput(comparisons: &[Comparison], settings: PathSettings) -> Part {
     let letter = &comparisons[0].a.letter;
     let mut heading = path_words(settings);
@@ -60,12 +57,12 @@ fn throughput(comparisons: &[Comparison], settings: PathSettings) -> Part {
     let columns = [
         &format!("{heading}, MB/s"),
         "differ",
-        &format!("peak {letter}"),
-        "peak",
-        "change",
         "mean change",
         "p99",
         "cost",
+        &format!("peak {letter}"),
+        "peak",
+        "change",
     ];
     let mut rows = vec![row(columns)];
     let own = |comparison: &Comparison| comparison.paths.iter().position(|path| path.path == settings);
@@ -75,15 +72,15 @@ fn throughput(comparisons: &[Comparison], settings: PathSettings) -> Part {
         rows.push(row([
             &name(comparison),
             &format!("{} of {}", path.cells_different, path.cells),
-            &number(path.peak_mbps.a),
-            &number(path.peak_mbps.b),
-            &narrow(&path.peak_mbps),
             &narrow(&path.throughput_mbps),
             &or_unknown(path.latency_ns_p99),
             &or_unknown(path.charged_us),
+            &number(path.peak_mbps.a),
+            &number(path.peak_mbps.b),
+            &narrow(&path.peak_mbps),
         ]));
     }
-    Part::table(rows, &[1, 2, 3], ROWS).with_optional_columns(OPTIONAL)
+    Part::table(rows, &[1, 5, 6], ROWS).with_ranks(&[0, 3, 0, 1, 4, 2, 2, 2])
 }
 
 fn half_power(comparisons: &[Comparison]) -> Part {
@@ -102,7 +99,7 @@ fn half_power(comparisons: &[Comparison]) -> Part {
             ]));
         }
     }
-    Part::table(rows, &[2, 3, 4], ROWS)
+    Part::table(rows, &[2, 3, 4], ROWS).with_ranks(&[0, 0, 2, 1, 1, 0])
 }
 
 /// A study's letter and the end of its name: `  B after.halfpower`.

@@ -181,7 +181,9 @@ fn tiles(comparison: &Comparison) -> Vec<Markup> {
             let mut ends = change
                 .interval()
                 .map_or("no interval".to_string(), |(low, high)| format!("95%: {} to {}", signed(low), signed(high)));
-            if !change.different {
+            if change.is_certain_but_small() {
+                ends.push_str("; certain, but below the threshold");
+            } else if !change.different {
                 ends.push_str("; none beyond chance and of practical size");
             }
             let word = if comparison.paths.len() > 1 { "most at " } else { "mean over " };
@@ -245,6 +247,7 @@ fn conditions(comparisons: &[Comparison]) -> Markup {
             section #conditions {
                 h2 { "Conditions" }
                 (wide("Conditions set for this comparison", &["Condition", "Outcome", "Held against"], 3, rows))
+                @if let Some(said) = comparisons.first().and_then(words::compare::false_alarms) { p.lead { (said) "." } }
             }
         }
     }
@@ -288,7 +291,10 @@ fn tables(comparisons: &[Comparison]) -> Markup {
     html! {
         section #tables {
             h2 { "Paths, half power and cost in numbers" }
-            p.lead { "A star marks what is beyond chance and beyond the practical threshold." }
+            p.lead {
+                "A star marks what is beyond chance and beyond the practical threshold, and < what is beyond chance and \
+                 smaller. An interval without a mark may lie clear of 0 by chance: it is of that figure alone."
+            }
             (path_table(comparisons))
             (half_power_table(comparisons))
             (cost_table(comparisons))

@@ -27,8 +27,9 @@ enum Body {
     Facts(Vec<String>),
     /// Each with a lead; further lines are indented below it.
     Lines(Vec<(&'static str, String)>),
-    /// The first row is the heading.
-    Table { rows: Vec<Vec<String>>, right: Vec<usize>, optional: usize },
+    /// The first row is the heading. `ranks` say which columns a narrow screen drops: those of the highest rank first, and
+    /// none of rank 0, to which columns without a rank belong.
+    Table { rows: Vec<Vec<String>>, right: Vec<usize>, ranks: Vec<u8> },
 }
 
 /// A part as lines of a screen.
@@ -53,14 +54,14 @@ impl Part {
 
     /// A table with a heading row; `right` are the columns of numbers.
     pub fn table(rows: Vec<Vec<String>>, right: &[usize], noun: Noun) -> Self {
-        let body = Body::Table { rows, right: right.to_vec(), optional: 0 };
+        let body = Body::Table { rows, right: right.to_vec(), ranks: Vec::new() };
         Self { heading: None, body, after: Vec::new(), noun, least: 2 }
     }
 
-    /// The part with `count` optional last columns, which a narrow screen drops.
-    pub fn with_optional_columns(mut self, count: usize) -> Self {
-        if let Body::Table { optional, .. } = &mut self.body {
-            *optional = count;
+    /// The part with these ranks of its columns: a narrow screen drops those of the highest rank first, and none of rank 0.
+    pub fn with_ranks(mut self, of_columns: &[u8]) -> Self {
+        if let Body::Table { ranks, .. } = &mut self.body {
+            *ranks = of_columns.to_vec();
         }
         self
     }
@@ -85,8 +86,8 @@ impl Part {
                 let lines = lines.iter().flat_map(|(lead, text)| folded(lead, text, width));
                 (self.heading.clone(), lines.collect::<Vec<String>>())
             }
-            Body::Table { rows, right, optional } => {
-                let mut lines = fitted(rows, right, *optional, width).into_iter();
+            Body::Table { rows, right, ranks } => {
+                let mut lines = fitted(rows, right, ranks, width).into_iter();
                 (lines.next(), lines.collect())
             }
         };
@@ -171,13 +172,13 @@ pub(super) fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_string).to_vec()
 }
 
-/// The lines of a table with as many columns as fit; the last `optional` columns may be dropped.
-fn fitted(rows: &[Vec<String>], right: &[usize], optional: usize, width: usize) -> Vec<String> {
+/// The lines of a table with as many columns as fit, those of the lowest rank first.
+fn fitted(rows: &[Vec<String>], right: &[usize], ranks: &[u8], width: usize) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let column = |at: usize| {
         let mut cells = rows.iter().map(|row| row.get(at).map_or("", String::as_str));
         let heading = cells.next().unwrap_or_default();
-        let rank = (at + 1).saturating_sub(count - optional) as u8;
+        let rank = ranks.get(at).copied().unwrap_or(0);
         let cells = cells.map(str::to_string);
         if right.contains(&at) { Column::right(heading, rank, cells) } else { Column::left(heading, rank, cells) }
     };
@@ -216,12 +217,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_narrow_screen_loses_optional_columns_and_no_others() {
+    fn a_narrow_screen_loses_the_columns_of_the_highest_rank() {
         let rows = || vec![row(["what", "first", "second", "third"]), row(["x", "1", "2", "3"])];
-        let shown = |width| fitted(&rows(), &[], 2, width)[0].clone();
+        let shown = |width| fitted(&rows(), &[], &[0, 2, 1], width)[0].clone();
         assert_eq!(shown(40), "what  first  second  third");
-        assert_eq!(shown(20), "what  first  second");
-        assert_eq!(shown(12), "what  first");
-        assert_eq!(shown(5), "what  first");
+        assert_eq!(shown(22), "what  second  third");
+        assert_eq!(shown(12), "what  third");
+        assert_eq!(shown(5), "what  third");
     }
 }

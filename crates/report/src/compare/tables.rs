@@ -25,7 +25,10 @@ pub(super) fn changed(change: Option<Change>) -> Markup {
     match change {
         Some(change) => html! {
             td.number {
-                span.different[change.different] { (signed(change.percent)) @if change.different { " *" } }
+                span.different[change.different] {
+                    (signed(change.percent))
+                    @if change.different { " *" } @else if change.is_certain_but_small() { " <" }
+                }
                 @if let Some((low, high)) = change.interval() { small { (signed(low)) " to " (signed(high)) } }
             }
         },

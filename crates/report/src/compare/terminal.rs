@@ -1,7 +1,7 @@
 //! Builds the screen that compares two studies, in at most forty lines.
 //!
 //! The verdict comes first, then throughput and peak of each path, half power, cost, and the cells that differ most. If
-//! there is more than fits, the last lines of the last parts are replaced by their number.
+//! there is more than fits, the last lines of the last parts are replaced by their number. In full nothing is left out.
 
 use halfpower_analyse::{
     Bound, CellComparison, Change, Comparison, ConditionLimit, CostComparison, CostTerm, HalfPowerComparison,
@@ -20,7 +20,9 @@ pub(super) const UNKNOWN: &str = "-";
 /// Cases of a condition that are shown.
 const CASES: usize = 3;
 /// Marks a change beyond chance and beyond the practical threshold.
-pub(super) const DIFFERENT: &str = " *";
+const DIFFERENT: &str = " *";
+/// Marks a change beyond chance and below the practical threshold.
+const SMALL: &str = " <";
 /// Marks a change that may be due to other users of the disk.
 const PERHAPS_OTHERS: &str = " ?";
 /// Heading of what the checks of settings say.
@@ -33,16 +35,21 @@ pub(super) const SCREEN: usize = 40;
 pub(super) const STUDIES: Noun = Noun("study", "studies");
 pub(super) const LINES: Noun = Noun("line", "lines");
 const PATHS: Noun = Noun("path", "paths");
-const CELLS: Noun = Noun("cell; --json and --html have it", "cells; --json and --html have them all");
+const CELLS: Noun = Noun("cell: --full", "cells: --full");
+
+/// How much of a comparison is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// What fits on a screen.
+    Screen,
+    /// Every cell and every depth.
+    Full,
+}
 
 /// The parts of a comparison of two studies, in order.
-pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
+pub(super) fn parts(comparison: &Comparison, extent: Extent) -> Vec<Part> {
     let mut verdict: Vec<(&str, String)> = compare::verdict(comparison).into_iter().map(|said| ("", said)).collect();
-    if comparison.different {
-        let marks =
-            format!("Changes are from A to B, with 95% intervals;{DIFFERENT} is beyond chance and of practical size.");
-        verdict.push(("", marks));
-    }
+    verdict.extend(marks(std::slice::from_ref(comparison)).map(|said| ("", said)));
     let note = |note| ("  ! ", compare_notes::sentence(note, comparison));
     let notes = comparison.notes.iter().map(note).collect();
     let settings = checks::compared(comparison).into_iter().map(|text| ("  ", text)).collect();
@@ -50,18 +57,47 @@ pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
     let mut parts = vec![
         Part::facts(vec![study(&comparison.a), study(&comparison.b)], STUDIES),
         Part::lines(None, verdict, LINES, usize::MAX),
-        conditions(std::slice::from_ref(comparison)),
+        conditions(std::slice::from_ref(comparison), extent),
         price(comparison),
         throughput(comparison),
-        half_power(comparison),
+        half_power(comparison, extent),
         cost(comparison),
-        cells(comparison),
+        cells(comparison, extent),
         Part::lines(Some("Before you believe it"), notes, LINES, 4),
     ];
     // Where figures differ, settings that differ may be why.
     let place = if comparison.different { 2 } else { parts.len() - 1 };
     parts.insert(place, settings);
     parts
+}
+
+/// Says what the marks in the tables mean, as far as there are any. An interval alone may exclude no change by chance.
+pub(super) fn marks(comparisons: &[Comparison]) -> Option<String> {
+    let of_path = |path: &PathComparison| {
+        [Some(path.throughput_mbps), path.latency_ns_p99, path.charged_us, Some(path.peak_mbps)]
+    };
+    let of_cell = |cell: &CellComparison| [Some(cell.mbps), cell.latency_ns_p99, cell.charged_us];
+    let changes = || {
+        let cells = comparisons.iter().flat_map(|one| &one.cells).flat_map(of_cell);
+        comparisons.iter().flat_map(|one| &one.paths).flat_map(of_path).chain(cells).flatten()
+    };
+    if !changes().any(|change| change.clear_of_none()) {
+        return None;
+    }
+    let a = &comparisons[0].a.letter;
+    let from = match comparisons {
+        [comparison] => format!("from {a} to {}", comparison.b.letter),
+        _ => format!("from {a}, the baseline"),
+    };
+    let tests: usize = comparisons.iter().map(Comparison::tests).sum();
+    let mut said = format!("Changes are {from}, each with its own 95% interval: of {tests}, some exclude 0 by chance.");
+    if changes().any(|change| change.different) {
+        said += &format!("{DIFFERENT} is beyond chance and of practical size.");
+    }
+    if changes().any(|change| change.is_certain_but_small()) {
+        said += &format!("{SMALL} is beyond chance and below the threshold.");
+    }
+    Some(said)
 }
 
 /// A study in one line: `A  before.halfpower: 212 runs in 118 s; 2 x EPYC, Linux 6.1; ext4 on nvme0n1; /data`.
@@ -80,8 +116,9 @@ pub(super) fn study(facts: &StudyFacts) -> String {
 }
 
 /// The results of the conditions, in each comparison.
-pub(super) fn conditions(comparisons: &[Comparison]) -> Part {
+pub(super) fn conditions(comparisons: &[Comparison], extent: Extent) -> Part {
     let mut lines = Vec::new();
+    let most = if extent == Extent::Full { usize::MAX } else { CASES };
     for (comparison, finding) in
         comparisons.iter().flat_map(|one| one.fail_if.iter().map(move |finding| (one, finding)))
     {
@@ -89,17 +126,19 @@ pub(super) fn conditions(comparisons: &[Comparison]) -> Part {
         let of = if comparisons.len() == 1 { String::new() } else { format!(" for {}", comparison.b.letter) };
         lines.push(("  ", format!("`{}` {word}{of}", finding.condition)));
         let holding: Vec<_> = finding.cases.iter().filter(|case| case.holds).collect();
-        for case in holding.iter().take(CASES) {
+        for case in holding.iter().take(most) {
             let figures = match finding.limit {
                 ConditionLimit::Percent(_) => change_words(&case.change),
                 limit => compare::case_figures(limit, case),
             };
             lines.push(("    ", format!("{}: {figures}", compare::case(case))));
         }
-        if holding.len() > CASES {
-            lines.push(("    ", format!("and for {} more", holding.len() - CASES)));
+        if holding.len() > most {
+            lines.push(("    ", format!("and for {} more", holding.len() - most)));
         }
+        lines.extend(compare::by_chance(finding).map(|said| ("    ", said)));
     }
+    lines.extend(comparisons.first().and_then(compare::false_alarms).map(|said| ("  ", said)));
     Part::lines(Some("Conditions"), lines, LINES, usize::MAX)
 }
 
@@ -117,13 +156,17 @@ fn throughput(comparison: &Comparison) -> Part {
             &narrow(peak),
         ])
     }));
-    Part::table(rows, &[1, 2, 4, 5], PATHS)
+    Part::table(rows, &[1, 2, 4, 5], PATHS).with_ranks(&[0, 4, 3, 0, 2, 2, 1])
 }
 
-/// One depth per path.
-fn half_power(comparison: &Comparison) -> Part {
+/// One depth per path; in full, all of them.
+fn half_power(comparison: &Comparison, extent: Extent) -> Part {
     let mut rows = vec![row(["Half power from", "deep", "A", "B", "n1/2 A", "n1/2 B", "change of n1/2"])];
-    for half in half_powers(comparison) {
+    let shown: Vec<&HalfPowerComparison> = match extent {
+        Extent::Screen => half_powers(comparison).collect(),
+        Extent::Full => comparison.half_power.iter().collect(),
+    };
+    for half in shown {
         let bound =
             |bytes: u64, bracketed: bool| format!("{}{}", if bracketed { "" } else { "<= " }, size(bytes as f64));
         let n_half = half.n_half_bytes;
@@ -137,7 +180,7 @@ fn half_power(comparison: &Comparison) -> Part {
             &n_half.map_or(UNKNOWN.to_string(), |change| narrow(&change)),
         ]));
     }
-    Part::table(rows, &[1, 2, 3, 4, 5], PATHS)
+    Part::table(rows, &[1, 2, 3, 4, 5], PATHS).with_ranks(&[0, 0, 2, 2, 1, 1, 0])
 }
 
 /// One depth per path. Among depths whose half-power size is bracketed in both studies, it is the one with the most
@@ -181,11 +224,47 @@ fn cost(comparison: &Comparison) -> Part {
         }
         rows.push(cells);
     }
-    Part::table(rows, &[], PATHS)
+    Part::table(rows, &[], PATHS).with_ranks(&[0, 1, 1, 0, 2])
+}
+
+fn cells(comparison: &Comparison, extent: Extent) -> Part {
+    match extent {
+        Extent::Screen => different_cells(comparison),
+        Extent::Full => all_cells(comparison),
+    }
+}
+
+/// All common cells with the intervals of their changes, in the order of their settings.
+pub(super) fn all_cells(comparison: &Comparison) -> Part {
+    let letter_a = &comparison.a.letter;
+    let letter_b = &comparison.b.letter;
+    let heading = [
+        "All common cells",
+        &format!("runs {letter_a}, {letter_b}"),
+        &format!("MB/s {letter_a}"),
+        &format!("MB/s {letter_b}"),
+        "change",
+        "p99",
+        "cost",
+    ];
+    let or_unknown = |change: Option<Change>| change.map_or(UNKNOWN.to_string(), |change| narrow(&change));
+    let mut rows = vec![row(heading)];
+    rows.extend(comparison.cells.iter().map(|cell| {
+        row([
+            &format!("  {}", cell_words(&cell.settings)),
+            &format!("{}, {}", cell.runs_a, cell.runs_b),
+            &number(cell.mbps.a),
+            &number(cell.mbps.b),
+            &narrow(&cell.mbps),
+            &or_unknown(cell.latency_ns_p99),
+            &or_unknown(cell.charged_us),
+        ])
+    }));
+    Part::table(rows, &[1, 2, 3], CELLS).with_ranks(&[0, 4, 3, 3, 0, 1, 2])
 }
 
 /// The cells that differ, largest change first.
-fn cells(comparison: &Comparison) -> Part {
+fn different_cells(comparison: &Comparison) -> Part {
     let mut different: Vec<&CellComparison> = comparison.cells.iter().filter(|cell| cell.different()).collect();
     let size = |cell: &CellComparison| cell.largest().map_or(0.0, |change| (change.b / change.a).ln().abs());
     different.sort_by(|one, other| size(other).total_cmp(&size(one)));
@@ -203,7 +282,7 @@ fn cells(comparison: &Comparison) -> Part {
             &short(cell.charged_us),
         ])
     }));
-    Part::table(rows, &[1, 2], CELLS)
+    Part::table(rows, &[1, 2], CELLS).with_ranks(&[0, 2, 2, 0, 1, 1])
 }
 
 /// The price-performance table, one row per figure, as in Table 10 of the 2000 paper.
@@ -246,7 +325,7 @@ pub(crate) fn price_figures() -> [PriceFigure; 12] {
     ]
 }
 
-/// A change such as `-9.1% (-9.9 to -8.3) *`; the star marks a change beyond chance and beyond the practical threshold.
+/// A change such as `-9.1% (-9.9 to -8.3) *`, with its mark.
 pub(crate) fn change_words(change: &Change) -> String {
     let ends = match change.interval() {
         Some((low, high)) => format!(" ({} to {})", signed_number(low), signed_number(high)),
@@ -265,6 +344,7 @@ pub(super) fn narrow(change: &Change) -> String {
 fn mark(change: &Change) -> &'static str {
     match change {
         change if change.different => DIFFERENT,
+        change if change.is_certain_but_small() => SMALL,
         change if change.others_used_the_disk && change.clear_of_none() => PERHAPS_OTHERS,
         _ => "",
     }

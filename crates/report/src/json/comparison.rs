@@ -164,6 +164,7 @@ impl<'a> ComparisonDocument<'a> {
                     condition: &finding.condition,
                     limit: finding.limit,
                     holds: finding.holds,
+                    tests: finding.tests,
                     cases: finding.cases.iter().map(|case| CaseDocument { what: compare::case(case), case }).collect(),
                 })
                 .collect(),

@@ -23,6 +23,8 @@ const LINES_BESIDE: usize = 2;
 const LINES_ALONE: usize = 6;
 /// Lines for runs outside the cells.
 const BESIDE: usize = 6;
+/// Heading of the rates.
+const HOW_FAST: &str = "HOW FAST";
 
 /// The answer: what was measured, how fast, what stops it, what to set.
 pub(super) fn summary(study: &StudyFindings, width: usize) -> Vec<Section> {
@@ -83,7 +85,7 @@ fn how_fast(study: &StudyFindings, width: usize) -> Section {
     let rows: Vec<RateLine> = study.summary.how_fast.iter().flat_map(rate_lines).collect();
     if rows.is_empty() {
         let none = "  not known: no run moved bytes without errors and without a cache";
-        return Section::new(Some("HOW FAST".to_string()), vec![Item::line(none, Tone::Plain)]);
+        return Section::new(Some(HOW_FAST.to_string()), vec![Item::line(none, Tone::Plain)]);
     }
     let of = |cell: &dyn Fn(&RateLine) -> String| rows.iter().map(cell).collect::<Vec<String>>();
     let time = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| time_us(ns as f64 / 1e3));
@@ -95,7 +97,7 @@ fn how_fast(study: &StudyFindings, width: usize) -> Section {
     });
     let within = |interval: Option<Interval>| first_screen::latency_reach(interval);
     let columns = vec![
-        Column::left("HOW FAST", 0, of(&|row| row.name.clone())),
+        Column::left(HOW_FAST, 0, of(&|row| row.name.clone())),
         Column::right("", 2, of(&|row| size(row.cell.bs_bytes as f64))),
         Column::right("", 3, of(&|row| first_screen::depth(&row.cell))),
         Column::left("", 0, rates.collect::<Vec<_>>()),
@@ -107,10 +109,21 @@ fn how_fast(study: &StudyFindings, width: usize) -> Section {
         Column::right("runs", 8, of(&|row| row.rate.runs.to_string())),
     ];
     let (heading, lines) = split(lines(columns, width));
+    let has_interval = rows.iter().any(|row| matches!(row.rate.sureness, Sureness::Within { .. }));
+    let heading = heading.map(|heading| if has_interval { with_scope(&heading, width) } else { heading });
     let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
     items.extend(first_screen::witness(&study.headline).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
     items.extend(notes(&rows).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
     Section::new(heading, items)
+}
+
+/// The heading of the rates, with what ± is about, in the room that columns without a heading leave.
+fn with_scope(heading: &str, width: usize) -> String {
+    let said = format!("{HOW_FAST}, {}", first_screen::SCOPE);
+    let length = said.chars().count();
+    let rest: String = heading.chars().skip(length).collect();
+    let is_free = heading.chars().take(length + GAP).skip(HOW_FAST.chars().count()).all(|c| c == ' ');
+    if is_free && length <= width { format!("{said}{rest}") } else { heading.to_string() }
 }
 
 /// Runs outside the cells: one line per load, only the first few.
@@ -272,4 +285,20 @@ fn header(findings: &Findings, width: usize) -> String {
     let left = reported.collect::<Vec<_>>().join(&" ".repeat(GAP));
     let fill = width.saturating_sub(left.chars().count() + state.chars().count()).max(GAP);
     format!("{left}{}{state}", " ".repeat(fill))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_heading_says_what_the_intervals_are_about_where_there_is_room() {
+        let wide = format!("HOW FAST{}p50  p99", " ".repeat(40));
+        let said = with_scope(&wide, 80);
+        assert!(said.starts_with("HOW FAST, \u{b1} within this study  ") && said.ends_with("  p50  p99"), "{said}");
+        assert_eq!(said.chars().count(), wide.chars().count(), "the columns stay where they are");
+        assert_eq!(with_scope("HOW FAST", 40), "HOW FAST, \u{b1} within this study");
+        let narrow = "HOW FAST        p50  p99";
+        assert_eq!(with_scope(narrow, 40), narrow);
+    }
 }

@@ -105,6 +105,9 @@ pub(crate) fn beside_split(row: &BesideRow) -> String {
     row.iops_apart.map_or(String::new(), reported)
 }
 
+/// What an interval on the screen is about: another study may differ by more.
+pub(crate) const SCOPE: &str = "\u{b1} within this study";
+
 /// The uncertainty of a rate, to follow it: `±4%`, or `±?` for a single run; empty if the rate is not known.
 pub(crate) fn reach(sureness: &Sureness) -> String {
     match sureness {

@@ -177,10 +177,10 @@ pub(crate) fn words(warning: &Warning) -> WarningWords {
             ),
         ),
         Warning::FewRuns { cells, of_cells, wanted_runs } => (
-            format!("{cells} of {of_cells} cells have fewer than {wanted_runs} runs: the budget or the study ended"),
+            format!("{cells} of {of_cells} cells that decide have fewer than {wanted_runs} runs: the time ended"),
             format!(
-                "{cells} of {} have fewer than {wanted_runs} runs, because the budget or the study ended; one run alone \
-                 has no interval.",
+                "{cells} of {} that decide have fewer than {wanted_runs} runs, because the budget or the study ended; one \
+                 run alone has no interval.",
                 count(*of_cells, "cell")
             ),
         ),
