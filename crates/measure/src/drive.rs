@@ -270,6 +270,8 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
     let cold_lanes = shared.cold_lanes.as_ref().filter(|_| lane.role == LaneRole::Own);
     let window = window.watched(&shared.progress).warmed_up(cold_lanes).ends_after(lane.most_bytes);
+    let stands_for_threads = workload.threads > 1 && lane.depth == workload.total_depth();
+    let window = window.each_slot_commits(stands_for_threads && terms.pauses.fdatasync > 0);
     let waited_ns = processor::waited_by_this_thread_ns();
     if !shared.wait_for_gate() {
         return Err(MeasureError::Interrupted);
