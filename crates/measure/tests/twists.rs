@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, SimulatedTarget, TargetBackend, measure};
 use halfpower_record::{Ability, LaneRole, Record};
 use halfpower_spec::{
-    Affinity, Bytes, Cache, EngineName, Fadvise, Nanos, PageCache, Pass, Region, Run, Rw, SimulatedDisk, Switch,
-    Workload, WorkloadOptions,
+    Affinity, Bytes, Cache, EngineName, Fadvise, Layout, Nanos, PageCache, Pass, Region, Run, Rw, SimulatedDisk,
+    Switch, Workload, WorkloadOptions,
 };
 
 const MIB: u64 = 1 << 20;
@@ -107,6 +107,27 @@ fn writers_share_the_flushes_of_a_simulated_device() {
         assert_eq!((record.syncs.count(), record.errors.len()), (record.commits.count(), 0));
         assert!(record.ios >= record.commits.count() && record.ios <= record.commits.count() + u64::from(writers));
     }
+}
+
+#[test]
+fn writers_have_files_of_their_own_that_go_with_the_run() {
+    let (folder, mut backend) = real();
+    let names = || std::fs::read_dir(folder.path()).unwrap().count();
+    let before = names();
+    for layout in [Layout::Written, Layout::Append] {
+        let options = WorkloadOptions { fdatasync: 1, own_files: true, layout, ..WorkloadOptions::default() };
+        let own = buffered(options);
+        let own = Workload { rw: Rw::Write, bs: Bytes(8192), iodepth: 1, threads: 3, engine: EngineName::Sync, ..own };
+        let record = run(&mut backend, own, Nanos(30_000_000));
+        assert!(record.commits.count() > 0 && record.errors.is_empty(), "{layout}: {:?}", record.errors);
+        assert_eq!((record.lanes.len(), names()), (3, before));
+    }
+    let options = WorkloadOptions { own_files: true, ..WorkloadOptions::default() };
+    let refused = |backend: &dyn TargetBackend, rw| {
+        backend.admits(&Workload { rw, options, ..Workload::default() }).unwrap_err().to_string()
+    };
+    assert!(refused(&backend, Rw::Read).contains("--own-files: it is about writes"));
+    assert!(refused(&simulated(), Rw::Write).contains("--own-files: a simulated target has no files"));
 }
 
 #[test]

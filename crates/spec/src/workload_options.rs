@@ -272,6 +272,11 @@ options! {
     Hosts hosts: Option<Hosts> = None;
         perhaps(word), "hosts" pinned "hosts" takes "RANKS";
         "On many hosts, use only the processes with these ranks, such as 0-3 or 5";
+    /// Whether each thread writes to a file of its own, made for the run.
+    #[serde(skip_serializing_if = "is_off")]
+    OwnFiles own_files: bool = false;
+        switch(), "own-files" pinned "own-files";
+        "Let each thread write to a file of its own in the folder, made for the run";
 }
 
 /// One option of a workload: its names, its help, and how its value becomes text and back.
