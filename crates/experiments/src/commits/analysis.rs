@@ -488,7 +488,7 @@ mod tests {
         assert!((together.commit_ns_p50 as f64 / 2e6 - 1.0).abs() < 0.02, "{together:?}");
         assert_eq!(findings.rows.commits.commits.len(), 4);
         let said = &findings.experiments[0].answer;
-        assert!(said.contains("up to 16 writers commit within twice the time of one"), "{said}");
+        assert!(said.contains("16 writers commit within twice the time of one"), "{said}");
         assert!(said.contains("8 KiB, 1 at a time: 1,000 commits a second"), "{said}");
         assert!(findings.experiments[0].pictures.iter().any(|picture| picture.title.contains("by writers")));
     }
@@ -519,16 +519,16 @@ mod tests {
         assert_eq!((cheapest.means.cache, cheapest.is_durable), (Cache::None, true));
         assert!(found.growing[0].of_written.is_less() && found.growing[0].has_journal);
         let said = &findings.experiments[0].answer;
-        assert!(said.contains("the cheapest durable way is direct O_DSYNC"), "{said}");
+        assert!(said.contains("cheapest durable way is direct O_DSYNC"), "{said}");
         assert!(said.contains("the journal comes on top"), "{said}");
-        assert!(said.contains("what 16 together") == found.rates.together.is_none(), "{said}");
+        assert!(!said.contains("was not measured"), "{said}");
     }
 
     #[test]
     fn what_was_not_measured_in_time_is_said() {
         let findings = findings(&Environment::default(), &[runs(Cache::Device, 1, fdatasync(), 1_000.0)]);
         let said = &findings.experiments[0].answer;
-        assert!(said.contains("what 16 together reach was not measured: give the study a larger budget"), "{said}");
+        assert!(said.contains("16 together reach was not measured: give the study a larger budget"), "{said}");
         assert!(answer(&findings).group.is_none());
     }
 }
