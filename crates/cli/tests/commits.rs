@@ -28,7 +28,8 @@ fn printed(folder: &Path, line: &str) -> String {
 /// The row of 8 KiB by so many writers.
 fn row(findings: &Value, writers: u64) -> &Value {
     let is_it = |row: &&Value| {
-        (row["writers"].as_u64(), row["bs_bytes"].as_u64()) == (Some(writers), Some(8192)) && row["own_files"] == false
+        let of = ["writers", "bs_bytes", "beside_writers"].map(|key| row[key].as_u64());
+        of == [Some(writers), Some(8192), Some(0)] && row["own_files"] == false
     };
     findings["commits"].as_array().unwrap().iter().find(is_it).unwrap_or_else(|| panic!("no row of {writers}"))
 }
@@ -49,6 +50,10 @@ fn a_known_flush_and_a_known_group_come_back() {
     assert_eq!((found["group"]["writers"].as_u64(), found["group"]["is_bounded"].as_bool()), (Some(8), Some(true)));
     near(&found["group"]["share_a_flush"], 4.0, "commits that share a flush");
     near(&found["group"]["times"]["value"], 4.0 / FLUSH_S * alone_s, "gain");
+    // A simulated device flushes as fast whatever else is in flight.
+    let beside = &found["beside_others"];
+    near(&beside["beside_ns"], FLUSH_S * 1e9, "a flush beside other writes");
+    assert_eq!((beside["others"].as_u64(), beside["times"]["verdict"].as_str()), (Some(15), Some("alike")));
     assert_eq!(found["stops_alone"]["code"], "device-flush");
     near(&found["stops_alone"]["share"], FLUSH_S / alone_s, "share of the flush");
     assert_eq!(found["stops_together"], found["stops_alone"], "more writers bring nothing");

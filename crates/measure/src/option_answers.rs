@@ -90,6 +90,11 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
             Files | Share | Disks | Calibrated | Machine => None,
             Objects => because("over S3 each write is durable once it is answered"),
         },
+        Of::FlushingThreads => match backend {
+            Files | Share | Disks => None,
+            Objects => because("over S3 each write is durable once it is answered"),
+            Calibrated | Machine => because("in virtual time all threads of this target are one"),
+        },
         Of::EndFlush => match backend {
             Files | Share | Disks | Calibrated | Machine => None,
             Objects => because("over S3 each write is durable once it is answered"),

@@ -54,6 +54,11 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// Those of a writer beside those that flush.
+    pub(crate) fn without_flushes(self) -> Self {
+        Self { pauses: Pauses { fdatasync: 0, ..self.pauses }, ..self }
+    }
+
     /// Those of a random reader beside the workload, which makes nothing durable and never pauses.
     pub(crate) fn of_reader(self) -> Self {
         Self { flush: false, pauses: Pauses::default(), ..self }
@@ -168,12 +173,12 @@ impl<'a> Window<'a> {
         Self { most_bytes, ..self }
     }
 
-    /// Makes each slot a writer of its own, with a flush after each of its writes: in virtual time one lane stands for
-    /// all threads.
-    pub(crate) fn each_slot_commits(mut self, commits: bool) -> Self {
-        if commits {
+    /// Makes each slot a writer of its own, of which the first `flushers` flush after each of their writes: in virtual
+    /// time one lane stands for all threads. `None` lets the lane flush as one.
+    pub(crate) fn each_slot_commits(mut self, flushers: Option<u32>) -> Self {
+        if let Some(flushers) = flushers {
             self.quota = usize::MAX;
-            self.writers = Some(Writers::new(self.issued.len()));
+            self.writers = Some(Writers::new(self.issued.len(), flushers));
         }
         self
     }
@@ -444,10 +449,10 @@ impl<'a> Window<'a> {
         let Self { writers, done, free, batch, .. } = self;
         let Some(writers) = writers else { return Ok(()) };
         batch.clear();
-        for completion in done.iter() {
-            writers.begin(completion.slot, now);
-            batch.push(Request { slot: completion.slot, operation: Operation::Flush, offset: 0, length: 0 });
+        for slot in done.iter().map(|completion| completion.slot).filter(|slot| writers.flushes(*slot)) {
+            batch.push(Request { slot, operation: Operation::Flush, offset: 0, length: 0 });
         }
+        batch.iter().for_each(|flush| writers.begin(flush.slot, now));
         free.retain(|slot| !writers.is_flushing(*slot));
         self.engine.submit(&self.batch)
     }

@@ -110,6 +110,25 @@ fn writers_share_the_flushes_of_a_simulated_device() {
 }
 
 #[test]
+fn only_the_threads_that_are_to_flush_do() {
+    let options = WorkloadOptions { fdatasync: 1, flushing_threads: 1, ..WorkloadOptions::default() };
+    let workload = Workload { rw: Rw::Write, bs: Bytes(8192), iodepth: 1, threads: 4, options, ..Workload::default() };
+    let disk = SimulatedDisk::from_constants("fixed=20us,rate=900000GB/s,disks=64,flush=1ms").unwrap();
+    let record = run(&mut SimulatedTarget::new(disk), workload, Nanos(1_000_000_000));
+    assert!(near(record.commits.count() as f64, 980.4), "{} commits", record.commits.count());
+    assert!(near(record.ios as f64, 980.4 + 3.0 * 50_000.0), "{} writes", record.ios);
+
+    let (_folder, mut backend) = real();
+    let real = Workload { cache: Cache::Both, engine: EngineName::Sync, ..workload };
+    let record = run(&mut backend, real, Nanos(30_000_000));
+    assert_eq!(record.lanes.len(), 4);
+    assert!(record.commits.count() > 0 && record.commits.count() <= record.lanes[0].ios, "the first thread's alone");
+    let nothing = WorkloadOptions { fdatasync: 0, ..options };
+    let refused = backend.admits(&Workload { options: nothing, ..workload }).unwrap_err().to_string();
+    assert!(refused.contains("--flushing-threads 1: nothing flushes"), "{refused}");
+}
+
+#[test]
 fn writers_have_files_of_their_own_that_go_with_the_run() {
     let (folder, mut backend) = real();
     let names = || std::fs::read_dir(folder.path()).unwrap().count();

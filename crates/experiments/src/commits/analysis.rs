@@ -28,8 +28,10 @@ pub struct CommitRow {
     /// What makes them durable.
     #[serde(flatten)]
     pub means: CommitMeans,
-    /// Writers at once, each with one write at a time.
+    /// Writers at once that commit, each with one write at a time.
     pub writers: u32,
+    /// Further writers at once, whose writes nothing makes durable.
+    pub beside_writers: u32,
     /// Whether each writer has a file of its own; otherwise all write to one file.
     pub own_files: bool,
     /// State of the file when the run begins.
@@ -98,7 +100,7 @@ pub struct CommitsAnswer {
     pub stops_alone: Option<CommitStop>,
     /// What stops many writers.
     pub stops_together: Option<CommitStop>,
-    /// A flush while other writers write and flush.
+    /// A flush while other writes are in flight.
     pub beside_others: Option<FlushBesideOthers>,
     /// Commits of one writer by each means, the fastest first; those that promise nothing come last.
     pub means: Vec<MeansRate>,
@@ -144,15 +146,17 @@ pub enum CommitStop {
     Unknown,
 }
 
-/// A flush alone, and while others write and flush.
+/// The flush of a writer past the page cache, alone and while others write without flushing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FlushBesideOthers {
-    /// Writers at once.
-    pub writers: u32,
-    /// Median time of a single writer's flush in nanoseconds.
+    /// The others, each with one write in flight.
+    pub others: u32,
+    /// Median time of the flush alone in nanoseconds.
     pub alone_ns: f64,
-    /// Median time of one of their flushes in nanoseconds.
+    /// Median time of the flush beside them in nanoseconds.
     pub beside_ns: f64,
+    /// Time of the flush beside them over that alone.
+    pub times: RatioFinding,
 }
 
 /// Commits of one writer by one means.
@@ -248,9 +252,11 @@ impl CommitCell {
 
     fn row(&self) -> CommitRow {
         let Workload { bs, threads, options, .. } = self.workload;
+        let writers = if options.flushing_threads == 0 { threads } else { options.flushing_threads.min(threads) };
         CommitRow {
             means: CommitMeans::of(&self.workload),
-            writers: threads,
+            writers,
+            beside_writers: threads - writers,
             own_files: options.own_files,
             layout: options.layout,
             bs_bytes: bs.0,
@@ -372,9 +378,16 @@ impl Commits {
     }
 
     fn beside_others(&self) -> Option<FlushBesideOthers> {
-        let alone_ns = self.usual(1)?.flush_ns()?;
-        let beside_ns = self.usual(TOGETHER)?.flush_ns()?;
-        Some(FlushBesideOthers { writers: TOGETHER, alone_ns, beside_ns })
+        let alone = self.cell(Cache::Device, 1, fdatasync())?;
+        let beside = self.cell(Cache::Device, TOGETHER, WorkloadOptions { flushing_threads: 1, ..fdatasync() })?;
+        let flushes = [&beside.flushes_ns, &alone.flushes_ns].map(Vec::as_slice);
+        let [over, under] = flushes;
+        Some(FlushBesideOthers {
+            others: TOGETHER - 1,
+            alone_ns: alone.flush_ns()?,
+            beside_ns: beside.flush_ns()?,
+            times: Scale::of_means(flushes.into_iter()).times_means(over, under)?,
+        })
     }
 
     /// Commits of one writer by each means, into a file that was written before; empty if only one was measured.
@@ -502,6 +515,7 @@ mod tests {
             runs(Cache::Both, 16, fdatasync(), 3_000.0),
             runs(Cache::Both, 16, own, 6_000.0),
             runs(Cache::Device, 1, fdatasync(), 1_050.0),
+            runs(Cache::Device, 16, WorkloadOptions { flushing_threads: 1, ..fdatasync() }, 16.0 * 500.0),
             runs(Cache::None, 1, WorkloadOptions::default(), 1_500.0),
             runs(Cache::Both, 1, growing, 500.0),
         ];
@@ -515,6 +529,12 @@ mod tests {
         let found = answer(&findings);
         assert!(matches!(found.stops_alone, Some(CommitStop::VirtualDisk { .. })), "{found:?}");
         assert!(matches!(found.stops_together, Some(CommitStop::FileLock { .. })), "{found:?}");
+        let beside = found.beside_others.unwrap();
+        assert_eq!(beside.others, 15);
+        assert!((beside.alone_ns - FLUSH_NS as f64).abs() < 0.01 * FLUSH_NS as f64, "{beside:?}");
+        let is_beside = |row: &&super::CommitRow| row.beside_writers > 0;
+        let rows: Vec<_> = findings.rows.commits.commits.iter().filter(is_beside).collect();
+        assert_eq!((rows.len(), rows[0].writers, rows[0].beside_writers), (1, 1, 15));
         let cheapest = found.means[0];
         assert_eq!((cheapest.means.cache, cheapest.is_durable), (Cache::None, true));
         assert!(found.growing[0].of_written.is_less() && found.growing[0].has_journal);

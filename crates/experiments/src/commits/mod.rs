@@ -42,6 +42,11 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let commit = |bs, writers| write(ask, (usual, bs), writers, by_call(FlushCall::Fdatasync));
     let mut cells: Vec<PlannedCell> = [1, TOGETHER].map(|writers| commit(BLOCK, writers)).to_vec();
     cells.extend(WRITERS.map(|writers| commit(BLOCK, writers)));
+    // Direct, because writes that stay in the page cache are not in flight.
+    let beside = WorkloadOptions { flushing_threads: 1, ..by_call(FlushCall::Fdatasync) };
+    if capabilities.direct_unit.is_some() {
+        cells.push(write(ask, (Cache::Device, BLOCK), TOGETHER, beside));
+    }
     if capabilities.kind != TargetKind::Simulated {
         cells.extend(means(ask));
     }

@@ -18,9 +18,6 @@ pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 switched the disk'
     otherwise; without that cache, each small write waited for the platter, 90 to 120 times a second. A database \
     commits as often as its log can be flushed; since then group commit lets those that wait share a flush.";
 
-/// Ratio of two times from which they are told as different.
-const MUCH: f64 = 1.2;
-
 pub(crate) fn answer(found: &CommitsAnswer) -> String {
     let clauses = [
         found.stops_alone.as_ref().map(|stop| format!("one at a time, {}", stopped(stop))),
@@ -114,13 +111,13 @@ fn means(found: &[MeansRate]) -> Option<String> {
 }
 
 fn beside_others(found: &FlushBesideOthers) -> String {
-    let FlushBesideOthers { writers, alone_ns, beside_ns } = found;
+    let FlushBesideOthers { others, alone_ns, beside_ns, times: ratio } = found;
     let [alone, beside] = [*alone_ns, *beside_ns].map(format::time_ns);
-    match beside_ns / alone_ns.max(1.0) {
-        ratio if ratio < MUCH => {
-            format!("a flush takes as long beside {} other writers as alone, {alone}", writers - 1)
+    match ratio {
+        _ if ratio.is_alike() => {
+            format!("a flush takes as long with {others} other writes in flight as alone, {alone}")
         }
-        _ => format!("a flush takes {beside} beside {} other writers, {alone} alone", writers - 1),
+        _ => format!("a flush takes {beside} with {others} other writes in flight and {alone} alone, {}", times(ratio)),
     }
 }
 
@@ -148,9 +145,9 @@ pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     all.into_iter().flatten().collect()
 }
 
-/// Whether the row is of 8 KiB into a file that all writers share and that was written before.
+/// Whether the row is of 8 KiB into a file that all writers share and that was written before, with nothing beside.
 fn is_plain(row: &&CommitRow) -> bool {
-    row.bs_bytes == BLOCK.0 && row.layout == Layout::Written && !row.own_files
+    row.bs_bytes == BLOCK.0 && row.layout == Layout::Written && !row.own_files && row.beside_writers == 0
 }
 
 /// Commits a second by writers, one line for each means that several numbers of writers used.
@@ -205,7 +202,7 @@ fn by_means(rows: &Rows) -> Option<Picture> {
 /// Commits of one writer by size, with fdatasync.
 fn by_size(rows: &Rows) -> Option<Picture> {
     let is_usual = |row: &&CommitRow| {
-        let of_file = (row.layout, row.own_files) == (Layout::Written, false);
+        let of_file = (row.layout, row.own_files, row.beside_writers) == (Layout::Written, false, 0);
         of_file && row.writers == 1 && row.means.flush_by == Some(FlushCall::Fdatasync)
     };
     let line = |is_direct: bool| {

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{FaultLog, ProcessorAccount};
 use halfpower_record::{Cpu, CpuTimes, Environment, LaneRole, Soaker};
-use halfpower_spec::{Bytes, Direction, EngineName, Nanos, Pass, Run, SimulatedDisk, SimulatedSystem, Switch, Workload};
+use halfpower_spec::{
+    Bytes, Direction, EngineName, Nanos, Pass, Run, SimulatedDisk, SimulatedSystem, Switch, Workload,
+};
 
 use super::disk::ConstantsDisk;
 use super::fitted::Calibrated;

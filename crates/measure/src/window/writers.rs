@@ -2,15 +2,23 @@
 
 use halfpower_spec::Nanos;
 
-/// Writers that flush after each of their writes, one for each slot.
+/// Writers that flush after each of their writes, one for each slot; those from a slot on write without flushing.
 pub(super) struct Writers {
+    /// Slots that flush, counted from the first.
+    flushers: u32,
     /// When each writer's flush went out; `None` if it waits for none.
     flushing: Vec<Option<Nanos>>,
 }
 
 impl Writers {
-    pub fn new(slots: usize) -> Self {
-        Self { flushing: vec![None; slots] }
+    /// Of so many slots the first `flushers` flush.
+    pub fn new(slots: usize, flushers: u32) -> Self {
+        Self { flushers, flushing: vec![None; slots] }
+    }
+
+    /// Whether this slot flushes after its writes.
+    pub fn flushes(&self, slot: u32) -> bool {
+        slot < self.flushers
     }
 
     /// The flush of this slot goes out.
