@@ -113,12 +113,10 @@ fn means(found: &[MeansRate]) -> Option<String> {
 fn beside_others(found: &FlushBesideOthers) -> String {
     let FlushBesideOthers { others, alone_ns, beside_ns, times: ratio } = found;
     let [alone, beside] = [*alone_ns, *beside_ns].map(format::time_ns);
-    match ratio {
-        _ if ratio.is_alike() => {
-            format!("a flush takes as long with {others} other writes in flight as alone, {alone}")
-        }
-        _ => format!("a flush takes {beside} with {others} other writes in flight and {alone} alone, {}", times(ratio)),
+    if ratio.is_alike() {
+        return format!("a flush takes as long with {others} other writes in flight as alone, {alone}");
     }
+    format!("a flush takes {beside} with {others} other writes in flight and {alone} alone, {}", times(ratio))
 }
 
 fn growing(found: &[GrowingCommits]) -> Option<String> {
