@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use halfpower_analyse::run_mbps;
 use halfpower_experiments::{PlanRequest, commits, plan};
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Experiment, Nanos, Pass, Question, Run, Workload};
+use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::observed_cell::{SHARP, Sample};
 use crate::planner::Step;
 use crate::seeds::{mixed, seeded};
+use crate::slices::Slices;
 
 /// Share of the budget where the study has other experiments.
 const SHARE: f64 = 0.1;
@@ -57,8 +58,13 @@ impl CommitRuns {
         let share = if is_alone { 1.0 } else { SHARE };
         let budget_ns = question.budget.0 as f64 * share;
         let usual_ns = (budget_ns * WINDOWS_SHARE / WINDOWS).clamp(WINDOW_NS.0, WINDOW_NS.1);
-        let window = question.runtime.unwrap_or(Nanos((usual_ns / 1e6) as u64 * 1_000_000));
-        let chief = question.runtime.unwrap_or(Nanos(window.0 * CHIEF_WINDOWS));
+        let usual = Nanos((usual_ns / 1e6) as u64 * 1_000_000);
+        let least_bs = workloads.iter().map(|workload| workload.bs).min().unwrap_or_default();
+        let slices = Slices::advertised(environment, Direction::Write, least_bs);
+        let held =
+            |window: Nanos| slices.map_or(window, |slices| slices.window(window, None, 0.0, Nanos(budget_ns as u64)));
+        let window = question.runtime.unwrap_or_else(|| held(usual));
+        let chief = question.runtime.unwrap_or_else(|| held(Nanos(usual.0 * CHIEF_WINDOWS)));
         let fewest_ns = chief.0 as f64 * LENGTH * commits::CHIEF_CELLS as f64;
         let repeats = question.repeats.max(1);
         let mut commit_runs = Self {
@@ -232,6 +238,21 @@ mod tests {
             (smallest.next(), smallest.budget(), made(&mut smallest, 1.0, 0.0).len()),
             (Step::Answered, Nanos(0), 0)
         );
+    }
+
+    #[test]
+    fn windows_hold_the_slices_of_a_limit_on_writes() {
+        let limit = halfpower_record::Level {
+            name: "cgroup limit".to_string(),
+            pap: Some(halfpower_spec::Rate(20e6)),
+            ..halfpower_record::Level::default()
+        };
+        let limited = Environment { levels: vec![limit], ..folder() };
+        let least_ns = |environment: &Environment| {
+            let commit_runs = CommitRuns::new(&question(120), environment);
+            commit_runs.runs().map(|run| run.runtime.0).min().unwrap()
+        };
+        assert!(least_ns(&folder()) < 200_000_000 && least_ns(&limited) >= 650_000_000);
     }
 
     #[test]
