@@ -675,7 +675,12 @@ fn restless(grounds: &WarningInputs<'_>) -> Option<Warning> {
 
 /// Looks at the runs of each experiment's cells; the cells of the walks have intervals and warnings of their own.
 fn repeats_differ(grounds: &WarningInputs<'_>) -> Option<Warning> {
-    let experiments = grounds.question.experiments.iter().filter(|experiment| experiment.pattern().is_none());
+    // Beside walks, commits stand on the first screen with their own intervals, and few of their cells are repeated.
+    let has_walks = grounds.question.patterns().next().is_some();
+    let is_judged = |experiment: &&Experiment| {
+        experiment.pattern().is_none() && !(has_walks && **experiment == Experiment::Commits)
+    };
+    let experiments = grounds.question.experiments.iter().filter(is_judged);
     let cells = experiments.flat_map(|experiment| experiment_cells(grounds.levels, *experiment, grounds.records));
     let repeated: Vec<CellFinding> = cells.map(|cell| cell.finding).filter(|cell| cell.run_mbps.len() > 1).collect();
     let of_cell = |cell: &CellFinding| relative_deviation(&cell.run_mbps);

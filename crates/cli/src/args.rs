@@ -230,7 +230,7 @@ pub struct QuestionArgs {
     #[arg(value_name = "TARGET", help_heading = "Arguments", num_args = 0.., value_parser = target_words())]
     pub targets: Vec<Target>,
     #[arg(long, value_parser = experiments)]
-    #[arg(help = listed("Run these experiments, or all", Experiment::ALL) + " [default: sequential,random; under mpirun also hosts]")]
+    #[arg(help = listed("Run these experiments, or all", Experiment::ALL) + " [default: sequential,random, and commits where writes are measured in a folder, a file or a device; under mpirun hosts instead]")]
     pub experiments: Option<std::vec::Vec<Experiment>>,
     /// Measure these directions
     #[arg(long, value_delimiter = ',', value_parser = parse::<Direction>, default_value = "read,write")]

@@ -3,6 +3,7 @@
 mod adverse;
 mod anatomy;
 mod calibrate;
+mod commits;
 mod compare;
 mod device_experiments;
 mod doctor;

@@ -16,6 +16,7 @@ mod built;
 #[cfg(test)]
 mod built_study;
 pub mod burst;
+pub mod commits;
 pub mod credit;
 mod data;
 pub mod durability;

@@ -89,6 +89,7 @@ experiments! {
     Credit in credit,
     Hosts in hosts,
     Network in network,
+    Commits in commits,
 }
 
 /// The answer of an experiment as numbers and in words, and its pictures.

@@ -47,6 +47,10 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     if options.fdatasync > 0 && (!rw.writes() || matches!(rw, Rw::Trim | Rw::Randtrim)) {
         return refuse(format!("--fdatasync has nothing to make durable with --rw {rw}: leave it out"));
     }
+    if options.flushing_threads > 0 && options.fdatasync == 0 {
+        let threads = options.flushing_threads;
+        return refuse(format!("--flushing-threads {threads}: nothing flushes: add --fdatasync 1, or leave it out"));
+    }
     makes_durable(workload)?;
     if let Some(processors) = options.processors.filter(|_| options.affinity != Affinity::All) {
         let affinity = options.affinity;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use halfpower_engine::{EngineError, Errno};
 use halfpower_os::processor;
 use halfpower_record::{LaneRecord, LaneRole, LaneSide, Latency};
-use halfpower_spec::{Nanos, Run, Workload};
+use halfpower_spec::{Nanos, Run, Workload, WorkloadOptions};
 
 use crate::offsets::Offsets;
 use crate::schedule::Schedule;
@@ -257,6 +257,12 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
         LaneRole::Own => (run.workload, terms, &shared.stop),
         LaneRole::Random => (background_readers::reader(&run.workload), terms.of_reader(), &shared.over),
     };
+    let WorkloadOptions { fdatasync, flushing_threads, .. } = run.workload.options;
+    let flushers = if flushing_threads == 0 { workload.threads } else { flushing_threads };
+    // In virtual time one lane has the slots of all threads.
+    let stands_for_threads = workload.threads > 1 && lane.depth == workload.total_depth();
+    let flushes = stands_for_threads || (index as u32) % run.workload.threads.max(1) < flushers;
+    let terms = if flushes { terms } else { terms.without_flushes() };
     let seed = run.seed.wrapping_add(index as u64);
     let pinned = lane.cpu.map_or(Ok(()), processor::pin_this_thread);
     pinned.map_err(|error| EngineError::Call { call: "sched_setaffinity", error })?;
@@ -270,6 +276,7 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
     let cold_lanes = shared.cold_lanes.as_ref().filter(|_| lane.role == LaneRole::Own);
     let window = window.watched(&shared.progress).warmed_up(cold_lanes).ends_after(lane.most_bytes);
+    let window = window.each_slot_commits((stands_for_threads && fdatasync > 0).then_some(flushers));
     let waited_ns = processor::waited_by_this_thread_ns();
     if !shared.wait_for_gate() {
         return Err(MeasureError::Interrupted);

@@ -157,6 +157,7 @@ fn measure_in_pass(
         by_direction: rw.direction().is_none().then_some(sum.by_direction),
         errors: sum.errors,
         syncs: sum.syncs,
+        commits: sum.commits,
         lanes,
         series: sum.series,
         samples: sum.samples,
@@ -217,6 +218,7 @@ struct Sum {
     /// Mean number of requests in flight: the sum over lanes of each one's mean over its own window, without its flush.
     pub depth: f64,
     pub syncs: Latency,
+    pub commits: Latency,
     pub series: Series,
     pub samples: Samples,
 }
@@ -248,6 +250,7 @@ impl Sum {
             by_direction: ByDirection::default(),
             depth: 0.0,
             syncs: Latency::default(),
+            commits: Latency::default(),
             // Steps of lanes that end by their bytes double as they go on.
             series: Series { step_ns: tallies().map(|tally| tally.step_ns).max().unwrap_or(0), bytes: Vec::new() },
             samples: lanes[0].tally.samples(),
@@ -264,6 +267,7 @@ impl Sum {
             sum.depth += in_flight_ns / (tally.end.0 - tally.start.0 - tally.flush_ns).max(1) as f64;
             sum.latency.merge(&latency);
             tally.syncs.iter().for_each(|syncs| sum.syncs.merge(&syncs.latency()));
+            tally.commits.iter().for_each(|commits| sum.commits.merge(&commits.latency()));
             add_series(&mut sum.series, tally);
             sum.add_errors(tally.errors.iter().copied());
         }

@@ -81,9 +81,19 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
             Disks => because("a simulated disk has no file system"),
             Calibrated => because("a calibrated device has no file system"),
         },
+        Of::OwnFiles => match backend {
+            Files => None,
+            Share | Objects => because(ONE_FILE),
+            Disks | Calibrated | Machine => because("a simulated target has no files of single threads"),
+        },
         Of::Fdatasync => match backend {
             Files | Share | Disks | Calibrated | Machine => None,
             Objects => because("over S3 each write is durable once it is answered"),
+        },
+        Of::FlushingThreads => match backend {
+            Files | Share | Disks => None,
+            Objects => because("over S3 each write is durable once it is answered"),
+            Calibrated | Machine => because("in virtual time all threads of this target are one"),
         },
         Of::EndFlush => match backend {
             Files | Share | Disks | Calibrated | Machine => None,

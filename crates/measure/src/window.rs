@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod tests;
+mod writers;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -15,6 +16,7 @@ use halfpower_spec::{Nanos, WorkloadOptions};
 use crate::offsets::Offsets;
 use crate::sampler::{Counts, Sampler};
 use crate::schedule::Schedule;
+use writers::Writers;
 
 /// Most steps of a series that are kept.
 const MOST_STEPS: u64 = 1 << 16;
@@ -52,6 +54,11 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// Those of a writer beside those that flush.
+    pub(crate) fn without_flushes(self) -> Self {
+        Self { pauses: Pauses { fdatasync: 0, ..self.pauses }, ..self }
+    }
+
     /// Those of a random reader beside the workload, which makes nothing durable and never pauses.
     pub(crate) fn of_reader(self) -> Self {
         Self { flush: false, pauses: Pauses::default(), ..self }
@@ -85,6 +92,10 @@ pub(crate) struct Window<'a> {
     one_length: Option<u32>,
     /// Writes that may still go out before the next flush; without flushes as good as endless.
     quota: usize,
+    /// When the first write since the last flush went out.
+    commit_began: Nanos,
+    /// The writers of this lane, if each flushes after its own writes; `None` if the lane flushes as one.
+    writers: Option<Writers>,
     /// Bytes to ask for within the window, which then ends; `None` lets its time alone end it.
     most_bytes: Option<u64>,
     stop: &'a AtomicBool,
@@ -119,11 +130,14 @@ impl<'a> Window<'a> {
             step_bytes: Vec::with_capacity((terms.runtime.0 / step_ns + 1).min(MOST_STEPS) as usize),
             sampler: Sampler::new(terms.runtime.0, step_ns),
             syncs: (terms.pauses.fdatasync > 0).then(LatencyCounter::default),
+            commits: (terms.pauses.fdatasync > 0).then(LatencyCounter::default),
             ..Tally::with_room()
         };
         Self {
             one_length: offsets.one_length(),
             quota: terms.pauses.quota(),
+            commit_began: Nanos(0),
+            writers: None,
             most_bytes: None,
             engine,
             offsets,
@@ -157,6 +171,16 @@ impl<'a> Window<'a> {
             self.tally.sampler = Sampler::new(most_ns.min(self.terms.runtime.0), self.tally.step_ns);
         }
         Self { most_bytes, ..self }
+    }
+
+    /// Makes each slot a writer of its own, of which the first `flushers` flush after each of their writes: in virtual
+    /// time one lane stands for all threads. `None` lets the lane flush as one.
+    pub(crate) fn each_slot_commits(mut self, flushers: Option<u32>) -> Self {
+        if let Some(flushers) = flushers {
+            self.quota = usize::MAX;
+            self.writers = Some(Writers::new(self.issued.len(), flushers));
+        }
+        self
     }
 
     /// Shows in `progress` that answers come.
@@ -248,6 +272,9 @@ impl<'a> Window<'a> {
     fn reap(&mut self) -> Result<Nanos, EngineError> {
         self.done.clear();
         self.engine.reap(1, &mut self.done)?;
+        if self.writers.is_some() {
+            self.take_flushes();
+        }
         Ok(self.engine.now())
     }
 
@@ -392,17 +419,63 @@ impl<'a> Window<'a> {
         let Pauses { fdatasync, thinktime } = self.terms.pauses;
         let thinks = thinktime.0 > 0 && !self.done.is_empty();
         let mut now = now;
-        if fdatasync > 0 {
+        if self.writers.is_some() {
+            self.flush_each()?;
+        } else if fdatasync > 0 {
             // The batch that went out last; nothing else was submitted since the last pause.
-            self.quota -= self.batch.iter().filter(|request| request.operation == Operation::Write).count();
+            let writes = self.batch.iter().filter(|request| request.operation == Operation::Write);
+            if self.quota == self.terms.pauses.quota()
+                && let Some(first) = writes.clone().next()
+            {
+                self.commit_began = self.issued[first.slot as usize].at;
+            }
+            self.quota -= writes.count();
             if self.quota == 0 && self.all_free() {
                 let took_ns = self.flush()?;
-                self.tally.syncs.iter_mut().for_each(|syncs| syncs.add(took_ns, 1));
-                self.quota = self.terms.pauses.quota();
                 now = self.engine.now();
+                let commit_ns = now.0 - self.commit_began.0;
+                self.tally.syncs.iter_mut().for_each(|syncs| syncs.add(took_ns, 1));
+                self.tally.commits.iter_mut().for_each(|commits| commits.add(commit_ns, 1));
+                self.quota = self.terms.pauses.quota();
             }
         }
         if thinks { self.think(now, deadline) } else { Ok(now) }
+    }
+
+    /// Sends a flush for each writer whose write is done.
+    #[cold]
+    fn flush_each(&mut self) -> Result<(), EngineError> {
+        let now = self.engine.now();
+        let Self { writers, done, free, batch, .. } = self;
+        let Some(writers) = writers else { return Ok(()) };
+        batch.clear();
+        for slot in done.iter().map(|completion| completion.slot).filter(|slot| writers.flushes(*slot)) {
+            batch.push(Request { slot, operation: Operation::Flush, offset: 0, length: 0 });
+        }
+        batch.iter().for_each(|flush| writers.begin(flush.slot, now));
+        free.retain(|slot| !writers.is_flushing(*slot));
+        self.engine.submit(&self.batch)
+    }
+
+    /// Takes the flushes of single writers out of what completed, and counts them and their commits.
+    #[cold]
+    fn take_flushes(&mut self) {
+        let now = self.engine.now();
+        let Self { writers, done, free, issued, tally, .. } = self;
+        let Some(writers) = writers else { return };
+        done.retain(|completion| {
+            let Some(began) = writers.end(completion.slot) else { return true };
+            match completion.result {
+                Err(errno) => tally.count_error(errno),
+                Ok(_) => {
+                    let commit_ns = now.0 - issued[completion.slot as usize].at.0;
+                    tally.syncs.iter_mut().for_each(|syncs| syncs.add(now.0 - began.0, 1));
+                    tally.commits.iter_mut().for_each(|commits| commits.add(commit_ns, 1));
+                }
+            }
+            free.push(completion.slot);
+            false
+        });
     }
 
     /// Lets the time pass and takes in what completes meanwhile.
@@ -506,6 +579,8 @@ pub(crate) struct Tally {
     pub in_flight_beyond_latency_ns: i128,
     /// What the flushes between requests took; `None` where none were asked for.
     pub syncs: Option<LatencyCounter>,
+    /// What commits took, each from its first write's submission to the end of its flush; `None` likewise.
+    pub commits: Option<LatencyCounter>,
     pub step_ns: u64,
     pub step_bytes: Vec<u64>,
     pub sampler: Sampler,

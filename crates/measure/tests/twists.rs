@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, SimulatedTarget, TargetBackend, measure};
 use halfpower_record::{Ability, LaneRole, Record};
 use halfpower_spec::{
-    Affinity, Bytes, Cache, EngineName, Fadvise, Nanos, PageCache, Pass, Region, Run, Rw, SimulatedDisk, Switch,
-    Workload, WorkloadOptions,
+    Affinity, Bytes, Cache, EngineName, Fadvise, Layout, Nanos, PageCache, Pass, Region, Run, Rw, SimulatedDisk,
+    Switch, Workload, WorkloadOptions,
 };
 
 const MIB: u64 = 1 << 20;
@@ -59,6 +59,7 @@ fn flushes_are_counted_and_their_time_is_the_runs() {
     // second.
     assert_eq!((record.syncs.count(), record.ios), (2_000, 8_000));
     assert_eq!((record.syncs.min_ns(), record.syncs.max_ns(), record.flush_ns), (100_000, 100_000, 100_000));
+    assert_eq!((record.commits.count(), record.commits.min_ns(), record.commits.max_ns()), (2_000, 500_000, 500_000));
     assert_eq!(record.elapsed_ns / 1_000, 1_000_100);
     assert_eq!((record.latency.max_ns() / 1_000, record.memory_mbps()), (100, None));
 
@@ -69,6 +70,96 @@ fn flushes_are_counted_and_their_time_is_the_runs() {
     let rest = record.ios - record.syncs.count() * 4;
     assert!(whole > 0 && rest < 2 * 4, "{whole} writes are between flushes, {rest} are not");
     assert!(record.flush_ns > 0 && record.errors.is_empty());
+    assert_eq!(record.commits.count(), record.syncs.count());
+    assert!(record.commits.min_ns() >= record.syncs.min_ns(), "a commit holds its flush");
+}
+
+/// Commits of one second by writers that each flush after each write of 20 us, on a disk whose flush takes 1 ms.
+fn commits_of(writers: u32, group: &str) -> Record {
+    let constants = format!("fixed=20us,rate=900000GB/s,disks=64,flush=1ms{group}");
+    let mut backend = SimulatedTarget::new(SimulatedDisk::from_constants(&constants).unwrap());
+    let options = WorkloadOptions { fdatasync: 1, ..WorkloadOptions::default() };
+    let workload =
+        Workload { rw: Rw::Write, bs: Bytes(8192), iodepth: 1, threads: writers, options, ..Workload::default() };
+    run(&mut backend, workload, Nanos(1_000_000_000))
+}
+
+fn near(found: f64, truth: f64) -> bool {
+    (found / truth - 1.0).abs() < 0.02
+}
+
+#[test]
+fn writers_share_the_flushes_of_a_simulated_device() {
+    // Two groups take turns: while one is flushed, the other writes and waits.
+    for (writers, group, commits, p50_ns) in [
+        (1, "", 980.4, 1_020_000.0),
+        (16, "", 8_000.0, 2_000_000.0),
+        (64, "", 32_000.0, 2_000_000.0),
+        (16, ",flush_group=4", 4_000.0, 4_000_000.0),
+        (64, ",flush_group=4", 4_000.0, 16_000_000.0),
+    ] {
+        let record = commits_of(writers, group);
+        let window_s = (record.elapsed_ns - record.flush_ns) as f64 / 1e9;
+        let counted = record.commits.count() as f64 / window_s;
+        let median = record.commits.quantile_ns(0.5) as f64;
+        assert!(near(counted, commits), "{writers} writers{group}: {counted} a second, not {commits}");
+        assert!(near(median, p50_ns), "{writers} writers{group}: {median} ns, not {p50_ns}");
+        assert_eq!((record.syncs.count(), record.errors.len()), (record.commits.count(), 0));
+        assert!(record.ios >= record.commits.count() && record.ios <= record.commits.count() + u64::from(writers));
+    }
+}
+
+#[test]
+fn only_the_threads_that_are_to_flush_do() {
+    let options = WorkloadOptions { fdatasync: 1, flushing_threads: 1, ..WorkloadOptions::default() };
+    let workload = Workload { rw: Rw::Write, bs: Bytes(8192), iodepth: 1, threads: 4, options, ..Workload::default() };
+    let disk = SimulatedDisk::from_constants("fixed=20us,rate=900000GB/s,disks=64,flush=1ms").unwrap();
+    let record = run(&mut SimulatedTarget::new(disk), workload, Nanos(1_000_000_000));
+    assert!(near(record.commits.count() as f64, 980.4), "{} commits", record.commits.count());
+    assert!(near(record.ios as f64, 980.4 + 3.0 * 50_000.0), "{} writes", record.ios);
+
+    let (_folder, mut backend) = real();
+    let real = Workload { cache: Cache::Both, engine: EngineName::Sync, ..workload };
+    let record = run(&mut backend, real, Nanos(30_000_000));
+    assert_eq!(record.lanes.len(), 4);
+    assert!(record.commits.count() > 0 && record.commits.count() <= record.lanes[0].ios, "the first thread's alone");
+    let nothing = WorkloadOptions { fdatasync: 0, ..options };
+    let refused = backend.admits(&Workload { options: nothing, ..workload }).unwrap_err().to_string();
+    assert!(refused.contains("--flushing-threads 1: nothing flushes"), "{refused}");
+}
+
+#[test]
+fn writers_have_files_of_their_own_that_go_with_the_run() {
+    let (folder, mut backend) = real();
+    let names = || std::fs::read_dir(folder.path()).unwrap().count();
+    let before = names();
+    for layout in [Layout::Written, Layout::Append] {
+        let options = WorkloadOptions { fdatasync: 1, own_files: true, layout, ..WorkloadOptions::default() };
+        let own = buffered(options);
+        let own = Workload { rw: Rw::Write, bs: Bytes(8192), iodepth: 1, threads: 3, engine: EngineName::Sync, ..own };
+        let record = run(&mut backend, own, Nanos(30_000_000));
+        assert!(record.commits.count() > 0 && record.errors.is_empty(), "{layout}: {:?}", record.errors);
+        assert_eq!((record.lanes.len(), names()), (3, before));
+    }
+    let options = WorkloadOptions { own_files: true, ..WorkloadOptions::default() };
+    let refused = |backend: &dyn TargetBackend, rw| {
+        backend.admits(&Workload { rw, options, ..Workload::default() }).unwrap_err().to_string()
+    };
+    assert!(refused(&backend, Rw::Read).contains("--own-files: it is about writes"));
+    assert!(refused(&simulated(), Rw::Write).contains("--own-files: a simulated target has no files"));
+}
+
+#[test]
+fn what_virtual_time_cannot_do_with_several_writers_is_refused() {
+    let mut backend = SimulatedTarget::new(SimulatedDisk::from_constants("flush=1ms").unwrap());
+    let options = WorkloadOptions { fdatasync: 2, ..WorkloadOptions::default() };
+    let workload = Workload { rw: Rw::Write, threads: 2, iodepth: 1, options, ..Workload::default() };
+    let refused = backend.admits(&workload).unwrap_err().to_string();
+    assert!(refused.contains("--threads 1"), "{refused}");
+    let each = WorkloadOptions { fdatasync: 1, ..options };
+    assert!(backend.admits(&Workload { options: each, ..workload }).is_ok());
+    assert!(backend.admits(&Workload { options: each, rw: Rw::Randread, ..workload }).is_err());
+    assert!(backend.make_ready(None, &AtomicBool::new(false)).is_ok());
 }
 
 #[test]

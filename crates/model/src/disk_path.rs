@@ -9,12 +9,15 @@
 //! The limiter is computed when a request leaves, not when it is submitted, because a short request submitted later may
 //! arrive there first. Who arrives by a moment is known only once the clock reaches that moment.
 //!
+//! A flush of known time (`flush=`) is the device's: one at a time, and each serves those that wait when it begins, so
+//! that writers share it (group commit). It makes durable what is done by then, and does not wait for other requests.
+//!
 //! A limit is a token bucket as virtual scheduling (the generic cell rate algorithm, ITU-T I.371): it is used up to a
 //! moment. Each request extends that moment by its own time, and passes once the result is no later than now plus the
 //! credit's time. With slices, all of a slice may pass when it begins.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use halfpower_spec::SimulatedDisk;
@@ -33,6 +36,17 @@ struct Served {
     takes: Use,
     token: u32,
     bytes: u32,
+    /// Whether it waits for the device's flush that is under way.
+    is_of_device_flush: bool,
+}
+
+/// Flushes that the device serves together, one flush of its own at a time.
+#[derive(Debug, Default)]
+struct DeviceFlushes {
+    /// Number of flushes that the one under way serves and that have not left yet.
+    under_way: usize,
+    /// Those that wait for the next one: sequence and token.
+    waiting: VecDeque<(u64, u32)>,
 }
 
 /// A flush that waits for the requests submitted before it.
@@ -60,6 +74,9 @@ pub struct DiskPath {
     cores: Vec<Moment>,
     served: BinaryHeap<Reverse<Served>>,
     flushes: Vec<WaitingFlush>,
+    /// Time of a flush of the device; `None` if a flush is a request like others.
+    flush_ps: Option<f64>,
+    device_flushes: DeviceFlushes,
     jitter: Jitter,
     sequence: u64,
     /// Requests and bytes that have left; processor time is computed from the sums, so that rounding errors do not add
@@ -85,6 +102,8 @@ impl DiskPath {
             cores: if disk.core_bound { vec![Moment::default()] } else { Vec::new() },
             served: BinaryHeap::new(),
             flushes: Vec::new(),
+            flush_ps: disk.flush.map(|flush| flush.0 as f64 * PS_PER_NS / speed),
+            device_flushes: DeviceFlushes::default(),
             jitter: Jitter::new(disk.jitter, disk.correlation, generator),
             sequence: 0,
             requests: 0,
@@ -147,10 +166,19 @@ impl DiskPath {
         };
         let issued = self.issued(now, request.token, bytes);
         let at = self.take_disk(issued, span_ps);
-        self.served.push(Reverse(Served { at, sequence: self.sequence, takes, token: request.token, bytes }));
+        let Submission { token, .. } = request;
+        let sequence = self.sequence;
+        self.served.push(Reverse(Served { at, sequence, takes, token, bytes, is_of_device_flush: false }));
     }
 
     fn submit_flush(&mut self, now: Moment, token: u32) {
+        if self.flush_ps.is_some() {
+            self.device_flushes.waiting.push_back((self.sequence, token));
+            if self.device_flushes.under_way == 0 {
+                self.begin_device_flush(now);
+            }
+            return;
+        }
         let flush = WaitingFlush { sequence: self.sequence, token, before: self.served.len() + self.flushes.len() };
         if flush.before == 0 {
             self.serve_flush(now, flush);
@@ -162,7 +190,21 @@ impl DiskPath {
     fn serve_flush(&mut self, now: Moment, flush: WaitingFlush) {
         let at = now.after_ps((self.fixed_ps * self.jitter.next_factor()).round() as u64);
         let WaitingFlush { sequence, token, .. } = flush;
-        self.served.push(Reverse(Served { at, sequence, takes: Use::default(), token, bytes: 0 }));
+        let takes = Use::default();
+        self.served.push(Reverse(Served { at, sequence, takes, token, bytes: 0, is_of_device_flush: false }));
+    }
+
+    /// Begins a flush of the device that serves those that wait; does nothing if none does.
+    fn begin_device_flush(&mut self, now: Moment) {
+        let most = if self.disk.flush_group == 0 { usize::MAX } else { self.disk.flush_group as usize };
+        let served = self.device_flushes.waiting.len().min(most);
+        let Some(flush_ps) = self.flush_ps.filter(|_| served > 0) else { return };
+        let at = now.after_ps((flush_ps * self.jitter.next_factor()).round() as u64);
+        for (sequence, token) in self.device_flushes.waiting.drain(..served) {
+            let takes = Use::default();
+            self.served.push(Reverse(Served { at, sequence, takes, token, bytes: 0, is_of_device_flush: true }));
+        }
+        self.device_flushes.under_way = served;
     }
 
     /// Tells the waiting flushes that the request `sequence` left at `at`.
@@ -213,6 +255,12 @@ impl PathModel for DiskPath {
         self.bytes += u64::from(next.bytes);
         if !self.flushes.is_empty() {
             self.release_flushes(next.sequence, at);
+        }
+        if next.is_of_device_flush {
+            self.device_flushes.under_way -= 1;
+            if self.device_flushes.under_way == 0 {
+                self.begin_device_flush(at);
+            }
         }
         Some(Completed { token: next.token, bytes: next.bytes, at })
     }

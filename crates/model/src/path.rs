@@ -53,7 +53,8 @@ pub enum Operation {
     Read,
     /// Moves bytes to the path.
     Write,
-    /// Completes after every request submitted before it; offset and length are ignored.
+    /// Makes durable what was written; completes after every request submitted before it, unless the path's flush has a
+    /// time of its own. Offset and length are ignored.
     Flush,
 }
 

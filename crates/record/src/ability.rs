@@ -83,6 +83,8 @@ abilities! {
     PlainMessages = "sealing plain",
     /// The number of connections to a share can be chosen.
     Connections = "connections",
+    /// Writers can make single writes durable, in a time that is the target's.
+    Commits = "commits",
 }
 
 impl From<Ability> for String {

@@ -171,6 +171,11 @@ impl Latency {
         }
     }
 
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
     /// Number of latencies.
     pub fn count(&self) -> u64 {
         total(self.count.iter().copied())

@@ -85,6 +85,10 @@ joined! {
         /// Latency of flushes between requests (`--fdatasync`), without the closing flush.
         #[serde(default)]
         pub syncs: Latency => parts,
+        /// Time from the submission of the first write since the last flush to the end of the flush that makes it
+        /// durable (`--fdatasync`): what a commit waits. Empty without such flushes, and for runs of earlier releases.
+        #[serde(default, skip_serializing_if = "Latency::is_empty")]
+        pub commits: Latency => parts,
         /// The lanes: first the workload's, then additional random readers.
         #[serde(default)]
         pub lanes: Vec<LaneRecord> => one_by_one,

@@ -4,6 +4,7 @@
 //! it, what to set. The details behind them (path, charts, half power, cost, experiments) are printed on request.
 
 mod chart;
+mod commits;
 mod first;
 mod screen;
 mod sections;

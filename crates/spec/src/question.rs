@@ -55,6 +55,8 @@ words! {
     Hosts = "hosts",
     /// Throughput of a share by block size, depth and connections, and its cost at both ends.
     Network = "network",
+    /// Small writes that are made durable one by one, by one writer and by many: commits a second.
+    Commits = "commits",
 }
 
 impl Experiment {

@@ -46,6 +46,12 @@ pub struct SimulatedDisk {
     pub cpus: u32,
     /// Capacity in bytes.
     pub size: Bytes,
+    /// Time of a flush of the device, which makes durable what is done when it begins. The device flushes once at a
+    /// time, and each flush serves all that wait for one when it begins. `None`: a flush takes as long as a request
+    /// without bytes, after all requests before it, and serves no other.
+    pub flush: Option<Nanos>,
+    /// Most waiting flushes that one flush of the device serves; 0 is all.
+    pub flush_group: u32,
     /// Seed of all randomness in it.
     pub seed: u64,
     /// Injected faults; drawn separately, so that they change nothing else.
@@ -72,6 +78,8 @@ impl Default for SimulatedDisk {
             core_bound: false,
             cpus: 2,
             size: Bytes(1 << 30),
+            flush: None,
+            flush_group: 0,
             seed: 1,
             faults: Faults::default(),
         }
@@ -80,10 +88,12 @@ impl Default for SimulatedDisk {
 
 /// The keys, as an error lists them.
 const KEYS: &str = "fixed, rate, disks, shared, iops, credit, credit_ios, slice, noise, jitter, correlation, cpu_fixed, \
-     cpu_per_kib, unseen, core_bound, cpus, size, seed";
+     cpu_per_kib, unseen, core_bound, cpus, size, flush, flush_group, seed";
 
 /// Longest slice of a limit.
 const MOST_SLICE: Nanos = Nanos(10_000_000_000);
+/// Longest flush.
+const MOST_FLUSH: Nanos = Nanos(10_000_000_000);
 /// Most disks of a simulated path.
 const MOST_DISKS: u32 = 1024;
 /// Most processors of a simulated host; each record has an entry for every one.
@@ -154,6 +164,8 @@ impl SimulatedDisk {
             "core_bound" => self.core_bound = value.parse::<Switch>()? == Switch::On,
             "cpus" => self.cpus = whole(value)?,
             "size" => self.size = value.parse()?,
+            "flush" => self.flush = Some(value.parse()?),
+            "flush_group" => self.flush_group = whole(value)?,
             "seed" => self.seed = whole(value)?,
             _ if self.faults.set(key, value)? => {}
             _ => return Err(ParseError::new(key, 0, format!("there is no such key; {}", keys()))),
@@ -172,6 +184,10 @@ impl SimulatedDisk {
             "a credit in bytes belongs to a limit on them: add shared=50MB/s"
         } else if self.credit_ios > 0 && self.iops.is_none() {
             "a credit in requests belongs to a limit on them: add iops=1000"
+        } else if self.flush_group > 0 && self.flush.is_none() {
+            "flush_group belongs to a flush of known time: add flush=1ms"
+        } else if self.flush.is_some_and(|flush| flush > MOST_FLUSH) {
+            "flush must be at most 10s"
         } else if self.slice > MOST_SLICE {
             "slice must be at most 10s"
         } else if self.has_buckets() && self.faults.any() {
@@ -235,7 +251,14 @@ impl fmt::Display for SimulatedDisk {
         if self.core_bound {
             write!(f, ",core_bound=on")?;
         }
-        write!(f, ",cpus={},size={},seed={}{}", self.cpus, self.size, self.seed, self.faults)
+        write!(f, ",cpus={},size={}", self.cpus, self.size)?;
+        if let Some(flush) = self.flush {
+            write!(f, ",flush={flush}")?;
+        }
+        if self.flush_group > 0 {
+            write!(f, ",flush_group={}", self.flush_group)?;
+        }
+        write!(f, ",seed={}{}", self.seed, self.faults)
     }
 }
 
@@ -373,6 +396,17 @@ mod tests {
         let disk = SimulatedDisk::from_constants(bucket).unwrap();
         assert_eq!(disk, SimulatedDisk::from_constants(&disk.to_string()).unwrap());
         for constants in ["credit=1MiB", "credit_ios=5", "slice=11s", "shared=1MB/s,credit=1MiB,errors=1%"] {
+            assert!(SimulatedDisk::from_constants(constants).is_err(), "{constants}");
+        }
+    }
+
+    #[test]
+    fn a_flush_of_known_time_is_read_and_written_back() {
+        let disk = SimulatedDisk::from_constants("fixed=20us,flush=1ms,flush_group=16").unwrap();
+        assert_eq!((disk.flush, disk.flush_group), (Some(Nanos(1_000_000)), 16));
+        assert_eq!(SimulatedDisk::from_constants(&disk.to_string()), Ok(disk));
+        assert!(!SimulatedDisk::default().to_string().contains("flush"), "earlier studies keep the name of their disk");
+        for constants in ["flush_group=4", "flush=11s"] {
             assert!(SimulatedDisk::from_constants(constants).is_err(), "{constants}");
         }
     }

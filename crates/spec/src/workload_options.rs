@@ -272,6 +272,17 @@ options! {
     Hosts hosts: Option<Hosts> = None;
         perhaps(word), "hosts" pinned "hosts" takes "RANKS";
         "On many hosts, use only the processes with these ranks, such as 0-3 or 5";
+    /// Threads that flush after `fdatasync` writes, counted from the first; the others write without. 0 is all.
+    #[serde(skip_serializing_if = "is_none_counted")]
+    FlushingThreads flushing_threads: u32 = 0;
+        one(count::<0, 1024>), "flushing-threads" pinned "flushing-threads" takes "THREADS";
+        "Let only this many threads flush (--fdatasync), counted from the first; the others write beside them without; 0 \
+         lets all";
+    /// Whether each thread writes to a file of its own, made for the run.
+    #[serde(skip_serializing_if = "is_off")]
+    OwnFiles own_files: bool = false;
+        switch(), "own-files" pinned "own-files";
+        "Let each thread write to a file of its own in the folder, made for the run";
 }
 
 /// One option of a workload: its names, its help, and how its value becomes text and back.
@@ -344,6 +355,10 @@ fn is_every_request(jump: &Jump) -> bool {
 
 fn is_zero(percent: &u8) -> bool {
     *percent == 0
+}
+
+fn is_none_counted(count: &u32) -> bool {
+    *count == 0
 }
 
 fn is_off(switch: &bool) -> bool {

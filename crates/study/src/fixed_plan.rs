@@ -66,7 +66,9 @@ impl FixedRuns {
     pub fn new(question: &Question, environment: &Environment, budget: Nanos) -> Self {
         let request = PlanRequest { question, environment };
         let cells = |experiment: &Experiment| plan(*experiment, &request).ok().map(|cells| (*experiment, cells));
-        let plans: Vec<(Experiment, Vec<PlannedCell>)> = question.experiments.iter().filter_map(cells).collect();
+        // Commits have runs of their own (`commit_runs`).
+        let fixed = question.experiments.iter().filter(|experiment| **experiment != Experiment::Commits);
+        let plans: Vec<(Experiment, Vec<PlannedCell>)> = fixed.filter_map(cells).collect();
         let count = |most: u32| -> u64 {
             let of_cell = |cell: &PlannedCell| {
                 u64::from(cell.windows) * cell.passes.len() as u64 * u64::from(repeats_of(cell, question).min(most))

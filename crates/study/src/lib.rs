@@ -4,6 +4,7 @@
 #[path = "../../analyse/tests/built/mod.rs"]
 mod built;
 mod candidates;
+mod commit_runs;
 mod confirmation;
 mod deciding_cells;
 mod durable_runs;

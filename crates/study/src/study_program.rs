@@ -1,9 +1,10 @@
-//! Decides the next run of a study: first of the walks, then of the experiments with a fixed plan. From a study file
+//! Decides the next run of a study: first of the walks, then of commits, then of the other experiments. From a study file
 //! alone it determines whether the study is finished.
 
 use halfpower_record::{Environment, LeftOut, Record, RecordError, StudyFile, TargetKind, total};
-use halfpower_spec::{Nanos, Pass, Question, Run};
+use halfpower_spec::{Experiment, Nanos, Pass, Question, Run};
 
+use crate::commit_runs::CommitRuns;
 use crate::durable_runs::DurableRuns;
 use crate::fixed_plan::FixedRuns;
 use crate::issuing_runs::IssuingRuns;
@@ -20,6 +21,7 @@ const WALKS: f64 = 0.4;
 pub(crate) struct StudyProgram {
     /// The walks and their phases; `None` if the question includes no walk.
     walks: Option<Walks>,
+    commits: CommitRuns,
     fixed: FixedRuns,
 }
 
@@ -32,20 +34,26 @@ struct Walks {
 
 impl StudyProgram {
     pub fn new(question: &Question, environment: &Environment) -> Self {
-        let whole = question.budget;
+        let commits = CommitRuns::new(question, environment);
+        let whole = Nanos(question.budget.0 - commits.budget().0);
         let walking = question.patterns().next().is_some();
-        let beside = question.experiments.iter().any(|experiment| experiment.pattern().is_none());
+        let is_fixed = |experiment: &Experiment| experiment.pattern().is_none() && *experiment != Experiment::Commits;
+        let beside = question.experiments.iter().any(is_fixed);
         let for_walks = match (walking, beside) {
             (true, true) => Nanos((whole.0 as f64 * WALKS) as u64),
             (true, false) => whole,
             (false, _) => Nanos(0),
         };
         let walks = walking.then(|| Walks::new(&Question { budget: for_walks, ..question.clone() }, environment));
-        Self { walks, fixed: FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0)) }
+        Self { walks, commits, fixed: FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0)) }
     }
 
     /// Records a run.
     pub fn observe(&mut self, record: &Record) {
+        if CommitRuns::own(&record.run) {
+            self.commits.observe(record);
+            return;
+        }
         let between = Nanos(record.between_ns);
         match self.walks.as_mut().filter(|walks| walks.own(&record.run)) {
             Some(walks) => {
@@ -63,6 +71,10 @@ impl StudyProgram {
     /// Skips runs that cannot be measured: a workload of a fixed plan, or runs of a phase. Returns whether the study
     /// can go on without them.
     pub fn give_up(&mut self, run: &Run) -> bool {
+        if CommitRuns::own(run) {
+            self.commits.give_up(&run.workload);
+            return true;
+        }
         match self.walks.as_mut().filter(|walks| walks.own(run)) {
             Some(walks) => walks.phase(run).map(|phase| phase.give_up(run)).is_some(),
             None => {
@@ -78,15 +90,20 @@ impl StudyProgram {
         if matches!(walks, Step::Run(_)) {
             return walks;
         }
-        match (walks, self.fixed.next()) {
-            (Step::BudgetSpent, Step::Answered) => Step::BudgetSpent,
-            (_, fixed) => fixed,
+        let commits = self.commits.next();
+        if matches!(commits, Step::Run(_)) {
+            return commits;
+        }
+        match self.fixed.next() {
+            Step::Answered if [walks, commits].contains(&Step::BudgetSpent) => Step::BudgetSpent,
+            fixed => fixed,
         }
     }
 
     /// Most time that the study will still take.
     pub fn left(&self) -> Nanos {
-        Nanos(self.walks.as_ref().map_or(0, |walks| walks.left().0) + self.fixed.left().0)
+        let walks = self.walks.as_ref().map_or(0, |walks| walks.left().0);
+        Nanos(walks + self.commits.left().0 + self.fixed.left().0)
     }
 }
 
@@ -147,7 +164,8 @@ impl Walks {
 
 /// Every run of a question's fixed plans in this environment, in order.
 pub fn fixed_runs(question: &Question, environment: &Environment) -> Vec<Run> {
-    StudyProgram::new(question, environment).fixed.runs().to_vec()
+    let StudyProgram { commits, fixed, .. } = StudyProgram::new(question, environment);
+    commits.runs().chain(fixed.runs()).copied().collect()
 }
 
 /// Every cell that a question's walks may measure, with all its repeats, shuffled by the study's seed.

@@ -21,7 +21,7 @@ const BUDGET_OF_A_MACHINE: Nanos = Nanos(7_200_000_000_000);
 const WINDOW_OF_A_MACHINE: Nanos = Nanos(4_000_000_000);
 
 /// The walks of block size and depth.
-const USUAL_EXPERIMENTS: [Experiment; 2] = [Experiment::Sequential, Experiment::Random];
+const WALKS: [Experiment; 2] = [Experiment::Sequential, Experiment::Random];
 
 /// Builds the question from the flags.
 pub fn question(args: &QuestionArgs) -> Result<Question> {
@@ -35,9 +35,10 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         bail!("--runtime 0 measures nothing; give a time such as 1s");
     }
     let target = canonical(&asked_target)?;
+    let directions = directions(args, &asked_target)?;
     Ok(Question {
-        experiments: args.experiments.clone().unwrap_or_else(|| USUAL_EXPERIMENTS.to_vec()),
-        directions: directions(args, &asked_target)?,
+        experiments: args.experiments.clone().unwrap_or_else(|| usual_experiments(&asked_target, &directions)),
+        directions,
         bs: args.bs.clone().unwrap_or_else(|| usual_sizes(&asked_target)),
         iodepth: args.iodepth.clone(),
         cache: caches(args, &asked_target)?,
@@ -58,6 +59,18 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         price: args.price,
         target,
     })
+}
+
+/// The experiments of a study that names none: the walks, and commits where something is written that a flush makes
+/// durable.
+fn usual_experiments(target: &Target, directions: &[Direction]) -> Vec<Experiment> {
+    let flushes = match target {
+        Target::Path(_) => true,
+        Target::Simulated(disk) => disk.flush.is_some(),
+        Target::Several(_) | Target::Share(_) | Target::System(_) | Target::Null => false,
+    };
+    let commits = (flushes && directions.contains(&Direction::Write)).then_some(Experiment::Commits);
+    WALKS.into_iter().chain(commits).collect()
 }
 
 /// The target's canonical text in a study, with absolute paths.
@@ -207,13 +220,16 @@ pub fn check_cells(backend: &dyn TargetBackend, question: &Question) -> Result<(
 /// The command that asks `question`, with the flags that differ from the default.
 pub fn command_of(question: &Question) -> String {
     let usual = Question::about("");
+    // The text may be a stranger's, so it opens no file; a machine's file would not change the answer.
+    let target = Target::parse(&question.target, |_| Err(std::io::Error::other("no file is read here")));
+    let experiments = target.map_or_else(|_| WALKS.to_vec(), |target| usual_experiments(&target, &question.directions));
     let mut words = vec![format!("halfpower study {}", shell_operand(&question.target))];
     let mut add = |differs: bool, word: String| {
         if differs {
             words.push(word)
         }
     };
-    add(question.experiments != usual.experiments, format!("--experiments {}", listed(&question.experiments)));
+    add(question.experiments != experiments, format!("--experiments {}", listed(&question.experiments)));
     add(question.directions != usual.directions, format!("--rw {}", listed(&question.directions)));
     add(question.bs != usual.bs, format!("--bs {}", listed(&question.bs)));
     add(question.iodepth != usual.iodepth, format!("--iodepth {}", listed(&question.iodepth)));

@@ -147,16 +147,18 @@ fn report_beside(args: &StudyArgs, study: &Path) -> Result<Destination> {
         .with_context(|| format!("the report of --output {} goes beside it", study.display()))
 }
 
-/// Adds the experiment `hosts` if several hosts measure and the user chose no experiments.
+/// Replaces the experiment `commits`, which is about one host, by `hosts` if several hosts measure and the user chose no
+/// experiments.
 fn with_hosts(mut question: Question, args: &StudyArgs, join_processes: &Processes) -> Question {
     if args.question.experiments.is_none() && matches!(join_processes, Processes::Leads(_)) {
+        question.experiments.retain(|experiment| *experiment != Experiment::Commits);
         question.experiments.push(Experiment::Hosts);
     }
     question
 }
 
 /// Adapts the question to the study file that it continues: studies of the first releases keep their way of issuing,
-/// and studies begun with a different number of hosts keep their experiments.
+/// and studies begun by a release or a number of hosts with other usual experiments keep theirs.
 fn as_begun(question: Question, args: &StudyArgs, output: &Path, join_processes: &Processes) -> Result<Question> {
     let common = &args.question.common;
     let asks_issuing = common.iomem.is_some() || common.iodepth_batch.is_some() || question.issuing.is_none();
@@ -168,8 +170,8 @@ fn as_begun(question: Question, args: &StudyArgs, output: &Path, join_processes:
     let file = StudyFile::open_mended(output)?;
     let begun = file.question();
     let issuing = if asks_issuing { question.issuing } else { begun.issuing.and(question.issuing) };
-    let walks =
-        |of: &Question| of.experiments.iter().copied().filter(|one| *one != Experiment::Hosts).collect::<Vec<_>>();
+    let added = [Experiment::Hosts, Experiment::Commits];
+    let walks = |of: &Question| of.experiments.iter().copied().filter(|one| !added.contains(one)).collect::<Vec<_>>();
     let is_same = !asks_experiments && walks(begun) == walks(&question);
     let experiments = if is_same { begun.experiments.clone() } else { question.experiments };
     // A single process does not divide the target, so keep the file's layout.

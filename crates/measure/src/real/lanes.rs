@@ -22,6 +22,8 @@ pub(super) struct Reached<'a> {
     pub members: &'a Members,
     /// The run's own scratch file; `None` if the run uses the members.
     pub scratch: Option<&'a ScratchFile>,
+    /// The files of single threads; empty if threads share files.
+    pub own_files: &'a [ScratchFile],
     pub ledgers: Option<&'a Ledgers>,
     pub volume: RunVolume,
     /// Seed of the payload.
@@ -118,13 +120,15 @@ impl Reached<'_> {
             let workload = if thread.is_some() { &run.workload } else { &reader };
             let seed = run.seed.rotate_left(lanes.len() as u32);
             let cpu = options.processors.map_or(any, |list| Some(list.of_thread(lanes.len())));
-            let open = || self.open_lane(workload, (volume, seed), self.volume.address_map());
+            let own_file = thread.and_then(|thread| self.own_files.get(thread as usize));
+            let reached = Reached { scratch: own_file.or(self.scratch), ..*self };
+            let open = || reached.open_lane(workload, (volume, seed), self.volume.address_map());
             let opened = apply_options::open_on(cpu, open)?;
             if role == LaneRole::Own {
                 name = opened.name;
                 buffers = Some(buffers.map_or(opened.buffers, |before| before.joined(opened.buffers)));
             }
-            let range = range(workload, &used, thread);
+            let range = if own_file.is_some() { used.clone() } else { range(workload, &used, thread) };
             // A sync engine holds one request at a time: more slots would only wait, and would count as depth.
             let most_bytes = workload.options.most_bytes(self.span_bytes());
             lanes.push(Lane {

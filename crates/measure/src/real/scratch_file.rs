@@ -1,12 +1,12 @@
-//! Makes a file for one run, for writes to blocks that are not laid out yet.
+//! Makes the files of one run: for writes to blocks that are not laid out yet, and for threads with files of their own.
 //!
-//! The file has no name, lies in the target's folder, and is removed with the run.
+//! The files have no name, lie in the target's folder, and are removed with the run.
 
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{EngineSettings, Volume};
 use halfpower_os::{DataFile, Kind, Mode, OsError, RunFile};
-use halfpower_spec::{Bytes, Direction, Layout, PageCache, Pattern, Run, Workload};
+use halfpower_spec::{Bytes, Direction, Layout, PageCache, Pattern, Run, Workload, WorkloadOptions};
 
 use super::layout;
 use super::member::Member;
@@ -18,6 +18,9 @@ const ROOM: f64 = 2.0;
 /// The same for buffered writes, whose closing flush is part of the run.
 const ROOM_BUFFERED: f64 = 1.0;
 
+/// Most bytes of a file that is one thread's own and written before the run: laying out all of them takes time.
+const OWN_BYTES: u64 = 4 << 20;
+
 /// A file for one run.
 pub(super) struct ScratchFile {
     data: DataFile,
@@ -27,15 +30,15 @@ pub(super) struct ScratchFile {
 }
 
 impl ScratchFile {
-    /// Makes the file that `run` needs; `None` if it uses the member's laid out file.
+    /// Makes the files that `run` needs: one, or with `--own-files` one for each thread; none if it uses the member's laid
+    /// out file.
     ///
     /// # Errors
     /// If there is no room, or the file system does not support the layout.
-    pub fn of(run: &Run, member: &Member, seed: u64, stop: &AtomicBool) -> Result<Option<Self>, MeasureError> {
-        let layout = run.workload.options.layout;
-        let cache = run.workload.cache;
-        if layout == Layout::Written {
-            return Ok(None);
+    pub fn of(run: &Run, member: &Member, seed: u64, stop: &AtomicBool) -> Result<Vec<Self>, MeasureError> {
+        let Workload { bs, threads, options, .. } = run.workload;
+        if options.layout == Layout::Written && !options.own_files {
+            return Ok(Vec::new());
         }
         let free = halfpower_os::data_file::free_bytes(&member.scratch)?;
         let bytes = bytes(run, member.span_bytes, member.layout_rate, free).map_err(|least| {
@@ -47,16 +50,37 @@ impl ScratchFile {
             );
             MeasureError::Target { path: member.scratch.clone(), what }
         })?;
+        if !options.own_files {
+            return Ok(vec![Self::made(run, member, bytes, seed, stop)?]);
+        }
+        let each = bytes / u64::from(threads.max(1));
+        let each = if options.layout == Layout::Written { each.min(OWN_BYTES) } else { each };
+        let each = (each - each % bs.0).max(bs.0);
+        (0..threads).map(|_| Self::made(run, member, each, seed, stop)).collect()
+    }
+
+    /// A file of `bytes` bytes in the state that `run` asks for.
+    fn made(run: &Run, member: &Member, bytes: u64, seed: u64, stop: &AtomicBool) -> Result<Self, MeasureError> {
+        let layout = run.workload.options.layout;
+        let direct = run.workload.cache.direct();
         let data = DataFile::unnamed_in(&member.scratch)?;
+        let settings = || layout::settings(seed, member.budget);
         match layout {
-            Layout::Written | Layout::New | Layout::Append | Layout::LastFirst => {}
+            Layout::New | Layout::Append | Layout::LastFirst => {}
             Layout::Fallocated => data.reserve(bytes)?,
+            Layout::Written => write((&data, direct), bytes, run, settings(), stop)?,
             Layout::Truncated => {
-                write_and_truncate((&data, cache.direct()), bytes, run, layout::settings(seed, member.budget), stop)?;
+                write((&data, direct), bytes, run, settings(), stop)?;
+                data.truncate()?;
             }
         }
         data.sync()?;
-        Ok(Some(Self { data, layout, bytes }))
+        Ok(Self { data, layout, bytes })
+    }
+
+    /// Whether all its blocks were written before the run, so that they can be written again and again.
+    pub fn is_written(&self) -> bool {
+        self.layout == Layout::Written
     }
 
     /// Opens the file again, for one lane.
@@ -68,8 +92,8 @@ impl ScratchFile {
     }
 }
 
-/// Writes as much as the window can write, and truncates the file.
-fn write_and_truncate(
+/// Writes as much as the window can write.
+fn write(
     (data, direct): (&DataFile, bool),
     bytes: u64,
     run: &Run,
@@ -81,7 +105,7 @@ fn write_and_truncate(
         Ok(halfpower_engine::open_volume(volume, settings)?)
     };
     layout::lay_out(data.path(), bytes, settings, run.runtime, stop, open)?;
-    Ok(data.truncate()?)
+    Ok(())
 }
 
 /// Bytes for a file of `run`: what its window can write at `rate`, but at most `span` (the size of the target) and a
@@ -109,22 +133,24 @@ fn bytes(run: &Run, span: u64, rate: Option<f64>, free: u64) -> Result<u64, u64>
 /// # Errors
 /// Why not, in a sentence.
 pub(super) fn admit(workload: &Workload, members: &[Member]) -> Result<(), MeasureError> {
-    let layout = workload.options.layout;
-    let foreign = layout != Layout::Written && members.iter().any(|member| member.kind != Kind::Folder);
+    let WorkloadOptions { layout, own_files, .. } = workload.options;
+    let is_usual = layout == Layout::Written && !own_files;
+    let foreign = !is_usual && members.iter().any(|member| member.kind != Kind::Folder);
     let why = match refusal(workload) {
-        None if layout == Layout::Written => return Ok(()),
+        None if is_usual => return Ok(()),
         None if foreign || members.is_empty() => "files are laid out in folders alone: name one",
         None if members.len() > 1 => "it is about a single file: add --members 1",
         None => return Ok(()),
         Some(why) => why,
     };
-    Err(MeasureError::Unfit { what: format!("--layout {layout}: {why}") })
+    let flag = if own_files { "--own-files".to_string() } else { format!("--layout {layout}") };
+    Err(MeasureError::Unfit { what: format!("{flag}: {why}") })
 }
 
 /// Why the workload's options do not work with its layout, on any target.
 fn refusal(workload: &Workload) -> Option<&'static str> {
     match workload.options.layout {
-        Layout::Written => None,
+        Layout::Written if !workload.options.own_files => None,
         _ if workload.rw.direction() != Some(Direction::Write) => Some("it is about writes: take --rw write"),
         _ if workload.options.random_readers > 0 => {
             Some("nothing else is to be read in it: leave --random-readers out")
@@ -171,5 +197,10 @@ mod tests {
         assert!(of(Layout::New, halfpower_spec::Rw::Read).is_some());
         assert!(of(Layout::Append, halfpower_spec::Rw::Randwrite).is_some());
         assert_eq!(of(Layout::Fallocated, halfpower_spec::Rw::Randwrite), None);
+        let own = |rw| {
+            let Workload { options, .. } = run(Layout::Written).workload;
+            refusal(&Workload { rw, options: WorkloadOptions { own_files: true, ..options }, ..Workload::default() })
+        };
+        assert!(own(halfpower_spec::Rw::Read).is_some() && own(halfpower_spec::Rw::Write).is_none());
     }
 }

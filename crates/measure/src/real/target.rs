@@ -32,8 +32,8 @@ pub struct RealTarget {
     members: Members,
     /// Devices of the current run whose own byte counts can be compared with it.
     witnessed: Vec<String>,
-    /// The scratch file of the current run.
-    scratch: Option<ScratchFile>,
+    /// The scratch files of the current run.
+    scratch: Vec<ScratchFile>,
     /// Ledgers of what was laid out for verification, until something else is written.
     ledgers: Option<Ledgers>,
     /// Whether the last run trimmed blocks.
@@ -82,7 +82,7 @@ impl RealTarget {
             wanted: wanted.clone(),
             members,
             witnessed: Vec::new(),
-            scratch: None,
+            scratch: Vec::new(),
             ledgers: None,
             trimmed: false,
             by_workers: false,
@@ -104,10 +104,12 @@ impl RealTarget {
     }
 
     fn reached(&self, volume: RunVolume) -> Reached<'_> {
-        let scratch = self.scratch.as_ref();
+        let scratch = self.scratch.first();
+        let own_files = if self.scratch.len() > 1 { self.scratch.as_slice() } else { &[] };
         let ledgers = self.ledgers.as_ref();
         let by_workers = self.by_workers;
-        Reached { members: &self.members, scratch, ledgers, volume, seed: self.wanted.seed, by_workers }
+        let seed = self.wanted.seed;
+        Reached { members: &self.members, scratch, own_files, ledgers, volume, seed, by_workers }
     }
 
     /// Lays out verifiable blocks if the run verifies and there are none; drops the ledgers if the run overwrites such
@@ -159,13 +161,13 @@ impl TargetBackend for RealTarget {
         let Workload { rw, cache, rate, options, .. } = run.workload;
         let volume = self.members.run_volume(&options)?;
         self.members.turn(&run.workload)?;
-        self.scratch = None;
+        self.scratch.clear();
         if std::mem::replace(&mut self.trimmed, rw.trims()) {
             self.members.each.iter().try_for_each(|member| member.write_again(&self.wanted, stop))?;
         }
         self.keep_ledgers(&run.workload, volume, stop)?;
         let first = self.members.each.first();
-        self.scratch = first.map_or(Ok(None), |member| ScratchFile::of(run, member, self.wanted.seed, stop))?;
+        self.scratch = first.map_or(Ok(Vec::new()), |member| ScratchFile::of(run, member, self.wanted.seed, stop))?;
         // Restore first what the last run switched.
         self.switched.clear();
         self.switched = apply_options::switched(&options, &self.members.distinct_devices(volume.members))?;
@@ -180,7 +182,8 @@ impl TargetBackend for RealTarget {
         let is_even = !options.random_distribution.is_skewed() && options.jump == Jump::default();
         // In a file, a trimmed block is a hole and cannot be trimmed again.
         let holes = rw.trims() && self.members.each.iter().any(Member::has_holes_after_trims);
-        let once = cold && is_even || self.scratch.is_some() || holes && rw != Rw::Trimwrite;
+        let extends = self.scratch.iter().any(|file| !file.is_written());
+        let once = cold && is_even || extends || holes && rw != Rw::Trimwrite;
         let OpenedLanes { lanes, engine, buffers } = self.reached(volume).open_lanes(run, once)?;
         if buffers.unregistered {
             self.note(&self.members.budget.note_of_unregistered());
@@ -194,7 +197,7 @@ impl TargetBackend for RealTarget {
             lanes,
             engine,
             span_bytes: self.members.span_bytes,
-            spread_bytes: self.members.spread_bytes.filter(|_| self.scratch.is_none()),
+            spread_bytes: self.members.spread_bytes.filter(|_| self.scratch.is_empty()),
             cached_bytes,
             buffer_segments: buffers.segments.filter(|_| cache.direct()),
             warms_up,
@@ -206,7 +209,7 @@ impl TargetBackend for RealTarget {
     fn check_direct(&mut self, run: &Run, cached_before: Option<u64>, bytes: u64) {
         let options = &run.workload.options;
         // A scratch file is not the members' data, and trims move no bytes.
-        let tells = self.scratch.is_none() && !run.workload.rw.trims() && !self.members.each.is_empty();
+        let tells = self.scratch.is_empty() && !run.workload.rw.trims() && !self.members.each.is_empty();
         let Some(before) = cached_before.filter(|_| tells) else { return };
         let most = (bytes / self.members.each.len() as u64).min(self.members.span_bytes);
         if self.members.cached_bytes(options).is_some_and(|now| page_cache::took_direct(before, now, most)) {

@@ -106,7 +106,15 @@ mod tests {
 
     fn wrong(members: &Members, ledgers: &Ledgers) -> BTreeMap<String, u64> {
         let volume = members.run_volume(&WorkloadOptions::default()).unwrap();
-        let reached = Reached { members, scratch: None, ledgers: Some(ledgers), volume, seed: SEED, by_workers: false };
+        let reached = Reached {
+            members,
+            scratch: None,
+            own_files: &[],
+            ledgers: Some(ledgers),
+            volume,
+            seed: SEED,
+            by_workers: false,
+        };
         let options = WorkloadOptions { verify: true, ..WorkloadOptions::default() };
         let cache = halfpower_spec::Cache::Both;
         let workload = Workload { rw: Rw::Randwrite, bs: Bytes(1 << 20), cache, options, ..Workload::default() };
@@ -117,7 +125,7 @@ mod tests {
     fn laid_out(members: &Members) -> Ledgers {
         let volume = members.run_volume(&WorkloadOptions::default()).unwrap();
         lay_out(
-            Reached { members, scratch: None, ledgers: None, volume, seed: SEED, by_workers: false },
+            Reached { members, scratch: None, own_files: &[], ledgers: None, volume, seed: SEED, by_workers: false },
             &AtomicBool::new(false),
         )
         .unwrap()

@@ -26,6 +26,9 @@ const UNAVAILABLE: [(Ability, &str); 7] = [
     (Ability::Interrupt, "a simulated disk's processors cannot be chosen"),
 ];
 
+/// Why a disk without a time for flushes has no commits.
+const NO_FLUSH: &str = "nobody says how long a flush of this simulated disk takes: add flush=1ms";
+
 /// Memory that the verified contents of a disk may take, in bytes.
 const MEMORY_BYTES: u64 = 1 << 30;
 
@@ -87,6 +90,10 @@ impl Subject for ConstantsDisk {
             source: "a simulated device advertises nothing".to_string(),
             ..Level::default()
         }];
+        let mut unavailable = BTreeMap::from(UNAVAILABLE.map(|(ability, why)| (ability, why.to_string())));
+        if self.disk.flush.is_none() {
+            unavailable.insert(Ability::Commits, NO_FLUSH.to_string());
+        }
         let capabilities = Capabilities {
             kind: TargetKind::Simulated,
             span: self.disk.size,
@@ -94,7 +101,7 @@ impl Subject for ConstantsDisk {
             members: self.disk.disks,
             chunk: None,
             direct_unit: Some(Bytes(512)),
-            unavailable: BTreeMap::from(UNAVAILABLE.map(|(ability, why)| (ability, why.to_string()))),
+            unavailable,
         };
         Environment { machine, levels, capabilities, ..Environment::default() }
     }

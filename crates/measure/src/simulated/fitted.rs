@@ -25,7 +25,7 @@ const CHUNK: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Abilities that a fitted device lacks, by the name that plans ask for, with the reason.
-const UNAVAILABLE: [(Ability, &str); 12] = [
+const UNAVAILABLE: [(Ability, &str); 13] = [
     (Ability::Layouts, "a calibrated device has no file system that could lay out files"),
     (Ability::PageCache, "a calibrated device has no page cache beyond what its study saw"),
     (Ability::WriteCache, "a calibrated device has no write cache that could be switched"),
@@ -47,6 +47,7 @@ const UNAVAILABLE: [(Ability, &str); 12] = [
     (Ability::Streams, "a calibrated device was seen with one stream and no readers beside"),
     (Ability::Copies, "a calibrated device tells nothing of copies, since its study made none"),
     (Ability::Engines, "a calibrated device issues requests in one way, whatever the engine"),
+    (Ability::Commits, "a calibrated device tells nothing of flushes, since its study had none between writes"),
 ];
 
 fn level(name: &str, mbps: Option<f64>, direction: Option<Direction>, source: String) -> Level {

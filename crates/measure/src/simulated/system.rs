@@ -211,6 +211,7 @@ impl Machine {
         add(Ability::DurableBufferedWrites, WRITES_BEHIND);
         add(Ability::Engines, "a simulated machine issues requests in one way, whatever the engine");
         add(Ability::Interrupt, "a simulated machine does not tell which processor interrupts come to");
+        add(Ability::Commits, "a simulated machine has no writers that flush one by one");
         if self.cpus() == 1 {
             add(Ability::OneProcessor, "the machine has a single processor");
         }

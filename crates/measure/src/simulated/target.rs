@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{FaultLog, ProcessorAccount};
 use halfpower_record::{Cpu, CpuTimes, Environment, LaneRole, Predicted, Soaker};
-use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, SimulatedDisk, SimulatedSystem, Switch, Workload};
+use halfpower_spec::{
+    Bytes, Direction, EngineName, Nanos, Pass, Run, SimulatedDisk, SimulatedSystem, Switch, Workload,
+};
 
 use super::disk::ConstantsDisk;
 use super::fitted::Calibrated;
@@ -104,9 +106,15 @@ fn refuse(workload: &Workload, backend: Backend) -> Result<(), MeasureError> {
     if matches!(engine, EngineName::Null | EngineName::Memory) || engine.is_of_a_share() {
         return unfit(format!("--engine {engine}: it reaches no target, and so no simulated one; leave it out"));
     }
-    if *threads > 1 && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
+    // On a disk of constants each slot can be a writer with flushes of its own.
+    let are_writers = backend == Backend::Disks
+        && (options.fdatasync, options.thinktime, workload.iodepth) == (1, Nanos(0), 1)
+        && workload.rate.is_none()
+        && workload.rw.direction() == Some(Direction::Write)
+        && options.ramp_time == Nanos(0);
+    if *threads > 1 && !are_writers && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
         let what = "in virtual time all threads are one, and --fdatasync or --thinktime of one would stop all of them: \
-                    add --threads 1";
+                    add --threads 1 (disks of constants take writers with --iodepth 1 --fdatasync 1)";
         return unfit(what.to_string());
     }
     Ok(())

@@ -68,6 +68,9 @@ fn stops(study: &StudyFindings) -> Markup {
                 @for stop in &study.summary.stops {
                     div { dt { (heading(stop.rw.word())) "s" } dd { @for piece in pieces(&first_screen::stop(stop, &study.issuing)) { span { (piece.trim_end()) } " " } } }
                 }
+                @if let Some(commits) = first_screen::commits(study) {
+                    div { dt { "Commits" } dd { @for piece in pieces(&commits) { span { (piece.trim_end()) } " " } } }
+                }
                 @for scaling in &study.threads {
                     div { dt { "Threads" } dd { (first_screen::threads(scaling)) } }
                 }

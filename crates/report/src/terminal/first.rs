@@ -9,6 +9,7 @@ use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_spec::format::{number, size, thousands, time_us};
 use halfpower_spec::shell_operand;
 
+use super::commits::commits;
 use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
 use crate::words::state::{self, amount, machine, place};
@@ -111,7 +112,8 @@ fn how_fast(study: &StudyFindings, width: usize) -> Section {
     let (heading, lines) = split(lines(columns, width));
     let has_interval = rows.iter().any(|row| matches!(row.rate.sureness, Sureness::Within { .. }));
     let heading = heading.map(|heading| if has_interval { with_scope(&heading, width) } else { heading });
-    let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
+    let all = lines.into_iter().chain(commits(study, width));
+    let mut items: Vec<Item> = all.map(|line| Item::line(line, Tone::Plain)).collect();
     items.extend(first_screen::witness(&study.headline).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
     items.extend(notes(&rows).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
     Section::new(heading, items)
