@@ -17,6 +17,9 @@ mod machines;
 #[allow(dead_code, reason = "one shape is used here")]
 #[path = "../../doctor/tests/parts.rs"]
 mod parts;
+#[allow(dead_code, reason = "one shape is used here")]
+#[path = "../../doctor/tests/raw.rs"]
+mod raw;
 mod sample;
 #[path = "../examples/sample_report.rs"]
 mod sample_report;

@@ -638,6 +638,7 @@ mod tests {
             only_a: Vec::new(),
             only_b: Vec::new(),
             left_out: Vec::new(),
+            checks: None,
             fail_if: Vec::new(),
         }
     }

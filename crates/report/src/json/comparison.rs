@@ -119,6 +119,8 @@ struct ConditionDocument<'a> {
     limit: ConditionLimit,
     /// Whether it holds on any path.
     holds: bool,
+    /// Number of tests that all conditions of the command made together; `p` of each case is corrected for them.
+    tests: usize,
     /// Everything that the condition was checked against.
     cases: Vec<CaseDocument<'a>>,
 }
