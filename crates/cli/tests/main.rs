@@ -2,6 +2,7 @@
 
 mod adverse;
 mod anatomy;
+mod at_once;
 mod calibrate;
 mod compare;
 mod device_experiments;

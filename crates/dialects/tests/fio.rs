@@ -1,6 +1,7 @@
 //! Tests fio's lines and job files.
 
 use super::{refusals, runs, words};
+use halfpower_dialects::Ends;
 use halfpower_dialects::fio::{speaks, translate};
 use std::path::PathBuf;
 
@@ -92,7 +93,29 @@ fn each_key_that_is_not_taken_is_named_with_its_line() {
 }
 
 #[test]
-fn jobs_that_fio_runs_at_once_are_not_run_in_turn_unasked() {
+fn jobs_are_measured_at_once_unless_they_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(
+        &folder,
+        "[global]\nioengine=null\nsize=1m\ngroup_reporting\n[a]\nrw=read\n[b]\nrw=write\nexitall\n[c]\nstonewall\n[d]\n\
+         new_group\n",
+    );
+    let places = |line: &str| {
+        let runs = translate(&words(line)).unwrap().runs;
+        runs.iter().map(|run| (run.name.clone(), run.joins, run.group)).collect::<Vec<_>>()
+    };
+    let named = |name: &str, joins, group| (name.to_string(), joins, group);
+    let line = path.to_str().unwrap();
+    assert_eq!(places(line), [named("a", false, 0), named("b", true, 0), named("c", false, 1), named("d", true, 2)]);
+    let runs = translate(&words(line)).unwrap().runs;
+    assert!(runs.iter().all(|run| run.ends == Ends::Group && run.is_grouped), "exitall holds for the line, as in fio");
+    assert!(places(&format!("--stonewall {line}")).iter().all(|(_, joins, _)| !joins));
+    let two = "--ioengine=null --size=1m --name=a --name=b --exitall --exit_what=stonewall";
+    assert_eq!(places(two), [named("a", false, 0), named("b", true, 0)]);
+}
+
+#[test]
+fn one_simulated_target_is_not_measured_by_jobs_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "[global]\nfilename=sim:\n[a]\nrw=read\n[b]\nrw=write\n");
     let line = path.to_str().unwrap();

@@ -9,6 +9,7 @@ mod anatomy;
 mod background_readers;
 mod drive;
 mod error;
+mod gated;
 mod measure_run;
 mod offered_ways;
 mod offsets;
@@ -25,6 +26,7 @@ mod window;
 mod witnessed;
 
 pub use error::MeasureError;
+pub use gated::GatedTarget;
 pub use measure_run::{measure, measure_own_part, measure_until_stopped};
 pub use offered_ways::OfferedWays;
 pub use real::{HostPart, RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, probe_share};

@@ -11,7 +11,7 @@ use super::logs::LogOptions;
 use super::printed::Formats;
 use super::rates::{Rate, Rates};
 use super::sizes::{self, ByDirection};
-use crate::RunWords;
+use crate::{Ends, RunWords};
 
 /// Most files that are laid out for the jobs of a section.
 const MOST_FILES: u32 = 64;
@@ -34,6 +34,10 @@ pub struct Switches {
     pub(super) only_reads: bool,
     /// Whether requests do not wait for those before (`io_submit_mode=offload`).
     pub(super) offloads: bool,
+    /// Whether its end ends others (`exitall`).
+    pub(super) ends_others: bool,
+    /// Whether a group of results begins with it (`new_group`).
+    pub(super) begins_group: bool,
 }
 
 /// One job: a section of a job file, or the options of a command line.
@@ -56,6 +60,8 @@ pub struct Job {
     pub(super) waits: bool,
     /// The job that it waits for.
     pub(super) waits_for: Option<String>,
+    /// Which jobs its end ends (`exit_what`), if it ends others.
+    pub(super) ends: Ends,
     /// Whether the line names its target as fio does, so that fio's defaults apply.
     pub(super) has_fio_defaults: bool,
     /// Whether its words are to be printed, and nothing measured.

@@ -9,7 +9,7 @@ use super::output_options::OUTPUT_OPTIONS;
 use super::rates::Limits;
 use super::sizes::{self, ByDirection};
 use super::take::{count, microseconds, number, on, only, percent, seconds, size};
-use crate::OptionRow;
+use crate::{Ends, OptionRow};
 
 type Row = OptionRow<Job>;
 
@@ -555,7 +555,8 @@ const OTHER_OPTIONS: &[Row] = &[
         .optional(),
     Row::taken(
         "stonewall",
-        "the job begins when those before it have ended, as all jobs of halfpower do",
+        "the job begins when those before it have ended; without it, it is measured at once with the one before, each in a \
+         process of its own, and their windows open together",
         |job, value| {
             job.waits = on(value)?;
             Ok(())
@@ -563,13 +564,38 @@ const OTHER_OPTIONS: &[Row] = &[
     )
     .or(&["wait_for_previous"])
     .optional(),
-    Row::taken("wait_for", "taken where it names the job before, which the job then begins after", |job, value| {
-        job.waits_for = Some(value.to_string());
+    Row::taken(
+        "wait_for",
+        "taken where it names the only job that is measured then, which the job begins after, or one that has ended",
+        |job, value| {
+            job.waits_for = Some(value.to_string());
+            Ok(())
+        },
+    ),
+    Row::taken("exitall", "the end of a job ends those of its group that are measured at once with it", |job, value| {
+        job.switches.ends_others = on(value)?;
         Ok(())
-    }),
-    Row::without_effect("exitall", "jobs run one after the other")
-        .or(&["new_group", "exit_what", "exitall_on_error"])
-        .optional(),
+    })
+    .optional(),
+    Row::taken(
+        "exit_what",
+        "what exitall ends: group; stonewall, all that are measured at once; all, also those after them",
+        |job, value| {
+            job.ends = match value {
+                "group" => Ends::Group,
+                "stonewall" => Ends::Turn,
+                "all" => Ends::All,
+                other => return Err(format!("`{other}`: write group, stonewall or all")),
+            };
+            Ok(())
+        },
+    ),
+    Row::without_effect("exitall_on_error", "a request that fails is counted, and the run goes on").optional(),
+    Row::taken("new_group", "a group of results begins with the job", |job, value| {
+        job.switches.begins_group = on(value)?;
+        Ok(())
+    })
+    .optional(),
     Row::taken("section", "only this section of the job file", |job, value| {
         job.wants_sections.push(value.to_string());
         Ok(())
