@@ -18,9 +18,12 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Parses fio's sizes and shares, such as `4k` and `50%`.
+    /// Parses fio's sizes and shares, such as `4k` and `50%`; programs that double the percent sign are understood too.
     pub(super) fn parse(value: &str) -> Result<Self, String> {
-        let Some(share) = value.strip_suffix('%') else { return size(value).map(Self::Bytes) };
+        let share = value.trim_end_matches('%');
+        if share == value {
+            return size(value).map(Self::Bytes);
+        }
         let percent: u32 = share.trim().parse().map_err(|_| format!("`{value}` is no share; write one like 50%"))?;
         if percent == 0 {
             Err(format!("`{value}` is nothing; write a share such as 50%"))
@@ -191,7 +194,7 @@ mod tests {
         assert_eq!(resolved.size, Some(Bytes(rest / 2 / 4096 * 4096)));
         assert_eq!(resolved.io_size, Some(IoSize::Percent(100)));
         assert!(asked.resolved((&["/no/such/file".into()], 1), BLOCK, true).unwrap_err().contains("that is there"));
-        assert_eq!(Amount::parse("50%"), Ok(Amount::Percent(50)));
+        assert_eq!((Amount::parse("50%"), Amount::parse("100%%")), (Ok(Amount::Percent(50)), Ok(Amount::Percent(100))));
         assert!(Amount::parse("0%").is_err() && Amount::parse("x%").is_err());
     }
 }
