@@ -345,6 +345,24 @@ fn what_is_written_and_where_threads_run_is_taken() {
 }
 
 #[test]
+fn what_is_of_writes_is_left_out_of_a_job_that_only_reads() {
+    let read = on_sim("--rw=randread --zero_buffers --fsync=1 --sync=1 --end_fsync=1 --buffer_compress_percentage=30");
+    for flag in ["--compressible", "--fdatasync", "--flush-by", "--durable-by", "--end-flush"] {
+        assert!(!read.contains(flag), "{flag}: {read}");
+    }
+    assert!(on_sim("--rw=randrw --fsync=1 --zero_buffers").contains("--compressible 100"));
+}
+
+#[test]
+fn threads_that_begin_further_on_are_taken_where_their_parts_are_ours() {
+    let four = on_sim("--rw=read --numjobs=4 --size=8m --offset_increment=8m --time_based --runtime=1");
+    assert!(four.contains("--threads 4") && four.ends_with("--size 32MiB") && !four.contains("--io-size"), "{four}");
+    assert!(on_sim("--rw=read --numjobs=4 --size=8m --offset_increment=8m").contains("--io-size 8MiB"));
+    let gaps = refusals(translate(&words("--filename=sim: --name=a --numjobs=4 --size=1m --offset_increment=8m")));
+    assert!(gaps[0].contains("[a]: offset_increment: threads share one range"), "{gaps:?}");
+}
+
+#[test]
 fn a_foreign_engine_is_the_reason_and_not_what_goes_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let path =

@@ -11,7 +11,7 @@ use crate::MeasureError;
 ///
 /// # Errors
 /// Names the settings and says what to do.
-pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
+pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     let Workload { rw, cache, rate, engine, issuing, options, .. } = workload;
     let refuse = |what: String| Err(MeasureError::Unfit { what });
     if let Some(Issuing { iodepth_batch, .. }) = issuing.filter(|issuing| *issuing != issuing.by(*engine)) {

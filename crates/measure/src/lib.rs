@@ -25,6 +25,7 @@ mod target_backend;
 mod window;
 mod witnessed;
 
+pub use admission::coherent;
 pub use error::MeasureError;
 pub use gated::GatedTarget;
 pub use measure_run::{measure, measure_own_part, measure_until_stopped};

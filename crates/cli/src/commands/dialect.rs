@@ -24,7 +24,9 @@ pub fn fio(words: &[OsString]) -> Result<()> {
 
 /// Runs a line of a program that calls fio and got halfpower in its place.
 pub fn in_place_of_fio(words: &[OsString]) -> Result<()> {
-    match words {
+    // A script in fio's place may let each call write to what was there.
+    let asked: Vec<&OsString> = words.iter().filter(|word| *word != "--overwrite").collect();
+    match asked[..] {
         [only] if only == "--version" || only == "-v" => to_output(|out| {
             // Programs look for the number of the release whose JSON they read.
             Ok(writeln!(
@@ -181,6 +183,11 @@ fn shown(run: &RunWords) -> String {
 
 /// Prints the commands that the runs of a line became, those that are measured at once in one line.
 fn show(translation: &Translation) -> Result<()> {
+    for run in &translation.runs {
+        let args = CommandLine::of_run(&run.words);
+        args.target()?;
+        halfpower_measure::coherent(&run::checked(&args)?)?;
+    }
     for note in translation.notes() {
         crate::tell::tell!("halfpower: {note}");
     }

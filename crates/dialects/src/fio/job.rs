@@ -99,6 +99,7 @@ impl Job {
         self.set_amounts(files)?;
         self.set_order();
         self.set_caches();
+        self.drop_what_is_of_writes();
         self.say_what_differs();
         self.run.finish()?;
         Ok(self.run)
@@ -263,7 +264,13 @@ impl Job {
         let own: Vec<OsString> = self.run.own.iter().filter(|word| Path::new(word).exists()).cloned().collect();
         let files = if self.run.files.is_empty() { &own } else { &self.run.files };
         self.refuse_unknown_size(files)?;
-        let amounts = self.amounts.resolved((files, count), (block, mean), is_bounded)?;
+        if self.run.copies > 1 && self.amounts.increment.is_some() {
+            return Err(
+                "offset_increment: each of numjobs has a file of its own; name one, or leave it out".to_string()
+            );
+        }
+        let together = self.amounts.together(self.jobs, is_bounded)?;
+        let amounts = together.resolved((files, count), (block, mean), is_bounded)?;
         self.run.size = amounts.size;
         self.run.offset = amounts.offset;
         if let Some(io_size) = amounts.io_size {
@@ -345,6 +352,19 @@ impl Job {
         }
     }
 
+    /// Drops what only writes have, in a job that writes nothing: fio takes no notice of it there either.
+    fn drop_what_is_of_writes(&mut self) {
+        let rw = self.rw();
+        if !self.has_fio_defaults || rw.writes() && !matches!(rw, Rw::Trim | Rw::Randtrim) {
+            return;
+        }
+        let of_writes = ["--fdatasync", "--flush-by", "--durable-by"];
+        of_writes.iter().for_each(|flag| self.run.unset(flag));
+        if self.run.get("--verify").is_none() {
+            self.run.unset("--compressible");
+        }
+    }
+
     /// Says what is otherwise in results and logs.
     fn say_of_output(&mut self) {
         let run = &mut self.run;
@@ -363,10 +383,16 @@ impl Job {
         self.say_of_output();
         let run = &mut self.run;
         let sequential = run.get("--rw").is_some_and(|rw| ["read", "write", "rw"].contains(&rw));
-        if sequential && run.get("--threads").is_some_and(|threads| threads != "1") {
+        let is_apart = self.amounts.increment.is_some();
+        if sequential && !is_apart && run.get("--threads").is_some_and(|threads| threads != "1") {
             run.note(
                 "numjobs: each thread goes through a part of its own, as with offset_increment; fio's jobs all begin at the \
                  first byte",
+            );
+        }
+        if !sequential && is_apart && self.jobs > 1 {
+            run.note(
+                "offset_increment: random requests of each thread go to all of the range, and not to its part alone",
             );
         }
         let has_rate = run.get("--rate").is_some() || run.get("--rate-iops").is_some();

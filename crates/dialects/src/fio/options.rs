@@ -151,7 +151,15 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     })
     .or(&["fileoffset"]),
     Row::refused("offset_align", "an offset in percent is rounded down to the block size; write it in bytes"),
-    Row::refused("offset_increment", "threads share the target: sequential ones each have a part of their own"),
+    Row::taken(
+        "offset_increment",
+        "taken where it is size: --size of all threads together, of which sequential ones each have a part of their own; or \
+         where it divides size among them",
+        |job, value| {
+            job.amounts.increment = Some(Amount::parse(value)?);
+            Ok(())
+        },
+    ),
     Row::taken("io_size", "--io-size; a share such as 50% is of size", |job, value| {
         job.amounts.io_size = Some(Amount::parse(value)?);
         Ok(())
@@ -273,6 +281,7 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     Row::taken("percentage_sequential", "--jump with what remains of 100 percent", |job, value| {
         match percent(value)? {
             0 => job.run.unset("--jump"),
+            100 => return Err("no request would be random; write rw=read, write or rw".to_string()),
             share => job.run.set("--jump", format!("{}%", 100 - share)),
         }
         Ok(())
@@ -665,7 +674,15 @@ const OTHER_OPTIONS: &[Row] = &[
         .or(&["clat_percentiles", "slat_percentiles"])
         .optional(),
     Row::without_effect("disable_lat", "latency is always measured; it costs no system call")
-        .or(&["disable_clat", "disable_slat", "disable_bw", "disable_bw_measurement", "gtod_reduce", "gtod_cpu", "clocksource"])
+        .or(&[
+            "disable_clat",
+            "disable_slat",
+            "disable_bw",
+            "disable_bw_measurement",
+            "gtod_reduce",
+            "gtod_cpu",
+            "clocksource",
+        ])
         .optional(),
     Row::without_effect("unified_rw_reporting", "reads, writes and both together are reported").optional(),
     Row::without_effect("eta", "nothing is drawn over what is printed").or(&[
@@ -690,8 +707,7 @@ const OTHER_OPTIONS: &[Row] = &[
     Row::taken("lockfile", "taken where it is none", |_, value| {
         only(value, &["none"], "requests of several threads do not wait for each other; leave it out")
     }),
-    Row::refused("opendir", "files are named by filename, or laid out in directory")
-        .or(&["filetype"]),
+    Row::refused("opendir", "files are named by filename, or laid out in directory").or(&["filetype"]),
     Row::without_effect("unique_filename", "what halfpower lays out has no names").optional(),
     Row::taken("kb_base", "taken where it is 1024, fio's default", |_, value| {
         only(value, &["1024"], "sizes are read with kB as 1024 bytes; write sizes with k, m and g, or in bytes")
@@ -742,7 +758,12 @@ const OTHER_OPTIONS: &[Row] = &[
     ]),
     Row::refused("exec_prerun", "a job file starts no programs; call them from the shell").or(&["exec_postrun"]),
     Row::refused("include", "a job file stands for itself; copy the included lines into it"),
-    Row::refused("profile", "use `halfpower study` for a whole plan").or(&["flow", "flow_id", "flow_watermark", "flow_sleep"]),
+    Row::refused("profile", "use `halfpower study` for a whole plan").or(&[
+        "flow",
+        "flow_id",
+        "flow_watermark",
+        "flow_sleep",
+    ]),
     Row::refused("client", "start halfpower with mpirun to measure from many hosts (docs/many-hosts.md)").or(&[
         "server",
         "remote_config",
