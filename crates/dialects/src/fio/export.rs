@@ -75,10 +75,31 @@ pub(super) fn write_fio_jobs(runs: &[NamedRun<'_>], mut out: impl Write) -> io::
         }
         jobs.push(job);
     }
+    for (job, share) in jobs.iter_mut().zip(shares_of_groups(runs)) {
+        for (side, percent) in ["read", "write", "trim"].into_iter().zip(share) {
+            job[side]["bw_agg"] = json!(percent);
+        }
+    }
     let cells: Vec<&FioJob> = runs.iter().map(|run| &run.sum).collect();
     serde_json::to_writer_pretty(&mut out, &document(&cells, jobs))?;
     out.write_all(b"\n")?;
     out.flush()
+}
+
+/// The percentage that each run has of what its group reads, writes and trims a second.
+fn shares_of_groups(runs: &[NamedRun<'_>]) -> Vec<[f64; 3]> {
+    let rates = |run: &NamedRun<'_>| {
+        let FioJob { read, write, trim, .. } = &run.sum;
+        [read, write, trim].map(|side| side.bytes as f64 / run.sum.seconds().max(1e-9))
+    };
+    let of_group = |group: u32, side: usize| -> f64 {
+        runs.iter().filter(|run| run.group == group).map(|run| rates(run)[side]).sum()
+    };
+    let share = |run: &NamedRun<'_>, side: usize| {
+        let own = rates(run)[side];
+        if own > 0.0 { 100.0 * own / of_group(run.group, side) } else { 0.0 }
+    };
+    runs.iter().map(|run| [0, 1, 2].map(|side| share(run, side))).collect()
 }
 
 /// A document for each cell measured on `target`, each with its place in a tree of folders.
@@ -227,8 +248,10 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "latency_depth": workload.iodepth,
         // What fio has if it searches no depth for a latency.
         "latency_target": 0,
+        "latency_target_ns": 0,
         "latency_percentile": 100.0,
         "latency_window": 0,
+        "latency_window_us": 0,
         "total_err": cell.errors,
         "halfpower_runs": cell.runs,
     });
