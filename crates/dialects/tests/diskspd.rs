@@ -46,7 +46,16 @@ fn what_is_not_taken_is_named() {
         assert!(refusal.starts_with(&format!("{option}: ")), "{refusal}");
     }
     assert!(refusals(translate(&words("-b4K -r8K sim:")))[0].contains("multiples of their size"));
+    assert!(refusals(translate(&words("-b4K -s6K sim:")))[0].contains("multiples of their size"));
     assert!(refusals(translate(&words("-b4K")))[0].contains("name a target"));
+}
+
+#[test]
+fn sequential_requests_may_leave_blocks_out() {
+    assert!(runs(translate(&words("-b4K -s64K sim:")))[0].contains("--stride 64KiB"));
+    for plain in ["-b4K -s sim:", "-b4K -s4K sim:", "-b4K -r -s64K sim:"] {
+        assert!(!runs(translate(&words(plain)))[0].contains("--stride"), "{plain}");
+    }
 }
 
 #[test]

@@ -306,7 +306,11 @@ fn order_and_sizes_of_requests_are_fio_s() {
     assert!(on_sim("--rw=randwrite:8").contains("--rw randwrite") && on_sim("--rw=randwrite:8").contains("--jump 8"));
     assert!(on_sim("--rw=randread --percentage_random=30").contains("--jump 30%"));
     assert!(!on_sim("--rw=randread --percentage_random=100").contains("--jump"));
-    assert!(refusals(translate(&words("--filename=sim: --rw=read:4k")))[0].contains("only rise; write read"));
+    assert!(refusals(translate(&words("--filename=sim: --rw=read:-4k")))[0].contains("only rise; write read"));
+    assert!(on_sim("--rw=read:8k --bs=4k").contains("--stride 12KiB"), "{}", on_sim("--rw=read:8k --bs=4k"));
+    assert!(!on_sim("--rw=read:8k --rw=read").contains("--stride"), "the last one holds");
+    let odd = refusals(translate(&words("--filename=sim: --name=a --rw=read:6k --bs=4k")));
+    assert!(odd[0].contains("no multiple of the block size"), "{odd:?}");
     assert!(on_sim("--rw=read --bs=4k,8k").contains("--bs 4KiB"));
     assert!(on_sim("--rw=write --bs=4k,8k").contains("--bs 8KiB"));
     assert!(on_sim("--rw=randrw --bs=4k,8k").contains("--bssplit 4KiB,8KiB"));

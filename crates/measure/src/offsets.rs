@@ -36,7 +36,11 @@ struct Rewrites {
 }
 
 enum Order {
-    Sequential { next: u64 },
+    /// Block by block, or each `step` blocks after the one before.
+    Sequential {
+        next: u64,
+        step: u64,
+    },
     Streams(Streams),
     Random,
     Jumping(Jumping),
@@ -107,6 +111,7 @@ impl Offsets {
         let part = (length.saturating_sub(largest - block_bytes)) / block_bytes / streams;
         let blocks = part * streams;
         assert!(blocks > 0, "a lane's range holds at least one block for each stream");
+        let step = (workload.options.stride.0 / largest).max(1);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let order = match (workload.rw.pattern(), once) {
             (Pattern::Sequential, _) if streams > 1 => {
@@ -114,9 +119,9 @@ impl Offsets {
             }
             // From the last block on to the first and so on.
             (Pattern::Sequential, _) if workload.options.layout == Layout::LastFirst => {
-                Order::Sequential { next: blocks - 1 }
+                Order::Sequential { next: blocks - 1, step: 1 }
             }
-            (Pattern::Sequential, _) => Order::Sequential { next: 0 },
+            (Pattern::Sequential, _) => Order::Sequential { next: 0, step },
             (Pattern::Random | Pattern::Unknown, once) if once || shuffled => {
                 Order::Permuted(Permutation::new(blocks, &mut random))
             }
@@ -133,7 +138,8 @@ impl Offsets {
         // Sequential requests of several sizes end with the range, not after a number of blocks.
         let counts = once && !(bssplit.is_some() && workload.rw.pattern() == Pattern::Sequential);
         let rewrites = (workload.rw == Rw::Trimwrite).then(|| Rewrites::new(workload.iodepth));
-        Self { order, blocks, left: if counts { blocks } else { u64::MAX }, shape, sizes, rewrites, random }
+        let left = if counts { blocks.div_ceil(step) } else { u64::MAX };
+        Self { order, blocks, left, shape, sizes, rewrites, random }
     }
 
     /// Size of every request, in bytes; `None` if sizes differ.
@@ -184,11 +190,12 @@ impl Offsets {
         let mut random = self.random.clone();
         // Match on the order once per batch, not for each request.
         match &mut self.order {
-            Order::Sequential { next } => {
+            Order::Sequential { next, step } => {
+                let step = *step;
                 let mut block = *next;
                 shape.fill(slots, batch, &mut random, |_| {
                     let this = block;
-                    block = if block + 1 == blocks { 0 } else { block + 1 };
+                    block = if block + step >= blocks { 0 } else { block + step };
                     this
                 });
                 *next = block;
@@ -485,6 +492,17 @@ mod tests {
     #[test]
     fn sequential_goes_round() {
         assert_eq!(blocks(&mut offsets(Rw::Read, 3, false), 7), [0, 1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn strides_leave_blocks_out_and_go_round() {
+        let strided = |once| {
+            let options = WorkloadOptions { stride: Bytes(3 * 4096), ..WorkloadOptions::default() };
+            let workload = Workload { rw: Rw::Read, bs: Bytes(4096), options, ..Workload::default() };
+            Offsets::new(&workload, &(8192..8192 + 8 * 4096), once, 42)
+        };
+        assert_eq!(blocks(&mut strided(false), 5), [0, 3, 6, 0, 3]);
+        assert_eq!(blocks(&mut strided(true), 9), [0, 3, 6], "each once");
     }
 
     #[test]

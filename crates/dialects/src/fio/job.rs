@@ -53,6 +53,8 @@ pub struct Job {
     /// Request sizes that differ between directions.
     pub(super) by_direction: Option<ByDirection>,
     pub(super) rates: Rates,
+    /// Bytes that sequential requests leave out between them (`rw=read:8k`).
+    pub(super) skip: Option<Bytes>,
     /// fio's `numjobs` and `nrfiles`; 0 is not given.
     pub(super) jobs: u32,
     pub(super) files_each: u32,
@@ -93,6 +95,7 @@ impl Job {
             self.fill_in();
         }
         self.set_sizes();
+        self.set_stride()?;
         self.set_rate()?;
         self.refuse_writes()?;
         let files = self.count_files()?;
@@ -164,6 +167,19 @@ impl Job {
         self.drawn_sizes().map_or((one.0, (one.0 as f64, one.0 as f64)), |sizes| {
             (sizes.largest().0, (sizes.mean_bytes(1.0), sizes.mean_bytes(0.0)))
         })
+    }
+
+    /// Sets the distance between sequential requests that leave something out between them.
+    fn set_stride(&mut self) -> Result<(), String> {
+        let Some(Bytes(skip)) = self.skip.filter(|skip| skip.0 > 0) else { return Ok(()) };
+        let (block, _) = self.block_bytes();
+        if self.drawn_sizes().is_some() || !skip.is_multiple_of(block) {
+            return Err(format!(
+                "rw: requests leave out whole blocks: `:{skip}` is no multiple of the block size, {block}; write one"
+            ));
+        }
+        self.run.set("--stride", Bytes(block.saturating_add(skip)));
+        Ok(())
     }
 
     fn set_rate(&mut self) -> Result<(), String> {
