@@ -317,6 +317,8 @@ fn order_and_sizes_of_requests_are_fio_s() {
     assert!(on_sim("--rw=randread --bsrange=1k-4k").contains("--bssplit 1KiB/25:2KiB/25:3KiB/25:4KiB/25"));
     let iometer = "--rw=randrw --bssplit=512/10:1k/5:2k/5:4k/60:8k/2:16k/4:32k/4:64k/10";
     assert!(on_sim(iometer).contains("--bssplit 512/10:1KiB/5:"), "{}", on_sim(iometer));
+    assert!(on_sim(iometer).contains("--random-distribution shuffled"), "each block comes once");
+    assert!(!on_sim("--rw=randread --bssplit=4k/50:6k/50").contains("shuffled"), "which cannot cover it");
     assert!(on_sim("--rw=read --rate_iops=200,100").contains("--rate-iops 200"));
     let mixed = on_sim("--rw=randrw --rate_iops=300,100");
     assert!(mixed.contains("--rate-iops 400 --rwmixread 75"), "{mixed}");

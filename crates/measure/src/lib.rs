@@ -7,6 +7,7 @@
 mod admission;
 mod anatomy;
 mod background_readers;
+mod covering;
 mod drive;
 mod error;
 mod gated;

@@ -333,10 +333,13 @@ impl Job {
         let is_random = rw.pattern() == Pattern::Random;
         let has_own_order = ["--random-distribution", "--jump"].iter().any(|flag| self.run.get(flag).is_some());
         if self.has_fio_defaults && is_random && !self.switches.repeats_blocks && !has_own_order {
-            if self.drawn_sizes().is_none() {
+            if self.drawn_sizes().is_none_or(BlockSizes::are_multiples) {
                 self.run.set("--random-distribution", "shuffled");
             } else {
-                self.run.note("bssplit: requests of several sizes begin anywhere, and one block may come twice");
+                self.run.note(
+                    "bssplit: not all sizes are multiples of the smallest, so that requests begin anywhere, and one block \
+                     may come twice",
+                );
             }
         }
         if self.has_fio_defaults && !is_random {
