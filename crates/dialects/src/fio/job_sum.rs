@@ -306,7 +306,8 @@ mod tests {
 
     #[test]
     fn a_group_moves_what_all_move_in_the_longest_of_their_times() {
-        let (long, short) = (record(100, 2_000_000_000, 1), record(40, 1_000_000_000, 3));
+        let long = record(100, 2_000_000_000, 1);
+        let short = record(40, 1_000_000_000, 3);
         let sum = FioJob::of_group(&[&short, &long]).unwrap();
         assert_eq!((sum.ios, sum.read.ios, sum.elapsed_ns, sum.runs), (140, 140, 2_000_000_000, 1));
         assert_eq!((sum.workload.threads, sum.user_ns), (4, 750_000_000));

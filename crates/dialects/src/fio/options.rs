@@ -255,7 +255,8 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         "a run keeps the depth that it is given: take `halfpower study TARGET --iodepth 1..128`, and choose the deepest \
          whose latency is low enough",
     )
-    .or(&["latency_window", "latency_percentile", "latency_run", "max_latency"]),
+    .or(&["latency_window", "latency_percentile", "latency_run"]),
+    Row::refused("max_latency", "no latency ends a run: the largest one is in its results"),
     Row::taken(
         "random_distribution",
         "--random-distribution: random, zipf:S, pareto:H; normal and zoned are refused",
