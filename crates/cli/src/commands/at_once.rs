@@ -309,7 +309,11 @@ mod tests {
 
     #[test]
     fn a_turn_has_all_that_join_the_one_before() {
-        let run = |joins| RunWords { joins, ..RunWords::default() };
+        let run = |joins| {
+            let mut run = RunWords::default();
+            run.joins = joins;
+            run
+        };
         let runs = [run(false), run(true), run(true), run(false), run(false), run(true)];
         assert_eq!((turn(&runs, 0), turn(&runs, 3), turn(&runs, 4)), (0..3, 3..4, 4..6));
     }

@@ -217,8 +217,13 @@ fn finished(jobs: Vec<Job>, refusals: &mut Vec<Refusal>) -> Vec<RunWords> {
         };
         let is_grouped = job.is_grouped;
         match (placed, job.finished()) {
-            (Ok(Place { joins, group }), Ok(run)) => {
-                runs.push(RunWords { logs, joins, ends, group, is_grouped, ..run });
+            (Ok(Place { joins, group }), Ok(mut run)) => {
+                run.logs = logs;
+                run.joins = joins;
+                run.ends = ends;
+                run.group = group;
+                run.is_grouped = is_grouped;
+                runs.push(run);
             }
             (placed, run) => {
                 let why = [placed.err(), run.err()];
