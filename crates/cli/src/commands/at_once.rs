@@ -19,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use halfpower_dialects::{Ends, RunWords};
 use halfpower_hosts::Launched;
-use halfpower_measure::{GatedTarget, MeasureError, measure_until_stopped};
+use halfpower_measure::{GatedTarget, MeasureError, TargetBackend as _, measure_until_stopped};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Nanos, Pass};
 
