@@ -39,7 +39,8 @@ table() {
     all=$((all + 1))
     if "$halfpower" run "$work/$name" --parse-only >"$work/words" 2>"$work/said"; then
       runs=$((runs + 1))
-      jobs=$(wc -l <"$work/words")
+      # Jobs that are measured at once stand in one line.
+      jobs=$(grep -o 'halfpower run ' "$work/words" | wc -l)
       echo "| \`$name\` | runs$([ "$jobs" = 1 ] || echo ", $jobs jobs") |"
     else
       echo "| \`$name\` | refused: $(reason "$work/said") |"

@@ -66,6 +66,7 @@ fn outcome(words: &[OsString]) -> anyhow::Result<()> {
         Some([command, of_fio @ ..]) if command == "run" && halfpower_dialects::fio::speaks(of_fio) => {
             commands::dialect::fio(of_fio)
         }
+        Some([command, of_run @ ..]) if command == commands::at_once::JOB => commands::at_once::job(of_run),
         _ => command(CommandLine::read(words).command),
     }
 }

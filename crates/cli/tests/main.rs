@@ -2,11 +2,14 @@
 
 mod adverse;
 mod anatomy;
+mod at_once;
 mod calibrate;
+mod callers_of_fio;
 mod commits;
 mod compare;
 mod device_experiments;
 mod doctor;
+mod documented_lines;
 mod end_to_end;
 mod experiments;
 mod experiments_cache;

@@ -56,13 +56,12 @@ impl ParsedOptions {
         if run.files.is_empty() {
             return Err("name a target: a file, a folder or a block device".to_string());
         }
-        for (flag, bytes) in [("-r", random_align), ("-s", stride)] {
-            if let Some(bytes) = bytes.filter(|bytes| *bytes != block_bytes) {
-                return Err(format!(
-                    "{flag}{bytes}: requests begin at multiples of their size, {block_bytes} bytes; write {flag} alone"
-                ));
-            }
+        if let Some(bytes) = random_align.filter(|bytes| *bytes != block_bytes) {
+            return Err(format!(
+                "-r{bytes}: requests begin at multiples of their size, {block_bytes} bytes; write -r alone"
+            ));
         }
+        set_stride(&mut run, stride.filter(|bytes| !random && *bytes != block_bytes), block_bytes)?;
         run.set(
             "--rw",
             match (random, writes_percent) {
@@ -108,6 +107,18 @@ impl ParsedOptions {
         run.finish()?;
         Ok(run)
     }
+}
+
+/// Sets the distance between sequential requests, if one is named.
+fn set_stride(run: &mut RunWords, stride: Option<u64>, block_bytes: u64) -> Result<(), String> {
+    let Some(bytes) = stride else { return Ok(()) };
+    if bytes == 0 || !bytes.is_multiple_of(block_bytes) {
+        return Err(format!(
+            "-s{bytes}: requests begin at multiples of their size, {block_bytes} bytes; write such a distance, or -s alone"
+        ));
+    }
+    run.set("--stride", halfpower_spec::Bytes(bytes));
+    Ok(())
 }
 
 /// What sequential threads of one target go through: with `-si` the same blocks, in one thread here.

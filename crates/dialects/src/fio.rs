@@ -20,6 +20,7 @@ pub(crate) mod results;
 mod sizes;
 mod take;
 pub(crate) mod terse;
+mod turns;
 
 pub use export::{FioDocument, fio_documents, fio_issuing, write_fio};
 pub use job::Job;

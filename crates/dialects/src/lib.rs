@@ -22,6 +22,6 @@ mod translation;
 
 pub use habits::{Dialect, OptionDoc, habits_as_markdown};
 pub use results::{ImportedStudy, Results, ResultsError, gathered, read_results};
-pub use run_words::RunWords;
+pub use run_words::{Ends, RunWords};
 pub use table::{Handling, OptionRow, Value};
 pub use translation::{Layout, Measured, Output, Refusal, Translation};

@@ -13,6 +13,20 @@ const SCHEMES: [&str; 8] = ["sim:", "null:", "each:", "stripe:", "mirror:", "smb
 /// Size unit of files laid out in a folder; for other sizes, a part of the next larger file is used.
 const LAID_OUT_BYTES: u64 = 1 << 20;
 
+/// Which runs end when this one has ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ends {
+    /// No other.
+    #[default]
+    Itself,
+    /// Those of its group that are measured at once with it.
+    Group,
+    /// All that are measured at once with it.
+    Turn,
+    /// These, and those after them are not measured.
+    All,
+}
+
 /// One run in the words of `halfpower run`.
 #[derive(Debug, Clone, Default)]
 pub struct RunWords {
@@ -38,6 +52,14 @@ pub struct RunWords {
     pub notes: Vec<String>,
     /// Files that log the run over time.
     pub logs: Vec<FioLog>,
+    /// Whether it is measured at once with the run before it.
+    pub joins: bool,
+    /// Which runs end with it.
+    pub ends: Ends,
+    /// The number of its group, from 0.
+    pub group: u32,
+    /// Whether its results are one with those of its group.
+    pub is_grouped: bool,
     /// halfpower's own flags in the line, passed on unchanged.
     pub own: Vec<OsString>,
     /// The words after `halfpower run`, set by [`Self::finish`].

@@ -46,7 +46,16 @@ fn what_is_not_taken_is_named() {
         assert!(refusal.starts_with(&format!("{option}: ")), "{refusal}");
     }
     assert!(refusals(translate(&words("-b4K -r8K sim:")))[0].contains("multiples of their size"));
+    assert!(refusals(translate(&words("-b4K -s6K sim:")))[0].contains("multiples of their size"));
     assert!(refusals(translate(&words("-b4K")))[0].contains("name a target"));
+}
+
+#[test]
+fn sequential_requests_may_leave_blocks_out() {
+    assert!(runs(translate(&words("-b4K -s64K sim:")))[0].contains("--stride 64KiB"));
+    for plain in ["-b4K -s sim:", "-b4K -s4K sim:", "-b4K -r -s64K sim:"] {
+        assert!(!runs(translate(&words(plain)))[0].contains("--stride"), "{plain}");
+    }
 }
 
 #[test]
@@ -65,4 +74,53 @@ fn order_processors_and_payload_are_diskspd_s() {
     assert!(run("-w100 -Z").contains("--compressible 100") && !run("-Z").contains("--compressible"));
     assert!(run("-z").contains("--seed ") && !run("-z").contains("--seed 0 "));
     assert!(run("-T1M -t2 -D500 -C5").contains("--threads 2"));
+}
+
+/// Lines of diskspd's documentation and of guides that run, in the kinds that they have.
+const RUN: [&str; 20] = [
+    "-c1G -b4K -t2 -d30 -a0,1 sim:",
+    "-b8K -d60 -o4 -t8 -h -r -w25 -L -Z1G -c20G sim:",
+    "-b64K -d120 -o32 -t4 -Sh -r -w0 -L -c50G sim:",
+    "-b512K -d60 -o2 -t1 -Sh -w100 -si -c10G sim:",
+    "-b4K -d120 -o32 -t4 -r4K -w0 -Sh -D -L -c5G sim:",
+    "-d10 -W5 -C5 -c64M -b64K -s64K -Rxml sim:",
+    "-c1G -d60 -w100 -t4 -o8 -b8K -r -Sh -W50 sim:",
+    "-b4K -d60 -o128 -t8 -r -Suw -w0 -L sim:",
+    "-t1 -o1 -b8K -s8K -Sh -w100 -g80 -c576000K sim:",
+    "-t8 -o8 -rs70 -w25 -b64K -Sh sim:",
+    "-F8 -b64K -o4 -r sim:",
+    "-o8 -t4 -b64K -T1M -s sim:",
+    "-l -b2M -t4 -o4 -Sh -c4G sim:",
+    "-c2G -f1G -r -b4K sim:",
+    "-B1G -c4G -b64K -r sim:",
+    "-a -n -P -v -x -z -Z -w100 -b64K sim:",
+    "-I3 -ag0,0,1 -b4K sim:",
+    "-g500i -b4K -r -t2 sim:",
+    "-b4K -w -fr -Sb -r sim:",
+    "-b64K -s128K -Sh sim:",
+];
+
+/// Lines that are refused, and the reason.
+const REFUSED: [(&str, &str); 9] = [
+    ("-Xprofile.xml sim:", "options of the profile"),
+    ("-ysReady sim:", "no events"),
+    ("-rdpct90/10:10/90 sim:", "evenly random"),
+    ("-sb64K sim:", "only rise"),
+    ("-i100 -j10 sim:", "bursts"),
+    ("-N1000 sim:", "--fdatasync"),
+    ("-p sim:", "same offset"),
+    ("-Z1M,data.bin sim:", "from no file"),
+    ("-eRPROCESS sim:", "kernel events"),
+];
+
+#[test]
+fn documented_lines_run_or_are_refused_for_their_reason() {
+    for line in RUN {
+        let translation = translate(&words(line));
+        assert!(translation.as_ref().is_ok_and(|translation| translation.runs.len() == 1), "{line}: {translation:?}");
+    }
+    for (line, reason) in REFUSED {
+        let named = refusals(translate(&words(line)));
+        assert!(named[0].contains(reason), "{line}: {named:?}");
+    }
 }

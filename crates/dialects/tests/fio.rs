@@ -1,6 +1,7 @@
 //! Tests fio's lines and job files.
 
 use super::{refusals, runs, words};
+use halfpower_dialects::Ends;
 use halfpower_dialects::fio::{speaks, translate};
 use std::path::PathBuf;
 
@@ -92,7 +93,29 @@ fn each_key_that_is_not_taken_is_named_with_its_line() {
 }
 
 #[test]
-fn jobs_that_fio_runs_at_once_are_not_run_in_turn_unasked() {
+fn jobs_are_measured_at_once_unless_they_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(
+        &folder,
+        "[global]\nioengine=null\nsize=1m\ngroup_reporting\n[a]\nrw=read\n[b]\nrw=write\nexitall\n[c]\nstonewall\n[d]\n\
+         new_group\n",
+    );
+    let places = |line: &str| {
+        let runs = translate(&words(line)).unwrap().runs;
+        runs.iter().map(|run| (run.name.clone(), run.joins, run.group)).collect::<Vec<_>>()
+    };
+    let named = |name: &str, joins, group| (name.to_string(), joins, group);
+    let line = path.to_str().unwrap();
+    assert_eq!(places(line), [named("a", false, 0), named("b", true, 0), named("c", false, 1), named("d", true, 2)]);
+    let runs = translate(&words(line)).unwrap().runs;
+    assert!(runs.iter().all(|run| run.ends == Ends::Group && run.is_grouped), "exitall holds for the line, as in fio");
+    assert!(places(&format!("--stonewall {line}")).iter().all(|(_, joins, _)| !joins));
+    let two = "--ioengine=null --size=1m --name=a --name=b --exitall --exit_what=stonewall";
+    assert_eq!(places(two), [named("a", false, 0), named("b", true, 0)]);
+}
+
+#[test]
+fn one_simulated_target_is_not_measured_by_jobs_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "[global]\nfilename=sim:\n[a]\nrw=read\n[b]\nrw=write\n");
     let line = path.to_str().unwrap();
@@ -283,13 +306,19 @@ fn order_and_sizes_of_requests_are_fio_s() {
     assert!(on_sim("--rw=randwrite:8").contains("--rw randwrite") && on_sim("--rw=randwrite:8").contains("--jump 8"));
     assert!(on_sim("--rw=randread --percentage_random=30").contains("--jump 30%"));
     assert!(!on_sim("--rw=randread --percentage_random=100").contains("--jump"));
-    assert!(refusals(translate(&words("--filename=sim: --rw=read:4k")))[0].contains("only rise; write read"));
+    assert!(refusals(translate(&words("--filename=sim: --rw=read:-4k")))[0].contains("only rise; write read"));
+    assert!(on_sim("--rw=read:8k --bs=4k").contains("--stride 12KiB"), "{}", on_sim("--rw=read:8k --bs=4k"));
+    assert!(!on_sim("--rw=read:8k --rw=read").contains("--stride"), "the last one holds");
+    let odd = refusals(translate(&words("--filename=sim: --name=a --rw=read:6k --bs=4k")));
+    assert!(odd[0].contains("no multiple of the block size"), "{odd:?}");
     assert!(on_sim("--rw=read --bs=4k,8k").contains("--bs 4KiB"));
     assert!(on_sim("--rw=write --bs=4k,8k").contains("--bs 8KiB"));
     assert!(on_sim("--rw=randrw --bs=4k,8k").contains("--bssplit 4KiB,8KiB"));
     assert!(on_sim("--rw=randread --bsrange=1k-4k").contains("--bssplit 1KiB/25:2KiB/25:3KiB/25:4KiB/25"));
     let iometer = "--rw=randrw --bssplit=512/10:1k/5:2k/5:4k/60:8k/2:16k/4:32k/4:64k/10";
     assert!(on_sim(iometer).contains("--bssplit 512/10:1KiB/5:"), "{}", on_sim(iometer));
+    assert!(on_sim(iometer).contains("--random-distribution shuffled"), "each block comes once");
+    assert!(!on_sim("--rw=randread --bssplit=4k/50:6k/50").contains("shuffled"), "which cannot cover it");
     assert!(on_sim("--rw=read --rate_iops=200,100").contains("--rate-iops 200"));
     let mixed = on_sim("--rw=randrw --rate_iops=300,100");
     assert!(mixed.contains("--rate-iops 400 --rwmixread 75"), "{mixed}");
@@ -319,6 +348,24 @@ fn what_is_written_and_where_threads_run_is_taken() {
     for refused in ["--create_only=1", "--fill_device=1", "--file_append=1", "--latency_target=10ms"] {
         assert_eq!(refusals(translate(&words(&format!("--filename=sim: {refused}")))).len(), 1, "{refused}");
     }
+}
+
+#[test]
+fn what_is_of_writes_is_left_out_of_a_job_that_only_reads() {
+    let read = on_sim("--rw=randread --zero_buffers --fsync=1 --sync=1 --end_fsync=1 --buffer_compress_percentage=30");
+    for flag in ["--compressible", "--fdatasync", "--flush-by", "--durable-by", "--end-flush"] {
+        assert!(!read.contains(flag), "{flag}: {read}");
+    }
+    assert!(on_sim("--rw=randrw --fsync=1 --zero_buffers").contains("--compressible 100"));
+}
+
+#[test]
+fn threads_that_begin_further_on_are_taken_where_their_parts_are_ours() {
+    let four = on_sim("--rw=read --numjobs=4 --size=8m --offset_increment=8m --time_based --runtime=1");
+    assert!(four.contains("--threads 4") && four.ends_with("--size 32MiB") && !four.contains("--io-size"), "{four}");
+    assert!(on_sim("--rw=read --numjobs=4 --size=8m --offset_increment=8m").contains("--io-size 8MiB"));
+    let gaps = refusals(translate(&words("--filename=sim: --name=a --numjobs=4 --size=1m --offset_increment=8m")));
+    assert!(gaps[0].contains("[a]: offset_increment: threads share one range"), "{gaps:?}");
 }
 
 #[test]

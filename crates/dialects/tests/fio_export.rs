@@ -161,6 +161,144 @@ fn what_the_machine_did_stands_beside_what_was_moved() {
     assert_eq!(without["disk_util"], Value::Null);
 }
 
+/// The keys that fio prints of a job, in its order.
+const OF_A_JOB: [&str; 29] = [
+    "jobname",
+    "groupid",
+    "job_start",
+    "error",
+    "eta",
+    "elapsed",
+    "job options",
+    "read",
+    "write",
+    "trim",
+    "sync",
+    "job_runtime",
+    "usr_cpu",
+    "sys_cpu",
+    "ctx",
+    "majf",
+    "minf",
+    "iodepth_level",
+    "iodepth_submit",
+    "iodepth_complete",
+    "latency_ns",
+    "latency_us",
+    "latency_ms",
+    "latency_depth",
+    "latency_target",
+    "latency_target_ns",
+    "latency_percentile",
+    "latency_window",
+    "latency_window_us",
+];
+
+/// Those of one direction of a job.
+const OF_A_SIDE: [&str; 23] = [
+    "io_bytes",
+    "io_kbytes",
+    "bw_bytes",
+    "bw",
+    "iops",
+    "runtime",
+    "total_ios",
+    "short_ios",
+    "drop_ios",
+    "slat_ns",
+    "clat_ns",
+    "lat_ns",
+    "bw_min",
+    "bw_max",
+    "bw_agg",
+    "bw_mean",
+    "bw_dev",
+    "bw_samples",
+    "iops_min",
+    "iops_max",
+    "iops_mean",
+    "iops_stddev",
+    "iops_samples",
+];
+
+/// Those of a latency, the last two where there is any, and of a device.
+const OF_A_LATENCY: [&str; 7] = ["min", "max", "mean", "stddev", "N", "percentile", "bins"];
+const OF_A_DEVICE: [&str; 11] = [
+    "name",
+    "read_ios",
+    "write_ios",
+    "read_sectors",
+    "write_sectors",
+    "read_merges",
+    "write_merges",
+    "read_ticks",
+    "write_ticks",
+    "in_queue",
+    "util",
+];
+
+/// The keys of an object that are not among `expected`, and those of `expected` that it lacks, each sorted.
+fn differing<'a>(object: &'a Value, expected: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
+    let keys: std::collections::BTreeSet<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected: std::collections::BTreeSet<&str> = expected.iter().copied().collect();
+    (keys.difference(&expected).copied().collect(), expected.difference(&keys).copied().collect())
+}
+
+#[test]
+fn the_keys_are_those_of_fio_and_few_more() {
+    let nothing: (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let mut records = runs();
+    for record in &mut records {
+        record.run.workload.iodepth = 1;
+        (record.cpu.switches, record.cpu.major_faults, record.cpu.minor_faults) = (Some(7), Some(0), Some(3));
+        record.devices = vec![DeviceUse { name: "vda".to_string(), span_ns: 1_000_000, ..DeviceUse::default() }];
+    }
+    let all = document(&records);
+    let of_all = ["fio version", "timestamp", "timestamp_ms", "time", "jobs", "disk_util"];
+    assert_eq!(differing(&all, &of_all), nothing);
+    let job = &all["jobs"][0];
+    assert_eq!(differing(job, &OF_A_JOB), (vec!["halfpower_runs", "total_err"], vec![]));
+    for side in ["read", "write", "trim"] {
+        assert_eq!(differing(&job[side], &OF_A_SIDE), nothing, "{side}");
+    }
+    assert_eq!(differing(&job["sync"], &["total_ios", "lat_ns"]), nothing);
+    assert_eq!(differing(&job["read"]["lat_ns"], &OF_A_LATENCY), nothing);
+    assert_eq!(differing(&job["write"]["lat_ns"], &OF_A_LATENCY[..5]), nothing);
+    assert_eq!(differing(&all["disk_util"][0], &OF_A_DEVICE), nothing);
+    // What no record tells of deeper jobs.
+    let deeper = document(&runs());
+    let (_, missing) = differing(&deeper["jobs"][0], &OF_A_JOB);
+    for key in &missing {
+        assert!(["ctx", "iodepth_complete", "iodepth_level", "iodepth_submit", "majf", "minf"].contains(key), "{key}");
+    }
+}
+
+#[test]
+fn jobs_of_a_group_have_shares_of_what_it_moves() {
+    let translation =
+        translate(&crate::words("--ioengine=null --size=1m --output-format=json --name=a --name=b")).unwrap();
+    let [first, second] = [1, 3].map(|times| {
+        let mut record = runs().remove(0);
+        record.bytes *= times;
+        record
+    });
+    let done: Vec<Measured<'_>> = translation
+        .runs
+        .iter()
+        .zip([first, second])
+        .map(|(run, record)| Measured { run, record, environment: Environment::default() })
+        .collect();
+    let mut out = Vec::new();
+    translation.print(&done, &mut out).unwrap();
+    let document: Value = serde_json::from_slice(&out).unwrap();
+    let jobs = document["jobs"].as_array().unwrap();
+    assert_eq!(jobs.iter().map(|job| job["groupid"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 0]);
+    for (job, percent) in jobs.iter().zip([25.0, 75.0]) {
+        assert!((job["read"]["bw_agg"].as_f64().unwrap() - percent).abs() < 1e-9, "{job}");
+    }
+    assert_eq!(jobs[0]["write"]["bw_agg"], Value::from(0.0));
+}
+
 #[test]
 fn the_time_is_that_of_the_end_as_in_fio() {
     let records = runs();

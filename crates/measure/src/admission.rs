@@ -11,7 +11,7 @@ use crate::MeasureError;
 ///
 /// # Errors
 /// Names the settings and says what to do.
-pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
+pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     let Workload { rw, cache, rate, engine, issuing, options, .. } = workload;
     let refuse = |what: String| Err(MeasureError::Unfit { what });
     if let Some(Issuing { iodepth_batch, .. }) = issuing.filter(|issuing| *issuing != issuing.by(*engine)) {
@@ -40,6 +40,7 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     gives_back(workload)?;
     draws_at_random(workload)?;
     jumps(workload)?;
+    strides(workload)?;
     draws_sizes(workload)?;
     if options.ramp_time > Nanos(0) && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
         return refuse("--ramp-time goes together with neither --fdatasync nor --thinktime: leave it out".to_string());
@@ -201,6 +202,28 @@ fn jumps(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
+/// Refuses distances between sequential requests that are none, or that other options have of their own.
+fn strides(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, bs, options, .. } = workload;
+    let WorkloadOptions { stride, streams, bssplit, layout, .. } = *options;
+    let what = if stride == Bytes(0) {
+        return Ok(());
+    } else if rw.pattern() != Pattern::Sequential {
+        format!(
+            "--stride {stride} is about sequential requests, and --rw {rw} has none: leave it out, or take --rw read"
+        )
+    } else if bssplit.is_some() || streams > 1 || layout != Layout::Written {
+        format!("--stride {stride} goes together with neither --bssplit, --streams nor --layout: leave it out")
+    } else if !stride.0.is_multiple_of(bs.0) {
+        format!(
+            "--stride {stride} is from the beginning of a request to that of the next: write a multiple of --bs {bs}"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
 /// Refuses several request sizes together with options that need one size.
 fn draws_sizes(workload: &Workload) -> Result<(), MeasureError> {
     let Workload { bs, options, .. } = workload;
@@ -320,6 +343,7 @@ mod tests {
             (twisted(WorkloadOptions { end_flush: true, ..usual }), "--end-flush"),
             (twisted(WorkloadOptions { compressible: 50, ..usual }), "--compressible 50"),
             (twisted(WorkloadOptions { jump: Jump::Share(50), ..usual }), "--jump 50%"),
+            (twisted(WorkloadOptions { stride: Bytes(100_000), ..usual }), "--stride 100000"),
             (
                 twisted(WorkloadOptions {
                     processors: "0".parse().ok(),

@@ -7,8 +7,10 @@
 mod admission;
 mod anatomy;
 mod background_readers;
+mod covering;
 mod drive;
 mod error;
+mod gated;
 mod measure_run;
 mod offered_ways;
 mod offsets;
@@ -24,7 +26,9 @@ mod target_backend;
 mod window;
 mod witnessed;
 
+pub use admission::coherent;
 pub use error::MeasureError;
+pub use gated::GatedTarget;
 pub use measure_run::{measure, measure_own_part, measure_until_stopped};
 pub use offered_ways::OfferedWays;
 pub use real::{HostPart, RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, probe_share};

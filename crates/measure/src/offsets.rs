@@ -11,7 +11,8 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::skewed_blocks::{DrawnBlocks, scatter};
+use crate::covering::{Cover, MOST_UNITS, Permutation};
+use crate::skewed_blocks::DrawnBlocks;
 
 /// The stream of requests of one lane.
 pub(crate) struct Offsets {
@@ -36,7 +37,11 @@ struct Rewrites {
 }
 
 enum Order {
-    Sequential { next: u64 },
+    /// Block by block, or each `step` blocks after the one before.
+    Sequential {
+        next: u64,
+        step: u64,
+    },
     Streams(Streams),
     Random,
     Jumping(Jumping),
@@ -67,14 +72,6 @@ struct Streams {
     given: u64,
 }
 
-/// A full-period congruential sequence over the next power of two: every block once, in pseudo-random order.
-struct Permutation {
-    state: u64,
-    multiplier: u64,
-    increment: u64,
-    mask: u64,
-}
-
 /// How a block becomes a request.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -101,12 +98,16 @@ impl Offsets {
         let length = range.end.saturating_sub(range.start);
         // As in fio, requests of several sizes begin at multiples of the smallest, except if each byte is used once.
         let shuffled = workload.options.random_distribution == RandomDistribution::Shuffled;
+        let is_random = workload.rw.pattern() != Pattern::Sequential;
+        let can_cover = |sizes: &BlockSizes| sizes.are_multiples() && length / sizes.smallest().0 <= MOST_UNITS;
+        let covers = bssplit.filter(|sizes| shuffled && is_random && can_cover(sizes));
         let block_bytes = bssplit.filter(|_| !once && !shuffled).map_or(largest, |sizes| sizes.smallest().0);
         let streams = u64::from(workload.options.streams.max(1));
         // Blocks that do not divide evenly among the streams are left out.
         let part = (length.saturating_sub(largest - block_bytes)) / block_bytes / streams;
         let blocks = part * streams;
         assert!(blocks > 0, "a lane's range holds at least one block for each stream");
+        let step = (workload.options.stride.0 / largest).max(1);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let order = match (workload.rw.pattern(), once) {
             (Pattern::Sequential, _) if streams > 1 => {
@@ -114,9 +115,11 @@ impl Offsets {
             }
             // From the last block on to the first and so on.
             (Pattern::Sequential, _) if workload.options.layout == Layout::LastFirst => {
-                Order::Sequential { next: blocks - 1 }
+                Order::Sequential { next: blocks - 1, step: 1 }
             }
-            (Pattern::Sequential, _) => Order::Sequential { next: 0 },
+            (Pattern::Sequential, _) => Order::Sequential { next: 0, step },
+            // The cover says where each request begins.
+            _ if covers.is_some() => Order::Sequential { next: 0, step: 1 },
             (Pattern::Random | Pattern::Unknown, once) if once || shuffled => {
                 Order::Permuted(Permutation::new(blocks, &mut random))
             }
@@ -129,11 +132,14 @@ impl Offsets {
             None => Operations::Mixed { read_share: (u64::from(workload.rwmixread) << 32) / 100 },
         };
         let shape = Shape { first: range.start, block_bytes: block_bytes as u32, operations };
-        let sizes = bssplit.map(|sizes| DrawnSizes::new(sizes, workload.rw.pattern(), range, once));
-        // Sequential requests of several sizes end with the range, not after a number of blocks.
-        let counts = once && !(bssplit.is_some() && workload.rw.pattern() == Pattern::Sequential);
+        let cover = covers.map(|sizes| Cover::new(range, sizes.smallest().0, once, &mut random));
+        let is_covered = cover.is_some();
+        let sizes = bssplit.map(|sizes| DrawnSizes::new(sizes, workload.rw.pattern(), range, once, cover));
+        // Sequential requests of several sizes, and those that cover a range, end with it, not after a number of blocks.
+        let counts = once && (bssplit.is_none() || is_random && !is_covered);
         let rewrites = (workload.rw == Rw::Trimwrite).then(|| Rewrites::new(workload.iodepth));
-        Self { order, blocks, left: if counts { blocks } else { u64::MAX }, shape, sizes, rewrites, random }
+        let left = if counts { blocks.div_ceil(step) } else { u64::MAX };
+        Self { order, blocks, left, shape, sizes, rewrites, random }
     }
 
     /// Size of every request, in bytes; `None` if sizes differ.
@@ -184,11 +190,12 @@ impl Offsets {
         let mut random = self.random.clone();
         // Match on the order once per batch, not for each request.
         match &mut self.order {
-            Order::Sequential { next } => {
+            Order::Sequential { next, step } => {
+                let step = *step;
                 let mut block = *next;
                 shape.fill(slots, batch, &mut random, |_| {
                     let this = block;
-                    block = if block + 1 == blocks { 0 } else { block + 1 };
+                    block = if block + step >= blocks { 0 } else { block + step };
                     this
                 });
                 *next = block;
@@ -325,38 +332,14 @@ impl Streams {
     }
 }
 
-impl Permutation {
-    /// A sequence that visits each of 2^k states once: the multiplier is 1 mod 4 and the increment odd (Hull and
-    /// Dobell, 1962).
-    fn new(blocks: u64, random: &mut Xoshiro256PlusPlus) -> Self {
-        let mask = blocks.next_power_of_two() - 1;
-        Self {
-            state: random.next_u64() & mask,
-            multiplier: (random.next_u64() & !3) | 1,
-            increment: random.next_u64() | 1,
-            mask,
-        }
-    }
-
-    #[inline]
-    fn next_below(&mut self, blocks: u64) -> u64 {
-        loop {
-            self.state = self.state.wrapping_mul(self.multiplier).wrapping_add(self.increment) & self.mask;
-            // The low bits of such a sequence follow a short cycle; mixing all bits hides it.
-            let block = scatter(self.state, self.mask);
-            if block < blocks {
-                return block;
-            }
-        }
-    }
-}
-
 /// Sizes of reads and of writes, and the position of a sequential lane.
 struct DrawnSizes {
     reads: Vec<Share>,
     writes: Vec<Share>,
     /// `None` leaves the offsets of requests as they are.
     sequence: Option<Sequence>,
+    /// Places each request where nothing has come yet, and makes it shorter where something has.
+    cover: Option<Cover>,
     /// Bytes that may still be asked for; `u64::MAX` means without end.
     left_bytes: u64,
 }
@@ -378,7 +361,13 @@ struct Sequence {
 
 impl DrawnSizes {
     /// Sizes for the requests of a lane within `range`; with `once`, sequential requests go through it once.
-    pub(crate) fn new(sizes: BlockSizes, pattern: Pattern, range: &Range<u64>, once: bool) -> Self {
+    pub(crate) fn new(
+        sizes: BlockSizes,
+        pattern: Pattern,
+        range: &Range<u64>,
+        once: bool,
+        cover: Option<Cover>,
+    ) -> Self {
         let shares = |rw| {
             let mut percents = 0;
             let share = |(size, percent): (Bytes, u8)| {
@@ -392,6 +381,7 @@ impl DrawnSizes {
             reads: shares(Direction::Read),
             writes: shares(Direction::Write),
             sequence: (pattern == Pattern::Sequential).then_some(sequence),
+            cover,
             left_bytes: u64::MAX,
         }
     }
@@ -413,6 +403,9 @@ impl DrawnSizes {
             if let Some(sequence) = &mut self.sequence {
                 let Some(offset) = sequence.take(u64::from(request.length)) else { return placed };
                 request.offset = offset;
+            } else if let Some(cover) = &mut self.cover {
+                let Some((offset, length)) = cover.take(request.length) else { return placed };
+                (request.offset, request.length) = (offset, length);
             }
             if self.left_bytes != u64::MAX {
                 self.left_bytes = self.left_bytes.saturating_sub(u64::from(request.length));
@@ -485,6 +478,17 @@ mod tests {
     #[test]
     fn sequential_goes_round() {
         assert_eq!(blocks(&mut offsets(Rw::Read, 3, false), 7), [0, 1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn strides_leave_blocks_out_and_go_round() {
+        let strided = |once| {
+            let options = WorkloadOptions { stride: Bytes(3 * 4096), ..WorkloadOptions::default() };
+            let workload = Workload { rw: Rw::Read, bs: Bytes(4096), options, ..Workload::default() };
+            Offsets::new(&workload, &(8192..8192 + 8 * 4096), once, 42)
+        };
+        assert_eq!(blocks(&mut strided(false), 5), [0, 3, 6, 0, 3]);
+        assert_eq!(blocks(&mut strided(true), 9), [0, 3, 6], "each once");
     }
 
     #[test]
@@ -645,6 +649,29 @@ mod tests {
                 _ => assert_eq!(batch.len(), 64, "one request for each block of the largest size"),
             }
             assert!(batch.windows(2).all(|pair| pair[0].offset + u64::from(pair[0].length) <= pair[1].offset));
+        }
+    }
+
+    #[test]
+    fn several_sizes_cover_all_where_the_order_is_shuffled() {
+        for once in [false, true] {
+            let options = WorkloadOptions {
+                bssplit: "4k/50:16k/50".parse().ok(),
+                random_distribution: RandomDistribution::Shuffled,
+                ..WorkloadOptions::default()
+            };
+            let workload = Workload { rw: Rw::Randwrite, bs: Bytes(16384), options, ..Workload::default() };
+            let mut offsets = Offsets::new(&workload, &(0..1 << 20), once, 42);
+            if !once {
+                offsets.end_after(1 << 20);
+            }
+            let mut batch = requests(&mut offsets, 10_000);
+            assert!(offsets.ended(), "once: {once}");
+            batch.sort_by_key(|request| request.offset);
+            let ends = batch.iter().map(|request| request.offset + u64::from(request.length));
+            let begins = batch.iter().skip(1).map(|request| request.offset).chain([1 << 20]);
+            assert!(ends.eq(begins) && batch[0].offset == 0, "no byte is left out, and none comes twice");
+            assert!(batch.iter().any(|request| request.length == 16384), "{}", batch.len());
         }
     }
 

@@ -72,6 +72,7 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
         | Of::Thinktime
         | Of::RandomDistribution
         | Of::Jump
+        | Of::Stride
         | Of::IoSize
         | Of::RampTime
         | Of::Bssplit => None,

@@ -48,6 +48,12 @@ impl BlockSizes {
         self.sizes().min().unwrap_or_default()
     }
 
+    /// Whether all sizes are multiples of the smallest, so that a range can be covered by them without gaps.
+    pub fn are_multiples(self) -> bool {
+        let Bytes(smallest) = self.smallest();
+        smallest > 0 && self.sizes().all(|size| size.0.is_multiple_of(smallest))
+    }
+
     /// Mean bytes of a request if `read_share` (0 to 1) of the requests are reads.
     pub fn mean_bytes(self, read_share: f64) -> f64 {
         let mean = |rw| self.of(rw).map(|(size, percent)| size.0 as f64 * f64::from(percent) / 100.0).sum::<f64>();

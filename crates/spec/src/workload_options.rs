@@ -209,6 +209,14 @@ options! {
         "Let random requests jump each time that this many have gone out, such as 8, or with this chance, such as 30%; \
          in between, each follows the one before\n\n8 is fio's rw=randread:8, and 30% its percentage_random=30 and \
          diskspd's -rs30.";
+    /// Distance in bytes from where a sequential request begins to where the next one does; 0 is the block size, so that
+    /// nothing lies between them.
+    #[serde(skip_serializing_if = "is_block_size")]
+    Stride stride: Bytes = Bytes(0);
+        one(word), "stride" pinned "stride" takes "SIZE";
+        "Let each sequential request begin so many bytes after the one before, a multiple of --bs; 0 leaves nothing out \
+         between them\n\nAt the end of the target they go on at its beginning. fio's rw=read:8k with bs=4k is --stride 12k, \
+         and diskspd's -s12K is that too.";
     /// What each thread moves before the run ends; `None` lets the run end by its time alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     IoSize io_size: Option<IoSize> = None;
@@ -351,6 +359,10 @@ fn is_over_the_wire(way: &Way) -> bool {
 
 fn is_every_request(jump: &Jump) -> bool {
     *jump == Jump::default()
+}
+
+fn is_block_size(stride: &Bytes) -> bool {
+    *stride == Bytes(0)
 }
 
 fn is_zero(percent: &u8) -> bool {

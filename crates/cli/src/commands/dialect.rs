@@ -3,21 +3,19 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use halfpower_dialects::{Dialect, Measured, Refusal, RunWords, Translation};
+use halfpower_dialects::{Dialect, Ends, Measured, Refusal, RunWords, Translation};
 use halfpower_record::output::{Destination, Form, TEXT_MARK};
+use halfpower_record::{Environment, Record};
 
-use super::{destination, line, outcome, refuse_passwords, run, to_output};
+use super::{at_once, destination, line, outcome, refuse_passwords, run, to_output};
 use crate::args::CommandLine;
-use crate::hosts::join_processes;
+use crate::hosts::{Processes, join_processes};
 use crate::run_args::RunArgs;
-
-/// The longest sleep before a run that is to begin later: so long may the user's wish to stop go unseen.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Runs a line of fio's options after `halfpower run`.
 pub fn fio(words: &[OsString]) -> Result<()> {
@@ -26,7 +24,9 @@ pub fn fio(words: &[OsString]) -> Result<()> {
 
 /// Runs a line of a program that calls fio and got halfpower in its place.
 pub fn in_place_of_fio(words: &[OsString]) -> Result<()> {
-    match words {
+    // A script in fio's place may let each call write to what was there.
+    let asked: Vec<&OsString> = words.iter().filter(|word| *word != "--overwrite").collect();
+    match asked[..] {
         [only] if only == "--version" || only == "-v" => to_output(|out| {
             // Programs look for the number of the release whose JSON they read.
             Ok(writeln!(
@@ -84,7 +84,7 @@ fn list(dialect: Dialect) -> Result<()> {
     })
 }
 
-/// Measures the runs of a line one after the other, and prints them.
+/// Measures the runs of a line, those of a turn at once, and prints them.
 fn conduct(translated: Result<Translation, Vec<Refusal>>, notes: Notes) -> Result<()> {
     let translation = translated.or_else(|refusals| refused(&refusals))?;
     // A job file may hold them too.
@@ -93,6 +93,7 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>, notes: Notes) -> Resul
         return show(&translation);
     }
     let asked: Vec<RunArgs> = translation.runs.iter().map(|run| CommandLine::of_run(&run.words)).collect();
+    at_once::refuse(&translation.runs, &asked)?;
     let file = translation.output.as_ref();
     let form = if translation.is_printed_as_ours() { Form::Text } else { Form::Fio };
     let file = file.map(|output| destination(&output.path, form, output.force)).transpose()?;
@@ -104,18 +105,20 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>, notes: Notes) -> Resul
     for note in told {
         crate::tell::tell!("halfpower: {note}");
     }
-    let mut done = Vec::new();
-    for (nth, (words, args)) in translation.runs.iter().zip(&asked).enumerate() {
-        wait_to_begin(words, &stop)?;
-        let (record, environment) = run::measured(args, (nth, &join_processes), &stop)?;
-        let measured = Measured { run: words, record, environment };
-        if translation.is_printed_as_ours() && file.is_none() {
-            to_output(|out| print_as_ours(args, &measured, out))?;
+    let mut done: Vec<Measured<'_>> = Vec::new();
+    while done.len() < translation.runs.len() && !done.iter().any(|measured| measured.run.ends == Ends::All) {
+        let turn = at_once::turn(&translation.runs, done.len());
+        let results = measured(&translation, &asked, turn.clone(), &join_processes, &stop)?;
+        for (nth, (record, environment)) in turn.zip(results) {
+            let measured = Measured { run: &translation.runs[nth], record, environment };
+            if translation.is_printed_as_ours() && file.is_none() {
+                to_output(|out| print_as_ours(&asked[nth], &measured, out))?;
+            }
+            for (log, destination) in measured.run.logs.iter().zip(&logs[nth]) {
+                destination.write(|out| -> Result<()> { Ok(log.write(&measured.record, out)?) })?;
+            }
+            done.push(measured);
         }
-        for (log, destination) in words.logs.iter().zip(&logs[nth]) {
-            destination.write(|out| -> Result<()> { Ok(log.write(&measured.record, out)?) })?;
-        }
-        done.push(measured);
     }
     match file {
         Some(file) => write_to(&file, &translation, &asked, &done)?,
@@ -123,6 +126,31 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>, notes: Notes) -> Resul
     }
     let records: Vec<_> = done.into_iter().map(|measured| measured.record).collect();
     outcome::of(&records)
+}
+
+/// Measures the runs of a turn.
+fn measured(
+    translation: &Translation,
+    asked: &[RunArgs],
+    turn: Range<usize>,
+    join_processes: &Processes,
+    stop: &AtomicBool,
+) -> Result<Vec<(Record, Environment)>> {
+    let runs = &translation.runs[turn.clone()];
+    let asked = &asked[turn.clone()];
+    if let ([run], [args]) = (runs, asked) {
+        wait_to_begin(run, stop)?;
+        return Ok(vec![run::measured(args, (turn.start, join_processes), stop)?]);
+    }
+    let results = at_once::measured(runs, asked, stop)?;
+    if !stop.load(Ordering::Relaxed) {
+        return Ok(results);
+    }
+    for ((run, args), (record, environment)) in runs.iter().zip(asked).zip(results) {
+        let measured = Measured { run, record, environment };
+        to_output(|out| print_as_ours(args, &measured, out))?;
+    }
+    bail!("interrupted; the figures are of the time until then")
 }
 
 fn print_as_ours(args: &RunArgs, measured: &Measured<'_>, out: &mut dyn Write) -> Result<()> {
@@ -147,32 +175,43 @@ fn write_to(file: &Destination, translation: &Translation, asked: &[RunArgs], do
     })
 }
 
-/// Prints the words of `halfpower run` that each run of a line became.
+/// The command of a run.
+fn shown(run: &RunWords) -> String {
+    let words: Vec<String> = run.words.iter().map(halfpower_spec::shell_word).collect();
+    format!("halfpower run {}", words.join(" "))
+}
+
+/// Prints the commands that the runs of a line became, those that are measured at once in one line.
 fn show(translation: &Translation) -> Result<()> {
+    for run in &translation.runs {
+        let args = CommandLine::of_run(&run.words);
+        args.target()?;
+        halfpower_measure::coherent(&run::checked(&args)?)?;
+    }
     for note in translation.notes() {
         crate::tell::tell!("halfpower: {note}");
     }
     to_output(|out| {
-        for run in &translation.runs {
-            let words: Vec<String> = run.words.iter().map(halfpower_spec::shell_word).collect();
-            writeln!(out, "halfpower run {}", words.join(" "))?;
+        let mut first = 0;
+        while first < translation.runs.len() {
+            let turn = at_once::turn(&translation.runs, first);
+            first = turn.end;
+            let lines: Vec<String> = translation.runs[turn].iter().map(shown).collect();
+            match &lines[..] {
+                [line] => writeln!(out, "{line}")?,
+                lines => writeln!(out, "{} & wait", lines.join(" & "))?,
+            }
         }
         Ok(())
     })
 }
 
-/// Lets the time pass that a run is to wait for, or less if the user wishes to stop.
+/// Lets the time pass that a run is to wait for.
 fn wait_to_begin(run: &RunWords, stop: &AtomicBool) -> Result<()> {
-    let Some(delay) = run.start_delay else { return Ok(()) };
-    let until = Instant::now() + Duration::from_nanos(delay.0);
-    while !stop.load(Ordering::Relaxed) {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        std::thread::sleep(left.min(PATIENCE));
+    match run.start_delay {
+        Some(delay) if !at_once::passed(delay, stop) => bail!("interrupted before the run began"),
+        _ => Ok(()),
     }
-    bail!("interrupted before the run began")
 }
 
 /// The places of a run's logs, asked for before anything is measured.

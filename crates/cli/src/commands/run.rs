@@ -4,8 +4,9 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use halfpower_measure::TargetBackend;
 use halfpower_record::{Environment, Record, StudyFile};
-use halfpower_spec::{Pass, Run, Target, Way};
+use halfpower_spec::{Pass, Run, Switch, Target, Way, Workload};
 
 use super::question::canonical;
 use super::{Purpose, outcome, switched_write_cache, to_output, with_far_end};
@@ -50,16 +51,10 @@ fn belongs(file: &StudyFile, target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Measures the command's `nth` run, and appends its record to the study that the flags name, if any.
-pub fn measured(
-    args: &RunArgs,
-    (nth, join_processes): (usize, &Processes),
-    stop: &AtomicBool,
-) -> Result<(Record, Environment)> {
-    let target = args.target()?;
+/// The workload that the flags ask for, if it can be measured by itself.
+pub fn checked(args: &RunArgs) -> Result<Workload> {
     let workload = args.workload()?;
-    let runtime = args.longest();
-    if runtime.0 == 0 {
+    if args.longest().0 == 0 {
         anyhow::bail!("--runtime 0 measures nothing; give a time such as 3s");
     }
     if workload.rw.trims() && args.place.output.is_some() {
@@ -68,24 +63,43 @@ pub fn measured(
             workload.rw
         );
     }
+    Ok(workload)
+}
+
+/// Opens the target of the command's `nth` run, and gives the run to measure on it; `write_cache` is the setting of its
+/// study.
+pub fn opened(
+    args: &RunArgs,
+    workload: Workload,
+    (nth, join_processes): (usize, &Processes),
+    write_cache: Option<Switch>,
+) -> Result<(Box<dyn TargetBackend>, Run)> {
     let writes = workload.rw.writes() || workload.options.verify;
-    let PlaceInStudyArgs { output, experiment, repeat, pass } = &args.place;
-    let mut file = output.as_deref().map(StudyFile::open_to_append).transpose()?;
-    if let Some(file) = &file {
-        belongs(file, &target)?;
-    }
-    let write_cache = file.as_ref().and_then(|file| file.question().write_cache);
     let purpose = Purpose::of_run(&args.common, writes, write_cache);
     let backend = join_processes.open(nth, &asked(args)?, purpose)?;
     if workload.options.way == Way::Wire || args.common.far_end.is_none() {
         backend.admits(&workload)?;
     }
-    let mut backend = with_far_end(backend, &args.common)?;
+    let backend = with_far_end(backend, &args.common)?;
     backend.admits(&workload)?;
+    let PlaceInStudyArgs { experiment, repeat, pass, .. } = &args.place;
+    let seed = args.common.seed;
+    let run = Run { experiment: *experiment, workload, repeat: *repeat, pass: *pass, runtime: args.longest(), seed };
+    Ok((backend, run))
+}
+
+/// Measures the command's `nth` run, and appends its record to the study that the flags name, if any.
+pub fn measured(args: &RunArgs, place: (usize, &Processes), stop: &AtomicBool) -> Result<(Record, Environment)> {
+    let target = args.target()?;
+    let workload = checked(args)?;
+    let mut file = args.place.output.as_deref().map(StudyFile::open_to_append).transpose()?;
+    if let Some(file) = &file {
+        belongs(file, &target)?;
+    }
+    let write_cache = file.as_ref().and_then(|file| file.question().write_cache);
+    let (mut backend, run) = opened(args, workload, place, write_cache)?;
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;
     backend.make_ready(None, stop)?;
-    let seed = args.common.seed;
-    let run = Run { experiment: *experiment, workload, repeat: *repeat, pass: *pass, runtime, seed };
     let progress = RunProgress::of(&workload, args.known_runtime(), args.json);
     let mut record = halfpower_measure::measure_until_stopped(backend.as_mut(), &run, stop)?;
     drop(progress);

@@ -82,7 +82,10 @@ fn input(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Res
         match workload.rw.pattern() {
             Pattern::Random => writeln!(out, "\t\tusing random I/O (alignment: {})", size(workload.bs.0))?,
             Pattern::Unknown => {}
-            Pattern::Sequential => writeln!(out, "\t\tusing sequential I/O (stride: {})", size(workload.bs.0))?,
+            Pattern::Sequential => {
+                let stride = workload.options.stride.0.max(workload.bs.0);
+                writeln!(out, "\t\tusing sequential I/O (stride: {})", size(stride))?;
+            }
         }
         writeln!(out, "\t\tnumber of outstanding I/O operations per thread: {}", workload.iodepth)?;
         writeln!(out, "\t\tthreads per file: {}", workload.threads)?;

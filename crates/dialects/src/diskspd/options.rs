@@ -253,10 +253,14 @@ pub(crate) const OPTIONS: &[Row] = &[
         };
         Ok(())
     }),
-    Row::taken("-s", "sequential offsets, one block after the other; another stride is refused", |asked, value| {
-        asked.stride = if value.is_empty() { None } else { Some(size(asked, value)?) };
-        Ok(())
-    }),
+    Row::taken(
+        "-s",
+        "sequential offsets, one block after the other, or --stride; a multiple of the block size",
+        |asked, value| {
+            asked.stride = if value.is_empty() { None } else { Some(size(asked, value)?) };
+            Ok(())
+        },
+    ),
     Row::taken(
         "-si",
         "-s by a single thread with the requests of all: on the device, one sequence of blocks",

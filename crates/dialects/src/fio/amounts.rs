@@ -18,9 +18,12 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Parses fio's sizes and shares, such as `4k` and `50%`.
+    /// Parses fio's sizes and shares, such as `4k` and `50%`; programs that double the percent sign are understood too.
     pub(super) fn parse(value: &str) -> Result<Self, String> {
-        let Some(share) = value.strip_suffix('%') else { return size(value).map(Self::Bytes) };
+        let share = value.trim_end_matches('%');
+        if share == value {
+            return size(value).map(Self::Bytes);
+        }
         let percent: u32 = share.trim().parse().map_err(|_| format!("`{value}` is no share; write one like 50%"))?;
         if percent == 0 {
             Err(format!("`{value}` is nothing; write a share such as 50%"))
@@ -39,6 +42,8 @@ pub struct Amounts {
     pub(super) filesize: Option<Bytes>,
     /// Where each file is begun.
     pub(super) offset: Option<Amount>,
+    /// How much further on each thread begins than the one before.
+    pub(super) increment: Option<Amount>,
     pub(super) io_size: Option<Amount>,
     pub(super) number_ios: Option<u64>,
     pub(super) loops: Option<u32>,
@@ -96,6 +101,38 @@ impl Amounts {
         Ok(Resolved { size: each, offset, io_size })
     }
 
+    /// These amounts for all of `jobs` together, where each begins further on than the one before: their parts are one
+    /// range, which they share. Each ends by what it has moved if `is_bounded`.
+    ///
+    /// # Errors
+    /// If their parts have gaps between them, or lie over each other.
+    pub(super) fn together(&self, jobs: u32, is_bounded: bool) -> Result<Self, String> {
+        let jobs = u64::from(jobs);
+        let Some(increment) = self.increment.filter(|_| jobs > 1) else { return Ok(self.clone()) };
+        if self.filesize.is_some() || self.io_size.is_some() || self.loops.is_some() || self.number_ios.is_some() {
+            return Err("offset_increment: leave filesize, io_size, loops and number_ios out beside it".to_string());
+        }
+        match (increment, self.size) {
+            (Amount::Bytes(Bytes(0)), _) => Ok(self.clone()),
+            (Amount::Bytes(increment), Some(Amount::Bytes(size))) if increment == size => {
+                let all = Amount::Bytes(Bytes(size.0.saturating_mul(jobs)));
+                Ok(Self { size: Some(all), io_size: self.size.filter(|_| is_bounded), ..self.clone() })
+            }
+            // The parts of threads here are those that fio gives them, but for what the division leaves.
+            (Amount::Bytes(Bytes(increment)), Some(Amount::Bytes(Bytes(size))))
+                if is_near(increment.saturating_mul(jobs), size) =>
+            {
+                Ok(self.clone())
+            }
+            (Amount::Percent(share), _) if is_near(u64::from(share) * jobs, 100) => Ok(self.clone()),
+            _ => {
+                Err("offset_increment: threads share one range, and sequential ones each have a part of it: write the \
+                      same as size, or size divided by numjobs"
+                    .to_string())
+            }
+        }
+    }
+
     /// What a thread moves, with files of `each` bytes.
     fn moved(&self, each: Option<Bytes>, count: u32, mean: f64) -> IoSize {
         let known = each.map(|each| each.0.saturating_mul(u64::from(count.max(1))));
@@ -126,6 +163,11 @@ impl Amounts {
             IoSize::Percent(percent) => IoSize::Percent(percent.saturating_mul(loops)),
         }
     }
+}
+
+/// Whether both are equal within 5%.
+fn is_near(one: u64, other: u64) -> bool {
+    one.abs_diff(other) <= other / 20
 }
 
 /// The bytes of a file or block device that is there.
@@ -180,6 +222,20 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_begin_further_on_share_one_range() {
+        let bytes = |mib: u64| Some(Amount::Bytes(Bytes(mib * MIB)));
+        let of = |size, increment| Amounts { size, increment, ..Amounts::default() };
+        let four = of(bytes(8), bytes(8)).together(4, true).unwrap();
+        assert_eq!((four.size, four.io_size), (bytes(32), bytes(8)));
+        assert_eq!(of(bytes(8), bytes(8)).together(4, false).unwrap().io_size, None);
+        assert_eq!(of(bytes(2048), bytes(500)).together(4, false).unwrap().size, bytes(2048), "a quarter of it each");
+        assert_eq!(of(None, Some(Amount::Percent(25))).together(4, false).unwrap().size, None);
+        assert_eq!(of(bytes(8), bytes(1)).together(1, true).unwrap().size, bytes(8), "a job alone");
+        assert!(of(bytes(8), bytes(1)).together(4, true).unwrap_err().contains("the same as size"));
+        assert!(of(None, bytes(1)).together(4, true).is_err());
+    }
+
+    #[test]
     fn shares_are_of_the_file_that_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f");
@@ -191,7 +247,7 @@ mod tests {
         assert_eq!(resolved.size, Some(Bytes(rest / 2 / 4096 * 4096)));
         assert_eq!(resolved.io_size, Some(IoSize::Percent(100)));
         assert!(asked.resolved((&["/no/such/file".into()], 1), BLOCK, true).unwrap_err().contains("that is there"));
-        assert_eq!(Amount::parse("50%"), Ok(Amount::Percent(50)));
+        assert_eq!((Amount::parse("50%"), Amount::parse("100%%")), (Ok(Amount::Percent(50)), Ok(Amount::Percent(100))));
         assert!(Amount::parse("0%").is_err() && Amount::parse("x%").is_err());
     }
 }

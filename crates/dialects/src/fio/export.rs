@@ -36,25 +36,25 @@ pub fn write_fio<'a>(
     mut out: impl Write,
 ) -> Result<(), RecordError> {
     let cells = cells(records);
-    let jobs = cells.iter().map(|cell| job(cell, target)).collect();
-    serde_json::to_writer_pretty(&mut out, &document(&cells, jobs))?;
+    // Jobs of one fio group run at the same time; the runs of a study are sequential.
+    let jobs = cells.iter().enumerate().map(|(number, cell)| numbered(job(cell, target), number)).collect();
+    serde_json::to_writer_pretty(&mut out, &document(&cells.iter().collect::<Vec<_>>(), jobs))?;
     out.write_all(b"\n")?;
     Ok(out.flush()?)
 }
 
-/// A run with the name that a job file gave it.
-#[derive(Debug, Clone)]
+/// A run with the name that a job file gave it, or a group of such runs that is told as one.
 pub(super) struct NamedRun<'a> {
-    /// The job's name.
+    /// The job's name, of a group that of the first.
     pub name: &'a str,
     /// The files, as they were named.
     pub target: String,
-    /// The run's record.
-    pub record: &'a Record,
-    /// Percentiles to list; fio's own list if empty.
-    pub percentiles: Vec<f64>,
+    /// The sum of its records.
+    pub sum: FioJob,
+    /// The number of its group.
+    pub group: u32,
     /// What is otherwise than in fio, a sentence each.
-    pub notes: &'a [String],
+    pub notes: Vec<&'a str>,
 }
 
 /// Writes one document with a job for each run, by its name.
@@ -62,13 +62,10 @@ pub(super) struct NamedRun<'a> {
 /// # Errors
 /// The error of `out` if it takes no more.
 pub(super) fn write_fio_jobs(runs: &[NamedRun<'_>], mut out: impl Write) -> io::Result<()> {
-    let mut cells = Vec::new();
     let mut jobs = Vec::new();
     for run in runs {
-        let mut cell = FioJob::new(run.record);
-        cell.add(run.record);
-        cell.percentiles.clone_from(&run.percentiles);
-        let mut job = job(&cell, &run.target);
+        let mut job = job(&run.sum, &run.target);
+        job["groupid"] = json!(run.group);
         if !run.name.is_empty() {
             job["jobname"] = json!(run.name);
             job["job options"]["name"] = json!(run.name);
@@ -77,11 +74,32 @@ pub(super) fn write_fio_jobs(runs: &[NamedRun<'_>], mut out: impl Write) -> io::
             job["halfpower_notes"] = json!(run.notes);
         }
         jobs.push(job);
-        cells.push(cell);
     }
+    for (job, share) in jobs.iter_mut().zip(shares_of_groups(runs)) {
+        for (side, percent) in ["read", "write", "trim"].into_iter().zip(share) {
+            job[side]["bw_agg"] = json!(percent);
+        }
+    }
+    let cells: Vec<&FioJob> = runs.iter().map(|run| &run.sum).collect();
     serde_json::to_writer_pretty(&mut out, &document(&cells, jobs))?;
     out.write_all(b"\n")?;
     out.flush()
+}
+
+/// The percentage that each run has of what its group reads, writes and trims a second.
+fn shares_of_groups(runs: &[NamedRun<'_>]) -> Vec<[f64; 3]> {
+    let rates = |run: &NamedRun<'_>| {
+        let FioJob { read, write, trim, .. } = &run.sum;
+        [read, write, trim].map(|side| side.bytes as f64 / run.sum.seconds().max(1e-9))
+    };
+    let of_group = |group: u32, side: usize| -> f64 {
+        runs.iter().filter(|run| run.group == group).map(|run| rates(run)[side]).sum()
+    };
+    let share = |run: &NamedRun<'_>, side: usize| {
+        let own = rates(run)[side];
+        if own > 0.0 { 100.0 * own / of_group(run.group, side) } else { 0.0 }
+    };
+    runs.iter().map(|run| [0, 1, 2].map(|side| share(run, side))).collect()
 }
 
 /// A document for each cell measured on `target`, each with its place in a tree of folders.
@@ -102,15 +120,18 @@ pub fn fio_documents<'a>(records: impl IntoIterator<Item = &'a Record>, target: 
             }
             file = format!("{name}-{}-{number}.json", cell.engine);
         }
-        let json = document(std::slice::from_ref(cell), vec![job(cell, target)]);
+        let json = document(&[cell], vec![numbered(job(cell, target), 0)]);
         documents.push(FioDocument { folder, file, json });
     }
     documents
 }
 
-fn document(cells: &[FioJob], mut jobs: Vec<Value>) -> Value {
-    // Jobs of one fio group run at the same time; our runs are sequential.
-    jobs.iter_mut().enumerate().for_each(|(number, job)| job["groupid"] = json!(number));
+fn numbered(mut job: Value, group: usize) -> Value {
+    job["groupid"] = json!(group);
+    job
+}
+
+fn document(cells: &[&FioJob], jobs: Vec<Value>) -> Value {
     // fio's time is that of printing, when all jobs have ended.
     let ended_unix_ms = cells.iter().map(|cell| cell.ended_unix_ms).max().unwrap_or(0);
     let mut document = json!({
@@ -122,14 +143,33 @@ fn document(cells: &[FioJob], mut jobs: Vec<Value>) -> Value {
     if ended_unix_ms > 0 {
         document["time"] = json!(printed_time(ended_unix_ms / 1000));
     }
-    let mut devices: BTreeMap<&str, Vec<&DeviceUse>> = BTreeMap::new();
-    for device in cells.iter().flat_map(|cell| cell.devices.values()) {
-        devices.entry(&device.name).or_default().push(device);
-    }
+    let devices = device_uses(cells);
     if !devices.is_empty() {
         document["disk_util"] = devices.values().map(|uses| disk(uses)).collect();
     }
     document
+}
+
+/// What each device did, once for cells that were measured at once: each of them counted all of it.
+fn device_uses<'a>(cells: &[&'a FioJob]) -> BTreeMap<&'a str, Vec<&'a DeviceUse>> {
+    let mut turns: Vec<BTreeMap<&str, &DeviceUse>> = Vec::new();
+    for cell in cells {
+        if !cell.joins || turns.is_empty() {
+            turns.push(BTreeMap::new());
+        }
+        let Some(turn) = turns.last_mut() else { continue };
+        for (name, device) in &cell.devices {
+            let known = turn.entry(name.as_str()).or_insert(device);
+            if device.span_ns > known.span_ns {
+                *known = device;
+            }
+        }
+    }
+    let mut devices: BTreeMap<&str, Vec<&DeviceUse>> = BTreeMap::new();
+    for (name, device) in turns.into_iter().flatten() {
+        devices.entry(name).or_default().push(device);
+    }
+    devices
 }
 
 /// What stands for fio's version.
@@ -208,8 +248,10 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "latency_depth": workload.iodepth,
         // What fio has if it searches no depth for a latency.
         "latency_target": 0,
+        "latency_target_ns": 0,
         "latency_percentile": 100.0,
         "latency_window": 0,
+        "latency_window_us": 0,
         "total_err": cell.errors,
         "halfpower_runs": cell.runs,
     });

@@ -11,7 +11,7 @@ use super::logs::LogOptions;
 use super::printed::Formats;
 use super::rates::{Rate, Rates};
 use super::sizes::{self, ByDirection};
-use crate::RunWords;
+use crate::{Ends, RunWords};
 
 /// Most files that are laid out for the jobs of a section.
 const MOST_FILES: u32 = 64;
@@ -34,6 +34,10 @@ pub struct Switches {
     pub(super) only_reads: bool,
     /// Whether requests do not wait for those before (`io_submit_mode=offload`).
     pub(super) offloads: bool,
+    /// Whether its end ends others (`exitall`).
+    pub(super) ends_others: bool,
+    /// Whether a group of results begins with it (`new_group`).
+    pub(super) begins_group: bool,
 }
 
 /// One job: a section of a job file, or the options of a command line.
@@ -49,6 +53,8 @@ pub struct Job {
     /// Request sizes that differ between directions.
     pub(super) by_direction: Option<ByDirection>,
     pub(super) rates: Rates,
+    /// Bytes that sequential requests leave out between them (`rw=read:8k`).
+    pub(super) skip: Option<Bytes>,
     /// fio's `numjobs` and `nrfiles`; 0 is not given.
     pub(super) jobs: u32,
     pub(super) files_each: u32,
@@ -56,6 +62,8 @@ pub struct Job {
     pub(super) waits: bool,
     /// The job that it waits for.
     pub(super) waits_for: Option<String>,
+    /// Which jobs its end ends (`exit_what`), if it ends others.
+    pub(super) ends: Ends,
     /// Whether the line names its target as fio does, so that fio's defaults apply.
     pub(super) has_fio_defaults: bool,
     /// Whether its words are to be printed, and nothing measured.
@@ -87,12 +95,14 @@ impl Job {
             self.fill_in();
         }
         self.set_sizes();
+        self.set_stride()?;
         self.set_rate()?;
         self.refuse_writes()?;
         let files = self.count_files()?;
         self.set_amounts(files)?;
         self.set_order();
         self.set_caches();
+        self.drop_what_is_of_writes();
         self.say_what_differs();
         self.run.finish()?;
         Ok(self.run)
@@ -157,6 +167,19 @@ impl Job {
         self.drawn_sizes().map_or((one.0, (one.0 as f64, one.0 as f64)), |sizes| {
             (sizes.largest().0, (sizes.mean_bytes(1.0), sizes.mean_bytes(0.0)))
         })
+    }
+
+    /// Sets the distance between sequential requests that leave something out between them.
+    fn set_stride(&mut self) -> Result<(), String> {
+        let Some(Bytes(skip)) = self.skip.filter(|skip| skip.0 > 0) else { return Ok(()) };
+        let (block, _) = self.block_bytes();
+        if self.drawn_sizes().is_some() || !skip.is_multiple_of(block) {
+            return Err(format!(
+                "rw: requests leave out whole blocks: `:{skip}` is no multiple of the block size, {block}; write one"
+            ));
+        }
+        self.run.set("--stride", Bytes(block.saturating_add(skip)));
+        Ok(())
     }
 
     fn set_rate(&mut self) -> Result<(), String> {
@@ -257,7 +280,13 @@ impl Job {
         let own: Vec<OsString> = self.run.own.iter().filter(|word| Path::new(word).exists()).cloned().collect();
         let files = if self.run.files.is_empty() { &own } else { &self.run.files };
         self.refuse_unknown_size(files)?;
-        let amounts = self.amounts.resolved((files, count), (block, mean), is_bounded)?;
+        if self.run.copies > 1 && self.amounts.increment.is_some() {
+            return Err(
+                "offset_increment: each of numjobs has a file of its own; name one, or leave it out".to_string()
+            );
+        }
+        let together = self.amounts.together(self.jobs, is_bounded)?;
+        let amounts = together.resolved((files, count), (block, mean), is_bounded)?;
         self.run.size = amounts.size;
         self.run.offset = amounts.offset;
         if let Some(io_size) = amounts.io_size {
@@ -304,10 +333,13 @@ impl Job {
         let is_random = rw.pattern() == Pattern::Random;
         let has_own_order = ["--random-distribution", "--jump"].iter().any(|flag| self.run.get(flag).is_some());
         if self.has_fio_defaults && is_random && !self.switches.repeats_blocks && !has_own_order {
-            if self.drawn_sizes().is_none() {
+            if self.drawn_sizes().is_none_or(BlockSizes::are_multiples) {
                 self.run.set("--random-distribution", "shuffled");
             } else {
-                self.run.note("bssplit: requests of several sizes begin anywhere, and one block may come twice");
+                self.run.note(
+                    "bssplit: not all sizes are multiples of the smallest, so that requests begin anywhere, and one block \
+                     may come twice",
+                );
             }
         }
         if self.has_fio_defaults && !is_random {
@@ -339,6 +371,19 @@ impl Job {
         }
     }
 
+    /// Drops what only writes have, in a job that writes nothing: fio takes no notice of it there either.
+    fn drop_what_is_of_writes(&mut self) {
+        let rw = self.rw();
+        if !self.has_fio_defaults || rw.writes() && !matches!(rw, Rw::Trim | Rw::Randtrim) {
+            return;
+        }
+        let of_writes = ["--fdatasync", "--flush-by", "--durable-by"];
+        of_writes.iter().for_each(|flag| self.run.unset(flag));
+        if self.run.get("--verify").is_none() {
+            self.run.unset("--compressible");
+        }
+    }
+
     /// Says what is otherwise in results and logs.
     fn say_of_output(&mut self) {
         let run = &mut self.run;
@@ -357,10 +402,16 @@ impl Job {
         self.say_of_output();
         let run = &mut self.run;
         let sequential = run.get("--rw").is_some_and(|rw| ["read", "write", "rw"].contains(&rw));
-        if sequential && run.get("--threads").is_some_and(|threads| threads != "1") {
+        let is_apart = self.amounts.increment.is_some();
+        if sequential && !is_apart && run.get("--threads").is_some_and(|threads| threads != "1") {
             run.note(
                 "numjobs: each thread goes through a part of its own, as with offset_increment; fio's jobs all begin at the \
                  first byte",
+            );
+        }
+        if !sequential && is_apart && self.jobs > 1 {
+            run.note(
+                "offset_increment: random requests of each thread go to all of the range, and not to its part alone",
             );
         }
         let has_rate = run.get("--rate").is_some() || run.get("--rate-iops").is_some();

@@ -42,6 +42,8 @@ pub struct FioJob {
     pub unknown: BTreeSet<Unknown>,
     /// Whether latency is known only at those percentiles.
     pub only_percentiles: bool,
+    /// Whether it was measured at once with the job before it.
+    pub joins: bool,
 }
 
 /// One direction of a cell.
@@ -93,7 +95,39 @@ impl FioJob {
             percentiles: Vec::new(),
             unknown: BTreeSet::new(),
             only_percentiles: false,
+            joins: false,
         }
+    }
+
+    /// The sum of runs that were measured at once, as fio's `group_reporting` has it: what they moved, in the longest of
+    /// their times.
+    pub fn of_group(records: &[&Record]) -> Option<Self> {
+        let (first, others) = records.split_first()?;
+        let mut sum = Self::new(first);
+        sum.add(first);
+        others.iter().for_each(|record| sum.add_beside(record));
+        Some(sum)
+    }
+
+    /// Adds a run that was measured at once with what is added up so far.
+    fn add_beside(&mut self, record: &Record) {
+        let mut other = Self::new(record);
+        other.add(record);
+        // Each account has all that a device did in its time: it is not of one run.
+        let devices = std::mem::take(&mut self.devices);
+        let samples = side_by_side(std::mem::take(&mut self.samples), &other.samples);
+        let elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
+        let cpu_span_ns = self.cpu_span_ns.max(other.cpu_span_ns);
+        self.add(record);
+        self.runs -= 1;
+        self.elapsed_ns = elapsed_ns;
+        self.cpu_span_ns = cpu_span_ns;
+        self.samples = samples;
+        self.devices = longest(devices, other.devices);
+        self.span_bytes = self.span_bytes.saturating_add(other.span_bytes);
+        self.started_unix_ms = self.started_unix_ms.min(other.started_unix_ms);
+        self.workload.threads = self.workload.threads.saturating_add(other.workload.threads);
+        self.workload.iodepth = self.workload.iodepth.max(other.workload.iodepth);
     }
 
     pub fn add(&mut self, record: &Record) {
@@ -182,6 +216,32 @@ impl FioJob {
     }
 }
 
+/// The rates over time of two runs at once, added. If one has more values, those that it has for one value of the other
+/// are averaged.
+fn side_by_side(own: Vec<f64>, other: &[f64]) -> Vec<f64> {
+    if own.is_empty() || other.is_empty() {
+        return if own.is_empty() { other.to_vec() } else { own };
+    }
+    let count = own.len().min(other.len());
+    let mean = |values: &[f64], nth: usize| {
+        let from = nth * values.len() / count;
+        let part = &values[from..(nth + 1) * values.len() / count];
+        part.iter().sum::<f64>() / part.len().max(1) as f64
+    };
+    (0..count).map(|nth| mean(&own, nth) + mean(other, nth)).collect()
+}
+
+/// What each device did in the longest of the times in which runs at once counted it.
+fn longest(own: BTreeMap<String, DeviceUse>, others: BTreeMap<String, DeviceUse>) -> BTreeMap<String, DeviceUse> {
+    let mut longest = own;
+    for (name, other) in others {
+        if longest.get(&name).is_none_or(|known| known.span_ns < other.span_ns) {
+            longest.insert(name, other);
+        }
+    }
+    longest
+}
+
 /// The cells of `records`, each from its plain runs, in order of first occurrence.
 pub fn cells<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<FioJob> {
     let mut cells: Vec<FioJob> = Vec::new();
@@ -220,5 +280,45 @@ impl Spread {
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         let max = values.iter().copied().fold(0.0, f64::max);
         Self { min, max, mean, deviation: (squares / count.max(2).saturating_sub(1) as f64).sqrt(), count }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::{Nanos, Run};
+
+    use super::*;
+
+    fn record(ios: u64, elapsed_ns: u64, threads: u32) -> Record {
+        let workload = Workload { threads, ..Workload::default() };
+        let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(elapsed_ns), seed: 1 };
+        let mut record = Record::empty(run, EngineName::Sync);
+        record.ios = ios;
+        record.bytes = ios * 4096;
+        record.read_ios = ios;
+        record.elapsed_ns = elapsed_ns;
+        record.cpu.span_ns = elapsed_ns;
+        record.cpu.user_ns = elapsed_ns / 4;
+        record.devices =
+            vec![DeviceUse { name: "sda".to_string(), span_ns: elapsed_ns, busy_ms: ios, ..DeviceUse::default() }];
+        record
+    }
+
+    #[test]
+    fn a_group_moves_what_all_move_in_the_longest_of_their_times() {
+        let long = record(100, 2_000_000_000, 1);
+        let short = record(40, 1_000_000_000, 3);
+        let sum = FioJob::of_group(&[&short, &long]).unwrap();
+        assert_eq!((sum.ios, sum.read.ios, sum.elapsed_ns, sum.runs), (140, 140, 2_000_000_000, 1));
+        assert_eq!((sum.workload.threads, sum.user_ns), (4, 750_000_000));
+        assert_eq!(sum.devices["sda"].busy_ms, 100, "each run counted all that the device did");
+        assert!(FioJob::of_group(&[]).is_none());
+    }
+
+    #[test]
+    fn rates_at_once_are_added_step_by_step() {
+        assert_eq!(side_by_side(vec![1.0, 2.0], &[10.0, 20.0]), [11.0, 22.0]);
+        assert_eq!(side_by_side(vec![1.0, 2.0], &[10.0, 20.0, 30.0, 50.0]), [16.0, 42.0]);
+        assert_eq!((side_by_side(vec![], &[3.0]), side_by_side(vec![3.0], &[])), (vec![3.0], vec![3.0]));
     }
 }

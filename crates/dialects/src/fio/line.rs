@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use halfpower_record::input;
 
 use super::job::Job;
-use super::job_file;
 use super::options::named;
-use crate::{Output, Refusal, RunWords, Translation, Value};
+use super::turns::{Place, Turns};
+use super::{job_file, turns};
+use crate::{Ends, Output, Refusal, RunWords, Translation, Value};
 
 /// fio's options that are also flags of `halfpower run` with the same meaning; they do not make a line fio's.
 const SHARED: [&str; 20] = [
@@ -188,26 +189,7 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
         jobs.push(shared);
     }
     let only_shows = jobs.iter().any(|job| job.only_shows);
-    let mut runs: Vec<RunWords> = Vec::new();
-    let mut before: Option<String> = None;
-    let mut first_thread = 1_u32;
-    for job in jobs {
-        let name = job.run.name.clone();
-        let waits = job.waits || job.waits_for.is_some() && job.waits_for == before;
-        if before.replace(name.clone()).is_some() && !waits {
-            refusals.push(Refusal::of(format!("[{name}]"), AT_ONCE));
-        }
-        let logs = job.logs.files(&name, first_thread);
-        let threads = job.run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1);
-        first_thread = first_thread.saturating_add(threads);
-        match job.finished() {
-            Ok(mut run) => {
-                run.logs = logs;
-                runs.push(run);
-            }
-            Err(why) => refusals.push(Refusal { place: format!("[{name}]"), option: String::new(), why }),
-        }
-    }
+    let runs = finished(jobs, &mut refusals);
     if !refusals.is_empty() {
         return Err(for_their_engine(refusals));
     }
@@ -215,9 +197,44 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     Ok(Translation { output, only_shows, ..Translation::of(runs, formats.layout()) })
 }
 
-/// Why jobs that fio runs at the same time are refused.
-const AT_ONCE: &str = "add stonewall to it, or --stonewall to the line, to run the jobs one after the other: fio runs this \
-                       one and the one before it at once, and halfpower measures one workload at a time";
+/// The runs of jobs, each in its turn; adds why a job is refused.
+fn finished(jobs: Vec<Job>, refusals: &mut Vec<Refusal>) -> Vec<RunWords> {
+    let of_job = |name: &str, why: String| Refusal { place: format!("[{name}]"), option: String::new(), why };
+    let ends_others = jobs.iter().any(|job| job.switches.ends_others);
+    let mut places = Turns::default();
+    let mut runs: Vec<RunWords> = Vec::new();
+    let mut first_thread = 1_u32;
+    for job in jobs {
+        let name = job.run.name.clone();
+        let placed = places.place(&job);
+        let logs = job.logs.files(&name, first_thread);
+        let threads = job.run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1);
+        first_thread = first_thread.saturating_add(threads);
+        let ends = match (ends_others, job.ends) {
+            (false, _) => Ends::Itself,
+            (true, Ends::Itself) => Ends::Group,
+            (true, ends) => ends,
+        };
+        let is_grouped = job.is_grouped;
+        match (placed, job.finished()) {
+            (Ok(Place { joins, group }), Ok(mut run)) => {
+                run.logs = logs;
+                run.joins = joins;
+                run.ends = ends;
+                run.group = group;
+                run.is_grouped = is_grouped;
+                runs.push(run);
+            }
+            (placed, run) => {
+                let why = [placed.err(), run.err()];
+                refusals.extend(why.into_iter().flatten().map(|why| of_job(&name, why)));
+            }
+        }
+    }
+    let twice = turns::simulated_twice(&runs).map(|run| of_job(&run.name, turns::SIMULATED_TWICE.to_string()));
+    refusals.extend(twice);
+    runs
+}
 
 /// Only what is refused for its engine, if anything is: options that go with a foreign engine are no reason.
 fn for_their_engine(refusals: Vec<Refusal>) -> Vec<Refusal> {

@@ -1,5 +1,8 @@
 //! Lists fio's options: of target and workload, of issuing requests and caches, of output, and all others.
 
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
 use halfpower_spec::{ParseError, Processors, RandomDistribution, Rw};
 
 use super::amounts::Amount;
@@ -9,7 +12,7 @@ use super::output_options::OUTPUT_OPTIONS;
 use super::rates::Limits;
 use super::sizes::{self, ByDirection};
 use super::take::{count, microseconds, number, on, only, percent, seconds, size};
-use crate::OptionRow;
+use crate::{Ends, OptionRow};
 
 type Row = OptionRow<Job>;
 
@@ -24,6 +27,11 @@ pub(super) fn named(key: &str) -> Option<&'static OptionRow<Job>> {
     all().find(|row| row.name == key || row.aliases.contains(&key.as_str()))
 }
 
+/// The folder that a value names; `\:` is a colon.
+fn folder(value: &OsStr) -> PathBuf {
+    value.to_str().map_or_else(|| value.into(), |text| text.replace("\\:", ":").into())
+}
+
 /// fio's options of the target and of the workload.
 const WORKLOAD_OPTIONS: &[Row] = &[
     Row::path(
@@ -36,7 +44,7 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         "the folder of `filename`; alone it is the target, and a file is laid out in it for each of `numjobs` and `nrfiles`",
         |job, value| {
             job.has_fio_defaults = true;
-            job.directory = Some(value.into());
+            job.directory = Some(folder(value));
             Ok(())
         },
     ),
@@ -47,24 +55,24 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     }),
     Row::taken(
         "readwrite",
-        "--rw; `randread:8` also --jump 8; a stride, as in `read:4k`, is refused, and of the mixtures with `trim` all but \
-         trimwrite",
+        "--rw; `randread:8` also --jump 8, and `read:8k` --stride with the block size and 8k; what goes backwards is refused, \
+         and of the mixtures with `trim` all but trimwrite",
         |job, value| {
             let (word, every) = value.split_once(':').map_or((value, None), |(word, every)| (word, Some(every)));
             let word = if word == "readwrite" { "rw" } else { word };
             let rw: Rw = word.parse().map_err(|error: ParseError| error.to_string())?;
             job.run.unset("--jump");
+            job.skip = None;
             match every {
                 None => {}
                 Some(every) if rw.pattern() == halfpower_spec::Pattern::Random => match number(every)? {
                     0 | 1 => {}
                     every => job.run.set("--jump", every),
                 },
-                Some(_) => {
-                    return Err(format!(
-                        "`{value}`: sequential requests leave nothing out between them and only rise; write {word}"
-                    ));
+                Some(back) if back.starts_with('-') => {
+                    return Err(format!("`{value}`: sequential requests only rise; write {word}"));
                 }
+                Some(skip) => job.skip = Some(size(skip)?),
             }
             set(job, "--rw", word)
         },
@@ -140,8 +148,18 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     Row::taken("offset", "the beginning of --region, or a share such as 25%; size goes from there", |job, value| {
         job.amounts.offset = Some(Amount::parse(value)?);
         Ok(())
-    }),
-    Row::refused("offset_increment", "threads share the target: sequential ones each have a part of their own"),
+    })
+    .or(&["fileoffset"]),
+    Row::refused("offset_align", "an offset in percent is rounded down to the block size; write it in bytes"),
+    Row::taken(
+        "offset_increment",
+        "taken where it is size: --size of all threads together, of which sequential ones each have a part of their own; or \
+         where it divides size among them",
+        |job, value| {
+            job.amounts.increment = Some(Amount::parse(value)?);
+            Ok(())
+        },
+    ),
     Row::taken("io_size", "--io-size; a share such as 50% is of size", |job, value| {
         job.amounts.io_size = Some(Amount::parse(value)?);
         Ok(())
@@ -202,6 +220,7 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         Ok(())
     }),
     Row::refused("thinktime_blocks", "a thread thinks after each completion").or(&[
+        "thinkcycles",
         "thinktime_spin",
         "thinktime_iotime",
         "thinktime_blocks_type",
@@ -236,7 +255,8 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         "a run keeps the depth that it is given: take `halfpower study TARGET --iodepth 1..128`, and choose the deepest \
          whose latency is low enough",
     )
-    .or(&["latency_window", "latency_percentile", "latency_run", "max_latency"]),
+    .or(&["latency_window", "latency_percentile", "latency_run"]),
+    Row::refused("max_latency", "no latency ends a run: the largest one is in its results"),
     Row::taken(
         "random_distribution",
         "--random-distribution: random, zipf:S, pareto:H; normal and zoned are refused",
@@ -256,6 +276,14 @@ const WORKLOAD_OPTIONS: &[Row] = &[
             [100] => job.run.unset("--jump"),
             [share] => job.run.set("--jump", format!("{share}%")),
             _ => return Err(format!("`{value}`: reads and writes jump equally often; write one share")),
+        }
+        Ok(())
+    }),
+    Row::taken("percentage_sequential", "--jump with what remains of 100 percent", |job, value| {
+        match percent(value)? {
+            0 => job.run.unset("--jump"),
+            100 => return Err("no request would be random; write rw=read, write or rw".to_string()),
+            share => job.run.set("--jump", format!("{}%", 100 - share)),
         }
         Ok(())
     }),
@@ -309,7 +337,13 @@ const WORKLOAD_OPTIONS: &[Row] = &[
             set(job, "--fdatasync", writes)
         },
     ),
-    Row::refused("write_barrier", "use fdatasync"),
+    Row::refused("write_barrier", "use fdatasync").or(&["end_syncfs"]),
+    Row::refused("ramp_size", "a ramp lasts for a time: use ramp_time"),
+    Row::refused("bs_is_seq_rand", "a job has requests of one order: write bs for the one that it has").optional(),
+    Row::refused("sprandom", "a device is filled by a job of its own: rw=write with size=100% of the device")
+        .or(&["spr_op", "spr_cs", "spr_num_regions", "random_sequence_stride"])
+        .optional(),
+    Row::without_effect("rwmixcycle", "fio takes no notice of it either"),
     Row::refused("trim_percentage", "a run trims with rw=trim, randtrim or trimwrite, and nothing beside that").or(&[
         "trim_verify_zero",
         "trim_backlog",
@@ -385,6 +419,20 @@ const ISSUING_OPTIONS: &[Row] = &[
     })
     .or(&["mem"]),
     Row::without_effect("iomem_align", "buffers begin at pages").or(&["mem_align"]),
+    Row::without_effect("hugepage_size", "huge pages are of the size that the kernel has"),
+    Row::refused("write_hint", "requests tell the device nothing of where data belong")
+        .or(&[
+            "fdp",
+            "fdp_pli",
+            "fdp_pli_select",
+            "plids",
+            "plid_select",
+            "data_placement",
+            "dataplacement",
+            "dp_scheme",
+        ])
+        .optional(),
+    Row::refused("gpu_dev_id", "buffers lie in the memory of the machine"),
     Row::taken("fixedbufs", "the engine io_uring, which registers buffers and files", |job, value| {
         job.ring.registered = on(value)?;
         Ok(())
@@ -548,14 +596,33 @@ const OTHER_OPTIONS: &[Row] = &[
     })
     .optional(),
     Row::without_effect("verify_fatal", "wrong data are counted, and the exit code is 1")
-        .or(&["verify_dump", "verify_state_save", "verifysort", "verify_backlog", "verify_async"])
+        .or(&[
+            "verify_dump",
+            "verify_state_save",
+            "verifysort",
+            "verifysort_nr",
+            "verify_backlog",
+            "verify_backlog_batch",
+            "verify_async",
+            "verify_async_cpus",
+            "verify_header_seed",
+            "verify_write_sequence",
+        ])
         .optional(),
     Row::refused("verify_only", "a run verifies what it has written itself")
-        .or(&["verify_pattern", "verify_interval", "verify_offset", "verify_state_load"])
+        .or(&[
+            "verify_pattern",
+            "verify_pattern_interval",
+            "verify_interval",
+            "verify_offset",
+            "verify_policy",
+            "verify_state_load",
+        ])
         .optional(),
     Row::taken(
         "stonewall",
-        "the job begins when those before it have ended, as all jobs of halfpower do",
+        "the job begins when those before it have ended; without it, it is measured at once with the one before, each in a \
+         process of its own, and their windows open together",
         |job, value| {
             job.waits = on(value)?;
             Ok(())
@@ -563,13 +630,38 @@ const OTHER_OPTIONS: &[Row] = &[
     )
     .or(&["wait_for_previous"])
     .optional(),
-    Row::taken("wait_for", "taken where it names the job before, which the job then begins after", |job, value| {
-        job.waits_for = Some(value.to_string());
+    Row::taken(
+        "wait_for",
+        "taken where it names the only job that is measured then, which the job begins after, or one that has ended",
+        |job, value| {
+            job.waits_for = Some(value.to_string());
+            Ok(())
+        },
+    ),
+    Row::taken("exitall", "the end of a job ends those of its group that are measured at once with it", |job, value| {
+        job.switches.ends_others = on(value)?;
         Ok(())
-    }),
-    Row::without_effect("exitall", "jobs run one after the other")
-        .or(&["new_group", "exit_what", "exitall_on_error"])
-        .optional(),
+    })
+    .optional(),
+    Row::taken(
+        "exit_what",
+        "what exitall ends: group; stonewall, all that are measured at once; all, also those after them",
+        |job, value| {
+            job.ends = match value {
+                "group" => Ends::Group,
+                "stonewall" => Ends::Turn,
+                "all" => Ends::All,
+                other => return Err(format!("`{other}`: write group, stonewall or all")),
+            };
+            Ok(())
+        },
+    ),
+    Row::without_effect("exitall_on_error", "a request that fails is counted, and the run goes on").optional(),
+    Row::taken("new_group", "a group of results begins with the job", |job, value| {
+        job.switches.begins_group = on(value)?;
+        Ok(())
+    })
+    .optional(),
     Row::taken("section", "only this section of the job file", |job, value| {
         job.wants_sections.push(value.to_string());
         Ok(())
@@ -583,7 +675,15 @@ const OTHER_OPTIONS: &[Row] = &[
         .or(&["clat_percentiles", "slat_percentiles"])
         .optional(),
     Row::without_effect("disable_lat", "latency is always measured; it costs no system call")
-        .or(&["disable_clat", "disable_slat", "disable_bw_measurement", "gtod_reduce", "gtod_cpu", "clocksource"])
+        .or(&[
+            "disable_clat",
+            "disable_slat",
+            "disable_bw",
+            "disable_bw_measurement",
+            "gtod_reduce",
+            "gtod_cpu",
+            "clocksource",
+        ])
         .optional(),
     Row::without_effect("unified_rw_reporting", "reads, writes and both together are reported").optional(),
     Row::without_effect("eta", "nothing is drawn over what is printed").or(&[
@@ -592,8 +692,24 @@ const OTHER_OPTIONS: &[Row] = &[
         "disk_util",
         "description",
         "unit_base",
+        "significant_figures",
+        "block_error_percentiles",
+        "comm",
+        "log_entries",
         "log_unix_epoch",
+        "log_alternate_epoch",
+        "log_alternate_epoch_clock_id",
+        "job_start_clock_id",
     ]),
+    Row::taken("stats", "taken where it is 1: the results of each job are told", |_, value| {
+        on(value)?.then_some(()).ok_or_else(|| "the results of each job are told; leave it out".to_string())
+    })
+    .optional(),
+    Row::taken("lockfile", "taken where it is none", |_, value| {
+        only(value, &["none"], "requests of several threads do not wait for each other; leave it out")
+    }),
+    Row::refused("opendir", "files are named by filename, or laid out in directory").or(&["filetype"]),
+    Row::without_effect("unique_filename", "what halfpower lays out has no names").optional(),
     Row::taken("kb_base", "taken where it is 1024, fio's default", |_, value| {
         only(value, &["1024"], "sizes are read with kB as 1024 bytes; write sizes with k, m and g, or in bytes")
     }),
@@ -609,6 +725,9 @@ const OTHER_OPTIONS: &[Row] = &[
         "zoneskip",
         "zonecapacity",
         "max_open_zones",
+        "ignore_zone_limits",
+        "recover_zbd_write_error",
+        "write_zone_remainder",
         "job_max_open_zones",
         "read_beyond_wp",
         "zone_reset_threshold",
@@ -616,16 +735,36 @@ const OTHER_OPTIONS: &[Row] = &[
     ]),
     Row::refused("status_interval", "results are printed at the end"),
     Row::refused("steadystate", "halfpower judges by itself whether a run is steady: see `halfpower report`")
-        .or(&["ss", "ss_dur", "ss_ramp"]),
+        .or(&[
+            "ss",
+            "steadystate_duration",
+            "ss_dur",
+            "steadystate_ramp_time",
+            "ss_ramp",
+            "steadystate_check_interval",
+            "ss_interval",
+        ]),
     Row::refused("read_iolog", "halfpower replays no traces").or(&[
         "write_iolog",
+        "read_iolog_chunked",
         "replay_no_stall",
         "replay_redirect",
         "replay_scale",
+        "replay_align",
+        "replay_time_scale",
+        "replay_skip",
+        "merge_blktrace_file",
+        "merge_blktrace_scalars",
+        "merge_blktrace_iters",
     ]),
     Row::refused("exec_prerun", "a job file starts no programs; call them from the shell").or(&["exec_postrun"]),
     Row::refused("include", "a job file stands for itself; copy the included lines into it"),
-    Row::refused("profile", "use `halfpower study` for a whole plan").or(&["flow", "flow_id", "flow_watermark"]),
+    Row::refused("profile", "use `halfpower study` for a whole plan").or(&[
+        "flow",
+        "flow_id",
+        "flow_watermark",
+        "flow_sleep",
+    ]),
     Row::refused("client", "start halfpower with mpirun to measure from many hosts (docs/many-hosts.md)").or(&[
         "server",
         "remote_config",
@@ -652,6 +791,6 @@ const OTHER_OPTIONS: &[Row] = &[
         "debug",
         "leave it out: what a run does is in its output, and what its options became in --parse-only",
     )
-    .or(&["trigger", "trigger_file", "aux_path", "idle_prof", "warnings_fatal"])
+    .or(&["trigger", "trigger_file", "trigger_timeout", "trigger_remote", "aux_path", "idle_prof", "warnings_fatal"])
     .optional(),
 ];

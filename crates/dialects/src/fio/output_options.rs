@@ -46,7 +46,7 @@ pub(super) const OUTPUT_OPTIONS: &[Row] = &[
     }),
     Row::taken(
         "group_reporting",
-        "the threads of a job are always one entry of the results, with this or without",
+        "the jobs of a group are one entry of the results; the threads of a job always are, with this or without",
         |job, value| {
             job.is_grouped = on(value)?;
             Ok(())

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use halfpower_record::Latency;
+use halfpower_record::{Latency, Record};
 
 use super::export::{NamedRun, VERSION, coarse, listed_percentiles, write_fio_jobs};
 use super::job_sum::{FioJob, FioSide};
@@ -68,34 +68,49 @@ impl Layout for Formats {
     }
 
     fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()> {
-        let named: Vec<NamedRun<'_>> = measured.iter().map(named).collect();
+        let named: Vec<NamedRun<'_>> = entries(measured).into_iter().filter_map(named).collect();
         if self.terse {
             let version = self.terse_version.unwrap_or(USUAL_TERSE);
-            for (number, run) in named.iter().enumerate() {
-                writeln!(out, "{}", line(run, number, version))?;
+            for run in &named {
+                writeln!(out, "{}", line(run, version))?;
             }
         }
         if self.json { write_fio_jobs(&named, out) } else { out.flush() }
     }
 }
 
-fn named<'a>(run: &'a Measured<'_>) -> NamedRun<'a> {
-    let target: Vec<String> = run.run.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
-    let listed = run.run.get("--percentiles").unwrap_or_default();
-    NamedRun {
-        name: &run.run.name,
-        target: target.join(":"),
-        record: &run.record,
-        percentiles: listed.split(',').filter_map(|percent| percent.parse().ok()).collect(),
-        notes: &run.run.notes,
+/// The runs of each entry of the results: a group that is told as one, or a single run.
+fn entries<'a, 'r>(measured: &'a [Measured<'r>]) -> Vec<&'a [Measured<'r>]> {
+    let is_one = |one: &Measured<'_>, next: &Measured<'_>| {
+        one.run.is_grouped && next.run.is_grouped && next.run.joins && one.run.group == next.run.group
+    };
+    measured.chunk_by(is_one).collect()
+}
+
+fn named<'a>(runs: &'a [Measured<'_>]) -> Option<NamedRun<'a>> {
+    let first = runs.first()?;
+    let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();
+    let mut sum = FioJob::of_group(&records)?;
+    let listed = first.run.get("--percentiles").unwrap_or_default();
+    sum.percentiles = listed.split(',').filter_map(|percent| percent.parse().ok()).collect();
+    sum.joins = first.run.joins;
+    let mut target: Vec<String> = Vec::new();
+    let mut notes: Vec<&str> = Vec::new();
+    for run in runs {
+        for file in run.run.files.iter().map(|file| file.to_string_lossy().into_owned()) {
+            if runs.len() == 1 || !target.contains(&file) {
+                target.push(file);
+            }
+        }
+        let new: Vec<&str> = run.run.notes.iter().map(String::as_str).filter(|note| !notes.contains(note)).collect();
+        notes.extend(new);
     }
+    Some(NamedRun { name: &first.run.name, target: target.join(":"), sum, group: first.run.group, notes })
 }
 
 /// The terse line of a run. What no record has is 0 there, as of all that fio did not measure.
-fn line(run: &NamedRun<'_>, number: usize, version: u8) -> TerseLine {
-    let mut job = FioJob::new(run.record);
-    job.add(run.record);
-    job.percentiles.clone_from(&run.percentiles);
+fn line(run: &NamedRun<'_>, version: u8) -> TerseLine {
+    let job = &run.sum;
     let [user_percent, system_percent] = job.processor_percent();
     let by_time = coarse(&job.latency);
     let mut by_us = by_time.us;
@@ -106,11 +121,11 @@ fn line(run: &NamedRun<'_>, number: usize, version: u8) -> TerseLine {
         version,
         program: VERSION.to_string(),
         jobname: if run.name.is_empty() { "fio".to_string() } else { run.name.to_string() },
-        groupid: i64::try_from(number).unwrap_or(i64::MAX),
+        groupid: run.group.into(),
         error: 0,
-        read: side(&job, &job.read),
-        write: side(&job, &job.write),
-        trim: side(&job, &job.trim),
+        read: side(job, &job.read),
+        write: side(job, &job.write),
+        trim: side(job, &job.trim),
         user_percent,
         system_percent,
         switches: job.switches.unwrap_or(0),

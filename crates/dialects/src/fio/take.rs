@@ -30,14 +30,28 @@ pub fn count(value: &str) -> Result<u32, String> {
 }
 
 /// Parses a size in bytes as fio does by default (`kb_base=1024`, its documentation on units): `k`, `kB`, `m` and so on
-/// are powers of 1024, and `KiB`, `MiB` and so on powers of 1000, in any case.
+/// are powers of 1024, and `KiB`, `MiB` and so on powers of 1000, in any case; `0x1000` is hexadecimal. fio passes over a
+/// fraction and the unit behind it, so that only a whole number of bytes may have one: `4096.0`.
 pub fn size(value: &str) -> Result<Bytes, String> {
     if value.contains('%') {
         return Err(format!("`{value}`: this is a size and no share; write one like 1g"));
     }
+    let unknown = || format!("`{value}` is no size of fio's; write one like 4096, 4k or 1g");
+    if let Some(digits) = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        return u64::from_str_radix(digits, 16).map(Bytes).map_err(|_| unknown());
+    }
     let end = value.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(value.len());
     let (digits, unit) = value.split_at(end);
-    let unknown = || format!("`{value}` is no size of fio's; write one like 4096, 4k or 1g");
+    let unit = match unit.strip_prefix('.') {
+        None => unit,
+        Some(fraction) if fraction.bytes().all(|digit| digit == b'0') => "",
+        Some(_) => {
+            return Err(format!(
+                "`{value}`: fio passes over a fraction and what follows it, and reads {digits}; write a whole number, such \
+                 as 1536m"
+            ));
+        }
+    };
     let factor = factor(&unit.to_ascii_lowercase()).ok_or_else(unknown)?;
     let number: u64 = digits.parse().map_err(|_| unknown())?;
     number.checked_mul(factor).map(Bytes).ok_or_else(|| format!("`{value}` is more bytes than there are"))
@@ -97,6 +111,8 @@ mod tests {
         );
         assert!(size("4x").is_err() && size("").is_err() && size("k").is_err() && size("99999999p").is_err());
         assert!(size("10%").is_err());
+        assert_eq!((size("1073741824.0"), size("0x1000")), (Ok(Bytes(1 << 30)), Ok(Bytes(4096))));
+        assert!(size("1.5g").unwrap_err().contains("reads 1;") && size("1.0g").is_err() && size("0xk").is_err());
         assert_eq!(microseconds("100").unwrap().0, 100_000);
         assert_eq!(microseconds("2ms").unwrap().0, 2_000_000);
         assert_eq!(same_for_all("4k,4k"), Ok("4k"));

@@ -1,6 +1,6 @@
 //! Checks whether a workload can run on a real target.
 
-use halfpower_spec::{Bytes, Workload};
+use halfpower_spec::{Bytes, RandomDistribution, Workload};
 
 use super::member::Member;
 use super::members::Members;
@@ -9,7 +9,7 @@ use super::{apply_options, memory_lanes, scratch_file};
 use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers};
 use crate::option_answers::{Backend, honours};
 use crate::read_back;
-use crate::{MeasureError, background_readers};
+use crate::{MeasureError, background_readers, covering};
 
 /// What a check needs besides the members.
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +74,27 @@ pub(super) fn fits_span(workload: &Workload, span: u64) -> Result<(), MeasureErr
         let span = Bytes(reached);
         return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
     }
+    fits_cover(workload, reached)?;
     fits_readers(workload, background_readers::BLOCK, Bytes(reached))
+}
+
+/// Checks that a lane can keep track of what requests of several sizes have reached, if each byte is to come once.
+fn fits_cover(workload: &Workload, reached: u64) -> Result<(), MeasureError> {
+    let options = &workload.options;
+    let Some(sizes) = options.bssplit.filter(|_| options.random_distribution == RandomDistribution::Shuffled) else {
+        return Ok(());
+    };
+    let smallest = sizes.smallest();
+    let most = smallest.0.saturating_mul(covering::MOST_UNITS);
+    if reached <= most {
+        return Ok(());
+    }
+    let what = format!(
+        "--random-distribution shuffled with --bssplit keeps track of each {smallest} of the target, of at most {}: use a \
+         smaller --size, or leave shuffled out",
+        Bytes(most)
+    );
+    Err(MeasureError::Unfit { what })
 }
 
 fn admits_verification(
