@@ -107,6 +107,21 @@ pub enum OsError {
         /// Main memory of the machine.
         memory_bytes: u64,
     },
+    /// A limit of this process leaves no room for the buffers.
+    #[error(
+        "{count} buffers of {bytes_each} bytes do not fit into what this process may have ({limit_bytes} bytes, `{limit}`): \
+         raise that limit, use a smaller block size, or less depth"
+    )]
+    Limited {
+        /// Number of buffers.
+        count: u32,
+        /// Bytes in each buffer.
+        bytes_each: usize,
+        /// The limit, as the shell's command that shows it.
+        limit: &'static str,
+        /// The limit in bytes.
+        limit_bytes: u64,
+    },
     /// Huge pages were requested, but the kernel gives none.
     #[error(
         "the kernel gives no huge pages for the buffers: set /sys/kernel/mm/transparent_hugepage/enabled to madvise, \
