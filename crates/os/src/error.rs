@@ -88,6 +88,16 @@ pub enum OsError {
         /// The path.
         path: PathBuf,
     },
+    /// Something else took its place between the checks and the opening.
+    #[error(
+        "{} was replaced by something else while it was looked at: nothing was written; see who else may write to its \
+         folder, and start again",
+        path.display()
+    )]
+    Replaced {
+        /// The path.
+        path: PathBuf,
+    },
     /// The file does not support direct I/O.
     #[error("{} does not take direct I/O: use --cache both, or a file on another file system", path.display())]
     NoDirect {
