@@ -126,20 +126,26 @@ fn a_study_whose_file_is_replaced_ends_with_a_sentence_and_writes_to_neither() {
 #[test]
 #[ignore = "gate: a process stands still for five seconds"]
 fn a_run_that_was_stopped_for_five_seconds_has_them_in_its_record() {
+    let stopped_ns = stopped_in_a_run(Duration::from_millis(1_500), Duration::from_secs(5));
+    assert!(stopped_ns > 4_000_000_000, "{stopped_ns}");
+}
+
+/// Stops a run of three seconds at this moment for this long; returns what its record says of that, in nanoseconds.
+fn stopped_in_a_run(at: Duration, length: Duration) -> u64 {
     let here = folder();
     fs::write(here.path().join("data"), vec![1; 8 << 20]).unwrap();
     let child = begin(here.path(), "run data --rw randread --bs 4k --runtime 3s --json");
     let signal = |signal: &str| {
         assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
     };
-    std::thread::sleep(Duration::from_millis(1_500));
+    std::thread::sleep(at);
     signal("-STOP");
-    std::thread::sleep(Duration::from_secs(5));
+    std::thread::sleep(length);
     signal("-CONT");
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success(), "{}", all(&ended));
     let run: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
-    assert!(run["stopped_ns"].as_u64() > Some(4_000_000_000), "{}", run["stopped_ns"]);
+    run["stopped_ns"].as_u64().expect("a time")
 }
 
 /// A group of processes that may have so much memory and no swap, of either version of control groups.
@@ -271,4 +277,29 @@ fn a_run_that_was_frozen_says_that_it_was_stopped() {
     freezer.freeze(false);
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success() && all(&ended).contains("STOPPED"), "{}", all(&ended));
+}
+
+/// Tests for the laboratory.
+mod lab {
+    use halfpower_lab::Campaign;
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    /// Number of runs that are stopped.
+    const STOPS: u32 = 100;
+
+    #[test]
+    #[ignore = "lab: stops a hundred runs for a second or more"]
+    fn stops_at_any_moment_of_a_window_are_in_the_record() {
+        let mut dice = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut campaign = Campaign::new("a process that is stopped");
+        for _ in 0..STOPS {
+            let at = Duration::from_millis(dice.random_range(1_200..2_500));
+            let length = Duration::from_millis(dice.random_range(800..2_500));
+            campaign.add_reported(stopped_in_a_run(at, length) > 0);
+        }
+        campaign.judge("faults");
+    }
 }
