@@ -66,7 +66,7 @@ pub(crate) fn uploads(xml: &[u8]) -> Option<Vec<UnfinishedUpload>> {
     Some(children(root, "Upload").filter_map(upload).collect())
 }
 
-fn children<'a, 'input>(node: Node<'a, 'input>, name: &'static str) -> impl Iterator<Item = Node<'a, 'input>> {
+fn children<'a, 'input: 'a>(node: Node<'a, 'input>, name: &'static str) -> impl Iterator<Item = Node<'a, 'input>> {
     node.children().filter(move |child| child.tag_name().name() == name)
 }
 
