@@ -217,7 +217,7 @@ impl MemoryS3 {
         let mut store = self.store.lock().unwrap();
         match asked.method.as_str() {
             "POST" if query.contains_key("uploads") => {
-                let id = format!("up/load+{}", store.uploads.len());
+                let id = format!("up/load+{}", store.upload_keys.len());
                 store.uploads.insert(id.clone(), BTreeMap::new());
                 store.upload_keys.insert(id.clone(), key);
                 answer(
