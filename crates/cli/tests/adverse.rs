@@ -302,4 +302,57 @@ mod lab {
         }
         campaign.judge("faults");
     }
+
+    /// Number of runs whose target is swapped.
+    const SWAPS: u32 = 200;
+
+    /// A loop device with a file system of its own, which goes when it is dropped.
+    struct Device(String);
+
+    impl Device {
+        fn over(image: &Path) -> Option<Self> {
+            fs::File::create(image).unwrap().set_len(8 << 20).unwrap();
+            Command::new("mkfs.ext4").args(["-q", "-F"]).arg(image).status().ok().filter(|status| status.success())?;
+            let made = Command::new("losetup").args(["--find", "--show"]).arg(image).output().ok()?;
+            made.status.success().then(|| Self(String::from_utf8_lossy(&made.stdout).trim().to_string()))
+        }
+    }
+
+    impl Drop for Device {
+        fn drop(&mut self) {
+            let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+        }
+    }
+
+    #[test]
+    #[ignore = "lab: swaps the targets of hundreds of runs"]
+    fn a_target_that_turns_into_a_link_to_a_device_at_any_moment_leaves_the_device_as_it_was() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        let here = folder();
+        let at = |name: &str| here.path().join(name);
+        let Some(device) = Device::over(&at("image")) else { return skip("no loop device with a file system") };
+        let before = fs::read(&device.0).unwrap();
+        fs::write(at("plain"), vec![1; 1 << 20]).unwrap();
+        fs::hard_link(at("plain"), at("target")).unwrap();
+        let is_over = AtomicBool::new(false);
+        let mut campaign = Campaign::new("a target that turns into a link to a device");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::os::unix::fs::symlink(&device.0, at("link")).unwrap();
+                    fs::rename(at("link"), at("target")).unwrap();
+                    fs::hard_link(at("plain"), at("again")).unwrap();
+                    fs::rename(at("again"), at("target")).unwrap();
+                }
+            });
+            for _ in 0..SWAPS {
+                let ended = run(here.path(), &words("run target --overwrite --rw write --bs 4k --runtime 10ms"));
+                let is_sound = matches!(ended.status.code(), Some(0..=2)) && !all(&ended).contains("panicked");
+                campaign.add(is_sound && fs::read(&device.0).unwrap() == before);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        campaign.judge("faults");
+    }
 }
