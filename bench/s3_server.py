@@ -64,6 +64,8 @@ class Elsewhere(http.server.BaseHTTPRequestHandler):
             return self.say(404, "<Error><Code>NoSuchBucket</Code></Error>")
         path = os.path.join(self.folder, bucket, key)
         upload = query.get("uploadId")
+        if "uploads" in query and self.command == "GET":
+            return self.say(200, "<ListMultipartUploadsResult/>")
         if "uploads" in query:
             upload = f"{time.monotonic_ns():x}"
             os.makedirs(self.parts(upload))

@@ -1,13 +1,14 @@
 //! Determines whether this process measures alone, leads processes on many hosts, or serves the leading one.
 
-use std::net::ToSocketAddrs;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use halfpower_hosts::{HostsTarget, Launched, Lead, Opened, Turn};
 use halfpower_measure::{HostPart, TargetBackend};
 use halfpower_probe::Root;
 use halfpower_record::HostLink;
+use halfpower_share::{Access, Credentials, server_of};
 use halfpower_spec::{HostLayout, Target};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,9 @@ use crate::measuring_args::CommonArgs;
 
 /// Program and version, which all processes must have in common.
 const PROGRAM: &str = concat!("halfpower ", env!("CARGO_PKG_VERSION"), " (", env!("HALFPOWER_COMMIT"), ")");
+
+/// How long the name of a server is looked up that the connection has already found.
+const LOOK_UP: Duration = Duration::from_secs(5);
 
 /// The processes that measure.
 pub enum Processes {
@@ -140,8 +144,9 @@ impl TargetRequest<'_> {
         match &self.target {
             Target::Path(path) => halfpower_probe::link_to_path(&root, path),
             Target::Share(address) => {
-                let found = address.server()?.to_socket_addrs();
-                halfpower_probe::link_to(&root, found.ok()?.next()?.ip())
+                let stop = halfpower_os::interrupt::handed_out();
+                let access = Access { credentials: Credentials::default(), timeout: LOOK_UP, stop };
+                halfpower_probe::link_to(&root, server_of(address, &access)?.ip())
             }
             _ => None,
         }

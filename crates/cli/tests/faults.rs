@@ -75,6 +75,22 @@ fn readers_without_room_are_refused() {
     assert!(stderr(&output).contains("--random-readers"), "{}", stderr(&output));
 }
 
+#[test]
+fn buffers_that_a_limit_of_the_process_leaves_no_room_for_are_told_with_that_limit() {
+    let folder = folder();
+    std::fs::write(folder.path().join("data"), vec![1; 16 << 20]).unwrap();
+    let program = env!("CARGO_BIN_EXE_halfpower");
+    for limit in ["ulimit -v", "ulimit -d"] {
+        let script =
+            format!("{limit} 250000; exec timeout 60 {program} run data --rw read --bs 16MiB --iodepth 24 -d 100ms");
+        let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(2) && !said.contains("panicked"), "{limit}: {said}");
+        // A machine with less than 768 MiB refuses for its own memory.
+        assert!(said.contains(&format!("256000000 bytes, `{limit}`")) || said.contains("may be used here"), "{said}");
+    }
+}
+
 /// Threads that cannot get their stacks give an error, never a hang.
 #[test]
 fn little_address_space_ends_the_run() {

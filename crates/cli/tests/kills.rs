@@ -1,6 +1,11 @@
 //! Kills studies, runs and reports at random moments, and checks for lost records and leftovers.
 //!
-//! `HALFPOWER_KILLS=1000` sets the number of kills; `HALFPOWER_KILL_SEED` sets the seed.
+//! `HALFPOWER_KILLS=1000` sets the number of kills, `HALFPOWER_BUCKET_KILLS` that of studies of a bucket;
+//! `HALFPOWER_KILL_SEED` sets the seed.
+
+#[allow(dead_code, reason = "the tests of shares use all of it")]
+#[path = "../../share/tests/memory_s3.rs"]
+mod memory_s3;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,11 +14,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use halfpower_record::{Record, StudyFile};
+use memory_s3::{KEY, MemoryS3, SECRET};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Default number of kills.
+/// Default number of kills, and of kills of studies of a bucket.
 const KILLS: u32 = 60;
+const BUCKET_KILLS: u32 = 40;
 /// Folder of the notes about changed settings.
 const NOTES: &str = "/var/lib/halfpower";
 /// Experiments of a study of a real folder: all that lay out files, change settings or start threads.
@@ -43,6 +50,7 @@ fn number(name: &str, otherwise: u32) -> u32 {
 fn begin(folder: &Path, words: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
     command.current_dir(folder).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET).env_remove("AWS_SESSION_TOKEN");
     command.spawn().unwrap()
 }
 
@@ -129,6 +137,7 @@ fn kill_reports(here: &Path, study: &Path, tally: &mut Tally, dice: &mut Xoshiro
         ("compare", &["compare", "study.halfpower", "study.halfpower", "--html", "compared.html"]),
         ("calibrate", &["calibrate", "study.halfpower", "-o", "system.toml"]),
         ("import", &["import", "study.trace", "--output", "imported.halfpower"]),
+        ("doctor", &["doctor", "data"]),
     ] {
         let (at_work, _) = kill(begin(here, words), 60, Path::new("/nowhere"), dice);
         *tally.kills.entry(kind).or_default() += u32::from(at_work);
@@ -162,9 +171,68 @@ fn look_for_what_is_left(here: &Path, processes: &[u32]) {
     }
 }
 
+/// Kills studies of a bucket, each going on with the last one's file, then checks that the next command on the bucket
+/// removes what they left there.
+fn kill_studies_of_a_bucket(kills: u32, tally: &mut Tally, dice: &mut Xoshiro256PlusPlus) {
+    let server = MemoryS3::start();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let here = folder.path();
+    let study = here.join("study.halfpower");
+    fs::create_dir(here.join("data")).unwrap();
+    let address = server.address();
+    let small = ["--size", "16MiB", "--bs", "4k,64k", "--iodepth", "1,8", "--budget", "60s"];
+    let words = [&["study", &address][..], &small].concat();
+    let mut kept: Vec<Record> = Vec::new();
+    let mut processes = Vec::new();
+    for _ in 0..kills {
+        let child = begin(here, &words);
+        processes.push(child.id());
+        let (at_work, acknowledged) = kill(child, 1_500, &study, dice);
+        *tally.kills.entry("S3 study").or_default() += u32::from(at_work);
+        tally.too_late += u32::from(!at_work);
+        if study.exists() {
+            let found = records(&study);
+            assert!(found.starts_with(&acknowledged), "a committed record is lost");
+            assert!(found.starts_with(&kept), "a record of an earlier start is lost");
+            tally.records_acknowledged += found.len() - kept.len();
+            kept = found;
+        }
+    }
+    let next = begin(here, &["run", &address, "--size", "16MiB", "--runtime", "100ms"]).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&next.stderr).into_owned();
+    assert!(next.status.success(), "{said}");
+    let store = server.store.lock().unwrap();
+    let left: Vec<&String> = store.objects.keys().chain(store.uploads.keys()).collect();
+    assert!(left.is_empty(), "{left:?}: {said}");
+    look_for_what_is_left(here, &processes);
+}
+
+#[test]
+#[ignore = "gate: kills studies of a bucket for some seconds"]
+fn studies_of_a_bucket_that_are_killed_lose_nothing_and_the_next_one_clears_the_bucket() {
+    let mut tally = Tally::default();
+    kill_studies_of_a_bucket(5, &mut tally, &mut Xoshiro256PlusPlus::seed_from_u64(5));
+    println!("killed: {:?}; records: {}", tally.kills, tally.records_acknowledged);
+}
+
 /// Tests for the laboratory.
 mod lab {
+    use halfpower_lab::Campaign;
+
     use super::*;
+
+    /// Judges each kind of kill; what was not survived has ended the test.
+    fn judge(tally: &Tally) {
+        println!(
+            "ended before the kill: {}; records committed by killed processes: {}",
+            tally.too_late, tally.records_acknowledged
+        );
+        for (kind, kills) in &tally.kills {
+            let kills = u64::from(*kills);
+            let name = format!("kills: {kind}");
+            Campaign { tried: kills, survived: kills, ..Campaign::new(name) }.judge("kills");
+        }
+    }
 
     #[test]
     #[ignore = "lab: starts and kills whole studies"]
@@ -176,9 +244,19 @@ mod lab {
             let kills = dice.random_range(1..=8);
             kill_one_study(kills, &mut tally, &mut dice);
         }
-        println!(
-            "killed: {:?}; ended before the kill: {}; records committed by killed processes: {}; lost: 0; left behind: 0",
-            tally.kills, tally.too_late, tally.records_acknowledged
-        );
+        judge(&tally);
+    }
+
+    #[test]
+    #[ignore = "lab: starts and kills whole studies of a bucket"]
+    fn kills_of_studies_of_a_bucket_lose_no_record_and_leave_no_object() {
+        let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(number("HALFPOWER_KILL_SEED", 1)));
+        let mut tally = Tally::default();
+        let wanted = number("HALFPOWER_BUCKET_KILLS", BUCKET_KILLS);
+        while tally.kills.values().sum::<u32>() < wanted {
+            let kills = dice.random_range(1..=8);
+            kill_studies_of_a_bucket(kills, &mut tally, &mut dice);
+        }
+        judge(&tally);
     }
 }

@@ -57,6 +57,24 @@ fn forged(path: &Path, target: &str) {
 }
 
 #[test]
+fn what_is_generated_follows_no_link_and_replaces_what_was_there() {
+    let here = folder();
+    let pages = here.path().join("pages");
+    fs::create_dir(&pages).unwrap();
+    for (what, name) in [("man", "halfpower.1"), ("completions", "halfpower.bash"), ("schema", "run.json")] {
+        let theirs = here.path().join(format!("{what}-of-theirs"));
+        fs::write(&theirs, "theirs").unwrap();
+        symlink(&theirs, pages.join(name)).unwrap();
+        for _ in 0..2 {
+            let output = run(here.path(), &["generate", what, "pages"]);
+            assert!(output.status.success(), "{}", said(&output));
+            assert!(pages.join(name).symlink_metadata().unwrap().is_file(), "{name}");
+        }
+        assert_eq!(fs::read(&theirs).unwrap(), b"theirs", "{name}");
+    }
+}
+
+#[test]
 fn no_text_of_a_study_drives_a_terminal() {
     let folder = folder();
     let here = folder.path();

@@ -117,6 +117,8 @@ fn a_study_whose_file_fails_early_is_whole_and_goes_on() {
 
 /// Tests for the laboratory.
 mod lab {
+    use halfpower_lab::Campaign;
+
     use super::*;
 
     #[test]
@@ -125,5 +127,8 @@ mod lab {
         let Some(tally) = with_each_failed(u32::MAX) else { return };
         println!("{tally:?}");
         assert!(tally.tried > 100, "{tally:?}");
+        let tried = u64::from(tally.tried);
+        let campaign = Campaign::new("errors of system calls on a study's file");
+        Campaign { tried, survived: tried, ..campaign }.judge("faults");
     }
 }

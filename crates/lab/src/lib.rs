@@ -4,13 +4,17 @@
 //! After at least three tries, the interval of the mean is inside the bound (*held*), outside it (*missed*), or across
 //! its edge. In the last case the measurement is repeated, up to a limit. A figure still across the edge then is *not
 //! decided*, which is reported and is not a failure. `evidence.rs` has the formulas.
+//!
+//! A [`Campaign`] counts faults instead: each was survived or not, reported or missed.
 
+mod campaign;
 mod evidence;
 mod machine;
 mod results;
 
 use std::ops::RangeInclusive;
 
+pub use campaign::Campaign;
 use evidence::Evidence;
 pub use evidence::{MOST_TRIES, Verdict};
 use machine::{Disturbance, Machine};

@@ -93,9 +93,20 @@ impl fmt::Display for Outcome {
 
 /// Adds the outcomes to the laboratory's results, if `HALFPOWER_LAB_RESULTS` is set.
 pub(crate) fn keep(outcomes: &[Outcome]) {
+    keep_lines(&outcomes.iter().map(line).collect::<String>());
+}
+
+/// Adds one row to the laboratory's results, if there are any.
+pub(crate) fn keep_row(row: &impl Serialize) {
+    keep_lines(&line(row));
+}
+
+fn line(row: &impl Serialize) -> String {
+    serde_json::to_string(row).expect("plain data") + "\n"
+}
+
+fn keep_lines(lines: &str) {
     let Some(path) = std::env::var_os("HALFPOWER_LAB_RESULTS") else { return };
-    let lines: String =
-        outcomes.iter().map(|outcome| serde_json::to_string(outcome).expect("plain data") + "\n").collect();
     let mut file = OpenOptions::new().append(true).create(true).open(&path).expect("the laboratory's results");
     // A single write, so that lines of parallel tests do not mix.
     file.write_all(lines.as_bytes()).expect("the laboratory's results");

@@ -11,6 +11,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use halfpower_engine::{EngineError, Errno};
+use halfpower_os::clock::since_boot;
 use halfpower_os::processor;
 use halfpower_record::{LaneRecord, LaneRole, LaneSide, Latency};
 use halfpower_spec::{Nanos, Run, Workload, WorkloadOptions};
@@ -136,10 +137,9 @@ impl Shared {
         let mut stopped = Duration::ZERO;
         let mut state = self.state();
         while !done(&state) {
-            let asleep = Instant::now();
+            let asleep = since_boot();
             let waited = self.changed.wait_timeout(state, LOOK);
-            let late = asleep.elapsed().saturating_sub(LOOK);
-            stopped += if late > STOPPED { late } else { Duration::ZERO };
+            stopped += stopped_between(asleep, since_boot());
             let (next, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = next;
             if timeout.timed_out() && give_up() {
@@ -148,6 +148,13 @@ impl Shared {
         }
         stopped
     }
+}
+
+/// For how long the process did not run between two readings of the time since the machine started, of which it wanted to
+/// sleep for [`LOOK`]. That time runs on while the machine is suspended, as CLOCK_MONOTONIC does not.
+fn stopped_between(asleep: Duration, awake: Duration) -> Duration {
+    let late = awake.saturating_sub(asleep).saturating_sub(LOOK);
+    if late > STOPPED { late } else { Duration::ZERO }
 }
 
 /// Opens all windows at once and closes the account when the last window has closed.
@@ -440,6 +447,20 @@ mod tests {
         let workload = Workload::default();
         let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 1 };
         drive(prepared, &run, &mut NoAccount, &AtomicBool::new(false)).map(|(driven, _)| driven)
+    }
+
+    #[test]
+    fn a_process_that_wakes_much_too_late_was_stopped_or_the_machine_was_suspended() {
+        let asleep = Duration::from_secs(100);
+        for (later, stopped) in [
+            (LOOK, Duration::ZERO),
+            (LOOK + STOPPED, Duration::ZERO),
+            (LOOK + Duration::from_secs(5), Duration::from_secs(5)),
+            (LOOK + Duration::from_secs(8 * 3600), Duration::from_secs(8 * 3600)),
+        ] {
+            assert_eq!(stopped_between(asleep, asleep + later), stopped, "{later:?}");
+        }
+        assert_eq!(stopped_between(asleep, Duration::ZERO), Duration::ZERO, "a clock that goes back");
     }
 
     #[test]

@@ -1,8 +1,12 @@
-//! Checks whether a limit on the address space (`ulimit -v`) leaves room for threads.
+//! Checks whether a limit on the address space (`ulimit -v`) leaves room for threads, and names the limit that leaves none
+//! for buffers.
 
 use std::fs;
 
 use rustix::process::{Resource, getrlimit};
+
+use crate::OsError;
+use crate::buffer_memory::memory_bytes;
 
 /// Address space of a thread: its stack, the guard pages, and what it allocates before its window opens.
 const OF_A_THREAD: u64 = 4 << 20;
@@ -32,6 +36,21 @@ pub fn admits_threads(threads: usize) -> Result<(), String> {
         mib(needed),
         mib(left)
     ))
+}
+
+/// The error for buffers that the kernel refuses or that are too large: names the limit of this process that they exceed, or
+/// else the machine's memory.
+pub(crate) fn no_room(count: u32, bytes_each: usize) -> OsError {
+    let memory_bytes = memory_bytes();
+    let needed = (bytes_each as u64).saturating_mul(count.into());
+    let limits = [(Resource::As, "ulimit -v"), (Resource::Data, "ulimit -d")];
+    let set = limits.into_iter().filter_map(|(kind, limit)| Some((limit, getrlimit(kind).current?)));
+    match set.min_by_key(|(_, limit_bytes)| *limit_bytes) {
+        Some((limit, limit_bytes)) if limit_bytes < memory_bytes && needed <= memory_bytes / 2 => {
+            OsError::Limited { count, bytes_each, limit, limit_bytes }
+        }
+        _ => OsError::Memory { count, bytes_each, memory_bytes },
+    }
 }
 
 /// Keeps the allocator from reserving an arena of 64 MiB for each thread.

@@ -11,6 +11,7 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
+use crate::address_space::no_room;
 use crate::buffer_memory::{Mapped, mean_segments, memory_bytes};
 use crate::payload::{Payload, Piece, stamp};
 use crate::{BufferMemory, OsError};
@@ -42,7 +43,8 @@ impl Buffers {
     /// Allocates `count` slots of `bytes_each` bytes, filled from `seed`.
     ///
     /// # Errors
-    /// [`OsError::Memory`] if they would take more than half of the machine's memory, or the kernel refuses.
+    /// [`OsError::Memory`] if they would take more than half of the machine's memory or the kernel refuses,
+    /// [`OsError::Limited`] if a limit of this process leaves no room.
     ///
     /// # Panics
     /// If `count` or `bytes_each` is 0.
@@ -60,7 +62,7 @@ impl Buffers {
     pub fn in_memory(memory: BufferMemory, count: u32, bytes_each: usize, seed: u64) -> Result<Self, OsError> {
         assert!(count > 0 && bytes_each > 0, "buffers hold something");
         let memory_bytes = memory_bytes();
-        let too_much = || OsError::Memory { count, bytes_each, memory_bytes };
+        let too_much = || no_room(count, bytes_each);
         let stride = bytes_each.checked_next_multiple_of(slot_alignment()).ok_or_else(too_much)?;
         let total = stride.checked_mul(count as usize).ok_or_else(too_much)?;
         if total as u64 > memory_bytes / 2 {

@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -97,6 +98,13 @@ impl Default for Clock {
     }
 }
 
+/// Time since the machine started. It runs on while the machine is suspended (CLOCK_BOOTTIME), unlike [`Clock`] and
+/// `Instant`, and no change of the date moves it.
+pub fn since_boot() -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
 /// Lets the kernel wake this thread on time, instead of some 50 microseconds later together with others.
 pub fn wake_promptly() {
     // No kernel refuses this; without it, wake-ups are only less exact.
@@ -106,7 +114,14 @@ pub fn wake_promptly() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
+
+    #[test]
+    fn the_time_since_the_start_has_what_the_machine_was_suspended_for() {
+        let awake = Duration::from_nanos(system_ns());
+        let first = since_boot();
+        assert!(first >= awake && since_boot() >= first, "{first:?} of which {awake:?} awake");
+    }
 
     #[test]
     fn it_agrees_with_the_system_and_never_goes_back() {

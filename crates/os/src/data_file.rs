@@ -8,7 +8,7 @@
 //! again whose name is gone: there the name stays until the file is closed, and the next start removes those that
 //! killed processes left.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -21,6 +21,9 @@ use rustix::io::Errno;
 use crate::interrupt::resumed;
 use crate::mounts::mounted_at;
 use crate::{DeviceNumber, Mode, OsError, RunFile};
+
+/// `f_type` of overlayfs (<linux/magic.h>).
+pub(crate) const OVERLAYFS_SUPER_MAGIC: i64 = 0x794c_7630;
 
 /// The kind of object at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,40 @@ pub struct DataFile {
     writable: bool,
     /// The name of a file of our own that cannot do without one.
     _name: Option<KeptName>,
+}
+
+/// Tells one object from all others, whatever names lead to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    file_system: u64,
+    inode: u64,
+    /// The number of a device.
+    device: u64,
+    kind: Kind,
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Self {
+        let kind = kind_of(metadata.file_type());
+        Self { file_system: metadata.dev(), inode: metadata.ino(), device: metadata.rdev(), kind }
+    }
+}
+
+/// Which object is at `path`, following links.
+///
+/// # Errors
+/// As [`kind`].
+pub fn identity(path: &Path) -> Result<Identity, OsError> {
+    let metadata = path.metadata().map_err(|error| OsError::of("stat", "looked at", path, error))?;
+    Ok(Identity::of(&metadata))
+}
+
+/// Whether an open file is the object that was seen at its path.
+fn is_same(file: &File, seen: Identity) -> io::Result<bool> {
+    let found = Identity::of(&file.metadata()?);
+    // Overlayfs may give a file other numbers as it copies it to be written to.
+    let are_files = (found.kind, seen.kind) == (Kind::Regular, Kind::Regular);
+    Ok(found == seen || are_files && rustix::fs::fstatfs(file)?.f_type == OVERLAYFS_SUPER_MAGIC)
 }
 
 /// The kind of object at `path`, following links.
@@ -117,10 +154,11 @@ impl DataFile {
     /// mounted or in other use.
     ///
     /// # Errors
-    /// [`OsError::Busy`] for a device in use, [`OsError::NotData`] for anything but a file or device, else the system's
-    /// error.
+    /// [`OsError::Busy`] for a device in use, [`OsError::NotData`] for anything but a file or device,
+    /// [`OsError::Replaced`] if something else was put there meanwhile, else the system's error.
     pub fn open(path: &Path, writable: bool) -> Result<Self, OsError> {
-        let kind = kind(path)?;
+        let seen = identity(path)?;
+        let kind = seen.kind;
         let claim = match kind {
             // Checked first because some kernels answer EPERM here, which would look like missing permission.
             Kind::Block if writable && is_mounted(path) => return Err(OsError::Busy { path: path.to_path_buf() }),
@@ -131,11 +169,27 @@ impl DataFile {
         let action = if writable { "written to" } else { "read" };
         let refused = |error| OsError::of("open", action, path, error);
         let file = OpenOptions::new().read(true).write(writable).custom_flags(claim).open(path).map_err(refused)?;
+        // A device that took the place of a file in between would be open without the claim.
+        if !is_same(&file, seen).map_err(refused)? {
+            return Err(OsError::Replaced { path: path.to_path_buf() });
+        }
         if writable && kind == Kind::Regular && !locks_bar_io(&file) {
             // Held while this value exists, so that another run sees the file in use. Not every file system has locks.
             let _ = file.try_lock();
         }
         Ok(Self { file, kind, path: path.to_path_buf(), writable, _name: None })
+    }
+
+    /// Checks that it is the object that was `seen` at its path before.
+    ///
+    /// # Errors
+    /// [`OsError::Replaced`] if it is another one.
+    pub fn is_still(&self, seen: Identity) -> Result<(), OsError> {
+        let is_same = is_same(&self.file, seen);
+        match is_same.map_err(|error| OsError::of("fstat", "looked at", &self.path, error))? {
+            true => Ok(()),
+            false => Err(OsError::Replaced { path: self.path.clone() }),
+        }
     }
 
     /// Whether it is a regular file or a block device.
@@ -422,6 +476,27 @@ mod tests {
             return skip("/dev/shm is no file system of its own");
         }
         assert!(!holds_devices(Path::new("/dev/shm")));
+    }
+
+    #[test]
+    fn what_took_the_place_of_a_file_is_seen() {
+        let folder = tempfile::tempdir_in(HERE).unwrap();
+        let path = folder.path().join("data");
+        let other = folder.path().join("other");
+        fs::write(&path, b"checked").unwrap();
+        fs::write(&other, b"another").unwrap();
+        let seen = identity(&path).unwrap();
+        DataFile::open(&path, true).unwrap().is_still(seen).unwrap();
+        fs::rename(&other, &path).unwrap();
+        let opened = DataFile::open(&path, true).unwrap();
+        if rustix::fs::fstatfs(&opened.file).unwrap().f_type != OVERLAYFS_SUPER_MAGIC {
+            let refused = opened.is_still(seen).unwrap_err().to_string();
+            assert!(refused.contains("was replaced by something else"), "{refused}");
+        }
+        // A device is never the file that was seen, wherever its name lies.
+        let device = File::open("/dev/null").unwrap();
+        assert!(!is_same(&device, seen).unwrap());
+        assert!(is_same(&device, identity(Path::new("/dev/null")).unwrap()).unwrap());
     }
 
     #[test]

@@ -88,6 +88,16 @@ pub enum OsError {
         /// The path.
         path: PathBuf,
     },
+    /// Something else took its place between the checks and the opening.
+    #[error(
+        "{} was replaced by something else while it was looked at: nothing was written; see who else may write to its \
+         folder, and start again",
+        path.display()
+    )]
+    Replaced {
+        /// The path.
+        path: PathBuf,
+    },
     /// The file does not support direct I/O.
     #[error("{} does not take direct I/O: use --cache both, or a file on another file system", path.display())]
     NoDirect {
@@ -106,6 +116,21 @@ pub enum OsError {
         bytes_each: usize,
         /// Main memory of the machine.
         memory_bytes: u64,
+    },
+    /// A limit of this process leaves no room for the buffers.
+    #[error(
+        "{count} buffers of {bytes_each} bytes do not fit into what this process may have ({limit_bytes} bytes, `{limit}`): \
+         raise that limit, use a smaller block size, or less depth"
+    )]
+    Limited {
+        /// Number of buffers.
+        count: u32,
+        /// Bytes in each buffer.
+        bytes_each: usize,
+        /// The limit, as the shell's command that shows it.
+        limit: &'static str,
+        /// The limit in bytes.
+        limit_bytes: u64,
     },
     /// Huge pages were requested, but the kernel gives none.
     #[error(

@@ -16,6 +16,7 @@ use std::slice;
 use memmap2::{Advice, MmapMut};
 
 use crate::OsError;
+use crate::address_space::no_room;
 use crate::buffer_memory::memory_bytes;
 
 /// Bytes that a loop moves in one turn: eight cache lines, so that the cost of counting is negligible.
@@ -341,10 +342,11 @@ impl Arena {
     /// Maps `bytes` bytes, rounded up to whole turns.
     ///
     /// # Errors
-    /// [`OsError::Memory`] if it would take more than half of the machine's memory, or the kernel refuses.
+    /// [`OsError::Memory`] if it would take more than half of the machine's memory or the kernel refuses,
+    /// [`OsError::Limited`] if a limit of this process leaves no room.
     pub fn new(bytes: usize) -> Result<Self, OsError> {
         let memory_bytes = memory_bytes();
-        let refused = || OsError::Memory { count: 1, bytes_each: bytes, memory_bytes };
+        let refused = || no_room(1, bytes);
         if bytes as u64 > memory_bytes / 2 {
             return Err(refused());
         }

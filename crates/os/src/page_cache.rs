@@ -8,13 +8,12 @@ use std::os::fd::AsRawFd;
 use memmap2::{Mmap, MmapOptions};
 use rustix::fs::Advice;
 
+use crate::data_file::OVERLAYFS_SUPER_MAGIC;
 use crate::interrupt::resumed;
 use crate::{DataFile, Kind, OsError};
 
 /// Number of the cachestat call, the same on every architecture but Alpha (Linux 6.5, <asm-generic/unistd.h>).
 const SYS_CACHESTAT: libc::c_long = 451;
-/// `f_type` of overlayfs (<linux/magic.h>).
-const OVERLAYFS_SUPER_MAGIC: i64 = 0x794c_7630;
 /// Most pages that are checked individually on kernels without cachestat; larger ranges are sampled by windows.
 const MOST_PAGES: u64 = 1 << 16;
 /// Number of such windows, one in each equal part of the range, and the pages in each.

@@ -13,6 +13,7 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
+use crate::address_space::no_room;
 use crate::buffer_memory::{Mapped, mean_segments, memory_bytes};
 use crate::{BufferMemory, OsError};
 
@@ -65,8 +66,8 @@ impl Payload {
     /// so that it can be compressed; with 100 there is nothing else, and no mark.
     ///
     /// # Errors
-    /// [`OsError::Memory`] if the kernel refuses so much memory, [`OsError::HugePages`] if huge pages are requested and
-    /// it gives none.
+    /// [`OsError::Memory`] or [`OsError::Limited`] if the kernel refuses so much memory, [`OsError::HugePages`] if huge
+    /// pages are requested and it gives none.
     ///
     /// # Panics
     /// If `slots` or `bytes_each` is 0.
@@ -78,7 +79,7 @@ impl Payload {
         (seed, zeros_percent): (u64, u8),
     ) -> Result<Self, OsError> {
         assert!(slots > 0 && bytes_each > 0, "a payload holds something");
-        let refused = || OsError::Memory { count: slots, bytes_each, memory_bytes: memory_bytes() };
+        let refused = || no_room(slots, bytes_each);
         let alignment = if bytes_each < PAGE { PLACE_ALIGNMENT } else { PAGE };
         let stride = bytes_each.checked_next_multiple_of(alignment).ok_or_else(refused)?;
         let places = (usual_bytes / stride).max(slots as usize + 1);

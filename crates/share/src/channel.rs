@@ -1,7 +1,7 @@
 //! Connects to a server, plain or over TLS, and exchanges whole messages, waiting for each within its time.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -105,12 +105,9 @@ impl Peer {
     /// Connects to this port of the server; with `reserved`, from a local port below 1024 if that is allowed.
     ///
     /// # Errors
-    /// If the server is not found, or does not accept the connection.
+    /// If the server is not found in time, or does not accept the connection.
     pub fn connect(&self, port: u16, reserved: bool) -> Result<Channel, ShareError> {
-        let host = &*self.host;
-        let found = (host, port)
-            .to_socket_addrs()
-            .map_err(|error| self.refused(format!("the server {host} cannot be found ({error}); look at its name")))?;
+        let found = self.addresses(&self.host, port)?;
         let mut refusal = self.unconnected(port, &ErrorKind::AddrNotAvailable.into());
         for address in found {
             match self.connect_to(address, reserved) {

@@ -3,13 +3,15 @@
 //! A name is `.halfpower-HOME-PID-NUMBER-RANDOM`. HOME stands for this machine and its numbering of processes. A file of
 //! another home is only given up when it is old, since its owner cannot be looked up here.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use sha2::{Digest, Sha256};
 
-const PREFIX: &str = ".halfpower-";
+/// How every name begins.
+pub(crate) const PREFIX: &str = ".halfpower-";
 /// Age from which a file that no run has written to belongs to nobody, whoever made it: no study lasts as long.
 const OLD: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -30,8 +32,7 @@ pub(crate) fn is_left_over(name: &str, age: Duration) -> bool {
     match parts[..] {
         [its_home, pid, number, random] if are_hexadecimal(its_home) && are_hexadecimal(random) => {
             let (Ok(pid), Ok(_)) = (pid.parse::<u32>(), number.parse::<u32>()) else { return false };
-            let is_gone = its_home == home() && !Path::new(&format!("/proc/{pid}")).exists();
-            age >= OLD || is_gone && Path::new("/proc/self").exists()
+            age >= OLD || its_home == home() && is_gone(pid)
         }
         // Earlier versions named no home.
         [pid, number, random] if are_hexadecimal(random) => {
@@ -39,6 +40,12 @@ pub(crate) fn is_left_over(name: &str, age: Duration) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether there is no such process; `/proc` may hide those of other users.
+fn is_gone(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
 }
 
 /// Stands for this machine and the namespace that numbers its processes.

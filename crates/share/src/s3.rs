@@ -2,6 +2,7 @@
 
 mod client;
 mod head;
+mod left_over;
 mod listing;
 mod objects;
 mod rehearsal;

@@ -58,15 +58,9 @@ impl Share {
     /// # Errors
     /// If the server cannot be reached, does not let the user in, or does not allow the file.
     pub fn connect(address: &ShareAddress, access: &Access) -> Outcome<Self> {
-        let name: Arc<str> = address.place().to_string().into();
-        let peer = Peer {
-            address: Arc::clone(&name),
-            host: address.host.as_str().into(),
-            protocol: address.protocol.name(),
-            timeout: access.timeout.max(Duration::from_millis(1)),
-            stop: Arc::clone(&access.stop),
-        };
-        let mut server = address.server().and_then(found);
+        let peer = peer_of(address, access);
+        let name = Arc::clone(&peer.address);
+        let mut server = found(&peer, address.server())?;
         let kind = match address.protocol {
             ShareProtocol::Smb => {
                 let mut share = SmbShare::connect(peer.clone(), address, access.credentials.clone())?;
@@ -75,14 +69,18 @@ impl Share {
             ShareProtocol::Nfs => {
                 let mut share = NfsShare::connect(peer.clone(), address)?;
                 let file = under_a_free_name(&peer, |name| share.create(name))?;
-                // What killed processes left there is removed; SMB's server does so itself, and S3 has uploads that end.
+                // What killed processes left there is removed; SMB's server does so itself.
                 share.remove_left_over(&file);
                 Kind::Nfs(Box::new((file, share)))
             }
             ShareProtocol::S3 => {
                 let mut share = S3Share::new(peer.clone(), address, access.credentials.clone());
-                server = server.or_else(|| found(share.server()));
-                Kind::S3(Box::new((under_a_free_name(&peer, |name| share.create(name))?, share)))
+                if server.is_none() {
+                    server = found(&peer, Some(share.server()))?;
+                }
+                let file = under_a_free_name(&peer, |name| share.create(name))?;
+                share.remove_left_over(&file);
+                Kind::S3(Box::new((file, share)))
             }
         };
         Ok(Self { kind, address: name, server, connections: Mutex::default() })
@@ -209,9 +207,25 @@ impl PipelineSource for Share {
     }
 }
 
+/// The network address of the server of a share; `None` if it is not found in time, or the share's address names none.
+pub fn server_of(address: &ShareAddress, access: &Access) -> Option<SocketAddr> {
+    found(&peer_of(address, access), address.server()).ok().flatten()
+}
+
 /// The first network address of a server.
-fn found(server: (&str, u16)) -> Option<SocketAddr> {
-    std::net::ToSocketAddrs::to_socket_addrs(&server).ok()?.next()
+fn found(peer: &Peer, server: Option<(&str, u16)>) -> Outcome<Option<SocketAddr>> {
+    let Some((host, port)) = server else { return Ok(None) };
+    Ok(peer.addresses(host, port)?.first().copied())
+}
+
+fn peer_of(address: &ShareAddress, access: &Access) -> Peer {
+    Peer {
+        address: address.place().to_string().into(),
+        host: address.host.as_str().into(),
+        protocol: address.protocol.name(),
+        timeout: access.timeout.max(Duration::from_millis(1)),
+        stop: Arc::clone(&access.stop),
+    }
 }
 
 /// Creates a file under the first free name.

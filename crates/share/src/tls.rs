@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore};
 
 /// Environment variable with a file of certificates to trust instead of the machine's.
 pub(crate) const BUNDLE: &str = "AWS_CA_BUNDLE";
@@ -24,6 +24,30 @@ pub(crate) enum Refusal {
     Untrusted(String),
     /// This machine trusts no certificates; a sentence.
     NoTrust(String),
+}
+
+/// What is wrong with a server's certificate, and what to do, from the error of a handshake; `None` if something else is
+/// wrong.
+pub(crate) fn flaw(error: &std::io::Error) -> Option<String> {
+    let Some(rustls::Error::InvalidCertificate(flaw)) = error.get_ref()?.downcast_ref::<rustls::Error>() else {
+        return None;
+    };
+    Some(match flaw {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "its certificate has expired; renew it there, or set this machine's clock".to_string()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "its certificate is not valid yet; set this machine's clock, or make it anew there".to_string()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            format!("its certificate is another server's ({flaw}); name the server as its certificate does")
+        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => format!(
+            "its certificate is signed by itself, or by nobody whom this machine trusts; name a file with the \
+             certificate with {BUNDLE}"
+        ),
+        _ => return None,
+    })
 }
 
 /// The trusted certificates: those of the file that the environment names, otherwise the machine's (SSL_CERT_FILE).

@@ -1,4 +1,6 @@
-//! Checks that answers that are garbled on their way neither hang nor crash the client.
+//! Checks that answers that are garbled on their way neither hang nor crash the client, nor take its memory.
+//!
+//! `HALFPOWER_FUZZ_CASES` sets the number of garbled messages per protocol in the laboratory.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -193,7 +195,8 @@ fn address(protocol: ShareProtocol, talk: u64, port: u16) -> ShareAddress {
     }
 }
 
-fn survive(protocol: ShareProtocol, messages: u64) {
+/// Garbles answers until there were `messages`; returns how many there were.
+fn survive(protocol: ShareProtocol, messages: u64) -> u64 {
     let smb = MemorySmb::start();
     let nfs = MemoryNfs::start();
     let s3 = MemoryS3::start();
@@ -230,7 +233,9 @@ fn survive(protocol: ShareProtocol, messages: u64) {
         }
     }
     clients.into_iter().for_each(|client| client.join().expect("no panic"));
-    assert!(garbled.load(Ordering::Relaxed) >= messages && ended > 0);
+    let garbled = garbled.load(Ordering::Relaxed);
+    assert!(garbled >= messages && ended > 0);
+    garbled
 }
 
 #[test]
@@ -250,23 +255,48 @@ fn s3_survives_garbled_answers() {
 
 /// Tests for the laboratory.
 mod lab {
+    use halfpower_lab::Campaign;
+
     use super::*;
 
+    /// Memory that clients and servers of all three protocols may have taken at most: answers and objects of a few MiB
+    /// each, and no more however long they talk.
+    const MOST_MEMORY_MIB: u64 = 1024;
+
+    /// The most memory that this process has had.
+    fn peak_mib() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
+    }
+
+    fn survive_many(protocol: ShareProtocol, name: &str) {
+        let messages = std::env::var("HALFPOWER_FUZZ_CASES").map_or(100_000, |text| text.parse().expect("a number"));
+        let mut campaign = Campaign::new(name);
+        campaign.tried = survive(protocol, messages);
+        // A panic or a client that hangs has ended the test.
+        campaign.survived = campaign.tried;
+        let peak = peak_mib();
+        println!("{peak} MiB at most");
+        assert!(peak < MOST_MEMORY_MIB, "{peak} MiB");
+        campaign.judge("faults");
+    }
+
     #[test]
-    #[ignore = "lab: 34,000 messages"]
+    #[ignore = "lab: 100,000 messages"]
     fn s3_survives_many_garbled_answers() {
-        survive(ShareProtocol::S3, 34_000);
+        survive_many(ShareProtocol::S3, "garbled answers of S3");
     }
 
     #[test]
-    #[ignore = "lab: 34,000 messages"]
+    #[ignore = "lab: 100,000 messages"]
     fn smb_survives_many_garbled_answers() {
-        survive(ShareProtocol::Smb, 34_000);
+        survive_many(ShareProtocol::Smb, "garbled answers of SMB");
     }
 
     #[test]
-    #[ignore = "lab: 34,000 messages"]
+    #[ignore = "lab: 100,000 messages"]
     fn nfs_survives_many_garbled_answers() {
-        survive(ShareProtocol::Nfs, 34_000);
+        survive_many(ShareProtocol::Nfs, "garbled answers of NFS");
     }
 }

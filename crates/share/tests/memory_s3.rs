@@ -1,6 +1,6 @@
 //! Serves one S3 bucket from memory: checks signatures, reads objects by range, writes them whole or in parts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
@@ -62,6 +62,8 @@ pub struct Store {
     pub objects: BTreeMap<String, Vec<u8>>,
     /// Parts of unfinished uploads, by ID.
     pub uploads: BTreeMap<String, BTreeMap<u64, Vec<u8>>>,
+    /// Keys of all uploads that were ever begun, by ID.
+    pub upload_keys: BTreeMap<String, String>,
     /// Number of requests that move object bytes, and of connections.
     pub requests: u64,
     pub connections: u64,
@@ -148,7 +150,8 @@ impl MemoryS3 {
         loop {
             let asked = next(&mut stream, &mut there, &|| self.rest())?;
             let mood = self.mood();
-            let is_data = matches!(asked.method.as_str(), "GET" | "PUT") && !asked.query.contains("list-type");
+            let is_list = ["list-type", "uploads="].iter().any(|word| asked.query.contains(word));
+            let is_data = matches!(asked.method.as_str(), "GET" | "PUT") && !is_list;
             let number = if is_data { self.count() } else { 0 };
             match instead(&mut stream, mood, is_data) {
                 Some(true) => continue,
@@ -214,8 +217,9 @@ impl MemoryS3 {
         let mut store = self.store.lock().unwrap();
         match asked.method.as_str() {
             "POST" if query.contains_key("uploads") => {
-                let id = format!("up/load+{}", store.uploads.len());
+                let id = format!("up/load+{}", store.upload_keys.len());
                 store.uploads.insert(id.clone(), BTreeMap::new());
+                store.upload_keys.insert(id.clone(), key);
                 answer(
                     200,
                     format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"),
@@ -247,13 +251,51 @@ impl MemoryS3 {
                 answer(204, "")
             }
             _ if query.contains_key("list-type") => {
-                let ours = store.objects.keys().filter(|key| key.starts_with(&query["prefix"])).take(1000);
-                let contents: String = ours.map(|key| format!("<Contents><Key>{key}</Key></Contents>")).collect();
-                answer(200, format!("<ListBucketResult>{contents}</ListBucketResult>"))
+                answer(200, format!("<ListBucketResult>{}</ListBucketResult>", listing(&store, &query)))
+            }
+            _ if query.contains_key("uploads") => {
+                let of = |id: &String| store.upload_keys.get(id).filter(|key| key.starts_with(&query["prefix"]));
+                let uploads = store.uploads.keys().filter_map(|id| Some((id, of(id)?)));
+                let uploads: String = uploads
+                    .map(|(id, key)| {
+                        let begun = changed(key);
+                        format!(
+                            "<Upload><Key>{key}</Key><UploadId>{id}</UploadId><Initiated>{begun}</Initiated></Upload>"
+                        )
+                    })
+                    .collect();
+                answer(200, format!("<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>"))
             }
             _ => ranged(store.objects.get(&key), asked.fields.get("range")),
         }
     }
+}
+
+/// A page of a thousand keys, or of the folders that they lie in.
+fn listing(store: &Store, query: &BTreeMap<&str, String>) -> String {
+    let prefix = &query["prefix"];
+    let after = query.get("continuation-token").map_or("", String::as_str);
+    let ours = store.objects.keys().filter(|key| key.starts_with(prefix) && key.as_str() > after);
+    if query.contains_key("delimiter") {
+        let folder = |key: &String| Some(format!("{prefix}{}/", key[prefix.len()..].split_once('/')?.0));
+        let folders: BTreeSet<String> = ours.filter_map(folder).collect();
+        return folders
+            .iter()
+            .map(|folder| format!("<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>"))
+            .collect();
+    }
+    let ours: Vec<&String> = ours.take(1000).collect();
+    let next = ours.last().filter(|_| ours.len() == 1000);
+    let next = next.map_or(String::new(), |key| format!("<NextContinuationToken>{key}</NextContinuationToken>"));
+    let contents = ours
+        .iter()
+        .map(|key| format!("<Contents><Key>{key}</Key><LastModified>{}</LastModified></Contents>", changed(key)));
+    contents.collect::<String>() + &next
+}
+
+/// When an object was changed: long ago if its key says so, else not yet.
+fn changed(key: &str) -> &'static str {
+    if key.contains("01d01d01") { "2001-01-01T00:00:00.000Z" } else { "2999-01-01T00:00:00.000Z" }
 }
 
 /// What it does instead of answering: whether the connection goes on. `None` if it answers.

@@ -109,6 +109,39 @@ fn what_was_laid_out_is_read_and_what_was_written_is_read_back() {
 }
 
 #[test]
+fn what_killed_processes_left_in_a_bucket_goes_with_the_next_study() {
+    let server = MemoryS3::start();
+    let young = ".halfpower-0badf00d-77-0-01234567";
+    let old = ".halfpower-0badf00d-77-0-01d01d01";
+    let kept = [
+        "a folder/theirs".to_string(),
+        "a folder/.halfpower-notes/file".to_string(),
+        format!("a folder/{young}/file"),
+        format!("another folder/{old}/file"),
+    ];
+    {
+        let mut store = server.store.lock().unwrap();
+        store.objects.extend(kept.iter().map(|key| (key.clone(), vec![1; 9])));
+        // More than one list has.
+        store.objects.extend((0..1500).map(|block| (format!("a folder/{old}/blocks/{block:04}"), vec![1; 9])));
+        for (id, key) in [("theirs", "a folder/theirs".to_string()), ("old", format!("a folder/{old}/file"))] {
+            store.uploads.insert(id.to_string(), std::collections::BTreeMap::new());
+            store.upload_keys.insert(id.to_string(), key);
+        }
+    }
+    let one = connect(&server);
+    lay_out(&one, PART_BYTES);
+    let other = connect(&server);
+    assert_eq!(server.store.lock().unwrap().objects.len(), kept.len() + 1, "each that lives has its own");
+    drop((one, other));
+    let store = server.store.lock().unwrap();
+    let mut kept = kept.to_vec();
+    kept.sort_unstable();
+    assert_eq!(store.objects.keys().cloned().collect::<Vec<_>>(), kept);
+    assert_eq!(store.uploads.keys().collect::<Vec<_>>(), ["theirs"]);
+}
+
+#[test]
 fn a_single_connection_carries_its_requests_in_turn() {
     let server = MemoryS3::start();
     let share = connect(&server);

@@ -19,6 +19,8 @@ use crate::s3::{address, credentials, lay_out};
 
 /// Environment variable with the folder of the certificate, in a process that was started for a case.
 const FOLDER: &str = "HALFPOWER_TLS_FOLDER";
+/// Environment variable with words of the sentence that it must give.
+const WORDS: &str = "HALFPOWER_TLS_WORDS";
 const BYTES: usize = 8 << 20;
 
 /// Makes a self-signed certificate for `name`.
@@ -28,6 +30,25 @@ fn certificate(folder: &Path, name: &str) {
     openssl.args(["-addext", &format!("subjectAltName={name}"), "-addext", "basicConstraints=critical,CA:FALSE"]);
     openssl.arg("-keyout").arg(folder.join("key")).arg("-out").arg(folder.join("certificate"));
     assert!(openssl.stderr(Stdio::null()).status().expect("openssl").success());
+}
+
+/// Configuration with which openssl signs a request with its own key, for any time.
+const AUTHORITY: &str = "[ca]\ndefault_ca = own\n[own]\ndatabase = index\nnew_certs_dir = .\nrand_serial = yes\n\
+                         default_md = sha256\npolicy = any\ncopy_extensions = copy\n[any]\ncommonName = supplied\n";
+
+/// Makes a self-signed certificate that expired in 2020.
+fn expired_certificate(folder: &Path) {
+    std::fs::write(folder.join("authority"), AUTHORITY).unwrap();
+    std::fs::write(folder.join("index"), "").unwrap();
+    let request = "req -newkey rsa:2048 -nodes -subj /CN=lab -addext subjectAltName=IP:127.0.0.1 \
+                   -addext basicConstraints=critical,CA:FALSE -keyout key -out request";
+    let signature = "ca -selfsign -batch -notext -config authority -in request -keyfile key -out certificate \
+                     -startdate 20200101000000Z -enddate 20200102000000Z";
+    for words in [request, signature] {
+        let mut openssl = Command::new("openssl");
+        openssl.current_dir(folder).args(words.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
+        assert!(openssl.status().expect("openssl").success(), "{words}");
+    }
 }
 
 /// Serves the bucket over TLS with the certificate in `folder`; returns the port.
@@ -57,9 +78,9 @@ fn connect(port: u16) -> Result<Share, ShareError> {
 }
 
 /// Starts this program again for one of the cases below, with `bundle` as the only trusted certificates.
-fn again(case: &str, folder: &Path, bundle: &Path) {
+fn again(case: &str, folder: &Path, bundle: &Path, words: &str) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", case, "--nocapture"]).env(FOLDER, folder).env("AWS_CA_BUNDLE", bundle);
+    command.args(["--exact", case, "--nocapture"]).env(FOLDER, folder).env("AWS_CA_BUNDLE", bundle).env(WORDS, words);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
@@ -67,13 +88,17 @@ fn again(case: &str, folder: &Path, bundle: &Path) {
 
 #[test]
 fn a_bucket_over_tls_is_one_with_a_server_that_is_trusted() {
-    let [ours, others, elsewhere] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let [ours, others, elsewhere, late] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
     certificate(ours.path(), "IP:127.0.0.1");
     certificate(others.path(), "IP:127.0.0.1");
     certificate(elsewhere.path(), "IP:127.0.0.2");
-    again("tls::case_of_one_who_is_trusted", ours.path(), &ours.path().join("certificate"));
-    again("tls::case_of_one_who_is_not", ours.path(), &others.path().join("certificate"));
-    again("tls::case_of_one_who_is_not", elsewhere.path(), &elsewhere.path().join("certificate"));
+    expired_certificate(late.path());
+    let own = |folder: &tempfile::TempDir| folder.path().join("certificate");
+    again("tls::case_of_one_who_is_trusted", ours.path(), &own(&ours), "");
+    let refused = "tls::case_of_one_who_is_not";
+    again(refused, ours.path(), &own(&others), "signed by itself, or by nobody whom this machine trusts");
+    again(refused, elsewhere.path(), &own(&elsewhere), "another server's");
+    again(refused, late.path(), &own(&late), "has expired");
 }
 
 #[test]
@@ -105,6 +130,9 @@ fn case_of_one_who_is_not() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let server = MemoryS3::start();
     let said = connect(serve(&server, Path::new(&folder))).err().unwrap().to_string();
-    assert!(said.contains("127.0.0.1 is not trusted") && said.contains("AWS_CA_BUNDLE"), "{said}");
+    let words = std::env::var(WORDS).unwrap();
+    assert!(said.contains("127.0.0.1 is not trusted: its certificate") && said.contains(&words), "{said}");
+    assert!(!words.contains("nobody") || said.contains("AWS_CA_BUNDLE"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
     assert!(server.store.lock().unwrap().uploads.is_empty(), "nothing was asked of it");
 }

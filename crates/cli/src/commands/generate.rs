@@ -1,13 +1,13 @@
 //! Implements `halfpower generate`: writes completions and man pages from the definition of the command line, and the
 //! JSON schemas of `--json` output.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
-use clap_complete::Shell;
+use clap_complete::{Generator, Shell};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use halfpower_report::Document;
@@ -22,7 +22,9 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
     match what {
         Generated::Completions => {
             for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-                clap_complete::generate_to(shell, &mut definition, "halfpower", folder).with_context(refused)?;
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut definition, "halfpower", &mut script);
+                put(&folder.join(shell.file_name("halfpower")), &script).with_context(refused)?;
             }
         }
         Generated::Man => {
@@ -33,7 +35,7 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
         Generated::Schema => {
             for document in Document::ALL {
                 let schema = serde_json::to_string_pretty(&halfpower_report::schema(document))? + "\n";
-                fs::write(folder.join(document.name()).with_extension("json"), schema).with_context(refused)?;
+                put(&folder.join(document.name()).with_extension("json"), schema.as_bytes()).with_context(refused)?;
             }
         }
     }
@@ -61,7 +63,16 @@ fn man_pages(command: &Command, folder: &Path) -> io::Result<()> {
     if let Some(text) = command.get_after_long_help().or_else(|| command.get_after_help()) {
         sections(&text.to_string()).to_writer(&mut page)?;
     }
-    fs::write(folder.join(&file_name), page)
+    put(&folder.join(&file_name), &page)
+}
+
+/// Writes a file anew. What has its name there goes first, so that no link of somebody else is followed.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::create_new(path)?.write_all(bytes)
 }
 
 /// Formats the end of a help text: a heading such as `Examples:` opens a section; indented lines are not filled.

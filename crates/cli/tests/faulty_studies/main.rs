@@ -43,7 +43,10 @@ impl Observer for Interrupter<'_> {
 
 /// Continues the study in `path` to its end, or to the run at which it is interrupted.
 fn go_on(case: &Case, path: &Path, interrupted_at: Option<usize>) -> (Ending, Verifying) {
-    let mut backend = Verifying::new(case.disk.clone(), case.verifies);
+    go_on_with(Verifying::new(case.disk.clone(), case.verifies), case, path, interrupted_at)
+}
+
+fn go_on_with(mut backend: Verifying, case: &Case, path: &Path, interrupted_at: Option<usize>) -> (Ending, Verifying) {
     let mut file = StudyFile::open_or_create(path, &case.question, backend.environment()).unwrap();
     file.spare_the_disk().unwrap();
     let stop = AtomicBool::new(false);
@@ -135,6 +138,24 @@ fn try_studies(numbers: Range<u64>) -> Tally {
     let tally = tally.into_inner().unwrap();
     println!("{tally}");
     tally
+}
+
+#[test]
+fn a_date_that_is_set_back_changes_no_study_but_its_dates() {
+    let folder = folder();
+    let case = Case::of(1);
+    let usual = folder.path().join("usual");
+    let back = folder.path().join("back");
+    let verifying = || Verifying::new(case.disk.clone(), case.verifies);
+    go_on_with(verifying(), &case, &usual, None);
+    let (ending, _) = go_on_with(verifying().with_a_date_that_is_set_back(), &case, &back, None);
+    assert_ne!(ending, Ending::Interrupted);
+    let mut usual = records(&usual);
+    let mut dated = records(&back);
+    assert!(dated.windows(2).all(|pair| pair[0].started_unix_ms > pair[1].started_unix_ms), "each is before the last");
+    usual.iter_mut().chain(&mut dated).for_each(|record| record.started_unix_ms = 0);
+    assert!(usual == dated, "{} and {} records", usual.len(), dated.len());
+    report("a date that is set back", &case, &back, true);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Makes every run of a study a verified one, on a simulated disk.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use halfpower_engine::FaultLog;
 use halfpower_measure::{Account, MeasureError, Prepared, SimulatedTarget, TargetBackend};
@@ -11,11 +11,18 @@ use halfpower_spec::{Bytes, Pass, Run, SimulatedDisk, Workload, WorkloadOptions}
 pub struct Verifying {
     target: SimulatedTarget,
     verifies: bool,
+    /// The date in milliseconds since 1970, which is set back by an hour at each look; `None` for the target's own.
+    date_ms: Option<AtomicU64>,
 }
 
 impl Verifying {
     pub fn new(disk: SimulatedDisk, verifies: bool) -> Self {
-        Self { target: SimulatedTarget::new(disk), verifies }
+        Self { target: SimulatedTarget::new(disk), verifies, date_ms: None }
+    }
+
+    /// The same on a machine whose date somebody sets back again and again.
+    pub fn with_a_date_that_is_set_back(self) -> Self {
+        Self { date_ms: Some(AtomicU64::new(2_000_000_000_000)), ..self }
     }
 
     pub fn faults(&self) -> FaultLog {
@@ -76,6 +83,7 @@ impl TargetBackend for Verifying {
     }
 
     fn unix_ms(&self) -> u64 {
-        self.target.unix_ms()
+        let date_ms = self.date_ms.as_ref().map(|date_ms| date_ms.fetch_sub(3_600_000, Ordering::Relaxed));
+        date_ms.unwrap_or_else(|| self.target.unix_ms())
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use halfpower_engine::{Opened, SpreadOver};
 use halfpower_os::in_use::BackingRange;
-use halfpower_os::{Alignment, DataFile, DeviceNumber, Kind, SharedFile};
+use halfpower_os::{Alignment, DataFile, DeviceNumber, Kind, OsError, SharedFile};
 use halfpower_record::StudyFile;
 use halfpower_spec::{Bytes, Nanos, Spread};
 
@@ -299,6 +299,7 @@ fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<D
                 .to_string(),
         );
     }
+    let seen = halfpower_os::data_file::identity(path)?;
     // A file that may be overwritten may have to be filled first, even if runs only read it.
     let writes = wanted.writes || wanted.overwrite && kind == Kind::Regular;
     if wanted.writes && kind == Kind::Block {
@@ -308,6 +309,10 @@ fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<D
         refuse_used(path)?;
     }
     let data = DataFile::open(path, writes)?;
+    data.is_still(seen)?;
+    if data.kind() != kind {
+        return Err(OsError::Replaced { path: path.to_path_buf() }.into());
+    }
     if wanted.writes
         && kind == Kind::Block
         && let Some(point) = halfpower_os::mounts::mounted_at(data.device()?)

@@ -170,7 +170,7 @@ fn over_tls(channel: Channel, host: &str) -> Outcome<Channel> {
     use rustix::event::PollFlags;
 
     use crate::channel::Wire;
-    use crate::tls::{BUNDLE, Refusal, TlsWire};
+    use crate::tls::{BUNDLE, Refusal, TlsWire, flaw};
 
     let Channel { stream, peer } = channel;
     let untrusted = |what: String| {
@@ -190,7 +190,12 @@ fn over_tls(channel: Channel, host: &str) -> Outcome<Channel> {
     while let Wire::Tls(wire) = &mut channel.stream {
         match wire.shake_hands() {
             Ok(()) => break,
-            Err(error) if error.kind() == ErrorKind::InvalidData => return Err(untrusted(error.to_string())),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(match flaw(&error) {
+                    Some(flaw) => peer.refused(format!("{host} is not trusted: {flaw}")),
+                    None => untrusted(error.to_string()),
+                });
+            }
             Err(error) => {
                 let flags = if wire.owes() { PollFlags::OUT } else { PollFlags::IN };
                 channel.wait_after(error, flags, &exchange)?;

@@ -1,6 +1,7 @@
 //! Reads the XML of S3 answers, writes that of requests, and turns refusals into sentences, which repeat nothing of an
 //! answer but the error code.
 
+use halfpower_spec::UtcTime;
 use roxmltree::{Document, Node};
 
 use super::client::{Client, Reply};
@@ -14,19 +15,70 @@ pub(crate) fn text_of(xml: &[u8], name: &str) -> Option<String> {
     Some(found.text().unwrap_or("").to_string())
 }
 
-/// The keys in a page of `ListObjectsV2`; `None` if it is not such a page.
-pub(crate) fn keys(xml: &[u8]) -> Option<Vec<String>> {
+/// A page of `ListObjectsV2`.
+pub(crate) struct Page {
+    /// Keys, each with the time of its last change in seconds since 1970; `None` if the server did not tell.
+    pub objects: Vec<(String, Option<u64>)>,
+    /// Beginnings that keys have in common.
+    pub folders: Vec<String>,
+    /// Where the next page begins.
+    pub next: Option<String>,
+}
+
+/// An upload that has not ended.
+pub(crate) struct UnfinishedUpload {
+    pub key: String,
+    pub id: String,
+    /// When it was begun, in seconds since 1970; `None` if the server did not tell.
+    pub begun_s: Option<u64>,
+}
+
+/// Reads a page of `ListObjectsV2`; `None` if it is not such a page.
+pub(crate) fn page(xml: &[u8]) -> Option<Page> {
     let document = Document::parse(std::str::from_utf8(xml).ok()?.trim_start()).ok()?;
     let root = document.root_element();
     if root.tag_name().name() != "ListBucketResult" {
         return None;
     }
-    let objects = root.children().filter(|node| node.tag_name().name() == "Contents");
-    let key = |object: Node<'_, '_>| {
-        let found = object.children().find(|child| child.tag_name().name() == "Key")?;
-        Some(found.text().unwrap_or("").to_string())
+    let object = |object| Some((child(object, "Key")?, child(object, "LastModified").and_then(|text| unix_s(&text))));
+    let objects = children(root, "Contents").filter_map(object).collect();
+    let folders = children(root, "CommonPrefixes").filter_map(|folder| child(folder, "Prefix")).collect();
+    let next = child(root, "NextContinuationToken").filter(|token| !token.is_empty());
+    Some(Page { objects, folders, next })
+}
+
+/// The keys in a page of `ListObjectsV2`; `None` if it is not such a page.
+pub(crate) fn keys(xml: &[u8]) -> Option<Vec<String>> {
+    Some(page(xml)?.objects.into_iter().map(|(key, _)| key).collect())
+}
+
+/// Reads a page of `ListMultipartUploads`; `None` if it is not such a page.
+pub(crate) fn uploads(xml: &[u8]) -> Option<Vec<UnfinishedUpload>> {
+    let document = Document::parse(std::str::from_utf8(xml).ok()?.trim_start()).ok()?;
+    let root = document.root_element();
+    if root.tag_name().name() != "ListMultipartUploadsResult" {
+        return None;
+    }
+    let upload = |upload| {
+        let begun_s = child(upload, "Initiated").and_then(|text| unix_s(&text));
+        Some(UnfinishedUpload { key: child(upload, "Key")?, id: child(upload, "UploadId")?, begun_s })
     };
-    Some(objects.filter_map(key).collect())
+    Some(children(root, "Upload").filter_map(upload).collect())
+}
+
+fn children<'a, 'input: 'a>(node: Node<'a, 'input>, name: &'static str) -> impl Iterator<Item = Node<'a, 'input>> {
+    node.children().filter(move |child| child.tag_name().name() == name)
+}
+
+/// The text of the first child of this name.
+fn child(node: Node<'_, '_>, name: &'static str) -> Option<String> {
+    Some(children(node, name).next()?.text().unwrap_or("").to_string())
+}
+
+/// Seconds since 1970 of a time such as `2009-10-12T17:50:30.000Z`.
+fn unix_s(text: &str) -> Option<u64> {
+    let (date, rest) = text.split_once('T')?;
+    UtcTime::unix_s_of(&format!("{date} {}", rest.get(..8)?))
 }
 
 /// The body of a `DeleteObjects` request.
@@ -126,8 +178,28 @@ mod tests {
         <Contents><Key>c</Key></Contents></ListBucketResult>";
         assert_eq!(keys(xml), Some(vec!["a&b".to_string(), "c".to_string()]));
         assert_eq!(keys(b"<Error><Code>X</Code></Error>"), None);
+        assert!(page(xml).unwrap().next.is_none());
         assert_eq!(text_of(b"<Error><Code>X</Code></Error>", "Code").as_deref(), Some("X"));
         assert_eq!(text_of(b"<html>", "Code"), None);
+    }
+
+    #[test]
+    fn folders_times_and_uploads_are_read() {
+        let xml = b"<ListBucketResult><NextContinuationToken>next</NextContinuationToken>\
+        <CommonPrefixes><Prefix>a/b/</Prefix></CommonPrefixes>\
+        <Contents><Key>c</Key><LastModified>1970-01-02T00:00:01.000Z</LastModified></Contents>\
+        <Contents><Key>d</Key><LastModified>yesterday</LastModified></Contents></ListBucketResult>";
+        let Page { objects, folders, next } = page(xml).unwrap();
+        assert_eq!(objects, [("c".to_string(), Some(86_401)), ("d".to_string(), None)]);
+        assert_eq!((folders, next.as_deref()), (vec!["a/b/".to_string()], Some("next")));
+        let xml = b"<ListMultipartUploadsResult><Upload><Key>k</Key><UploadId>7</UploadId>\
+        <Initiated>1970-01-01T00:01:00Z</Initiated></Upload><Upload><Key>l</Key></Upload></ListMultipartUploadsResult>";
+        let found = uploads(xml).unwrap();
+        assert_eq!(
+            (found.len(), found[0].key.as_str(), found[0].id.as_str(), found[0].begun_s),
+            (1, "k", "7", Some(60))
+        );
+        assert!(uploads(b"<ListBucketResult/>").is_none() && page(b"<Upload/>").is_none());
     }
 
     #[test]

@@ -24,7 +24,7 @@ const MOST_PARTS: u64 = 10_000;
 /// Free space to report, because S3 servers do not say how much they have.
 const ROOM: u64 = 1 << 60;
 /// Keys removed with one request: the most that the S3 reference allows.
-const REMOVED_AT_ONCE: usize = 1000;
+pub(super) const REMOVED_AT_ONCE: usize = 1000;
 /// How long removing may take in all: as many timeouts, and this much for each object that was put.
 const REMOVAL_TIMEOUTS: u32 = 20;
 const REMOVAL_OF_ONE: Duration = Duration::from_millis(20);
@@ -33,7 +33,7 @@ const MOST_ID: usize = 4096;
 
 /// A folder of a bucket.
 pub(crate) struct S3Share {
-    site: BucketLocation,
+    pub(super) site: BucketLocation,
     peer: Peer,
     credentials: Credentials,
 }
@@ -43,11 +43,11 @@ pub(crate) struct S3File {
     state: Mutex<State>,
     site: BucketLocation,
     /// Prefix of all their keys, with a `/` at the end.
-    folder: String,
+    pub(super) folder: String,
 }
 
-struct State {
-    client: Client,
+pub(super) struct State {
+    pub client: Client,
     /// The upload in progress.
     upload: Option<Upload>,
     /// Whether the object to read may exist, and whether requests may have made others.
@@ -155,7 +155,7 @@ impl S3Share {
 }
 
 impl S3File {
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -271,17 +271,29 @@ impl S3File {
             if removed.len() > most {
                 return Err(state.client.peer.refused("the server lists more objects than were made"));
             }
-            let body = deletion(&ours);
-            let reply =
-                state.client.ask(Asking { method: "POST", key: "", query: "delete=", body: body.as_bytes() })?;
-            if !reply.is_well() || text_of(&reply.body, "Code").is_some() {
-                ours.iter().try_for_each(|key| match began.elapsed() > allowed {
-                    true => Err(state.client.peer.silent(allowed)),
-                    false => delete(&mut state.client, key),
-                })?;
-            }
+            delete_all(&mut state.client, &ours, |client| match began.elapsed() > allowed {
+                true => Err(client.peer.silent(allowed)),
+                false => Ok(()),
+            })?;
         }
     }
+}
+
+/// Removes these objects: at once, or one by one where the server refuses that and as long as `goes_on`.
+pub(super) fn delete_all(
+    client: &mut Client,
+    keys: &[String],
+    goes_on: impl Fn(&Client) -> Outcome<()>,
+) -> Outcome<()> {
+    let body = deletion(keys);
+    let reply = client.ask(Asking { method: "POST", key: "", query: "delete=", body: body.as_bytes() })?;
+    if reply.is_well() && text_of(&reply.body, "Code").is_none() {
+        return Ok(());
+    }
+    keys.iter().try_for_each(|key| {
+        goes_on(client)?;
+        delete(client, key)
+    })
 }
 
 fn delete(client: &mut Client, key: &str) -> Outcome<()> {

@@ -191,7 +191,8 @@ fn hex(bytes: &[u8; 32]) -> [u8; SIGNATURE] {
     digits
 }
 
-fn now() -> u64 {
+/// The time now, in seconds since 1970.
+pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 

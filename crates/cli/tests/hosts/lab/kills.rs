@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use halfpower_lab::Campaign;
 use halfpower_record::{Record, StudyFile};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -22,6 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 enum Victim {
     Last,
     First,
+    Any,
     Launcher,
 }
 
@@ -73,6 +75,7 @@ fn kill_one(program: &Path, here: &Path, victim: Victim, layout: &str, dice: &mu
     match (victim, ranks.first(), ranks.last()) {
         (Victim::First, Some((_, first)), _) => kill(*first),
         (Victim::Last, _, Some((_, last))) => kill(*last),
+        (Victim::Any, Some(_), _) => kill(ranks[dice.random_range(0..ranks.len())].1),
         _ => kill(started.id()),
     }
     let since = Instant::now();
@@ -95,9 +98,11 @@ fn kills_of_any_process_lose_no_record_and_leave_nothing() {
     let Some(program) = program() else { return };
     let kills = std::env::var("HALFPOWER_HOST_KILLS").map_or(KILLS, |text| text.parse().unwrap());
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(kills));
+    let mut campaign = Campaign::new("kills: study under mpirun");
     for (victim, layout) in [
         (Victim::Last, "--host-layout file-per-process"),
         (Victim::First, "--host-layout shared"),
+        (Victim::Any, "--host-layout file-per-process"),
         (Victim::Launcher, "--reorder"),
     ] {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -121,6 +126,9 @@ fn kills_of_any_process_lose_no_record_and_leave_nothing() {
         assert!(all.starts_with(&kept), "{victim:?}: a record is lost on fewer hosts");
         let left: Vec<_> = fs::read_dir(here.join("data")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(left.is_empty(), "{victim:?}: {left:?}");
+        campaign.tried += u64::from(kills);
         println!("{victim:?}: {kills} kills, {} records kept, none lost, nothing left behind", kept.len());
     }
+    campaign.survived = campaign.tried;
+    campaign.judge("hosts");
 }

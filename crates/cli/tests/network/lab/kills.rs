@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use halfpower_lab::Campaign;
+
 use crate::lab_beside;
 
 /// Kills of each share; `HALFPOWER_SHARE_KILLS` sets another number.
@@ -30,7 +32,12 @@ fn studies_of_shares_that_are_killed_lose_no_record_and_leave_no_file() {
     }
     let at_work = text.matches("at work").count();
     println!("killed at work: {at_work} of {}; rows at the end: {rows:?}", 2 * kills);
+    let at_work_on = |kind: &str| text.matches(&format!("at work {kind}")).count() as u64;
+    let on_each = [("SMB", at_work_on("smb")), ("NFS", at_work_on("nfs"))];
     assert!(at_work > kills as usize && rows.values().all(|rows| *rows > 2), "{text}");
     assert!(text.matches("code 0").count() == 2 && text.contains("\n0\nend"), "{text}");
     assert!(!text.contains(".halfpower-"), "the next one removes what the killed ones left: {text}");
+    for (share, tried) in on_each {
+        Campaign { tried, survived: tried, ..Campaign::new(format!("kills: {share} study")) }.judge("kills");
+    }
 }
