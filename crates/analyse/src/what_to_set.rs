@@ -144,8 +144,8 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
     depths.dedup();
     let path = study.paths.iter().find(|(path, _)| path.settings == chosen.path());
     let side_by_side = path.and_then(|(_, regimes)| regimes.parallelism);
-    let is_enough = |depth: u32, most: f64| f64::from(depth) >= AT_KNEE * most;
     // Where requests go one at a time, a second one only waits.
+    let knee = |most: f64| if most < SERIAL { 1.0 } else { AT_KNEE * most };
     let far_beyond = |most: f64| if most < SERIAL { 1.0 } else { FAR_BEYOND * most };
     let beyond = |most: &f64| f64::from(chosen.total_depth()) > far_beyond(*most);
     // With fewer threads, their processor time limited the parallel requests.
@@ -155,10 +155,10 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
         return Some(UseAdvice { of, cell: chosen.settings, measured: rate(chosen, cells), side_by_side: None });
     }
     let most = side_by_side?;
-    let at_knee = cells.iter().copied().filter(|cell| is_enough(cell.total_depth(), most));
+    let at_knee = cells.iter().copied().filter(|cell| f64::from(cell.total_depth()) >= knee(most));
     let measured =
         at_knee.min_by_key(|cell| cell.total_depth()).filter(|cell| f64::from(cell.total_depth()) <= FAR_BEYOND * most);
-    let iodepth = (most * AT_KNEE / f64::from(chosen.threads.max(1))).ceil().max(1.0) as u32;
+    let iodepth = (knee(most) / f64::from(chosen.threads.max(1))).ceil().max(1.0) as u32;
     let cell =
         measured.map_or(CellSettings { iodepth: iodepth.next_power_of_two(), ..chosen.settings }, |cell| cell.settings);
     Some(UseAdvice { of, cell, measured: measured.and_then(|cell| rate(cell, cells)), side_by_side })

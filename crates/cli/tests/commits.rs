@@ -97,8 +97,10 @@ fn studies_of_earlier_releases_go_on_without_commits() {
     let plain = printed(here.path(), "study sim:fixed=200us --bs 8k --iodepth 1 --budget 5s --output p.halfpower");
     assert!(!plain.contains("commit"), "{plain}");
     let asked = "study sim:fixed=200us --experiments commits --budget 5s --output a.halfpower";
-    let asked = printed(here.path(), asked).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(asked.contains("takes: add flush=1ms"), "{asked}");
+    let output = run(here.path(), &asked.split(' ').collect::<Vec<_>>());
+    let asked = [output.stdout, output.stderr].map(|out| String::from_utf8(out).unwrap()).concat();
+    let asked = asked.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.status.code() == Some(2) && asked.contains("takes: add flush=1ms"), "{asked}");
 }
 
 #[test]

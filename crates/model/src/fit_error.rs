@@ -8,8 +8,8 @@
 use halfpower_spec::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::fitted::through;
-use crate::{PathConstants, SystemError};
+use crate::SystemError;
+use crate::path_constants::{PathConstants, through};
 
 /// Standard errors to each side of a 95% interval, a little more than of a normal distribution: draws are few.
 const ERRORS: f64 = 2.1;

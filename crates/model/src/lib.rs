@@ -16,6 +16,7 @@ mod fit_error;
 mod fitted;
 mod fitted_path;
 mod path;
+mod path_constants;
 mod prediction;
 pub mod reproduction;
 mod request_fault;
@@ -26,9 +27,10 @@ mod variation;
 
 pub use disk_path::{Buckets, DiskPath};
 pub use fit_error::{FitError, Reach};
-pub use fitted::{Fitted, FittedDevice, FittedShared, PathConstants};
+pub use fitted::{Fitted, FittedDevice, FittedShared};
 pub use fitted_path::{FittedPath, MemberLayout};
 pub use path::{Completed, Moment, Operation, PathModel, ProcessorTime, Submission};
+pub use path_constants::PathConstants;
 pub use prediction::{
     ceiling, half_power_bs, latency, n_half_bytes, peak, processor_time, service_time_ns, throughput,
 };

@@ -44,6 +44,8 @@ const STEP_OF_A_DRAW: f64 = 0.05;
 const CLOSE: f64 = 12.0;
 /// Share of the draws that must have a ceiling.
 const BELIEVED: f64 = 0.75;
+/// Share of the deepest depth below which the number of requests in parallel is more than its noise.
+const WAITS: f64 = 0.8;
 /// Standard deviation of a normal distribution over its median absolute deviation.
 const OF_MEDIAN: f64 = 1.4826;
 
@@ -83,12 +85,15 @@ pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
         ("ceiling_mbps", Remark::Ceiling { cells: on(Regime::Bandwidth) }),
         ("ceiling_iops", Remark::Ceiling { cells: on(Regime::Requests) }),
     ]);
+    // Noise alone makes the deepest cells look as if they waited a little.
+    let is_seen = |model: &PathModel| model.parallelism.is_some_and(|most| most < WAITS * f64::from(deepest));
     let range = range(&cells);
     let off: Vec<(f64, CellSettings)> = cells.iter().map(|cell| (off(&constants, cell), cell.settings)).collect();
     let error = FitError {
         bs_bytes: range.bs_bytes,
         depths: range.depths,
-        side_by_side_seen: model.parallelism.is_some(),
+        side_by_side_seen: is_seen(&model)
+            && draws.iter().filter(|draw| is_seen(draw)).count() as f64 >= BELIEVED * draws.len() as f64,
         misfit: significant(misfit(&off, noise(&cells))),
         shared: 0.0,
         draws: draws.iter().map(|draw| FitError::draw(&constants_of(draw, deepest)).map(significant)).collect(),
