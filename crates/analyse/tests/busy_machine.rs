@@ -76,11 +76,11 @@ fn a_full_queue_of_the_device_is_named_before_a_processor_that_is_less_full() {
     assert_eq!(level, Some(LevelId::of(LevelKind::Device)));
     assert!((alone_us / 1000.0 - 1.0).abs() < 0.05 && (limit_iops / 8000.0 - 1.0).abs() < 0.05, "{alone_us}");
     assert!((share - 1.0).abs() < 0.03, "{share}");
-    let is_processor = |(_, stop): (_, StoppedBy)| matches!(stop, StoppedBy::FullProcessor { .. });
-    assert!(is_processor(below_a_queue(null, None)), "no queue is known");
-    let busier = "fixed=1ms,rate=100GB/s,disks=8,cpu_fixed=140us,cpu_per_kib=0us";
-    assert!(is_processor(below_a_queue(busier, Some(8))), "the processor is fuller than the queue");
-    let slower = "fixed=1ms,rate=100GB/s,disks=2,cpu_fixed=404us,cpu_per_kib=0us";
-    assert!(is_processor(below_a_queue(slower, Some(8))), "requests in the queue wait for the device itself");
-    assert!(is_processor(below_a_queue(null, Some(64))), "the queue was never full");
+    let is_queue = |(_, stop): &(_, StoppedBy)| matches!(stop, StoppedBy::DeviceQueue { .. });
+    let unknown = below_a_queue(null, None);
+    assert!(!is_queue(&unknown), "no queue is known: {unknown:?}");
+    let slower = below_a_queue("fixed=1ms,rate=100GB/s,disks=2,cpu_fixed=404us,cpu_per_kib=0us", Some(8));
+    assert!(!is_queue(&slower), "requests in the queue wait for the device itself: {slower:?}");
+    let larger = below_a_queue(null, Some(64));
+    assert!(!is_queue(&larger), "the queue was never full: {larger:?}");
 }

@@ -11,8 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::SystemError;
 use crate::path_constants::{PathConstants, through};
 
-/// Standard errors to each side of a 95% interval, a little more than of a normal distribution: draws are few.
-const ERRORS: f64 = 2.1;
+/// Standard errors to each side of a 95% interval: quantiles of Student's t, within 1% from 4 degrees of freedom on.
+fn errors(freedom: f64) -> f64 {
+    1.96 + 2.4 / freedom + 3.0 / freedom.powi(2)
+}
+
 
 /// Relative error of constants that are kept with four digits and fitted in small steps.
 const ROUNDING: f64 = 0.002;
@@ -25,6 +28,10 @@ pub struct FitError {
     pub bs_bytes: [u64; 2],
     /// Smallest and largest measured depth, over all threads.
     pub depths: [u64; 2],
+    /// Cells that it was fitted to.
+    pub cells: u32,
+    /// Of them, how many more there are than constants, at least 1.
+    pub freedom: u32,
     /// Whether some cell waited for one of the requests in parallel; otherwise `side_by_side` is the deepest measured.
     pub side_by_side_seen: bool,
     /// Relative error of what the model leaves out, one standard deviation.
@@ -113,10 +120,13 @@ impl FitError {
             (rate(&drawn, bs) / predicted).ln().powi(2)
         };
         let spread = self.draws.iter().map(of_draw).sum::<f64>() / self.draws.len().max(1) as f64;
+        // Draws of few cells spread too little: they have the freedom of the fit, and no more.
+        let freedom = f64::from(self.freedom.max(1));
+        let spread = spread * f64::from(self.cells) / freedom;
         let is_shared = predicted < through(constants, None, bs, depth, devices).0;
         let of_shared = if is_shared { self.shared } else { 0.0 };
         let error = (spread + self.misfit.powi(2) + of_shared.powi(2) + ROUNDING.powi(2)).sqrt();
-        let [mut low, mut high] = [-ERRORS, ERRORS].map(|errors| (errors * error).exp());
+        let [mut low, mut high] = [-1.0, 1.0].map(|side| (side * errors(freedom) * error).exp());
         let mut beyond = false;
         let [least_bs, most_bs] = self.bs_bytes.map(Bytes);
         if u64::from(depth) > self.depths[1] && !self.side_by_side_seen {
@@ -159,6 +169,8 @@ mod tests {
         FitError {
             bs_bytes: [4096, 32_768],
             depths: [1, 8],
+            cells: 100,
+            freedom: 100,
             side_by_side_seen: false,
             misfit: 0.0,
             shared: 0.0,
@@ -177,10 +189,10 @@ mod tests {
         assert!(exact.low > 0.995 && exact.high < 1.005 && !exact.beyond, "{exact:?}");
         // 104 us with 4 KiB: the draws are 10% to each side.
         let drawn = error(&[104.0 * 0.9 - 4.0, 104.0 / 0.9 - 4.0]).reach(&MEASURED, None, (Bytes(4096), 1, 1));
-        near(drawn.low, 0.9_f64.powf(ERRORS));
-        near(drawn.high, 0.9_f64.powf(-ERRORS));
+        near(drawn.low, 0.9_f64.powf(errors(100.0)));
+        near(drawn.high, 0.9_f64.powf(-errors(100.0)));
         let misfit = FitError { misfit: 0.1, ..error(&[100.0]) }.reach(&MEASURED, None, (Bytes(4096), 1, 1));
-        near(misfit.high, (0.1 * ERRORS).exp());
+        near(misfit.high, (0.1 * errors(100.0)).exp());
     }
 
     #[test]
@@ -203,6 +215,13 @@ mod tests {
         let small = error.reach(&MEASURED, None, (Bytes(512), 1, 1));
         assert!(small.beyond);
         near(small.low, 100.5 / 104.0);
+    }
+
+    #[test]
+    fn quantiles_are_those_of_student() {
+        for (freedom, quantile) in [(4.0, 2.776), (5.0, 2.571), (10.0, 2.228), (20.0, 2.086), (60.0, 2.0)] {
+            assert!((errors(freedom) / quantile - 1.0_f64).abs() < 0.011, "{freedom}: {}", errors(freedom));
+        }
     }
 
     #[test]

@@ -232,6 +232,8 @@ mod tests {
                 FitError {
                     bs_bytes: [4096, 1 << 20],
                     depths: [1, 32],
+                    cells: 54,
+                    freedom: 49,
                     side_by_side_seen: true,
                     misfit: 0.01,
                     shared: 0.0,

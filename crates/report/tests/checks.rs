@@ -104,7 +104,7 @@ fn a_stop_is_named_by_the_check_that_explains_it() {
 #[test]
 fn a_stop_elsewhere_is_not_explained() {
     // The link is narrow, but the drive is slower still.
-    let study = of_link(&laptop(true, |tree| tree.remove("dev/nvme0n1.id-ns")), "3800MB/s")
+    let study = of_link(&laptop(true, |_| {}), "1500MB/s");
     assert!(study.summary.stops.iter().all(|stop| stop.explained.is_none()), "{:?}", study.summary.stops);
     let named: Vec<&str> = study.summary.what_to_set.to_change.iter().map(|one| one.code.as_str()).collect();
     assert!(named.contains(&"pcie-link"), "it is still worth a change: {named:?}");

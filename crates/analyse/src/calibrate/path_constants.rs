@@ -92,6 +92,8 @@ pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
     let error = FitError {
         bs_bytes: range.bs_bytes,
         depths: range.depths,
+        cells: cells.len() as u32,
+        freedom: cells.len().saturating_sub(constants_in(&model)).max(1) as u32,
         side_by_side_seen: is_seen(&model)
             && draws.iter().filter(|draw| is_seen(draw)).count() as f64 >= BELIEVED * draws.len() as f64,
         misfit: significant(misfit(&off, noise(&cells))),
@@ -109,6 +111,11 @@ pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
         parallelism_seen: model.parallelism.is_some(),
         unseen_known: false,
     })
+}
+
+/// Number of constants of a model.
+fn constants_in(model: &PathModel) -> usize {
+    2 + [model.parallelism, model.bandwidth, model.requests].iter().flatten().count()
 }
 
 /// Relative error of what the model leaves out: of the fit's errors, what the noise of the cells does not explain.
