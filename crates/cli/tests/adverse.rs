@@ -114,7 +114,8 @@ fn a_study_whose_file_is_replaced_ends_with_a_sentence_and_writes_to_neither() {
     let file = here.path().join("s.halfpower");
     let line = "study sim:fixed=80us,rate=500MB/s --budget 100000s --repeats 90 --output s.halfpower";
     let mut child = begin(here.path(), line);
-    until(&mut child, || file.metadata().is_ok_and(|file| file.len() > 0));
+    // With some records in it, the study has opened it for the last time.
+    until(&mut child, || file.metadata().is_ok_and(|file| file.len() > 100_000));
     fs::write(here.path().join("other"), b"somebody else's").unwrap();
     fs::rename(here.path().join("other"), &file).unwrap();
     let ended = child.wait_with_output().unwrap();
