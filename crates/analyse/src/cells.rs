@@ -16,8 +16,8 @@ use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_mem
 use crate::tcp_cell::delayed_share;
 use crate::waves::{Paced, keep_whole_waves, paced, paced_cell};
 use crate::{
-    BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel, Prediction,
-    TcpCell, Unsteady, UnsteadyReason,
+    BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel,
+    Prediction, TcpCell, Unsteady, UnsteadyReason,
 };
 
 /// The settings that make two runs the same cell, in listing order.

@@ -698,9 +698,8 @@ fn repeats_differ(grounds: &WarningInputs<'_>) -> Option<Warning> {
 fn beyond_calibration(grounds: &WarningInputs<'_>) -> Option<Warning> {
     let predicted = grounds.cells.iter().filter_map(|cell| Some((cell, cell.prediction?)));
     let (beyond, within): (Vec<_>, Vec<_>) = predicted.partition(|(_, prediction)| prediction.beyond);
-    let (worst, prediction) = beyond
-        .iter()
-        .max_by(|one, other| one.1.mbps.relative_reach().total_cmp(&other.1.mbps.relative_reach()))?;
+    let (worst, prediction) =
+        beyond.iter().max_by(|one, other| one.1.mbps.relative_reach().total_cmp(&other.1.mbps.relative_reach()))?;
     Some(Warning::BeyondCalibration {
         cells: beyond.len(),
         of_cells: beyond.len() + within.len(),

@@ -325,7 +325,7 @@ fn what_goes_into_a_pipe_has_its_intervals_and_obeys_columns() {
         assert!(widest <= columns && widest > columns / 2, "{widest} of {columns} columns: {out}");
         let rows = rows_of_throughput(&out);
         let whole = |row: &&str| row.contains('\u{b1}') && !row.ends_with("...");
-        assert!(rows.len() > 1 && rows.iter().all(|row| whole(row)), "{columns} columns: {out}");
+        assert!(rows.len() > 1 && rows.iter().all(whole), "{columns} columns: {out}");
     }
     for nonsense in ["0", "wide", ""] {
         let mut command = command(folder.path(), &["compare", "a", "slow"]);

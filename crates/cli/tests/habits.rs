@@ -316,9 +316,8 @@ fn sizes_are_drawn_and_bytes_and_requests_are_counted_as_they_were() {
     // On a file, the record has the bytes moved, with every engine.
     for engine in ["sync", "io_uring", "libaio", "mmap"] {
         let cache = if engine == "mmap" { "both" } else { "device" };
-        let line = format!(
-            "run . --size 64m --rw randrw --engine {engine} --cache {cache} --io-size 4m --bssplit 4k:32k,8k"
-        );
+        let line =
+            format!("run . --size 64m --rw randrw --engine {engine} --cache {cache} --io-size 4m --bssplit 4k:32k,8k");
         let moved = record(here.path(), &line);
         let reads = &moved["read"];
         let writes = &moved["write"];

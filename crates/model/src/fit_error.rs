@@ -16,7 +16,6 @@ fn errors(freedom: f64) -> f64 {
     1.96 + 2.4 / freedom + 3.0 / freedom.powi(2)
 }
 
-
 /// Relative error of constants that are kept with four digits and fitted in small steps.
 const ROUNDING: f64 = 0.002;
 

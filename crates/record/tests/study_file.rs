@@ -163,7 +163,12 @@ fn diagnosed(scheduler: &str) -> Environment {
         unread: vec!["/sys/secret".to_string()],
         needs_root: true,
     };
-    let diagnosis = Diagnosis { target: "/data".into(), path: "ext4 on nvme0n1".into(), checks: vec![check], ..Diagnosis::default() };
+    let diagnosis = Diagnosis {
+        target: "/data".into(),
+        path: "ext4 on nvme0n1".into(),
+        checks: vec![check],
+        ..Diagnosis::default()
+    };
     Environment { diagnoses: vec![diagnosis], ..environment("6.1") }
 }
 

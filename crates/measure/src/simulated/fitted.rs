@@ -6,9 +6,7 @@ use std::ops::Range;
 use halfpower_engine::Simulated;
 use halfpower_model::{Fitted, FittedPath, MemberLayout};
 use halfpower_probe::DEVICE;
-use halfpower_record::{
-    Ability, Capabilities, Device, Environment, Level, Machine as Computer, Predicted, TargetKind,
-};
+use halfpower_record::{Ability, Capabilities, Device, Environment, Level, Machine as Computer, Predicted, TargetKind};
 use halfpower_spec::{
     Bytes, Direction, DiskArray, Nanos, Pattern, Rate, Run, Setup, SimulatedSystem, VolumeLayout, Workload,
 };
