@@ -76,8 +76,8 @@ pub(crate) fn writers(count: u32) -> String {
     if count == 1 { "1 at a time".to_string() } else { format!("{count} together") }
 }
 
-/// Commits in a sentence without a full stop: `8 KiB, 5,669 a second ±2% 1 at a time (p50 176 µs, p99 240 µs); 41,200 a
-/// second ±3% 16 together (p50 390 µs, p99 710 µs)`; `None` if they were not measured.
+/// Commits in a sentence without a full stop: `8 KiB, 1 at a time 5,669 a second ±2% (p50 176 µs, p99 240 µs); 16 together
+/// 41,200 a second ±3% (p50 390 µs, p99 710 µs)`; `None` if they were not measured.
 pub(crate) fn commits(study: &StudyFindings) -> Option<String> {
     let CommitRates { alone, together } = commit_rates(study)?;
     let rows: Vec<CommitRow> = [alone, together].into_iter().flatten().collect();
@@ -87,9 +87,9 @@ pub(crate) fn commits(study: &StudyFindings) -> Option<String> {
         let [p50, p99] = [row.commit_ns_p50, row.commit_ns_p99].map(|ns| format::time_ns(ns as f64));
         let rate = match sureness.is_known() {
             true => format!("{} a second {}", format::number(row.per_second.value), reach(&sureness)),
-            false => "a rate that is not known".to_string(),
+            false => "not known".to_string(),
         };
-        format!("{rate} {} (p50 {p50}, p99 {p99})", writers(row.writers))
+        format!("{} {rate} (p50 {p50}, p99 {p99})", writers(row.writers))
     };
     let reported: Vec<String> = rows.iter().map(reported).collect();
     Some(format!("{size}, {}", reported.join("; ")))
