@@ -104,9 +104,12 @@ fn the_job_file_of_cdmpy_is_measured() {
             Some("write") => &["write"],
             _ => &["read"],
         };
-        for side in sides {
+        // Of the few large requests of a mix, all may go the same way.
+        let moved = |side: &&&str| job[**side]["bw_bytes"].as_u64().unwrap() > 0;
+        assert!(sides.iter().any(|side| moved(&side)), "{name}: {job}");
+        for side in sides.iter().filter(moved) {
             let side = &job[*side];
-            assert!(side["bw_bytes"].as_u64().unwrap() > 0 && side["iops"].as_f64().unwrap() > 0.0, "{name}: {side}");
+            assert!(side["iops"].as_f64().unwrap() > 0.0, "{name}: {side}");
             assert!(side["lat_ns"]["mean"].as_f64().unwrap() > 0.0, "{name}: {side}");
         }
     }
