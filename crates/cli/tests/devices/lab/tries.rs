@@ -41,7 +41,12 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.point.path()).stderr(Stdio::null()).status();
+        // What a killed run had open is closed a moment later; --lazy waits for that.
+        let umount = |how: &[&str]| {
+            let status = Command::new("umount").args(how).arg(self.point.path()).stderr(Stdio::null()).status();
+            status.is_ok_and(|status| status.success())
+        };
+        let _ = umount(&[]) || umount(&["--lazy"]);
     }
 }
 
