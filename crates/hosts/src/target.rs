@@ -1,12 +1,11 @@
 //! Implements the target backend of all processes together.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use halfpower_measure::{Account, MeasureError, Prepared, Spent, TargetBackend};
-use halfpower_record::{DiscardReason, DiscardedWindow, Environment, LEAST_OVERLAP, Predicted, Record, overlap};
+use halfpower_measure::{Account, MeasureError, Spent, TargetBackend, forwards};
+use halfpower_record::{DiscardReason, DiscardedWindow, LEAST_OVERLAP, Record, overlap};
 use halfpower_spec::{Bytes, Hosts, Pass, Run, Workload};
 use serde_json::Value;
 
@@ -226,21 +225,8 @@ fn begin_together(
 }
 
 impl TargetBackend for HostsTarget {
-    fn environment(&self) -> &Environment {
-        self.own.environment()
-    }
-
-    fn environment_mut(&mut self) -> &mut Environment {
-        self.own.environment_mut()
-    }
-
-    fn span_bytes(&self) -> u64 {
-        self.own.span_bytes()
-    }
-
-    fn predicted(&self, workload: &Workload) -> Option<Predicted> {
-        self.own.predicted(workload)
-    }
+    forwards!(own: environment environment_mut predicted span_bytes prepare check_direct read_back harness_ns_per_io
+        client_ns_per_io clock_ns unix_ms);
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         self.taking_part(workload)?;
@@ -287,37 +273,9 @@ impl TargetBackend for HostsTarget {
         Ok(self.judged(record))
     }
 
-    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
-        self.own.prepare(run, stop)
-    }
-
-    fn check_direct(&mut self, run: &Run, cached_before: Option<u64>, bytes: u64) {
-        self.own.check_direct(run, cached_before, bytes);
-    }
-
-    fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
-        self.own.read_back(run, stop)
-    }
-
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
         let near = self.own.account(pass)?;
         Ok(Box::new(Together { near, crew: Rc::clone(&self.crew), state: Rc::clone(&self.state) }))
-    }
-
-    fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
-        self.own.harness_ns_per_io(depth)
-    }
-
-    fn client_ns_per_io(&mut self, workload: &Workload) -> Option<f64> {
-        self.own.client_ns_per_io(workload)
-    }
-
-    fn clock_ns(&self) -> u64 {
-        self.own.clock_ns()
-    }
-
-    fn unix_ms(&self) -> u64 {
-        self.own.unix_ms()
     }
 }
 

@@ -1,15 +1,14 @@
 //! Lets the windows of a target's runs open when a gate does, as for jobs that are measured at once.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-use halfpower_record::{Environment, Record};
-use halfpower_spec::{Bytes, Pass, Run, Workload};
+use halfpower_record::Record;
+use halfpower_spec::{Pass, Run, Workload};
 
-use crate::MeasureError;
-use crate::target_backend::{Account, Prepared, Spent, TargetBackend};
+use crate::target_backend::{Account, Spent, TargetBackend};
+use crate::{MeasureError, forwards};
 
 /// Waits until a window may open; an error keeps the run from beginning.
 type Gate = Box<dyn FnMut() -> Result<(), MeasureError>>;
@@ -29,29 +28,16 @@ impl GatedTarget {
 }
 
 impl TargetBackend for GatedTarget {
-    fn environment(&self) -> &Environment {
-        self.target.environment()
-    }
-
-    fn environment_mut(&mut self) -> &mut Environment {
-        self.target.environment_mut()
-    }
+    forwards!(target: environment environment_mut predicted span_bytes make_ready prepare check_direct read_back
+        harness_ns_per_io client_ns_per_io clock_ns unix_ms);
 
     // A window is never opened a second time: those beside it would be over.
     fn hand_to_workers(&mut self) -> bool {
         false
     }
 
-    fn span_bytes(&self) -> u64 {
-        self.target.span_bytes()
-    }
-
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         self.target.admits(workload)
-    }
-
-    fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
-        self.target.make_ready(span, stop)
     }
 
     fn share_out(&mut self, run: &Run) -> Result<Option<Run>, MeasureError> {
@@ -67,37 +53,9 @@ impl TargetBackend for GatedTarget {
         self.target.put_together(run, made, stop)
     }
 
-    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
-        self.target.prepare(run, stop)
-    }
-
-    fn check_direct(&mut self, run: &Run, cached_before: Option<u64>, bytes: u64) {
-        self.target.check_direct(run, cached_before, bytes);
-    }
-
-    fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
-        self.target.read_back(run, stop)
-    }
-
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
         let account = self.target.account(pass)?;
         Ok(Box::new(GatedAccount { account, gate: Rc::clone(&self.gate) }))
-    }
-
-    fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
-        self.target.harness_ns_per_io(depth)
-    }
-
-    fn client_ns_per_io(&mut self, workload: &Workload) -> Option<f64> {
-        self.target.client_ns_per_io(workload)
-    }
-
-    fn clock_ns(&self) -> u64 {
-        self.target.clock_ns()
-    }
-
-    fn unix_ms(&self) -> u64 {
-        self.target.unix_ms()
     }
 }
 

@@ -179,3 +179,81 @@ pub trait TargetBackend {
     /// Unix time in milliseconds; 0 in virtual time.
     fn unix_ms(&self) -> u64;
 }
+
+/// Writes the methods of [`TargetBackend`] that a target leaves to the one inside it, `forwards!(inner: environment clock_ns)`.
+#[macro_export]
+macro_rules! forwards {
+    ($inner:ident: $($method:ident)*) => { $($crate::forwards!(@ $method $inner);)* };
+    (@ environment $inner:ident) => {
+        fn environment(&self) -> &halfpower_record::Environment {
+            self.$inner.environment()
+        }
+    };
+    (@ environment_mut $inner:ident) => {
+        fn environment_mut(&mut self) -> &mut halfpower_record::Environment {
+            self.$inner.environment_mut()
+        }
+    };
+    (@ predicted $inner:ident) => {
+        fn predicted(&self, workload: &halfpower_spec::Workload) -> Option<halfpower_record::Predicted> {
+            self.$inner.predicted(workload)
+        }
+    };
+    (@ span_bytes $inner:ident) => {
+        fn span_bytes(&self) -> u64 {
+            self.$inner.span_bytes()
+        }
+    };
+    (@ make_ready $inner:ident) => {
+        fn make_ready(
+            &mut self,
+            span: Option<halfpower_spec::Bytes>,
+            stop: &std::sync::atomic::AtomicBool,
+        ) -> Result<(), $crate::MeasureError> {
+            self.$inner.make_ready(span, stop)
+        }
+    };
+    (@ prepare $inner:ident) => {
+        fn prepare(
+            &mut self,
+            run: &halfpower_spec::Run,
+            stop: &std::sync::atomic::AtomicBool,
+        ) -> Result<$crate::Prepared, $crate::MeasureError> {
+            self.$inner.prepare(run, stop)
+        }
+    };
+    (@ check_direct $inner:ident) => {
+        fn check_direct(&mut self, run: &halfpower_spec::Run, cached_before: Option<u64>, bytes: u64) {
+            self.$inner.check_direct(run, cached_before, bytes);
+        }
+    };
+    (@ read_back $inner:ident) => {
+        fn read_back(
+            &mut self,
+            run: &halfpower_spec::Run,
+            stop: &std::sync::atomic::AtomicBool,
+        ) -> Result<std::collections::BTreeMap<String, u64>, $crate::MeasureError> {
+            self.$inner.read_back(run, stop)
+        }
+    };
+    (@ harness_ns_per_io $inner:ident) => {
+        fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
+            self.$inner.harness_ns_per_io(depth)
+        }
+    };
+    (@ client_ns_per_io $inner:ident) => {
+        fn client_ns_per_io(&mut self, workload: &halfpower_spec::Workload) -> Option<f64> {
+            self.$inner.client_ns_per_io(workload)
+        }
+    };
+    (@ clock_ns $inner:ident) => {
+        fn clock_ns(&self) -> u64 {
+            self.$inner.clock_ns()
+        }
+    };
+    (@ unix_ms $inner:ident) => {
+        fn unix_ms(&self) -> u64 {
+            self.$inner.unix_ms()
+        }
+    };
+}

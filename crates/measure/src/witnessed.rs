@@ -1,16 +1,15 @@
 //! Adds a witness at the far end to a target: it reports what its machine spends over each window, and measures the
 //! runs that do not go over the network.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use halfpower_record::{Environment, Predicted, Record};
+use halfpower_record::Record;
 use halfpower_spec::{Bytes, Pass, Run, Way, Workload};
 use halfpower_witness::{Witness, WitnessError};
 
-use crate::MeasureError;
-use crate::target_backend::{Account, Prepared, Spent, TargetBackend};
+use crate::target_backend::{Account, Spent, TargetBackend};
+use crate::{MeasureError, forwards};
 
 /// A target with a witness at its far end.
 pub struct WitnessedTarget {
@@ -31,21 +30,8 @@ fn locked(witness: &Mutex<Witness>) -> MutexGuard<'_, Witness> {
 }
 
 impl TargetBackend for WitnessedTarget {
-    fn environment(&self) -> &Environment {
-        self.target.environment()
-    }
-
-    fn environment_mut(&mut self) -> &mut Environment {
-        self.target.environment_mut()
-    }
-
-    fn span_bytes(&self) -> u64 {
-        self.target.span_bytes()
-    }
-
-    fn predicted(&self, workload: &Workload) -> Option<Predicted> {
-        self.target.predicted(workload)
-    }
+    forwards!(target: environment environment_mut predicted span_bytes make_ready prepare check_direct read_back
+        harness_ns_per_io client_ns_per_io clock_ns unix_ms);
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let way = workload.options.way;
@@ -56,10 +42,6 @@ impl TargetBackend for WitnessedTarget {
         let start = if way == Way::Local { "--local FOLDER" } else { "--share ADDRESS" };
         let what = format!("--way {way}: the witness at the far end does not measure so; start it with {start}");
         if offered { Ok(()) } else { Err(MeasureError::Unfit { what }) }
-    }
-
-    fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
-        self.target.make_ready(span, stop)
     }
 
     fn share_out(&mut self, run: &Run) -> Result<Option<Run>, MeasureError> {
@@ -90,18 +72,6 @@ impl TargetBackend for WitnessedTarget {
         })
     }
 
-    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
-        self.target.prepare(run, stop)
-    }
-
-    fn check_direct(&mut self, run: &Run, cached_before: Option<u64>, bytes: u64) {
-        self.target.check_direct(run, cached_before, bytes);
-    }
-
-    fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
-        self.target.read_back(run, stop)
-    }
-
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
         locked(&self.witness).prepare(pass == Pass::Soaker);
         let near = self.target.account(pass)?;
@@ -110,22 +80,6 @@ impl TargetBackend for WitnessedTarget {
 
     fn hand_to_workers(&mut self) -> bool {
         self.target.hand_to_workers()
-    }
-
-    fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
-        self.target.harness_ns_per_io(depth)
-    }
-
-    fn client_ns_per_io(&mut self, workload: &Workload) -> Option<f64> {
-        self.target.client_ns_per_io(workload)
-    }
-
-    fn clock_ns(&self) -> u64 {
-        self.target.clock_ns()
-    }
-
-    fn unix_ms(&self) -> u64 {
-        self.target.unix_ms()
     }
 }
 
