@@ -105,7 +105,12 @@ fn rate(record: &Record, run: &Steadiness, paced: Option<Paced>) -> (f64, f64) {
     let waves = waves_after(&record.series, cut, block_bytes).filter(|_| record.flush_ns == 0);
     let between_waves = waves.and_then(|waves| Some((waves.mbps?, waves.lasts_ns as f64)));
     let whole_slices = || paced.and_then(|paced| paced.over_whole_slices(record));
-    if let Some((mbps, lasts_ns)) = between_waves.or_else(whole_slices)
+    // The waves of members that have a limit each are not alike while one of them spends its credit.
+    let rate = match record.run.workload.options.members > 1 {
+        true => whole_slices().or(between_waves),
+        false => between_waves.or_else(whole_slices),
+    };
+    if let Some((mbps, lasts_ns)) = rate
         && matters(mbps)
     {
         return (mbps, 1.0 - (lasts_ns / record.elapsed_ns as f64).min(1.0));

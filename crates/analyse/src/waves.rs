@@ -162,6 +162,11 @@ const NEAR: f64 = 0.5;
 const ALIKE: f64 = 0.15;
 /// Fewest whole slices for a rate over them, and moments of a slice from which they are counted.
 const FEWEST_SLICES: f64 = 3.0;
+/// Slices after the first with which a member that paused gets its credit in parts, at most (seen behind blk-throttle of
+/// Linux 6.18).
+const CREDITED: usize = 6;
+/// Largest difference of slices that count as level, as a share of their mean.
+const LEVEL: f64 = 0.04;
 const PHASES: u32 = 32;
 /// Share of runs in waves, among those near the limit, from which the limit counts as real.
 const SEEN_IN: f64 = 0.25;
@@ -217,7 +222,7 @@ impl Paced {
     ///
     /// The bytes of as many whole slices as the window holds are counted from every moment of the second slice on, and
     /// averaged: whatever the phases of the slices, each counts in full, and what was saved up before the window does
-    /// not count.
+    /// not count, neither what comes with the first slice nor what is spread over several.
     pub fn over_whole_slices(&self, record: &Record) -> Option<(f64, f64)> {
         let Series { step_ns, bytes } = &record.series;
         let steps = bytes.len().min((record.elapsed_ns / (*step_ns).max(1)) as usize);
@@ -233,15 +238,40 @@ impl Paced {
             sum += *step as f64;
             moved.push(sum);
         }
-        let counted: Vec<f64> = (0..PHASES)
-            .map(|phase| slice * (1.0 + f64::from(phase) / f64::from(PHASES)))
-            .map(|from| moved_at(&moved, from + slices * slice) - moved_at(&moved, from))
-            .collect();
-        let lasts_ns = slices * self.period_ns as f64;
-        let bytes = mean(&counted);
+        let each: Vec<f64> = (0..slices as u32).map(|number| mean_slice(&moved, slice, 1 + number)).collect();
+        let by_members = match record.run.workload.options.members {
+            2.. if each.len() >= 2 * CREDITED => CREDITED,
+            _ => 0,
+        };
+        let each = &each[credited(&each).max(by_members)..];
+        let lasts_ns = each.len() as f64 * self.period_ns as f64;
+        let bytes: f64 = each.iter().sum();
         let requests = bytes / record.run.workload.bs.0.max(1) as f64;
         (requests >= FEWEST_REQUESTS).then_some((bytes * 1e3 / lasts_ns, lasts_ns))
     }
+}
+
+/// The bytes of the slice of this number, from 0 on, of `slice` steps: the mean over all moments at which it may begin.
+fn mean_slice(moved: &[f64], slice: f64, number: u32) -> f64 {
+    let begins = (0..PHASES).map(|phase| slice * (f64::from(number) + f64::from(phase) / f64::from(PHASES)));
+    mean(&begins.map(|from| moved_at(moved, from + slice) - moved_at(moved, from)).collect::<Vec<_>>())
+}
+
+/// Number of slices at the start in which credit is spent: each has more than those after it, which are level. 0 if all
+/// are level, or if none are.
+///
+/// Of a window that is long enough, [`CREDITED`] slices of several members are left out in any case: slices that differ more
+/// do not show the credit.
+fn credited(slices: &[f64]) -> usize {
+    let is_level = |from: usize| {
+        let rest = &slices[from..];
+        let usual = mean(rest);
+        let most = rest.iter().copied().fold(f64::MIN, f64::max);
+        let least = rest.iter().copied().fold(f64::MAX, f64::min);
+        let before = &slices[..from];
+        most - least <= LEVEL * usual && before.iter().all(|bytes| *bytes > (1.0 + LEVEL / 2.0) * usual)
+    };
+    (0..slices.len().saturating_sub(FEWEST_SLICES as usize - 1)).find(|from| is_level(*from)).unwrap_or(0)
 }
 
 /// Bytes moved up to a moment in steps; `moved` has those up to each step, and within a step they come evenly.
@@ -400,6 +430,12 @@ mod tests {
     /// A run of `window_ms` in steps of 9 ms by members whose slices of 31 MB/s begin every 100 ms at these phases and
     /// last for 40 ms each; with the first of each comes what was saved up: another whole slice.
     fn side_by_side(window_ms: f64, phases_ms: &[f64]) -> Record {
+        credited_in_parts(window_ms, phases_ms, 1, 2.0)
+    }
+
+    /// The same, where the first `slices` slices of the first member have `times` the bytes of the others; of the others
+    /// it is the first slice that has twice.
+    fn credited_in_parts(window_ms: f64, phases_ms: &[f64], slices: u32, times: f64) -> Record {
         const STEP_MS: f64 = 9.0;
         const PIECES: u32 = 48;
         const SLICE: u64 = 3_100_000;
@@ -408,8 +444,14 @@ mod tests {
             for slice in 0..(window_ms / 100.0) as u32 + 1 {
                 for piece in 0..PIECES {
                     let at_ms = phase_ms + 100.0 * f64::from(slice) + 40.0 * f64::from(piece) / f64::from(PIECES);
+                    let is_first = *phase_ms == phases_ms[0];
+                    let more = match slice < if is_first { slices } else { 1 } {
+                        true if is_first => times,
+                        true => 2.0,
+                        false => 1.0,
+                    };
                     if let Some(step) = bytes.get_mut((at_ms / STEP_MS) as usize) {
-                        *step += SLICE / u64::from(PIECES) * if slice == 0 { 2 } else { 1 };
+                        *step += ((SLICE / u64::from(PIECES)) as f64 * more) as u64;
                     }
                 }
             }
@@ -451,6 +493,22 @@ mod tests {
         assert_eq!(paced.over_whole_slices(&side_by_side(400.0, &[0.0, 47.0])), None, "too short");
         let slow = Paced { least_mbps: 1000.0, ..paced };
         assert_eq!(slow.over_whole_slices(&side_by_side(900.0, &[0.0, 47.0])), None, "far below the limit");
+    }
+
+    #[test]
+    fn credit_that_comes_in_parts_does_not_count() {
+        let paced = Paced { period_ns: 100_500_000, least_mbps: 31.0 };
+        for (window_ms, slices) in [(1050.0, 5), (1800.0, 5), (1800.0, 6), (1800.0, 0)] {
+            for phases_ms in [&[0.0, 47.0][..], &[10.0, 12.0], &[0.0, 35.0, 70.0]] {
+                let record = credited_in_parts(window_ms, phases_ms, slices, 1.47);
+                let truth = 31.0 * phases_ms.len() as f64;
+                let (mbps, _) = paced.over_whole_slices(&record).unwrap();
+                assert!(
+                    (mbps / truth - 1.0).abs() < 0.015,
+                    "{window_ms} ms, {slices}, {phases_ms:?}: {mbps} of {truth}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -122,6 +122,23 @@ pub fn free_bytes(folder: &Path) -> Result<u64, OsError> {
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
+/// [`free_bytes`], or if these are less than `wanted`, those after a commit of the file system: the blocks of a file that
+/// was just removed are free only then (ext4).
+///
+/// # Errors
+/// If the file system does not report it.
+pub fn free_bytes_of(folder: &Path, wanted: u64) -> Result<u64, OsError> {
+    let free = free_bytes(folder)?;
+    if free >= wanted {
+        return Ok(free);
+    }
+    // If it cannot be committed, what is free stays as it was.
+    if let Ok(opened) = std::fs::File::open(folder) {
+        let _ = rustix::fs::syncfs(&opened);
+    }
+    free_bytes(folder)
+}
+
 impl DataFile {
     /// Creates an empty, unnamed file in `folder`: nothing is left behind, however the process ends.
     ///

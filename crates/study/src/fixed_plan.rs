@@ -180,6 +180,7 @@ impl FixedRuns {
         if let Some(slices) = self.slices.get(&direction) {
             let mbps = self.rates.get(&(run.experiment, run.workload)).map(|rate| rate.mean);
             let queue_bytes = run.workload.bs.0 as f64 * f64::from(run.workload.total_depth());
+            let slices = slices.of_members(run.workload.options.members);
             return slices.window(run.runtime, mbps, queue_bytes, budget);
         }
         let is_first =

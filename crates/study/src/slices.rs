@@ -11,6 +11,8 @@ use crate::observed_cell::Observation;
 /// Slices that a window should hold, and the fewest.
 const SLICES: f64 = 9.0;
 const FEWEST_SLICES: f64 = 6.5;
+/// Slices that a window of several members should hold: each spends its credit with up to six of them.
+const SLICES_OF_MEMBERS: f64 = 17.0;
 /// Largest share of the budget for such a window, and for a window of the fewest slices.
 const SHARE: f64 = 0.05;
 const MOST_SHARE: f64 = 0.15;
@@ -31,6 +33,8 @@ pub(crate) struct Slices {
     period_ns: u64,
     /// The slowest rate seen under the limit, in MB/s.
     least_mbps: f64,
+    /// Slices that a window should hold.
+    wanted: f64,
 }
 
 impl Slices {
@@ -44,20 +48,29 @@ impl Slices {
             [level.pap.map(|pap| pap.mbps()), by_requests].into_iter().flatten()
         });
         let least_mbps = rates.reduce(f64::min)?;
-        Some(Self { period_ns: CGROUP_SLICE_NS, least_mbps })
+        Some(Self { period_ns: CGROUP_SLICE_NS, least_mbps, wanted: SLICES })
     }
 
     /// The limit that a run shows; `None` if its requests did not complete in waves.
     pub fn seen(seen: &Observation) -> Option<Self> {
         let direct = seen.run.workload.cache.direct();
         let period_ns = seen.wave_ns.filter(|period_ns| direct && *period_ns >= LEAST_SLICE_NS)?;
-        Some(Self { period_ns, least_mbps: seen.mbps })
+        Some(Self { period_ns, least_mbps: seen.mbps, wanted: SLICES })
     }
 
     /// Combines this limit with what was known before.
     pub fn joined(self, known: Option<Self>) -> Self {
         let Some(known) = known else { return self };
-        Self { period_ns: self.period_ns.max(known.period_ns), least_mbps: self.least_mbps.min(known.least_mbps) }
+        Self {
+            period_ns: self.period_ns.max(known.period_ns),
+            least_mbps: self.least_mbps.min(known.least_mbps),
+            wanted: self.wanted,
+        }
+    }
+
+    /// The limit as so many members together meet it.
+    pub fn of_members(self, members: u32) -> Self {
+        Self { wanted: if members > 1 { SLICES_OF_MEMBERS } else { SLICES }, ..self }
     }
 
     /// The window of a cell with expected rate `mbps` and `queue_bytes` in flight: `usual`, or a longer one that holds
@@ -68,7 +81,8 @@ impl Slices {
         }
         let of = |slices: f64| slices * self.period_ns as f64;
         let share = |share: f64| share * budget.0 as f64;
-        let needed = if of(SLICES) <= share(SHARE) { of(SLICES) } else { of(FEWEST_SLICES) };
+        let wanted = [self.wanted, SLICES].into_iter().map(of).find(|length| *length <= share(SHARE));
+        let needed = wanted.unwrap_or(of(FEWEST_SLICES));
         let needed = needed.max(TURNOVERS * queue_bytes * 1e3 / self.limited_mbps(mbps));
         if needed <= share(MOST_SHARE) { Nanos(usual.0.max(needed as u64)) } else { usual }
     }

@@ -403,7 +403,8 @@ fn refuse_used(path: &Path) -> Result<(), MeasureError> {
 /// Bytes to lay out in a folder: what the user asked for, or the usual size, if a quarter of the free space remains. If
 /// the folder lies in memory, at most half of the usable memory.
 fn room_for(folder: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> Result<u64, MeasureError> {
-    let free = halfpower_os::data_file::free_bytes(folder)?;
+    let whole = wanted.size.map_or(USUAL_BYTES, |size| size.0);
+    let free = halfpower_os::data_file::free_bytes_of(folder, whole.saturating_add(whole / 3))?;
     let in_memory = budget.most_bytes().filter(|_| halfpower_os::filesystem::is_in_memory(folder));
     let refuse = |what| MeasureError::Target { path: folder.to_path_buf(), what };
     // Other processes may lay out as much in the same place; only a size that the user gave is taken as it is.
