@@ -434,8 +434,13 @@ mod tests {
         assert!(disk.has_buckets(), "what it holds lasts over runs");
         assert_eq!(SimulatedDisk::from_constants(&disk.to_string()), Ok(disk));
         let usual = SimulatedDisk::default().to_string();
-        assert!(!usual.contains("fast_part") && !usual.contains("sustained"), "earlier studies keep the name of their disk");
-        for constants in ["fast_part=1GiB", "sustained=1MB/s", "drain=1MB/s", "fast_part=1GiB,sustained=1MB/s,errors=1%"] {
+        assert!(
+            !usual.contains("fast_part") && !usual.contains("sustained"),
+            "earlier studies keep the name of their disk"
+        );
+        for constants in
+            ["fast_part=1GiB", "sustained=1MB/s", "drain=1MB/s", "fast_part=1GiB,sustained=1MB/s,errors=1%"]
+        {
             assert!(SimulatedDisk::from_constants(constants).is_err(), "{constants}");
         }
     }

@@ -44,7 +44,7 @@ pub(crate) struct SustainRuns {
     spent_ns: u64,
     /// Runs so far.
     done: u32,
-    /// Whether the first run has shown how it goes on, and where the rate fell at the latest, in bytes.
+    /// Where the rate fell in the first run, in bytes at the latest; `None` if it did not, or before that run.
     cliff: Option<f64>,
     given_up: BTreeSet<Workload>,
 }
@@ -239,7 +239,8 @@ mod tests {
     fn a_simulated_drives_fast_part_is_found_with_what_a_rest_brings_back() {
         let mut missed = [0; 2];
         for seed in 1..=12 {
-            let (fast, drain) = (1.0 + 0.15 * f64::from(seed), 100.0 + 10.0 * f64::from(seed));
+            let fast = 1.0 + 0.15 * f64::from(seed);
+            let drain = 100.0 + 10.0 * f64::from(seed);
             let constants = format!(
                 "fixed=10us,rate=1500MB/s,fast_part={}MB,sustained=300MB/s,drain={drain}MB/s,jitter=0.1,correlation=0.3,\
                  noise=2%,seed={seed}",
@@ -248,7 +249,8 @@ mod tests {
             let (answer, records) = found(&constants, 12 << 30);
             assert_eq!((answer.verdict, records.len()), (SustainVerdict::Cliff, 4), "{constants}");
             assert!(written(&records) <= 12 << 30, "{constants}: {}", written(&records));
-            let holds = |interval: halfpower_analyse::Interval, truth: f64| interval.low <= truth && truth <= interval.high;
+            let holds =
+                |interval: halfpower_analyse::Interval, truth: f64| interval.low <= truth && truth <= interval.high;
             missed[0] += usize::from(!holds(answer.fast.unwrap().bytes, fast * GB));
             missed[1] += usize::from(!answer.comes_back_mbps.is_some_and(|mbps| holds(mbps, drain)));
             assert!((answer.mbps.value / 300.0 - 1.0).abs() < 0.1, "{constants}: {answer:?}");

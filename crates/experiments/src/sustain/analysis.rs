@@ -132,8 +132,7 @@ fn row(runs: &[&Record]) -> SustainRow {
     let seconds: f64 = runs.iter().map(|run| run.seconds()).sum();
     let seen = write_rates(runs);
     let of_all = Interval::exact(bytes as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE));
-    let WriteRates { fast, mbps, settled } =
-        seen.unwrap_or(WriteRates { fast: None, mbps: of_all, settled: false });
+    let WriteRates { fast, mbps, settled } = seen.unwrap_or(WriteRates { fast: None, mbps: of_all, settled: false });
     let fast = fast.map(|FastSeen { bytes, mbps, lasts_s }| {
         // Something may have come back before the next run, but what the first run wrote without a fall was fast.
         let low = if bytes.value > first.bytes as f64 { bytes.low.min(first.bytes as f64) } else { bytes.low };

@@ -171,7 +171,8 @@ impl EqualParts {
         let count = self.ns.len();
         // No fall is looked for nearer to the ends than in these parts.
         let low = if fall.low <= SIDE { 0.0 } else { fall.low as f64 * self.bytes - within };
-        let high = if fall.high + SIDE >= count { count as f64 * self.bytes } else { fall.high as f64 * self.bytes + within };
+        let high =
+            if fall.high + SIDE >= count { count as f64 * self.bytes } else { fall.high as f64 * self.bytes + within };
         Interval { value: fall.at as f64 * self.bytes, low: low.max(0.0), high }
     }
 

@@ -29,9 +29,11 @@ const REST_SHARE: u64 = 10;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let Some(bound) = ask.question.sustain_bytes else {
-        return Err("it writes without a pause until what takes writes first is full, and that wears a drive: say how \
+        return Err(
+            "it writes without a pause until what takes writes first is full, and that wears a drive: say how \
                     many bytes it may write, as in --sustain-bytes 20g"
-            .to_string());
+                .to_string(),
+        );
     };
     match ask.capabilities().kind {
         TargetKind::Folder | TargetKind::File | TargetKind::Device | TargetKind::Share | TargetKind::Simulated => {}
@@ -52,7 +54,9 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let first = bound.0 / 2 / BLOCK.0 * BLOCK.0;
     if first < LEAST.0 {
         let least = Bytes(2 * LEAST.0);
-        return Err(format!("--sustain-bytes {bound} is too little to tell a fast part from chance: give {least} or more"));
+        return Err(format!(
+            "--sustain-bytes {bound} is too little to tell a fast part from chance: give {least} or more"
+        ));
     }
     let workload = ask.workload(Pattern::Sequential, Direction::Write, BLOCK, DEPTH);
     let rest = REST.min(Nanos(ask.question.budget.0 / REST_SHARE));

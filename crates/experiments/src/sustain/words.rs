@@ -25,7 +25,8 @@ pub(crate) fn answer(found: &SustainAnswer) -> String {
             return "Too little was written to tell: give a larger --sustain-bytes, or a larger --budget.".to_string();
         }
     };
-    let changed = (!found.settled).then(|| "that rate had changed once more before, so it may change again".to_string());
+    let changed =
+        (!found.settled).then(|| "that rate had changed once more before, so it may change again".to_string());
     let recovery = (!found.recovery.is_empty()).then(|| recovered(found));
     sentences([Some(first), over(found), changed, recovery], "")
 }
