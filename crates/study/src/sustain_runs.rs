@@ -2,8 +2,8 @@
 //!
 //! The first run writes half of the bytes that the user allows, or ends with its time. Where the rate fell in it, writes
 //! follow after rests, each four times as long as the one before, to show what comes back. Where it did not, a second run
-//! goes on at once with the other half. All runs together write no more than was allowed. They come after all others, which
-//! a drive that is full of writes would disturb.
+//! goes on at once with the other half. All runs together write no more than was allowed. They come after all others,
+//! which a drive that is full of writes would disturb.
 
 use std::collections::BTreeSet;
 
@@ -98,7 +98,10 @@ impl SustainRuns {
             self.cliff = sustain::cliff_bytes(record);
         }
         self.done += 1;
-        self.written = self.written.saturating_add(asked_of(&record.run.workload).max(record.bytes));
+        // A window that was measured again has written as much.
+        let windows = 1 + record.discarded.len() as u64;
+        let of_window = asked_of(&record.run.workload).max(record.bytes);
+        self.written = self.written.saturating_add(windows.saturating_mul(of_window));
         self.spent_ns += record.of_budget_ns();
     }
 
@@ -187,6 +190,7 @@ mod tests {
     use halfpower_experiments::sustain::{SustainAnswer, SustainVerdict};
     use halfpower_experiments::{ExperimentAnswer, analyse};
     use halfpower_measure::{SimulatedTarget, TargetBackend, measure};
+    use halfpower_record::{DiscardReason, DiscardedWindow};
 
     use super::*;
     use crate::built::disk;
@@ -279,6 +283,19 @@ mod tests {
         let unbound = Question { sustain_bytes: None, ..question(&walks, 0) };
         let (_, all) = records("fixed=10us,rate=1GB/s", &unbound);
         assert!(all.iter().all(|record| !SustainRuns::own(&record.run)));
+    }
+
+    #[test]
+    fn a_window_that_was_measured_again_counts_twice() {
+        let (environment, records) = records("fixed=10us,rate=1GB/s", &question(&[Experiment::Sustain], 4 << 30));
+        let question = question(&[Experiment::Sustain], 4 << 30);
+        let next = |discarded: Vec<DiscardedWindow>| {
+            let mut runs = SustainRuns::new(&question, &environment, question.budget);
+            runs.observe(&Record { discarded, ..records[0].clone() });
+            runs.next()
+        };
+        assert!(matches!(next(Vec::new()), Step::Run(_)), "half of the bytes are left");
+        assert_eq!(next(vec![records[0].discarded_for(DiscardReason::GivenBack)]), Step::Answered);
     }
 
     #[test]

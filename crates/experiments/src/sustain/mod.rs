@@ -70,7 +70,6 @@ mod tests {
     use halfpower_spec::{Experiment, Question};
 
     use crate::built_study::folder_without;
-    use crate::plan::PlanRequest;
     use crate::table::left_out;
 
     use super::*;
