@@ -13,7 +13,7 @@ const ROUNDING: f64 = 1e-9;
 const SIDE: usize = 5;
 
 /// The step at which the level changed; `None` if no change is detected.
-pub(crate) fn change_point(rates: &[f64]) -> Option<usize> {
+pub fn change_point(rates: &[f64]) -> Option<usize> {
     let sums = partial_sums(rates);
     let total = *sums.last()?;
     let count = rates.len() as f64;

@@ -63,6 +63,7 @@ pub use calibrate::{
     Unfittable, calibrate, check,
 };
 pub use cells::{cells, cells_within};
+pub use change::change_point;
 pub use checks::{CheckChange, CheckDifference, ChecksComparison, StudyChecks};
 pub use compare::{
     Accesses, CellComparison, Change, Comparison, Condition, ConditionCase, ConditionFinding, ConditionLimit,

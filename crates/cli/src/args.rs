@@ -266,6 +266,12 @@ pub struct QuestionArgs {
     /// Set the price of the target (or of each of its members) in any currency, for the experiment `price`
     #[arg(long, value_parser = price)]
     pub price: Option<f64>,
+    /// Let the experiment `sustain` write at most this much; without it, it is left out
+    ///
+    /// It writes without a pause until what takes writes first is full, and after rests again. A file of 1 GiB is gone over
+    /// as often as that takes; a larger one is laid out with --size.
+    #[arg(long, value_name = "BYTES", value_parser = parse::<Bytes>)]
+    pub sustain_bytes: Option<Bytes>,
     /// Switch the device's write cache on or off for the study, and restore it afterwards
     #[arg(long, value_name = "on|off", value_parser = parse::<Switch>)]
     pub write_cache: Option<Switch>,

@@ -64,3 +64,52 @@ fn streams_of_a_disk_without_places_share_it_and_readers_take_their_turns() {
     assert_eq!(rows.len(), 8, "{rows:?}");
     golden(&page, "streams", "streams");
 }
+
+/// A simulated drive whose cache of 2 GB fills at the disk's own rate and empties at 250 MB/s.
+#[test]
+fn sustained_writes_find_the_fast_part_and_what_a_rest_brings_back() {
+    let disk = "sim:fixed=10us,rate=1500MB/s,fast_part=2GB,sustained=300MB/s,drain=250MB/s,jitter=0.05";
+    let (findings, page) = study(disk, "sustain", &["--sustain-bytes", "12g", "--budget", "4m"]);
+    let found = &findings["experiments"][0]["found"];
+    let within = |interval: &Value, truth: f64| {
+        let [low, high] = ["low", "high"].map(|end| interval[end].as_f64().unwrap());
+        assert!(low <= truth && truth <= high && (high - low) / truth < 0.3, "{truth}: {interval}");
+    };
+    assert_eq!(found["verdict"], "cliff", "{found}");
+    within(&found["fast"]["bytes"], 2e9);
+    within(&found["comes_back_mbps"], 250.0);
+    assert!((found["mbps"]["value"].as_f64().unwrap() / 300.0 - 1.0).abs() < 0.02, "{found}");
+    assert!(found["written_bytes"].as_u64().unwrap() <= 12 << 30, "{found}");
+    let rows = findings["sustain"].as_array().unwrap();
+    assert!(rows.len() == 4 && rows[0]["rest_s"] == 24.0, "{rows:?}");
+    assert!(page.contains("Throughput by bytes written"), "the section has its picture");
+}
+
+#[test]
+fn sustained_writes_take_a_bound_that_somebody_gave() {
+    let (findings, _) = study("sim:", "sustain", &["--budget", "10s"]);
+    let section = &findings["experiments"][0];
+    assert!(
+        section["ran"] == false && section["notes"][0].as_str().unwrap().contains("--sustain-bytes 20g"),
+        "{section}"
+    );
+    let unbound = std::process::Command::new(env!("CARGO_BIN_EXE_halfpower"))
+        .args(["study", "sim:", "--sustain-bytes", "1g"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&unbound.stderr).into_owned();
+    assert!(unbound.status.code() == Some(2) && said.contains("add --experiments sustain"), "{said}");
+}
+
+#[test]
+#[ignore = "gate: writes 256 MiB"]
+fn sustained_writes_of_a_folder_stay_within_the_bound_and_leave_nothing() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = folder.path().to_str().unwrap();
+    let bound = ["--sustain-bytes", "256m", "--size", "64MiB", "--budget", "20s"];
+    let (findings, _) = study(target, "sustain", &bound);
+    let found = &findings["experiments"][0]["found"];
+    let written = found["written_bytes"].as_u64().unwrap();
+    assert!(written > 0 && written <= 256 << 20, "{found}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -35,6 +35,7 @@ pub mod scaling;
 mod section;
 pub mod streams;
 mod study_findings;
+pub mod sustain;
 mod table;
 mod words;
 pub mod zones;

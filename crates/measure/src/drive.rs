@@ -283,7 +283,10 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
     let cold_lanes = shared.cold_lanes.as_ref().filter(|_| lane.role == LaneRole::Own);
     let window = window.watched(&shared.progress).warmed_up(cold_lanes).ends_after(lane.most_bytes);
-    let window = window.each_slot_commits((stands_for_threads && fdatasync > 0).then_some(flushers));
+    let mut window = window.each_slot_commits((stands_for_threads && fdatasync > 0).then_some(flushers));
+    if lane.role == LaneRole::Own && !window.rests(run.workload.options.rest)? {
+        return Err(MeasureError::Interrupted);
+    }
     let waited_ns = processor::waited_by_this_thread_ns();
     if !shared.wait_for_gate() {
         return Err(MeasureError::Interrupted);

@@ -75,6 +75,7 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
         | Of::Stride
         | Of::IoSize
         | Of::RampTime
+        | Of::Rest
         | Of::Bssplit => None,
         Of::Layout => match backend {
             Files | Machine => None,

@@ -188,6 +188,21 @@ impl<'a> Window<'a> {
         Self { progress: Some(progress), ..self }
     }
 
+    /// Lets `time` pass with nothing in flight, before the window opens; returns whether nobody wanted to stop meanwhile.
+    pub(crate) fn rests(&mut self, time: Nanos) -> Result<bool, EngineError> {
+        let mut now = self.engine.now();
+        let until = Nanos(now.0.saturating_add(time.0));
+        while now < until {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            self.done.clear();
+            self.engine.reap_until(until.min(Nanos(now.0 + PATIENCE_NS)), &mut self.done)?;
+            now = self.engine.now();
+        }
+        Ok(true)
+    }
+
     /// Runs to the end of the time, of the offsets or of the user's patience, and leaves nothing in flight.
     pub(crate) fn run(mut self) -> Result<Tally, EngineError> {
         let began = self.engine.now();

@@ -112,6 +112,27 @@ fn writers_share_the_flushes_of_a_simulated_device() {
 }
 
 #[test]
+fn a_run_begins_after_its_rest_and_does_not_count_it() {
+    let rest = Nanos(3_000_000_000);
+    let options = WorkloadOptions { rest, ..WorkloadOptions::default() };
+    let workload = Workload { iodepth: 1, options, ..Workload::default() };
+    let mut backend = simulated();
+    let record = run(&mut backend, workload, Nanos(100_000_000));
+    assert!(record.elapsed_ns.abs_diff(100_000_000) < 1_000 && record.ios == 1_000, "{record:?}");
+    assert_eq!(record.spent_ns, record.elapsed_ns + rest.0);
+    assert_eq!(backend.clock_ns(), record.spent_ns);
+
+    let (_folder, mut backend) = real();
+    let short = WorkloadOptions { rest: Nanos(20_000_000), ..options };
+    let record = run(&mut backend, Workload { options: short, ..workload }, Nanos(5_000_000));
+    assert!(record.ios > 0 && record.spent_ns >= record.elapsed_ns + 20_000_000, "{}", record.spent_ns);
+    let stopped = AtomicBool::new(true);
+    let long = Workload { options: WorkloadOptions { rest: LONG, ..options }, ..workload };
+    let run = Run { experiment: None, workload: long, repeat: 0, pass: Pass::Plain, runtime: LONG, seed: 5 };
+    assert!(matches!(measure(&mut backend, &run, &stopped), Err(MeasureError::Interrupted)));
+}
+
+#[test]
 fn only_the_threads_that_are_to_flush_do() {
     let options = WorkloadOptions { fdatasync: 1, flushing_threads: 1, ..WorkloadOptions::default() };
     let workload = Workload { rw: Rw::Write, bs: Bytes(8192), iodepth: 1, threads: 4, options, ..Workload::default() };

@@ -12,6 +12,10 @@
 //! A flush of known time (`flush=`) is the device's: one at a time, and each serves those that wait when it begins, so
 //! that writers share it (group commit). It makes durable what is done by then, and does not wait for other requests.
 //!
+//! A fast part (`fast_part=`) takes writes at the path's own rate until it is full; from then on all writes together leave at
+//! the rate `sustained`. It empties at the rate `drain` while no write is under way, and at no other time, so that its end
+//! comes after exactly its bytes. What it holds lasts over runs.
+//!
 //! A limit is a token bucket as virtual scheduling (the generic cell rate algorithm, ITU-T I.371): it is used up to a
 //! moment. Each request extends that moment by its own time, and passes once the result is no later than now plus the
 //! credit's time. With slices, all of a slice may pass when it begins.
@@ -67,6 +71,8 @@ pub struct DiskPath {
     free: BinaryHeap<Reverse<Moment>>,
     limited_ps_per_byte: f64,
     limited_ps_per_request: f64,
+    /// Time of a written byte beyond the fast part; `None` without a fast part.
+    sustained_ps_per_byte: Option<f64>,
     limits: Buckets,
     /// Receives the state of the limits at the end of the run.
     kept: Option<Arc<Mutex<Buckets>>>,
@@ -97,6 +103,10 @@ impl DiskPath {
             free: BinaryHeap::new(),
             limited_ps_per_byte: disk.shared.map_or(0.0, |shared| PS_PER_S / shared.0 / speed),
             limited_ps_per_request: disk.iops.map_or(0.0, |iops| PS_PER_S / iops / speed),
+            sustained_ps_per_byte: disk
+                .sustained
+                .filter(|_| disk.fast_part.0 > 0)
+                .map(|sustained| PS_PER_S / sustained.0 / speed),
             limits: Buckets::new(disk),
             kept: None,
             cores: if disk.core_bound { vec![Moment::default()] } else { Vec::new() },
@@ -160,10 +170,16 @@ impl DiskPath {
         let bytes = self.disk.size.0.saturating_sub(request.offset).min(u64::from(request.length)) as u32;
         let length = f64::from(bytes);
         let span_ps = ((self.fixed_ps + length * self.ps_per_byte) * self.jitter.next_factor()).round() as u64;
+        let sustained = self.sustained_ps_per_byte.filter(|_| request.operation == Operation::Write);
         let takes = Use {
             bytes_ps: (length * self.limited_ps_per_byte).round() as u64,
             requests_ps: self.limited_ps_per_request.round() as u64,
+            written: if sustained.is_some() { u64::from(bytes) } else { 0 },
+            written_ps: sustained.map_or(0, |ps_per_byte| (length * ps_per_byte).round() as u64),
         };
+        if takes.written > 0 {
+            self.limits.fast.begin(now);
+        }
         let issued = self.issued(now, request.token, bytes);
         let at = self.take_disk(issued, span_ps);
         let Submission { token, .. } = request;
@@ -226,6 +242,8 @@ impl DiskPath {
 impl Drop for DiskPath {
     fn drop(&mut self) {
         if let Some(kept) = &self.kept {
+            // Nothing is under way between two runs.
+            self.limits.fast.under_way = 0;
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = self.limits;
         }
     }
@@ -285,13 +303,77 @@ pub struct Buckets {
     bytes: Bucket,
     requests: Bucket,
     slice_ps: u64,
+    fast: FastPart,
 }
 
-/// Time that a request uses of each limit.
+/// The part of a path that takes writes at full rate until it is full.
+#[derive(Debug, Clone, Copy, Default)]
+struct FastPart {
+    /// Bytes that it takes, and those that it holds.
+    size: u64,
+    holds: u64,
+    /// Time in which it gives up a byte while no write is under way.
+    drain_ps_per_byte: f64,
+    /// Writes under way, and since when there has been none.
+    under_way: u64,
+    idle_since: Moment,
+    /// Moment at which the last write beyond it left.
+    left: Moment,
+}
+
+impl FastPart {
+    fn new(disk: &SimulatedDisk) -> Self {
+        let drain = disk.drain.or(disk.sustained);
+        let drain_ps_per_byte = drain.map_or(f64::INFINITY, |drain| PS_PER_S / drain.0);
+        Self { size: disk.fast_part.0, drain_ps_per_byte, ..Self::default() }
+    }
+
+    /// Takes note of a write that is submitted.
+    fn begin(&mut self, now: Moment) {
+        if self.under_way == 0 {
+            let idle_ps = now.ps().saturating_sub(self.idle_since.ps());
+            self.holds = self.holds.saturating_sub((idle_ps as f64 / self.drain_ps_per_byte) as u64);
+        }
+        self.under_way += 1;
+    }
+
+    /// Whether these bytes have room in it.
+    fn has_room(&self, bytes: u64) -> bool {
+        self.holds + bytes <= self.size
+    }
+
+    /// When a request may leave.
+    fn passes(&self, takes: Use) -> Moment {
+        if takes.written == 0 || self.has_room(takes.written) {
+            Moment::default()
+        } else {
+            self.left.after_ps(takes.written_ps)
+        }
+    }
+
+    /// Takes note of a write that left at `at`.
+    fn pass(&mut self, at: Moment, takes: Use) {
+        if takes.written == 0 {
+            return;
+        }
+        if self.has_room(takes.written) {
+            self.holds += takes.written;
+        } else {
+            self.left = at;
+        }
+        self.under_way = self.under_way.saturating_sub(1);
+        self.idle_since = at;
+    }
+}
+
+/// Time that a request uses of each limit, and what it writes where there is a fast part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Use {
     pub bytes_ps: u64,
     pub requests_ps: u64,
+    /// Bytes that it writes, and their time beyond the fast part.
+    pub written: u64,
+    pub written_ps: u64,
 }
 
 impl Buckets {
@@ -303,6 +385,7 @@ impl Buckets {
             bytes: of(time(disk.credit.0 as f64, disk.shared.map(|shared| shared.0))),
             requests: of(time(disk.credit_ios as f64, disk.iops)),
             slice_ps: disk.slice.0.saturating_mul(PS_PER_NS as u64),
+            fast: FastPart::new(disk),
         }
     }
 
@@ -312,7 +395,8 @@ impl Buckets {
             let due_ps = bucket.used.ps().saturating_add(span_ps).saturating_sub(bucket.credit_ps);
             self.slice_of(Moment::from_ps(due_ps))
         };
-        at.max(of(&self.bytes, takes.bytes_ps)).max(of(&self.requests, takes.requests_ps))
+        let limited = at.max(of(&self.bytes, takes.bytes_ps)).max(of(&self.requests, takes.requests_ps));
+        limited.max(self.fast.passes(takes))
     }
 
     /// Records a request that passed at `at`.
@@ -320,6 +404,7 @@ impl Buckets {
         let begun = self.slice_of(at);
         self.bytes.used = self.bytes.used.after_ps(takes.bytes_ps).max(begun);
         self.requests.used = self.requests.used.after_ps(takes.requests_ps).max(begun);
+        self.fast.pass(at, takes);
     }
 
     /// The start of the slice that contains a moment.
@@ -334,6 +419,6 @@ impl Buckets {
 impl Use {
     /// Whether it uses any limit.
     pub fn any(&self) -> bool {
-        self.bytes_ps > 0 || self.requests_ps > 0
+        self.bytes_ps > 0 || self.requests_ps > 0 || self.written > 0
     }
 }

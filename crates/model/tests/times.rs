@@ -221,6 +221,47 @@ fn a_credit_that_was_spent_is_spent_in_the_next_run_too_and_fills_while_nobody_a
     assert!((third / 10e6 - 1.0).abs() < 0.03, "{third}");
 }
 
+/// What leaves in a burst of 300 writes of 100 kB at once that begins then: bytes within 20 ms, and the last one's time.
+fn burst_of_writes(disk: &SimulatedDisk, kept: &Arc<Mutex<Buckets>>, begins_us: u64) -> (f64, u64) {
+    let mut path = DiskPath::new(disk, 1).keeping(Arc::clone(kept));
+    let write = |token| Submission { operation: Operation::Write, ..read(token, 100_000) };
+    (0..300).for_each(|token| path.submit(at_us(begins_us), write(token)));
+    let left = drain(&mut path);
+    let soon = left.iter().filter(|(_, us)| *us < begins_us + 20_000).count() as f64 * 1e5;
+    (soon, left.last().unwrap().1)
+}
+
+#[test]
+fn a_fast_part_takes_its_bytes_at_full_rate_and_empties_while_nothing_is_written() {
+    let constants = "fixed=0us,rate=1GB/s,fast_part=10MB,sustained=50MB/s,drain=25MB/s";
+    let disk = SimulatedDisk::from_constants(constants).unwrap();
+    let kept = Arc::new(Mutex::new(Buckets::new(&disk)));
+    let near = |found: f64, truth: f64| assert!((found - truth).abs() <= 2e5, "{found}, not {truth}");
+    // 10 MB in 10 ms, then 50 MB/s: 0.5 MB in the other 10 ms, and 20 MB in 400 ms in all.
+    let (soon, ended_us) = burst_of_writes(&disk, &kept, 0);
+    near(soon, 10.5e6);
+    assert!(ended_us.abs_diff(410_000) < 3_000, "{ended_us}");
+    // Nothing has left it meanwhile.
+    let (soon, ended_us) = burst_of_writes(&disk, &kept, ended_us);
+    near(soon, 1e6);
+    // 0.2 s at 25 MB/s: 5 MB in 5 ms, then 0.75 MB.
+    let (soon, ended_us) = burst_of_writes(&disk, &kept, ended_us + 200_000);
+    near(soon, 5.75e6);
+    // After a long time it is empty, and not emptier.
+    let (soon, _) = burst_of_writes(&disk, &kept, ended_us + 100_000_000);
+    near(soon, 10.5e6);
+}
+
+#[test]
+fn a_fast_part_leaves_reads_as_they_are() {
+    let constants = "fixed=0us,rate=1GB/s,fast_part=1MiB,sustained=50MB/s";
+    near_rate(left_by(&mut path(constants), 100_000, at_us(100_000)), 100e6);
+}
+
+fn near_rate(found: u64, expected: f64) {
+    assert!((found as f64 / expected - 1.0).abs() < 0.01, "{found}, {expected}");
+}
+
 #[test]
 fn slices_pass_as_they_begin() {
     let path = || path("fixed=0us,rate=10GB/s,shared=50MB/s,slice=100ms");

@@ -57,6 +57,8 @@ words! {
     Network = "network",
     /// Small writes that are made durable one by one, by one writer and by many: commits a second.
     Commits = "commits",
+    /// Writes without a pause: the fast part, the rate after it, and what a rest brings back.
+    Sustain = "sustain",
 }
 
 impl Experiment {
@@ -71,7 +73,7 @@ impl Experiment {
 
     /// Whether it looks for a change of rate within a run.
     pub fn looks_for_change(self) -> bool {
-        self == Self::Credit
+        matches!(self, Self::Credit | Self::Sustain)
     }
 
     /// The experiment that walks block size and depth in this order; `sequential` for an unknown order, which no plan
@@ -137,6 +139,9 @@ pub struct Question {
     /// Price of the target, in any currency.
     #[serde(default)]
     pub price: Option<f64>,
+    /// Most bytes that the experiment `sustain` may write; `None` leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustain_bytes: Option<Bytes>,
 }
 
 /// The value for studies that were made before this setting existed.
@@ -181,6 +186,7 @@ impl Question {
             seed: 1,
             write_cache: None,
             price: None,
+            sustain_bytes: None,
         }
     }
 

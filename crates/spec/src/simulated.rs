@@ -28,6 +28,13 @@ pub struct SimulatedDisk {
     pub credit_ios: u64,
     /// Time slice in which both limits release requests; 0 releases them evenly (a control group's slice is 100 ms).
     pub slice: Nanos,
+    /// Bytes of writes that the path takes at its own rate before they go on at `sustained` (an SSD's cache that fills); 0
+    /// if it has no such part. It empties while no write is under way, and what it holds lasts over runs.
+    pub fast_part: Bytes,
+    /// Rate of all writes together while the fast part is full, in bytes a second.
+    pub sustained: Option<Rate>,
+    /// Rate at which the fast part empties, in bytes a second; `None` is `sustained`.
+    pub drain: Option<Rate>,
     /// Relative standard deviation from run to run: the same for all requests of a run.
     pub noise: f64,
     /// Relative standard deviation from request to request within a run.
@@ -69,6 +76,9 @@ impl Default for SimulatedDisk {
             credit: Bytes(0),
             credit_ios: 0,
             slice: Nanos(0),
+            fast_part: Bytes(0),
+            sustained: None,
+            drain: None,
             noise: 0.0,
             jitter: 0.0,
             correlation: 0.0,
@@ -87,8 +97,8 @@ impl Default for SimulatedDisk {
 }
 
 /// The keys, as an error lists them.
-const KEYS: &str = "fixed, rate, disks, shared, iops, credit, credit_ios, slice, noise, jitter, correlation, cpu_fixed, \
-     cpu_per_kib, unseen, core_bound, cpus, size, flush, flush_group, seed";
+const KEYS: &str = "fixed, rate, disks, shared, iops, credit, credit_ios, slice, fast_part, sustained, drain, noise, jitter, \
+     correlation, cpu_fixed, cpu_per_kib, unseen, core_bound, cpus, size, flush, flush_group, seed";
 
 /// Longest slice of a limit.
 const MOST_SLICE: Nanos = Nanos(10_000_000_000);
@@ -155,6 +165,9 @@ impl SimulatedDisk {
             "credit" => self.credit = value.parse()?,
             "credit_ios" => self.credit_ios = whole(value)?,
             "slice" => self.slice = value.parse()?,
+            "fast_part" => self.fast_part = value.parse()?,
+            "sustained" => self.sustained = Some(value.parse()?),
+            "drain" => self.drain = Some(value.parse()?),
             "noise" => self.noise = share(value)?,
             "jitter" => self.jitter = share(value)?,
             "correlation" => self.correlation = share(value)?,
@@ -184,6 +197,10 @@ impl SimulatedDisk {
             "a credit in bytes belongs to a limit on them: add shared=50MB/s"
         } else if self.credit_ios > 0 && self.iops.is_none() {
             "a credit in requests belongs to a limit on them: add iops=1000"
+        } else if self.fast_part > Bytes(0) && self.sustained.is_none() {
+            "a fast part of writes has a rate after it: add sustained=200MB/s"
+        } else if self.fast_part == Bytes(0) && (self.sustained.is_some() || self.drain.is_some()) {
+            "sustained and drain belong to a fast part of writes: add fast_part=2GiB"
         } else if self.flush_group > 0 && self.flush.is_none() {
             "flush_group belongs to a flush of known time: add flush=1ms"
         } else if self.flush.is_some_and(|flush| flush > MOST_FLUSH) {
@@ -191,7 +208,7 @@ impl SimulatedDisk {
         } else if self.slice > MOST_SLICE {
             "slice must be at most 10s"
         } else if self.has_buckets() && self.faults.any() {
-            "a disk with faults has limits without credit or slices: leave either out"
+            "a disk with faults has no fast part, and limits without credit or slices: leave either out"
         } else if self.correlation >= 1.0 {
             "correlation must be below 1"
         } else if self.fixed == Nanos(0) && self.rate.0 >= 1e15 {
@@ -206,9 +223,9 @@ impl SimulatedDisk {
 }
 
 impl SimulatedDisk {
-    /// Whether its limits carry burst credit over from one run to the next.
+    /// Whether one run leaves a state to the next: what its limits have of their credit, or what its fast part holds.
     pub fn has_buckets(&self) -> bool {
-        self.credit > Bytes(0) || self.credit_ios > 0 || self.slice > Nanos(0)
+        self.credit > Bytes(0) || self.credit_ios > 0 || self.slice > Nanos(0) || self.fast_part > Bytes(0)
     }
 }
 
@@ -245,6 +262,15 @@ impl fmt::Display for SimulatedDisk {
         }
         if self.slice > Nanos(0) {
             write!(f, ",slice={}", self.slice)?;
+        }
+        if self.fast_part > Bytes(0) {
+            write!(f, ",fast_part={}", self.fast_part)?;
+        }
+        if let Some(sustained) = self.sustained {
+            write!(f, ",sustained={sustained}")?;
+        }
+        if let Some(drain) = self.drain {
+            write!(f, ",drain={drain}")?;
         }
         write!(f, ",noise={},jitter={},correlation={}", self.noise, self.jitter, self.correlation)?;
         write!(f, ",cpu_fixed={},cpu_per_kib={},unseen={}", self.cpu_fixed, self.cpu_per_kib, self.unseen)?;
@@ -396,6 +422,25 @@ mod tests {
         let disk = SimulatedDisk::from_constants(bucket).unwrap();
         assert_eq!(disk, SimulatedDisk::from_constants(&disk.to_string()).unwrap());
         for constants in ["credit=1MiB", "credit_ios=5", "slice=11s", "shared=1MB/s,credit=1MiB,errors=1%"] {
+            assert!(SimulatedDisk::from_constants(constants).is_err(), "{constants}");
+        }
+    }
+
+    #[test]
+    fn a_fast_part_has_a_rate_after_it() {
+        let text = "fixed=10us,rate=2GB/s,fast_part=2GiB,sustained=300MB/s,drain=500MB/s";
+        let disk = SimulatedDisk::from_constants(text).unwrap();
+        assert_eq!((disk.fast_part, disk.sustained), (Bytes(2 << 30), Some(Rate(300e6))));
+        assert!(disk.has_buckets(), "what it holds lasts over runs");
+        assert_eq!(SimulatedDisk::from_constants(&disk.to_string()), Ok(disk));
+        let usual = SimulatedDisk::default().to_string();
+        assert!(
+            !usual.contains("fast_part") && !usual.contains("sustained"),
+            "earlier studies keep the name of their disk"
+        );
+        for constants in
+            ["fast_part=1GiB", "sustained=1MB/s", "drain=1MB/s", "fast_part=1GiB,sustained=1MB/s,errors=1%"]
+        {
             assert!(SimulatedDisk::from_constants(constants).is_err(), "{constants}");
         }
     }

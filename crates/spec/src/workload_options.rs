@@ -291,6 +291,11 @@ options! {
     OwnFiles own_files: bool = false;
         switch(), "own-files" pinned "own-files";
         "Let each thread write to a file of its own in the folder, made for the run";
+    /// Time for which the target is left alone right before the run.
+    #[serde(skip_serializing_if = "is_nothing")]
+    Rest rest: Nanos = Nanos(0);
+        one(word), "rest" pinned "rest" takes "TIME";
+        "Leave the target alone for this long right before the run, so that a cache can empty";
 }
 
 /// One option of a workload: its names, its help, and how its value becomes text and back.

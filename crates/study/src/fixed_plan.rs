@@ -66,8 +66,9 @@ impl FixedRuns {
     pub fn new(question: &Question, environment: &Environment, budget: Nanos) -> Self {
         let request = PlanRequest { question, environment };
         let cells = |experiment: &Experiment| plan(*experiment, &request).ok().map(|cells| (*experiment, cells));
-        // Commits have runs of their own (`commit_runs`).
-        let fixed = question.experiments.iter().filter(|experiment| **experiment != Experiment::Commits);
+        // Commits and sustained writes have runs of their own (`commit_runs`, `sustain_runs`).
+        let is_fixed = |experiment: &&Experiment| !matches!(experiment, Experiment::Commits | Experiment::Sustain);
+        let fixed = question.experiments.iter().filter(is_fixed);
         let plans: Vec<(Experiment, Vec<PlannedCell>)> = fixed.filter_map(cells).collect();
         let count = |most: u32| -> u64 {
             let of_cell = |cell: &PlannedCell| {

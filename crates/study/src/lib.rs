@@ -19,6 +19,7 @@ mod seeds;
 mod slices;
 mod study_loop;
 mod study_program;
+mod sustain_runs;
 mod thread_runs;
 mod window_length;
 

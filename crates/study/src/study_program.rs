@@ -1,5 +1,5 @@
-//! Decides the next run of a study: first of the walks, then of commits, then of the other experiments. From a study file
-//! alone it determines whether the study is finished.
+//! Decides the next run of a study: first of the walks, then of commits, then of the other experiments, and at last of
+//! sustained writes. From a study file alone it determines whether the study is finished.
 
 use halfpower_record::{Environment, LeftOut, Record, RecordError, StudyFile, TargetKind, total};
 use halfpower_spec::{Experiment, Nanos, Pass, Question, Run};
@@ -12,6 +12,7 @@ use crate::observed_cell::Observation;
 use crate::observed_path::ObservedPath;
 use crate::phase::Phase;
 use crate::planner::{Planner, Step};
+use crate::sustain_runs::SustainRuns;
 use crate::thread_runs::ThreadRuns;
 
 /// Share of the budget for the walks if the question includes other experiments.
@@ -23,6 +24,7 @@ pub(crate) struct StudyProgram {
     walks: Option<Walks>,
     commits: CommitRuns,
     fixed: FixedRuns,
+    sustain: SustainRuns,
 }
 
 /// The walks of block size and depth, and the runs that accompany them.
@@ -36,8 +38,12 @@ impl StudyProgram {
     pub fn new(question: &Question, environment: &Environment) -> Self {
         let commits = CommitRuns::new(question, environment);
         let whole = Nanos(question.budget.0 - commits.budget().0);
+        let sustain = SustainRuns::new(question, environment, whole);
+        let whole = Nanos(whole.0 - sustain.budget().0);
         let walking = question.patterns().next().is_some();
-        let is_fixed = |experiment: &Experiment| experiment.pattern().is_none() && *experiment != Experiment::Commits;
+        let is_fixed = |experiment: &Experiment| {
+            experiment.pattern().is_none() && !matches!(experiment, Experiment::Commits | Experiment::Sustain)
+        };
         let beside = question.experiments.iter().any(is_fixed);
         let for_walks = match (walking, beside) {
             (true, true) => Nanos((whole.0 as f64 * WALKS) as u64),
@@ -45,13 +51,18 @@ impl StudyProgram {
             (false, _) => Nanos(0),
         };
         let walks = walking.then(|| Walks::new(&Question { budget: for_walks, ..question.clone() }, environment));
-        Self { walks, commits, fixed: FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0)) }
+        let fixed = FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0));
+        Self { walks, commits, fixed, sustain }
     }
 
     /// Records a run.
     pub fn observe(&mut self, record: &Record) {
         if CommitRuns::own(&record.run) {
             self.commits.observe(record);
+            return;
+        }
+        if SustainRuns::own(&record.run) {
+            self.sustain.observe(record);
             return;
         }
         let between = Nanos(record.between_ns);
@@ -75,6 +86,10 @@ impl StudyProgram {
             self.commits.give_up(&run.workload);
             return true;
         }
+        if SustainRuns::own(run) {
+            self.sustain.give_up(&run.workload);
+            return true;
+        }
         match self.walks.as_mut().filter(|walks| walks.own(run)) {
             Some(walks) => walks.phase(run).map(|phase| phase.give_up(run)).is_some(),
             None => {
@@ -94,16 +109,20 @@ impl StudyProgram {
         if matches!(commits, Step::Run(_)) {
             return commits;
         }
-        match self.fixed.next() {
-            Step::Answered if [walks, commits].contains(&Step::BudgetSpent) => Step::BudgetSpent,
-            fixed => fixed,
+        let fixed = self.fixed.next();
+        if matches!(fixed, Step::Run(_)) {
+            return fixed;
+        }
+        match self.sustain.next() {
+            Step::Answered if [walks, commits, fixed].contains(&Step::BudgetSpent) => Step::BudgetSpent,
+            sustain => sustain,
         }
     }
 
     /// Most time that the study will still take.
     pub fn left(&self) -> Nanos {
         let walks = self.walks.as_ref().map_or(0, |walks| walks.left().0);
-        Nanos(walks + self.commits.left().0 + self.fixed.left().0)
+        Nanos(walks + self.commits.left().0 + self.fixed.left().0 + self.sustain.left().0)
     }
 }
 
@@ -162,10 +181,11 @@ impl Walks {
     }
 }
 
-/// Every run of a question's fixed plans in this environment, in order.
+/// Every run of a question's fixed plans in this environment, in order; of sustained writes the first, which decides on the
+/// others.
 pub fn fixed_runs(question: &Question, environment: &Environment) -> Vec<Run> {
-    let StudyProgram { commits, fixed, .. } = StudyProgram::new(question, environment);
-    commits.runs().chain(fixed.runs()).copied().collect()
+    let StudyProgram { commits, fixed, sustain, .. } = StudyProgram::new(question, environment);
+    commits.runs().chain(fixed.runs()).copied().chain(sustain.runs()).collect()
 }
 
 /// Every cell that a question's walks may measure, with all its repeats, shuffled by the study's seed.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use halfpower_os::processor::{self, Times};
 use halfpower_os::switched::boot_identity;
 use halfpower_record::{CpuTimes, FarBill, FarEnd, FarEndMachine, Record};
-use halfpower_spec::{Bytes, Run, masked};
+use halfpower_spec::{Bytes, Run, WorkloadOptions, masked};
 
 use crate::counters::processors_since;
 use crate::error::{WitnessError, shown, shown_whole};
@@ -151,7 +151,8 @@ impl Witness {
     /// # Errors
     /// If it does not measure the run or is lost; [`WitnessError::Interrupted`] if `stop` was set.
     pub fn measure(&mut self, run: &Run, size: Bytes, stop: &AtomicBool) -> Result<Record, WitnessError> {
-        let own = Duration::from_nanos(run.runtime.0.saturating_add(run.workload.options.ramp_time.0));
+        let WorkloadOptions { ramp_time, rest, .. } = run.workload.options;
+        let own = Duration::from_nanos(run.runtime.0.saturating_add(ramp_time.0).saturating_add(rest.0));
         let call = Call::Measure { run: Box::new(*run), size };
         let measured = self.ask_until(call, self.patience.measurement.saturating_add(own), Some(stop));
         let record = match measured {

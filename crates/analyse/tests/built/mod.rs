@@ -120,7 +120,8 @@ pub fn workload(rw: Rw, cache: Cache, bs_kib: u64, iodepth: u32) -> Workload {
 /// scales the time between two completions.
 pub fn run(disk: &SimulatedDisk, workload: Workload, runtime_ns: u64, seed: u64, speed: &dyn Fn(f64) -> f64) -> Record {
     let mut path = DiskPath::new(disk, seed);
-    let request = |token| Submission { token, operation: Operation::Read, offset: 0, length: workload.bs.0 as u32 };
+    let operation = if workload.rw.writes() { Operation::Write } else { Operation::Read };
+    let request = |token| Submission { token, operation, offset: 0, length: workload.bs.0 as u32 };
     (0..workload.iodepth).for_each(|token| path.submit(Moment::default(), request(token)));
     let step_ns = (runtime_ns / 100).clamp(1_000_000, 100_000_000);
     let mut record = record_at(disk, workload, 0, Pass::Plain, 1e9);

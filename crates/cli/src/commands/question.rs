@@ -36,8 +36,14 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     }
     let target = canonical(&asked_target)?;
     let directions = directions(args, &asked_target)?;
+    let experiments = args.experiments.clone().unwrap_or_else(|| usual_experiments(&asked_target, &directions));
+    if let Some(bytes) = args.sustain_bytes
+        && !experiments.contains(&Experiment::Sustain)
+    {
+        bail!("--sustain-bytes {bytes} bounds what the experiment sustain writes: add --experiments sustain");
+    }
     Ok(Question {
-        experiments: args.experiments.clone().unwrap_or_else(|| usual_experiments(&asked_target, &directions)),
+        experiments,
         directions,
         bs: args.bs.clone().unwrap_or_else(|| usual_sizes(&asked_target)),
         iodepth: args.iodepth.clone(),
@@ -57,6 +63,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         seed: args.common.seed,
         write_cache: args.write_cache,
         price: args.price,
+        sustain_bytes: args.sustain_bytes,
         target,
     })
 }
@@ -248,6 +255,7 @@ pub fn command_of(question: &Question) -> String {
     question.size.iter().for_each(|size| add(true, format!("--size {size}")));
     add(question.spread, "--spread".to_string());
     question.price.iter().for_each(|price| add(true, format!("--price {price}")));
+    question.sustain_bytes.iter().for_each(|bytes| add(true, format!("--sustain-bytes {bytes}")));
     question.peak.iter().for_each(|peak| add(true, format!("--peak {peak}")));
     masked(&words.join(" ")).into_owned()
 }

@@ -57,9 +57,19 @@ impl Loop {
 
     /// Bytes read from it so far.
     pub fn bytes_read(&self) -> u64 {
+        512 * self.counter(2)
+    }
+
+    /// Bytes written to it so far.
+    pub fn bytes_written(&self) -> u64 {
+        512 * self.counter(6)
+    }
+
+    /// A counter of the kernel, by its place in the device's `stat`.
+    fn counter(&self, place: usize) -> u64 {
         let stat = Path::new("/sys/block").join(self.device.file_name().unwrap()).join("stat");
         let stat = fs::read_to_string(stat).unwrap();
-        512 * stat.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap()
+        stat.split_whitespace().nth(place).unwrap().parse().unwrap()
     }
 
     /// Its device number, MAJOR:MINOR.
@@ -146,6 +156,11 @@ impl<'a> Limit<'a> {
     /// A limit on reads only.
     pub fn of_reads(device: &'a Loop, bps: Option<u64>, iops: Option<u64>) -> Self {
         Self { device, bps, iops, write_bps: None, write_iops: None }
+    }
+
+    /// A limit on writes only.
+    pub fn of_writes(device: &'a Loop, bps: Option<u64>) -> Self {
+        Self { device, bps: None, iops: None, write_bps: bps, write_iops: None }
     }
 
     fn of_version_1(&self) -> Vec<(&'static str, String)> {

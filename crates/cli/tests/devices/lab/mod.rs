@@ -4,6 +4,7 @@ mod calibration;
 mod credit;
 mod limits;
 mod shared_path;
+mod sustain;
 mod tries;
 
 use std::fs;

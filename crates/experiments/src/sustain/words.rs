@@ -1,0 +1,121 @@
+//! Says what `sustain` asks, what it found and what the papers saw; draws the rate against the bytes written.
+
+use halfpower_analyse::Interval;
+use halfpower_record::Record;
+use halfpower_spec::format;
+
+use super::analysis::{FastPart, Recovery, Rows, SustainAnswer, SustainVerdict, in_one_go, runs};
+use super::cliff::EqualParts;
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
+use crate::words::sentences;
+
+pub(crate) const QUESTION: &str =
+    "How much is written before the rate falls, what goes on after that, and what does a rest bring back?";
+pub(crate) const PAPERS: &str = "Neither study wrote until something was full: the buffers of their disks held a few megabytes at most, and their \
+    figures of writes are what the media took. What is the same: a rate that does not last is not the peak. What is \
+    not: today's drives take gigabytes faster than they can keep them, and put them in their place while nobody \
+    writes.";
+
+pub(crate) fn answer(found: &SustainAnswer) -> String {
+    let first = match (found.verdict, &found.fast) {
+        (SustainVerdict::Cliff, Some(fast)) => cliff(found, fast),
+        (SustainVerdict::NoCliff, _) | (SustainVerdict::Cliff, None) => no_cliff(found),
+        (SustainVerdict::TooShort, _) => {
+            return "Too little was written to tell: give a larger --sustain-bytes, or a larger --budget.".to_string();
+        }
+    };
+    let changed =
+        (!found.settled).then(|| "that rate had changed once more before, so it may change again".to_string());
+    let recovery = (!found.recovery.is_empty()).then(|| recovered(found));
+    sentences([Some(first), over(found), changed, recovery], "")
+}
+
+fn cliff(found: &SustainAnswer, fast: &FastPart) -> String {
+    format!(
+        "The first {} are written at {}, then writes go on at {}: {} of it",
+        bytes(fast.bytes),
+        rate(fast.mbps),
+        rate(found.mbps),
+        format::percent(found.mbps.value / fast.mbps.value)
+    )
+}
+
+fn no_cliff(found: &SustainAnswer) -> String {
+    format!(
+        "No cliff up to {}: after {} of rest writes went on at {}",
+        format::precise_size(found.bytes as f64),
+        seconds(found.rest_s),
+        rate(found.mbps)
+    )
+}
+
+/// What can hold the bytes in use would hide the medium.
+fn over(found: &SustainAnswer) -> Option<String> {
+    let is_doubtful = found.verdict == SustainVerdict::NoCliff && found.passes >= 2.0;
+    is_doubtful.then(|| {
+        format!(
+            "they went {} times over the bytes in use, and a cache that holds these hides what lies behind it: a larger \
+             --size tells",
+            format::two_digits(found.passes)
+        )
+    })
+}
+
+fn recovered(found: &SustainAnswer) -> String {
+    let one = |back: &Recovery| {
+        let at_least = if back.at_least { "at least " } else { "" };
+        let bytes = back.bytes.value;
+        let amount = if bytes > 0.0 {
+            format!("{at_least}{} ({})", format::precise_size(bytes), format::percent(back.of_fast.min(1.0)))
+        } else {
+            "nothing that shows".to_string()
+        };
+        format!("{} {amount}", seconds(back.rest_s))
+    };
+    let each: Vec<String> = found.recovery.iter().map(one).collect();
+    let pace = found.comes_back_mbps.map_or(String::new(), |mbps| format!(": it comes back at {}", rate(mbps)));
+    format!("After a rest of so long so much is fast again: {}{pace}", each.join(", "))
+}
+
+/// `1,480 MB/s (1,470 to 1,490)`; a rate without an interval stands alone.
+fn rate(mbps: Interval) -> String {
+    let Interval { value, low, high } = mbps;
+    let [shown, from, to] = [value, low, high].map(format::number);
+    if from == to { format!("{shown} MB/s") } else { format!("{shown} MB/s ({from} to {to})") }
+}
+
+fn bytes(bytes: Interval) -> String {
+    let [value, low, high] = [bytes.value, bytes.low, bytes.high].map(format::precise_size);
+    format!("{value} ({low} to {high})")
+}
+
+fn seconds(seconds: f64) -> String {
+    format::time_us(seconds * 1e6)
+}
+
+/// Most points of a line.
+const POINTS: usize = 60;
+
+pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    let runs = runs(data);
+    let gib = |bytes: f64| bytes / f64::from(1 << 30);
+    let line = |(runs, rest_s): (&[&Record], f64)| {
+        let point =
+            |(bytes, mbps): (f64, f64)| Point::at(gib(bytes), format::precise_size(bytes), Interval::exact(mbps));
+        let points: Vec<Point> = EqualParts::of(runs, 1.0)?.points(POINTS).into_iter().map(point).collect();
+        Some(Line { name: format!("after {} of rest", seconds(rest_s)), points })
+    };
+    let rests = rows.sustain.iter().map(|row| row.rest_s);
+    let lines: Vec<Line> = in_one_go(&runs).zip(rests).filter_map(line).collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    vec![Picture {
+        title: "Throughput by bytes written".to_string(),
+        kind: PictureKind::Lines,
+        x: Axis::even("Written, GiB"),
+        y: Axis::even("MB/s"),
+        lines,
+    }]
+}
