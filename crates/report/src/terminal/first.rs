@@ -253,7 +253,7 @@ fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
     let item = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
         let reason = || format!("not run: {}", experiment.notes.join(" "));
-        let answer = if experiment.ran { experiment.answer.clone() } else { reason() };
+        let answer = if experiment.ran { experiment.brief() } else { reason() };
         let mut item = Item::sentence(&lead, &answer, width, Tone::Plain);
         if item.lines.len() > most {
             item.lines.truncate(most);
