@@ -26,6 +26,7 @@ mod in_use;
 mod launchers;
 mod layouts;
 mod left_behind;
+mod live_screen;
 mod memory;
 #[allow(dead_code, reason = "the tests of shares use all of it")]
 #[path = "../../share/tests/memory_nfs.rs"]

@@ -22,6 +22,7 @@ pub mod filesystem;
 mod held_setting;
 pub mod in_use;
 pub mod interrupt;
+pub mod keys;
 pub mod locked_memory;
 pub mod loops;
 pub mod mapping;

@@ -20,7 +20,7 @@ pub use html::html;
 pub use json::{Document, compare_json, doctor_json, json, repeated_json, run_json, schema};
 pub use memory::{memory_json, memory_text};
 pub use run::{limit_text, run_text};
-pub use terminal::{STYLES, Style, terminal, terminal_full, warnings_text};
+pub use terminal::{InPlace, Now, STYLES, Style, live_frame, terminal, terminal_full, warnings_text};
 pub use words::calibrate::{error as calibrate_error_text, not_fitted as not_fitted_text, toml as calibration_toml};
 pub use words::compare::{case as condition_case_text, case_figures as condition_case_figures};
 pub use words::settings::path as path_text;

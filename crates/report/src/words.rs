@@ -13,6 +13,7 @@ pub(crate) mod first_screen;
 pub(crate) mod fleet;
 pub(crate) mod issuing;
 pub(crate) mod levels;
+pub(crate) mod live;
 pub(crate) mod network;
 pub(crate) mod settings;
 pub(crate) mod state;

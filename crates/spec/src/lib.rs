@@ -8,6 +8,7 @@
 //! Nothing here reads the machine. A text that cannot be parsed gives a [`ParseError`] that points at the character.
 
 mod block_sizes;
+mod decides;
 mod endpoint;
 mod error;
 pub mod format;
@@ -34,6 +35,7 @@ mod workload;
 mod workload_options;
 
 pub use block_sizes::BlockSizes;
+pub use decides::Decides;
 pub use endpoint::Endpoint;
 pub use endpoint::without_password;
 pub use error::ParseError;

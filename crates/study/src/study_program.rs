@@ -2,7 +2,7 @@
 //! sustained writes. From a study file alone it determines whether the study is finished.
 
 use halfpower_record::{Environment, LeftOut, Record, RecordError, StudyFile, TargetKind, total};
-use halfpower_spec::{Experiment, Nanos, Pass, Question, Run};
+use halfpower_spec::{Decides, Experiment, Nanos, Pass, Question, Run};
 
 use crate::commit_runs::CommitRuns;
 use crate::durable_runs::DurableRuns;
@@ -119,6 +119,14 @@ impl StudyProgram {
         }
     }
 
+    /// What a run that [`Self::next`] gave decides.
+    pub fn decides(&self, run: &Run) -> Decides {
+        match self.walks.as_ref().filter(|walks| walks.own(run)) {
+            Some(walks) => walks.decides(run),
+            None => run.experiment.map_or(Decides::Leaders, Decides::Experiment),
+        }
+    }
+
     /// Most time that the study will still take.
     pub fn left(&self) -> Nanos {
         let walks = self.walks.as_ref().map_or(0, |walks| walks.left().0);
@@ -173,6 +181,11 @@ impl Walks {
     fn next(&self) -> Step {
         let of_phases = self.phases.iter().find_map(|phase| phase.next(&self.planner));
         of_phases.map_or_else(|| self.planner.next(), Step::Run)
+    }
+
+    fn decides(&self, run: &Run) -> Decides {
+        let of_phase = self.phases.iter().find(|phase| phase.owns(run)).map(|phase| phase.decides());
+        of_phase.unwrap_or_else(|| self.planner.decides(run))
     }
 
     fn left(&self) -> Nanos {
@@ -258,8 +271,8 @@ mod tests {
     use super::*;
     use crate::built::{disk, record};
 
-    /// All runs of a study of a disk treated as hardware; each run takes exactly its window.
-    fn runs(question: &Question) -> Vec<Run> {
+    /// Makes all runs of a study of a disk treated as hardware; each takes exactly its window. Calls `look` before each.
+    fn each_run(question: &Question, mut look: impl FnMut(&StudyProgram, Run)) {
         let capabilities = Capabilities {
             kind: TargetKind::Folder,
             span: Bytes(1 << 30),
@@ -269,16 +282,42 @@ mod tests {
         let environment = Environment { capabilities, ..Environment::default() };
         let mut program = StudyProgram::new(question, &environment);
         let disk = disk("fixed=80us,rate=500MB/s,disks=4,noise=2%");
-        let mut runs = Vec::new();
         let mut left = Nanos(u64::MAX);
         while let Step::Run(run) = program.next() {
             assert!(program.left() <= left, "what is left only falls");
             left = program.left();
+            look(&program, run);
             let made = record(&disk, run.workload, run.repeat, run.pass, 1.0);
             program.observe(&Record { run, spent_ns: run.runtime.0, ..made });
-            runs.push(run);
         }
+    }
+
+    /// All of these runs.
+    fn runs(question: &Question) -> Vec<Run> {
+        let mut runs = Vec::new();
+        each_run(question, |_, run| runs.push(run));
         runs
+    }
+
+    #[test]
+    fn each_run_says_what_it_decides() {
+        let question =
+            Question { cache: vec![Cache::Device], issuing: Some(Issuing::default()), ..Question::about("d") };
+        let mut decided = Vec::new();
+        each_run(&question, |program, run| {
+            let decides = program.decides(&run);
+            match decides {
+                Decides::Headline => assert!(matches!(run.pass, Pass::Confirm | Pass::Plain), "{run:?}"),
+                Decides::Issuing => assert_eq!(run.experiment, Some(Experiment::Engines)),
+                Decides::Slices => assert_eq!(run.repeat, 0),
+                _ => {}
+            }
+            decided.push(decides);
+        });
+        assert_eq!(decided.first(), Some(&Decides::Slices), "the windows must be known before all else");
+        for told in [Decides::Outline, Decides::Leaders, Decides::Headline, Decides::Cost, Decides::Issuing] {
+            assert!(decided.contains(&told), "{told:?}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::report::{Analysed, style};
 use super::{destination, line, outcome, switched_write_cache, to_styled_output, with_far_end};
 use crate::args::StudyArgs;
 use crate::hosts::{Processes, join_processes};
-use crate::progress::Progress;
+use crate::live::Live;
 
 pub fn study(args: &StudyArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
@@ -48,9 +48,9 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     if backend.environment().capabilities.kind == TargetKind::Simulated {
         file.spare_the_disk()?;
     }
-    let mut progress = Progress::new(&question, &file, args.json)?;
-    let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut progress, (began_ns, &stop))?;
-    progress.close();
+    let mut live = Live::new(&question, &file, &stop, args.json)?;
+    let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut live, (began_ns, &stop))?;
+    drop(live);
     look_again(&target, backend.as_mut(), &mut file)?;
     if ending == Ending::Interrupted {
         if !args.json {

@@ -20,8 +20,9 @@ fn section(experiment: &ExperimentSection, printed_pictures: bool) -> Fold {
     let name = experiment.experiment.word();
     let body = html! {
         p.asks { (experiment.asks) }
-        @if experiment.ran { p.lead.told { strong { (experiment.answer) } } }
-        @else { p.lead.told { strong { "Not run here." } } }
+        @if !experiment.ran { p.lead.told { strong { "Not run here." } } }
+        @else if let Some(short) = &experiment.short { p.lead.told { strong { (short.figure) } ". " (short.sentence) } }
+        @else { p.lead.told { strong { (experiment.answer) } } }
         @if !experiment.notes.is_empty() {
             ul.notes { @for note in &experiment.notes { li { (note) } } }
         }
@@ -30,9 +31,12 @@ fn section(experiment: &ExperimentSection, printed_pictures: bool) -> Fold {
                 @for (at, picture) in experiment.pictures.iter().enumerate() { (figure(name, at, picture)) }
             }
         }
+        @if !experiment.details.is_empty() {
+            details { summary { "All that it found" } ul { @for told in &experiment.details { li { (told) } } } }
+        }
         p.papers { b { "1998 and 2000: " } (experiment.papers) }
     };
-    let gist = if experiment.ran { experiment.answer.as_str() } else { "not run" };
+    let gist = if experiment.ran { experiment.brief() } else { "not run".to_string() };
     Fold::new(name, heading(name), gist, body).printed()
 }
 
