@@ -118,5 +118,7 @@ pub(crate) fn trace_page(bytes: &[u8]) {
     // Each file begins with the event's name.
     let starts: Vec<usize> = formats.match_indices("name: ").map(|(at, _)| at).chain([formats.len()]).collect();
     let formats: Vec<&str> = starts.windows(2).map(|ends| &formats[ends[0]..ends[1]]).collect();
-    halfpower_os::trace::events_of_page(&header, &formats, &[TRACED_DISK], parts.next().unwrap_or_default());
+    let page = parts.next().unwrap_or_default();
+    halfpower_os::trace::events_of_page(&header, &formats, &[TRACED_DISK], page);
+    halfpower_os::trace::seen_in_page(&header, &formats, &[TRACED_DISK], page);
 }

@@ -46,6 +46,7 @@ mod setting;
 mod shared_file;
 pub mod standard_output;
 pub mod switched;
+pub mod tasks;
 pub mod tcp;
 pub mod trace;
 mod transfer;

@@ -30,6 +30,7 @@ mod side;
 mod study_file;
 mod tcp;
 mod trial;
+mod watched;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
@@ -62,3 +63,7 @@ pub use side::Side;
 pub use study_file::{Entry, StudyFile};
 pub use tcp::Tcp;
 pub use trial::{Ratio, Trial, TrialVerdict};
+pub use watched::{
+    Cause, DiskRequests, GroupLimit, IssuedBy, OperationKind, Operations, OtherUser, Pressure, Subject, Unseen, Wait,
+    WatchCost, Watched, WatchedPlace, WatchedProcessors, WatchedSecond,
+};
