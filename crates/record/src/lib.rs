@@ -28,6 +28,7 @@ mod run_record;
 mod samples;
 mod side;
 mod study_file;
+mod study_index;
 mod tcp;
 mod trial;
 
@@ -60,5 +61,6 @@ pub use run_record::{DiscardReason, DiscardedWindow};
 pub use samples::{Sample, Samples};
 pub use side::Side;
 pub use study_file::{Entry, StudyFile};
+pub use study_index::{FileStamp, StudyIndex};
 pub use tcp::Tcp;
 pub use trial::{Ratio, Trial, TrialVerdict};
