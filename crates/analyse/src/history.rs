@@ -16,7 +16,7 @@ mod surroundings;
 pub use digest::{CellDigest, Measured, StudyDigest, Surroundings};
 pub use found::{
     FigureChange, FigureHistory, FigureLevel, FigurePoint, History, HistoryChange, HistoryFigure, HistoryStudy,
-    SurroundingAspect, SurroundingChange, TwoSpeeds,
+    SurroundingAspect, SurroundingChange, TwoSpeeds, UnreadStudy,
 };
 
 use crate::ConditionFinding;
@@ -51,13 +51,11 @@ impl StudyInHistory<'_> {
 
 /// The history of these studies of one target, which are in order of time. `surroundings` gets those of the study with an
 /// index, if they are known; it is asked for the studies around a change alone.
-pub fn history(
-    studies: &[StudyInHistory<'_>],
-    mut surroundings: impl FnMut(usize) -> Option<Surroundings>,
-) -> History {
+pub fn history(studies: &[StudyInHistory<'_>], mut surroundings: impl FnMut(usize) -> Option<Surroundings>) -> History {
     let digests: Vec<&StudyDigest> = studies.iter().map(|study| study.digest).collect();
     let all = all_series(&digests);
-    let found: Vec<Vec<ChangePoint>> = all.iter().map(|series| change_points(&logs(series), error(series, &all))).collect();
+    let found: Vec<Vec<ChangePoint>> =
+        all.iter().map(|series| change_points(&logs(series), error(series, &all))).collect();
     let figures: Vec<FigureHistory> = all.iter().zip(&found).map(|(series, found)| followed(series, found)).collect();
     let mut changes = changes(&all, &found, &figures);
     for change in &mut changes {
@@ -79,6 +77,7 @@ pub fn history(
         figures,
         changes,
         fail_if: Vec::new(),
+        unread: Vec::new(),
     }
 }
 

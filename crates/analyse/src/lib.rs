@@ -88,7 +88,7 @@ pub use headline::headlines;
 pub use history::{
     CellDigest, FigureChange, FigureHistory, FigureLevel, FigurePoint, History, HistoryChange, HistoryFigure,
     HistoryStudy, Measured, StudyDigest, StudyInHistory, SurroundingAspect, SurroundingChange, Surroundings, TwoSpeeds,
-    check_history, history,
+    UnreadStudy, check_history, history,
 };
 pub use how_fast::{CellRate, RateRole, RateRow, how_fast};
 pub use interval::{Sureness, t95};

@@ -28,6 +28,9 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// Largest text, in bytes.
 const MOST_BYTES: i32 = 64 << 20;
 
+/// Most studies that are remembered; those that were put in first are forgotten.
+const MOST_STUDIES: i64 = 20_000;
+
 /// What tells whether a file is the same as before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStamp {
@@ -41,6 +44,7 @@ pub struct FileStamp {
 /// The index. Whatever fails in it is as if it knew nothing.
 #[derive(Debug)]
 pub struct StudyIndex {
+    path: PathBuf,
     connection: Connection,
 }
 
@@ -85,13 +89,13 @@ impl StudyIndex {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).ok()?;
         // SQLite follows no link, also not to a folder.
         let path = fs::canonicalize(folder).ok()?.join(path.file_name()?);
-        let is_own = |found: Metadata| found.uid() == rustix::process::geteuid().as_raw();
-        if !folder.metadata().is_ok_and(is_own) {
+        let is_own = |found: &Metadata| found.uid() == rustix::process::geteuid().as_raw();
+        if !folder.metadata().is_ok_and(|found| is_own(&found)) {
             return None;
         }
         match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Ok(found) if found.is_file() && is_own(found) && !StudyFile::is_at(&path) => {}
+            Ok(found) if found.is_file() && is_own(&found) && !StudyFile::is_at(&path) => {}
             _ => return None,
         }
         match Self::open_here(&path, maker) {
@@ -99,11 +103,7 @@ impl StudyIndex {
             // Another process is at work with it.
             Err(error) if is_busy(&error) => None,
             Err(_) => {
-                for ending in ["", "-journal", "-wal", "-shm"] {
-                    let mut name = path.as_os_str().to_os_string();
-                    name.push(ending);
-                    let _ = fs::remove_file(PathBuf::from(name));
-                }
+                remove(&path);
                 Self::open_here(&path, maker).ok()
             }
         }
@@ -137,7 +137,7 @@ impl StudyIndex {
         connection.prepare(FIGURES)?;
         connection.prepare(SURROUNDINGS)?;
         match made_by == maker {
-            true => Ok(Self { connection }),
+            true => Ok(Self { path: path.to_path_buf(), connection }),
             false => Err(rusqlite::Error::QueryReturnedNoRows),
         }
     }
@@ -155,27 +155,50 @@ impl StudyIndex {
     fn text(&self, sql: &str, stamp: &FileStamp) -> Option<String> {
         let FileStamp { path, size, modified_ns, inode, device } = stamp;
         let mut statement = self.connection.prepare_cached(sql).ok()?;
-        let key = params![path.as_os_str().as_bytes(), size, modified_ns, inode, device];
-        let found = statement.query_row(key, |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)));
+        let found = statement
+            .query_row(params![path.as_os_str().as_bytes(), size, modified_ns, inode, device], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+            });
         found.optional().ok()?.filter(|(text, sum)| fnv1a(text) == *sum).map(|(text, _)| text)
     }
 
     /// Remembers figures and surroundings of these files, in place of what was remembered of the same paths. A file that was
     /// changed a moment ago is left out.
     pub fn remember<'a>(&mut self, all: impl IntoIterator<Item = (&'a FileStamp, &'a str, &'a str)>) {
-        let Ok(transaction) = self.connection.transaction() else { return };
+        // What cannot be remembered is read again; a damaged index is made anew by the next command.
+        if self.put(all).is_err_and(|error| is_damaged(&error)) {
+            remove(&self.path);
+        }
+    }
+
+    fn put<'a>(&mut self, all: impl IntoIterator<Item = (&'a FileStamp, &'a str, &'a str)>) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
         for (stamp, figures, surroundings) in all.into_iter().filter(|(stamp, ..)| stamp.is_settled()) {
             let FileStamp { path, size, modified_ns, inode, device } = stamp;
             let path = path.as_os_str().as_bytes();
             let sums = [fnv1a(figures), fnv1a(surroundings)];
-            let row = params![path, size, modified_ns, inode, device, figures, sums[0], surroundings, sums[1]];
-            let put = transaction.prepare_cached(PUT).and_then(|mut statement| statement.execute(row));
-            if put.is_err() {
-                return;
-            }
+            transaction.prepare_cached(PUT)?.execute(params![
+                path,
+                size,
+                modified_ns,
+                inode,
+                device,
+                figures,
+                sums[0],
+                surroundings,
+                sums[1]
+            ])?;
         }
-        // What cannot be remembered is read again.
-        let _ = transaction.commit();
+        transaction.execute(FORGET, [MOST_STUDIES])?;
+        transaction.commit()
+    }
+}
+
+fn remove(path: &Path) {
+    for ending in ["", "-journal", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_os_string();
+        name.push(ending);
+        let _ = fs::remove_file(PathBuf::from(name));
     }
 }
 
@@ -189,6 +212,13 @@ const FIGURES: &str = "SELECT figures, figures_fnv1a FROM study
 const SURROUNDINGS: &str = "SELECT surroundings, surroundings_fnv1a FROM study
     WHERE path = ?1 AND size = ?2 AND modified_ns = ?3 AND inode = ?4 AND device = ?5";
 const PUT: &str = "INSERT OR REPLACE INTO study VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+/// Each row that is put in has a higher number than all others.
+const FORGET: &str = "DELETE FROM study WHERE rowid <= (SELECT max(rowid) FROM study) - ?1";
+
+fn is_damaged(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+}
 
 fn is_busy(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};

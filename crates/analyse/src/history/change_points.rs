@@ -163,7 +163,11 @@ impl WindowSize {
             starts.push(length - size);
         }
         let factor = |before: usize| (size as f64 / (before as f64 * (size - before) as f64)).sqrt();
-        Self { length: size, starts, factors: (0..size).map(|before| if before == 0 { 0.0 } else { factor(before) }).collect() }
+        Self {
+            length: size,
+            starts,
+            factors: (0..size).map(|before| if before == 0 { 0.0 } else { factor(before) }).collect(),
+        }
     }
 
     /// Looks for a stronger contrast in the window from `start` on.
@@ -183,13 +187,7 @@ impl WindowSize {
 
 /// The probability of a contrast as strong as `observed` if the order of the values means nothing. Shuffling ends as soon as
 /// it cannot be `error` or less any more.
-fn chance(
-    values: &[f64],
-    observed: f64,
-    error: f64,
-    windows: &mut Windows,
-    random: &mut Xoshiro256PlusPlus,
-) -> f64 {
+fn chance(values: &[f64], observed: f64, error: f64, windows: &mut Windows, random: &mut Xoshiro256PlusPlus) -> f64 {
     let is_long = values.len() >= LONG;
     let needed = (2.0 / error).ceil().min(MOST_SHUFFLES as f64) as usize;
     let most = if is_long { SHUFFLES } else { needed.max(SHUFFLES) };

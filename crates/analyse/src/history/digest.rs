@@ -3,7 +3,9 @@
 //! Both are kept between two commands, so that thousands of studies are read in an instant. A key that is added here needs a
 //! default, or a new mark of the index.
 
-use halfpower_record::{Device, Diagnosis, Environment, FileSystem, Machine, MemberIdentity, PlaceIdentity, TargetKind};
+use halfpower_record::{
+    Device, Diagnosis, Environment, FileSystem, Machine, MemberIdentity, PlaceIdentity, TargetKind,
+};
 use halfpower_spec::{Cache, Direction, EngineName, Pattern};
 use serde::{Deserialize, Serialize};
 

@@ -47,9 +47,7 @@ fn commits(digests: &[&StudyDigest]) -> Option<Series> {
 /// The value of a cell in the unit of the figure.
 fn value(cell: &CellDigest, figure: HistoryFigure) -> Option<Measured> {
     match figure {
-        HistoryFigure::RandomReadP99 => {
-            cell.latency_ns_p99.map(|value| Measured { value, low: value, high: value })
-        }
+        HistoryFigure::RandomReadP99 => cell.latency_ns_p99.map(|value| Measured { value, low: value, high: value }),
         HistoryFigure::RandomReadIops | HistoryFigure::RandomWriteIops => {
             Some(cell.mbps.times(1e6 / cell.settings.bs_bytes as f64))
         }

@@ -21,6 +21,17 @@ pub struct History {
     pub changes: Vec<HistoryChange>,
     /// Conditions that the user set, with their results: the last level against the one before.
     pub fail_if: Vec<ConditionFinding>,
+    /// Files that could not be read, and are left out.
+    pub unread: Vec<UnreadStudy>,
+}
+
+/// A file that could not be read.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct UnreadStudy {
+    /// The file.
+    pub name: String,
+    /// Why, and what to do.
+    pub why: String,
 }
 
 /// One study of a history.

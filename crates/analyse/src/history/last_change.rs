@@ -50,7 +50,8 @@ pub(crate) fn last_levels_compared(digests: &[&StudyDigest], history: &History) 
     let mut paths = Vec::new();
     for (path, of_path) in &of_paths {
         let levels = levels(*path, &history.changes, digests.len());
-        let own: Vec<CellComparison> = of_path.iter().filter_map(|(settings, of)| cell(*settings, of, &levels)).collect();
+        let own: Vec<CellComparison> =
+            of_path.iter().filter_map(|(settings, of)| cell(*settings, of, &levels)).collect();
         paths.extend(compared(*path, &own, of_path, &levels));
         cells.extend(own);
     }

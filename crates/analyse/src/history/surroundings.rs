@@ -26,9 +26,8 @@ pub(crate) fn checks_differ(before: &Surroundings, after: &Surroundings) -> Vec<
     let checks = |one: &Surroundings| StudyChecks::of(&one.diagnoses);
     let compared = checks_compared(checks(before).as_ref(), checks(after).as_ref());
     let counts_on = |difference: &CheckDifference| {
-        let is_note = |finding: &Option<CheckFinding>| {
-            finding.as_ref().is_none_or(|finding| finding.severity == Severity::Note)
-        };
+        let is_note =
+            |finding: &Option<CheckFinding>| finding.as_ref().is_none_or(|finding| finding.severity == Severity::Note);
         difference.change == CheckChange::Changed && is_note(&difference.a) && is_note(&difference.b)
     };
     compared.map_or_else(Vec::new, |compared| {
@@ -112,7 +111,12 @@ mod tests {
 
     fn surroundings() -> Surroundings {
         Surroundings {
-            machine: Machine { kernel: "6.1".to_string(), cpus: 2, cpu_model: "EPYC".to_string(), ..Machine::default() },
+            machine: Machine {
+                kernel: "6.1".to_string(),
+                cpus: 2,
+                cpu_model: "EPYC".to_string(),
+                ..Machine::default()
+            },
             filesystem: Some(FileSystem {
                 kind: "ext4".to_string(),
                 options: "rw,noatime,discard".to_string(),

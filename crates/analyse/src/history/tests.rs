@@ -121,10 +121,8 @@ fn a_change_of_one_path_is_told_of_its_figures_alone() {
 fn two_speeds_are_no_change() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
     let is_fast = [true, false, true, true, false, true, false, true, true, false, true, false];
-    let digests: Vec<StudyDigest> = is_fast
-        .iter()
-        .map(|is_fast| study(if *is_fast { 1.0 } else { 0.5 }, 1.0, &mut random))
-        .collect();
+    let digests: Vec<StudyDigest> =
+        is_fast.iter().map(|is_fast| study(if *is_fast { 1.0 } else { 0.5 }, 1.0, &mut random)).collect();
     let found = of(&digests);
     let mut changes = found.changes.iter().flat_map(|change| &change.figures);
     assert!(changes.all(|one| one.figure != HistoryFigure::RandomReadIops), "{:?}", found.changes);
@@ -143,11 +141,8 @@ fn what_differs_around_a_change_is_told_beside_it() {
     };
     let found = history(&listed(&digests), |study| Some(at(study)));
     assert_eq!(found.changes.len(), 1, "{:?}", found.changes);
-    let told: Vec<(SurroundingAspect, &str, &str)> = found.changes[0]
-        .surroundings
-        .iter()
-        .map(|one| (one.aspect, one.before.as_str(), one.after.as_str()))
-        .collect();
+    let told: Vec<(SurroundingAspect, &str, &str)> =
+        found.changes[0].surroundings.iter().map(|one| (one.aspect, one.before.as_str(), one.after.as_str())).collect();
     assert_eq!(told, [(SurroundingAspect::Kernel, "6.1", "6.12")]);
 }
 
