@@ -45,8 +45,7 @@ pub enum Document {
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor, Self::History];
+    pub const ALL: [Self; 6] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor, Self::History];
 
     /// File name of its schema, without the extension.
     pub fn name(self) -> &'static str {

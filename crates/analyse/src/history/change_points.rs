@@ -175,11 +175,11 @@ impl WindowSize {
         let window = &sums[start..=start + self.length];
         let first = window[0];
         let slope = (window[self.length] - first) / self.length as f64;
-        for before in LEAST..=self.length - LEAST {
-            let excess = window[before] - first - slope * before as f64;
-            let contrast = excess.abs() * self.factors[before];
+        let sums_and_factors = window[LEAST..].iter().zip(&self.factors[LEAST..]);
+        for ((sum, factor), before) in sums_and_factors.zip(LEAST..=self.length - LEAST) {
+            let contrast = (sum - first - slope * before as f64).abs() * factor;
             if contrast > strongest.contrast {
-                *strongest = Contrast { contrast, at: start + before, of_one: 1.0 / self.factors[before] };
+                *strongest = Contrast { contrast, at: start + before, of_one: 1.0 / factor };
             }
         }
     }

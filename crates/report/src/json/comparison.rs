@@ -4,9 +4,8 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{
     CellComparison, CellSettings, ChecksComparison, Comparison, ConditionCase, ConditionFinding, ConditionLimit,
-    CostComparison,
-    HalfPowerComparison, InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison, Practical, PriceRow,
-    StudyFacts,
+    CostComparison, HalfPowerComparison, InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison, Practical,
+    PriceRow, StudyFacts,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
