@@ -26,6 +26,7 @@ pub mod fit;
 mod fleet;
 mod half_power;
 mod headline;
+mod history;
 mod how_fast;
 mod interval;
 mod judged;
@@ -85,6 +86,11 @@ pub use findings::{
 pub use fleet::{FleetFinding, FleetHost, FleetRun, HostEvidence, Straggler};
 pub use half_power::curves;
 pub use headline::headlines;
+pub use history::{
+    CellDigest, FigureChange, FigureHistory, FigureLevel, FigurePoint, History, HistoryChange, HistoryFigure,
+    HistoryStudy, Measured, StudyDigest, StudyInHistory, SurroundingAspect, SurroundingChange, Surroundings, TwoSpeeds,
+    UnreadStudy, check_history, history,
+};
 pub use how_fast::{CellRate, RateRole, RateRow, how_fast};
 pub use interval::{Sureness, t95};
 pub use judged::run_mbps;

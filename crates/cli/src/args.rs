@@ -135,6 +135,9 @@ pub enum Command {
     /// Compare study files with a baseline
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Follow one target over many studies: what changed when, and what changed beside it
+    #[command(after_help = HISTORY_EXAMPLES)]
+    History(HistoryArgs),
     /// Export the records of a study file for other programs
     Export(ExportArgs),
     /// Read results of SQLIO, fio, diskspd, elbencho or IOR into a study file
@@ -546,6 +549,42 @@ pub struct CompareArgs {
     #[arg(long, value_name = "A,B,...", value_parser = prices)]
     pub price: Option<Prices>,
     /// Replace the baseline that --save names, and with --html a file that halfpower did not make
+    #[arg(long)]
+    pub force: bool,
+}
+
+pub const HISTORY_EXAMPLES: &str = "What is read of a study is remembered in ~/.cache/halfpower/history.sqlite.
+docs/history.md says how changes are found.
+
+Examples:
+  halfpower history nightly/
+  halfpower history nightly/ --target /srv/data -o history.html
+  halfpower history *.halfpower --fail-if 'random read iops < -5%'";
+
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Study files, and folders with files that end in .halfpower, at any depth
+    #[arg(required = true, value_name = "FOLDER|STUDY")]
+    pub files: Vec<PathBuf>,
+    /// Follow this target, by its number in the list or by its name or a part of it
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Also write an HTML page with a line for each figure to this file
+    #[arg(short, long, value_name = "PAGE")]
+    pub output: Option<PathBuf>,
+    /// Print the history as JSON only
+    #[arg(long)]
+    pub json: bool,
+    /// Exit with code 1 if this condition holds for the last level against the one before; may be repeated
+    ///
+    /// Conditions are those of `halfpower compare`. A level is a stretch of studies between two changes; each path has its
+    /// own last change. half_power is not known here.
+    #[arg(long, value_name = "CONDITION", value_parser = parse::<Condition>, allow_hyphen_values = true)]
+    pub fail_if: Vec<Condition>,
+    /// Read all studies, and remember nothing
+    #[arg(long)]
+    pub no_index: bool,
+    /// With --output, replace a file that halfpower did not make; a study is never replaced
     #[arg(long)]
     pub force: bool,
 }

@@ -7,6 +7,7 @@ pub mod dialect;
 pub mod doctor;
 pub mod export;
 pub mod generate;
+pub mod history;
 pub mod import;
 mod looked_at;
 pub mod memory;

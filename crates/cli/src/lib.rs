@@ -91,6 +91,7 @@ fn command(command: Command) -> anyhow::Result<()> {
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::History(args) => commands::history::history(&args),
         Command::Export(args) => commands::export::export(&args),
         Command::Import(args) => commands::import::import(&args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&args),

@@ -53,6 +53,7 @@ fn every_command_parses_its_own_help() {
         "doctor",
         "report",
         "compare",
+        "history",
         "export",
         "calibrate",
         "systems",

@@ -20,6 +20,7 @@ mod figures;
 mod first_minute;
 mod flags;
 mod habits;
+mod history;
 mod honest_data;
 mod import;
 mod in_use;

@@ -28,6 +28,7 @@ mod run_record;
 mod samples;
 mod side;
 mod study_file;
+mod study_index;
 mod tcp;
 mod trial;
 mod watched;
@@ -61,6 +62,7 @@ pub use run_record::{DiscardReason, DiscardedWindow};
 pub use samples::{Sample, Samples};
 pub use side::Side;
 pub use study_file::{Entry, StudyFile};
+pub use study_index::{FileStamp, StudyIndex};
 pub use tcp::Tcp;
 pub use trial::{Ratio, Trial, TrialVerdict};
 pub use watched::{

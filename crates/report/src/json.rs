@@ -4,6 +4,7 @@
 mod comparison;
 mod doctor;
 mod far_end;
+mod history;
 mod run;
 mod study;
 
@@ -14,12 +15,14 @@ use serde_json::Value;
 pub use comparison::compare_json;
 pub(crate) use comparison::comparison_value;
 pub use doctor::doctor_json;
+pub use history::history_json;
 pub use run::run_json;
 pub(crate) use study::study_value;
 pub use study::{json, repeated_json};
 
 use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
+use history::HistoryDocument;
 use run::RunDocument;
 use study::StudyDocument;
 
@@ -36,11 +39,13 @@ pub enum Document {
     CompareMany,
     /// By `halfpower doctor`.
     Doctor,
+    /// By `halfpower history`.
+    History,
 }
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor];
+    pub const ALL: [Self; 6] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor, Self::History];
 
     /// File name of its schema, without the extension.
     pub fn name(self) -> &'static str {
@@ -50,6 +55,7 @@ impl Document {
             Self::Compare => "compare",
             Self::CompareMany => "compare-many",
             Self::Doctor => "doctor",
+            Self::History => "history",
         }
     }
 }
@@ -62,6 +68,7 @@ pub fn schema(document: Document) -> Value {
         Document::Compare => of::<ComparisonDocument<'_>>(),
         Document::CompareMany => of::<ComparisonsDocument<'_>>(),
         Document::Doctor => of::<DoctorDocument<'_>>(),
+        Document::History => of::<HistoryDocument<'_>>(),
     }
 }
 

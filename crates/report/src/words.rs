@@ -11,6 +11,7 @@ pub(crate) mod far_end;
 pub(crate) mod faults;
 pub(crate) mod first_screen;
 pub(crate) mod fleet;
+pub(crate) mod history;
 pub(crate) mod issuing;
 pub(crate) mod levels;
 pub(crate) mod live;
