@@ -6,6 +6,7 @@ mod doctor;
 mod far_end;
 mod run;
 mod study;
+mod watch;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -17,11 +18,13 @@ pub use doctor::doctor_json;
 pub use run::run_json;
 pub(crate) use study::study_value;
 pub use study::{json, repeated_json};
+pub use watch::watch_json;
 
 use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
 use run::RunDocument;
 use study::StudyDocument;
+use watch::WatchDocument;
 
 /// An object that `--json` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +39,13 @@ pub enum Document {
     CompareMany,
     /// By `halfpower doctor`.
     Doctor,
+    /// By `halfpower watch`.
+    Watch,
 }
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor];
+    pub const ALL: [Self; 6] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor, Self::Watch];
 
     /// File name of its schema, without the extension.
     pub fn name(self) -> &'static str {
@@ -50,6 +55,7 @@ impl Document {
             Self::Compare => "compare",
             Self::CompareMany => "compare-many",
             Self::Doctor => "doctor",
+            Self::Watch => "watch",
         }
     }
 }
@@ -62,6 +68,7 @@ pub fn schema(document: Document) -> Value {
         Document::Compare => of::<ComparisonDocument<'_>>(),
         Document::CompareMany => of::<ComparisonsDocument<'_>>(),
         Document::Doctor => of::<DoctorDocument<'_>>(),
+        Document::Watch => of::<WatchDocument<'_>>(),
     }
 }
 
