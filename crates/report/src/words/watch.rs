@@ -169,22 +169,21 @@ pub(crate) fn disk(disk: &WatchDisk) -> String {
 
 /// Where it waits by counters alone.
 pub(crate) fn counters(counters: &WatchCounters) -> String {
-    let known = |share: Option<f64>, what: &str| share.map(|share| format!("{} {what}", percent(share)));
-    let texts: Vec<String> = [
+    let known = |share: Option<f64>, what: &str| share.map(|share| format!("{what} {}", percent(share)));
+    let some_task = [
         known(counters.pressure_io_share, "for I/O"),
         known(counters.pressure_cpu_share, "for a processor"),
         known(counters.pressure_memory_share, "for memory"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let own = known(counters.block_io_share, "of one thread's time for storage");
-    match (texts.is_empty(), own) {
-        (true, None) => "not known: operations were not traced, and the kernel counts no waits".to_string(),
-        (true, Some(own)) => format!("by counters: {own}"),
-        (false, None) => format!("by counters, some task: {} of the time", texts.join(", ")),
-        (false, Some(own)) => format!("by counters, some task: {} of the time; {own}", texts.join(", ")),
+    ];
+    let some_task: Vec<String> = some_task.into_iter().flatten().collect();
+    let some_task = (!some_task.is_empty()).then(|| format!("some task waits {} of the time", some_task.join(", ")));
+    let own = counters.block_io_share;
+    let own = own.map(|share| format!("its threads wait for storage {} of the time of one", percent(share)));
+    let texts: Vec<String> = some_task.into_iter().chain(own).collect();
+    if texts.is_empty() {
+        return "not known: operations were not traced, and the kernel counts no waits".to_string();
     }
+    format!("by counters: {}", texts.join("; "))
 }
 
 /// What it does by counters alone.
