@@ -140,8 +140,8 @@ fn a_healthy_application_in_words() {
         &[
             (
                 "WHAT STOPS IT",
-                "reads: not storage: it waits for it at most 8.6% of the time, and would be at most 1.09 times as fast \
-                 without",
+                "reads: not storage: operations are in progress at most 8.6% of the time, and without them it would be \
+                 at most 1.09 times as fast",
             ),
             ("WHAT TO SET", "nothing that was found here"),
             (

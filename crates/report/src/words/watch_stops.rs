@@ -80,7 +80,8 @@ pub(crate) fn stop(stop: &WatchStop) -> String {
         }
         WatchStop::Steal { share } => format!("the hypervisor: it takes {} of the processors' time", percent(*share)),
         WatchStop::Itself { busy_share, most_gain } => format!(
-            "not storage: it waits for it at most {} of the time, and would be at most {} times as fast without",
+            "not storage: operations are in progress at most {} of the time, and without them it would be at most {} \
+             times as fast",
             percent(*busy_share),
             factor(*most_gain)
         ),
