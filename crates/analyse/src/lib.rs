@@ -50,6 +50,7 @@ mod thread_scaling;
 mod to_change;
 mod trial;
 mod warnings;
+mod watched;
 mod waves;
 mod what_to_set;
 
@@ -117,6 +118,10 @@ pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
 pub use to_change::SettingToChange;
 pub use trial::TrialPairs;
 pub use warnings::{Harm, Warning};
+pub use watched::{
+    OperationGroup, TestChange, WaitPart, WatchActivity, WatchAdvice, WatchCounters, WatchDisk, WatchFindings,
+    WatchGroup, WatchOther, WatchStop, WatchTest, WatchUnknown, WatchUse, watch_findings,
+};
 pub use waves::{Waves, waves};
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
 

@@ -7,6 +7,7 @@ mod far_end;
 mod history;
 mod run;
 mod study;
+mod watch;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -19,12 +20,14 @@ pub use history::history_json;
 pub use run::run_json;
 pub(crate) use study::study_value;
 pub use study::{json, repeated_json};
+pub use watch::watch_json;
 
 use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
 use history::HistoryDocument;
 use run::RunDocument;
 use study::StudyDocument;
+use watch::WatchDocument;
 
 /// An object that `--json` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,11 +44,14 @@ pub enum Document {
     Doctor,
     /// By `halfpower history`.
     History,
+    /// By `halfpower watch`.
+    Watch,
 }
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor, Self::History];
+    pub const ALL: [Self; 7] =
+        [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor, Self::History, Self::Watch];
 
     /// File name of its schema, without the extension.
     pub fn name(self) -> &'static str {
@@ -56,6 +62,7 @@ impl Document {
             Self::CompareMany => "compare-many",
             Self::Doctor => "doctor",
             Self::History => "history",
+            Self::Watch => "watch",
         }
     }
 }
@@ -69,6 +76,7 @@ pub fn schema(document: Document) -> Value {
         Document::CompareMany => of::<ComparisonsDocument<'_>>(),
         Document::Doctor => of::<DoctorDocument<'_>>(),
         Document::History => of::<HistoryDocument<'_>>(),
+        Document::Watch => of::<WatchDocument<'_>>(),
     }
 }
 

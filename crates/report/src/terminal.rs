@@ -18,8 +18,8 @@ use halfpower_experiments::StudyFindings;
 
 pub use in_place::InPlace;
 pub use live::{Now, live_frame};
-pub use screen::{STYLES, Style};
 pub(crate) use screen::{BOLD, Noun, folded, styled};
+pub use screen::{STYLES, Style};
 
 use crate::words::warnings;
 use first::Moment;

@@ -21,3 +21,5 @@ pub(crate) mod state;
 pub(crate) mod stops;
 pub(crate) mod verdict;
 pub(crate) mod warnings;
+pub(crate) mod watch;
+pub(crate) mod watch_stops;

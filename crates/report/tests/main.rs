@@ -28,3 +28,6 @@ mod settings;
 mod text;
 #[path = "../../probe/tests/tree/mod.rs"]
 mod tree;
+mod watch;
+#[path = "../../analyse/tests/watched_built/mod.rs"]
+mod watched_built;
