@@ -188,6 +188,7 @@ entries! {
     records: 1000;
     study_file: 500;
     sysfs: 200;
+    watch_file: 4000;
     witness_replies: 4000;
 }
 

@@ -30,6 +30,7 @@ mod side;
 mod study_file;
 mod tcp;
 mod trial;
+mod watch_file;
 mod watched;
 
 pub use ability::Ability;
@@ -63,6 +64,7 @@ pub use side::Side;
 pub use study_file::{Entry, StudyFile};
 pub use tcp::Tcp;
 pub use trial::{Ratio, Trial, TrialVerdict};
+pub use watch_file::{read_watch, write_watch};
 pub use watched::{
     Cause, DiskRequests, GroupLimit, IssuedBy, OperationKind, Operations, OtherUser, Pressure, Subject, Unseen, Wait,
     WatchCost, Watched, WatchedPlace, WatchedProcessors, WatchedSecond,
