@@ -63,6 +63,15 @@ impl HeldCommand {
     }
 }
 
+/// Asks a child of this process to end (SIGTERM).
+///
+/// # Errors
+/// If it has ended and was waited for.
+pub fn ask_to_end(child: &Child) -> io::Result<()> {
+    use rustix::process::{Pid, Signal, kill_process};
+    Ok(kill_process(Pid::from_child(child), Signal::TERM)?)
+}
+
 /// The descriptors of both pipes that the child uses.
 #[derive(Debug, Clone, Copy)]
 struct Ends {
@@ -131,6 +140,14 @@ mod tests {
         drop(go);
         assert_eq!(joined(started).unwrap_err().raw_os_error(), Some(libc::ECANCELED));
         assert!(!mark.exists());
+    }
+
+    #[test]
+    fn it_ends_when_it_is_asked_to() {
+        use std::os::unix::process::ExitStatusExt;
+        let mut child = HeldCommand::start(shell("exec sleep 60")).unwrap().let_go().unwrap();
+        ask_to_end(&child).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub use doctor::{doctor_markdown, doctor_text};
 pub use environment::environment_text;
 pub use html::format::date;
 pub use html::html;
+pub use html::watch::watch_html;
 pub use json::{Document, compare_json, doctor_json, json, repeated_json, run_json, schema};
 pub use memory::{memory_json, memory_text};
 pub use run::{limit_text, run_text};
