@@ -28,3 +28,4 @@ mod settings;
 mod text;
 #[path = "../../probe/tests/tree/mod.rs"]
 mod tree;
+mod watch_page;

@@ -12,14 +12,16 @@ use std::io::{self, Write};
 
 use halfpower_analyse::WatchFindings;
 use halfpower_record::Watched;
+use halfpower_spec::format::time_ns;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::html::format::{UNKNOWN, date, number, scrolling_table};
+use crate::html::format::{UNKNOWN, date, heading as capitalised, number, scrolling_table};
 use crate::html::tiles::tile;
 use crate::html::{CHARTS, LIBRARY, SCRIPT, footer, head};
 use crate::watch::watch_text;
-use figures::{latency_at, per_second};
-use names::{heading_of, operation};
+use crate::words::watch::{activity, depth};
+use figures::latency_at;
+use names::heading_of;
 use series::Series;
 use tables::{limits, operations, others, pressure, requests, unseen, waits};
 
@@ -110,12 +112,11 @@ fn answer(findings: &WatchFindings, watched: &Watched) -> Markup {
                 }
             }
             div.tiles {
-                @for operations in watched.operations.iter().take(TILES) {
-                    @let rate = per_second(operations.count, watched.traced_ns);
-                    @let latency = |share| latency_at(&operations.latency, share);
-                    (tile(&operation(operations), &number(rate), "/s",
-                        &format!("p50 {}, p99 {}, {} in flight", latency(0.5), latency(0.99),
-                            number(operations.depth_while_busy))))
+                @for one in findings.activities.iter().take(TILES) {
+                    @let span = |ns: u64| time_ns(ns as f64);
+                    (tile(&capitalised(&activity(one)), &number(one.rate), "/s",
+                        &format!("p50 {}, p99 {}, {} deep", span(one.latency_ns_p50), span(one.latency_ns_p99),
+                            depth(one.depth_while_busy))))
                 }
             }
         }
@@ -204,8 +205,8 @@ fn numbers(series: &Series) -> Markup {
                         td.number { (latency_at(step.latency(kind), 0.5)) }
                         td.number { (latency_at(step.latency(kind), 0.99)) }
                     }
-                    td.number { (shown(step.own_mbps)) }
-                    td.number { (shown(step.other_mbps)) }
+                    td.number { (number(step.own_mbps)) }
+                    td.number { (number(step.other_mbps)) }
                 }
             }
         }
@@ -255,7 +256,10 @@ mod tests {
                     append  180/s\nWHO ELSE\n  rsync takes 61%\nFALSIFIED BY\n";
         let found = rows(text);
         assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!(found[0], ("WHAT IT DOES".into(), vec!["random read 8 KiB  1,240/s".into(), "append  180/s".into()]));
+        assert_eq!(
+            found[0],
+            ("WHAT IT DOES".into(), vec!["random read 8 KiB  1,240/s".into(), "append  180/s".into()])
+        );
         assert_eq!(found[1], ("WHO ELSE".into(), vec!["rsync takes 61%".into()]));
     }
 }

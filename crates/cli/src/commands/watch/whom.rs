@@ -1,6 +1,6 @@
 //! Finds the processes, the control group or the disk that the user names.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use anyhow::{Result, bail};
 use halfpower_os::mounts::mount_of;
@@ -129,7 +129,7 @@ fn of_program(root: &Root, asked: &str) -> Result<Asked> {
 
 /// Everybody on a disk, named by its path or its kernel name.
 fn of_device(root: &Root, device: &Path) -> Result<Asked> {
-    let is_name = device.components().count() == 1 && !device.has_root();
+    let is_name = matches!(device.components().collect::<Vec<_>>()[..], [Component::Normal(_)]);
     let by_name = if is_name { device.to_str().and_then(|name| Disk::by_name(root, name)) } else { None };
     let disk = match by_name {
         Some(disk) => Some(disk),

@@ -1,14 +1,6 @@
 //! Names what the tables of a watch show: kinds of operations, causes of requests, waits.
 
-use halfpower_record::{Cause, IssuedBy, OperationKind, Operations, Wait};
-use halfpower_spec::format::size;
-
-/// A kind of operation with its most frequent size, such as `read, 8 KiB`.
-pub(super) fn operation(operations: &Operations) -> String {
-    let most = operations.sizes.first().map(|(bytes, _)| *bytes).filter(|bytes| *bytes > 0);
-    let size = most.map_or(String::new(), |bytes| format!(", {}", size(bytes as f64)));
-    format!("{}{size}", kind(operations.kind))
-}
+use halfpower_record::{Cause, IssuedBy, OperationKind, Wait};
 
 /// The name of a kind of operation.
 pub(super) fn kind(kind: OperationKind) -> &'static str {

@@ -25,10 +25,10 @@ pub(super) struct Step {
     pub from_s: usize,
     /// Mean number of operations in progress; `None` if nothing was traced in it.
     pub depth: Option<f64>,
-    /// Of the application's requests; `None` if no time passed.
-    pub own_mbps: Option<f64>,
+    /// Of the application's requests.
+    pub own_mbps: f64,
     /// Of others on the same disks.
-    pub other_mbps: Option<f64>,
+    pub other_mbps: f64,
     reads: Latency,
     writes: Latency,
     syncs: Latency,
@@ -42,7 +42,7 @@ impl Step {
         let time_ns = if traced_ns > 0.0 { traced_ns } else { seconds.len() as f64 * 1e9 };
         let mbps = |of: fn(&WatchedSecond) -> u64| {
             let bytes: f64 = seconds.iter().map(|second| of(second) as f64).sum();
-            Some(bytes / (time_ns / 1e9) / 1e6)
+            bytes / (time_ns / 1e9) / 1e6
         };
         let merged = |of: fn(&WatchedSecond) -> &Latency| {
             let mut all = Latency::default();
@@ -101,7 +101,7 @@ impl Series {
     }
 
     pub fn has_bytes(&self) -> bool {
-        self.steps.iter().any(|step| step.own_mbps.unwrap_or(0.0) + step.other_mbps.unwrap_or(0.0) > 0.0)
+        self.steps.iter().any(|step| step.own_mbps + step.other_mbps > 0.0)
     }
 
     /// The JSON for the page's script, without the character `<`.
@@ -113,14 +113,15 @@ impl Series {
             "step_s": self.step_s,
             "from_s": self.steps.iter().map(|step| step.from_s).collect::<Vec<_>>(),
             "depth": all(|step| step.depth),
-            "own_mbps": all(|step| step.own_mbps),
-            "other_mbps": all(|step| step.other_mbps),
+            "own_mbps": all(|step| Some(step.own_mbps)),
+            "other_mbps": all(|step| Some(step.other_mbps)),
             "bands_us": (0..=BANDS).map(|band| lowest_ns(band) / 1e3).collect::<Vec<_>>(),
             "kinds": kinds,
         });
         round(&mut watch);
         // The page's main script looks for cells and curves, of which a watch has none.
-        let whole = json!({ "findings": { "cells": [], "curves": [], "watch": watch }, "percentiles": [], "runs": null });
+        let whole =
+            json!({ "findings": { "cells": [], "curves": [], "watch": watch }, "percentiles": [], "runs": null });
         whole.to_string().replace('<', "\\u003c")
     }
 
@@ -167,16 +168,24 @@ mod tests {
 
     #[test]
     fn a_short_watch_has_a_step_a_second() {
-        let series = Series::of(&[second(100_000, 1.0, 5_000_000), second(10_000_000, 3.0, 0), WatchedSecond::default()]);
+        let series =
+            Series::of(&[second(120_000, 1.0, 5_000_000), second(12_000_000, 3.0, 0), WatchedSecond::default()]);
         assert_eq!((series.step_s(), series.steps().len(), series.kinds()), (1, 3, vec!["reads"]));
-        assert_eq!((series.steps()[0].own_mbps, series.steps()[1].depth, series.steps()[2].depth), (Some(10.0), Some(3.0), None));
+        assert_eq!(
+            (series.steps()[0].own_mbps, series.steps()[1].depth, series.steps()[2].depth),
+            (10.0, Some(3.0), None)
+        );
         let data: Value = serde_json::from_str(&series.data()).unwrap();
         let watch = &data["findings"]["watch"];
-        assert_eq!(watch["kinds"]["reads"]["p50_us"][0], 100.0);
+        assert_eq!(watch["kinds"]["reads"]["p50_us"][0], 120.0);
         assert!(watch["kinds"]["reads"]["p50_us"][2].is_null() && watch["depth"][2].is_null(), "{watch}");
-        // 100 µs begins the ninth band, and 10 ms the seventeenth.
+        // 120 µs is in the ninth band, and 12 ms in the seventeenth.
         let counts = watch["kinds"]["reads"]["counts"].as_array().unwrap();
-        assert_eq!((&watch["kinds"]["reads"]["first_band"], counts[0].as_array().unwrap().len()), (&json!(8), 9), "{watch}");
+        assert_eq!(
+            (&watch["kinds"]["reads"]["first_band"], counts[0].as_array().unwrap().len()),
+            (&json!(8), 9),
+            "{watch}"
+        );
         assert_eq!((&counts[0][0], &counts[1][8]), (&json!(1), &json!(1)));
     }
 
@@ -185,7 +194,7 @@ mod tests {
         let series = Series::of(&vec![second(100_000, 2.0, 1_000_000); 3601]);
         assert!(series.steps().len() <= MOST_STEPS && series.step_s() == 7, "{}", series.steps().len());
         assert_eq!(series.steps()[1].from_s, 7);
-        assert_eq!((series.steps()[0].depth, series.steps()[0].own_mbps), (Some(2.0), Some(2.0)));
+        assert_eq!((series.steps()[0].depth, series.steps()[0].own_mbps), (Some(2.0), 2.0));
         assert!(Series::of(&[]).is_empty());
     }
 

@@ -4,13 +4,14 @@ use halfpower_record::{Wait, Watched};
 use halfpower_spec::format::{percent, precise_size, precise_time_us};
 use maud::{Markup, html};
 
-use super::names::{WAITS, cause, issued, kind, wait};
 use super::figures::{latency_at, per_second, share_of, time};
+use super::names::{WAITS, cause, issued, kind, wait};
 use crate::html::format::{UNKNOWN, number, wide};
 
 /// The operations: what, where, how many, how large, how long.
 pub(super) fn operations(watched: &Watched) -> Markup {
-    let place = |at: Option<usize>| at.and_then(|at| watched.places.get(at)).map_or(UNKNOWN, |place| place.path.as_str());
+    let place =
+        |at: Option<usize>| at.and_then(|at| watched.places.get(at)).map_or(UNKNOWN, |place| place.path.as_str());
     let sizes = |sizes: &[(u64, u64)], count: u64| {
         let shown = sizes.iter().take(3).map(|(bytes, number)| {
             let size = if *bytes == 0 { "others".to_string() } else { precise_size(*bytes as f64) };
@@ -47,11 +48,12 @@ pub(super) fn waits(watched: &Watched) -> Markup {
     let used: Vec<_> = WAITS.iter().filter(is_used).collect();
     let rows = html! {
         @for operations in &watched.operations {
-            @let whole: f64 = operations.waits.iter().map(|(_, ns)| *ns as f64).sum();
+            @let whole = operations.waits.iter().map(|(_, ns)| *ns as f64).sum::<f64>();
             tr {
                 th scope="row" { (kind(operations.kind)) small { (issued(operations.by, operations.direct)) } }
                 @for kind in &used {
-                    @let ns: f64 = operations.waits.iter().filter(|(wait, _)| wait == **kind).map(|(_, ns)| *ns as f64).sum();
+                    @let its = operations.waits.iter().filter(|(wait, _)| *wait == **kind);
+                    @let ns = its.map(|(_, ns)| *ns as f64).sum::<f64>();
                     td.number {
                         @if ns > 0.0 {
                             (precise_time_us(ns / operations.count.max(1) as f64 / 1e3)) small { (percent(ns / whole)) }
@@ -90,8 +92,16 @@ pub(super) fn requests(watched: &Watched) -> Markup {
             }
         }
     };
-    let columns =
-        ["Requests", "a second", "MB/s", "Mean size", "Sequential", "At the device", "In the queue, p50", "Device, p50"];
+    let columns = [
+        "Requests",
+        "a second",
+        "MB/s",
+        "Mean size",
+        "Sequential",
+        "At the device",
+        "In the queue, p50",
+        "Device, p50",
+    ];
     wide("Requests that completed while it was traced", &columns, 1, rows)
 }
 
