@@ -11,9 +11,8 @@ use crate::values::parse;
 /// Examples and exit codes, for the end of the help text.
 pub const WATCH_EXAMPLES: &str =
     "It puts no load on the machine and changes nothing that is watched. As root it follows every operation through the
-kernel; as any other user it counts, and says what root would see. docs/watch.md describes all of it.
-
-Ctrl-C ends the watch, and not what is watched; a command that it started ends too.
+kernel; as any other user it counts, and says what root would see. Ctrl-C ends the watch, and not what is watched; a
+command that it started ends too. docs/watch.md describes all of it.
 
 Examples:
   halfpower watch --pid 4711                     for a minute; its children too

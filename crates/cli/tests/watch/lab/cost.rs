@@ -41,9 +41,10 @@ fn a_watch_costs_the_application_a_hundredth_at_most() {
         judge("watch", vec![figure], || {
             let pair = |number: u32| {
                 // Each order as often as the other.
-                let first = iops(&site, words, number % 2 == 0);
-                let second = iops(&site, words, number % 2 == 1);
-                if number % 2 == 0 { first / second } else { second / first }
+                let watched_first = number.is_multiple_of(2);
+                let first = iops(&site, words, watched_first);
+                let second = iops(&site, words, !watched_first);
+                if watched_first { first / second } else { second / first }
             };
             let logarithms: f64 = (0..PAIRS).map(|number| pair(number).ln()).sum();
             Some(vec![(logarithms / f64::from(PAIRS)).exp()])

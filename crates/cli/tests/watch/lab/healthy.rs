@@ -10,12 +10,12 @@ fn names_no_limit(findings: &WatchFindings) -> bool {
 }
 
 /// A case on a disk without a file system.
-const fn on_disk(name: &'static str, subject: fn(&Site) -> Running) -> Case {
+fn on_disk(name: &'static str, subject: fn(&Site) -> Running) -> Case {
     Case { name, site: Site::bare, subject, beside: alone, expects: names_no_limit }
 }
 
 /// A case on a file system.
-const fn on_files(name: &'static str, subject: fn(&Site) -> Running) -> Case {
+fn on_files(name: &'static str, subject: fn(&Site) -> Running) -> Case {
     Case { name, site: Site::mounted, subject, beside: alone, expects: names_no_limit }
 }
 

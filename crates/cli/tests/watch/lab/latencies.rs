@@ -10,7 +10,7 @@ use crate::subjects::Site;
 /// Largest relative error of a mean.
 const TOLERANCE: f64 = 0.05;
 /// How long fio runs: the time before the watch, the watch, and a little.
-const RUNS: u32 = WATCHED + 3;
+const RUNS: u32 = WATCHED + 4;
 
 /// What fio does, and where its JSON has the mean that is compared.
 struct Compared {

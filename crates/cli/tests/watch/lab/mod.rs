@@ -6,6 +6,8 @@ mod kills;
 mod latencies;
 mod planted;
 
+use std::panic::AssertUnwindSafe;
+
 use halfpower_analyse::{WatchFindings, watch_findings};
 use halfpower_lab::{Figure, judge};
 
@@ -38,7 +40,7 @@ fn judge_all(cases: &[Case]) {
             Ok(site) => site,
             Err(why) => return skip(&format!("{}: it cannot be set up here (root is needed): {why}", case.name)),
         };
-        let judged = std::panic::catch_unwind(|| {
+        let judged = std::panic::catch_unwind(AssertUnwindSafe(|| {
             judge("watch", vec![Figure::saying(format!("watch: {}", case.name))], || {
                 let _beside = (case.beside)(&site);
                 let subject = (case.subject)(&site);
@@ -48,7 +50,7 @@ fn judge_all(cases: &[Case]) {
                 println!("{}: {said:?}", case.name);
                 Some(vec![f64::from(u8::from((case.expects)(&findings)))])
             });
-        });
+        }));
         if judged.is_err() {
             missed.push(case.name);
         }
