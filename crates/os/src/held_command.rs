@@ -63,6 +63,16 @@ impl HeldCommand {
     }
 }
 
+/// Whether a child of this process has ended. It is not waited for, so that the kernel still tells what it used.
+///
+/// # Errors
+/// If it was waited for already.
+pub fn has_ended(child: &Child) -> io::Result<bool> {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(Pid::from_child(child)), look)?.is_some())
+}
+
 /// Asks a child of this process to end (SIGTERM).
 ///
 /// # Errors
@@ -146,7 +156,12 @@ mod tests {
     fn it_ends_when_it_is_asked_to() {
         use std::os::unix::process::ExitStatusExt;
         let mut child = HeldCommand::start(shell("exec sleep 60")).unwrap().let_go().unwrap();
+        assert!(!has_ended(&child).unwrap());
         ask_to_end(&child).unwrap();
+        while !has_ended(&child).unwrap() {
+            thread::yield_now();
+        }
+        assert!(has_ended(&child).unwrap(), "it was not waited for");
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     }
 

@@ -59,7 +59,7 @@ pub use clock::Clock;
 pub use data_file::{DataFile, Kind};
 pub use device::DeviceNumber;
 pub use error::OsError;
-pub use held_command::{HeldCommand, ask_to_end};
+pub use held_command::{HeldCommand, ask_to_end, has_ended};
 pub use held_setting::HeldSetting;
 pub use loops::{Arena, Streams, Vectors};
 pub use mapping::Mapping;

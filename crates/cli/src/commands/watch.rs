@@ -62,7 +62,7 @@ pub fn watch(args: &WatchArgs) -> Result<()> {
         started.let_go()?;
     }
     let mut live = Live::new(args.json || started.is_some(), length(args));
-    let seen = observe(&mut session, &mut started, args, study.as_ref(), &mut live, &stop);
+    let seen = observe(&mut session, started.as_ref(), args, study.as_ref(), &mut live, &stop);
     live.close();
     seen?;
     let mut watched = session.finish()?;
@@ -89,7 +89,7 @@ fn length(args: &WatchArgs) -> Option<Duration> {
 /// Watches until the time is over, those who are watched have ended, or the user wishes to stop.
 fn observe(
     session: &mut Session,
-    started: &mut Option<Started>,
+    started: Option<&Started>,
     args: &WatchArgs,
     study: Option<&Analysed>,
     live: &mut Live,
@@ -104,7 +104,7 @@ fn observe(
         }
         let goes_on = session.step(left.unwrap_or(STEP).min(STEP))?;
         let command_ended = match started {
-            Some(started) => started.ended()?.is_some(),
+            Some(started) => started.has_ended()?,
             None => false,
         };
         if !goes_on || command_ended {

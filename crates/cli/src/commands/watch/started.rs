@@ -90,6 +90,15 @@ impl Started {
         Ok(())
     }
 
+    /// Whether it has ended. It is not waited for: until then the kernel tells the watch what it used.
+    pub fn has_ended(&self) -> Result<bool> {
+        Ok(match &self.state {
+            State::Runs(child) => halfpower_os::has_ended(child)?,
+            State::Ended(_) => true,
+            State::Held(_) | State::Gone => false,
+        })
+    }
+
     /// How it ended; `None` while it runs.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         let ended = match &mut self.state {
