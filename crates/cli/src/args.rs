@@ -17,6 +17,7 @@ use crate::values::{
     NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, reached, settled,
     severity, share, target_words, tried,
 };
+use crate::watch_args::{WATCH_EXAMPLES, WatchArgs};
 
 /// The formats of values, for the end of a help text.
 pub const VALUES: &str = "Values:
@@ -53,10 +54,11 @@ const EXAMPLES: &str = "Examples:
   halfpower sqlio -kR -s10 -frandom -b8 -o8 -t2 -LS /srv/data/file
   halfpower diskspd -b4K -d10 -o32 -t2 -r -w30 -L -Sh /srv/data/file
   halfpower study sim:win2k-atlas10k             a machine of the 2000 study, in seconds
+  halfpower watch --name postgres                what limits a program that runs
   halfpower compare before.halfpower after.halfpower --fail-if 'random read iops < -5%'
 
-Exit codes: 0 all is well; 1 something to look at: a --fail-if condition holds, wrong data was read, or requests
-failed; 2 it could not be done.";
+Exit codes: 0 all is well; 1 something to look at: a --fail-if condition holds, wrong data was read, requests failed,
+or a command that was watched did; 2 it could not be done.";
 
 const MORE: &str = "--help shows all flags, values and examples.";
 
@@ -128,6 +130,9 @@ pub enum Command {
     /// Look for settings and states of a storage path that cost performance, and say how each is changed
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
+    /// Say what limits an application that runs, without any load
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch(WatchArgs),
     /// Show the levels of a storage path, what each advertises, and what checks of settings found there
     Probe(ProbeArgs),
     /// Report on a study file

@@ -19,6 +19,7 @@ pub mod report;
 pub mod run;
 pub mod study;
 pub mod systems;
+pub mod watch;
 pub mod witness;
 
 use std::ffi::OsString;

@@ -51,6 +51,7 @@ fn every_command_parses_its_own_help() {
         "memory",
         "probe",
         "doctor",
+        "watch",
         "report",
         "compare",
         "history",

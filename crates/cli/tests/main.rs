@@ -52,4 +52,5 @@ mod study_file_errors;
 mod systems;
 mod threads;
 mod trims;
+mod watching;
 mod ways;

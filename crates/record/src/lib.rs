@@ -31,6 +31,7 @@ mod study_file;
 mod study_index;
 mod tcp;
 mod trial;
+mod watch_file;
 mod watched;
 
 pub use ability::Ability;
@@ -65,6 +66,7 @@ pub use study_file::{Entry, StudyFile};
 pub use study_index::{FileStamp, StudyIndex};
 pub use tcp::Tcp;
 pub use trial::{Ratio, Trial, TrialVerdict};
+pub use watch_file::{read_watch, write_watch};
 pub use watched::{
     Cause, DiskRequests, GroupLimit, IssuedBy, OperationKind, Operations, OtherUser, Pressure, Subject, Unseen, Wait,
     WatchCost, Watched, WatchedPlace, WatchedProcessors, WatchedSecond,

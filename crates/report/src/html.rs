@@ -21,6 +21,7 @@ pub(crate) mod settings;
 pub(crate) mod tables;
 pub(crate) mod tiles;
 pub(crate) mod trust;
+pub(crate) mod watch;
 
 use std::io::{self, Write};
 use std::sync::LazyLock;

@@ -20,6 +20,7 @@ pub use environment::environment_text;
 pub use history::{history_html, history_text};
 pub use html::format::date;
 pub use html::html;
+pub use html::watch::watch_html;
 pub use json::{Document, compare_json, doctor_json, history_json, json, repeated_json, run_json, schema, watch_json};
 pub use memory::{memory_json, memory_text};
 pub use run::{limit_text, run_text};

@@ -29,5 +29,6 @@ mod text;
 #[path = "../../probe/tests/tree/mod.rs"]
 mod tree;
 mod watch;
+mod watch_page;
 #[path = "../../analyse/tests/watched_built/mod.rs"]
 mod watched_built;
