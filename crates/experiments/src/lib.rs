@@ -8,6 +8,7 @@
 pub mod alignment;
 pub mod allocation;
 pub mod anatomy;
+pub mod application;
 mod at_once;
 pub mod buffered;
 #[cfg(test)]

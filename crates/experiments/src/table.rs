@@ -90,6 +90,7 @@ experiments! {
     Hosts in hosts,
     Network in network,
     Commits in commits,
+    Application in application,
 }
 
 /// The answer of an experiment as numbers and in words, and its pictures.

@@ -14,7 +14,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part with its name. The question is destructured, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 21] {
+fn parts(question: &Question) -> [(&'static str, String); 22] {
     let Question {
         target,
         experiments,
@@ -37,6 +37,7 @@ fn parts(question: &Question) -> [(&'static str, String); 21] {
         seed,
         write_cache,
         price,
+        application,
     } = question;
     [
         ("target", target.clone()),
@@ -60,6 +61,7 @@ fn parts(question: &Question) -> [(&'static str, String); 21] {
         ("seed", seed.to_string()),
         ("write cache", write_cache.map_or("unchanged".to_string(), |position| position.to_string())),
         ("price", price.map_or("not set".to_string(), |price| price.to_string())),
+        ("application", application.as_ref().map_or("none".to_string(), |application| application.to_string())),
     ]
 }
 
@@ -109,6 +111,7 @@ mod tests {
             Question { peak: Some(Rate(1e6)), ..there.clone() },
             Question { seed: 9, ..there.clone() },
             Question { price: Some(209.0), ..there.clone() },
+            Question { application: halfpower_spec::Application::built_in("etcd"), ..there.clone() },
         ];
         for here in others {
             assert!(difference(&there, &here).is_some(), "{here:?}");

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::words;
 use crate::{
-    Bytes, Cache, Direction, EngineName, HostFiles, Issuing, Nanos, ParseError, Pattern, Rate, Sealing, Switch,
-    WorkloadOptions,
+    Application, Bytes, Cache, Direction, EngineName, HostFiles, Issuing, Nanos, ParseError, Pattern, Rate, Sealing,
+    Switch, WorkloadOptions,
 };
 
 words! {
@@ -57,6 +57,8 @@ words! {
     Network = "network",
     /// Small writes that are made durable one by one, by one writer and by many: commits a second.
     Commits = "commits",
+    /// The load of one application, what it needs, and what to set: takes a profile (`--for NAME`).
+    Application = "application",
 }
 
 impl Experiment {
@@ -137,6 +139,9 @@ pub struct Question {
     /// Price of the target, in any currency.
     #[serde(default)]
     pub price: Option<f64>,
+    /// The application that `application` is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
 }
 
 /// The value for studies that were made before this setting existed.
@@ -181,6 +186,7 @@ impl Question {
             seed: 1,
             write_cache: None,
             price: None,
+            application: None,
         }
     }
 

@@ -54,6 +54,12 @@ pub(crate) struct FixedRuns {
     spent_ns: u64,
 }
 
+/// Whether an experiment's runs are decided elsewhere: those of commits (`commit_runs`), and of an application
+/// (`application_runs`).
+pub(crate) fn has_own_runs(experiment: Experiment) -> bool {
+    matches!(experiment, Experiment::Commits | Experiment::Application)
+}
+
 /// The key of a run, as in the study file.
 type RunKey = (Option<Experiment>, Workload, Pass, u32);
 
@@ -66,8 +72,7 @@ impl FixedRuns {
     pub fn new(question: &Question, environment: &Environment, budget: Nanos) -> Self {
         let request = PlanRequest { question, environment };
         let cells = |experiment: &Experiment| plan(*experiment, &request).ok().map(|cells| (*experiment, cells));
-        // Commits have runs of their own (`commit_runs`).
-        let fixed = question.experiments.iter().filter(|experiment| **experiment != Experiment::Commits);
+        let fixed = question.experiments.iter().filter(|experiment| !has_own_runs(**experiment));
         let plans: Vec<(Experiment, Vec<PlannedCell>)> = fixed.filter_map(cells).collect();
         let count = |most: u32| -> u64 {
             let of_cell = |cell: &PlannedCell| {

@@ -1,12 +1,13 @@
-//! Decides the next run of a study: first of the walks, then of commits, then of the other experiments. From a study file
-//! alone it determines whether the study is finished.
+//! Decides the next run of a study: first of the walks, then of commits, then of an application, then of the other
+//! experiments. From a study file alone it determines whether the study is finished.
 
 use halfpower_record::{Environment, LeftOut, Record, RecordError, StudyFile, TargetKind, total};
 use halfpower_spec::{Experiment, Nanos, Pass, Question, Run};
 
+use crate::application_runs::ApplicationRuns;
 use crate::commit_runs::CommitRuns;
 use crate::durable_runs::DurableRuns;
-use crate::fixed_plan::FixedRuns;
+use crate::fixed_plan::{FixedRuns, has_own_runs};
 use crate::issuing_runs::IssuingRuns;
 use crate::observed_cell::Observation;
 use crate::observed_path::ObservedPath;
@@ -22,6 +23,7 @@ pub(crate) struct StudyProgram {
     /// The walks and their phases; `None` if the question includes no walk.
     walks: Option<Walks>,
     commits: CommitRuns,
+    application: ApplicationRuns,
     fixed: FixedRuns,
 }
 
@@ -35,9 +37,10 @@ struct Walks {
 impl StudyProgram {
     pub fn new(question: &Question, environment: &Environment) -> Self {
         let commits = CommitRuns::new(question, environment);
-        let whole = Nanos(question.budget.0 - commits.budget().0);
+        let application = ApplicationRuns::new(question, environment);
+        let whole = Nanos(question.budget.0.saturating_sub(commits.budget().0 + application.budget().0));
         let walking = question.patterns().next().is_some();
-        let is_fixed = |experiment: &Experiment| experiment.pattern().is_none() && *experiment != Experiment::Commits;
+        let is_fixed = |experiment: &Experiment| experiment.pattern().is_none() && !has_own_runs(*experiment);
         let beside = question.experiments.iter().any(is_fixed);
         let for_walks = match (walking, beside) {
             (true, true) => Nanos((whole.0 as f64 * WALKS) as u64),
@@ -45,13 +48,18 @@ impl StudyProgram {
             (false, _) => Nanos(0),
         };
         let walks = walking.then(|| Walks::new(&Question { budget: for_walks, ..question.clone() }, environment));
-        Self { walks, commits, fixed: FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0)) }
+        let fixed = FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0));
+        Self { walks, commits, application, fixed }
     }
 
     /// Records a run.
     pub fn observe(&mut self, record: &Record) {
         if CommitRuns::own(&record.run) {
             self.commits.observe(record);
+            return;
+        }
+        if ApplicationRuns::own(&record.run) {
+            self.application.observe(record);
             return;
         }
         let between = Nanos(record.between_ns);
@@ -75,6 +83,10 @@ impl StudyProgram {
             self.commits.give_up(&run.workload);
             return true;
         }
+        if ApplicationRuns::own(run) {
+            self.application.give_up(&run.workload);
+            return true;
+        }
         match self.walks.as_mut().filter(|walks| walks.own(run)) {
             Some(walks) => walks.phase(run).map(|phase| phase.give_up(run)).is_some(),
             None => {
@@ -94,8 +106,12 @@ impl StudyProgram {
         if matches!(commits, Step::Run(_)) {
             return commits;
         }
+        let application = self.application.next();
+        if matches!(application, Step::Run(_)) {
+            return application;
+        }
         match self.fixed.next() {
-            Step::Answered if [walks, commits].contains(&Step::BudgetSpent) => Step::BudgetSpent,
+            Step::Answered if [walks, commits, application].contains(&Step::BudgetSpent) => Step::BudgetSpent,
             fixed => fixed,
         }
     }
@@ -103,7 +119,7 @@ impl StudyProgram {
     /// Most time that the study will still take.
     pub fn left(&self) -> Nanos {
         let walks = self.walks.as_ref().map_or(0, |walks| walks.left().0);
-        Nanos(walks + self.commits.left().0 + self.fixed.left().0)
+        Nanos(walks + self.commits.left().0 + self.application.left().0 + self.fixed.left().0)
     }
 }
 
@@ -164,8 +180,8 @@ impl Walks {
 
 /// Every run of a question's fixed plans in this environment, in order.
 pub fn fixed_runs(question: &Question, environment: &Environment) -> Vec<Run> {
-    let StudyProgram { commits, fixed, .. } = StudyProgram::new(question, environment);
-    commits.runs().chain(fixed.runs()).copied().collect()
+    let StudyProgram { commits, application, fixed, .. } = StudyProgram::new(question, environment);
+    commits.runs().chain(application.runs()).chain(fixed.runs()).copied().collect()
 }
 
 /// Every cell that a question's walks may measure, with all its repeats, shuffled by the study's seed.

@@ -7,8 +7,9 @@ use halfpower_analyse::{
 };
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_spec::format::{number, size, thousands, time_us};
-use halfpower_spec::shell_operand;
+use halfpower_spec::{Experiment, shell_operand};
 
+use super::application::application;
 use super::commits::commits;
 use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
@@ -29,7 +30,7 @@ const HOW_FAST: &str = "HOW FAST";
 
 /// The answer: what was measured, how fast, what stops it, what to set.
 pub(super) fn summary(study: &StudyFindings, width: usize) -> Vec<Section> {
-    let mut all = vec![top(study, width)];
+    let mut all = vec![top(study, width), application(study, width)];
     if study.walked && study.runs > 0 {
         all.extend([how_fast(study, width), beside(study, width), stops(study, width), what_to_set(study, width)]);
     }
@@ -226,6 +227,8 @@ fn what_to_set(study: &StudyFindings, width: usize) -> Section {
 /// The answers of the experiments, as far as `room` allows.
 fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
     let most = if study.walked { LINES_BESIDE } else { LINES_ALONE };
+    // What an application gets has a section of its own.
+    let is_here = |one: &&ExperimentSection| !(one.ran && one.experiment == Experiment::Application);
     let item = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
         let reason = || format!("not run: {}", experiment.notes.join(" "));
@@ -240,7 +243,7 @@ fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
     };
     let ran_first =
         study.experiments.iter().filter(|one| one.ran).chain(study.experiments.iter().filter(|one| !one.ran));
-    let items: Vec<Item> = ran_first.map(item).collect();
+    let items: Vec<Item> = ran_first.filter(is_here).map(item).collect();
     let heights = items.iter().scan(0, |sum, item| {
         *sum += item.lines.len();
         Some(*sum)
