@@ -67,6 +67,7 @@ const STUDY_EXAMPLES: &str = "Examples:
   halfpower study /srv/data --budget 10m --experiments all
   halfpower study /dev/sdb --overwrite -b 4k-1m -o 1..64
   halfpower study /mnt/a /mnt/b                  both at once
+  halfpower study /srv/pg --for postgres         what PostgreSQL gets here, and its lines to set
 
 ";
 
@@ -237,8 +238,12 @@ pub struct QuestionArgs {
     /// paths are measured at once [default: .]
     #[arg(value_name = "TARGET", help_heading = "Arguments", num_args = 0.., value_parser = target_words())]
     pub targets: Vec<Target>,
+    /// Measure what this application issues, and say whether its needs are met and which lines to set: a built-in profile
+    /// (`list` prints them), or a file of your own that ends in .toml (docs/applications.md)
+    #[arg(long = "for", value_name = "NAME|FILE.toml")]
+    pub application: Option<PathBuf>,
     #[arg(long, value_parser = experiments)]
-    #[arg(help = listed("Run these experiments, or all", Experiment::ALL) + " [default: sequential,random, and commits where writes are measured in a folder, a file or a device; under mpirun hosts instead]")]
+    #[arg(help = listed("Run these experiments, or all", Experiment::ALL) + "; application takes --for [default: sequential,random, and commits where writes are measured in a folder, a file or a device; under mpirun hosts instead]")]
     pub experiments: Option<std::vec::Vec<Experiment>>,
     /// Measure these directions
     #[arg(long, value_delimiter = ',', value_parser = parse::<Direction>, default_value = "read,write")]

@@ -2,6 +2,7 @@
 
 mod adverse;
 mod anatomy;
+mod applications;
 mod at_once;
 mod calibrate;
 mod callers_of_fio;

@@ -9,6 +9,7 @@ pub mod alignment;
 pub mod allocation;
 pub mod anatomy;
 mod answer;
+pub mod application;
 mod at_once;
 pub mod buffered;
 #[cfg(test)]

@@ -91,6 +91,7 @@ experiments! {
     Hosts in hosts,
     Network in network,
     Commits in commits,
+    Application in application,
     Sustain in sustain,
 }
 

@@ -18,7 +18,7 @@ use files::{
     study_file, trace_page, watch_file,
 };
 use lines::{command_line, job_file, witness_replies};
-use texts::{quantity, system, target};
+use texts::{profile, quantity, system, target};
 use tree::{NVME, sysfs};
 
 /// One kind of foreign input.
@@ -49,6 +49,7 @@ entries! {
     quantity, quantities;
     target, targets;
     system, systems;
+    profile, profiles;
     command_line, command_lines;
     job_file, job_files;
     sqlio_trace, traces;

@@ -67,6 +67,10 @@ pub(crate) fn systems() -> Vec<Vec<u8>> {
     seeds
 }
 
+pub(crate) fn profiles() -> Vec<Vec<u8>> {
+    halfpower_spec::PROFILES.iter().map(|(_, text)| text.as_bytes().to_vec()).collect()
+}
+
 fn records() -> &'static (Question, Environment, Vec<Record>) {
     static RECORDS: OnceLock<(Question, Environment, Vec<Record>)> = OnceLock::new();
     RECORDS.get_or_init(|| {

@@ -3,6 +3,7 @@
 //! The first screen has the state of the study, the two worst warnings, and three short sections: how fast, what stops
 //! it, what to set. The details behind them (path, charts, half power, cost, experiments) are printed on request.
 
+mod application;
 mod chart;
 mod commits;
 mod first;

@@ -1,9 +1,10 @@
 //! Shows each experiment except the walks in a section: question, answer, pictures with their tables, what could not be
 //! measured, and what the papers saw.
 
-use halfpower_experiments::{ExperimentSection, Line, Picture, PictureKind, Point, StudyFindings};
+use halfpower_experiments::{ExperimentAnswer, ExperimentSection, Line, Picture, PictureKind, Point, StudyFindings};
 use maud::{Markup, html};
 
+use crate::html::application::tables;
 use crate::html::fold::Fold;
 use crate::html::format::{UNKNOWN, heading, number, scrolling_table};
 
@@ -23,6 +24,7 @@ fn section(experiment: &ExperimentSection, printed_pictures: bool) -> Fold {
         @if !experiment.ran { p.lead.told { strong { "Not run here." } } }
         @else if let Some(short) = &experiment.short { p.lead.told { strong { (short.figure) } ". " (short.sentence) } }
         @else { p.lead.told { strong { (experiment.answer) } } }
+        @if let Some(ExperimentAnswer::Application(found)) = &experiment.found { (tables(found)) }
         @if !experiment.notes.is_empty() {
             ul.notes { @for note in &experiment.notes { li { (note) } } }
         }

@@ -7,8 +7,9 @@ use halfpower_analyse::{
 };
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_spec::format::{number, size, thousands, time_us};
-use halfpower_spec::{Cache, shell_operand};
+use halfpower_spec::{Cache, Experiment, shell_operand};
 
+use super::application::application;
 use super::commits::commits;
 use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
@@ -38,7 +39,7 @@ pub(super) enum Moment {
 
 /// The answer: what was measured, how fast, what stops it, what to set.
 pub(super) fn summary(study: &StudyFindings, moment: Moment, width: usize) -> Vec<Section> {
-    let mut all = vec![top(study, moment, width)];
+    let mut all = vec![top(study, moment, width), application(study, width)];
     if study.walked && study.runs > 0 {
         all.extend([how_fast(study, moment, width), beside(study, width), stops(study, width)]);
         all.push(what_to_set(study, moment, width));
@@ -250,6 +251,8 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
 /// The answers of the experiments, as far as `room` allows.
 fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
     let most = if study.walked { LINES_BESIDE } else { LINES_ALONE };
+    // What an application gets has a section of its own.
+    let is_here = |one: &&ExperimentSection| !(one.ran && one.experiment == Experiment::Application);
     let item = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
         let reason = || format!("not run: {}", experiment.notes.join(" "));
@@ -264,7 +267,7 @@ fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
     };
     let ran_first =
         study.experiments.iter().filter(|one| one.ran).chain(study.experiments.iter().filter(|one| !one.ran));
-    let items: Vec<Item> = ran_first.map(item).collect();
+    let items: Vec<Item> = ran_first.filter(is_here).map(item).collect();
     let heights = items.iter().scan(0, |sum, item| {
         *sum += item.lines.len();
         Some(*sum)
