@@ -14,7 +14,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part with its name. The question is destructured, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 22] {
+fn parts(question: &Question) -> [(&'static str, String); 23] {
     let Question {
         target,
         experiments,

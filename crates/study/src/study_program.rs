@@ -203,7 +203,7 @@ impl Walks {
 pub fn fixed_runs(question: &Question, environment: &Environment) -> Vec<Run> {
     let StudyProgram { early, fixed, late, .. } = StudyProgram::new(question, environment);
     let known = |own: &[Box<dyn OwnRuns>]| own.iter().flat_map(|own| own.known()).collect::<Vec<Run>>();
-    [known(&early), fixed.runs().copied().collect(), known(&late)].concat()
+    [known(&early), fixed.runs().to_vec(), known(&late)].concat()
 }
 
 /// Every cell that a question's walks may measure, with all its repeats, shuffled by the study's seed.
