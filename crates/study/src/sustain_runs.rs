@@ -283,7 +283,7 @@ mod tests {
         assert!(first > 0 && all[first..].iter().all(|record| record.run.experiment == Some(Experiment::Sustain)));
         let unbound = Question { sustain_bytes: None, ..question(&walks, 0) };
         let (_, all) = records("fixed=10us,rate=1GB/s", &unbound);
-        assert!(all.iter().all(|record| !record.run.experiment == Some(Experiment::Sustain)));
+        assert!(all.iter().all(|record| record.run.experiment != Some(Experiment::Sustain)));
     }
 
     #[test]
