@@ -174,7 +174,11 @@ impl Session {
         let mut others = traced.others;
         if !matches!(self.asked, Asked::Disk { .. }) {
             let part = if traced.traced_ns == 0 { 1.0 } else { traced.traced_ns as f64 / span_ns.max(1) as f64 };
-            self.neighbours.add_to(&mut others, part.min(1.0));
+            let part = part.min(1.0);
+            let own = traced.requests.iter().filter(|one| one.own == Some(true) && one.writes);
+            let own_direct: u64 = own.map(|one| one.bytes).sum();
+            let own_written = (self.followed.written() as f64 * part) as u64;
+            self.neighbours.add_to(&mut others, part, own_written.saturating_sub(own_direct));
         }
         let processors = self.followed.processors();
         Watched {

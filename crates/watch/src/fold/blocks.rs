@@ -10,10 +10,12 @@ use super::operations::{Begun, Op, OpKey};
 use super::requests::{Done, Origin, SECTOR_BYTES};
 use super::state::FoldState;
 use super::streams::Streams;
-use super::threads::State;
+use super::threads::{Fault, State};
 
 /// Reads of the page cache come in whole pages.
 const PAGE_BYTES: u64 = 4096;
+/// A fault sends its request within this time.
+const LONGEST_FAULT_NS: u64 = 1_000_000;
 /// Prefixes of the names of kernel threads, for those that have ended before they are looked up.
 const KERNELS: [&str; 6] = ["kworker/", "jbd2/", "kswapd", "xfsaild/", "btrfs-", "dmcrypt_write"];
 /// Prefixes of the names of threads that commit a journal.
@@ -169,10 +171,15 @@ impl FoldState {
         if let Some(worker) = self.slots.oldest(waits_for_worker) {
             return Some(worker);
         }
-        if writes || !has_data {
+        // File systems read what is their own, such as folders, in calls that are not followed.
+        if writes || !has_data || event.rwbs.meta {
             return None;
         }
-        let fault = thread.fault.take();
+        // A fault of a file that needed no disk is over by now.
+        let is_recent =
+            |fault: &Fault| fault.at_ns >= thread.since_ns && seen.at_ns.saturating_sub(fault.at_ns) < LONGEST_FAULT_NS;
+        let fault = thread.fault.filter(is_recent);
+        thread.fault = None;
         let began_ns = fault.map_or(seen.at_ns, |fault| fault.at_ns);
         let mut begun = unnamed(began_ns, seen.thread, process, OperationKind::FaultRead, IssuedBy::Mapping);
         begun.device = fault.map(|fault| fault.device);

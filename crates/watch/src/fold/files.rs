@@ -5,7 +5,7 @@
 pub struct FileSeen {
     /// Index of its place in the list that the asked one keeps; `None` if it is not known.
     pub place: Option<usize>,
-    /// The disks beneath, a bit for each index in the list given to [`super::Fold::disks`], up to 64.
+    /// The disks beneath, a bit for each index in [`super::Fold::disk_names`], up to 64.
     pub disks: u64,
     /// The device of its file system, as `stat` returns it and events name it; of a block device, its own.
     pub device: u64,

@@ -157,10 +157,9 @@ impl FoldState {
         let at_ns = thread.since_ns;
         let submitted = thread.submitting.take().filter(|call| call.owed > 0);
         thread.ring = None;
-        if let Some((submitted, process)) = submitted.zip(thread.process).filter(|_| self.is_limited) {
+        if let Some((submitted, process)) = submitted.zip(thread.process).filter(|_| self.is_limited && result > 0) {
             let Submitting { at_ns, owed } = submitted;
-            let taken = u64::try_from(result).unwrap_or(0);
-            self.owed.push_back(Owed { process, thread: seen.thread, at_ns, count: owed.min(taken) });
+            self.owed.push_back(Owed { process, thread: seen.thread, at_ns, count: owed.min(result as u64) });
         }
         let Some(key) = thread.op.take() else { return };
         let Some(op) = self.slots.get(key) else { return };

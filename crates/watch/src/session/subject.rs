@@ -239,6 +239,14 @@ impl Followed {
         }
     }
 
+    /// Bytes that its processes gave to be written to disks since the watch began.
+    pub(crate) fn written(&self) -> u64 {
+        let grown = |Counted { before, last }: &Counted| {
+            last.write_bytes.saturating_sub(before.as_ref().map_or(0, |before| before.write_bytes))
+        };
+        self.counted.values().map(grown).sum()
+    }
+
     /// Processor time and waits of its threads since the watch began; of the machine nothing.
     pub(crate) fn processors(&self) -> WatchedProcessors {
         let mut all = WatchedProcessors { run_queue_ns: Some(0), block_io_ns: Some(0), ..WatchedProcessors::default() };

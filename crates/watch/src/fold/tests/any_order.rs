@@ -62,7 +62,7 @@ fn lay(scene: &mut Scene, at: u64, (kind, who, one, two, _): Choice) {
         26 => scene.add(at, thread, Happening::RingFile { request, fd: fd as u32 }),
         27 | 28 => scene.add(at, thread, Happening::RingEnded { request, result: i64::from(two) - 1 }),
         29 => scene.add(at, thread, Happening::SyncBegan { device: DEVICE, inode: 2, data_only: true }),
-        30 => scene.fold.limited(two % 2 == 0),
+        30 => scene.fold.limited(two < 128),
         _ => {
             scene.end_slice(at);
             scene.begin_slice(at);
