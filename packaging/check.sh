@@ -98,6 +98,10 @@ shells_complete() {
     COMP_WORDS=(halfpower stu) COMP_CWORD=1; _halfpower halfpower stu halfpower; echo "${COMPREPLY[@]}"') || true
   [ "$made" = study ] || wrong "bash completes 'halfpower stu' to '$made'"
   # shellcheck disable=SC2016
+  made=$(bash --norc -c '. /usr/share/bash-completion/completions/halfpower
+    COMP_WORDS=(halfpower study --experiments du) COMP_CWORD=3; _halfpower halfpower du --experiments; echo "${COMPREPLY[@]}"') || true
+  [ "$made" = durability ] || wrong "bash completes 'halfpower study --experiments du' to '$made'"
+  # shellcheck disable=SC2016
   made=$(zsh -fc 'autoload -U compinit; compinit -D -u; autoload +X _halfpower && echo $_comps[halfpower]') || true
   [ "$made" = _halfpower ] || wrong "zsh completes halfpower by '$made'"
   made=$(HOME=$scratch XDG_CONFIG_HOME=$scratch XDG_DATA_HOME=$scratch fish -c 'complete -C "halfpower stu"' | cut -f1)

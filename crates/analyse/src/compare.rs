@@ -22,6 +22,8 @@ pub use condition::{Condition, check_conditions};
 pub use price::{KILOBYTES, MEGABYTES, price, price_row};
 pub use spread::{Estimate, Prior};
 
+pub(crate) use change::ERROR;
+
 use crate::checks::checks_compared;
 use crate::mean::median;
 use change::log_percent;

@@ -26,6 +26,7 @@ pub mod fit;
 mod fleet;
 mod half_power;
 mod headline;
+mod history;
 mod how_fast;
 mod interval;
 mod judged;
@@ -49,6 +50,7 @@ mod thread_scaling;
 mod to_change;
 mod trial;
 mod warnings;
+mod watched;
 mod waves;
 mod what_to_set;
 
@@ -85,6 +87,11 @@ pub use findings::{
 pub use fleet::{FleetFinding, FleetHost, FleetRun, HostEvidence, Straggler};
 pub use half_power::curves;
 pub use headline::headlines;
+pub use history::{
+    CellDigest, FigureChange, FigureHistory, FigureLevel, FigurePoint, History, HistoryChange, HistoryFigure,
+    HistoryStudy, Measured, StudyDigest, StudyInHistory, SurroundingAspect, SurroundingChange, Surroundings, TwoSpeeds,
+    UnreadStudy, check_history, history,
+};
 pub use how_fast::{CellRate, RateRole, RateRow, how_fast};
 pub use interval::{Sureness, t95};
 pub use judged::run_mbps;
@@ -111,6 +118,10 @@ pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
 pub use to_change::SettingToChange;
 pub use trial::TrialPairs;
 pub use warnings::{Harm, Warning};
+pub use watched::{
+    OperationGroup, TestChange, WaitPart, WatchActivity, WatchAdvice, WatchCounters, WatchDisk, WatchFindings,
+    WatchGroup, WatchOther, WatchStop, WatchTest, WatchUnknown, WatchUse, watch_findings,
+};
 pub use waves::{Waves, waves};
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
 

@@ -2,9 +2,11 @@
 
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
 
+use crate::cells::WITHIN;
+use crate::headline::more_seconds;
 use crate::{
-    Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, FarEndFinding, FleetFinding, Headline,
-    LevelFinding, Limits, StudyChecks, Summary, ThreadScaling, Warning,
+    Advice, Attribution, BesideRow, Bottleneck, CellFinding, CellSettings, Cost, Curve, FarEndFinding, FleetFinding,
+    Headline, LevelFinding, Limits, StudyChecks, Summary, ThreadScaling, Warning,
 };
 
 /// Everything that the analysis says about one study.
@@ -60,4 +62,16 @@ pub struct Findings {
     pub imported: Vec<ImportedFile>,
     /// Runs that belong to no cell: mixed runs, and another tool's runs with settings that no cell has.
     pub beside: Vec<BesideRow>,
+}
+
+impl Findings {
+    /// Further seconds of the study until the rate of a cell is known within 5%, if its runs keep their spread: 0 if it
+    /// is, `None` if its runs cannot tell.
+    pub fn until_known(&self, cell: &CellSettings) -> Option<f64> {
+        let its = self.cells.iter().find(|known| known.settings == *cell && known.run_mbps.len() > 1)?;
+        if its.mbps.relative_reach() <= WITHIN {
+            return Some(0.0);
+        }
+        more_seconds(its, self.seconds / self.runs.max(1) as f64)
+    }
 }

@@ -17,4 +17,6 @@ mod predicted;
 mod recovery;
 mod small_span;
 mod steadiness;
+mod watched;
+mod watched_built;
 mod windows;

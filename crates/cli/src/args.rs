@@ -17,6 +17,7 @@ use crate::values::{
     NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, reached, settled,
     severity, share, target_words, tried,
 };
+use crate::watch_args::{WATCH_EXAMPLES, WatchArgs};
 
 /// The formats of values, for the end of a help text.
 pub const VALUES: &str = "Values:
@@ -53,10 +54,11 @@ const EXAMPLES: &str = "Examples:
   halfpower sqlio -kR -s10 -frandom -b8 -o8 -t2 -LS /srv/data/file
   halfpower diskspd -b4K -d10 -o32 -t2 -r -w30 -L -Sh /srv/data/file
   halfpower study sim:win2k-atlas10k             a machine of the 2000 study, in seconds
+  halfpower watch --name postgres                what limits a program that runs
   halfpower compare before.halfpower after.halfpower --fail-if 'random read iops < -5%'
 
-Exit codes: 0 all is well; 1 something to look at: a --fail-if condition holds, wrong data was read, or requests
-failed; 2 it could not be done.";
+Exit codes: 0 all is well; 1 something to look at: a --fail-if condition holds, wrong data was read, requests failed,
+or a command that was watched did; 2 it could not be done.";
 
 const MORE: &str = "--help shows all flags, values and examples.";
 
@@ -65,6 +67,7 @@ const STUDY_EXAMPLES: &str = "Examples:
   halfpower study /srv/data --budget 10m --experiments all
   halfpower study /dev/sdb --overwrite -b 4k-1m -o 1..64
   halfpower study /mnt/a /mnt/b                  both at once
+  halfpower study /srv/pg --for postgres         what PostgreSQL gets here, and its lines to set
 
 ";
 
@@ -128,6 +131,9 @@ pub enum Command {
     /// Look for settings and states of a storage path that cost performance, and say how each is changed
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
+    /// Say what limits an application that runs, without any load
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch(WatchArgs),
     /// Show the levels of a storage path, what each advertises, and what checks of settings found there
     Probe(ProbeArgs),
     /// Report on a study file
@@ -135,6 +141,9 @@ pub enum Command {
     /// Compare study files with a baseline
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Follow one target over many studies: what changed when, and what changed beside it
+    #[command(after_help = HISTORY_EXAMPLES)]
+    History(HistoryArgs),
     /// Export the records of a study file for other programs
     Export(ExportArgs),
     /// Read results of SQLIO, fio, diskspd, elbencho or IOR into a study file
@@ -229,8 +238,12 @@ pub struct QuestionArgs {
     /// paths are measured at once [default: .]
     #[arg(value_name = "TARGET", help_heading = "Arguments", num_args = 0.., value_parser = target_words())]
     pub targets: Vec<Target>,
+    /// Measure what this application issues, and say whether its needs are met and which lines to set: a built-in profile
+    /// (`list` prints them), or a file of your own that ends in .toml (docs/applications.md)
+    #[arg(long = "for", value_name = "NAME|FILE.toml")]
+    pub application: Option<PathBuf>,
     #[arg(long, value_parser = experiments)]
-    #[arg(help = listed("Run these experiments, or all", Experiment::ALL) + " [default: sequential,random, and commits where writes are measured in a folder, a file or a device; under mpirun hosts instead]")]
+    #[arg(help = listed("Run these experiments, or all", Experiment::ALL) + "; application takes --for [default: sequential,random, and commits where writes are measured in a folder, a file or a device; under mpirun hosts instead]")]
     pub experiments: Option<std::vec::Vec<Experiment>>,
     /// Measure these directions
     #[arg(long, value_delimiter = ',', value_parser = parse::<Direction>, default_value = "read,write")]
@@ -546,6 +559,42 @@ pub struct CompareArgs {
     #[arg(long, value_name = "A,B,...", value_parser = prices)]
     pub price: Option<Prices>,
     /// Replace the baseline that --save names, and with --html a file that halfpower did not make
+    #[arg(long)]
+    pub force: bool,
+}
+
+pub const HISTORY_EXAMPLES: &str = "What is read of a study is remembered in ~/.cache/halfpower/history.sqlite.
+docs/history.md says how changes are found.
+
+Examples:
+  halfpower history nightly/
+  halfpower history nightly/ --target /srv/data -o history.html
+  halfpower history *.halfpower --fail-if 'random read iops < -5%'";
+
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Study files, and folders with files that end in .halfpower, at any depth
+    #[arg(required = true, value_name = "FOLDER|STUDY")]
+    pub files: Vec<PathBuf>,
+    /// Follow this target, by its number in the list or by its name or a part of it
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Also write an HTML page with a line for each figure to this file
+    #[arg(short, long, value_name = "PAGE")]
+    pub output: Option<PathBuf>,
+    /// Print the history as JSON only
+    #[arg(long)]
+    pub json: bool,
+    /// Exit with code 1 if this condition holds for the last level against the one before; may be repeated
+    ///
+    /// Conditions are those of `halfpower compare`. A level is a stretch of studies between two changes; each path has its
+    /// own last change. half_power is not known here.
+    #[arg(long, value_name = "CONDITION", value_parser = parse::<Condition>, allow_hyphen_values = true)]
+    pub fail_if: Vec<Condition>,
+    /// Read all studies, and remember nothing
+    #[arg(long)]
+    pub no_index: bool,
+    /// With --output, replace a file that halfpower did not make; a study is never replaced
     #[arg(long)]
     pub force: bool,
 }

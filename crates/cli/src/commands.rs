@@ -1,5 +1,6 @@
 //! Holds one module per command, and the code that they share: opening targets and writing output.
 
+pub mod applications;
 pub mod at_once;
 pub mod calibrate;
 pub mod compare;
@@ -7,6 +8,7 @@ pub mod dialect;
 pub mod doctor;
 pub mod export;
 pub mod generate;
+pub mod history;
 pub mod import;
 mod looked_at;
 pub mod memory;
@@ -18,6 +20,7 @@ pub mod report;
 pub mod run;
 pub mod study;
 pub mod systems;
+pub mod watch;
 pub mod witness;
 
 use std::ffi::OsString;

@@ -6,13 +6,16 @@ mod args;
 mod baselines;
 mod commands;
 mod hosts;
+mod live;
 mod measuring_args;
 mod misread;
 mod progress;
 mod run_args;
+mod study_progress;
 mod tell;
 mod understanding;
 mod values;
+mod watch_args;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,10 +25,12 @@ use args::{Command, CommandLine};
 use commands::compare::ConditionHolds;
 use commands::doctor::SettingsFound;
 use commands::outcome::{FailedRequests, WrongData};
+use commands::watch::CommandFailed;
 
 pub use understanding::understand;
 
-/// Exit code if there is something to look at: a `--fail-if` condition holds, wrong data was read, or requests failed.
+/// Exit code if there is something to look at: a `--fail-if` condition holds, wrong data was read, requests failed, or a
+/// command that was watched did.
 const EXIT_CONDITION: u8 = 1;
 /// Exit code for errors: bad input, or a refusal by the system.
 const EXIT_ERROR: u8 = 2;
@@ -46,7 +51,8 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
         Err(error) => {
             crate::tell::tell!("halfpower: {error:#}");
             let is_condition = error.is::<ConditionHolds>() || error.is::<SettingsFound>();
-            let is_finding = is_condition || error.is::<WrongData>() || error.is::<FailedRequests>();
+            let has_failed = error.is::<FailedRequests>() || error.is::<CommandFailed>();
+            let is_finding = is_condition || has_failed || error.is::<WrongData>();
             ExitCode::from(if is_finding { EXIT_CONDITION } else { EXIT_ERROR })
         }
     }
@@ -87,8 +93,10 @@ fn command(command: Command) -> anyhow::Result<()> {
         Command::Memory(args) => commands::memory::memory(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Probe(args) => commands::probe::probe(&args),
+        Command::Watch(args) => commands::watch::watch(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::History(args) => commands::history::history(&args),
         Command::Export(args) => commands::export::export(&args),
         Command::Import(args) => commands::import::import(&args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&args),

@@ -104,7 +104,7 @@ pub fn taught(mut error: Error, words: &[OsString]) -> Error {
 }
 
 /// Levenshtein distance: letters to insert, delete or change to turn one word into the other.
-fn edits(a: &str, b: &str) -> usize {
+pub fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (done, letter) in a.chars().enumerate() {

@@ -229,7 +229,8 @@ pub fn one_size(text: &str) -> Result<Bytes, ParseError> {
 /// Parses a list of experiments; `all` names every one.
 pub fn experiments(text: &str) -> Result<Vec<Experiment>, ParseError> {
     let mut experiments = halfpower_spec::list(text, |item| match item {
-        "all" => Ok(Experiment::ALL.to_vec()),
+        // An application has to be named.
+        "all" => Ok(Experiment::ALL.iter().copied().filter(|one| *one != Experiment::Application).collect()),
         name => match name.parse() {
             Ok(experiment) => Ok(vec![experiment]),
             Err(_) => {

@@ -422,7 +422,13 @@ fn completions_man_pages_and_the_version_come_from_one_definition() {
     for file in ["shells/halfpower.bash", "shells/_halfpower", "shells/halfpower.fish", "pages/halfpower-run.1"] {
         let text = std::fs::read_to_string(here.path().join(file)).unwrap();
         assert!(text.contains("rwmixread"), "{file}");
+        for word in ["io_uring_sqpoll", "durability"].iter().filter(|_| file.starts_with("shells")) {
+            assert!(text.contains(word), "{file} completes no {word}");
+        }
     }
+    let bash = std::fs::read_to_string(here.path().join("shells/halfpower.bash")).unwrap();
+    let completes = |word: &str| bash.lines().any(|line| line.contains("compgen -W") && line.contains(word));
+    assert!(completes(" io_uring ") && completes(" durability "), "{bash}");
     let page = std::fs::read_to_string(here.path().join("pages/halfpower.1")).unwrap();
     assert!(
         page.contains(".SH EXAMPLES\n.nf\nhalfpower study /srv/data   "),

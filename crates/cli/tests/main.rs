@@ -2,6 +2,7 @@
 
 mod adverse;
 mod anatomy;
+mod applications;
 mod at_once;
 mod calibrate;
 mod callers_of_fio;
@@ -20,12 +21,14 @@ mod figures;
 mod first_minute;
 mod flags;
 mod habits;
+mod history;
 mod honest_data;
 mod import;
 mod in_use;
 mod launchers;
 mod layouts;
 mod left_behind;
+mod live_screen;
 mod memory;
 #[allow(dead_code, reason = "the tests of shares use all of it")]
 #[path = "../../share/tests/memory_nfs.rs"]
@@ -50,4 +53,5 @@ mod study_file_errors;
 mod systems;
 mod threads;
 mod trims;
+mod watching;
 mod ways;

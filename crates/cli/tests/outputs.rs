@@ -291,9 +291,21 @@ fn what_a_kill_left_is_removed_and_told_and_what_is_held_is_not() {
 fn commands_that_only_read_shut_themselves_out_from_all_else() {
     let folder = studied();
     let here = folder.path();
-    assert!(Command::new("mkfifo").arg(here.join("page")).status().unwrap().success());
-    let words = ["report", "s.halfpower", "--html", "page", "--force"];
-    let mut child = command(here, &words).stderr(Stdio::piped()).spawn().unwrap();
+    done(here, &["watch", "--no-trace", "-o", "app.watch.json", "--", "true"]);
+    for words in [
+        &["report", "s.halfpower", "--html", "page.html", "--force"][..],
+        &["watch", "--show", "app.watch.json", "-o", "page.html"],
+    ] {
+        shuts_itself_out(here, words);
+    }
+}
+
+/// Runs a command that writes to the pipe `page.html`, which nobody reads until it has shut itself out.
+fn shuts_itself_out(here: &Path, words: &[&str]) {
+    let pipe = here.join("page.html");
+    let _ = fs::remove_file(&pipe);
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = command(here, words).stderr(Stdio::piped()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let is_shut = || fs::read_to_string(&status).is_ok_and(|text| text.contains("Seccomp:\t2"));
     // Where a kernel has no such filter it waits for a reader for ever.
@@ -304,7 +316,7 @@ fn commands_that_only_read_shut_themselves_out_from_all_else() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let was_shut = is_shut();
-    let page = fs::read_to_string(here.join("page")).unwrap();
+    let page = fs::read_to_string(pipe).unwrap();
     assert!(page.contains("<html") && child.wait().unwrap().success());
-    assert!(was_shut, "it reads what may be anybody's");
+    assert!(was_shut, "{words:?}: it reads what may be anybody's");
 }

@@ -86,6 +86,8 @@ fn no_text_of_a_study_drives_a_terminal() {
         &["report", "a.halfpower", "--warnings"],
         &["compare", "a.halfpower", "b.halfpower"],
         &["compare", "a.halfpower", "b.halfpower", "--markdown"],
+        &["history", "a.halfpower", "b.halfpower"],
+        &["history", ".", "--no-index"],
         &["calibrate", "a.halfpower"],
         &["report", HOSTILE],
         &["study", "--x", HOSTILE],

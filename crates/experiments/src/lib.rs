@@ -8,6 +8,8 @@
 pub mod alignment;
 pub mod allocation;
 pub mod anatomy;
+mod answer;
+pub mod application;
 mod at_once;
 pub mod buffered;
 #[cfg(test)]
@@ -40,6 +42,7 @@ mod table;
 mod words;
 pub mod zones;
 
+pub use answer::ShortAnswer;
 pub use engines::issuing::{IssuingChange, IssuingPart};
 pub use engines::words::issuing_part;
 pub use memory::{MemoryRow, loop_ns_per_kib, memory};

@@ -13,6 +13,14 @@ use crate::rounds::{Rounds, Run};
 /// Largest factor between two figures that count as equal.
 pub(crate) const ALIKE: f64 = 1.1;
 
+/// Factor between the ends of an interval from which its figure is not decided.
+const UNDECIDED: f64 = 4.0;
+
+/// Whether an interval is so wide that its figure tells nothing: another study may find a fourth of it.
+pub(crate) fn is_undecided(interval: &Interval) -> bool {
+    interval.high > interval.low && interval.high >= UNDECIDED * interval.low
+}
+
 /// How runs scatter, estimated from all cells of one experiment.
 pub(crate) struct Scale {
     rounds: Rounds,
@@ -184,6 +192,11 @@ impl RatioFinding {
     /// Whether the ratio is below one beyond chance, however little.
     pub fn is_less(&self) -> bool {
         self.is_known() && self.interval.high < 1.0
+    }
+
+    /// Whether the interval is meaningful, and so wide that the ratio tells nothing.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.is_known() && is_undecided(&self.interval)
     }
 
     /// Whether the whole interval is so close to one that the difference does not matter.

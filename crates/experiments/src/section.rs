@@ -6,6 +6,7 @@ use halfpower_spec::{Experiment, Question};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::Picture;
 use crate::table::{ExperimentAnswer, ExperimentRows, Found, found, texts};
@@ -22,14 +23,29 @@ pub struct ExperimentSection {
     pub ran: bool,
     /// The answer as numbers and codes; `null` if the experiment was not run.
     pub found: Option<ExperimentAnswer>,
-    /// The answer in a sentence or two; empty if the experiment was not run.
+    /// The answer in sentences; empty if the experiment was not run.
     pub answer: String,
+    /// The answer in short; `null` if `answer` is short itself, or the experiment was not run.
+    pub short: Option<ShortAnswer>,
+    /// The sentences of `answer`, if there is a short form of it.
+    #[serde(skip)]
+    pub details: Vec<String>,
     /// The data behind the answer.
     pub pictures: Vec<Picture>,
     /// What could not be measured, and why.
     pub notes: Vec<String>,
     /// What the studies of 1998 and 2000 saw.
     pub papers: String,
+}
+
+impl ExperimentSection {
+    /// The answer in short: figure and sentence, or all of it if it is short.
+    pub fn brief(&self) -> String {
+        match &self.short {
+            Some(ShortAnswer { figure, sentence }) => format!("{figure}. {sentence}"),
+            None => self.answer.clone(),
+        }
+    }
 }
 
 /// Builds a section for each requested experiment except the walks, and the rows of all of them.
@@ -51,14 +67,24 @@ pub fn sections(
         if found.is_none() && notes.is_empty() {
             notes.push("The time ended before it: give the study a larger budget.".to_string());
         }
-        let ran = found.is_some();
-        let (found, answer, pictures) = match found {
-            Some(Found { found, answer, pictures }) => (Some(found), answer, pictures),
-            None => (None, String::new(), Vec::new()),
+        let mut section = ExperimentSection {
+            experiment,
+            asks: asks.to_string(),
+            ran: found.is_some(),
+            found: None,
+            answer: String::new(),
+            short: None,
+            details: Vec::new(),
+            pictures: Vec::new(),
+            notes,
+            papers: papers.to_string(),
         };
-        let asks = asks.to_string();
-        let papers = papers.to_string();
-        sections.push(ExperimentSection { experiment, asks, ran, found, answer, pictures, notes, papers });
+        if let Some(Found { found, told: Told { short, sentences }, pictures }) = found {
+            section.answer = sentences.join(" ");
+            section.details = if short.is_some() { sentences } else { Vec::new() };
+            (section.found, section.short, section.pictures) = (Some(found), short, pictures);
+        }
+        sections.push(section);
     }
     (sections, rows)
 }

@@ -5,6 +5,7 @@ use halfpower_spec::{Direction, Experiment, Question};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer::Told;
 use crate::data::ExperimentData;
 use crate::picture::Picture;
 use crate::plan::{Plan, PlanRequest, PlannedCell};
@@ -14,8 +15,8 @@ use crate::plan::{Plan, PlanRequest, PlannedCell};
 /// - `mod.rs` says what the experiment is about; its `plan` turns the question and the target's capabilities into a
 ///   [`Plan`], or returns why the experiment cannot run here, in a sentence without a full stop;
 /// - `analysis.rs` defines `Rows` and `Answer`, numbers and codes; its `analyse` turns cells into them;
-/// - `words.rs` has the `QUESTION` in one line, what the `PAPERS` of 1998 and 2000 saw, the `answer` in sentences, and
-///   the `pictures`, which it draws from cells and rows.
+/// - `words.rs` has the `QUESTION` in one line, what the `PAPERS` of 1998 and 2000 saw, the `answer` in sentences (a
+///   [`Told`] with a short form if there are many), and the `pictures`, which it draws from cells and rows.
 macro_rules! experiments {
     ($($name:ident in $folder:ident),+ $(,)?) => {
         /// The rows of all experiments. Each list is a key of the findings, and is empty if its experiment was not run.
@@ -60,10 +61,10 @@ macro_rules! experiments {
             match experiment {
                 $(Experiment::$name => {
                     let (own, found) = crate::$folder::analyse(data);
-                    let answer = crate::$folder::words::answer(&found);
+                    let told = Told::from(crate::$folder::words::answer(&found));
                     let pictures = crate::$folder::words::pictures(data, &own);
                     rows.$folder = own;
-                    Some(Found { found: ExperimentAnswer::$name(found), answer, pictures })
+                    Some(Found { found: ExperimentAnswer::$name(found), told, pictures })
                 })+
                 Experiment::Sequential | Experiment::Random => None,
             }
@@ -90,13 +91,14 @@ experiments! {
     Hosts in hosts,
     Network in network,
     Commits in commits,
+    Application in application,
     Sustain in sustain,
 }
 
 /// The answer of an experiment as numbers and in words, and its pictures.
 pub(crate) struct Found {
     pub found: ExperimentAnswer,
-    pub answer: String,
+    pub told: Told,
     pub pictures: Vec<Picture>,
 }
 

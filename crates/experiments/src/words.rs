@@ -5,7 +5,7 @@ use halfpower_record::LeftOut;
 use halfpower_spec::format;
 
 use crate::data::ExperimentData;
-use crate::ratio::RatioFinding;
+use crate::ratio::{RatioFinding, is_undecided};
 
 /// A ratio as a factor: `1.20 times (1.10 to 1.31)`.
 pub(crate) fn times(ratio: &RatioFinding) -> String {
@@ -15,17 +15,27 @@ pub(crate) fn times(ratio: &RatioFinding) -> String {
     }
 }
 
-/// An interval as a factor.
+/// What stands before the ends of an interval that is too wide for a figure.
+pub(crate) const NOT_DECIDED: &str = "not decided";
+
+/// An interval as a factor; without the factor if it is not decided: `not decided, 6.20 to 98 times`.
 pub(crate) fn times_of(interval: Interval) -> String {
     let Interval { value, low, high } = interval;
     let [value, low, high] = [value, low, high].map(format::factor);
-    format!("{value} times ({low} to {high})")
+    match is_undecided(&interval) {
+        true => format!("{NOT_DECIDED}, {low} to {high} times"),
+        false => format!("{value} times ({low} to {high})"),
+    }
 }
 
-/// A ratio as a share: `41% (34% to 49%)`.
+/// A ratio as a share: `41% (34% to 49%)`, or `not decided, 10% to 60%`.
 pub(crate) fn share(ratio: &RatioFinding) -> String {
+    let is_undecided = ratio.is_undecided();
     let Interval { value, low, high } = ratio.interval;
     let [value, low, high] = [value, low, high].map(format::percent);
+    if is_undecided {
+        return format!("{NOT_DECIDED}, {low} to {high}");
+    }
     if ratio.is_known() { format!("{value} ({low} to {high})") } else { format!("{value} (by one run each)") }
 }
 
@@ -36,8 +46,13 @@ pub(crate) fn size(bytes: u64) -> String {
 
 /// Each clause as a sentence; `otherwise` if there are none.
 pub(crate) fn sentences(clauses: impl IntoIterator<Item = Option<String>>, otherwise: &str) -> String {
+    each_sentence(clauses, otherwise).join(" ")
+}
+
+/// As [`sentences`], one by one.
+pub(crate) fn each_sentence(clauses: impl IntoIterator<Item = Option<String>>, otherwise: &str) -> Vec<String> {
     let sentences: Vec<String> = clauses.into_iter().flatten().map(|clause| sentence(&clause)).collect();
-    if sentences.is_empty() { otherwise.to_string() } else { sentences.join(" ") }
+    if sentences.is_empty() { vec![otherwise.to_string()] } else { sentences }
 }
 
 /// A clause as a sentence: capital letter, full stop.
@@ -79,4 +94,20 @@ pub(crate) fn notes<'a>(left_out: impl Iterator<Item = &'a LeftOut>) -> Vec<Stri
         }
     };
     reasons.into_iter().map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_whose_interval_spans_a_factor_of_four_is_not_decided() {
+        let of = |value: f64, low: f64, high: f64| Interval { value, low, high };
+        assert_eq!(times_of(of(25.0, 6.2, 98.0)), "not decided, 6.20 to 98 times");
+        assert_eq!(times_of(of(1.2, 1.1, 1.31)), "1.20 times (1.10 to 1.31)");
+        assert!(times_of(of(2.0, 1.0, 4.0)).starts_with(NOT_DECIDED), "four is too wide");
+        assert_eq!(share(&RatioFinding::of(of(0.3, 0.1, 0.6), true)), "not decided, 10% to 60%");
+        assert_eq!(share(&RatioFinding::of(of(0.3, 0.1, 0.6), false)), "30% (by one run each)");
+        assert!(times_of(Interval::exact(0.0)).starts_with("0"), "no width is no doubt");
+    }
 }

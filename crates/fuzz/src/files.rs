@@ -1,5 +1,5 @@
-//! Feeds bytes to the readers of study files, of their JSON, of SQLIO's traces, of other tools' results and of the
-//! kernel's trace pages.
+//! Feeds bytes to the readers of study files, of their JSON, of files of watches, of SQLIO's traces, of other tools'
+//! results and of the kernel's trace pages.
 
 use std::fmt::Write;
 use std::io;
@@ -8,7 +8,7 @@ use halfpower_dialects::fio::write_fio;
 use halfpower_dialects::sqlio::read_trace;
 use halfpower_dialects::{gathered, read_results};
 use halfpower_experiments::analyse;
-use halfpower_record::{Environment, Record, StudyFile};
+use halfpower_record::{Environment, Record, StudyFile, read_watch, write_watch};
 use halfpower_report::Style;
 use halfpower_spec::Question;
 
@@ -40,6 +40,21 @@ pub(crate) fn records(bytes: &[u8]) {
     }
     let _ = serde_json::from_slice::<Question>(bytes);
     let _ = serde_json::from_slice::<Environment>(bytes);
+}
+
+/// Feeds a file of a watch; what is read is written and read back.
+///
+/// # Panics
+/// If the written form does not read back the same, or a temporary file cannot be created.
+pub(crate) fn watch_file(bytes: &[u8]) {
+    let folder = crate::folder();
+    let path = folder.path().join("fuzzed.watch.json");
+    std::fs::write(&path, bytes).expect("a temporary file");
+    let Ok(watched) = read_watch(&path) else { return };
+    let mut written = Vec::new();
+    write_watch(&watched, &mut written).expect("memory takes everything");
+    std::fs::write(&path, written).expect("a temporary file");
+    assert_eq!(read_watch(&path).ok(), Some(watched));
 }
 
 fn tell(question: &Question, environment: &Environment, records: &[Record]) {
@@ -118,5 +133,7 @@ pub(crate) fn trace_page(bytes: &[u8]) {
     // Each file begins with the event's name.
     let starts: Vec<usize> = formats.match_indices("name: ").map(|(at, _)| at).chain([formats.len()]).collect();
     let formats: Vec<&str> = starts.windows(2).map(|ends| &formats[ends[0]..ends[1]]).collect();
-    halfpower_os::trace::events_of_page(&header, &formats, &[TRACED_DISK], parts.next().unwrap_or_default());
+    let page = parts.next().unwrap_or_default();
+    halfpower_os::trace::events_of_page(&header, &formats, &[TRACED_DISK], page);
+    halfpower_os::trace::seen_in_page(&header, &formats, &[TRACED_DISK], page);
 }

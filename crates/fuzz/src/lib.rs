@@ -15,10 +15,10 @@ use std::path::Path;
 pub use corpus::{escaped, unescaped};
 use files::{
     TRACED_DISK, diskspd_results, elbencho_results, fio_results, ior_results, records, sqlio_results, sqlio_trace,
-    study_file, trace_page,
+    study_file, trace_page, watch_file,
 };
 use lines::{command_line, job_file, witness_replies};
-use texts::{quantity, system, target};
+use texts::{profile, quantity, system, target};
 use tree::{NVME, sysfs};
 
 /// One kind of foreign input.
@@ -49,6 +49,7 @@ entries! {
     quantity, quantities;
     target, targets;
     system, systems;
+    profile, profiles;
     command_line, command_lines;
     job_file, job_files;
     sqlio_trace, traces;
@@ -60,6 +61,7 @@ entries! {
     trace_page, trace_pages;
     records, study_json;
     study_file, study_files;
+    watch_file, watches;
     sysfs, trees;
     witness_replies, replies;
 }

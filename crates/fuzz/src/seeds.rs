@@ -5,7 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use halfpower_dialects::sqlio::write_trace;
 use halfpower_measure::{SimulatedTarget, TargetBackend, measure};
-use halfpower_record::{Environment, Record, StudyFile};
+use halfpower_record::{
+    Cause, DiskRequests, Environment, IssuedBy, Latency, OperationKind, Operations, Record, StudyFile, Subject, Wait,
+    Watched, WatchedPlace, WatchedSecond, write_watch,
+};
 use halfpower_spec::{Bytes, Nanos, Pass, Question, Run, Rw, SimulatedDisk, Workload};
 
 /// Message for creating seeds, which never fails.
@@ -62,6 +65,10 @@ pub(crate) fn systems() -> Vec<Vec<u8>> {
     ]);
     seeds.extend(halfpower_model::systems().iter().map(|system| system.text.as_bytes().to_vec()));
     seeds
+}
+
+pub(crate) fn profiles() -> Vec<Vec<u8>> {
+    halfpower_spec::PROFILES.iter().map(|(_, text)| text.as_bytes().to_vec()).collect()
 }
 
 fn records() -> &'static (Question, Environment, Vec<Record>) {
@@ -130,6 +137,55 @@ pub(crate) fn study_files() -> Vec<Vec<u8>> {
     file.append_all(records).expect(SOUND);
     drop(file);
     vec![std::fs::read(&path).expect(SOUND)]
+}
+
+pub(crate) fn watches() -> Vec<Vec<u8>> {
+    let latency = Latency::of_percentiles(100, [80_000, 900_000], 110_000.0, &[(50.0, 100_000), (99.0, 400_000)]);
+    let operations = Operations {
+        place: Some(0),
+        kind: OperationKind::Read,
+        by: IssuedBy::Calls,
+        direct: Some(true),
+        count: 100,
+        bytes: 819_200,
+        sizes: vec![(8192, 100)],
+        sequential: 3,
+        appends: 0,
+        cached: 1,
+        latency: latency.clone(),
+        waits: vec![(Wait::Device, 10_000_000), (Wait::RunQueue, 1_000_000)],
+        threads: 2,
+        depth_while_busy: 1.3,
+        depth: 0.011,
+        deepest: 2,
+        shared_flushes: 0,
+    };
+    let requests = DiskRequests {
+        disk: "nvme0n1".to_string(),
+        cause: Cause::Operation,
+        own: Some(true),
+        writes: false,
+        count: 99,
+        bytes: 811_008,
+        sequential: 2,
+        queue: Latency::default(),
+        device: latency.clone(),
+        depth: 0.01,
+    };
+    let watched = Watched {
+        subject: Subject { asked: "pid 4711".to_string(), name: "postgres".to_string(), ..Subject::default() },
+        span_ns: 1_000_000_000,
+        traced_ns: 1_000_000_000,
+        slices: 1,
+        places: vec![WatchedPlace { path: "/srv".to_string(), ..WatchedPlace::default() }],
+        operations: vec![operations],
+        requests: vec![requests],
+        seconds: vec![WatchedSecond { traced_ns: 1_000_000_000, reads: latency, ..WatchedSecond::default() }],
+        ..Watched::default()
+    };
+    let mut text = Vec::new();
+    write_watch(&watched, &mut text).expect(SOUND);
+    vec![text]
 }
 
 pub(crate) fn study_json() -> Vec<Vec<u8>> {

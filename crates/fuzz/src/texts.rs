@@ -1,11 +1,12 @@
-//! Feeds text to the parsers of targets, quantities and simulated systems.
+//! Feeds text to the parsers of targets, quantities, simulated systems and profiles of applications.
 
 use std::io;
 use std::path::Path;
 
 use halfpower_measure::SimulatedTarget;
 use halfpower_spec::{
-    Bytes, Nanos, ParseError, Rate, Region, SimulatedDisk, SimulatedSystem, Target, bytes_axis, count_axis,
+    Bytes, Figure, Known, Nanos, ParseError, Profile, Rate, Region, SimulatedDisk, SimulatedSystem, Target, bytes_axis,
+    count_axis,
 };
 
 /// Returns the TOML of a machine.
@@ -71,6 +72,29 @@ pub(crate) fn system(bytes: &[u8]) {
     }
     if let Err(error) = SimulatedTarget::system(&SimulatedSystem::new("fuzzed.toml", text), None, None) {
         assert!(!error.to_string().is_empty());
+    }
+}
+
+/// Feeds the profile of an application, and computes its formulas.
+///
+/// # Panics
+/// If a value is not finite, or a line to paste is not one line.
+pub(crate) fn profile(bytes: &[u8]) {
+    let profile = match Profile::read(&String::from_utf8_lossy(bytes)) {
+        Ok(profile) => profile,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+    };
+    let figure = |shape: usize, _: Figure| Some(Known { value: shape as f64, low: 0.0, high: 2.0 * shape as f64 });
+    for need in &profile.needs {
+        assert!(need.figure.value(&figure).is_none_or(|known| known.low <= known.high && known.value.is_finite()));
+    }
+    for setting in &profile.settings {
+        if let Some(known) = setting.value.value(&figure) {
+            assert!(!setting.line_with(setting.fitted(known.value)).contains('\n'));
+        }
     }
 }
 

@@ -187,6 +187,7 @@ entries! {
     trace_page: 2000;
     records: 1000;
     study_file: 500;
+    watch_file: 2000;
     sysfs: 200;
     witness_replies: 4000;
 }

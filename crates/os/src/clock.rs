@@ -87,7 +87,8 @@ fn is_between(counted_ns: u64, before_ns: u64, after_ns: u64) -> bool {
     counted_ns + SLACK_NS >= least_ns && counted_ns <= after_ns + after_ns / MOST_DRIFT + SLACK_NS
 }
 
-fn system_ns() -> u64 {
+/// The time of CLOCK_MONOTONIC, by which the kernel's events are stamped.
+pub(crate) fn system_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -61,6 +61,16 @@ impl DeviceNumber {
         (u64::from(self.major) << 20) | u64::from(self.minor & 0xf_ffff)
     }
 
+    /// The device that the kernel's trace events name so.
+    pub(crate) fn from_events(number: u64) -> Self {
+        Self { major: (number >> 20) as u32, minor: (number & 0xf_ffff) as u32 }
+    }
+
+    /// The number as `stat` returns it, which [`DeviceNumber::of`] takes apart.
+    pub fn in_stat(self) -> u64 {
+        rustix::fs::makedev(self.major, self.minor)
+    }
+
     /// Parses a text such as `254:0`.
     pub fn parse(text: &str) -> Option<Self> {
         let (major, minor) = text.trim().split_once(':')?;

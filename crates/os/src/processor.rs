@@ -67,7 +67,8 @@ pub fn machine() -> Vec<Times> {
     fs::read_to_string("/proc/stat").map(|text| parse_stat(&text, ticks_a_second())).unwrap_or_default()
 }
 
-fn ticks_a_second() -> u64 {
+/// Clock ticks in a second, in which the kernel counts processor time for programs.
+pub(crate) fn ticks_a_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }
 

@@ -242,6 +242,11 @@ fn groups<'a, T: 'a>(
 /// The groups of this process and those above, as far as they are mounted: all of version 2, and those of version 1
 /// that have this controller.
 pub fn own_groups(root: &Root, mounts: &[Mount], controller: &str) -> Vec<Group> {
+    groups_of(root, mounts, "self", controller)
+}
+
+/// As [`own_groups`], for any process by its ID.
+pub fn groups_of(root: &Root, mounts: &[Mount], process: &str, controller: &str) -> Vec<Group> {
     let of_line = |(controllers, path): (String, String)| -> Vec<Group> {
         let names = |text: &str| text.split(',').any(|word| word == controller);
         let is_second = controllers.is_empty();
@@ -254,7 +259,7 @@ pub fn own_groups(root: &Root, mounts: &[Mount], controller: &str) -> Vec<Group>
         }
         mounts.iter().rev().find(fits).map_or_else(Vec::new, |mount| upwards(mount, &path))
     };
-    memberships(root).into_iter().flat_map(of_line).collect()
+    memberships_of(root, process).into_iter().flat_map(of_line).collect()
 }
 
 /// `50000 100000` means half a processor; `max` and -1 mean no limit.

@@ -30,7 +30,7 @@ use levels::End;
 
 pub use ata::transfer_mode;
 pub use block::{Disk, Stack, Volume, disks_of_mount};
-pub use cgroup::{Group, Limit, Limits, limits, own_groups, process_limits};
+pub use cgroup::{Group, Limit, Limits, groups_of, limits, own_groups, process_limits};
 pub use device::transport;
 pub use halfpower_os::DeviceNumber;
 pub use halfpower_os::extents::Layout;

@@ -38,6 +38,7 @@ fn parts(question: &Question) -> [(&'static str, String); 22] {
         write_cache,
         price,
         sustain_bytes,
+        application,
     } = question;
     [
         ("target", target.clone()),
@@ -62,6 +63,7 @@ fn parts(question: &Question) -> [(&'static str, String); 22] {
         ("write cache", write_cache.map_or("unchanged".to_string(), |position| position.to_string())),
         ("price", price.map_or("not set".to_string(), |price| price.to_string())),
         ("bound on what sustain writes", sustain_bytes.map_or("not set".to_string(), |bytes| bytes.to_string())),
+        ("application", application.as_ref().map_or("none".to_string(), |application| application.to_string())),
     ]
 }
 
@@ -112,6 +114,7 @@ mod tests {
             Question { seed: 9, ..there.clone() },
             Question { price: Some(209.0), ..there.clone() },
             Question { sustain_bytes: Some(Bytes(1 << 30)), ..there.clone() },
+            Question { application: halfpower_spec::Application::built_in("etcd"), ..there.clone() },
         ];
         for here in others {
             assert!(difference(&there, &here).is_some(), "{here:?}");

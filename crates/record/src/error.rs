@@ -17,6 +17,14 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
     },
+    /// The file is no watch of an application.
+    #[error("{path} is not a file of `halfpower watch`: {reason}; name one that `halfpower watch -o FILE.json` wrote")]
+    NotAWatch {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
     /// The file has a newer layout than this program knows.
     #[error(
         "{path} was written by a newer halfpower (layout {found}; this one reads up to {known}); \

@@ -28,8 +28,11 @@ mod run_record;
 mod samples;
 mod side;
 mod study_file;
+mod study_index;
 mod tcp;
 mod trial;
+mod watch_file;
+mod watched;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
@@ -60,5 +63,11 @@ pub use run_record::{DiscardReason, DiscardedWindow};
 pub use samples::{Sample, Samples};
 pub use side::Side;
 pub use study_file::{Entry, StudyFile};
+pub use study_index::{FileStamp, StudyIndex};
 pub use tcp::Tcp;
 pub use trial::{Ratio, Trial, TrialVerdict};
+pub use watch_file::{read_watch, write_watch};
+pub use watched::{
+    Cause, DiskRequests, GroupLimit, IssuedBy, OperationKind, Operations, OtherUser, Pressure, Subject, Unseen, Wait,
+    WatchCost, Watched, WatchedPlace, WatchedProcessors, WatchedSecond,
+};

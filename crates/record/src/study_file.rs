@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use halfpower_spec::{Question, Run};
 use rusqlite::{Connection, ErrorCode, Transaction, params};
 
-use self::reading::{LAYOUT, PATIENCE_OF_HOLDER, damaged, fnv1a, insert_environment, insert_record, to_sqlite};
+use self::reading::{LAYOUT, PATIENCE_OF_HOLDER, damaged, insert_environment, insert_record, to_sqlite};
 use self::side_files::Claim;
 use crate::difference::difference;
 use crate::figures::column_named;
@@ -47,6 +47,7 @@ use crate::output::{Hold, OutputError, STUDY_APPLICATION_ID as APPLICATION_ID};
 use crate::{Column, Environment, LeftOut, Record, RecordError, columns};
 
 pub use self::reading::Entry;
+pub(crate) use self::reading::fnv1a;
 
 /// A study on disk: its question, its environments, and the records so far.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod answer;
+pub(crate) mod application;
 pub(crate) mod charts;
 pub(crate) mod checks;
 pub(crate) mod data;
@@ -21,6 +22,7 @@ pub(crate) mod settings;
 pub(crate) mod tables;
 pub(crate) mod tiles;
 pub(crate) mod trust;
+pub(crate) mod watch;
 
 use std::io::{self, Write};
 use std::sync::LazyLock;

@@ -4,8 +4,10 @@
 mod comparison;
 mod doctor;
 mod far_end;
+mod history;
 mod run;
 mod study;
+mod watch;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -14,14 +16,18 @@ use serde_json::Value;
 pub use comparison::compare_json;
 pub(crate) use comparison::comparison_value;
 pub use doctor::doctor_json;
+pub use history::history_json;
 pub use run::run_json;
 pub(crate) use study::study_value;
 pub use study::{json, repeated_json};
+pub use watch::watch_json;
 
 use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
+use history::HistoryDocument;
 use run::RunDocument;
 use study::StudyDocument;
+use watch::WatchDocument;
 
 /// An object that `--json` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +42,16 @@ pub enum Document {
     CompareMany,
     /// By `halfpower doctor`.
     Doctor,
+    /// By `halfpower history`.
+    History,
+    /// By `halfpower watch`.
+    Watch,
 }
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor];
+    pub const ALL: [Self; 7] =
+        [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor, Self::History, Self::Watch];
 
     /// File name of its schema, without the extension.
     pub fn name(self) -> &'static str {
@@ -50,6 +61,8 @@ impl Document {
             Self::Compare => "compare",
             Self::CompareMany => "compare-many",
             Self::Doctor => "doctor",
+            Self::History => "history",
+            Self::Watch => "watch",
         }
     }
 }
@@ -62,6 +75,8 @@ pub fn schema(document: Document) -> Value {
         Document::Compare => of::<ComparisonDocument<'_>>(),
         Document::CompareMany => of::<ComparisonsDocument<'_>>(),
         Document::Doctor => of::<DoctorDocument<'_>>(),
+        Document::History => of::<HistoryDocument<'_>>(),
+        Document::Watch => of::<WatchDocument<'_>>(),
     }
 }
 

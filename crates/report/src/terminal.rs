@@ -3,9 +3,12 @@
 //! The first screen has the state of the study, the two worst warnings, and three short sections: how fast, what stops
 //! it, what to set. The details behind them (path, charts, half power, cost, experiments) are printed on request.
 
+mod application;
 mod chart;
 mod commits;
 mod first;
+mod in_place;
+mod live;
 mod screen;
 mod sections;
 
@@ -14,25 +17,14 @@ use std::path::Path;
 
 use halfpower_experiments::StudyFindings;
 
-pub use screen::STYLES;
+pub use in_place::InPlace;
+pub use live::{Now, live_frame};
 pub(crate) use screen::{BOLD, Noun, folded, styled};
+pub use screen::{STYLES, Style};
 
 use crate::words::warnings;
-use screen::{Item, Section, Tone, print_line};
-
-/// Widest line of prose, however wide the terminal: longer lines are hard to read.
-const WIDEST: usize = 120;
-/// Narrowest width to which text is folded; on a narrower terminal, lines are cut.
-const NARROWEST: usize = 40;
-
-/// How text is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style {
-    /// Columns of the terminal.
-    pub width: usize,
-    /// Whether colours may be used.
-    pub colour: bool,
-}
+use first::Moment;
+use screen::{Item, NARROWEST, Section, Tone, WIDEST, print, print_line};
 
 /// Prints the answer on one screen; the last line names `file`, the study file.
 ///
@@ -45,7 +37,7 @@ pub fn terminal(
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     let width = style.width.clamp(NARROWEST, WIDEST);
-    let first = print(&first::sections(findings, width), width, style.colour, out);
+    let first = print(&first::sections(findings, Moment::After, width), width, style.colour, out);
     first.and_then(|()| writeln!(out))?;
     print_line(&first::more(findings, file, width), Tone::Plain, width, style.colour, out)
 }
@@ -54,10 +46,9 @@ pub fn terminal(
 ///
 /// # Errors
 /// Those of `out`.
-/// Those of `out`.
 pub fn terminal_full(findings: &StudyFindings, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let width = style.width.clamp(NARROWEST, WIDEST);
-    let mut all = first::summary(findings, width);
+    let mut all = first::summary(findings, Moment::After, width);
     all.extend(sections::all(findings, width));
     all.push(warnings(findings, width));
     print(&all, width, style.colour, out)
@@ -81,19 +72,4 @@ fn warnings(findings: &StudyFindings, width: usize) -> Section {
     let texts = faults.chain(findings.warnings.iter().map(|warning| warnings::words(warning).sentence));
     let items = texts.map(|text| Item::sentence("  ! ", &text, width, Tone::Alert)).collect();
     Section::new(Some("WARNINGS, the most harmful first".to_string()), items)
-}
-
-fn print(sections: &[Section], width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    let mut first = true;
-    for section in sections {
-        if section.is_empty() {
-            continue;
-        }
-        if !first {
-            writeln!(out)?;
-        }
-        first = false;
-        section.print(width, colour, out)?;
-    }
-    Ok(())
 }

@@ -196,6 +196,8 @@ fn many_experiments(study: StudyFindings) -> StudyFindings {
         ran: true,
         found: None,
         answer: "It costs next to nothing below 64 KiB and a third above it, at every depth. ".repeat(4),
+        short: None,
+        details: Vec::new(),
         pictures: Vec::new(),
         notes: vec!["A part of it could not be measured here, since the device has one member.".into()],
         papers: "They saw the same on one disk, and twice that on four. ".repeat(3),

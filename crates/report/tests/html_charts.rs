@@ -319,7 +319,18 @@ fn the_words_along_a_picture_do_not_overlap() {
     let ran = true;
     let [asks, answer, papers] = ["What?", "That.", "Nothing."].map(String::from);
     let pictures = vec![over_time()];
-    let section = ExperimentSection { experiment, asks, ran, found: None, answer, pictures, notes: Vec::new(), papers };
+    let section = ExperimentSection {
+        experiment,
+        asks,
+        ran,
+        found: None,
+        answer,
+        short: None,
+        details: Vec::new(),
+        pictures,
+        notes: Vec::new(),
+        papers,
+    };
     let findings = StudyFindings { experiments: vec![section], ..sample().0.into() };
     for width in [1400, 390] {
         let reported = look(&chromium, &study_page(&findings, &[]), width, false);

@@ -28,3 +28,7 @@ mod settings;
 mod text;
 #[path = "../../probe/tests/tree/mod.rs"]
 mod tree;
+mod watch;
+mod watch_page;
+#[path = "../../analyse/tests/watched_built/mod.rs"]
+mod watched_built;

@@ -7,10 +7,13 @@
 //!
 //! Nothing here reads the machine. A text that cannot be parsed gives a [`ParseError`] that points at the character.
 
+mod application;
 mod block_sizes;
+mod decides;
 mod endpoint;
 mod error;
 pub mod format;
+mod formula;
 mod hosts;
 mod io_size;
 mod issuing;
@@ -32,11 +35,15 @@ mod utc_time;
 mod words;
 mod workload;
 mod workload_options;
+mod workload_words;
 
+pub use application::{Application, Need, NeedBound, PROFILES, Profile, ProfileError, Setting, SettingValues, Shape};
 pub use block_sizes::BlockSizes;
+pub use decides::Decides;
 pub use endpoint::Endpoint;
 pub use endpoint::without_password;
 pub use error::ParseError;
+pub use formula::{Figure, Formula, Known};
 pub use hosts::{HostFiles, HostLayout, Hosts};
 pub use io_size::IoSize;
 pub use issuing::{IoMem, Issuing};
@@ -64,3 +71,4 @@ pub use words::{
 pub use words::{cache_word, path_words};
 pub use workload::{Arrival, Run, Workload};
 pub use workload_options::{OPTIONS, OptionRow, WorkloadOption, WorkloadOptions};
+pub use workload_words::workload_of_words;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::words;
 use crate::{
-    Bytes, Cache, Direction, EngineName, HostFiles, Issuing, Nanos, ParseError, Pattern, Rate, Sealing, Switch,
-    WorkloadOptions,
+    Application, Bytes, Cache, Direction, EngineName, HostFiles, Issuing, Nanos, ParseError, Pattern, Rate, Sealing,
+    Switch, WorkloadOptions,
 };
 
 words! {
@@ -59,6 +59,8 @@ words! {
     Commits = "commits",
     /// Writes without a pause: the fast part, the rate after it, and what a rest brings back.
     Sustain = "sustain",
+    /// The load of one application, what it needs, and what to set: takes a profile (`--for NAME`).
+    Application = "application",
 }
 
 impl Experiment {
@@ -142,6 +144,9 @@ pub struct Question {
     /// Most bytes that the experiment `sustain` may write; `None` leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustain_bytes: Option<Bytes>,
+    /// The application that `application` is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
 }
 
 /// The value for studies that were made before this setting existed.
@@ -187,6 +192,7 @@ impl Question {
             write_cache: None,
             price: None,
             sustain_bytes: None,
+            application: None,
         }
     }
 

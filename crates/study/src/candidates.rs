@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_spec::{Direction, Experiment, Pass, Question};
+use halfpower_spec::{Decides, Direction, Experiment, Pass, Question};
 
 use crate::confirmation;
 use crate::deciding_cells::{AdvisedCells, CellId, HalfPowerBracket, advice, best, half_power, shown_cells};
@@ -428,4 +428,21 @@ pub(crate) enum Priority {
     Complete,
     /// All other cells with a wide interval.
     Widest,
+}
+
+impl Priority {
+    /// What runs of this priority decide.
+    pub fn decides(self) -> Decides {
+        match self {
+            Self::Confirm | Self::ConfirmAgain => Decides::Headline,
+            Self::Look => Decides::Slices,
+            Self::Seed => Decides::Outline,
+            Self::Choose => Decides::Luck,
+            Self::Explore => Decides::Leaders,
+            Self::Soaker | Self::SoakerAgain => Decides::Cost,
+            Self::Repeat => Decides::Scatter,
+            Self::Decide | Self::Sharpen | Self::Widest => Decides::Widest,
+            Self::Complete => Decides::OtherDepths,
+        }
+    }
 }

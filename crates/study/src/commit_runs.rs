@@ -11,6 +11,7 @@ use halfpower_record::{Environment, Record};
 use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::observed_cell::{SHARP, Sample};
+use crate::own_runs::OwnRuns;
 use crate::planner::Step;
 use crate::seeds::{mixed, seeded};
 use crate::slices::Slices;
@@ -102,36 +103,9 @@ impl CommitRuns {
         commit_runs
     }
 
-    /// Time that these runs take of the budget.
-    pub fn budget(&self) -> Nanos {
-        self.budget
-    }
-
     /// The runs of the plan, done or not.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.repeat < self.repeats)
-    }
-
-    /// Whether `run` is one of these runs.
-    pub fn own(run: &Run) -> bool {
-        run.experiment == Some(Experiment::Commits)
-    }
-
-    /// Records one of these runs.
-    pub fn observe(&mut self, record: &Record) {
-        let Run { workload, repeat, .. } = record.run;
-        self.done.insert((workload, repeat));
-        self.spent_ns += record.of_budget_ns();
-        self.preparing_ns += record.of_budget_ns().saturating_sub(record.run.runtime.0);
-        let mbps = run_mbps(record);
-        if mbps > 0.0 && record.errors.is_empty() {
-            self.rates.entry(workload).or_default().add(mbps);
-        }
-    }
-
-    /// Skips all runs of a workload that cannot be measured.
-    pub fn give_up(&mut self, workload: &Workload) {
-        self.given_up.insert(*workload);
     }
 
     fn is_open(&self, run: &Run) -> bool {
@@ -149,9 +123,37 @@ impl CommitRuns {
         let unseen_ns = (run.runtime.0 as f64 * (LENGTH - 1.0)) as u64;
         run.runtime.0 + self.preparing_ns.checked_div(seen).unwrap_or(unseen_ns)
     }
+}
 
-    /// The next step.
-    pub fn next(&self) -> Step {
+impl OwnRuns for CommitRuns {
+    fn experiment(&self) -> Experiment {
+        Experiment::Commits
+    }
+
+    fn budget(&self) -> Nanos {
+        self.budget
+    }
+
+    fn known(&self) -> Vec<Run> {
+        self.runs().copied().collect()
+    }
+
+    fn observe(&mut self, record: &Record) {
+        let Run { workload, repeat, .. } = record.run;
+        self.done.insert((workload, repeat));
+        self.spent_ns += record.of_budget_ns();
+        self.preparing_ns += record.of_budget_ns().saturating_sub(record.run.runtime.0);
+        let mbps = run_mbps(record);
+        if mbps > 0.0 && record.errors.is_empty() {
+            self.rates.entry(workload).or_default().add(mbps);
+        }
+    }
+
+    fn give_up(&mut self, workload: &Workload) {
+        self.given_up.insert(*workload);
+    }
+
+    fn next(&self) -> Step {
         let is_wanted = |run: &&Run| self.is_open(run) && (run.repeat < self.repeats || self.is_wide(&run.workload));
         match self.runs.iter().find(is_wanted) {
             None => Step::Answered,
@@ -162,8 +164,7 @@ impl CommitRuns {
         }
     }
 
-    /// Most time that these runs will still take.
-    pub fn left(&self) -> Nanos {
+    fn left(&self) -> Nanos {
         let expected: f64 = self.runs().filter(|run| self.is_open(run)).map(|run| run.runtime.0 as f64 * LENGTH).sum();
         Nanos((expected as u64).min(self.budget.0.saturating_sub(self.spent_ns)))
     }
@@ -200,7 +201,7 @@ mod tests {
         let mut runs = Vec::new();
         let mut left = Nanos(u64::MAX);
         while let Step::Run(run) = commit_runs.next() {
-            assert!(CommitRuns::own(&run) && !runs.contains(&run), "{run:?}");
+            assert!(run.experiment == Some(Experiment::Commits) && !runs.contains(&run), "{run:?}");
             assert!(commit_runs.left() <= left, "what is left only falls");
             left = commit_runs.left();
             let factor = 1.0 + noise * (f64::from(run.repeat % 3) - 1.0);

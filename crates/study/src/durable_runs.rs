@@ -5,7 +5,7 @@
 //! `--cache none`, and the report shows both rates.
 
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Cache, Direction, Experiment, Nanos, Pass, Question, Run, Workload};
+use halfpower_spec::{Cache, Decides, Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::phase::Phase;
 use crate::planner::{Planner, Step};
@@ -95,6 +95,10 @@ impl DurableRuns {
 impl Phase for DurableRuns {
     fn owns(&self, run: &Run) -> bool {
         self.wanted > 0 && run.walks() && run.workload.cache == Cache::None
+    }
+
+    fn decides(&self) -> Decides {
+        Decides::Durable
     }
 
     /// Ends them where requests are so slow that runs take far longer than their windows.

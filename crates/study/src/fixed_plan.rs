@@ -11,6 +11,7 @@ use halfpower_record::Environment;
 use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::observed_cell::{Observation, SHARP, Sample};
+use crate::own_runs::has_own_runs;
 use crate::planner::Step;
 use crate::seeds::{mixed, seeded};
 use crate::slices::Slices;
@@ -66,9 +67,7 @@ impl FixedRuns {
     pub fn new(question: &Question, environment: &Environment, budget: Nanos) -> Self {
         let request = PlanRequest { question, environment };
         let cells = |experiment: &Experiment| plan(*experiment, &request).ok().map(|cells| (*experiment, cells));
-        // Commits and sustained writes have runs of their own (`commit_runs`, `sustain_runs`).
-        let is_fixed = |experiment: &&Experiment| !matches!(experiment, Experiment::Commits | Experiment::Sustain);
-        let fixed = question.experiments.iter().filter(is_fixed);
+        let fixed = question.experiments.iter().filter(|experiment| !has_own_runs(**experiment));
         let plans: Vec<(Experiment, Vec<PlannedCell>)> = fixed.filter_map(cells).collect();
         let count = |most: u32| -> u64 {
             let of_cell = |cell: &PlannedCell| {

@@ -8,7 +8,9 @@
 use std::collections::BTreeSet;
 
 use halfpower_record::{Ability, Capabilities, Environment, Record};
-use halfpower_spec::{Bytes, Direction, EngineName, Experiment, IoMem, Issuing, Nanos, Pass, Question, Run, Workload};
+use halfpower_spec::{
+    Bytes, Decides, Direction, EngineName, Experiment, IoMem, Issuing, Nanos, Pass, Question, Run, Workload,
+};
 
 use crate::phase::Phase;
 use crate::planner::Planner;
@@ -112,6 +114,10 @@ impl IssuingRuns {
 impl Phase for IssuingRuns {
     fn owns(&self, run: &Run) -> bool {
         self.usual.is_some() && run.experiment == Some(Experiment::Engines)
+    }
+
+    fn decides(&self) -> Decides {
+        Decides::Issuing
     }
 
     fn observe(&mut self, record: &Record) -> Nanos {

@@ -1,5 +1,6 @@
 //! Conducts a study: decides which run is next, until the question is answered or the budget is spent.
 
+mod application_runs;
 #[cfg(test)]
 #[path = "../../analyse/tests/built/mod.rs"]
 mod built;
@@ -14,6 +15,7 @@ mod kriging;
 mod observed_cell;
 mod observed_path;
 mod phase;
+mod own_runs;
 mod planner;
 mod seeds;
 mod slices;

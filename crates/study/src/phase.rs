@@ -1,7 +1,7 @@
 //! Defines a phase of a study: runs of one purpose that accompany the walks and take their time from the same budget.
 
 use halfpower_record::Record;
-use halfpower_spec::{Nanos, Run};
+use halfpower_spec::{Decides, Nanos, Run};
 
 use crate::planner::Planner;
 
@@ -9,6 +9,9 @@ use crate::planner::Planner;
 pub(crate) trait Phase {
     /// Whether `run` is one of these runs.
     fn owns(&self, run: &Run) -> bool;
+
+    /// What these runs decide.
+    fn decides(&self) -> Decides;
 
     /// Records one of these runs. Returns the time to charge to the walks: none if it was reserved before.
     fn observe(&mut self, record: &Record) -> Nanos;

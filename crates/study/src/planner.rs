@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use halfpower_record::Environment;
-use halfpower_spec::{Bytes, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
+use halfpower_spec::{Bytes, Decides, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
 
 use crate::candidates::{Priority, RunCandidate, Stage, candidates};
 use crate::confirmation;
@@ -163,6 +163,12 @@ impl Planner {
         }
     }
 
+    /// What a run of the present batch decides.
+    pub(crate) fn decides(&self, run: &Run) -> Decides {
+        let planned = self.batch.iter().find(|planned| planned.run == *run);
+        planned.map_or(Decides::Leaders, |planned| planned.priority.decides())
+    }
+
     /// Most time that the study will still take: the rest of the budget. A closer estimate would rise whenever noise
     /// required more runs.
     pub fn left(&self) -> Nanos {
@@ -192,7 +198,8 @@ impl Planner {
         let planned = batch.into_iter().map(|want| {
             let run = self.paths[want.cell.0].run(&self.question, want.cell.1, want.pass, want.later);
             // A slow cell's window may be longer than all earlier ones.
-            Planned { run, expected_ns: expected.run_ns(&self.paths, want).max(run.runtime.0) }
+            let expected_ns = expected.run_ns(&self.paths, want).max(run.runtime.0);
+            Planned { run, expected_ns, priority: want.priority }
         });
         let mut batch: Vec<Planned> = planned.collect();
         let mut left_ns = self.question.budget.0 as f64 * BATCH_SHARE;
@@ -342,11 +349,12 @@ impl Planner {
     }
 }
 
-/// A run of the batch, and its expected time.
+/// A run of the batch, its expected time, and how urgent it was.
 #[derive(Debug, Clone, Copy)]
 struct Planned {
     run: Run,
     expected_ns: u64,
+    priority: Priority,
 }
 
 impl Costs {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use halfpower_analyse::judge;
 use halfpower_measure::{MeasureError, TargetBackend};
 use halfpower_record::{DiscardReason, LeftOut, Record, RecordError, StudyFile};
-use halfpower_spec::{Experiment, Nanos, Question, Run};
+use halfpower_spec::{Decides, Experiment, Nanos, Question, Run};
 
 use crate::planner::Step;
 use crate::study_program::StudyProgram;
@@ -31,6 +31,15 @@ pub struct SoFar {
     /// Most time that the study will still take. It only falls; it drops to 0 if the answer comes before the budget is
     /// spent.
     pub left: Nanos,
+    /// What the run that begins decides.
+    pub decides: Decides,
+}
+
+impl SoFar {
+    /// The share of its time that the study has spent, 0 to 1. It only rises, because the time left only falls.
+    pub fn share(&self) -> f64 {
+        self.spent.0 as f64 / (self.spent.0 + self.left.0).max(1) as f64
+    }
 }
 
 /// Measures `run`. If its series is not steady, measures once more in a window twice as long, which replaces the first;
@@ -96,7 +105,8 @@ pub fn conduct(
             Step::Answered => return Ok(Ending::Answered),
             Step::BudgetSpent => return Ok(Ending::BudgetSpent),
         };
-        observer.begins(&run, &SoFar { runs, spent: Nanos(spent_ns), left: program.left() });
+        let so_far = SoFar { runs, spent: Nanos(spent_ns), left: program.left(), decides: program.decides(&run) };
+        observer.begins(&run, &so_far);
         let between_ns = backend.clock_ns().saturating_sub(ended_ns);
         let record = match measure_steadily(backend, &run, stop) {
             Ok(record) => Record { between_ns, ..record },

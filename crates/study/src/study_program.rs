@@ -1,15 +1,19 @@
-//! Decides the next run of a study: first of the walks, then of commits, then of the other experiments, and at last of
-//! sustained writes. From a study file alone it determines whether the study is finished.
+//! Decides the next run of a study: first of the walks, then of commits and an application, then of the other experiments, and
+//! at last of sustained writes. From a study file alone it determines whether the study is finished.
+
+use std::iter;
 
 use halfpower_record::{Environment, LeftOut, Record, RecordError, StudyFile, TargetKind, total};
-use halfpower_spec::{Experiment, Nanos, Pass, Question, Run};
+use halfpower_spec::{Decides, Experiment, Nanos, Pass, Question, Run};
 
+use crate::application_runs::ApplicationRuns;
 use crate::commit_runs::CommitRuns;
 use crate::durable_runs::DurableRuns;
 use crate::fixed_plan::FixedRuns;
 use crate::issuing_runs::IssuingRuns;
 use crate::observed_cell::Observation;
 use crate::observed_path::ObservedPath;
+use crate::own_runs::{OwnRuns, has_own_runs};
 use crate::phase::Phase;
 use crate::planner::{Planner, Step};
 use crate::sustain_runs::SustainRuns;
@@ -22,9 +26,11 @@ const WALKS: f64 = 0.4;
 pub(crate) struct StudyProgram {
     /// The walks and their phases; `None` if the question includes no walk.
     walks: Option<Walks>,
-    commits: CommitRuns,
+    /// Experiments that decide their runs themselves, and come after the walks, in the order of their turns.
+    early: Vec<Box<dyn OwnRuns>>,
     fixed: FixedRuns,
-    sustain: SustainRuns,
+    /// The same, which come last.
+    late: Vec<Box<dyn OwnRuns>>,
 }
 
 /// The walks of block size and depth, and the runs that accompany them.
@@ -37,13 +43,12 @@ struct Walks {
 impl StudyProgram {
     pub fn new(question: &Question, environment: &Environment) -> Self {
         let commits = CommitRuns::new(question, environment);
-        let whole = Nanos(question.budget.0 - commits.budget().0);
+        let application = ApplicationRuns::new(question, environment);
+        let whole = Nanos(question.budget.0.saturating_sub(commits.budget().0 + application.budget().0));
         let sustain = SustainRuns::new(question, environment, whole);
         let whole = Nanos(whole.0 - sustain.budget().0);
         let walking = question.patterns().next().is_some();
-        let is_fixed = |experiment: &Experiment| {
-            experiment.pattern().is_none() && !matches!(experiment, Experiment::Commits | Experiment::Sustain)
-        };
+        let is_fixed = |experiment: &Experiment| experiment.pattern().is_none() && !has_own_runs(*experiment);
         let beside = question.experiments.iter().any(is_fixed);
         let for_walks = match (walking, beside) {
             (true, true) => Nanos((whole.0 as f64 * WALKS) as u64),
@@ -52,17 +57,23 @@ impl StudyProgram {
         };
         let walks = walking.then(|| Walks::new(&Question { budget: for_walks, ..question.clone() }, environment));
         let fixed = FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0));
-        Self { walks, commits, fixed, sustain }
+        Self { walks, early: vec![Box::new(commits), Box::new(application)], fixed, late: vec![Box::new(sustain)] }
+    }
+
+    /// The experiments that decide their runs themselves.
+    fn own(&self) -> impl Iterator<Item = &Box<dyn OwnRuns>> {
+        self.early.iter().chain(&self.late)
+    }
+
+    /// That which `run` belongs to.
+    fn owner(&mut self, run: &Run) -> Option<&mut Box<dyn OwnRuns>> {
+        self.early.iter_mut().chain(&mut self.late).find(|own| own.owns(run))
     }
 
     /// Records a run.
     pub fn observe(&mut self, record: &Record) {
-        if CommitRuns::own(&record.run) {
-            self.commits.observe(record);
-            return;
-        }
-        if SustainRuns::own(&record.run) {
-            self.sustain.observe(record);
+        if let Some(own) = self.owner(&record.run) {
+            own.observe(record);
             return;
         }
         let between = Nanos(record.between_ns);
@@ -82,12 +93,8 @@ impl StudyProgram {
     /// Skips runs that cannot be measured: a workload of a fixed plan, or runs of a phase. Returns whether the study
     /// can go on without them.
     pub fn give_up(&mut self, run: &Run) -> bool {
-        if CommitRuns::own(run) {
-            self.commits.give_up(&run.workload);
-            return true;
-        }
-        if SustainRuns::own(run) {
-            self.sustain.give_up(&run.workload);
+        if let Some(own) = self.owner(run) {
+            own.give_up(&run.workload);
             return true;
         }
         match self.walks.as_mut().filter(|walks| walks.own(run)) {
@@ -99,30 +106,35 @@ impl StudyProgram {
         }
     }
 
-    /// The next step.
+    /// The next step: the first run of those whose turn it is.
     pub fn next(&self) -> Step {
-        let walks = self.walks.as_ref().map_or(Step::Answered, Walks::next);
-        if matches!(walks, Step::Run(_)) {
-            return walks;
+        let walks = || self.walks.as_ref().map_or(Step::Answered, Walks::next);
+        let early = self.early.iter().map(|own| own.next());
+        let late = self.late.iter().map(|own| own.next());
+        let turns = iter::once_with(walks).chain(early).chain(iter::once_with(|| self.fixed.next())).chain(late);
+        let mut end = Step::Answered;
+        for step in turns {
+            match step {
+                Step::Run(_) => return step,
+                Step::BudgetSpent => end = step,
+                Step::Answered => {}
+            }
         }
-        let commits = self.commits.next();
-        if matches!(commits, Step::Run(_)) {
-            return commits;
-        }
-        let fixed = self.fixed.next();
-        if matches!(fixed, Step::Run(_)) {
-            return fixed;
-        }
-        match self.sustain.next() {
-            Step::Answered if [walks, commits, fixed].contains(&Step::BudgetSpent) => Step::BudgetSpent,
-            sustain => sustain,
+        end
+    }
+
+    /// What a run that [`Self::next`] gave decides.
+    pub fn decides(&self, run: &Run) -> Decides {
+        match self.walks.as_ref().filter(|walks| walks.own(run)) {
+            Some(walks) => walks.decides(run),
+            None => run.experiment.map_or(Decides::Leaders, Decides::Experiment),
         }
     }
 
     /// Most time that the study will still take.
     pub fn left(&self) -> Nanos {
         let walks = self.walks.as_ref().map_or(0, |walks| walks.left().0);
-        Nanos(walks + self.commits.left().0 + self.fixed.left().0 + self.sustain.left().0)
+        Nanos(walks + self.own().map(|own| own.left().0).sum::<u64>() + self.fixed.left().0)
     }
 }
 
@@ -175,6 +187,11 @@ impl Walks {
         of_phases.map_or_else(|| self.planner.next(), Step::Run)
     }
 
+    fn decides(&self, run: &Run) -> Decides {
+        let of_phase = self.phases.iter().find(|phase| phase.owns(run)).map(|phase| phase.decides());
+        of_phase.unwrap_or_else(|| self.planner.decides(run))
+    }
+
     fn left(&self) -> Nanos {
         let left = self.planner.left();
         Nanos(left.0 + self.phases.iter().map(|phase| phase.left(left).0).sum::<u64>())
@@ -184,8 +201,9 @@ impl Walks {
 /// Every run of a question's fixed plans in this environment, in order; of sustained writes the first, which decides on the
 /// others.
 pub fn fixed_runs(question: &Question, environment: &Environment) -> Vec<Run> {
-    let StudyProgram { commits, fixed, sustain, .. } = StudyProgram::new(question, environment);
-    commits.runs().chain(fixed.runs()).copied().chain(sustain.runs()).collect()
+    let StudyProgram { early, fixed, late, .. } = StudyProgram::new(question, environment);
+    let known = |own: &[Box<dyn OwnRuns>]| own.iter().flat_map(|own| own.known()).collect::<Vec<Run>>();
+    [known(&early), fixed.runs().copied().collect(), known(&late)].concat()
 }
 
 /// Every cell that a question's walks may measure, with all its repeats, shuffled by the study's seed.
@@ -258,8 +276,8 @@ mod tests {
     use super::*;
     use crate::built::{disk, record};
 
-    /// All runs of a study of a disk treated as hardware; each run takes exactly its window.
-    fn runs(question: &Question) -> Vec<Run> {
+    /// Makes all runs of a study of a disk treated as hardware; each takes exactly its window. Calls `look` before each.
+    fn each_run(question: &Question, mut look: impl FnMut(&StudyProgram, Run)) {
         let capabilities = Capabilities {
             kind: TargetKind::Folder,
             span: Bytes(1 << 30),
@@ -269,16 +287,42 @@ mod tests {
         let environment = Environment { capabilities, ..Environment::default() };
         let mut program = StudyProgram::new(question, &environment);
         let disk = disk("fixed=80us,rate=500MB/s,disks=4,noise=2%");
-        let mut runs = Vec::new();
         let mut left = Nanos(u64::MAX);
         while let Step::Run(run) = program.next() {
             assert!(program.left() <= left, "what is left only falls");
             left = program.left();
+            look(&program, run);
             let made = record(&disk, run.workload, run.repeat, run.pass, 1.0);
             program.observe(&Record { run, spent_ns: run.runtime.0, ..made });
-            runs.push(run);
         }
+    }
+
+    /// All of these runs.
+    fn runs(question: &Question) -> Vec<Run> {
+        let mut runs = Vec::new();
+        each_run(question, |_, run| runs.push(run));
         runs
+    }
+
+    #[test]
+    fn each_run_says_what_it_decides() {
+        let question =
+            Question { cache: vec![Cache::Device], issuing: Some(Issuing::default()), ..Question::about("d") };
+        let mut decided = Vec::new();
+        each_run(&question, |program, run| {
+            let decides = program.decides(&run);
+            match decides {
+                Decides::Headline => assert!(matches!(run.pass, Pass::Confirm | Pass::Plain), "{run:?}"),
+                Decides::Issuing => assert_eq!(run.experiment, Some(Experiment::Engines)),
+                Decides::Slices => assert_eq!(run.repeat, 0),
+                _ => {}
+            }
+            decided.push(decides);
+        });
+        assert_eq!(decided.first(), Some(&Decides::Slices), "the windows must be known before all else");
+        for told in [Decides::Outline, Decides::Leaders, Decides::Headline, Decides::Cost, Decides::Issuing] {
+            assert!(decided.contains(&told), "{told:?}");
+        }
     }
 
     #[test]

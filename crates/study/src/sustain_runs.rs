@@ -11,6 +11,7 @@ use halfpower_experiments::{PlanRequest, plan, sustain};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Bytes, Experiment, IoSize, Nanos, Pass, Question, Run, Workload, WorkloadOptions};
 
+use crate::own_runs::OwnRuns;
 use crate::planner::Step;
 use crate::seeds::seeded;
 
@@ -77,47 +78,9 @@ impl SustainRuns {
         }
     }
 
-    /// Time that these runs take of the budget.
-    pub fn budget(&self) -> Nanos {
-        self.budget
-    }
-
-    /// Whether `run` is one of these runs.
-    pub fn own(run: &Run) -> bool {
-        run.experiment == Some(Experiment::Sustain)
-    }
-
     /// The runs that are known before anything is measured.
     pub fn runs(&self) -> impl Iterator<Item = Run> {
         self.first.map(|first| self.run(0, first, self.window(FIRST_SHARE, first.options.rest))).into_iter()
-    }
-
-    /// Records one of these runs.
-    pub fn observe(&mut self, record: &Record) {
-        if self.done == 0 {
-            self.cliff = sustain::cliff_bytes(record);
-        }
-        self.done += 1;
-        // A window that was measured again has written as much.
-        let windows = 1 + record.discarded.len() as u64;
-        let of_window = asked_of(&record.run.workload).max(record.bytes);
-        self.written = self.written.saturating_add(windows.saturating_mul(of_window));
-        self.spent_ns += record.of_budget_ns();
-    }
-
-    /// Skips the runs of a workload that cannot be measured, and those that would follow.
-    pub fn give_up(&mut self, workload: &Workload) {
-        self.given_up.insert(*workload);
-    }
-
-    /// The next step.
-    pub fn next(&self) -> Step {
-        match self.wanted() {
-            Some(run) if self.given_up.contains(&run.workload) => Step::Answered,
-            Some(run) if self.spent_ns > 0 && self.takes_ns(&run) > self.budget.0 => Step::BudgetSpent,
-            Some(run) => Step::Run(run),
-            None => Step::Answered,
-        }
     }
 
     /// Time spent once this run has its shortest window.
@@ -160,9 +123,47 @@ impl SustainRuns {
         let window_ns = (left_ns as u64).saturating_sub(rest.0).max(LEAST_WINDOW_NS);
         self.runtime.unwrap_or(Nanos(window_ns / UNIT_NS * UNIT_NS))
     }
+}
 
-    /// Most time that these runs will still take.
-    pub fn left(&self) -> Nanos {
+impl OwnRuns for SustainRuns {
+    fn experiment(&self) -> Experiment {
+        Experiment::Sustain
+    }
+
+    fn budget(&self) -> Nanos {
+        self.budget
+    }
+
+    fn known(&self) -> Vec<Run> {
+        self.runs().collect()
+    }
+
+    fn observe(&mut self, record: &Record) {
+        if self.done == 0 {
+            self.cliff = sustain::cliff_bytes(record);
+        }
+        self.done += 1;
+        // A window that was measured again has written as much.
+        let windows = 1 + record.discarded.len() as u64;
+        let of_window = asked_of(&record.run.workload).max(record.bytes);
+        self.written = self.written.saturating_add(windows.saturating_mul(of_window));
+        self.spent_ns += record.of_budget_ns();
+    }
+
+    fn give_up(&mut self, workload: &Workload) {
+        self.given_up.insert(*workload);
+    }
+
+    fn next(&self) -> Step {
+        match self.wanted() {
+            Some(run) if self.given_up.contains(&run.workload) => Step::Answered,
+            Some(run) if self.spent_ns > 0 && self.takes_ns(&run) > self.budget.0 => Step::BudgetSpent,
+            Some(run) => Step::Run(run),
+            None => Step::Answered,
+        }
+    }
+
+    fn left(&self) -> Nanos {
         match self.next() {
             Step::Run(_) => Nanos(self.budget.0.saturating_sub(self.spent_ns)),
             Step::Answered | Step::BudgetSpent => Nanos(0),
@@ -278,11 +279,11 @@ mod tests {
     fn it_is_the_last_one_and_without_a_bound_it_is_none() {
         let walks = [Experiment::Sustain, Experiment::Zones];
         let (_, all) = records("fixed=10us,rate=1GB/s,fast_part=500MB,sustained=200MB/s", &question(&walks, 4 << 30));
-        let first = all.iter().position(|record| SustainRuns::own(&record.run)).unwrap();
-        assert!(first > 0 && all[first..].iter().all(|record| SustainRuns::own(&record.run)));
+        let first = all.iter().position(|record| record.run.experiment == Some(Experiment::Sustain)).unwrap();
+        assert!(first > 0 && all[first..].iter().all(|record| record.run.experiment == Some(Experiment::Sustain)));
         let unbound = Question { sustain_bytes: None, ..question(&walks, 0) };
         let (_, all) = records("fixed=10us,rate=1GB/s", &unbound);
-        assert!(all.iter().all(|record| !SustainRuns::own(&record.run)));
+        assert!(all.iter().all(|record| !record.run.experiment == Some(Experiment::Sustain)));
     }
 
     #[test]

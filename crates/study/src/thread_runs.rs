@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use halfpower_analyse::policy::{FULL_CORE, MORE_THREADS_GAIN, NEAR_BEST, database_bs};
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Bytes, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
+use halfpower_spec::{
+    Bytes, Decides, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Question, Run, Workload,
+};
 
 use crate::phase::Phase;
 use crate::planner::Planner;
@@ -124,6 +126,10 @@ impl ThreadRuns {
 impl Phase for ThreadRuns {
     fn owns(&self, run: &Run) -> bool {
         run.walks() && run.workload.threads != self.threads
+    }
+
+    fn decides(&self) -> Decides {
+        Decides::Threads
     }
 
     fn observe(&mut self, record: &Record) -> Nanos {

@@ -16,7 +16,7 @@ const OF_ONE_RUN: f64 = 0.09;
 /// Error of the histogram of latencies: 128 steps to each power of two.
 const OF_A_STEP: f64 = 0.008;
 /// Error of a rate without noise: requests that are cut by the ends of a window.
-const OF_THE_ENDS: f64 = 0.01;
+pub const OF_THE_ENDS: f64 = 0.01;
 /// Turns of the queue in the long run that gives the true latencies, and its least length in seconds behind a limit
 /// that hands out slices or a credit.
 const TURNS: f64 = 400.0;
@@ -173,7 +173,7 @@ impl Screens {
 }
 
 /// Whether what was told holds the truth; `least` is the error that even a perfect run has.
-fn holds(interval: Option<&Interval>, value: f64, truth: f64, least: f64) -> bool {
+pub fn holds(interval: Option<&Interval>, value: f64, truth: f64, least: f64) -> bool {
     let known = interval.filter(|interval| interval.high > interval.low);
     let (low, high) = known.map_or((value * (1.0 - OF_ONE_RUN), value * (1.0 + OF_ONE_RUN)), |it| (it.low, it.high));
     (low * (1.0 - least)..=high * (1.0 + least)).contains(&truth)

@@ -28,6 +28,13 @@ impl std::fmt::Display for ConditionHolds {
 
 impl std::error::Error for ConditionHolds {}
 
+impl ConditionHolds {
+    /// With what holds, in words.
+    pub fn of(what: String) -> Self {
+        Self(what)
+    }
+}
+
 /// A study to compare, with the name that the user gave it.
 struct Named {
     name: String,

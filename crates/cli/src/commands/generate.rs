@@ -6,21 +6,25 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use clap::{Command, CommandFactory};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::{Generator, Shell};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use halfpower_report::Document;
+use halfpower_spec::{Cache, EngineName, Experiment, IoMem, Sealing};
 
 use crate::args::{CommandLine, GenerateArgs, Generated};
+use crate::values::engines_of_storage;
 
 pub fn generate(args: &GenerateArgs) -> Result<()> {
     let GenerateArgs { what, folder } = args;
     let refused = || format!("{} cannot be written to; name another folder", folder.display());
     fs::create_dir_all(folder).with_context(refused)?;
-    let mut definition = CommandLine::command();
+    let definition = CommandLine::command();
     match what {
         Generated::Completions => {
+            let mut definition = with_words(definition);
             for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut definition, "halfpower", &mut script);
@@ -40,6 +44,28 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The words that shells complete after an option; of a list they complete the first. Their parsers, which have errors of
+/// their own, do not tell them.
+fn words_of(option: &str) -> Vec<&'static str> {
+    match option {
+        "engine" => engines_of_storage().into_iter().map(EngineName::word).collect(),
+        "experiments" => std::iter::once("all").chain(Experiment::ALL.iter().map(|one| one.word())).collect(),
+        "cache" => Cache::ALL.iter().map(|one| one.word()).collect(),
+        "iomem" => IoMem::ALL.iter().map(|one| one.word()).collect(),
+        "sealing" => Sealing::ALL.iter().map(|one| one.word()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The definition of a command line with the words of its options, for completions alone.
+fn with_words(command: Command) -> Command {
+    let with_its_words = |arg: Arg| match words_of(arg.get_id().as_str()) {
+        words if words.is_empty() => arg,
+        words => arg.value_parser(PossibleValuesParser::new(words)),
+    };
+    command.mut_args(with_its_words).mut_subcommands(with_words)
 }
 
 /// Writes the man page of a command and of its subcommands.

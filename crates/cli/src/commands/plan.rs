@@ -9,12 +9,16 @@ use anyhow::Result;
 use halfpower_record::StudyFile;
 use halfpower_spec::{Experiment, Nanos, Question, Run, shell_operand, shell_word};
 
+use super::applications::listed;
 use super::question::{check_cells, open_target, question, without_direct};
 use super::{line, to_output};
 use crate::args::PlanArgs;
 use crate::hosts::Processes;
 
 pub fn plan(args: &PlanArgs) -> Result<()> {
+    if listed(&args.question)? {
+        return Ok(());
+    }
     let mut question = question(&args.question)?;
     let mut backend = open_target(&args.question, &question, &Processes::Alone)?;
     without_direct(&args.question, &mut question, backend.as_ref());

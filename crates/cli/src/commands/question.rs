@@ -10,6 +10,7 @@ use halfpower_spec::{
 };
 
 use super::Purpose;
+use super::applications::application;
 use crate::args::QuestionArgs;
 use crate::hosts::{Processes, TargetRequest};
 
@@ -35,8 +36,9 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         bail!("--runtime 0 measures nothing; give a time such as 1s");
     }
     let target = canonical(&asked_target)?;
+    let application = args.application.as_deref().map(application).transpose()?;
     let directions = directions(args, &asked_target)?;
-    let experiments = args.experiments.clone().unwrap_or_else(|| usual_experiments(&asked_target, &directions));
+    let experiments = experiments(args, application.is_some(), || usual_experiments(&asked_target, &directions))?;
     if let Some(bytes) = args.sustain_bytes
         && !experiments.contains(&Experiment::Sustain)
     {
@@ -64,8 +66,26 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         write_cache: args.write_cache,
         price: args.price,
         sustain_bytes: args.sustain_bytes,
+        application,
         target,
     })
+}
+
+/// The experiments that are named, with that of an application if one is named; without any, `usual`.
+fn experiments(
+    args: &QuestionArgs,
+    is_for_an_application: bool,
+    usual: impl FnOnce() -> Vec<Experiment>,
+) -> Result<Vec<Experiment>> {
+    let of_application = is_for_an_application.then_some(Experiment::Application);
+    let Some(named) = &args.experiments else {
+        return Ok(of_application.map_or_else(usual, |experiment| vec![experiment]));
+    };
+    if named.contains(&Experiment::Application) && of_application.is_none() {
+        bail!("--experiments application: name the application with --for; `halfpower study --for list` prints them");
+    }
+    let all: Vec<Experiment> = named.iter().copied().chain(of_application).collect();
+    Ok(once_each(&all))
 }
 
 /// The experiments of a study that names none: the walks, and commits where something is written that a flush makes
@@ -229,13 +249,16 @@ pub fn command_of(question: &Question) -> String {
     let usual = Question::about("");
     // The text may be a stranger's, so it opens no file; a machine's file would not change the answer.
     let target = Target::parse(&question.target, |_| Err(std::io::Error::other("no file is read here")));
-    let experiments = target.map_or_else(|_| WALKS.to_vec(), |target| usual_experiments(&target, &question.directions));
+    let usual_here =
+        || target.map_or_else(|_| WALKS.to_vec(), |target| usual_experiments(&target, &question.directions));
+    let experiments = if question.application.is_some() { vec![Experiment::Application] } else { usual_here() };
     let mut words = vec![format!("halfpower study {}", shell_operand(&question.target))];
     let mut add = |differs: bool, word: String| {
         if differs {
             words.push(word)
         }
     };
+    question.application.iter().for_each(|one| add(true, format!("--for {}", shell_operand(&one.name))));
     add(question.experiments != experiments, format!("--experiments {}", listed(&question.experiments)));
     add(question.directions != usual.directions, format!("--rw {}", listed(&question.directions)));
     add(question.bs != usual.bs, format!("--bs {}", listed(&question.bs)));

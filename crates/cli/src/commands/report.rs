@@ -11,6 +11,7 @@ use halfpower_report::Style;
 
 use super::{destination, opened, shut_out, to_output, to_styled_output};
 use crate::args::ReportArgs;
+use crate::progress::is_dumb;
 
 /// Columns if output does not go to a terminal.
 const WITHOUT_A_TERMINAL: usize = 80;
@@ -38,18 +39,24 @@ fn diagnoses_in<'a>(mut environments: impl Iterator<Item = &'a Environment>) -> 
     looked.map(|environment| environment.diagnoses.as_slice()).unwrap_or_default()
 }
 
+/// The environment in which the records of a study are analysed, of all that it had.
+pub fn environment_of(file: &StudyFile) -> Environment {
+    let far_end = file.environments().iter().rev().find_map(|environment| environment.far_end.clone());
+    let left_out = file.left_out();
+    let notes = file.notes();
+    let diagnoses = diagnoses_in(file.environments().iter()).to_vec();
+    let mut environment = Environment { left_out, notes, far_end, diagnoses, ..file.environment().clone() };
+    if let Some(at_last) = file.environments().last() {
+        (environment.hosts, environment.levels) = of_hosts(&environment, at_last);
+    }
+    environment
+}
+
 impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
         let records = file.comparable_records()?;
-        let far_end = file.environments().iter().rev().find_map(|environment| environment.far_end.clone());
-        let left_out = file.left_out();
-        let notes = file.notes();
-        let diagnoses = diagnoses_in(file.environments().iter()).to_vec();
+        let environment = environment_of(file);
         let after = diagnoses_in(file.environments().iter().rev());
-        let mut environment = Environment { left_out, notes, far_end, diagnoses, ..file.environment().clone() };
-        if let Some(at_last) = file.environments().last() {
-            (environment.hosts, environment.levels) = of_hosts(&environment, at_last);
-        }
         let findings = halfpower_experiments::analyse(file.question(), &environment, &records);
         let mut findings = findings.checked_again(after);
         if let Some(share) = halfpower_study::unfinished_share(file)? {
@@ -107,8 +114,12 @@ pub fn style_without_a_terminal(width: usize) -> Style {
     let size = terminal_size::terminal_size_of(&out).filter(|_| out.is_terminal());
     let columns = size.map(|(columns, _)| usize::from(columns.0)).filter(|columns| *columns > 0);
     let asked = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok().filter(|columns| *columns > 0);
-    let is_dumb = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
-    let objection = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = columns.or_else(asked).unwrap_or(width);
-    Style { width, colour: out.is_terminal() && !is_dumb && !objection }
+    Style { width, colour: out.is_terminal() && may_colour() }
+}
+
+/// Whether colours may go to a terminal: it has them, and NO_COLOR does not object.
+pub fn may_colour() -> bool {
+    let objection = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !is_dumb() && !objection
 }

@@ -8,18 +8,22 @@ use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
 use halfpower_record::output::{Destination, Form};
 use halfpower_record::{RecordError, StudyFile, TargetKind};
-use halfpower_spec::{Bytes, Experiment, Question, Target, shell_operand};
+use halfpower_spec::{Application, Bytes, Experiment, Question, Target, shell_operand};
 use halfpower_study::Ending;
 
+use super::applications::listed;
 use super::looked_at::looked_at;
 use super::question::{asked, check_cells, open_target, question, without_direct};
 use super::report::{Analysed, style};
 use super::{destination, line, outcome, switched_write_cache, to_styled_output, with_far_end};
 use crate::args::StudyArgs;
 use crate::hosts::{Processes, join_processes};
-use crate::progress::Progress;
+use crate::live::Live;
 
 pub fn study(args: &StudyArgs) -> Result<()> {
+    if listed(&args.question)? {
+        return Ok(());
+    }
     let stop = halfpower_os::interrupt::stop_flag()?;
     let Some(join_processes) = join_processes(&[asked(&args.question)?], &stop)? else { return Ok(()) };
     let output = if args.again { beside(&args.output) } else { args.output.clone() };
@@ -48,9 +52,9 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     if backend.environment().capabilities.kind == TargetKind::Simulated {
         file.spare_the_disk()?;
     }
-    let mut progress = Progress::new(&question, &file, args.json)?;
-    let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut progress, (began_ns, &stop))?;
-    progress.close();
+    let mut live = Live::new(&question, &file, &stop, args.json)?;
+    let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut live, (began_ns, &stop))?;
+    drop(live);
     look_again(&target, backend.as_mut(), &mut file)?;
     if ending == Ending::Interrupted {
         if !args.json {
@@ -150,7 +154,8 @@ fn report_beside(args: &StudyArgs, study: &Path) -> Result<Destination> {
 /// Replaces the experiment `commits`, which is about one host, by `hosts` if several hosts measure and the user chose no
 /// experiments.
 fn with_hosts(mut question: Question, args: &StudyArgs, join_processes: &Processes) -> Question {
-    if args.question.experiments.is_none() && matches!(join_processes, Processes::Leads(_)) {
+    let chose = args.question.experiments.is_some() || args.question.application.is_some();
+    if !chose && matches!(join_processes, Processes::Leads(_)) {
         question.experiments.retain(|experiment| *experiment != Experiment::Commits);
         question.experiments.push(Experiment::Hosts);
     }
@@ -158,7 +163,8 @@ fn with_hosts(mut question: Question, args: &StudyArgs, join_processes: &Process
 }
 
 /// Adapts the question to the study file that it continues: studies of the first releases keep their way of issuing,
-/// and studies begun by a release or a number of hosts with other usual experiments keep theirs.
+/// studies begun by a release or a number of hosts with other usual experiments keep theirs, and so do studies for an
+/// application whose built-in profile has changed since.
 fn as_begun(question: Question, args: &StudyArgs, output: &Path, join_processes: &Processes) -> Result<Question> {
     let common = &args.question.common;
     let asks_issuing = common.iomem.is_some() || common.iodepth_batch.is_some() || question.issuing.is_none();
@@ -176,7 +182,12 @@ fn as_begun(question: Question, args: &StudyArgs, output: &Path, join_processes:
     let experiments = if is_same { begun.experiments.clone() } else { question.experiments };
     // A single process does not divide the target, so keep the file's layout.
     let host_files = if is_alone { begun.host_files } else { question.host_files };
-    Ok(Question { issuing, experiments, host_files, ..question })
+    let is_kept = |begun: &Application, asked: &Application| begun.name == asked.name && !asked.is_of_a_file();
+    let application = match (&begun.application, question.application) {
+        (Some(begun), Some(asked)) if is_kept(begun, &asked) => Some(begun.clone()),
+        (_, asked) => asked,
+    };
+    Ok(Question { issuing, experiments, host_files, application, ..question })
 }
 
 /// Creates a new study file, once the target is ready.

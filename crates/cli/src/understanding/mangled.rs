@@ -8,8 +8,8 @@ fn words_of(texts: &[String]) -> Vec<OsString> {
     texts.iter().map(OsString::from).collect()
 }
 
-const COMMANDS: [&str; 10] =
-    ["study", "run", "plan", "memory", "probe", "report", "compare", "export", "calibrate", "systems"];
+const COMMANDS: [&str; 11] =
+    ["study", "run", "plan", "memory", "probe", "report", "compare", "history", "export", "calibrate", "systems"];
 
 const FLAGS: [&str; 44] = [
     "-b",

@@ -33,6 +33,7 @@ pub fn of(program: impl AsRef<OsStr>, folder: &Path, words: &[&str]) -> Command 
     let mut command = Command::new(program);
     // Keep baselines of tests in their folder, apart from the user's; lines are as wide as the program decides.
     command.current_dir(folder).args(words).stdin(Stdio::null()).env("XDG_DATA_HOME", folder.join(".data"));
+    command.env("XDG_CACHE_HOME", folder.join(".cache"));
     command.env_remove("COLUMNS");
     command
 }

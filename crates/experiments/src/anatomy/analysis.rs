@@ -308,6 +308,9 @@ mod tests {
             reported.answer.starts_with("One at a time, a request of 4 KiB takes 40 µs (75% in the device"),
             "{reported:?}"
         );
+        let short = reported.short.as_ref().unwrap();
+        assert_eq!(short.figure, "75% in the device");
+        assert!(short.sentence.starts_with("One at a time, a request of 4 KiB takes 40 µs, "), "{short:?}");
         assert_eq!(reported.pictures[0].lines.len(), 8);
     }
 

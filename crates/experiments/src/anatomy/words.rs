@@ -7,6 +7,7 @@ use halfpower_spec::format;
 use super::analysis::{
     AnatomyAnswer, AnatomyRow, Column, CutRequests, OUTSIDE, RequestTime, ReturnedRequests, Rows, Untraced, columns,
 };
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::words::size;
@@ -19,13 +20,22 @@ pub(crate) const PAPERS: &str = "In 1998 a bus analyzer saw small requests waste
     kernel's tracepoints divide the way at the host's end of it instead, and what lies beyond the driver is \
     one phase.";
 
-pub(crate) fn answer(found: &AnatomyAnswer) -> String {
+pub(crate) fn answer(found: &AnatomyAnswer) -> Told {
     if let Some(untraced) = &found.untraced {
-        return format!("That is not known: {}.", why(untraced));
+        return Told::from(format!("That is not known: {}.", why(untraced)));
     }
     let by_depth = found.requests.chunk_by(|one, other| one.iodepth == other.iodepth);
     let sentences = by_depth.map(requests).chain(found.cut.iter().map(cut)).chain(found.full.iter().map(full));
-    sentences.collect::<Vec<_>>().join(" ")
+    Told { short: found.requests.first().map(short), sentences: sentences.collect() }
+}
+
+/// The device's share of a small request's time, and where the most of the rest goes.
+fn short(one: &RequestTime) -> ShortAnswer {
+    let figure = format!("{} in the device", format::percent(one.device_share));
+    let next =
+        one.next.map_or(String::new(), |next| format!(", {} of it {}", format::percent(next.share), place(next.phase)));
+    let what = format!("a request of {} takes {}", size(one.bs_bytes), format::time_ns(one.latency_ns_mean));
+    ShortAnswer::new(figure, format!("{}, {what}{next}.", deep(one.iodepth)))
 }
 
 fn why(untraced: &Untraced) -> &str {
@@ -44,11 +54,11 @@ pub(super) fn request(bs_bytes: u64, iodepth: u32) -> String {
 /// Describes all requests of one depth.
 fn requests(of_depth: &[RequestTime]) -> String {
     let reported: Vec<String> = of_depth.iter().map(|one| format!("a request of {}", time(one))).collect();
-    let deep = match of_depth[0].iodepth {
-        1 => "One at a time".to_string(),
-        depth => format!("{depth} deep"),
-    };
-    format!("{deep}, {}.", reported.join(", and "))
+    format!("{}, {}.", deep(of_depth[0].iodepth), reported.join(", and "))
+}
+
+fn deep(iodepth: u32) -> String {
+    if iodepth == 1 { "One at a time".to_string() } else { format!("{iodepth} deep") }
 }
 
 /// Describes one request, such as `4 KiB takes 41 µs (72% in the device, 12% in completion)`.

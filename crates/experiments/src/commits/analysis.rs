@@ -503,6 +503,9 @@ mod tests {
         let said = &findings.experiments[0].answer;
         assert!(said.contains("16 writers commit within twice the time of one"), "{said}");
         assert!(said.contains("8 KiB, 1 at a time: 1,000 commits a second"), "{said}");
+        let short = findings.experiments[0].short.as_ref().unwrap();
+        assert_eq!(short.figure, "1,000 commits a second");
+        assert!(short.sentence.starts_with("By one writer, 8 KiB each; the device's flush stops commits"), "{short:?}");
         assert!(findings.experiments[0].pictures.iter().any(|picture| picture.title.contains("by writers")));
     }
 

@@ -1,16 +1,18 @@
 //! Says what `commits` asks, what it found and what the papers saw; draws commits and their times by writers, means and
 //! size.
 
-use halfpower_analyse::Interval;
+use halfpower_analyse::{Interval, Sureness};
 use halfpower_spec::{FlushCall, Layout, cache_word, format};
 
 use super::analysis::{
-    BLOCK, CommitMeans, CommitRow, CommitStop, Commits, CommitsAnswer, FlushBesideOthers, GroupCommit, GrowingCommits,
-    MeansRate, Rows, TOGETHER,
+    BLOCK, CommitMeans, CommitRates, CommitRow, CommitStop, Commits, CommitsAnswer, FlushBesideOthers, GroupCommit,
+    GrowingCommits, MeansRate, Rows, TOGETHER,
 };
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{sentences, share, size, times};
+use crate::ratio::is_undecided;
+use crate::words::{NOT_DECIDED, each_sentence, share, size, times};
 
 pub(crate) const QUESTION: &str =
     "How many small writes a second can be made durable one by one, and how many writers share a flush?";
@@ -18,7 +20,26 @@ pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 switched the disk'
     otherwise; without that cache, each small write waited for the platter, 90 to 120 times a second. A database \
     commits as often as its log can be flushed; since then group commit lets those that wait share a flush.";
 
-pub(crate) fn answer(found: &CommitsAnswer) -> String {
+pub(crate) fn answer(found: &CommitsAnswer) -> Told {
+    Told { short: short(found), sentences: details(found) }
+}
+
+/// How often one writer commits, or many if one was not measured, and what stops that.
+fn short(found: &CommitsAnswer) -> Option<ShortAnswer> {
+    let CommitRates { alone, together } = &found.rates;
+    let row = alone.as_ref().or(together.as_ref())?;
+    let stop = if alone.is_some() { &found.stops_alone } else { &found.stops_together };
+    let is_known = Sureness::of(&row.per_second, row.runs, None).is_known() && !is_undecided(&row.per_second);
+    let figure = match is_known {
+        true => format!("{} commits a second", format::number(row.per_second.value)),
+        false => NOT_DECIDED.to_string(),
+    };
+    let who = if row.writers == 1 { "one writer".to_string() } else { format!("{} writers together", row.writers) };
+    let stop = stop.as_ref().map_or(String::new(), |stop| format!("; {}", stopped(stop)));
+    Some(ShortAnswer::new(figure, format!("By {who}, {} each{stop}.", size(row.bs_bytes))))
+}
+
+fn details(found: &CommitsAnswer) -> Vec<String> {
     let clauses = [
         found.stops_alone.as_ref().map(|stop| format!("one at a time, {}", stopped(stop))),
         found.group.as_ref().map(group),
@@ -31,7 +52,7 @@ pub(crate) fn answer(found: &CommitsAnswer) -> String {
         found.beside_others.as_ref().map(beside_others),
         growing(&found.growing),
     ];
-    sentences(clauses, "No write was made durable in time: give the study a larger budget.")
+    each_sentence(clauses, "No write was made durable in time: give the study a larger budget.")
 }
 
 fn stopped(stop: &CommitStop) -> String {

@@ -430,6 +430,10 @@ mod tests {
         assert_eq!(share(&|row| row.cache == Cache::Both), None, "a plain write is held against nothing");
         let answer = &reported.experiments[0].answer;
         assert!(answer.contains("durable one by one are, direct, 20 times"), "{answer}");
+        let short = reported.experiments[0].short.as_ref().unwrap();
+        assert_eq!(short.figure, "20 times slower");
+        assert!(short.sentence.starts_with("Direct writes of 4 KiB, durable one by one, reach "), "{short:?}");
+        assert!(short.sentence.ends_with("; half of that from 64 a flush on."), "{short:?}");
         assert!(answer.contains("16 at once are 8.00 times"), "{answer}");
         assert!(answer.contains("at least half of the plain rate from 64 a flush on: 70%"), "{answer}");
         assert!(answer.contains("a flush of a single write takes 1.5 ms in the median"), "{answer}");

@@ -9,9 +9,10 @@ use super::analysis::{
     DurabilityAnswer, DurableAtOnce, DurableMeans, DurableWrites, FlushTime, Rows, SharedFlush, WithoutWriteCache,
     Writes, syncs_ns,
 };
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{sentences, share, size, times};
+use crate::words::{NOT_DECIDED, each_sentence, sentence, share, size, times};
 
 pub(crate) const QUESTION: &str =
     "What does it cost to have writes on the medium before they are done, and how many can share that cost?";
@@ -24,7 +25,30 @@ pub(crate) const PAPERS: &str = "Both studies switched the disk's write cache (W
 /// Ratio of a flush's largest to smallest median above which both are reported.
 const WIDE: f64 = 1.5;
 
-pub(crate) fn answer(found: &DurabilityAnswer) -> String {
+pub(crate) fn answer(found: &DurabilityAnswer) -> Told {
+    Told { short: found.one_at_a_time.first().map(|one| short(one, &found.sharing)), sentences: details(found) }
+}
+
+/// How much slower durable writes are, and how many must share a flush to get half of the plain rate.
+fn short(one: &DurableWrites, sharing: &[SharedFlush]) -> ShortAnswer {
+    let slower = &one.times_slower;
+    let [low, high] = [slower.interval.low, slower.interval.high].map(format::factor);
+    let (figure, apart) = match slower {
+        _ if slower.is_undecided() => (NOT_DECIDED.to_string(), format!(" ({low} to {high} times apart)")),
+        _ if slower.is_more() || !slower.is_known() && slower.interval.value > 1.0 => {
+            (format!("{} times slower", format::factor(slower.interval.value)), String::new())
+        }
+        _ if slower.is_alike() => ("as fast".to_string(), String::new()),
+        _ => ("no slower that these runs show".to_string(), String::new()),
+    };
+    let half = sharing.iter().find(|shared| shared.is_half && shared.cache == one.plain_cache);
+    let half = half.map_or(String::new(), |shared| format!("; half of that from {} a flush on", shared.writes));
+    let [rate, plain] = [one.iops, one.plain_iops].map(format::iops);
+    let writes = format!("{} writes of {}, durable one by one", cache_word(one.plain_cache), size(one.bs_bytes));
+    ShortAnswer::new(figure, sentence(&format!("{writes}, reach {rate}, plain ones {plain}{apart}{half}")))
+}
+
+fn details(found: &DurabilityAnswer) -> Vec<String> {
     let clauses = [
         one_at_a_time(&found.one_at_a_time),
         found.at_once.as_ref().map(at_once),
@@ -32,7 +56,7 @@ pub(crate) fn answer(found: &DurabilityAnswer) -> String {
         means(&found.means),
         without_write_cache(&found.without_write_cache),
     ];
-    sentences(clauses, "No durable write could be set beside a plain one.")
+    each_sentence(clauses, "No durable write could be set beside a plain one.")
 }
 
 fn one_at_a_time(found: &[DurableWrites]) -> Option<String> {
@@ -233,5 +257,29 @@ impl Drawn<'_> {
         let lines: Vec<Line> = [Cache::Device, Cache::Both].into_iter().filter_map(line).collect();
         let x = Axis::log("Writes for each fdatasync");
         (!lines.is_empty()).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ratio::RatioFinding;
+
+    #[test]
+    fn how_much_slower_is_not_decided_where_runs_differ_too_much() {
+        let interval = Interval { value: 25.0, low: 6.2, high: 98.0 };
+        let one = DurableWrites {
+            bs_bytes: 4096,
+            plain_cache: Cache::Device,
+            iops: 100.0,
+            plain_iops: 2500.0,
+            times_slower: RatioFinding::of(interval, true),
+        };
+        let ShortAnswer { figure, sentence } = short(&one, &[]);
+        assert_eq!(figure, "not decided");
+        let told = "Direct writes of 4 KiB, durable one by one, reach 100 IOPS, plain ones 2,500 IOPS (6.20 to 98 times apart).";
+        assert_eq!(sentence, told);
+        let all = one_at_a_time(&[one]).unwrap();
+        assert!(all.contains("direct, not decided, 6.20 to 98 times slower than plain ones"), "{all}");
     }
 }

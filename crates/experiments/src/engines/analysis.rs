@@ -412,6 +412,10 @@ mod tests {
         assert!(answer.contains("io_uring costs least, 3.0 µs to 4.0 µs of a processor a request"), "{answer}");
         assert!(answer.contains("interrupts: io_uring_sqpoll 3.0 times"), "{answer}");
         assert!(answer.contains("One at a time, io_uring_sqpoll answers soonest: 78 µs"), "{answer}");
+        let short = section.short.as_ref().unwrap();
+        assert!(short.figure.starts_with("io_uring_sqpoll, ") && short.figure.ends_with(" IOPS"), "{short:?}");
+        assert_eq!(short.sentence, "At 32 × 4 KiB, io_uring costs least: 3.0 µs to 4.0 µs of a processor a request.");
+        assert_eq!(section.details.join(" "), *answer, "nothing is lost");
         assert_eq!(section.pictures.len(), 4);
         assert_eq!(section.pictures[0].lines.len(), 3, "a group of bars for each kind of work");
     }
@@ -435,6 +439,8 @@ mod tests {
         let answer = |records: &[Record]| findings(records).experiments[0].answer.clone();
         let reported = answer(&plain(records(), 1));
         assert!(reported.contains("no engine is surely faster than another"), "{reported}");
+        let short = findings(&plain(records(), 1)).experiments[0].short.clone().unwrap();
+        assert!(short.figure.starts_with("not decided, "), "{short:?}");
         // With two runs each, one engine has a stall in one of its runs.
         let mut stalled = plain(records(), 2);
         let is_first = |record: &Record| record.run.repeat == 0 && record.engine == EngineName::IoUring;

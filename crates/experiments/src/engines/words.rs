@@ -7,9 +7,10 @@ use halfpower_spec::format;
 
 use super::analysis::{BestEngines, BusyEngines, EngineRow, EngineSpeed, EnginesAnswer, PollingCost, Rows, Work, work};
 use super::issuing::{IssuingChange, IssuingPart};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{size, times};
+use crate::words::{NOT_DECIDED, size, times};
 
 pub(crate) const QUESTION: &str =
     "Which way of issuing requests is fastest, and which costs the processor least, at equal work?";
@@ -20,7 +21,33 @@ pub(crate) const PAPERS: &str = "sqlio2, the tool of the 2000 study, was made fo
     in both of today's ways; what polls today is the queue (io_uring_sqpoll) or the completion \
     (io_uring_iopoll), for the sake of latency.";
 
-pub(crate) fn answer(found: &EnginesAnswer) -> String {
+pub(crate) fn answer(found: &EnginesAnswer) -> Told {
+    Told { short: short(found), sentences: details(found) }
+}
+
+/// The fastest engines with their rate, and the cheapest.
+fn short(found: &EnginesAnswer) -> Option<ShortAnswer> {
+    if let Some(only) = &found.only {
+        let figure = format!("{}, {}", only.engine, format::mbps(only.mbps));
+        return Some(ShortAnswer::new(figure, "No other engine could be measured."));
+    }
+    let Some(BusyEngines { iodepth, bs_bytes, speed, fastest, slowest_iops, cheapest }) = &found.busy else {
+        let soonest_time = found.soonest.as_ref()?;
+        return Some(ShortAnswer::new(names(soonest_time), soonest(soonest_time)));
+    };
+    let [rate, slowest] = [fastest.best.iops, *slowest_iops].map(format::iops);
+    let figure = match speed {
+        EngineSpeed::Alike => format!("all alike, {rate}"),
+        EngineSpeed::Unclear => format!("{NOT_DECIDED}, {slowest} to {rate}"),
+        EngineSpeed::SomeFaster => format!("{}, {rate}", names(fastest)),
+    };
+    let work = format!("{iodepth} × {}", size(*bs_bytes));
+    let cost = bounds(&cheapest.best);
+    let who = if cheapest.is_all { "all cost alike".to_string() } else { format!("{} least", verb(cheapest, "cost")) };
+    Some(ShortAnswer::new(figure, format!("At {work}, {who}: {cost} of a processor a request.")))
+}
+
+fn details(found: &EnginesAnswer) -> Vec<String> {
     let sentences = [
         found.busy.as_ref().map(busy),
         polling(&found.polling),
@@ -30,9 +57,9 @@ pub(crate) fn answer(found: &EnginesAnswer) -> String {
     ];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     match &found.only {
-        Some(only) => format!("Only {} could be measured: {}.", only.engine, format::mbps(only.mbps)),
-        None if sentences.is_empty() => "No engine moved any bytes.".to_string(),
-        None => sentences.join(" "),
+        Some(only) => vec![format!("Only {} could be measured: {}.", only.engine, format::mbps(only.mbps))],
+        None if sentences.is_empty() => vec!["No engine moved any bytes.".to_string()],
+        None => sentences,
     }
 }
 

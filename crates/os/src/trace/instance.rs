@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
+use super::format::{Kind, Layouts, WantedEvent};
+use super::page::PageLayout;
 use crate::OsError;
 use crate::switched::{Note, Switched};
 
@@ -33,6 +35,22 @@ pub(crate) struct TraceFs {
 
 fn refused(why: impl Into<String>) -> OsError {
     OsError::Tracing { why: why.into() }
+}
+
+/// What is said where the buffer of a processor cannot be read.
+pub(crate) fn unreadable(cpu: u32, error: &io::Error) -> OsError {
+    refused(format!("the buffer of processor {cpu} cannot be read ({error})"))
+}
+
+/// Memory of an instance's buffers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BufferSize {
+    /// Of all processors together, unless the others forbid it.
+    pub(crate) all_kib: usize,
+    /// Least of each processor.
+    pub(crate) least_kib: usize,
+    /// Most of each processor.
+    pub(crate) most_kib: usize,
 }
 
 impl TraceFs {
@@ -65,7 +83,7 @@ impl TraceFs {
     }
 
     /// The text of one of its files, read with one call, because some files return nothing to a second one.
-    pub(crate) fn text(&self, path: impl AsRef<Path>) -> io::Result<String> {
+    fn text(&self, path: impl AsRef<Path>) -> io::Result<String> {
         let mut bytes = vec![0; MOST_TEXT];
         let count = File::open(self.folder.join(path))?.read(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes[..count]).into_owned())
@@ -109,7 +127,7 @@ pub(crate) fn remove_instance(name: &str) -> io::Result<bool> {
 /// Our tracefs instance. It traces nothing before [`Instance::switch`].
 #[derive(Debug)]
 pub(crate) struct Instance {
-    pub(crate) tracefs: TraceFs,
+    tracefs: TraceFs,
     folder: PathBuf,
     /// Kept open, so that switching takes one call and nobody can remove the instance while we use it.
     on: Option<File>,
@@ -118,11 +136,28 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
+    /// Creates an instance with buffers of this size, whose events can be switched on; also the layout of its pages.
+    ///
+    /// # Errors
+    /// [`OsError::Tracing`] if an instance cannot be created or set up.
+    pub(crate) fn ready(buffers: BufferSize) -> Result<(Self, PageLayout), OsError> {
+        let instance = Self::new(TraceFs::find()?)?;
+        let page = instance.tracefs.text("events/header_page").ok().and_then(|text| PageLayout::parse(&text));
+        let page = page.ok_or_else(|| refused("header_page of tracefs is not understood"))?;
+        // One clock for all processors, so that steps on different processors are ordered correctly.
+        instance.set("trace_clock", "mono")?;
+        instance.set("options/overwrite", "1")?;
+        let share_kib = buffers.all_kib / instance.cpus().len().max(1);
+        let size = |kib: usize| instance.set("buffer_size_kb", &kib.to_string());
+        size(share_kib.clamp(buffers.least_kib, buffers.most_kib)).or_else(|_| size(buffers.least_kib))?;
+        Ok((instance, page))
+    }
+
     /// Creates an instance, after removing those of processes that have ended.
     ///
     /// # Errors
     /// [`OsError::Tracing`] if an instance cannot be created.
-    pub(crate) fn new(tracefs: TraceFs) -> Result<Self, OsError> {
+    fn new(tracefs: TraceFs) -> Result<Self, OsError> {
         tracefs.sweep();
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{serial}", std::process::id());
@@ -146,6 +181,32 @@ impl Instance {
         written.map_err(|error| refused(format!("{path} in tracefs cannot be set to {value} ({error})")))
     }
 
+    /// Switches an event on that this kernel has in the usual form, so that `layouts` can read it; `false` if it has not.
+    /// Only events that pass the filter are recorded.
+    ///
+    /// # Errors
+    /// [`OsError::Tracing`] if it is there and cannot be switched on.
+    pub(crate) fn enable<K: Kind>(
+        &self,
+        wanted: WantedEvent<K>,
+        filter: Option<&str>,
+        layouts: &mut Layouts<K>,
+    ) -> Result<bool, OsError> {
+        for name in wanted.names() {
+            let event = format!("events/{}/{name}", wanted.group);
+            let format = self.tracefs.text(format!("{event}/format")).unwrap_or_default();
+            if !layouts.learn(wanted.kind, &format) {
+                continue;
+            }
+            if let Some(filter) = filter {
+                self.set(&format!("{event}/filter"), filter)?;
+            }
+            self.set(&format!("{event}/enable"), "1")?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     /// Switches tracing on or off.
     pub(crate) fn switch(&self, on: bool) -> io::Result<()> {
         self.on.as_ref().map_or(Ok(()), |mut file| file.write_all(if on { b"1" } else { b"0" }))
@@ -166,25 +227,60 @@ impl Instance {
         cpus
     }
 
-    /// Hands each page of a processor's buffer to `take`, oldest first, and so empties the buffer.
-    pub(crate) fn drain(&self, cpu: u32, page_bytes: usize, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-        let path = self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
-        let mut pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-        let mut page = vec![0; page_bytes];
-        loop {
-            match pipe.read(&mut page) {
-                Ok(0) => return Ok(()),
-                Ok(bytes) => take(&page[..bytes]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(error),
-            }
-        }
+    /// Where the buffer of a processor is read.
+    pub(crate) fn pipe(&self, cpu: u32) -> Pipe {
+        Pipe { cpu, path: self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw")), kept: None }
     }
 
     /// A processor's counts of missing events: those lost, and older ones that were overwritten.
     pub(crate) fn missing(&self, cpu: u32) -> io::Result<(u64, u64)> {
         Ok(counts(&fs::read_to_string(self.folder.join(format!("per_cpu/cpu{cpu}/stats")))?))
+    }
+}
+
+/// Where the buffer of a processor is read.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    pub(crate) cpu: u32,
+    path: PathBuf,
+    kept: Option<File>,
+}
+
+impl Pipe {
+    /// Keeps the file open between readings, which saves time. The kernel removes the instance only after this value is gone.
+    pub(crate) fn keep_open(&mut self) -> io::Result<()> {
+        self.kept = Some(self.opened()?);
+        Ok(())
+    }
+
+    fn opened(&self) -> io::Result<File> {
+        OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&self.path)
+    }
+
+    /// Hands each page of the buffer to `take`, oldest first, and so empties the buffer; stops early if `take` says `false`.
+    /// `page` has the size of a page.
+    pub(crate) fn drain(&self, page: &mut [u8], mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
+        let opened;
+        let mut pipe = match &self.kept {
+            Some(kept) => kept,
+            None => {
+                opened = self.opened()?;
+                &opened
+            }
+        };
+        loop {
+            match pipe.read(page) {
+                Ok(0) => return Ok(()),
+                Ok(bytes) => {
+                    if !take(&page[..bytes]) {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 

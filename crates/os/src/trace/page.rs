@@ -4,7 +4,7 @@
 //! page has a time stamp, a byte count, and then entries of four-byte words. The first word of an entry holds five bits
 //! of type and 27 bits of time since the previous entry.
 
-use super::events::{Decoder, Field, TraceEvent, WANTED_EVENTS, fields};
+use super::format::{Field, fields};
 
 /// Largest type of entries that carry events; type 0 means that the length is in a separate word.
 const LAST_DATA: u32 = 28;
@@ -17,6 +17,9 @@ const DELTA_BITS: u32 = 27;
 const STAMP_BITS: u32 = 59;
 /// Masks out the two topmost bits of the byte count, which say that events were lost before this page.
 const COUNT_MASK: u64 = (1 << 30) - 1;
+/// The bits that say that events were lost, and that their number stands after the data.
+const LOST: u64 = 1 << 31;
+const LOST_IS_COUNTED: u64 = 1 << 30;
 
 /// Positions of the fields in a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,33 +55,26 @@ impl PageLayout {
         Some(Entries { rest: &data[..count.min(data.len())], now_ns })
     }
 
-    /// Adds the events of a page to `events`.
-    pub(crate) fn read(&self, page: &[u8], cpu: u32, decoder: &Decoder, events: &mut Vec<TraceEvent>) {
-        let Some(entries) = self.open(page) else { return };
-        events.extend(entries.filter_map(|(at_ns, payload)| decoder.decode(at_ns, cpu, payload)));
+    /// Hands the time and the payload of each event of a page to `take`.
+    pub(crate) fn read(&self, page: &[u8], mut take: impl FnMut(u64, &[u8])) {
+        self.open(page).into_iter().flatten().for_each(|(at_ns, payload)| take(at_ns, payload));
+    }
+
+    /// Events that later ones overwrote before this page was read; 1 if the kernel had no room to count them.
+    pub(crate) fn lost_before(&self, page: &[u8]) -> u64 {
+        let count = self.count.of(page).unwrap_or(0);
+        if count & LOST == 0 {
+            return 0;
+        }
+        let after = self.data_offset.saturating_add((count & COUNT_MASK) as usize);
+        let counted = Field { offset: after, size: self.count.size }.of(page);
+        counted.filter(|_| count & LOST_IS_COUNTED != 0).unwrap_or(1)
     }
 
     /// The time of the first entry of a page.
     pub(crate) fn first_ns(&self, page: &[u8]) -> Option<u64> {
         self.open(page)?.next().map(|(at_ns, _)| at_ns)
     }
-}
-
-/// The events of one page of a ring buffer, as tracefs returns it. `header_page` is the text of `events/header_page`,
-/// `formats` are the `format` files of the events that may occur, and `disk` lists all numbers of the disk that events
-/// may name. Anything not understood gives no event.
-pub fn events_of_page(header_page: &str, formats: &[&str], disk: &[u64], page: &[u8]) -> Vec<TraceEvent> {
-    let mut events = Vec::new();
-    let Some(layout) = PageLayout::parse(header_page) else { return events };
-    let mut decoder = Decoder::new(&[disk.to_vec()]);
-    for format in formats {
-        let name = format.lines().find_map(|line| line.strip_prefix("name: "));
-        if let Some(wanted) = WANTED_EVENTS.iter().find(|wanted| Some(wanted.name) == name) {
-            decoder.learn(wanted, format);
-        }
-    }
-    layout.read(page, 0, &decoder, &mut events);
-    events
 }
 
 /// Iterates over the entries of a page: times and payloads.
@@ -155,8 +151,9 @@ impl<'a> Iterator for Entries<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::block::Step;
     use super::super::events::tests::{ISSUE, decoder, issue};
-    use super::super::events::{Step, What};
+    use super::super::events::{TraceEvent, What, events_of_page};
     use super::*;
 
     const HEADER: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
@@ -186,7 +183,9 @@ mod tests {
 
     fn read(page: &[u8]) -> Vec<(u64, u64)> {
         let mut events = Vec::new();
-        PageLayout::parse(HEADER).unwrap().read(page, 0, &decoder(), &mut events);
+        let decoder = decoder();
+        let layout = PageLayout::parse(HEADER).unwrap();
+        layout.read(page, |at_ns, payload| events.extend(decoder.decode(at_ns, 0, payload)));
         let sector = |event: &TraceEvent| match &event.what {
             What::Block { step: Step::Issued, sectors, .. } => sectors.start,
             other => panic!("{other:?}"),
@@ -237,6 +236,17 @@ mod tests {
     }
 
     #[test]
+    fn events_lost_before_a_page_are_counted_behind_its_data() {
+        let layout = PageLayout::parse(HEADER).unwrap();
+        let data = event(1, 1);
+        let mut page = page(0, 3 << 30, &data);
+        page[16 + data.len()..24 + data.len()].copy_from_slice(&77u64.to_ne_bytes());
+        assert_eq!(layout.lost_before(&page), 77);
+        let lost = |flags: u64| layout.lost_before(&self::page(0, flags, &data));
+        assert_eq!((lost(0), lost(1 << 31)), (0, 1), "none, and some that are not counted");
+    }
+
+    #[test]
     fn no_page_makes_it_stumble() {
         let mut data = event(1, 1);
         data.extend(event(1, 2));
@@ -271,9 +281,12 @@ mod tests {
             changes.iter().for_each(|(at, byte)| page[at % (data.len() + 20)] = *byte);
             page.truncate(length);
             let layout = PageLayout::parse(HEADER).unwrap();
-            let mut events = Vec::new();
-            layout.read(&page, 0, &decoder(), &mut events);
+            let decoder = decoder();
+            layout.read(&page, |at_ns, payload| {
+                decoder.decode(at_ns, 0, payload);
+            });
             layout.first_ns(&page);
+            layout.lost_before(&page);
         }
 
         #[test]
@@ -287,7 +300,8 @@ mod tests {
             }
             if let Some(layout) = PageLayout::parse(&text) {
                 let whole = page(1, 0, &event(1, 1));
-                layout.read(&whole, 0, &decoder(), &mut Vec::new());
+                layout.read(&whole, |_, _| {});
+                layout.lost_before(&page(1, 3 << 30, &event(1, 1)));
             }
         }
     }

@@ -30,7 +30,12 @@ pub enum Form {
     Text,
     /// Averages over time, as fio logs them.
     FioLog,
+    /// What was seen while an application was watched.
+    Watch,
 }
+
+/// How a file of [`Form::Watch`] begins: its generator, whose version follows.
+pub(crate) const WATCH_MARK: &str = r#"{"watch_by":"halfpower "#;
 
 /// How a file of [`Form::Text`] begins.
 pub const TEXT_MARK: &str = "# Measured by halfpower ";
@@ -49,6 +54,7 @@ impl Form {
             Self::Model => head.starts_with("# Fitted by `halfpower calibrate`"),
             Self::Text => head.starts_with(TEXT_MARK),
             Self::FioLog => head.lines().next().is_some_and(is_line_of_log),
+            Self::Watch => head.starts_with(WATCH_MARK),
         }
     }
 }
@@ -77,6 +83,7 @@ impl fmt::Display for Form {
             Self::Model => "a model",
             Self::Text => "what a run printed",
             Self::FioLog => "a log in fio's form",
+            Self::Watch => "a watch",
         })
     }
 }

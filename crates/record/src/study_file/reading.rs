@@ -32,7 +32,7 @@ pub(super) const LAYOUT_WITH_ALL_SUMS: u32 = 2;
 pub(super) const PATIENCE_OF_HOLDER: Duration = Duration::from_secs(60);
 
 /// FNV-1a, 64 bits, as the signed integer that SQLite keeps. Fowler, Noll, Vo: draft-eastlake-fnv.
-pub(super) fn fnv1a(text: &str) -> i64 {
+pub(crate) fn fnv1a(text: &str) -> i64 {
     let sum = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));

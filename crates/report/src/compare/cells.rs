@@ -3,8 +3,8 @@
 use halfpower_analyse::{CellComparison, CellSettings, Change, Comparison, PathSettings};
 use maud::{Markup, html};
 
-use super::tables::{changed, common_paths, named, wide};
-use crate::html::format::{UNKNOWN, heading, number};
+use super::tables::{changed, common_paths, named};
+use crate::html::format::{UNKNOWN, heading, number, wide};
 use crate::words::compare_notes;
 use crate::words::settings::{cell as cell_words, count, path as path_words, size_and_depth};
 

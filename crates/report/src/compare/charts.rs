@@ -5,9 +5,9 @@ use halfpower_spec::format::precise_size;
 use halfpower_spec::path_words;
 use maud::{Markup, html};
 
-use super::tables::{common_paths, wide};
+use super::tables::common_paths;
 use super::terminal::change_words;
-use crate::html::format::{UNKNOWN, heading, number};
+use crate::html::format::{UNKNOWN, heading, number, wide};
 
 /// The noscript line and all charts: for two studies, each figure cell by cell; for several, one line per study.
 pub(super) fn charts(comparisons: &[Comparison]) -> Markup {

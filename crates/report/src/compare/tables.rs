@@ -7,19 +7,9 @@ use halfpower_analyse::{
 use halfpower_spec::format::precise_size;
 use maud::{Markup, html};
 
-use crate::html::format::{UNKNOWN, ends, heading, number, scrolling_table};
+use crate::html::format::{UNKNOWN, ends, heading, number, wide};
 use crate::words;
 use crate::words::compare::signed;
-
-/// A table that scrolls if it is wider than the page; columns from `numbers_from` on hold numbers.
-pub(crate) fn wide(caption: &str, columns: &[&str], numbers_from: usize, rows: Markup) -> Markup {
-    let columns = html! {
-        @for (place, words) in columns.iter().enumerate() {
-            th scope="col" .number[place >= numbers_from] { (words) }
-        }
-    };
-    scrolling_table(caption, columns, html! { tbody { (rows) } })
-}
 
 pub(super) fn changed(change: Option<Change>) -> Markup {
     match change {

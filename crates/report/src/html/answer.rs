@@ -138,7 +138,7 @@ fn experiments(study: &StudyFindings) -> Markup {
             @if ran.is_empty() { p.missing { "None of the experiments could be run; each says why." } }
             dl.answers {
                 @for one in ran.iter().take(ANSWERS) {
-                    div { dt { a href={ "#" (one.experiment) } { (heading(one.experiment.word())) } } dd { (one.answer) } }
+                    div { dt { a href={ "#" (one.experiment) } { (heading(one.experiment.word())) } } dd { (one.brief()) } }
                 }
             }
             @if ran.len() > ANSWERS { p.missing { (ran.len() - ANSWERS) " more below." } }

@@ -1,9 +1,10 @@
 //! Shows each experiment except the walks in a section: question, answer, pictures with their tables, what could not be
 //! measured, and what the papers saw.
 
-use halfpower_experiments::{ExperimentSection, Line, Picture, PictureKind, Point, StudyFindings};
+use halfpower_experiments::{ExperimentAnswer, ExperimentSection, Line, Picture, PictureKind, Point, StudyFindings};
 use maud::{Markup, html};
 
+use crate::html::application::tables;
 use crate::html::fold::Fold;
 use crate::html::format::{UNKNOWN, heading, number, scrolling_table};
 
@@ -20,8 +21,10 @@ fn section(experiment: &ExperimentSection, printed_pictures: bool) -> Fold {
     let name = experiment.experiment.word();
     let body = html! {
         p.asks { (experiment.asks) }
-        @if experiment.ran { p.lead.told { strong { (experiment.answer) } } }
-        @else { p.lead.told { strong { "Not run here." } } }
+        @if !experiment.ran { p.lead.told { strong { "Not run here." } } }
+        @else if let Some(short) = &experiment.short { p.lead.told { strong { (short.figure) } ". " (short.sentence) } }
+        @else { p.lead.told { strong { (experiment.answer) } } }
+        @if let Some(ExperimentAnswer::Application(found)) = &experiment.found { (tables(found)) }
         @if !experiment.notes.is_empty() {
             ul.notes { @for note in &experiment.notes { li { (note) } } }
         }
@@ -30,9 +33,12 @@ fn section(experiment: &ExperimentSection, printed_pictures: bool) -> Fold {
                 @for (at, picture) in experiment.pictures.iter().enumerate() { (figure(name, at, picture)) }
             }
         }
+        @if !experiment.details.is_empty() {
+            details { summary { "All that it found" } ul { @for told in &experiment.details { li { (told) } } } }
+        }
         p.papers { b { "1998 and 2000: " } (experiment.papers) }
     };
-    let gist = if experiment.ran { experiment.answer.as_str() } else { "not run" };
+    let gist = if experiment.ran { experiment.brief() } else { "not run".to_string() };
     Fold::new(name, heading(name), gist, body).printed()
 }
 

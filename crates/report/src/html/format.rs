@@ -67,6 +67,16 @@ pub(crate) fn scrolling_table(caption: &str, columns: Markup, bodies: Markup) ->
     }
 }
 
+/// A table that scrolls if it is wider than the page; columns from `numbers_from` on hold numbers.
+pub(crate) fn wide(caption: &str, columns: &[&str], numbers_from: usize, rows: Markup) -> Markup {
+    let columns = html! {
+        @for (place, words) in columns.iter().enumerate() {
+            th scope="col" .number[place >= numbers_from] { (words) }
+        }
+    };
+    scrolling_table(caption, columns, html! { tbody { (rows) } })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

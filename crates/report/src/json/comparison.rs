@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{
-    CellComparison, CellSettings, ChecksComparison, Comparison, ConditionCase, ConditionLimit, CostComparison,
-    HalfPowerComparison, InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison, Practical, PriceRow,
-    StudyFacts,
+    CellComparison, CellSettings, ChecksComparison, Comparison, ConditionCase, ConditionFinding, ConditionLimit,
+    CostComparison, HalfPowerComparison, InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison, Practical,
+    PriceRow, StudyFacts,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -112,7 +112,7 @@ struct LeftOutDocument<'a> {
 
 /// A condition that the user set, and its result.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ConditionDocument<'a> {
+pub(super) struct ConditionDocument<'a> {
     /// The condition as the user wrote it.
     condition: &'a str,
     /// The limit that it sets.
@@ -159,17 +159,19 @@ impl<'a> ComparisonDocument<'a> {
             only_b: &comparison.only_b,
             left_out: comparison.left_out.iter().map(|one| left_out(one, comparison)).collect(),
             checks: &comparison.checks,
-            fail_if: comparison
-                .fail_if
-                .iter()
-                .map(|finding| ConditionDocument {
-                    condition: &finding.condition,
-                    limit: finding.limit,
-                    holds: finding.holds,
-                    tests: finding.tests,
-                    cases: finding.cases.iter().map(|case| CaseDocument { what: compare::case(case), case }).collect(),
-                })
-                .collect(),
+            fail_if: comparison.fail_if.iter().map(ConditionDocument::of).collect(),
+        }
+    }
+}
+
+impl<'a> ConditionDocument<'a> {
+    pub(super) fn of(finding: &'a ConditionFinding) -> Self {
+        Self {
+            condition: &finding.condition,
+            limit: finding.limit,
+            holds: finding.holds,
+            tests: finding.tests,
+            cases: finding.cases.iter().map(|case| CaseDocument { what: compare::case(case), case }).collect(),
         }
     }
 }

@@ -7,13 +7,14 @@ use halfpower_analyse::{
 };
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_spec::format::{number, size, thousands, time_us};
-use halfpower_spec::shell_operand;
+use halfpower_spec::{Cache, Experiment, shell_operand};
 
+use super::application::application;
 use super::commits::commits;
 use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
 use crate::words::state::{self, amount, machine, place};
-use crate::words::{checks, first_screen, warnings};
+use crate::words::{checks, first_screen, live, warnings};
 
 /// Lines of the screen, without the final ones that name the details.
 const SCREEN: usize = 26;
@@ -27,18 +28,28 @@ const BESIDE: usize = 6;
 /// Heading of the rates.
 const HOW_FAST: &str = "HOW FAST";
 
+/// When the screen is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Moment {
+    /// After the study has ended.
+    After,
+    /// While it measures: this share of its time is spent.
+    While(f64),
+}
+
 /// The answer: what was measured, how fast, what stops it, what to set.
-pub(super) fn summary(study: &StudyFindings, width: usize) -> Vec<Section> {
-    let mut all = vec![top(study, width)];
+pub(super) fn summary(study: &StudyFindings, moment: Moment, width: usize) -> Vec<Section> {
+    let mut all = vec![top(study, moment, width), application(study, width)];
     if study.walked && study.runs > 0 {
-        all.extend([how_fast(study, width), beside(study, width), stops(study, width), what_to_set(study, width)]);
+        all.extend([how_fast(study, moment, width), beside(study, width), stops(study, width)]);
+        all.push(what_to_set(study, moment, width));
     }
     all
 }
 
 /// The sections of the screen, without the last line.
-pub(super) fn sections(study: &StudyFindings, width: usize) -> Vec<Section> {
-    let mut all = summary(study, width);
+pub(super) fn sections(study: &StudyFindings, moment: Moment, width: usize) -> Vec<Section> {
+    let mut all = summary(study, moment, width);
     let taken: usize = all.iter().map(Section::height).filter(|height| *height > 0).map(|height| height + 1).sum();
     all.push(experiments(study, width, SCREEN.saturating_sub(taken)));
     all
@@ -55,16 +66,21 @@ pub(super) fn more(study: &StudyFindings, file: Option<&Path>, width: usize) -> 
     cut(&whole.filter(|line| line.chars().count() <= width).unwrap_or_else(|| reported("STUDY")), width)
 }
 
-fn top(study: &StudyFindings, width: usize) -> Section {
-    let alerts = warnings::alerts(study);
+fn top(study: &StudyFindings, moment: Moment, width: usize) -> Section {
+    let (alerts, state) = match moment {
+        Moment::After => (warnings::alerts(study), state::word(&study.summary.state)),
+        Moment::While(share) => (warnings::alerts_so_far(study), live::state(share)),
+    };
     let line = |text: &String| Item::line(cut(&format!("! {text}"), width), Tone::Alert);
-    Section::new(Some(header(study, width)), alerts.iter().take(ALERTS).map(line).collect()).alone()
+    Section::new(Some(header(study, &state, width)), alerts.iter().take(ALERTS).map(line).collect()).alone()
 }
 
 /// A line of the table of rates.
 struct RateLine {
     name: String,
     cell: CellSettings,
+    /// The cell that was measured for it.
+    measured: CellSettings,
     rate: CellRate,
     /// Whether requests a second describe it better than bytes.
     by_requests: bool,
@@ -74,15 +90,16 @@ fn rate_lines(row: &RateRow) -> Vec<RateLine> {
     let by_requests = row.role != RateRole::Best;
     let unsteady = |rate: &CellRate| if rate.steady { "" } else { "*" };
     let name = format!("  {}{}", first_screen::row_name(&row.cell), unsteady(&row.rate));
-    let accepted = RateLine { name, cell: row.cell, rate: row.rate, by_requests };
+    let accepted = RateLine { name, cell: row.cell, measured: row.cell, rate: row.rate, by_requests };
     let durable = row.durable.map(|rate| {
         let name = format!("    each durable{}", unsteady(&rate));
-        RateLine { name, cell: row.cell, rate, by_requests }
+        let measured = CellSettings { cache: Cache::None, ..row.cell };
+        RateLine { name, cell: row.cell, measured, rate, by_requests }
     });
     std::iter::once(accepted).chain(durable).collect()
 }
 
-fn how_fast(study: &StudyFindings, width: usize) -> Section {
+fn how_fast(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     let rows: Vec<RateLine> = study.summary.how_fast.iter().flat_map(rate_lines).collect();
     if rows.is_empty() {
         let none = "  not known: no run moved bytes without errors and without a cache";
@@ -97,11 +114,16 @@ fn how_fast(study: &StudyFindings, width: usize) -> Section {
         format!("{}{figure} {}", " ".repeat(pad), first_screen::reach(&row.rate.sureness))
     });
     let within = |interval: Option<Interval>| first_screen::latency_reach(interval);
+    let until_known = |row: &RateLine| match moment {
+        Moment::After => String::new(),
+        Moment::While(_) => live::until_known(study.until_known(&row.measured)),
+    };
     let columns = vec![
         Column::left(HOW_FAST, 0, of(&|row| row.name.clone())),
         Column::right("", 2, of(&|row| size(row.cell.bs_bytes as f64))),
         Column::right("", 3, of(&|row| first_screen::depth(&row.cell))),
         Column::left("", 0, rates.collect::<Vec<_>>()),
+        Column::right("to \u{b1}5%", 1, of(&until_known)),
         Column::right("", 9, of(&|row| other_figure(row))),
         Column::right("p50", 5, of(&|row| time(row.rate.latency_ns_p50))),
         Column::left("", 7, of(&|row| within(row.rate.latency_ns_p50_interval))),
@@ -196,7 +218,7 @@ fn stops(study: &StudyFindings, width: usize) -> Section {
     Section::new(Some("WHAT STOPS IT".to_string()), items)
 }
 
-fn what_to_set(study: &StudyFindings, width: usize) -> Section {
+fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     let reported = &study.summary.what_to_set;
     let is_share = first_screen::is_of_a_share(study);
     let uses = reported.uses.iter().map(|advice| first_screen::advice(advice, is_share));
@@ -211,7 +233,10 @@ fn what_to_set(study: &StudyFindings, width: usize) -> Section {
     let (_, lines) = split(lines(columns, width));
     let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
     if rows.is_empty() && !study.summary.how_fast.is_empty() {
-        let none = first_screen::no_advice(&study.summary.state);
+        let none = match moment {
+            Moment::After => first_screen::no_advice(&study.summary.state),
+            Moment::While(_) => live::NO_ADVICE,
+        };
         items.push(Item::sentence("  ", none, width, Tone::Plain));
     }
     items.extend(
@@ -226,10 +251,12 @@ fn what_to_set(study: &StudyFindings, width: usize) -> Section {
 /// The answers of the experiments, as far as `room` allows.
 fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
     let most = if study.walked { LINES_BESIDE } else { LINES_ALONE };
+    // What an application gets has a section of its own.
+    let is_here = |one: &&ExperimentSection| !(one.ran && one.experiment == Experiment::Application);
     let item = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
         let reason = || format!("not run: {}", experiment.notes.join(" "));
-        let answer = if experiment.ran { experiment.answer.clone() } else { reason() };
+        let answer = if experiment.ran { experiment.brief() } else { reason() };
         let mut item = Item::sentence(&lead, &answer, width, Tone::Plain);
         if item.lines.len() > most {
             item.lines.truncate(most);
@@ -240,7 +267,7 @@ fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
     };
     let ran_first =
         study.experiments.iter().filter(|one| one.ran).chain(study.experiments.iter().filter(|one| !one.ran));
-    let items: Vec<Item> = ran_first.map(item).collect();
+    let items: Vec<Item> = ran_first.filter(is_here).map(item).collect();
     let heights = items.iter().scan(0, |sum, item| {
         *sum += item.lines.len();
         Some(*sum)
@@ -269,8 +296,7 @@ const GAP: usize = 2;
 ///
 /// If the width is too small, it drops the machine first, then the transport, the place and the amount; last, it cuts
 /// the target.
-fn header(findings: &Findings, width: usize) -> String {
-    let state = state::word(&findings.summary.state);
+fn header(findings: &Findings, state: &str, width: usize) -> String {
     let (place, short_place) = (place(findings, true), place(findings, false));
     let machine = machine(findings);
     let amount = amount(findings);

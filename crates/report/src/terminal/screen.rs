@@ -11,6 +11,20 @@ const END: &str = "\x1b[0m";
 /// All sequences by which styles are set on a terminal.
 pub const STYLES: &[&str] = &[BOLD, YELLOW, CYAN, END];
 
+/// Widest line of prose, however wide the terminal: longer lines are hard to read.
+pub(super) const WIDEST: usize = 120;
+/// Narrowest width to which text is folded; on a narrower terminal, lines are cut.
+pub(super) const NARROWEST: usize = 40;
+
+/// How text is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether colours may be used.
+    pub colour: bool,
+}
+
 /// The kind of a line, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
@@ -102,6 +116,27 @@ impl Item {
     pub fn sentence(lead: &str, text: &str, width: usize, tone: Tone) -> Self {
         Self { lines: folded(lead, text, width), tone }
     }
+}
+
+/// Prints sections with an empty line between them.
+pub(super) fn print(
+    sections: &[Section],
+    width: usize,
+    colour: bool,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
+    let mut first = true;
+    for section in sections {
+        if section.is_empty() {
+            continue;
+        }
+        if !first {
+            writeln!(out)?;
+        }
+        first = false;
+        section.print(width, colour, out)?;
+    }
+    Ok(())
 }
 
 pub(super) fn print_line(

@@ -33,10 +33,11 @@ fn experiments(findings: &StudyFindings, width: usize) -> Section {
     let ran = findings.experiments.iter().filter(|experiment| experiment.ran);
     let reported = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
-        let answer = Item::sentence(&lead, &experiment.answer, width, Tone::Plain);
+        let answer = Item::sentence(&lead, &experiment.brief(), width, Tone::Plain);
         let lead = format!("{:<14}- ", "");
-        let notes = experiment.notes.iter().map(|note| Item::sentence(&lead, note, width, Tone::Plain));
-        std::iter::once(answer).chain(notes).collect::<Vec<Item>>()
+        let told = experiment.details.iter().chain(&experiment.notes);
+        let told = told.map(|text| Item::sentence(&lead, text, width, Tone::Plain));
+        std::iter::once(answer).chain(told).collect::<Vec<Item>>()
     };
     let mut items: Vec<Item> = ran.flat_map(reported).collect();
     let not: Vec<&str> =

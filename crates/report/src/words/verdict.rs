@@ -17,7 +17,7 @@ pub(crate) fn verdict(study: &StudyFindings) -> Vec<String> {
         return of_walks(&study.findings);
     }
     let answers = study.experiments.iter().filter(|experiment| experiment.ran);
-    let reported: Vec<String> = answers.take(3).map(|e| format!("{} {}", e.asks, e.answer)).collect();
+    let reported: Vec<String> = answers.take(3).map(|e| format!("{} {}", e.asks, e.brief())).collect();
     if reported.is_empty() {
         vec!["None of the experiments could be run; each says why.".to_string()]
     } else {

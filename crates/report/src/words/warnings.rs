@@ -311,6 +311,25 @@ fn is_or_are(count: usize) -> &'static str {
 /// All problems of a study, worst first: wrong data and failed requests, the meaning of the state, and the warnings.
 /// Warnings that repeat the state are left out.
 pub(crate) fn alerts(study: &StudyFindings) -> Vec<String> {
+    alerts_of(study, |_| true)
+}
+
+/// As [`alerts`], while the study measures: without what its further runs will mend.
+pub(crate) fn alerts_so_far(study: &StudyFindings) -> Vec<String> {
+    let is_mended = |warning: &Warning| {
+        matches!(
+            warning,
+            Warning::FewRuns { .. }
+                | Warning::WideInterval { .. }
+                | Warning::RestlessRuns { .. }
+                | Warning::RepeatsDiffer { .. }
+                | Warning::NoSoaker
+        )
+    };
+    alerts_of(study, |warning| !is_mended(warning))
+}
+
+fn alerts_of(study: &StudyFindings, is_shown: impl Fn(&Warning) -> bool) -> Vec<String> {
     let state = &study.summary.state;
     let of_state = match state {
         StudyState::Quiet | StudyState::Noisy { .. } => None,
@@ -320,7 +339,8 @@ pub(crate) fn alerts(study: &StudyFindings) -> Vec<String> {
         matches!(warning, Warning::RequestsFailed { .. } | Warning::ShortTransfers { .. }) && !study.faults.is_empty()
     };
     let faults = alike(&study.faults);
-    let warnings = study.warnings.iter().filter(|warning| !is_told(warning)).map(|warning| words(warning).line);
+    let shown = study.warnings.iter().filter(|warning| is_shown(warning) && !is_told(warning));
+    let warnings = shown.map(|warning| words(warning).line);
     faults.iter().map(fault).chain(of_state).chain(warnings).collect()
 }
 

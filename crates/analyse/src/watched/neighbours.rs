@@ -1,0 +1,228 @@
+//! Finds who else used the disks, and whether that made the application slower.
+//!
+//! Long operations meet the requests of another process more often than short ones, so their mean is higher beside it even
+//! where it does no harm. A neighbour is therefore named only with further evidence: its share of the disks, the medians,
+//! and the seconds in which it did much against those in which it did little.
+
+use halfpower_record::{Latency, OperationKind, OtherUser, Wait, Watched, WatchedSecond};
+
+use super::groups::{Gathered, latency_of};
+use super::parts::{OperationGroup, WatchOther};
+use super::scene::Scene;
+use super::stop::WatchStop;
+use super::thresholds::{
+    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_SECONDS, HEAVY, HEAVY_SYNCS, MOSTLY, SLOWED, SLOWED_MEDIAN,
+};
+use crate::Interval;
+use crate::mean::quotient;
+
+/// Operations of a group in a second, from which its mean counts.
+const FEWEST_A_SECOND: u64 = 5;
+/// Share of the most bytes that others moved in a second, from which they did much; and up to which they did little.
+const MUCH: f64 = 0.5;
+const LITTLE: f64 = 0.1;
+/// Kinds of wait that a neighbour can make longer.
+const ON_STORAGE: [Wait; 5] = [Wait::Device, Wait::BlockQueue, Wait::Flush, Wait::Journal, Wait::Writeback];
+/// Share of all bytes from which a neighbour that never pauses is the cause, if the disk is always busy.
+const MOST_BYTES: f64 = 0.5;
+/// How many times the bytes that the application writes the kernel must write back to do so for others.
+const FOR_OTHERS: u64 = 2;
+
+/// The other users of the disks, those of one name and control group together, most bytes first.
+pub(super) fn others(watched: &Watched) -> Vec<WatchOther> {
+    let mut groups: Vec<Vec<&OtherUser>> = Vec::new();
+    for one in &watched.others {
+        let same = |group: &&mut Vec<&OtherUser>| {
+            group.first().is_some_and(|first| {
+                (&first.name, &first.cgroup, first.pid == 0) == (&one.name, &one.cgroup, one.pid == 0)
+            })
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    let totals = Totals::of(watched);
+    let mut others: Vec<WatchOther> = groups.iter().map(|group| together(group, &totals)).collect();
+    others.sort_by(|one, other| other.bytes_share.total_cmp(&one.bytes_share));
+    others
+}
+
+/// What all processes together did on the disks.
+struct Totals {
+    read: f64,
+    written: f64,
+    syncs: f64,
+}
+
+impl Totals {
+    fn of(watched: &Watched) -> Self {
+        let of = |writes: bool, foreign: &dyn Fn(&OtherUser) -> u64| -> f64 {
+            let known: f64 =
+                watched.requests.iter().filter(|one| one.writes == writes).map(|one| one.bytes as f64).sum();
+            let of_others: f64 = watched.others.iter().map(|one| foreign(one) as f64).sum();
+            known.max(of_others)
+        };
+        let own: f64 = watched.operations.iter().filter(|one| one.kind.is_durable()).map(|one| one.count as f64).sum();
+        let foreign: f64 = watched.others.iter().map(|one| one.syncs as f64).sum();
+        Self {
+            read: of(false, &|one| one.read_bytes),
+            written: of(true, &|one| one.written_bytes),
+            syncs: own + foreign,
+        }
+    }
+}
+
+/// Processes of one name and control group as one.
+fn together(group: &[&OtherUser], totals: &Totals) -> WatchOther {
+    let sum = |of: &dyn Fn(&OtherUser) -> u64| group.iter().fold(0_u64, |sum, one| sum.saturating_add(of(one)));
+    let read = sum(&|one| one.read_bytes) as f64;
+    let written = sum(&|one| one.written_bytes) as f64;
+    let syncs = sum(&|one| one.syncs);
+    // Each process has its own comparison; the one that met most operations stands for all.
+    let met = group.iter().max_by_key(|one| one.own_during.count().min(one.own_without.count()));
+    let compared =
+        met.filter(|one| one.own_during.count() >= FEWEST_COMPARED && one.own_without.count() >= FEWEST_COMPARED);
+    let times = |of: &dyn Fn(&Latency) -> f64| compared.map(|one| quotient(of(&one.own_during), of(&one.own_without)));
+    let excess = compared.map(|one| {
+        let more = one.own_during.mean_ns() - one.own_without.mean_ns();
+        let all = one.own_during.sum_ns() as f64 + one.own_without.sum_ns() as f64;
+        quotient(more.max(0.0) * one.own_during.count() as f64, all)
+    });
+    let first = group[0];
+    WatchOther {
+        name: first.name.clone(),
+        pid: (group.len() == 1).then_some(first.pid),
+        processes: group.len(),
+        cgroup: first.cgroup.clone(),
+        read_share: quotient(read, totals.read),
+        written_share: quotient(written, totals.written),
+        bytes_share: quotient(read + written, totals.read + totals.written),
+        syncs,
+        syncs_share: quotient(syncs as f64, totals.syncs),
+        slowdown: times(&|latency| latency.mean_ns()),
+        slowdown_p50: times(&|latency| latency.quantile_ns(0.5) as f64),
+        slowdown_p99: times(&|latency| latency.quantile_ns(0.99) as f64),
+        excess_share: excess,
+        without_mean_ns: compared.map(|one| one.own_without.mean_ns()),
+    }
+}
+
+/// Share of the bytes on the disks that others moved; `None` if nobody counted them.
+pub(super) fn others_bytes_share(watched: &Watched) -> Option<f64> {
+    let own: f64 = watched.seconds.iter().map(|second| second.own_bytes as f64).sum();
+    let foreign: f64 = watched.seconds.iter().map(|second| second.other_bytes as f64).sum();
+    (own + foreign > 0.0).then(|| foreign / (own + foreign))
+}
+
+/// The neighbour that makes this group slower, with the evidence.
+pub(super) fn neighbour(group: &Gathered<'_>, scene: &Scene<'_>) -> Option<WatchStop> {
+    if group.share(&ON_STORAGE) < MOSTLY {
+        return None;
+    }
+    let contrast = contrast(&scene.watched.seconds, latency_of(group.group));
+    let is_always_busy = scene.busiest(&scene.disks_of(group)).is_some_and(|disk| disk.busy_share() >= BUSY);
+    let of_reads_and_syncs = group.group != OperationGroup::Writes;
+    let candidates = scene
+        .others
+        .iter()
+        .filter(|other| is_heavy(other) && (other.pid != Some(0) || writes_for_others(scene.watched)));
+    for other in candidates {
+        let is_slowed = other.slowdown.is_some_and(|times| times >= SLOWED)
+            && other.slowdown_p50.is_some_and(|times| times >= SLOWED_MEDIAN)
+            && other.excess_share.is_some_and(|share| share >= EXCESS)
+            && of_reads_and_syncs;
+        let is_confirmed = match &contrast {
+            Some(ratio) => ratio.low > 1.0,
+            None => is_always_busy || other.slowdown_p50.is_some_and(|times| times >= SLOWED),
+        };
+        let is_contrast_enough =
+            contrast.as_ref().is_some_and(|ratio| ratio.low >= SLOWED_MEDIAN && ratio.value >= SLOWED);
+        let never_pauses = other.slowdown.is_none() && contrast.is_none() && of_reads_and_syncs;
+        let takes_most = never_pauses && is_always_busy && other.bytes_share >= MOST_BYTES && queues_behind(group);
+        if is_slowed && is_confirmed || is_contrast_enough || takes_most {
+            let times = other.slowdown.filter(|_| is_slowed).map(Interval::exact);
+            return Some(WatchStop::Neighbour {
+                name: other.name.clone(),
+                cgroup: other.cgroup.clone(),
+                bytes_share: other.bytes_share,
+                syncs_share: other.syncs_share,
+                slowdown: contrast.or(times),
+                excess_share: other.excess_share.filter(|_| is_slowed),
+            });
+        }
+    }
+    None
+}
+
+fn is_heavy(other: &WatchOther) -> bool {
+    other.bytes_share >= HEAVY || other.syncs_share >= HEAVY_SYNCS
+}
+
+/// Whether a group's requests wait before the device gets them.
+fn queues_behind(group: &Gathered<'_>) -> bool {
+    group.share(&[Wait::BlockQueue, Wait::Writeback]) >= EXCESS
+}
+
+/// Whether the kernel writes back much more than the application wrote, so that it does so for others.
+fn writes_for_others(watched: &Watched) -> bool {
+    let is_write = |kind: OperationKind| matches!(kind, OperationKind::Write | OperationKind::DurableWrite);
+    let own: u64 = watched.operations.iter().filter(|one| is_write(one.kind)).map(|one| one.bytes).sum();
+    let kernel: u64 = watched.others.iter().filter(|one| one.pid == 0).map(|one| one.written_bytes).sum();
+    kernel >= own.saturating_mul(FOR_OTHERS) && kernel > 0
+}
+
+/// Factor by which operations take longer in the seconds in which others moved much, against those in which they moved
+/// little: the ratio of the geometric means, with its 95% interval. `None` if there are too few of either.
+fn contrast(seconds: &[WatchedSecond], of: fn(&WatchedSecond) -> &Latency) -> Option<Interval> {
+    let most = seconds.iter().map(|second| second.other_bytes).max().filter(|most| *most > 0)? as f64;
+    let logarithms = |is: &dyn Fn(f64) -> bool| -> Vec<f64> {
+        let chosen = seconds.iter().filter(|second| is(second.other_bytes as f64 / most));
+        chosen
+            .map(of)
+            .filter(|latency| latency.count() >= FEWEST_A_SECOND)
+            .map(|latency| latency.mean_ns().ln())
+            .collect()
+    };
+    let much = logarithms(&|share| share >= MUCH);
+    let little = logarithms(&|share| share <= LITTLE);
+    if much.len() < FEWEST_SECONDS || little.len() < FEWEST_SECONDS {
+        return None;
+    }
+    let much = Interval::of_means(&much);
+    let little = Interval::of_means(&little);
+    let reach = |one: &Interval| (one.high - one.low) / 2.0;
+    let reach = reach(&much).hypot(reach(&little));
+    let value = much.value - little.value;
+    Some(Interval { value: value.exp(), low: (value - reach).exp(), high: (value + reach).exp() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(of: impl Fn(usize) -> (u64, u64)) -> Vec<WatchedSecond> {
+        let second = |at: usize| {
+            let (ns, other_bytes) = of(at);
+            let mut reads = Latency::default();
+            (0..20).for_each(|_| reads.add(ns));
+            WatchedSecond { traced_ns: 1_000_000_000, reads, other_bytes, ..WatchedSecond::default() }
+        };
+        (0..24).map(second).collect()
+    }
+
+    #[test]
+    fn seconds_with_a_neighbour_are_held_against_those_without() {
+        let slowed = seconds(|at| {
+            let (ns, other_bytes) = if at % 6 < 3 { (300_000, 80_000_000) } else { (100_000, 0) };
+            (ns + at as u64 * 10, other_bytes)
+        });
+        let found = contrast(&slowed, latency_of(OperationGroup::Reads)).unwrap();
+        assert!((found.value - 3.0).abs() < 0.05 && found.low > 2.9, "{found:?}");
+        let alike = seconds(|at| (100_000 + at as u64 * 100, if at % 6 < 3 { 80_000_000 } else { 0 }));
+        let found = contrast(&alike, latency_of(OperationGroup::Reads)).unwrap();
+        assert!(found.low < 1.0 && found.high > 1.0, "{found:?}");
+        let always = seconds(|_| (100_000, 80_000_000));
+        assert_eq!(contrast(&always, latency_of(OperationGroup::Reads)), None, "there is nothing to compare");
+    }
+}

@@ -1,0 +1,314 @@
+//! Implements `halfpower history`: follows one target over many studies, and checks conditions on its last change.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Result, bail};
+use halfpower_analyse::{History, Measured, StudyDigest, StudyInHistory, Surroundings, UnreadStudy};
+use halfpower_experiments::{ExperimentAnswer, ExperimentSection};
+use halfpower_record::output::Form;
+use halfpower_record::{FileStamp, StudyFile, StudyIndex};
+use halfpower_report::{condition_case_figures, condition_case_text};
+
+use super::compare::ConditionHolds;
+use super::report::{Analysed, style};
+use super::{destination, opened, shut_out, to_output, to_styled_output};
+use crate::args::HistoryArgs;
+
+/// What an index was made by: another release may make other figures of a study.
+const MAKER: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("HALFPOWER_COMMIT"), " history 1");
+/// Ending of the files that are taken from a folder.
+const ENDING: &str = "halfpower";
+/// Levels of folders that are looked into.
+const DEEPEST: usize = 16;
+/// Files that cannot be read, of which each is told.
+const TOLD: usize = 5;
+
+/// A study file with what was made of it.
+struct Read {
+    name: String,
+    stamp: FileStamp,
+    digest: StudyDigest,
+    /// The surroundings, if the study was read now.
+    surroundings: Option<Surroundings>,
+}
+
+/// A file that is there, before it is read.
+struct Candidate {
+    path: PathBuf,
+    stamp: FileStamp,
+}
+
+/// Prints the history of a target.
+///
+/// # Errors
+/// [`ConditionHolds`] if a condition of `--fail-if` holds; if the studies are of several targets, and none is named; all
+/// errors of writing.
+pub fn history(args: &HistoryArgs) -> Result<()> {
+    let page = args.output.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
+    let place = if args.no_index { None } else { index_place() };
+    let mut index = place.as_deref().and_then(|place| StudyIndex::open(place, MAKER));
+    let mut unread = Vec::new();
+    let candidates = candidates(&args.files, &mut unread);
+    let (mut studies, unknown) = remembered(candidates, index.as_ref());
+    // What is remembered needs no file; the others may come from anybody.
+    let outputs = args.output.iter().chain(index.is_some().then_some(&place).into_iter().flatten());
+    shut_out(unknown.iter().map(|one| one.path.as_path()), outputs.map(PathBuf::as_path));
+    let fresh = read_all(unknown, &mut unread);
+    if let Some(index) = &mut index {
+        remember(index, &fresh);
+    }
+    studies.extend(fresh);
+    for one in unread.iter().take(TOLD) {
+        crate::tell::tell!("halfpower: left out: {}", one.why);
+    }
+    if unread.len() > TOLD {
+        crate::tell::tell!("halfpower: {} more files are left out", unread.len() - TOLD);
+    }
+    let mut studies = of_one_target(studies, args.target.as_deref())?;
+    studies.sort_by_cached_key(|one| (one.in_history().at_unix_ms(), one.name.clone()));
+    let mut history = followed(args, &studies, index.as_ref())?;
+    history.unread = unread;
+    if let Some(page) = &page {
+        page.write(|out| -> Result<()> { Ok(halfpower_report::history_html(&history, &mut &mut *out)?) })?;
+        if page.is_standard_output() {
+            return answer(&history);
+        }
+    }
+    match args.json {
+        true => to_output(|out| Ok(halfpower_report::history_json(&history, out)?))?,
+        false => {
+            let style = style();
+            to_styled_output(&style, |out| Ok(halfpower_report::history_text(&history, &style, out)?))?;
+        }
+    }
+    answer(&history)
+}
+
+impl Read {
+    fn in_history(&self) -> StudyInHistory<'_> {
+        let Self { name, stamp, digest, .. } = self;
+        StudyInHistory { name, written_unix_ms: stamp.modified_unix_ms(), digest }
+    }
+}
+
+/// The index in the user's cache (XDG Base Directory Specification); `None` if no variable names a place.
+fn index_place() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(cache.join("halfpower/history.sqlite"))
+}
+
+/// All files that are named, and all studies in folders that are named. Links to folders are not followed within these.
+fn candidates(named: &[PathBuf], unread: &mut Vec<UnreadStudy>) -> Vec<Candidate> {
+    let mut paths = Vec::new();
+    for path in named {
+        match path.is_dir() {
+            true => within(path, 0, &mut paths),
+            false => paths.push(path.clone()),
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    let candidate = |path: PathBuf| match FileStamp::of(&path) {
+        Ok(stamp) => Some(Candidate { path, stamp }),
+        Err(error) => {
+            let name = path.display().to_string();
+            let why = format!("{name} cannot be read: {error}; check the name and the permissions");
+            unread.push(UnreadStudy { name, why });
+            None
+        }
+    };
+    paths.into_iter().filter_map(candidate).collect()
+}
+
+/// Adds the studies in a folder, by their ending.
+fn within(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let is_study = path.extension().is_some_and(|ending| ending == ENDING);
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth < DEEPEST => within(&path, depth + 1, paths),
+            Ok(kind) if is_study && !kind.is_dir() => paths.push(path),
+            _ => {}
+        }
+    }
+}
+
+/// The studies that the index knows, and the files that are to be read.
+fn remembered(candidates: Vec<Candidate>, index: Option<&StudyIndex>) -> (Vec<Read>, Vec<Candidate>) {
+    let mut known = Vec::new();
+    let mut unknown = Vec::new();
+    for candidate in candidates {
+        let digest = index.and_then(|index| {
+            let text = index.figures(&candidate.stamp)?;
+            serde_json::from_str(&text).ok().filter(StudyDigest::is_sound)
+        });
+        match digest {
+            Some(digest) => {
+                let name = candidate.path.display().to_string();
+                known.push(Read { name, stamp: candidate.stamp, digest, surroundings: None });
+            }
+            None => unknown.push(candidate),
+        }
+    }
+    (known, unknown)
+}
+
+/// Reads studies, as many at once as there are processors.
+fn read_all(files: Vec<Candidate>, unread: &mut Vec<UnreadStudy>) -> Vec<Read> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
+    let next = AtomicUsize::new(0);
+    let mut results: Vec<(usize, Result<Read, UnreadStudy>)> = std::thread::scope(|scope| {
+        let work = || {
+            let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+            let own = numbers.map_while(|at| Some((at, files.get(at)?)));
+            own.map(|(at, file)| (at, read(file))).collect::<Vec<_>>()
+        };
+        let started: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        started.into_iter().flat_map(|worker| worker.join().expect("reading a study does not panic")).collect()
+    });
+    results.sort_by_key(|(at, _)| *at);
+    let mut all = Vec::new();
+    for (_, result) in results {
+        match result {
+            Ok(one) => all.push(one),
+            Err(one) => unread.push(one),
+        }
+    }
+    all
+}
+
+fn read(file: &Candidate) -> Result<Read, UnreadStudy> {
+    let name = file.path.display().to_string();
+    let digest = || -> Result<(StudyDigest, Surroundings)> {
+        let study = opened(&file.path)?;
+        let analysed = Analysed::of(&study)?;
+        Ok(digest_of(&study, &analysed))
+    };
+    match digest() {
+        Ok((digest, surroundings)) => {
+            Ok(Read { name, stamp: file.stamp.clone(), digest, surroundings: Some(surroundings) })
+        }
+        Err(error) => Err(UnreadStudy { name, why: format!("{error:#}") }),
+    }
+}
+
+fn digest_of(study: &StudyFile, analysed: &Analysed) -> (StudyDigest, Surroundings) {
+    let commits = |section: &ExperimentSection| match &section.found {
+        Some(ExperimentAnswer::Commits(answer)) => Measured::of(&answer.rates.alone?.per_second),
+        _ => None,
+    };
+    let commits = analysed.findings.experiments.iter().find_map(commits);
+    let environment = study.environment();
+    // The first environment in which somebody looked has the diagnoses.
+    let diagnoses = analysed.findings.checks.as_ref().map(|checks| checks.before.clone()).unwrap_or_default();
+    let surroundings = Surroundings { diagnoses, ..Surroundings::of(&analysed.findings, environment) };
+    (StudyDigest::of(&analysed.findings, environment, commits), surroundings)
+}
+
+fn remember(index: &mut StudyIndex, fresh: &[Read]) {
+    let text = |one: &Read| {
+        let figures = serde_json::to_string(&one.digest).ok()?;
+        Some((figures, serde_json::to_string(one.surroundings.as_ref()?).ok()?))
+    };
+    // A file that was changed while it was read is read again the next time.
+    let is_same = |one: &&Read| FileStamp::of(Path::new(&one.name)).is_ok_and(|now| now == one.stamp);
+    let texts: Vec<(&FileStamp, (String, String))> =
+        fresh.iter().filter(is_same).filter_map(|one| Some((&one.stamp, text(one)?))).collect();
+    index.remember(texts.iter().map(|(stamp, (figures, around))| (*stamp, figures.as_str(), around.as_str())));
+}
+
+/// The studies of the target that is named by its number or a part of its name, or of the only one there is.
+fn of_one_target(studies: Vec<Read>, named: Option<&str>) -> Result<Vec<Read>> {
+    let mut targets: BTreeMap<String, Vec<Read>> = BTreeMap::new();
+    for study in studies {
+        targets.entry(study.digest.identity.clone()).or_default().push(study);
+    }
+    let mut targets: Vec<Vec<Read>> = targets.into_values().collect();
+    // The one with the most studies has the first number.
+    targets.sort_by_key(|studies| std::cmp::Reverse(studies.len()));
+    let number = named.and_then(|named| named.parse::<usize>().ok());
+    let fitting: Vec<usize> = match (named, number) {
+        (None, _) => (0..targets.len()).collect(),
+        (_, Some(number)) => number.checked_sub(1).filter(|at| *at < targets.len()).into_iter().collect(),
+        (Some(named), None) => {
+            let exact = |at: &usize| name_of(&targets[*at]) == named;
+            let all = 0..targets.len();
+            match all.clone().filter(exact).count() {
+                0 => all.filter(|at| name_of(&targets[*at]).contains(named)).collect(),
+                _ => all.filter(exact).collect(),
+            }
+        }
+    };
+    match (fitting.as_slice(), named) {
+        ([one], _) => Ok(targets.swap_remove(*one)),
+        ([], None) => bail!(
+            "there is no study that could be read; name study files, or a folder with files that end in .{ENDING}"
+        ),
+        ([], Some(named)) => {
+            tell_of(&targets);
+            bail!("--target {named}: no target has this number or name; name one of the list")
+        }
+        (several, _) => {
+            tell_of(&targets);
+            bail!("these studies are of {} targets: name one of the list with --target", several.len())
+        }
+    }
+}
+
+/// The name of a target: that of its last study.
+fn name_of(studies: &[Read]) -> &str {
+    studies.last().map_or("", |study| study.digest.target.as_str())
+}
+
+/// Tells of all targets with their numbers.
+fn tell_of(targets: &[Vec<Read>]) {
+    for (at, studies) in targets.iter().enumerate() {
+        let count = if studies.len() == 1 { "1 study".to_string() } else { format!("{} studies", studies.len()) };
+        crate::tell::tell!("{:>3}  {count:>12}  {}", at + 1, name_of(studies));
+    }
+}
+
+fn followed(args: &HistoryArgs, studies: &[Read], index: Option<&StudyIndex>) -> Result<History> {
+    let listed: Vec<StudyInHistory<'_>> = studies.iter().map(Read::in_history).collect();
+    let surroundings = |at: usize| {
+        let study: &Read = studies.get(at)?;
+        match &study.surroundings {
+            Some(known) => Some(known.clone()),
+            None => serde_json::from_str(&index?.surroundings(&study.stamp)?).ok(),
+        }
+    };
+    let mut history = halfpower_analyse::history(&listed, surroundings);
+    history.fail_if = halfpower_analyse::check_history(&args.fail_if, &listed, &history);
+    match history.fail_if.iter().find(|finding| finding.cases.is_empty()) {
+        Some(finding) => bail!(
+            "--fail-if `{}`: no cell that the condition names was measured before and after the last change; measure it, \
+             or leave the condition out",
+            finding.condition
+        ),
+        None => Ok(history),
+    }
+}
+
+/// Returns the conditions that hold as an error.
+fn answer(history: &History) -> Result<()> {
+    for finding in history.fail_if.iter().filter(|finding| !finding.holds && !finding.can_be_decided()) {
+        crate::tell::tell!("halfpower: `{}` cannot be decided: a level has one study", finding.condition);
+    }
+    let holding: Vec<String> = history
+        .fail_if
+        .iter()
+        .filter(|finding| finding.holds)
+        .map(|finding| {
+            let cases = finding.cases.iter().filter(|case| case.holds);
+            let figures = cases
+                .map(|case| format!("{} {}", condition_case_text(case), condition_case_figures(finding.limit, case)));
+            format!("`{}` holds: {}", finding.condition, figures.collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    if holding.is_empty() { Ok(()) } else { Err(ConditionHolds::of(holding.join("; ")).into()) }
+}

@@ -1,0 +1,59 @@
+//! Holds the tests that judge what a watch says, for the laboratory.
+
+mod cost;
+mod healthy;
+mod kills;
+mod latencies;
+mod planted;
+
+use std::panic::AssertUnwindSafe;
+
+use halfpower_analyse::{WatchFindings, watch_findings};
+use halfpower_lab::{Figure, judge};
+
+use crate::program::skip;
+use crate::subjects::{Running, Site};
+
+/// How long an application runs, and how long it is watched, in seconds.
+const RUNS: u32 = 12;
+const WATCHED: u32 = 4;
+
+/// An application of known limits.
+struct Case {
+    name: &'static str,
+    site: fn() -> Result<Site, String>,
+    subject: fn(&Site) -> Running,
+    beside: fn(&Site) -> Vec<Running>,
+    expects: fn(&WatchFindings) -> bool,
+}
+
+/// Nobody is beside the application.
+fn alone(_: &Site) -> Vec<Running> {
+    Vec::new()
+}
+
+/// Watches each application until the evidence decides whether the right thing is said of it.
+fn judge_all(cases: &[Case]) {
+    let mut missed = Vec::new();
+    for case in cases {
+        let site = match (case.site)() {
+            Ok(site) => site,
+            Err(why) => return skip(&format!("{}: it cannot be set up here (root is needed): {why}", case.name)),
+        };
+        let judged = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            judge("watch", vec![Figure::saying(format!("watch: {}", case.name))], || {
+                let _beside = (case.beside)(&site);
+                let subject = (case.subject)(&site);
+                let watched = site.watched(subject.id(), WATCHED);
+                let findings = watch_findings(&watched, None);
+                let said: Vec<_> = findings.groups.iter().map(|group| (group.group, &group.stop)).collect();
+                println!("{}: {said:?}", case.name);
+                Some(vec![f64::from(u8::from((case.expects)(&findings)))])
+            });
+        }));
+        if judged.is_err() {
+            missed.push(case.name);
+        }
+    }
+    assert!(missed.is_empty(), "said wrongly: {}", missed.join(", "));
+}

@@ -1,0 +1,593 @@
+//! Turns the runs of a profile's shapes into verdicts on its needs and into values of its settings, or says what is missing.
+
+use halfpower_analyse::{ExperimentCell, Interval, policy};
+use halfpower_record::Record;
+use halfpower_spec::{
+    Direction, Figure, Formula, Layout, Need, NeedBound, Pass, Profile, Setting, SettingValues, Workload,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::figures::{Missing, RunFigures, interval, known, over_runs};
+use super::shapes;
+use crate::data::ExperimentData;
+use crate::plan::PlanRequest;
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct Rows {
+    /// The shapes of the application's load, as they were measured here.
+    pub application: Vec<ShapeRow>,
+}
+
+/// A shape of an application's load.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ShapeRow {
+    /// Its name in the profile.
+    pub shape: String,
+    /// What of the application it stands for.
+    pub stands_for: String,
+    /// The workload as flags of `halfpower run`; empty if it cannot run here.
+    pub workload: String,
+    /// Runs behind it.
+    pub runs: usize,
+    /// Requests a second; commits a second with `--fdatasync 1`.
+    pub per_second: Option<Interval>,
+    /// Throughput in MB/s.
+    pub mbps: Option<Interval>,
+    /// Median time of a request in microseconds, with `--fdatasync` until its writes are durable.
+    pub p50_us: Option<Interval>,
+    /// 99th percentile of that time.
+    pub p99_us: Option<Interval>,
+    /// 99.9th percentile of that time.
+    pub p999_us: Option<Interval>,
+    /// 99th percentile of the time of a flush alone, in microseconds.
+    pub flush_p99_us: Option<Interval>,
+    /// What speaks against its figures.
+    pub doubts: Vec<Doubt>,
+}
+
+/// What speaks against a figure. With any but `single-run` nothing is said from it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Doubt {
+    /// The shape was not measured: it cannot run here, or the time ended before it.
+    NotMeasured {
+        /// The shape.
+        shape: String,
+    },
+    /// Requests of the shape failed.
+    Failed {
+        /// The shape.
+        shape: String,
+    },
+    /// A cache answered.
+    Cache {
+        /// The shape.
+        shape: String,
+    },
+    /// It began faster than it went on: a credit was spent, or a cache filled up.
+    Credit {
+        /// The shape.
+        shape: String,
+    },
+    /// Others used the disk at the same time.
+    OthersUsedTheDisk {
+        /// The shape.
+        shape: String,
+        /// Bytes of others as a share of its own.
+        share: f64,
+    },
+    /// The hypervisor took processor time.
+    HypervisorTookTime {
+        /// The shape.
+        shape: String,
+        /// Share of the processors' time.
+        share: f64,
+    },
+    /// Its runs differ so much that their mean says nothing.
+    RunsDiffer {
+        /// The shape.
+        shape: String,
+    },
+    /// Too few requests were counted for a percentile.
+    FewRequests {
+        /// The shape.
+        shape: String,
+        /// The percentile.
+        figure: Figure,
+        /// Requests counted.
+        counted: u64,
+        /// Requests needed.
+        needed: u64,
+    },
+    /// The shape's runs do not have this figure.
+    NoFigure {
+        /// The shape.
+        shape: String,
+        /// The figure.
+        figure: Figure,
+    },
+    /// The formula has no value: it divides by what may be 0.
+    NoValue,
+    /// A single run tells nothing of its own error.
+    SingleRun {
+        /// The shape.
+        shape: String,
+    },
+}
+
+impl Doubt {
+    /// Whether a figure with this doubt decides nothing.
+    fn forbids(&self) -> bool {
+        !matches!(self, Self::SingleRun { .. })
+    }
+}
+
+/// Whether a need is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The whole interval meets it.
+    Pass,
+    /// The whole interval misses it.
+    Fail,
+    /// The interval holds the bound, or there is none.
+    NotDecided,
+    /// A doubt forbids to say.
+    Refused,
+}
+
+/// A need, and whether it is met.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct NeedFinding {
+    /// What is compared.
+    pub what: String,
+    /// The figure, as the profile computes it.
+    pub figure: String,
+    /// The measured figure; `null` if it is not known.
+    pub measured: Option<Interval>,
+    /// What it is compared with.
+    pub bound: NeedBound,
+    /// The unit of both.
+    pub unit: String,
+    /// Whether it is met.
+    pub verdict: Verdict,
+    /// What speaks against the figure.
+    pub doubts: Vec<Doubt>,
+    /// Who says that the application needs it.
+    pub source: String,
+}
+
+/// A setting that follows from the figures.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SettingFinding {
+    /// Its name.
+    pub name: String,
+    /// The line to paste; `null` if a doubt forbids it.
+    pub line: Option<String>,
+    /// The value before rounding and limits, or the index of the word; `null` if it is not known.
+    pub value: Option<Interval>,
+    /// Unit of the value.
+    pub unit: String,
+    /// Whether the figures tell the words apart; if not, the line has the usual one.
+    pub is_clear: bool,
+    /// The figures that it rests on.
+    pub rests_on: Vec<RestingFigure>,
+    /// What speaks against them.
+    pub doubts: Vec<Doubt>,
+    /// Who says what the setting means.
+    pub source: String,
+}
+
+/// A figure that a setting rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RestingFigure {
+    /// The shape.
+    pub shape: String,
+    /// Which figure of it.
+    pub figure: Figure,
+    /// Its value.
+    pub measured: Interval,
+}
+
+/// The answer: which needs are met, and what to set.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct ApplicationAnswer {
+    /// Name of the profile, without folders and ending.
+    pub name: String,
+    /// What it is about.
+    pub about: String,
+    /// Why the profile cannot be read; `null` if it can.
+    pub unreadable: Option<String>,
+    /// Whether all this was measured in a virtual machine, whose host may hold what the disk seems to give.
+    pub in_virtual_machine: bool,
+    /// The needs, in the profile's order.
+    pub needs: Vec<NeedFinding>,
+    /// The settings, in the profile's order.
+    pub settings: Vec<SettingFinding>,
+}
+
+/// Share of the device's bytes by which it moved fewer than direct requests asked for, from which a cache answered; and by
+/// which it moved more, from which others used it.
+const OTHER_BYTES: f64 = 0.1;
+/// Share of the processors' time taken by the hypervisor from which nothing is said, as for the state of a study.
+const MUCH_STEAL: f64 = 0.05;
+/// Half of a rate's interval, as a share of it, from which its runs differ too much.
+const MOST_REACH: f64 = 0.5;
+/// Factor by which the first run exceeds the others, and by which these differ at most, if a credit was spent between.
+const SPENT: f64 = 1.3;
+const ALIKE: f64 = 1.15;
+/// File systems in main memory.
+const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
+/// The probe's word for a virtual machine.
+const VIRTUAL_MACHINE: &str = "virtual machine";
+
+pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ApplicationAnswer) {
+    let name = data.question.application.as_ref().map_or("", |application| application.short_name()).to_string();
+    let profile = match shapes::profile(data.question) {
+        Ok(profile) => profile,
+        Err(why) => return (Rows::default(), ApplicationAnswer { name, unreadable: Some(why), ..Default::default() }),
+    };
+    let measured = measured_shapes(data, &profile);
+    let virtualised = data.environment.machine.virtualised.as_deref();
+    let is_guest = virtualised.is_some_and(|what| what.contains(VIRTUAL_MACHINE));
+    let answer = ApplicationAnswer {
+        name,
+        about: profile.about.clone(),
+        unreadable: None,
+        in_virtual_machine: is_guest && data.environment.capabilities.kind.is_hardware(),
+        needs: profile.needs.iter().map(|need| need_finding(need, &measured)).collect(),
+        settings: profile.settings.iter().map(|setting| setting_finding(setting, &measured)).collect(),
+    };
+    (Rows { application: measured.iter().map(MeasuredShape::row).collect() }, answer)
+}
+
+/// A shape with the figures of its runs.
+struct MeasuredShape {
+    name: String,
+    stands_for: String,
+    workload: Option<Workload>,
+    runs: Vec<RunFigures>,
+    doubts: Vec<Doubt>,
+}
+
+fn measured_shapes(data: &ExperimentData, profile: &Profile) -> Vec<MeasuredShape> {
+    let ask = PlanRequest { question: data.question, environment: data.environment };
+    let filesystem = data.environment.filesystem.as_ref();
+    let is_in_memory = filesystem.is_some_and(|filesystem| IN_MEMORY.contains(&filesystem.kind.as_str()));
+    let suited = shapes::suited_shapes(&ask, profile);
+    let measured = |(shape, suited): (&halfpower_spec::Shape, Result<shapes::SuitedShape, String>)| {
+        let name = shape.name.clone();
+        let workload = suited.ok().map(|suited| suited.workload);
+        let cell = workload.and_then(|workload| data.cells.iter().find(|cell| cell.workload == workload));
+        let runs = cell.map_or_else(Vec::new, |cell| {
+            cell.records.iter().filter_map(|record| RunFigures::of(record)).collect::<Vec<_>>()
+        });
+        let mut doubts = cell.map_or_else(Vec::new, |cell| doubts_of(cell, &name, is_in_memory));
+        if runs.is_empty() && doubts.is_empty() {
+            doubts.push(Doubt::NotMeasured { shape: name.clone() });
+        }
+        MeasuredShape { name, stands_for: shape.stands_for.clone(), workload, runs, doubts }
+    };
+    profile.shapes.iter().zip(suited).map(measured).collect()
+}
+
+/// What speaks against the figures of a shape's cell.
+fn doubts_of(cell: &ExperimentCell, name: &str, is_in_memory: bool) -> Vec<Doubt> {
+    let shape = || name.to_string();
+    let finding = &cell.finding;
+    let mut doubts = Vec::new();
+    if finding.errors > 0 {
+        doubts.push(Doubt::Failed { shape: shape() });
+    }
+    let foreign_share = finding.noise.foreign_share.unwrap_or(0.0);
+    let was_held = cell.records.iter().any(|record| record.run.pass == Pass::Plain && was_cached(record));
+    if is_in_memory || finding.cached || foreign_share < -OTHER_BYTES || was_held {
+        doubts.push(Doubt::Cache { shape: shape() });
+    }
+    let is_burst = finding.burst_mbps.is_some() && !is_written_back(&cell.workload);
+    if is_burst || is_spent(&finding.run_mbps) {
+        doubts.push(Doubt::Credit { shape: shape() });
+    }
+    if foreign_share > OTHER_BYTES && is_alone_on_the_disk(&cell.workload) {
+        doubts.push(Doubt::OthersUsedTheDisk { shape: shape(), share: foreign_share });
+    }
+    if let Some(share) = finding.noise.steal_share.filter(|share| *share >= MUCH_STEAL) {
+        doubts.push(Doubt::HypervisorTookTime { shape: shape(), share });
+    }
+    if finding.run_mbps.len() > 2 && finding.mbps.relative_reach() > MOST_REACH {
+        doubts.push(Doubt::RunsDiffer { shape: shape() });
+    }
+    doubts
+}
+
+/// Whether the page cache held what a run read when it began.
+fn was_cached(record: &Record) -> bool {
+    let workload = &record.run.workload;
+    let cached_share = record.cached_bytes.map(|bytes| bytes as f64 / record.span_bytes.max(1) as f64);
+    let reads = workload.rw.direction() == Some(Direction::Read);
+    reads && policy::measured_memory(workload.cache, Direction::Read, cached_share)
+}
+
+/// Whether its writes stay in the page cache until the end of the run, so that the beginning is always faster.
+fn is_written_back(workload: &Workload) -> bool {
+    let is_durable = workload.cache.durable() || workload.options.fdatasync > 0;
+    workload.rw.writes() && !workload.cache.direct() && !is_durable
+}
+
+/// Whether the device should move the bytes of the requests and no others: no journal's and no page cache's.
+fn is_alone_on_the_disk(workload: &Workload) -> bool {
+    let makes_journal = workload.options.fdatasync > 0 || workload.cache.durable();
+    workload.cache.direct() && !makes_journal && workload.options.layout == Layout::Written
+}
+
+/// Whether the first run was faster than all others, which are alike: what a rest had saved up was spent in it.
+fn is_spent(run_mbps: &[f64]) -> bool {
+    let Some((first, others)) = run_mbps.split_first().filter(|(_, others)| others.len() > 1) else { return false };
+    let least = others.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = others.iter().copied().fold(0.0, f64::max);
+    *first > SPENT * most && most <= ALIKE * least
+}
+
+impl MeasuredShape {
+    fn row(&self) -> ShapeRow {
+        let of = |figure| over_runs(&self.runs, figure).ok().map(|(measured, _)| measured);
+        ShapeRow {
+            shape: self.name.clone(),
+            stands_for: self.stands_for.clone(),
+            workload: self.workload.map_or(String::new(), |workload| workload.to_string()),
+            runs: self.runs.len(),
+            per_second: of(Figure::PerSecond),
+            mbps: of(Figure::Mbps),
+            p50_us: of(Figure::P50),
+            p99_us: of(Figure::P99),
+            p999_us: of(Figure::P999),
+            flush_p99_us: of(Figure::FlushP99),
+            doubts: self.doubts.clone(),
+        }
+    }
+}
+
+/// The value of a formula, with what speaks against the figures in it.
+fn evaluated(formula: &Formula, shapes: &[MeasuredShape]) -> (Option<Interval>, Vec<Doubt>) {
+    let mut doubts: Vec<Doubt> = Vec::new();
+    let mut add = |doubt: Doubt| {
+        if !doubts.contains(&doubt) {
+            doubts.push(doubt);
+        }
+    };
+    for (shape, figure) in formula.figures() {
+        let shape = &shapes[shape];
+        shape.doubts.iter().cloned().for_each(&mut add);
+        let name = || shape.name.clone();
+        match over_runs(&shape.runs, figure) {
+            Ok((_, 1)) => add(Doubt::SingleRun { shape: name() }),
+            Ok(_) => {}
+            Err(Missing::Figure) if shape.runs.is_empty() => {}
+            Err(Missing::Figure) => add(Doubt::NoFigure { shape: name(), figure }),
+            Err(Missing::Requests { counted, needed }) => {
+                add(Doubt::FewRequests { shape: name(), figure, counted, needed });
+            }
+        }
+    }
+    let figure =
+        |shape: usize, figure: Figure| over_runs(&shapes[shape].runs, figure).ok().map(|(measured, _)| known(measured));
+    let value = formula.value(&figure).map(interval);
+    if value.is_none() && !doubts.iter().any(Doubt::forbids) {
+        doubts.push(Doubt::NoValue);
+    }
+    (value, doubts)
+}
+
+fn need_finding(need: &Need, shapes: &[MeasuredShape]) -> NeedFinding {
+    let (measured, doubts) = evaluated(&need.figure, shapes);
+    NeedFinding {
+        what: need.what.clone(),
+        figure: need.figure.text().to_string(),
+        measured,
+        bound: need.bound,
+        unit: need.unit.clone(),
+        verdict: verdict(need.bound, measured, &doubts),
+        doubts,
+        source: need.source.clone(),
+    }
+}
+
+fn verdict(bound: NeedBound, measured: Option<Interval>, doubts: &[Doubt]) -> Verdict {
+    let Some(Interval { low, high, .. }) = measured.filter(|_| !doubts.iter().any(Doubt::forbids)) else {
+        return Verdict::Refused;
+    };
+    let (meets, misses) = match bound {
+        NeedBound::Below(bound) => (high < bound, low >= bound),
+        NeedBound::AtLeast(bound) => (low >= bound, high < bound),
+    };
+    match (doubts.is_empty(), meets, misses) {
+        (true, true, _) => Verdict::Pass,
+        (true, _, true) => Verdict::Fail,
+        _ => Verdict::NotDecided,
+    }
+}
+
+fn setting_finding(setting: &Setting, shapes: &[MeasuredShape]) -> SettingFinding {
+    let (value, doubts) = evaluated(&setting.value, shapes);
+    let resting = |(shape, figure): (usize, Figure)| {
+        let shape = &shapes[shape];
+        let (measured, _) = over_runs(&shape.runs, figure).ok()?;
+        Some(RestingFigure { shape: shape.name.clone(), figure, measured })
+    };
+    let usable = value.filter(|_| !doubts.iter().any(Doubt::forbids));
+    let has_words = matches!(setting.values, SettingValues::Words(_));
+    let is_clear = usable.is_some_and(|known| !has_words || setting.fitted(known.low) == setting.fitted(known.high));
+    // The first word is the usual one: nothing else is advised that the figures do not tell apart from it.
+    let chosen = usable.map(|known| setting.fitted(if is_clear { known.value } else { known.low }));
+    SettingFinding {
+        name: setting.name.clone(),
+        line: chosen.map(|fitted| setting.line_with(fitted)),
+        value,
+        unit: setting.unit.clone(),
+        is_clear,
+        rests_on: setting.value.figures().into_iter().filter_map(resting).collect(),
+        doubts,
+        source: setting.source.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{Environment, FileSystem, LatencyCounter};
+    use halfpower_spec::{Application, Bytes, Experiment, Question};
+
+    use super::*;
+    use crate::built::{disk, record_at};
+    use crate::built_study::folder_without;
+    use crate::study_findings::{StudyFindings, analyse};
+    use crate::table::{ExperimentAnswer, plan};
+
+    /// A log that needs p99 of its flush below 10 ms, and two settings that follow from it.
+    const PROFILE: &str = r#"about = "a log"
+[[shape]]
+name = "log"
+run = "--rw write --bs 4k --iodepth 1 --cache direct --fdatasync 1"
+stands_for = "appends"
+[[need]]
+what = "p99 of a flush"
+figure = "log.flush_p99_us / 1000"
+below = 10
+unit = "ms"
+source = "https://example.org"
+[[setting]]
+name = "interval"
+value = "10 * log.flush_p99_us / 1000"
+least = 50
+unit = "ms"
+line = "interval: {}"
+source = "https://example.org"
+[[setting]]
+name = "way"
+value = "if(log.per_second > 80, 1, 0)"
+words = ["calm", "fast"]
+unit = ""
+line = "way: {}"
+source = "https://example.org"
+"#;
+
+    fn question() -> Question {
+        let application = Application { name: "./log.toml".to_string(), text: PROFILE.to_string() };
+        let experiments = vec![Experiment::Application];
+        Question { experiments, application: Some(application), ..Question::about("d") }
+    }
+
+    fn folder() -> Environment {
+        Environment { capabilities: folder_without(Some(Bytes(512)), &[], ""), ..Environment::default() }
+    }
+
+    /// A study of runs of 1,000 commits, whose flushes take so long in milliseconds.
+    fn study(flush_ms: &[f64], environment: &Environment, change: impl Fn(&mut Record)) -> StudyFindings {
+        let question = question();
+        let ask = PlanRequest { question: &question, environment };
+        let workload = plan(Experiment::Application, &ask).unwrap()[0].workload;
+        let counted = |ms: f64| {
+            let mut counter = LatencyCounter::default();
+            counter.add((ms * 1e6) as u64, 1000);
+            counter.latency()
+        };
+        let run = |(repeat, ms): (usize, &f64)| {
+            let mut record = record_at(&disk(""), workload, repeat as u32, Pass::Plain, 4096.0 * 1000.0 / ms);
+            record.run.experiment = Some(Experiment::Application);
+            record.ios = 1000;
+            record.bytes = 4_096_000;
+            record.elapsed_ns = (ms * 1e9) as u64;
+            (record.commits, record.syncs) = (counted(*ms), counted(*ms));
+            change(&mut record);
+            record
+        };
+        let records: Vec<Record> = flush_ms.iter().enumerate().map(run).collect();
+        analyse(&question, environment, &records)
+    }
+
+    fn found(study: &StudyFindings) -> &ApplicationAnswer {
+        match &study.experiments[0].found {
+            Some(ExperimentAnswer::Application(answer)) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_interval_on_one_side_of_the_bound_decides_and_one_that_holds_it_does_not() {
+        for (flush_ms, truth) in [
+            (&[1.9, 2.0, 2.1][..], Verdict::Pass),
+            (&[19.0, 20.0, 21.0][..], Verdict::Fail),
+            (&[9.0, 10.0, 10.5][..], Verdict::NotDecided),
+            (&[2.0][..], Verdict::NotDecided),
+        ] {
+            let study = study(flush_ms, &folder(), |_| {});
+            let need = &found(&study).needs[0];
+            assert_eq!(need.verdict, truth, "{flush_ms:?}: {need:?}");
+            let mean = flush_ms.iter().sum::<f64>() / flush_ms.len() as f64;
+            assert!((need.measured.unwrap().value / mean - 1.0).abs() < 0.01, "{need:?}");
+        }
+        let single = study(&[2.0], &folder(), |_| {});
+        assert_eq!(found(&single).needs[0].doubts, [Doubt::SingleRun { shape: "log".to_string() }]);
+    }
+
+    #[test]
+    fn settings_follow_from_the_figures_and_the_usual_word_stands_where_they_do_not_decide() {
+        let study = study(&[9.9, 10.0, 10.1], &folder(), |_| {});
+        let [interval, way] = &found(&study).settings[..] else { panic!("two settings") };
+        assert_eq!((interval.line.as_deref(), interval.rests_on.len()), (Some("interval: 100"), 1));
+        assert_eq!((way.line.as_deref(), way.is_clear), (Some("way: fast"), true));
+    }
+
+    #[test]
+    fn words_that_the_figures_do_not_tell_apart_are_the_usual_ones() {
+        let study = study(&[12.0, 12.5, 13.0], &folder(), |_| {});
+        let way = &found(&study).settings[1];
+        assert_eq!((way.line.as_deref(), way.is_clear), (Some("way: calm"), false), "{way:?}");
+    }
+
+    #[test]
+    fn nothing_is_said_from_failed_requests_a_memory_file_system_or_a_credit() {
+        let refused = |study: &StudyFindings, code: &str| {
+            let answer = found(study);
+            assert_eq!((answer.needs[0].verdict, answer.settings[0].line.as_deref()), (Verdict::Refused, None));
+            let doubts = serde_json::to_string(&answer.needs[0].doubts).unwrap();
+            assert!(doubts.contains(code), "{code}: {doubts}");
+        };
+        let failing = |record: &mut Record| {
+            record.errors.insert("EIO".to_string(), 3);
+        };
+        refused(&study(&[2.0; 3], &folder(), failing), "failed");
+        let filesystem = Some(FileSystem { kind: "tmpfs".to_string(), ..FileSystem::default() });
+        refused(&study(&[2.0; 3], &Environment { filesystem, ..folder() }, |_| {}), "cache");
+        refused(&study(&[1.0, 4.0, 4.0, 4.0], &folder(), |_| {}), "credit");
+        refused(&study(&[1.0, 9.0, 2.0, 30.0], &folder(), |_| {}), "runs-differ");
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_requests_is_none() {
+        let few = |record: &mut Record| {
+            let mut counter = LatencyCounter::default();
+            counter.add(2_000_000, 100);
+            record.syncs = counter.latency();
+        };
+        let study = study(&[2.0; 3], &folder(), few);
+        let need = &found(&study).needs[0];
+        let figure = Figure::FlushP99;
+        assert_eq!(need.doubts, [Doubt::FewRequests { shape: "log".to_string(), figure, counted: 300, needed: 500 }]);
+        assert_eq!((need.verdict, need.measured), (Verdict::Refused, None));
+    }
+
+    #[test]
+    fn a_profile_that_cannot_be_read_says_why() {
+        let text = "about = 7".to_string();
+        let application = Some(Application { name: "x.toml".to_string(), text });
+        let data = ExperimentData {
+            question: &Question { application, ..question() },
+            environment: &folder(),
+            cells: Vec::new(),
+        };
+        let (rows, answer) = super::analyse(&data);
+        assert!(rows.application.is_empty() && answer.unreadable.unwrap().contains("line 1"));
+    }
+}

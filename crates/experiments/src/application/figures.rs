@@ -1,0 +1,191 @@
+//! Takes the figures that formulas name from the records of a shape, with their intervals over runs.
+
+use std::collections::BTreeMap;
+
+use halfpower_analyse::{Interval, run_mbps};
+use halfpower_record::{Latency, Record};
+use halfpower_spec::{Direction, Figure, Known, Pass};
+
+/// Requests that must lie beyond a percentile for it to be known.
+const FEWEST_BEYOND: f64 = 5.0;
+
+/// The figures of one run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunFigures {
+    values: BTreeMap<Figure, f64>,
+    /// Requests behind each percentile.
+    counts: BTreeMap<Figure, u64>,
+}
+
+/// Why a figure of a shape is not known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Missing {
+    /// No run has it.
+    Figure,
+    /// So many requests were counted, and so many are needed.
+    Requests { counted: u64, needed: u64 },
+}
+
+impl RunFigures {
+    /// The figures of a plain run that moved something without errors; `None` for any other.
+    pub fn of(record: &Record) -> Option<Self> {
+        let window_ns = record.elapsed_ns.saturating_sub(record.flush_ns);
+        let counts = record.run.pass == Pass::Plain && record.ios > 0 && window_ns > 0 && record.errors.is_empty();
+        if !counts {
+            return None;
+        }
+        let mut figures = Self::default();
+        let a_second = |count: u64| count as f64 * 1e9 / window_ns as f64;
+        let workload = &record.run.workload;
+        let flushes = workload.options.fdatasync;
+        let each = if flushes == 1 { record.commits.count() } else { record.ios };
+        figures.values.insert(Figure::PerSecond, a_second(each));
+        figures.values.insert(Figure::Mbps, run_mbps(record));
+        figures.values.insert(Figure::ReadsPerSecond, a_second(record.read_ios));
+        figures.values.insert(Figure::WritesPerSecond, a_second(record.ios.saturating_sub(record.read_ios)));
+        if let Some(beside) = record.beside_iops() {
+            figures.values.insert(Figure::BesidePerSecond, beside);
+        }
+        let whole = [Figure::P50, Figure::P99, Figure::P999];
+        if flushes > 0 {
+            figures.add_times(&record.commits, &whole);
+            figures.add_mean(&record.commits);
+            figures.add_times(&record.syncs, &[Figure::FlushP50, Figure::FlushP99, Figure::FlushP999]);
+        } else if record.knows_latency() {
+            figures.add_times(&record.latency, &whole);
+            figures.add_mean(&record.latency);
+        }
+        figures.add_sides(record);
+        Some(figures)
+    }
+
+    /// The times of reads and of writes.
+    fn add_sides(&mut self, record: &Record) {
+        let reads = [Figure::ReadP50, Figure::ReadP99];
+        let writes = [Figure::WriteP50, Figure::WriteP99];
+        if !record.knows_latency() {
+            return;
+        }
+        match (record.run.workload.rw.direction(), &record.by_direction) {
+            (Some(Direction::Read), _) => self.add_times(&record.latency, &reads),
+            (Some(Direction::Write), _) => self.add_times(&record.latency, &writes),
+            (None, Some(sides)) => {
+                self.add_times(&sides.read_latency, &reads);
+                self.add_times(&sides.write_latency, &writes);
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn add_times(&mut self, times: &Latency, figures: &[Figure]) {
+        if times.is_empty() {
+            return;
+        }
+        for figure in figures {
+            let Some(quantile) = figure.quantile() else { continue };
+            self.values.insert(*figure, times.quantile_ns(quantile) as f64 / 1e3);
+            self.counts.insert(*figure, times.count());
+        }
+    }
+
+    fn add_mean(&mut self, times: &Latency) {
+        if !times.is_empty() {
+            self.values.insert(Figure::Mean, times.mean_ns() / 1e3);
+        }
+    }
+}
+
+/// A figure over runs: their mean with its t interval, and how many have it.
+pub(super) fn over_runs(runs: &[RunFigures], figure: Figure) -> Result<(Interval, usize), Missing> {
+    let values: Vec<f64> = runs.iter().filter_map(|run| run.values.get(&figure).copied()).collect();
+    if values.is_empty() {
+        return Err(Missing::Figure);
+    }
+    if let Some(quantile) = figure.quantile() {
+        let counted =
+            runs.iter().filter_map(|run| run.counts.get(&figure)).fold(0, |sum: u64, one| sum.saturating_add(*one));
+        // A hair below, so that 500 requests are enough for p99 whatever the rounding.
+        let needed = (FEWEST_BEYOND / (1.0 - quantile) - 1e-6).ceil() as u64;
+        if counted < needed {
+            return Err(Missing::Requests { counted, needed });
+        }
+    }
+    let Interval { value, low, high } = Interval::of_means(&values);
+    // No figure is below 0, although the t interval of a few runs may be.
+    Ok((Interval { value, low: low.max(0.0), high }, values.len()))
+}
+
+/// An interval as formulas compute with it.
+pub(super) fn known(interval: Interval) -> Known {
+    let Interval { value, low, high } = interval;
+    Known { value, low, high }
+}
+
+/// The result of a formula as an interval.
+pub(super) fn interval(known: Known) -> Interval {
+    let Known { value, low, high } = known;
+    Interval { value, low, high }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{ByDirection, LatencyCounter};
+    use halfpower_spec::{Bytes, Rw, Workload, WorkloadOptions};
+
+    use super::*;
+    use crate::built::{disk, record_at};
+
+    /// So many requests of each of these times.
+    fn counted(times_ns: &[u64], each: u64) -> Latency {
+        let mut counter = LatencyCounter::default();
+        times_ns.iter().for_each(|ns| counter.add(*ns, each));
+        counter.latency()
+    }
+
+    fn near(value: Option<&f64>, truth: f64) -> bool {
+        value.is_some_and(|value| (value / truth - 1.0).abs() < 0.01)
+    }
+
+    #[test]
+    fn the_figures_of_a_commit_are_those_of_write_and_flush() {
+        let options = WorkloadOptions { fdatasync: 1, ..WorkloadOptions::default() };
+        let workload = Workload { rw: Rw::Write, bs: Bytes(2048), iodepth: 1, options, ..Workload::default() };
+        let mut record = record_at(&disk(""), workload, 0, Pass::Plain, 2_048_000.0);
+        record.commits = counted(&[1_000_000], 1000);
+        record.syncs = counted(&[900_000], 1000);
+        let figures = RunFigures::of(&record).unwrap();
+        assert!(near(figures.values.get(&Figure::PerSecond), 1000.0), "{figures:?}");
+        assert!(near(figures.values.get(&Figure::P99), 1000.0) && near(figures.values.get(&Figure::FlushP99), 900.0));
+        assert_eq!(figures.values.get(&Figure::ReadP99), None);
+        record.errors.insert("EIO".to_string(), 1);
+        assert_eq!(RunFigures::of(&record), None, "what failed is no figure");
+    }
+
+    #[test]
+    fn reads_beside_writes_have_times_of_their_own() {
+        let workload = Workload { rw: Rw::Randmixed, iodepth: 1, ..Workload::default() };
+        let mut record = record_at(&disk(""), workload, 0, Pass::Plain, 65_536_000.0);
+        record.achieved_depth = 0.0;
+        record.by_direction = Some(ByDirection {
+            read_bytes: 0,
+            read_latency: counted(&[200_000], 1000),
+            write_latency: counted(&[700_000], 1000),
+        });
+        let figures = RunFigures::of(&record).unwrap();
+        assert!(
+            near(figures.values.get(&Figure::ReadP99), 200.0) && near(figures.values.get(&Figure::WriteP50), 700.0)
+        );
+    }
+
+    #[test]
+    fn a_percentile_needs_requests_beyond_it() {
+        let run = |count: u64| RunFigures {
+            values: BTreeMap::from([(Figure::P99, 100.0)]),
+            counts: BTreeMap::from([(Figure::P99, count)]),
+        };
+        assert_eq!(over_runs(&[run(250), run(250)], Figure::P99), Ok((Interval::exact(100.0), 2)));
+        let few = over_runs(&[run(250), run(249)], Figure::P99);
+        assert_eq!(few, Err(Missing::Requests { counted: 499, needed: 500 }));
+        assert_eq!(over_runs(&[run(9)], Figure::P50), Err(Missing::Figure));
+    }
+}

@@ -1,0 +1,154 @@
+//! Says what `application` asks, whether needs are met and what to set; draws the times of the shapes.
+
+use halfpower_analyse::Interval;
+use halfpower_spec::{NeedBound, format};
+
+use super::analysis::{ApplicationAnswer, Doubt, NeedFinding, RestingFigure, Rows, SettingFinding, ShapeRow, Verdict};
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
+use crate::words::sentences;
+
+pub(crate) const QUESTION: &str =
+    "Does this path give one application what it needs, and which lines follow for its configuration?";
+pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 ended in advice to those who write applications: the block \
+    size and the depth from which a disk gives half of its peak. Which applications issue what, they left to their readers.";
+
+pub(crate) fn answer(found: &ApplicationAnswer) -> String {
+    let guest = "the host of this virtual machine may hold what the disk seems to give".to_string();
+    let clauses = std::iter::once(found.unreadable.clone())
+        .chain(found.needs.iter().map(|finding| Some(need(finding))))
+        .chain([settings(&found.settings)])
+        .chain([found.in_virtual_machine.then_some(guest)]);
+    sentences(clauses, "The profile has neither needs nor settings.")
+}
+
+/// Such as `PASS: p99 of a flush is 1.90 ms (1.80 to 2.00), needs below 10.0 ms`.
+fn need(found: &NeedFinding) -> String {
+    let figure = found.measured.map_or(String::new(), |interval| format!(" is {}", measured(interval, &found.unit)));
+    let doubts = if found.doubts.is_empty() { String::new() } else { format!(": {}", doubts(&found.doubts)) };
+    format!("{}: {}{figure}, needs {}{doubts}", verdict(found.verdict), found.what, bound(found.bound, &found.unit))
+}
+
+fn settings(found: &[SettingFinding]) -> Option<String> {
+    let lines: Vec<&str> = found.iter().filter_map(|setting| setting.line.as_deref()).map(str::trim).collect();
+    let refused: Vec<&str> =
+        found.iter().filter(|setting| setting.line.is_none()).map(|setting| setting.name.as_str()).collect();
+    let set = (!lines.is_empty()).then(|| format!("set {}", lines.join("; ")));
+    let no_word = (!refused.is_empty()).then(|| format!("nothing is said of {}", refused.join(", ")));
+    let both: Vec<String> = [set, no_word].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join("; "))
+}
+
+/// A verdict in capitals, as the first screen has it.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "PASS",
+        Verdict::Fail => "FAIL",
+        Verdict::NotDecided => "NOT DECIDED",
+        Verdict::Refused => "REFUSED",
+    }
+}
+
+/// A figure with its unit and its interval: `1.90 ms (1.80 to 2.00)`.
+pub fn measured(interval: Interval, unit: &str) -> String {
+    let Interval { value, low, high } = interval;
+    let [value, low, high] = [value, low, high].map(format::three_digits);
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    if low == high { format!("{value}{unit}") } else { format!("{value}{unit} ({low} to {high})") }
+}
+
+/// What a figure is compared with: `below 10.0 ms`.
+pub fn bound(bound: NeedBound, unit: &str) -> String {
+    let (word, number) = match bound {
+        NeedBound::Below(number) => ("below", number),
+        NeedBound::AtLeast(number) => ("at least", number),
+    };
+    format!("{word} {} {unit}", format::three_digits(number))
+}
+
+/// What speaks against a figure, in a clause without a full stop.
+pub fn doubts(all: &[Doubt]) -> String {
+    all.iter().map(doubt).collect::<Vec<String>>().join("; ")
+}
+
+fn doubt(doubt: &Doubt) -> String {
+    match doubt {
+        Doubt::NotMeasured { shape } => {
+            format!("{shape} was not measured: it cannot run here, or the budget ended before it")
+        }
+        Doubt::Failed { shape } => format!("requests of {shape} failed"),
+        Doubt::Cache { shape } => {
+            format!("a cache answered {shape}: measure a folder on the disk, with a larger --size")
+        }
+        Doubt::Credit { shape } => {
+            format!("{shape} began faster than it went on: spend the credit first, or take a larger --budget")
+        }
+        Doubt::OthersUsedTheDisk { shape, share } => {
+            format!("others moved {} of the bytes of {shape}: measure when they are idle", format::percent(*share))
+        }
+        Doubt::HypervisorTookTime { shape, share } => {
+            format!("the hypervisor took {} of the time of {shape}", format::percent(*share))
+        }
+        Doubt::RunsDiffer { shape } => {
+            format!("the runs of {shape} differ too much: measure when the machine is idle, or take a larger --budget")
+        }
+        Doubt::FewRequests { shape, figure, counted, needed } => {
+            let [counted, needed] = [*counted, *needed].map(|count| format::thousands(count as f64));
+            format!("{shape}.{figure} needs {needed} requests, and {counted} were counted: take a larger --budget")
+        }
+        Doubt::NoFigure { shape, figure } => format!("no run of {shape} has {figure}"),
+        Doubt::NoValue => "its formula divides by what may be 0".to_string(),
+        Doubt::SingleRun { shape } => {
+            format!("{shape} has a single run, which has no interval: take a larger --budget")
+        }
+    }
+}
+
+/// The figures that a setting rests on, in a clause without a full stop.
+pub fn rests_on(found: &SettingFinding) -> String {
+    let figure = |resting: &RestingFigure| {
+        let unit = resting.figure.unit().trim_start();
+        format!("{}.{} {}", resting.shape, resting.figure, measured(resting.measured, unit))
+    };
+    let figures: Vec<String> = found.rests_on.iter().map(figure).collect();
+    let unclear = if found.is_clear { "" } else { "; they do not tell the choices apart, so this is the usual one" };
+    format!("from {}{unclear}", figures.join(", "))
+}
+
+pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    let line = |name: &str, of: fn(&ShapeRow) -> Option<Interval>| {
+        let point = |row: &ShapeRow| Some(Point::named(row.shape.clone(), of(row)?));
+        let points: Vec<Point> = rows.application.iter().filter_map(point).collect();
+        (!points.is_empty()).then(|| Line { name: name.to_string(), points })
+    };
+    let lines = [line("p50", |row| row.p50_us), line("p99", |row| row.p99_us), line("p99.9", |row| row.p999_us)];
+    let lines: Vec<Line> = lines.into_iter().flatten().collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let title = "Time of a request by shape, with its flush where it has one".to_string();
+    vec![Picture { title, kind: PictureKind::Bars, x: Axis::even("Shape"), y: Axis::log("\u{b5}s"), lines }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_need_is_said_with_its_interval_and_its_doubts() {
+        let finding = NeedFinding {
+            what: "p99 of a flush".to_string(),
+            figure: "log.flush_p99_us / 1000".to_string(),
+            measured: Some(Interval { value: 1.9, low: 1.8, high: 2.0 }),
+            bound: NeedBound::Below(10.0),
+            unit: "ms".to_string(),
+            verdict: Verdict::Pass,
+            doubts: Vec::new(),
+            source: "https://example.org".to_string(),
+        };
+        assert_eq!(need(&finding), "PASS: p99 of a flush is 1.90 ms (1.80 to 2.00), needs below 10.0 ms");
+        let doubts = vec![Doubt::Cache { shape: "log".to_string() }];
+        let refused = NeedFinding { measured: None, verdict: Verdict::Refused, doubts, ..finding };
+        assert!(need(&refused).starts_with("REFUSED: p99 of a flush, needs below 10.0 ms: a cache answered log"));
+    }
+}

@@ -1,0 +1,367 @@
+//! Traces what some threads do, and what some disks do for anybody.
+//!
+//! Two instances of tracefs share the work. One records events of the watched threads alone, and the kernel follows their
+//! children. The other records the block layer and the journals of the watched disks for all threads: a filter by threads
+//! would hide completions, which happen in interrupts, and the requests of others.
+//!
+//! The buffers are read while the kernel goes on writing them, one after the other. So that events come in order of time all
+//! the same, what happened after the reading began, or shortly before, waits for the next reading.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::disks::{DisksUnder, filter_of};
+use super::format::WantedEvent;
+use super::happening::{
+    Happening, JOURNAL_EVENTS, Seen, SeenDecoder, SeenKind, THREAD_EVENTS, block_events, call_events,
+};
+use super::instance::{BufferSize, Instance, Pipe, unreadable};
+use super::page::PageLayout;
+use crate::clock::system_ns;
+use crate::{OsError, open_files};
+
+/// For each instance: what is written until the next reading, some 100 ms later.
+const BUFFERS: BufferSize = BufferSize { all_kib: 32 << 10, least_kib: 512, most_kib: 4 << 10 };
+/// Files that stay open for reading: at most one of so many that this process may open, in each instance.
+const KEPT_OPEN_PART: u64 = 4;
+/// Longest time from an event's time stamp until the event can be read, even where a hypervisor stops a processor meanwhile.
+const LATEST_NS: u64 = 2_000_000;
+
+/// Traces what some threads do, and what some disks do for anybody, until it is dropped.
+#[derive(Debug)]
+pub struct Watcher {
+    of_threads: Recorder,
+    of_disks: Recorder,
+    page: PageLayout,
+    decoder: SeenDecoder,
+    disks: Vec<String>,
+    missing: Vec<MissingEvent>,
+    /// The threads that were asked for last.
+    followed: BTreeSet<u32>,
+    /// Those that were asked for before, still live, and are no longer: the kernel goes on recording them.
+    let_go: BTreeSet<u32>,
+    is_on: AtomicBool,
+    /// Read, but too young to be handed out.
+    held: Vec<Seen>,
+}
+
+/// What was seen since the buffers were read before.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WatchedEvents {
+    /// In order of time; none is earlier than those of the readings before.
+    pub events: Vec<Seen>,
+    /// Events that others overwrote before they were read; at least so many.
+    pub lost: u64,
+}
+
+/// An event that this kernel does not offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingEvent {
+    /// Its name in tracefs.
+    pub event: &'static str,
+    /// Why.
+    pub why: String,
+}
+
+/// An instance and the files from which its buffers are read. They are closed first: an instance in use is not removed.
+#[derive(Debug)]
+struct Recorder {
+    pipes: Vec<Pipe>,
+    instance: Instance,
+}
+
+impl Recorder {
+    fn new() -> Result<(Self, PageLayout), OsError> {
+        let (instance, page) = Instance::ready(BUFFERS)?;
+        let mut pipes: Vec<Pipe> = instance.cpus().into_iter().map(|cpu| instance.pipe(cpu)).collect();
+        let kept = usize::try_from(open_files::most() / KEPT_OPEN_PART).unwrap_or(usize::MAX);
+        for pipe in pipes.iter_mut().take(kept) {
+            pipe.keep_open().map_err(|error| unreadable(pipe.cpu, &error))?;
+        }
+        Ok((Self { pipes, instance }, page))
+    }
+}
+
+impl Watcher {
+    /// Prepares to watch these threads and the disks under these block devices (kernel names). Nothing is traced before
+    /// [`Watcher::switch`], and of threads nothing while none is watched. Without disks only threads are watched.
+    ///
+    /// # Errors
+    /// [`OsError::Tracing`] if tracefs cannot be used, or the kernel lacks events without which nothing is understood; other
+    /// events that it lacks are [`Watcher::missing`].
+    pub fn new(disks: &[&str], threads: &[u32]) -> Result<Self, OsError> {
+        let under = DisksUnder::find(Path::new("/sys/block"), disks.iter().copied());
+        let (of_threads, page) = Recorder::new()?;
+        let (of_disks, _) = Recorder::new()?;
+        let mut watcher = Self {
+            of_threads,
+            of_disks,
+            page,
+            decoder: SeenDecoder::new(&under.numbers),
+            disks: under.names,
+            missing: Vec::new(),
+            followed: BTreeSet::new(),
+            let_go: BTreeSet::new(),
+            is_on: AtomicBool::new(false),
+            held: Vec::new(),
+        };
+        watcher.of_threads.instance.set("options/event-fork", "1")?;
+        watcher.follow(threads)?;
+        watcher.enable_threads()?;
+        if !watcher.disks.is_empty() {
+            watcher.enable_disks(under.numbers.iter().flatten(), &under.on_the_way)?;
+        }
+        Ok(watcher)
+    }
+
+    fn enable_threads(&mut self) -> Result<(), OsError> {
+        let Self { of_threads, decoder, missing, .. } = self;
+        let instance = &of_threads.instance;
+        // Kernels since 6.19 would copy what is written; older ones have no such setting.
+        let _ = instance.set("syscall_user_buf_size", "0");
+        let mut calls = 0;
+        for wanted in call_events() {
+            calls += usize::from(switched_on(instance, wanted, None, decoder, missing));
+        }
+        if calls == 0 {
+            let why = "this kernel has no events of system calls (CONFIG_FTRACE_SYSCALLS)".to_string();
+            return Err(OsError::Tracing { why });
+        }
+        for wanted in THREAD_EVENTS {
+            let filter = (wanted.kind == SeenKind::Throttled).then_some("pause > 0");
+            switched_on(instance, wanted, filter, decoder, missing);
+        }
+        Ok(())
+    }
+
+    fn enable_disks<'a>(
+        &mut self,
+        numbers: impl IntoIterator<Item = &'a u64>,
+        on_the_way: &[u64],
+    ) -> Result<(), OsError> {
+        let Self { of_disks, decoder, missing, .. } = self;
+        let instance = &of_disks.instance;
+        let filter = filter_of(numbers);
+        for wanted in block_events() {
+            if !switched_on(instance, wanted, Some(&filter), decoder, missing) && wanted.needed {
+                let why = missing.pop().map_or(String::new(), |missing| missing.why);
+                return Err(OsError::Tracing { why: format!("{}: {why}", wanted.name) });
+            }
+        }
+        // A journal names the device of its file system, which may be a volume.
+        let filter = filter_of(on_the_way);
+        for wanted in JOURNAL_EVENTS {
+            switched_on(instance, wanted, Some(&filter), decoder, missing);
+        }
+        Ok(())
+    }
+
+    /// Watches these threads from now on, and no others. The kernel adds the threads and processes that they start.
+    ///
+    /// # Errors
+    /// [`OsError::Tracing`] if the kernel refuses them.
+    pub fn follow(&mut self, threads: &[u32]) -> Result<(), OsError> {
+        let wanted: BTreeSet<u32> = threads.iter().copied().collect();
+        let new: Vec<String> = wanted.difference(&self.followed).map(u32::to_string).collect();
+        if !new.is_empty() {
+            self.of_threads.instance.set("set_event_pid", &new.join(" "))?;
+        }
+        // The kernel's list can be emptied but not shortened, and while it is empty all threads of the machine count.
+        let before = std::mem::replace(&mut self.followed, wanted);
+        self.let_go.extend(before);
+        let Self { followed, let_go, .. } = self;
+        let_go.retain(|thread| !followed.contains(thread) && Path::new(&format!("/proc/{thread}")).exists());
+        if self.is_on.load(Ordering::Relaxed) {
+            let switched = self.of_threads.instance.switch(!self.followed.is_empty());
+            switched.map_err(|error| OsError::Tracing { why: format!("tracing_on cannot be set ({error})") })?;
+        }
+        Ok(())
+    }
+
+    /// Starts or stops tracing. After stopping, [`Watcher::drain`] hands out all that is left.
+    ///
+    /// # Errors
+    /// The error that the system reports.
+    pub fn switch(&self, on: bool) -> io::Result<()> {
+        self.is_on.store(on, Ordering::Relaxed);
+        self.of_threads.instance.switch(on && !self.followed.is_empty())?;
+        self.of_disks.instance.switch(on)
+    }
+
+    /// What was recorded since the last call, without the last 2 ms while tracing is on; empties the buffers.
+    ///
+    /// # Errors
+    /// [`OsError::Tracing`] if a buffer cannot be read.
+    pub fn drain(&mut self) -> Result<WatchedEvents, OsError> {
+        let Self { of_threads, of_disks, page, decoder, held, .. } = self;
+        let began_ns = system_ns();
+        let mut lost = 0;
+        let mut bytes = vec![0u8; page.bytes];
+        for pipe in of_threads.pipes.iter().chain(&of_disks.pipes) {
+            let read = pipe.drain(&mut bytes, |bytes| {
+                lost += page.lost_before(bytes);
+                page.read(bytes, |at_ns, payload| held.extend(decoder.decode(at_ns, pipe.cpu, payload)));
+                // Of a thread that writes faster than this one reads, the rest is read next time.
+                page.first_ns(bytes).is_none_or(|first_ns| first_ns <= began_ns)
+            });
+            read.map_err(|error| unreadable(pipe.cpu, &error))?;
+        }
+        let until_ns = match self.is_on.load(Ordering::Relaxed) {
+            true => began_ns.saturating_sub(LATEST_NS),
+            false => u64::MAX,
+        };
+        let events = self.taken(until_ns);
+        Ok(WatchedEvents { events, lost })
+    }
+
+    /// Takes the events up to a time from those that are held, in order, without those of threads that were let go.
+    fn taken(&mut self, until_ns: u64) -> Vec<Seen> {
+        let Self { held, let_go, .. } = self;
+        if !let_go.is_empty() {
+            held.retain(|seen| doer(seen).is_none_or(|thread| !let_go.contains(&thread)));
+        }
+        held.sort_by_key(|seen| seen.at_ns);
+        let later = held.split_off(held.partition_point(|seen| seen.at_ns <= until_ns));
+        std::mem::replace(held, later)
+    }
+
+    /// Events that this kernel does not offer.
+    pub fn missing(&self) -> &[MissingEvent] {
+        &self.missing
+    }
+
+    /// The watched disks by their kernel names, in the order in which events count them: of volumes, the disks beneath.
+    pub fn disks(&self) -> &[String] {
+        &self.disks
+    }
+}
+
+/// Switches an event on; `false`, with the reason in `missing`, if that cannot be.
+fn switched_on(
+    instance: &Instance,
+    wanted: WantedEvent<SeenKind>,
+    filter: Option<&str>,
+    decoder: &mut SeenDecoder,
+    missing: &mut Vec<MissingEvent>,
+) -> bool {
+    let why = match instance.enable(wanted, filter, &mut decoder.layouts) {
+        Ok(true) => return true,
+        Ok(false) => "this kernel has no such event of the usual form, or has not loaded the module that has it".into(),
+        Err(OsError::Tracing { why }) => why,
+        Err(error) => error.to_string(),
+    };
+    missing.push(MissingEvent { event: wanted.name, why });
+    false
+}
+
+/// The watched thread that an event is of; `None` if it is of a disk.
+fn doer(seen: &Seen) -> Option<u32> {
+    match seen.what {
+        Happening::Block { .. } | Happening::Split { .. } | Happening::Commit { .. } => None,
+        Happening::SwitchedOut { thread, .. } | Happening::SwitchedIn { thread } | Happening::Woken { thread } => {
+            Some(thread)
+        }
+        _ => Some(seen.thread),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::FileExt;
+
+    use super::super::block::Step;
+    use super::super::call::Call;
+    use super::super::tests::traceable_file;
+    use super::*;
+
+    const BLOCK: u64 = 4096;
+
+    /// What this thread and the disk did for one direct read at `offset`, and the watcher that saw it.
+    fn watched_read(file: &File, disk: &str, offset: u64) -> (Watcher, Vec<Seen>) {
+        let this = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let mut watcher = Watcher::new(&[disk], &[this]).unwrap();
+        let mut buffers = crate::Buffers::new(1, BLOCK as usize, 1).unwrap();
+        assert_eq!(watcher.drain().unwrap(), WatchedEvents::default(), "nothing before it is switched on");
+        watcher.switch(true).unwrap();
+        assert_eq!(file.read_at(buffers.slot_mut(0), offset).unwrap(), BLOCK as usize);
+        watcher.switch(false).unwrap();
+        let seen = watcher.drain().unwrap();
+        assert_eq!(seen.lost, 0);
+        (watcher, seen.events)
+    }
+
+    #[test]
+    fn a_direct_read_is_seen_from_its_call_through_the_disk_to_its_end() {
+        let Some((_folder, file, disk)) = traceable_file() else { return };
+        let this = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let (watcher, events) = watched_read(&file, &disk, 2 * BLOCK);
+        assert!(events.is_sorted_by_key(|seen| seen.at_ns));
+        let after = |from: usize, is_it: &dyn Fn(&Seen) -> bool| {
+            from + events[from..].iter().position(is_it).unwrap_or_else(|| panic!("after {from}: {events:#?}"))
+        };
+        let fd = file.as_raw_fd() as u32;
+        let began = after(0, &|seen| {
+            let is_it = |args: &[u64; 6]| args[0] as u32 == fd && args[2..4] == [BLOCK, 2 * BLOCK];
+            seen.thread == this && matches!(&seen.what, Happening::CallBegan { call: Call::Pread, args } if is_it(args))
+        });
+        let queued = after(began, &|seen| {
+            seen.thread == this
+                && matches!(&seen.what, Happening::Block { step: Step::Queued, disk: 0, sectors, rwbs, .. }
+                    if sectors.end - sectors.start == 8 && rwbs.reads && !rwbs.writes)
+        });
+        let Happening::Block { sectors: read, name, .. } = &events[queued].what else { unreachable!() };
+        assert_ne!(name, &[0; 16]);
+        let is_step = |seen: &Seen, wanted: Step| {
+            matches!(&seen.what, Happening::Block { step, disk: 0, sectors, .. }
+                if *step == wanted && sectors == read)
+        };
+        let issued = after(queued, &|seen| is_step(seen, Step::Issued));
+        let completed = after(issued, &|seen| is_step(seen, Step::Completed));
+        after(completed, &|seen| {
+            seen.thread == this && seen.what == Happening::CallEnded { call: Call::Pread, result: BLOCK as i64 }
+        });
+        assert_eq!(watcher.disks().len(), 1);
+        let needed = ["block_rq_issue", "sys_enter_pread64", "sys_exit_pread64"];
+        assert!(watcher.missing().iter().all(|missing| !needed.contains(&missing.event)), "{:?}", watcher.missing());
+        let folders = [&watcher.of_threads, &watcher.of_disks].map(|buffers| buffers.instance.folder().to_path_buf());
+        assert!(folders.iter().all(|folder| folder.is_dir()));
+        drop(watcher);
+        assert!(folders.iter().all(|folder| !folder.exists()), "{folders:?}");
+    }
+
+    #[test]
+    fn threads_are_watched_only_while_they_are_asked_for() {
+        let Some((_folder, file, disk)) = traceable_file() else { return };
+        let this = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let mut watcher = Watcher::new(&[disk.as_str()], &[]).unwrap();
+        let mut buffers = crate::Buffers::new(1, BLOCK as usize, 1).unwrap();
+        watcher.switch(true).unwrap();
+        let mut calls = |watcher: &mut Watcher| {
+            file.read_at(buffers.slot_mut(0), 0).unwrap();
+            watcher.switch(false).unwrap();
+            let events = watcher.drain().unwrap().events;
+            watcher.switch(true).unwrap();
+            let is_call = |seen: &&Seen| matches!(seen.what, Happening::CallBegan { call: Call::Pread, .. });
+            events.iter().filter(is_call).filter(|seen| seen.thread == this).count()
+        };
+        assert_eq!(calls(&mut watcher), 0);
+        watcher.follow(&[this]).unwrap();
+        assert_eq!(calls(&mut watcher), 1);
+        watcher.follow(&[]).unwrap();
+        assert_eq!(calls(&mut watcher), 0);
+        watcher.follow(&[this]).unwrap();
+        assert_eq!(calls(&mut watcher), 1);
+    }
+
+    #[test]
+    fn the_doer_of_an_event_is_its_thread_and_a_disk_has_none() {
+        let seen = |what| Seen { at_ns: 0, cpu: 0, thread: 7, in_interrupt: true, what };
+        assert_eq!(doer(&seen(Happening::Woken { thread: 3 })), Some(3));
+        assert_eq!(doer(&seen(Happening::Throttled { pause_ms: 3 })), Some(7));
+        assert_eq!(doer(&seen(Happening::Split { disk: 0, from: 0, at: 8 })), None);
+    }
+}

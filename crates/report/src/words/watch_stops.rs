@@ -1,0 +1,246 @@
+//! Words of what stops a watched application, what to set, and what would refute it.
+
+use halfpower_analyse::{TestChange, WatchAdvice, WatchStop, WatchTest, WatchUnknown};
+use halfpower_spec::escaped;
+use halfpower_spec::format::{factor, mbps, percent, size, thousands, time_ns, two_digits, whole_percent};
+
+use super::watch::{depth, group, in_group, share, times};
+
+/// Share of the time that the application asks for nothing, from which that is said.
+const THINKS: f64 = 0.1;
+/// Share of a device's queue, and factor inside of it, from which they are said.
+const QUEUES: f64 = 0.1;
+const SLOWER: f64 = 1.5;
+
+/// What stops a group, without a full stop.
+pub(crate) fn stop(stop: &WatchStop) -> String {
+    match stop {
+        WatchStop::OwnDepth { .. } => own_depth(stop),
+        WatchStop::Device { .. } => device(stop),
+        WatchStop::GroupLimit { file, limits, limit, share, disk, .. } => {
+            let on = if disk.is_empty() { String::new() } else { format!(" on {}", escaped(disk)) };
+            format!(
+                "a limit of its control group: {} of {}{on} ({})",
+                percent(*share),
+                rate(limits, *limit),
+                escaped(file)
+            )
+        }
+        WatchStop::ProcessorQuota { file, limit, used, held_share } => {
+            let held = match held_share {
+                Some(held) => format!("held up {} of the time", percent(*held)),
+                None => format!("{} are used", two_digits(*used)),
+            };
+            format!("its control group's quota of {} processors: {held} ({})", two_digits(*limit), escaped(file))
+        }
+        WatchStop::OneProcessor { busy_share } => {
+            format!("one full processor: its busiest thread is on it {} of the time", percent(*busy_share))
+        }
+        WatchStop::Processors { full, of, waited_share } => {
+            let which = if full == of { format!("all {of} are full") } else { format!("{full} of {of} are full") };
+            format!("the processors: {which}, and its threads wait {} of their time for one", percent(*waited_share))
+        }
+        WatchStop::Flush { mean_ns, of_ns, together, gain_of_four, .. } => format!(
+            "the device's flush: {} of {}, {} commits in each. Group commit of 4 would bring at most {} times",
+            time_ns(*mean_ns),
+            time_ns(*of_ns),
+            depth(*together),
+            two_digits(*gain_of_four)
+        ),
+        WatchStop::Journal { mean_ns, of_ns, .. } => {
+            format!("the file system's journal: {} of {}", time_ns(*mean_ns), time_ns(*of_ns))
+        }
+        WatchStop::Writeback { mean_ns, of_ns, .. } => {
+            format!("data that is written back meanwhile: {} of {}", time_ns(*mean_ns), time_ns(*of_ns))
+        }
+        WatchStop::DirtyPages { share, mbps: rate, mean_ns } => format!(
+            "the kernel makes writers wait, as too many pages are dirty: {} each, {} of their time, at {}",
+            time_ns(*mean_ns),
+            percent(*share),
+            mbps(*rate)
+        ),
+        WatchStop::Neighbour { name, cgroup, bytes_share, syncs_share, slowdown, .. } => {
+            let takes = if bytes_share >= syncs_share {
+                format!("{} of the bytes", percent(*bytes_share))
+            } else {
+                format!("{} of the syncs", percent(*syncs_share))
+            };
+            let longer = match slowdown {
+                Some(slowdown) => format!("operations take {} as long beside it", times(slowdown)),
+                None => "it never pauses, and requests wait behind its own".to_string(),
+            };
+            format!("a neighbour, {}{}, with {takes}: {longer}", escaped(name), in_group(cgroup))
+        }
+        WatchStop::Memory { pressure_share, paging_share, .. } => {
+            let paging = paging_share.filter(|share| *share >= 0.01);
+            let paging = paging.map_or_else(String::new, |share| {
+                format!(", and {} of what it reads was taken from it before", percent(share))
+            });
+            format!("too little memory: tasks wait for it {} of the time{paging}", percent(*pressure_share))
+        }
+        WatchStop::Steal { share } => format!("the hypervisor: it takes {} of the processors' time", percent(*share)),
+        WatchStop::Itself { busy_share, most_gain } => format!(
+            "not storage: operations are in progress at most {} of the time, and without them it would be at most {} \
+             times as fast",
+            percent(*busy_share),
+            factor(*most_gain)
+        ),
+        WatchStop::PageCache { share } => format!("not storage: memory answers {} of them", percent(*share)),
+        WatchStop::NotKnown { why } => format!("not known: {}", unknown(why)),
+    }
+}
+
+fn own_depth(stop: &WatchStop) -> String {
+    let WatchStop::OwnDepth { depth: own, device_share, idle_share, think_share, best_iodepth, gain } = stop else {
+        return String::new();
+    };
+    let thinks = match think_share {
+        share if *share >= THINKS => format!(". It asks for nothing {} of the time", whole_percent(*share)),
+        _ => String::new(),
+    };
+    if let (Some(iodepth), Some(gain)) = (best_iodepth, gain) {
+        return format!("its own depth. The device would give {} as much at {iodepth} deep{thinks}", times(gain));
+    }
+    let device =
+        device_share.map_or_else(String::new, |share| format!(", {} of its time at the device", percent(share)));
+    let idle = idle_share.map_or_else(String::new, |share| format!(", which is idle {} of the time", percent(share)));
+    format!(
+        "its own depth: {} in flight{device}{idle}. How much more the device would give, a study tells{thinks}",
+        depth(*own)
+    )
+}
+
+fn device(stop: &WatchStop) -> String {
+    let WatchStop::Device { disk, busy_share, depth: own, queue_share, slower_inside, share_of_best } = stop else {
+        return String::new();
+    };
+    let name = if disk.is_empty() { String::new() } else { format!(", {}", escaped(disk)) };
+    let mut why = Vec::new();
+    why.extend(share_of_best.as_ref().map(|of| format!("{} of the most that it gives at this size", share(of))));
+    why.extend(busy_share.map(|busy| format!("busy {} of the time", percent(busy))));
+    why.push(format!("{} in flight", depth(*own)));
+    if *queue_share >= QUEUES {
+        why.push(format!("which wait {} of their time before it gets them", percent(*queue_share)));
+    }
+    if let Some(slower) = slower_inside.filter(|slower| *slower >= SLOWER && share_of_best.is_none()) {
+        why.push(format!("at the device {} times as long as the quickest", two_digits(slower)));
+    }
+    format!("the device{name}: {}", why.join(", "))
+}
+
+/// A limit in its unit: `20.0 MB/s of reads`, `500 writes a second`.
+fn rate(limits: &str, limit: f64) -> String {
+    match limits {
+        "read_bps" => format!("{} of reads", mbps(limit / 1e6)),
+        "write_bps" => format!("{} of writes", mbps(limit / 1e6)),
+        "read_iops" => format!("{} reads a second", thousands(limit)),
+        "write_iops" => format!("{} writes a second", thousands(limit)),
+        "memory" => size(limit),
+        _ => two_digits(limit),
+    }
+}
+
+/// Why it is not known, and what would tell.
+fn unknown(why: &WatchUnknown) -> String {
+    match why {
+        WatchUnknown::Nothing => "no operation was seen".to_string(),
+        WatchUnknown::TooFew { count, traced_ns } => {
+            let seconds = *traced_ns as f64 / 1e9;
+            format!("{} operations in {} s are too few", thousands(*count as f64), two_digits(seconds))
+        }
+        WatchUnknown::LostEvents { share } => format!("the kernel lost {} of the events", percent(*share)),
+        WatchUnknown::NotTraced { busy_share } => {
+            let busy =
+                busy_share.map_or_else(String::new, |busy| format!("the disk is busy {} of the time; ", percent(busy)));
+            format!("{busy}which wait it is, tracing tells, for which the watch must run as root")
+        }
+        WatchUnknown::NoOneCause { share } => format!("no wait dominates; the longest has {}", percent(*share)),
+        WatchUnknown::Unseen { share } => {
+            format!("{} of their time is a lock, or something that is not seen", percent(*share))
+        }
+        WatchUnknown::NeedsStudy { depth: own, busy_share } => {
+            let busy = busy_share.map_or_else(String::new, |busy| format!(", busy {} of the time", percent(busy)));
+            format!("the device works on {} at once{busy}; whether it would give more, a study tells", depth(*own))
+        }
+        WatchUnknown::SlowerThanStudy { share } => {
+            format!("the path gives {} of what its study found at this depth; something else slows it", percent(*share))
+        }
+        WatchUnknown::Queue { share } => {
+            format!(
+                "requests wait {} of their time before the device gets them, though few are in flight",
+                percent(*share)
+            )
+        }
+        WatchUnknown::Throttle { share } => {
+            format!("throttled {} of their time, by a limit that was not found", percent(*share))
+        }
+        WatchUnknown::RunQueue { share } => {
+            format!(
+                "threads wait {} of their time for a processor, though others are idle: bound to few?",
+                percent(*share)
+            )
+        }
+    }
+}
+
+/// What to set, without a full stop.
+pub(crate) fn advice(advice: &WatchAdvice) -> String {
+    match advice {
+        WatchAdvice::Depth { iodepth: Some(iodepth), gain: Some(gain) } => {
+            format!("{iodepth} requests in flight (threads, iodepth, effective_io_concurrency): {}", times(gain))
+        }
+        WatchAdvice::Depth { .. } => "more requests in flight (threads, iodepth, effective_io_concurrency)".to_string(),
+        WatchAdvice::LessOfDevice => {
+            "fewer and larger requests, more memory for a cache, or a faster device".to_string()
+        }
+        WatchAdvice::RaiseLimit { file } => format!("a higher limit in {}", escaped(file)),
+        WatchAdvice::RaiseQuota { file } => format!("a higher quota in {}", escaped(file)),
+        WatchAdvice::MoreThreads => "the work of its busiest thread on several".to_string(),
+        WatchAdvice::MoreProcessors => "more processors, or less beside it".to_string(),
+        WatchAdvice::GroupCommit { together, gain } => {
+            format!("group commit of {} (at most {} times)", two_digits(*together), two_digits(*gain))
+        }
+        WatchAdvice::FasterFlush => "a device whose write cache survives a loss of power".to_string(),
+        WatchAdvice::JournalElsewhere => "the journal on another disk, or files laid out in advance".to_string(),
+        WatchAdvice::EarlierWriteback => {
+            "writing back earlier: a smaller vm.dirty_background_bytes, sync_file_range, or direct writes".to_string()
+        }
+        WatchAdvice::LimitNeighbour { name, cgroup } => match cgroup.trim_start_matches('/') {
+            "" => format!("the idle class (ionice -c 3), or a group with io.max, for {}", escaped(name)),
+            group => format!("io.max or the idle class for {}", escaped(group)),
+        },
+        WatchAdvice::MoreMemory { file: Some(file) } => format!("more memory: {}", escaped(file)),
+        WatchAdvice::MoreMemory { file: None } => "more memory, or less beside it".to_string(),
+        WatchAdvice::OtherHost => "another host, or less on this one".to_string(),
+        WatchAdvice::Study => "to know more: halfpower study of this path, then watch --study FILE".to_string(),
+        WatchAdvice::AsRoot => "to know more: watch as root".to_string(),
+        WatchAdvice::WatchLonger => "to know more: watch longer".to_string(),
+    }
+}
+
+/// The experiment and the result that would refute the verdict, without a full stop.
+pub(crate) fn test(test: &WatchTest) -> String {
+    let change = match &test.change {
+        TestChange::Depth { iodepth } => format!("raise depth to {iodepth}"),
+        TestChange::TwiceTheLimit { file } => format!("double the limit in {}", escaped(file)),
+        TestChange::TwoThreads => "split the work of the busiest thread in two".to_string(),
+        TestChange::ProcessorsFree => "stop what else uses the processors".to_string(),
+        TestChange::NoFlush => "commit to memory (tmpfs)".to_string(),
+        TestChange::OtherFileSystem => "put the files on a file system of their own".to_string(),
+        TestChange::NoWriteback => "stop what is written back meanwhile".to_string(),
+        TestChange::WithoutNeighbour { name } => format!("stop {} for a minute", escaped(name)),
+        TestChange::TwiceTheMemory => "give it twice the memory".to_string(),
+        TestChange::OtherHost => "run it on a host of its own".to_string(),
+        TestChange::DataInMemory => "put its data into memory (tmpfs)".to_string(),
+    };
+    let subject = match group(test.group) {
+        "all" => "its rate".to_string(),
+        of => format!("the rate of {of}"),
+    };
+    let factor = two_digits(test.factor);
+    if test.at_least {
+        format!("{change}: if {subject} does not rise by {factor} times or more, this is wrong")
+    } else {
+        format!("{change}: if {subject} rises by more than {factor} times, this is wrong")
+    }
+}

@@ -1,0 +1,189 @@
+//! Folds what was seen of threads and disks to what an application did, where it waited, and who else was at work.
+//!
+//! It is pure: events and answers about files come in, counts and times go out. An operation is a call from its beginning
+//! to its end, a request of io_uring, a request of the kernel's older asynchronous I/O from the block layer's queue to its
+//! completion, or a page fault that had to read. What tracing did not see from its beginning to its end does not count.
+
+mod blocks;
+mod calls;
+mod depth;
+mod descriptors;
+mod disk_totals;
+mod files;
+mod journal;
+mod keys;
+mod operations;
+mod others;
+mod requests;
+mod seconds;
+mod sizes;
+mod spans;
+mod state;
+mod streams;
+mod threads;
+mod totals;
+mod waits;
+mod writeback;
+
+#[cfg(test)]
+mod tests;
+
+pub use files::{FileSeen, Files, Who};
+
+use halfpower_os::trace::{Happening, Seen};
+use halfpower_record::Watched;
+
+use state::FoldState;
+
+/// What of the kernel's events is there, and what holds for the subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sources {
+    /// Whether threads are seen to leave and to get processors.
+    pub scheduler: bool,
+    /// Whether page faults of mapped files are seen.
+    pub faults: bool,
+}
+
+impl Default for Sources {
+    fn default() -> Self {
+        Self { scheduler: true, faults: true }
+    }
+}
+
+/// Takes events, and tells at any time what they come to.
+#[derive(Debug)]
+pub struct Fold {
+    state: FoldState,
+    /// Names of all disks that events ever named.
+    disks: Vec<String>,
+    /// The index in `disks` of each disk that events name now.
+    named: Vec<usize>,
+    is_traced: bool,
+    /// Up to here the traced time is counted.
+    counted_to_ns: u64,
+    traced_ns: u64,
+    slices: u64,
+}
+
+impl Fold {
+    /// Begins at this time of the monotonic clock; nothing is traced yet.
+    pub fn new(began_ns: u64, sources: Sources) -> Self {
+        Self {
+            state: FoldState::new(began_ns, sources.scheduler, sources.faults),
+            disks: Vec::new(),
+            named: Vec::new(),
+            is_traced: false,
+            counted_to_ns: began_ns,
+            traced_ns: 0,
+            slices: 0,
+        }
+    }
+
+    /// The disks that events name from now on, in their order. Bits of [`FileSeen::disks`], and [`Files::place_on`], count
+    /// them as [`Fold::disk_names`] does.
+    pub fn disks(&mut self, names: &[String]) {
+        self.named.clear();
+        for name in names {
+            let known = self.disks.iter().position(|known| known == name);
+            self.named.push(known.unwrap_or_else(|| {
+                self.disks.push(name.clone());
+                self.disks.len() - 1
+            }));
+        }
+    }
+
+    /// All disks that events named so far; a disk keeps its index.
+    pub fn disk_names(&self) -> &[String] {
+        &self.disks
+    }
+
+    /// What of the kernel's events is there from now on.
+    pub fn sources(&mut self, sources: Sources) {
+        self.state.has_scheduler = sources.scheduler;
+        self.state.has_faults = sources.faults;
+    }
+
+    /// Whether a control group limits the subject's requests: requests that a worker of the kernel queues for it were held
+    /// back by that limit then, and by the block layer otherwise.
+    pub fn limited(&mut self, limited: bool) {
+        self.state.is_limited = limited;
+    }
+
+    /// Tracing begins.
+    pub fn begin_slice(&mut self, at_ns: u64) {
+        self.counted_to_ns = at_ns;
+        self.is_traced = true;
+        self.slices += 1;
+    }
+
+    /// Tracing goes on until now at least.
+    pub fn reach(&mut self, at_ns: u64) {
+        if self.is_traced && at_ns > self.counted_to_ns {
+            self.traced_ns += at_ns - self.counted_to_ns;
+            self.state.seconds.traced(self.counted_to_ns, at_ns);
+            self.counted_to_ns = at_ns;
+        }
+    }
+
+    /// Tracing has ended, and all that it saw was taken. What was in progress does not count, but for the depth.
+    pub fn end_slice(&mut self, at_ns: u64) {
+        self.reach(at_ns);
+        self.is_traced = false;
+        self.state.cut(at_ns);
+    }
+
+    /// Events were lost: what is in progress cannot be followed further.
+    pub fn lost(&mut self, at_ns: u64) {
+        self.state.cut(at_ns);
+    }
+
+    /// Takes events, in order of time, that follow those taken before.
+    pub fn take(&mut self, events: &[Seen], files: &mut dyn Files) {
+        for seen in events {
+            self.one(seen, files);
+        }
+        if let Some(last) = events.last() {
+            self.state.settle(last.at_ns);
+        }
+    }
+
+    fn one(&mut self, seen: &Seen, files: &mut dyn Files) {
+        let Self { state, named, .. } = self;
+        let at_ns = seen.at_ns;
+        let disk_of = |disk: usize| named.get(disk).copied().unwrap_or(disk);
+        match &seen.what {
+            Happening::CallBegan { call, args } => state.call_began(seen, *call, args, files),
+            Happening::CallEnded { call, result } => state.call_ended(seen, *call, *result),
+            Happening::RingBegan { request, opcode, .. } => state.ring_began(seen, *request, *opcode, files),
+            Happening::RingFile { request, fd } => state.ring_file(seen, *request, *fd, files),
+            Happening::RingEnded { request, result } => state.ring_ended(at_ns, *request, *result),
+            Happening::SwitchedOut { thread, state: reason } => state.switched_out(at_ns, *thread, *reason),
+            Happening::SwitchedIn { thread } => state.switched_in(at_ns, *thread),
+            Happening::Woken { thread } => state.woken(at_ns, *thread),
+            Happening::Block { step, disk, sectors, rwbs, name } => {
+                let asked = blocks::BlockEvent { step: *step, disk: disk_of(*disk), sectors, rwbs: *rwbs, name };
+                state.block(seen, &asked, files);
+            }
+            Happening::Split { disk, from, at } => state.split(at_ns, disk_of(*disk), *from, *at),
+            Happening::SyncBegan { .. } => state.sync_began(seen, files),
+            Happening::Commit { device, step, .. } => state.journals.step(at_ns, seen.thread, *device, *step),
+            Happening::Throttled { pause_ms } => state.throttled(seen, *pause_ms),
+            Happening::Fault { device, .. } => state.faulted(seen, *device, files),
+            Happening::SyncEnded { .. } | Happening::ReadAhead { .. } => {}
+        }
+    }
+
+    /// What was seen so far: the operations, the disks' requests, the others and the seconds, as of this time. All else of a
+    /// watch is left empty; `operations` name places by the index that [`Files`] gave.
+    pub fn watched(&self, now_ns: u64) -> Watched {
+        Watched {
+            traced_ns: self.traced_ns,
+            slices: self.slices,
+            operations: self.state.totals.listed(self.traced_ns),
+            requests: self.state.disk_totals.listed(&self.disks, self.traced_ns),
+            others: self.state.others.listed(),
+            seconds: self.state.seconds.listed(now_ns),
+            ..Watched::default()
+        }
+    }
+}

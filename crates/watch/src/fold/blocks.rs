@@ -1,0 +1,420 @@
+//! Takes the events of the block layer: whose each request is, why it is there, and what waits for it.
+
+use std::ops::Range;
+
+use halfpower_os::trace::{Rwbs, Seen, Step};
+use halfpower_record::{Cause, IssuedBy, OperationKind, Wait};
+
+use super::files::{Files, Who};
+use super::operations::{Begun, Op, OpKey};
+use super::requests::{Done, Origin, SECTOR_BYTES};
+use super::state::FoldState;
+use super::streams::Streams;
+use super::threads::State;
+
+/// Reads of the page cache come in whole pages.
+const PAGE_BYTES: u64 = 4096;
+/// Prefixes of the names of kernel threads, for those that have ended before they are looked up.
+const KERNELS: [&str; 6] = ["kworker/", "jbd2/", "kswapd", "xfsaild/", "btrfs-", "dmcrypt_write"];
+/// Prefixes of the names of threads that commit a journal.
+const COMMITTERS: [&str; 3] = ["jbd2/", "xfsaild/", "btrfs-transacti"];
+/// Prefix of the names of kernel workers, which carry out deferred work.
+const WORKER: &str = "kworker/";
+
+/// An event of the block layer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockEvent<'a> {
+    pub(crate) step: Step,
+    /// Index of the disk in the fold's list.
+    pub(crate) disk: usize,
+    pub(crate) sectors: &'a Range<u64>,
+    pub(crate) rwbs: Rwbs,
+    /// Name of the running thread; zeros if the event has none.
+    pub(crate) name: &'a [u8; 16],
+}
+
+impl BlockEvent<'_> {
+    fn bytes(&self) -> u64 {
+        self.sectors.end.saturating_sub(self.sectors.start).saturating_mul(SECTOR_BYTES)
+    }
+
+    fn writes(&self) -> bool {
+        !self.rwbs.reads
+    }
+
+    fn name(&self) -> &str {
+        let end = self.name.iter().position(|byte| *byte == 0).unwrap_or(self.name.len());
+        std::str::from_utf8(&self.name[..end]).unwrap_or_default()
+    }
+}
+
+/// Whether a disk is among those of a bit each.
+fn is_among(disks: u64, disk: usize) -> bool {
+    disk >= 64 || disks >> disk & 1 == 1
+}
+
+impl FoldState {
+    pub(crate) fn block(&mut self, seen: &Seen, event: &BlockEvent, files: &mut dyn Files) {
+        let at_ns = seen.at_ns;
+        if matches!(event.step, Step::Queued) {
+            self.queued(seen, event, files);
+            return;
+        }
+        let known = self.requests.step(at_ns, event.step, event.disk, event.sectors, event.rwbs);
+        if !known && matches!(event.step, Step::Issued) {
+            let origin = self.origin(seen, event, files);
+            self.requests.appear(at_ns, event.disk, event.sectors, origin);
+            self.count_queued(event, &origin, event.bytes(), at_ns);
+        }
+        if !self.requests.done.is_empty() {
+            let mut done = std::mem::take(&mut self.requests.done);
+            for one in &done {
+                self.done(one);
+            }
+            done.clear();
+            self.requests.done = done;
+        }
+    }
+
+    /// A part, a flush, or both enter the block layer.
+    fn queued(&mut self, seen: &Seen, event: &BlockEvent, files: &mut dyn Files) {
+        let origin = self.origin(seen, event, files);
+        if event.rwbs.flush {
+            self.requests.queue_flush(seen.at_ns, event.disk, origin);
+            self.count_flush(&origin);
+        }
+        if !event.sectors.is_empty() {
+            self.requests.queue(seen.at_ns, event.disk, event.sectors, origin);
+            self.count_queued(event, &origin, event.bytes(), seen.at_ns);
+        }
+    }
+
+    fn count_queued(&mut self, event: &BlockEvent, origin: &Origin, bytes: u64, at_ns: u64) {
+        if let Some(user) = origin.user {
+            self.others.queued(user, origin.writes, bytes);
+        }
+        if origin.cause == Cause::Writeback {
+            self.writeback.began(event.disk, at_ns);
+        }
+    }
+
+    fn count_flush(&mut self, origin: &Origin) {
+        if let Some(user) = origin.user {
+            self.others.queued(user, true, 0);
+            if !self.others.is_kernel(user) {
+                self.others.synced(user);
+            }
+        }
+        if let Some(op) = origin.owner.and_then(|owner| self.slots.get_mut(owner)) {
+            op.open += 1;
+        }
+    }
+
+    /// Whose a part is that enters the block layer, and why it is there. Its operation gets it.
+    fn origin(&mut self, seen: &Seen, event: &BlockEvent, files: &mut dyn Files) -> Origin {
+        // In an interrupt, the running thread is any.
+        let process = match seen.in_interrupt {
+            true => None,
+            false => self.process_of(seen.thread, seen.at_ns, files),
+        };
+        let own = process.and_then(|process| self.owner(seen, event, process));
+        let held = match process {
+            None if seen.in_interrupt || event.name().starts_with(WORKER) => self.held_back(seen, event),
+            _ => None,
+        };
+        let mut origin = Origin {
+            owner: own.or(held),
+            thread: seen.thread,
+            journal: None,
+            cause: Cause::Other,
+            own: Some(true),
+            user: None,
+            writes: event.writes(),
+            fua: event.rwbs.fua,
+        };
+        if let Some(key) = origin.owner {
+            origin.cause = self.cause_of_own(key, event);
+            self.give(key, seen.at_ns, event, held.is_some(), files);
+        } else if process.is_some() {
+            origin.cause = if event.rwbs.discard { Cause::Other } else { Cause::Operation };
+        } else {
+            self.of_other(seen, event, &mut origin, files);
+        }
+        origin
+    }
+
+    /// The operation of the subject's thread that queues a part.
+    fn owner(&mut self, seen: &Seen, event: &BlockEvent, process: u32) -> Option<OpKey> {
+        let writes = event.writes();
+        let thread = self.threads.get_mut(&seen.thread)?;
+        let current = [thread.op, thread.ring].into_iter().flatten().find(|key| self.slots.get(*key).is_some());
+        if current.is_some() {
+            return current;
+        }
+        let has_data = !event.sectors.is_empty() && !event.rwbs.discard;
+        let kind = if writes { OperationKind::Write } else { OperationKind::Read };
+        if let Some(submitting) = thread.submitting.as_mut().filter(|_| has_data) {
+            submitting.owed = submitting.owed.saturating_sub(1);
+            let begun = unnamed(seen.at_ns, seen.thread, process, kind, IssuedBy::Aio);
+            return Some(self.slots.open(begun));
+        }
+        // A worker of a ring carries out a request that could not be done at once.
+        let waits_for_worker = |op: &Op| {
+            let is_sync = op.begun.kind.is_durable() && op.begun.kind != OperationKind::DurableWrite;
+            op.begun.by == IssuedBy::IoUring
+                && op.begun.process == process
+                && (op.parts == 0 || is_sync)
+                && op.may_send(writes)
+        };
+        if let Some(worker) = self.slots.oldest(waits_for_worker) {
+            return Some(worker);
+        }
+        if writes || !has_data {
+            return None;
+        }
+        let fault = thread.fault.take();
+        let began_ns = fault.map_or(seen.at_ns, |fault| fault.at_ns);
+        let mut begun = unnamed(began_ns, seen.thread, process, OperationKind::FaultRead, IssuedBy::Mapping);
+        begun.device = fault.map(|fault| fault.device);
+        begun.direct = Some(false);
+        let key = self.slots.open(begun);
+        thread.op = Some(key);
+        thread.state = State::Running;
+        thread.since_ns = began_ns;
+        Some(key)
+    }
+
+    /// The operation that waits for a part which a worker of the kernel queues: it was held back by a limit, or on its way
+    /// through the layers.
+    fn held_back(&mut self, seen: &Seen, event: &BlockEvent) -> Option<OpKey> {
+        if event.sectors.is_empty() || event.rwbs.discard {
+            return None;
+        }
+        let bytes = event.bytes();
+        let limited = self.is_limited;
+        let waits = |op: &Op, exact: bool| {
+            let begun = &op.begun;
+            let more = limited && begun.asked.is_some_and(|asked| op.sent < asked);
+            let may = (op.parts == 0 || more) && op.may_send(event.writes()) && is_among(begun.disks, event.disk);
+            may && match begun.kind {
+                OperationKind::Read | OperationKind::FaultRead => !exact || begun.asked == Some(bytes),
+                OperationKind::Write | OperationKind::DurableWrite if begun.direct == Some(true) => {
+                    begun.asked.is_none_or(|asked| asked == bytes || !exact && more && bytes < asked)
+                }
+                OperationKind::Write => false,
+                _ => !exact && limited && event.rwbs.sync,
+            }
+        };
+        let found = self.slots.oldest(|op| waits(op, true)).or_else(|| self.slots.oldest(|op| waits(op, false)));
+        if found.is_some() {
+            return found;
+        }
+        // What the kernel writes back by itself nobody waits for.
+        if event.writes() && !event.rwbs.sync {
+            return None;
+        }
+        let owed = self.owed.front_mut()?;
+        let kind = if event.writes() { OperationKind::Write } else { OperationKind::Read };
+        let begun = unnamed(owed.at_ns.min(seen.at_ns), owed.thread, owed.process, kind, IssuedBy::Aio);
+        owed.count = owed.count.saturating_sub(1);
+        if owed.count == 0 {
+            self.owed.pop_front();
+        }
+        Some(self.slots.open(begun))
+    }
+
+    /// Gives a part to its operation.
+    fn give(&mut self, key: OpKey, at_ns: u64, event: &BlockEvent, was_held: bool, files: &mut dyn Files) {
+        let limited = self.is_limited;
+        let Some(op) = self.slots.get_mut(key) else { return };
+        let began_ns = op.begun.at_ns;
+        let is_waited_for = matches!(op.begun.by, IssuedBy::Calls | IssuedBy::Mapping);
+        if was_held {
+            op.add(if limited { Wait::Throttle } else { Wait::BlockQueue }, began_ns, at_ns);
+        } else if !is_waited_for && op.parts == 0 {
+            op.add(Wait::Processor, began_ns, at_ns);
+        }
+        if op.begun.file.is_none() && !op.begun.kind.is_durable() && op.parts == 0 {
+            op.begun.place = files.place_on(event.disk);
+            op.begun.disks = if event.disk < 64 { 1 << event.disk } else { 0 };
+            // The older asynchronous I/O waits for nothing but direct requests.
+            if op.begun.by == IssuedBy::Aio {
+                op.begun.direct = Some(true);
+            }
+        }
+        if !is_waited_for && !event.sectors.is_empty() {
+            if self.disk_streams.len() <= event.disk {
+                self.disk_streams.resize(event.disk + 1, Streams::default());
+            }
+            let continues = self.disk_streams[event.disk].step(event.sectors.start, event.sectors.end);
+            if op.parts == 0 {
+                op.begun.sequential = continues;
+            }
+        }
+        if !event.sectors.is_empty() {
+            op.open += 1;
+        }
+        op.parts += 1;
+        op.sent = op.sent.saturating_add(event.bytes());
+    }
+
+    /// Why an operation of the subject sends a part.
+    fn cause_of_own(&self, key: OpKey, event: &BlockEvent) -> Cause {
+        let Some(op) = self.slots.get(key) else { return Cause::Other };
+        if event.rwbs.discard {
+            return Cause::Other;
+        }
+        let whole = |asked: u64| asked.saturating_add(PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+        match op.begun.kind {
+            // What goes beyond what was asked for is read ahead.
+            OperationKind::Read if event.rwbs.ahead && op.begun.asked.is_some_and(|asked| op.sent >= whole(asked)) => {
+                Cause::ReadAhead
+            }
+            // Where faults of files are seen, one without is of a page that was taken from the process.
+            OperationKind::FaultRead if self.has_faults && op.begun.device.is_none() => Cause::Paging,
+            OperationKind::DurableWrite if op.begun.direct != Some(true) => Cause::Sync,
+            OperationKind::Fsync | OperationKind::Fdatasync | OperationKind::OtherSync if event.writes() => Cause::Sync,
+            _ => Cause::Operation,
+        }
+    }
+
+    /// Tells of a part that is not the subject's whose it is and why it is there.
+    fn of_other(&mut self, seen: &Seen, event: &BlockEvent, origin: &mut Origin, files: &mut dyn Files) {
+        let thread = if seen.in_interrupt { 0 } else { seen.thread };
+        let user = match self.others.known(thread) {
+            Some(user) => user,
+            None => self.others.add(thread, who(thread, event.name(), files)),
+        };
+        origin.user = Some(user);
+        origin.journal = self.journals.of_thread(thread).filter(|_| thread != 0);
+        if !self.others.is_kernel(user) {
+            origin.own = Some(false);
+            origin.cause = match (event.rwbs.discard, event.rwbs.ahead && event.rwbs.reads) {
+                (true, _) => Cause::Other,
+                (false, true) => Cause::ReadAhead,
+                (false, false) => Cause::Operation,
+            };
+            return;
+        }
+        let name = event.name();
+        let commits = COMMITTERS.iter().any(|prefix| name.starts_with(prefix));
+        // The log of XFS is written by a worker.
+        let logs = name.starts_with(WORKER) && (event.rwbs.flush || event.rwbs.fua);
+        origin.own = None;
+        origin.cause = if event.rwbs.discard {
+            Cause::Other
+        } else if origin.journal.is_some() || commits || logs {
+            Cause::Journal
+        } else if event.rwbs.writes {
+            Cause::Writeback
+        } else {
+            Cause::Other
+        };
+    }
+
+    /// A part, or a flush, is done.
+    fn done(&mut self, done: &Done) {
+        let origin = &done.origin;
+        let wait = if done.is_flush { Wait::Flush } else { Wait::Device };
+        let mut cause = origin.cause;
+        let mut ended = None;
+        let has_scheduler = self.has_scheduler;
+        let is_owned = origin.owner.is_some_and(|owner| self.slots.get(owner).is_some());
+        // A read may wait for what a read of its thread before it sent ahead.
+        let waiting = match origin.owner {
+            Some(owner) if is_owned => Some(owner),
+            Some(_) if !origin.writes => self.threads.get(&origin.thread).and_then(|thread| thread.op),
+            _ => None,
+        };
+        if let Some(op) = waiting.and_then(|waiting| self.slots.get_mut(waiting)) {
+            if is_owned || op.begun.kind == OperationKind::Read {
+                op.add(Wait::BlockQueue, done.queued_ns, done.issued_ns);
+                op.add(wait, done.issued_ns, done.at_ns);
+            }
+            if is_owned {
+                op.open = op.open.saturating_sub(1);
+                op.flushed_with = op.flushed_with.max(done.flushed_with);
+                let ends_here = match op.begun.by {
+                    IssuedBy::Aio => true,
+                    IssuedBy::Mapping => !has_scheduler,
+                    IssuedBy::Calls | IssuedBy::IoUring => false,
+                };
+                ended = (ends_here && op.open == 0).then_some(op.sent);
+            }
+        }
+        if origin.owner.is_some() && !is_owned && !origin.writes && cause == Cause::Operation {
+            cause = Cause::ReadAhead;
+        }
+        if let Some(journal) = origin.journal {
+            self.journals.add(journal, wait, done.issued_ns, done.at_ns);
+        }
+        if let Some(user) = origin.user {
+            self.others.done(user, done.at_ns);
+        }
+        if cause == Cause::Writeback && done.is_whole {
+            self.writeback.ended(done.disk, done.at_ns);
+        }
+        self.seconds.moved(done.at_ns, origin.own == Some(true), done.bytes);
+        self.disk_totals.add(done, cause);
+        if let Some((owner, bytes)) = origin.owner.zip(ended) {
+            self.finish(owner, done.at_ns, bytes);
+        }
+    }
+
+    pub(crate) fn split(&mut self, at_ns: u64, disk: usize, from: u64, at: u64) {
+        let Some(origin) = self.requests.split(disk, from, at) else { return };
+        if let Some(op) = origin.owner.and_then(|owner| self.slots.get_mut(owner)) {
+            op.open += 1;
+        }
+        if let Some(user) = origin.user {
+            self.others.split(user);
+        }
+        if origin.cause == Cause::Writeback {
+            self.writeback.began(disk, at_ns);
+        }
+    }
+
+    /// A file is synced; by somebody else, it is counted for them.
+    pub(crate) fn sync_began(&mut self, seen: &Seen, files: &mut dyn Files) {
+        if self.process_of(seen.thread, seen.at_ns, files).is_some() {
+            return;
+        }
+        if let Some(user) = self.others.known(seen.thread) {
+            self.others.synced(user);
+        }
+    }
+}
+
+/// What is known of an operation that no call names.
+fn unnamed(at_ns: u64, thread: u32, process: u32, kind: OperationKind, by: IssuedBy) -> Begun {
+    Begun {
+        at_ns,
+        thread,
+        process,
+        kind,
+        by,
+        call: None,
+        file: None,
+        place: None,
+        disks: u64::MAX,
+        device: None,
+        direct: None,
+        asked: None,
+        offset: None,
+        sequential: false,
+        appends: false,
+    }
+}
+
+/// Who a thread is that is not the subject's. All workers of the kernel are one.
+fn who(thread: u32, name: &str, files: &mut dyn Files) -> Who {
+    let is_kernel = thread == 0 || KERNELS.iter().any(|prefix| name.starts_with(prefix));
+    let gone = || Who { name: name.to_string(), pid: if is_kernel { 0 } else { thread }, cgroup: String::new() };
+    let who = if thread == 0 { None } else { files.who(thread) };
+    let who = who.unwrap_or_else(gone);
+    match who.pid {
+        0 if who.name.starts_with(WORKER) => Who { name: WORKER.trim_end_matches('/').to_string(), ..who },
+        0 if who.name.is_empty() => Who { name: "kernel".to_string(), ..who },
+        _ => who,
+    }
+}

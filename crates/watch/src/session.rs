@@ -1,0 +1,242 @@
+//! Watches a subject: attaches to it, takes what happens in slices of time, and reads counters beside.
+
+mod clock;
+mod counters;
+mod neighbours;
+mod places;
+mod settings;
+mod slices;
+mod subject;
+mod tracing;
+
+pub use settings::Settings;
+pub use subject::Asked;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use halfpower_os::processor;
+use halfpower_record::{Unseen, WatchCost, Watched, WatchedProcessors};
+
+use crate::WatchError;
+use clock::{monotonic_ns, unix_ms};
+use counters::Counters;
+use neighbours::Neighbours;
+use places::{Answers, Places};
+use subject::Followed;
+use tracing::{Tracing, unseen_of};
+
+/// Waits and looks in between are never longer than this: a full buffer loses events.
+const LONGEST: Duration = Duration::from_millis(100);
+/// Time between two looks at processes and threads, in nanoseconds.
+const SCAN_NS: u64 = 1_000_000_000;
+/// Time between two looks at what others write.
+const NEIGHBOURS_NS: u64 = 5_000_000_000;
+/// A look may cost one part in so many of the time until the next.
+const SCAN_PART: u64 = 400;
+
+/// Looks that are repeated, less often if they take long.
+#[derive(Debug)]
+struct Pace {
+    least_ns: u64,
+    due_ns: u64,
+}
+
+impl Pace {
+    fn new(least_ns: u64, now_ns: u64) -> Self {
+        Self { least_ns, due_ns: now_ns + least_ns }
+    }
+
+    /// A look began at this time and took so much processor time.
+    fn looked(&mut self, at_ns: u64, spent_ns: u64) {
+        self.due_ns = at_ns + self.least_ns.max(spent_ns.saturating_mul(SCAN_PART));
+    }
+}
+
+/// A watch that goes on.
+#[derive(Debug)]
+pub struct Session {
+    folder: PathBuf,
+    asked: Asked,
+    followed: Followed,
+    places: Places,
+    counters: Counters,
+    neighbours: Neighbours,
+    tracing: Tracing,
+    scans: Pace,
+    others: Pace,
+    began_ns: u64,
+    started_unix_ms: u64,
+    charged_before_ns: u64,
+    lives: bool,
+}
+
+impl Session {
+    /// Begins to watch. `root` is `/`; tests lay out `/proc` and `/sys` elsewhere.
+    ///
+    /// # Errors
+    /// If there is nothing to watch. That the kernel's events cannot be taken is no error: see [`Watched::unseen`].
+    pub fn begin(asked: &Asked, settings: &Settings, root: &Path) -> Result<Self, WatchError> {
+        let charged_before_ns = charged_ns();
+        let mut places = Places::new(root);
+        if let Asked::Disk { asked, device } = asked {
+            let disks = places.beneath(device);
+            if disks.is_empty() {
+                return Err(WatchError::NoDisk { asked: asked.clone() });
+            }
+            places.watch_only(disks);
+        }
+        let followed = Followed::new(root, asked);
+        if !followed.lives() {
+            let name = asked.asked().to_string();
+            return Err(match asked {
+                Asked::Group { .. } => WatchError::NoGroup { asked: name },
+                Asked::Processes { .. } | Asked::Disk { .. } => WatchError::NoProcess { asked: name },
+            });
+        }
+        if !matches!(asked, Asked::Disk { .. }) {
+            followed.processes().for_each(|pid| places.look_at(pid));
+        }
+        let now_ns = monotonic_ns();
+        let first = followed.processes().next().filter(|_| !matches!(asked, Asked::Disk { .. }));
+        let counters = Counters::begin(root, &places, first, now_ns);
+        let mut session = Self {
+            folder: root.to_path_buf(),
+            asked: asked.clone(),
+            neighbours: Neighbours::new(root, &followed),
+            followed,
+            places,
+            counters,
+            tracing: Tracing::new(settings, now_ns),
+            scans: Pace::new(SCAN_NS, now_ns),
+            others: Pace::new(NEIGHBOURS_NS, now_ns),
+            began_ns: now_ns,
+            started_unix_ms: unix_ms(),
+            charged_before_ns,
+            lives: true,
+        };
+        session.tracing.limited(session.counters.limits_disks());
+        if settings.trace {
+            session.tracing.attach(&mut session.places, &session.followed);
+        }
+        Ok(session)
+    }
+
+    /// Waits at most this long, takes what happened; false once the subject has ended.
+    ///
+    /// # Errors
+    /// If what the kernel recorded can no longer be read.
+    pub fn step(&mut self, longest: Duration) -> Result<bool, WatchError> {
+        let now_ns = monotonic_ns();
+        let wait = longest.min(LONGEST);
+        let wait = self.tracing.turns_in(now_ns).map_or(wait, |turn| turn.min(wait));
+        if !wait.is_zero() {
+            std::thread::sleep(wait);
+        }
+        self.take(false)?;
+        let now_ns = monotonic_ns();
+        if now_ns >= self.scans.due_ns {
+            self.scan(now_ns)?;
+        }
+        if now_ns >= self.others.due_ns {
+            let before_ns = processor::charged_to_this_thread_ns();
+            if !matches!(self.asked, Asked::Disk { .. }) {
+                self.neighbours.scan(&self.followed);
+            }
+            self.others.looked(now_ns, processor::charged_to_this_thread_ns().saturating_sub(before_ns));
+        }
+        Ok(self.lives)
+    }
+
+    fn take(&mut self, is_last: bool) -> Result<(), WatchError> {
+        let Self { folder, followed, places, tracing, asked, .. } = self;
+        let mut answers = Answers { folder: folder.as_path(), followed, places };
+        let taken = tracing.take(&mut answers, is_last);
+        taken.map_err(|error| WatchError::Trace { asked: asked.asked().to_string(), error })
+    }
+
+    /// Looks at processes and threads anew, and at disks that they have come to.
+    fn scan(&mut self, now_ns: u64) -> Result<(), WatchError> {
+        let before_ns = processor::charged_to_this_thread_ns();
+        self.followed.scan();
+        self.lives = self.followed.lives();
+        self.counters.watch_disks(&self.places.disks(), now_ns);
+        let followed = self.tracing.follow(&mut self.places, &mut self.followed);
+        self.scans.looked(now_ns, processor::charged_to_this_thread_ns().saturating_sub(before_ns));
+        followed.map_err(|error| WatchError::Trace { asked: self.asked.asked().to_string(), error })
+    }
+
+    /// What was seen so far, as if the watch ended now.
+    pub fn so_far(&self) -> Watched {
+        let now_ns = monotonic_ns();
+        let span_ns = now_ns.saturating_sub(self.began_ns);
+        let traced = self.tracing.watched(now_ns);
+        let mut others = traced.others;
+        if !matches!(self.asked, Asked::Disk { .. }) {
+            let part = if traced.traced_ns == 0 { 1.0 } else { traced.traced_ns as f64 / span_ns.max(1) as f64 };
+            self.neighbours.add_to(&mut others, part.min(1.0));
+        }
+        let processors = self.followed.processors();
+        Watched {
+            subject: self.followed.subject(),
+            started_unix_ms: self.started_unix_ms,
+            span_ns,
+            traced_ns: traced.traced_ns.min(span_ns),
+            cost: WatchCost {
+                processor_ns: charged_ns().saturating_sub(self.charged_before_ns),
+                ..self.tracing.cost()
+            },
+            unseen: self.unseen(&processors),
+            places: self.places.all().to_vec(),
+            pressure: self.counters.pressure(),
+            group_limits: self.counters.limits(&self.places, now_ns),
+            disks: self.counters.disks(now_ns),
+            processors: WatchedProcessors { machine: self.counters.machine(), ..processors },
+            others,
+            slices: traced.slices,
+            operations: traced.operations,
+            requests: traced.requests,
+            seconds: traced.seconds,
+        }
+    }
+
+    /// Ends the watch.
+    ///
+    /// # Errors
+    /// If what the kernel recorded last cannot be read.
+    pub fn finish(mut self) -> Result<Watched, WatchError> {
+        self.take(true)?;
+        self.followed.scan();
+        Ok(self.so_far())
+    }
+
+    fn unseen(&self, processors: &WatchedProcessors) -> Vec<Unseen> {
+        let mut unseen = self.tracing.unseen();
+        let mut add = |source: &str, why: &str, without: &str| {
+            unseen.push(unseen_of(source, why, without));
+        };
+        if processors.block_io_ns.is_none() {
+            add(
+                "delay accounting of tasks",
+                "it is off (`sysctl kernel.task_delayacct=1` switches it on)",
+                "how long threads waited for block I/O, as the kernel counts it",
+            );
+        }
+        if processors.run_queue_ns.is_none() {
+            add("/proc/PID/schedstat", "the kernel does not count it", "how long threads waited for a processor");
+        }
+        if !self.folder.join("proc/pressure/io").exists() {
+            add(
+                "/proc/pressure",
+                "this kernel was built or started without it",
+                "how long tasks of the machine waited",
+            );
+        }
+        unseen
+    }
+}
+
+fn charged_ns() -> u64 {
+    let charged = processor::charged();
+    charged.user_ns + charged.system_ns
+}

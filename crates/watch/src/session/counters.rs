@@ -1,0 +1,112 @@
+//! Reads the counters of machine, disks, pressure and limits when a watch begins, and what became of them since.
+
+use std::path::{Path, PathBuf};
+
+use halfpower_os::processor::{self, Times};
+use halfpower_os::tasks::{PressureTime, pressure};
+use halfpower_record::{CpuTimes, DeviceUse, GroupLimit, Pressure};
+use halfpower_witness::{DeviceCounters, processors_since};
+
+use super::places::Places;
+use crate::groups::{LimitReadings, unified};
+
+/// Whose pressure it is, where it is told, and what had been counted.
+#[derive(Debug)]
+struct PressureBefore {
+    of: String,
+    folder: PathBuf,
+    before: Vec<PressureTime>,
+}
+
+/// The counters when the watch began.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    began_ns: u64,
+    machine: Vec<Times>,
+    /// Disks, with when each was first looked at.
+    disks: Vec<(String, DeviceCounters, u64)>,
+    pressure: Vec<PressureBefore>,
+    limits: LimitReadings,
+    /// The process whose control groups are told of.
+    process: Option<u32>,
+}
+
+impl Counters {
+    /// Reads them now. The control groups are those of this process.
+    pub(crate) fn begin(root: &Path, places: &Places, process: Option<u32>, now_ns: u64) -> Self {
+        let mut folders = vec![("machine".to_string(), root.join("proc/pressure"))];
+        let group = process.and_then(|process| unified(places.root(), places.mounts(), process));
+        folders.extend(group.map(|(path, folder)| (path, root.join(folder))).filter(|(path, _)| path != "/"));
+        let pressure = folders.into_iter().map(|(of, folder)| {
+            let before = pressure(&folder);
+            PressureBefore { of, folder, before }
+        });
+        let mut counters = Self {
+            began_ns: now_ns,
+            machine: processor::machine(),
+            disks: Vec::new(),
+            pressure: pressure.collect(),
+            limits: LimitReadings::default(),
+            process,
+        };
+        counters.limits = counters.limits_now(places);
+        counters.watch_disks(&places.disks(), now_ns);
+        counters
+    }
+
+    /// Looks at these disks too from now on.
+    pub(crate) fn watch_disks(&mut self, disks: &[String], now_ns: u64) {
+        for disk in disks {
+            if !self.disks.iter().any(|(known, _, _)| known == disk) {
+                self.disks.push((disk.clone(), DeviceCounters::of(std::slice::from_ref(disk)), now_ns));
+            }
+        }
+    }
+
+    fn limits_now(&self, places: &Places) -> LimitReadings {
+        let limits = |process| LimitReadings::of(places.root(), places.mounts(), process);
+        self.process.map(limits).unwrap_or_default()
+    }
+
+    /// Whether a control group limits the requests of the subject.
+    pub(crate) fn limits_disks(&self) -> bool {
+        self.limits.limits_disks()
+    }
+
+    /// Processor time of the machine since the beginning.
+    pub(crate) fn machine(&self) -> Vec<CpuTimes> {
+        processors_since(&processor::machine(), &self.machine)
+    }
+
+    /// What the disks did since each was first looked at.
+    pub(crate) fn disks(&self, now_ns: u64) -> Vec<DeviceUse> {
+        let since = |(name, before, from_ns): &(String, DeviceCounters, u64)| {
+            let now = DeviceCounters::of(std::slice::from_ref(name));
+            now.since(before, now_ns.saturating_sub(*from_ns))
+        };
+        self.disks.iter().flat_map(since).collect()
+    }
+
+    /// Time that tasks waited since the beginning.
+    pub(crate) fn pressure(&self) -> Vec<Pressure> {
+        let since = |one: &PressureBefore| -> Vec<Pressure> {
+            let grown = |now: PressureTime| {
+                let before = one.before.iter().find(|before| before.resource == now.resource)?;
+                Some(Pressure {
+                    of: one.of.clone(),
+                    some_ns: now.some_ns.saturating_sub(before.some_ns),
+                    full_ns: now.full_ns.zip(before.full_ns).map(|(now, before)| now.saturating_sub(before)),
+                    resource: now.resource,
+                })
+            };
+            pressure(&one.folder).into_iter().filter_map(grown).collect()
+        };
+        self.pressure.iter().flat_map(since).collect()
+    }
+
+    /// What was used of the limits since the beginning.
+    pub(crate) fn limits(&self, places: &Places, now_ns: u64) -> Vec<GroupLimit> {
+        // If the process has ended, nothing tells any longer.
+        self.limits_now(places).since(&self.limits, now_ns.saturating_sub(self.began_ns))
+    }
+}

@@ -1,0 +1,16 @@
+//! Says how a subject is watched.
+
+/// How a subject is watched.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Whether the kernel's events are taken; else counters are read alone.
+    pub trace: bool,
+    /// Most that the watch may cost, here and of those who are watched, as a share of one processor.
+    pub most_cost: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { trace: true, most_cost: 0.01 }
+    }
+}

@@ -1,0 +1,105 @@
+//! Decides when to trace, so that tracing costs no more than it may.
+
+/// Estimated processor time that the kernel takes to record an event, from those who are watched.
+pub(crate) const RECORDING_NS: u64 = 400;
+/// Length of a slice, in nanoseconds: longer where more of the time is traced.
+const SHORT_NS: u64 = 50_000_000;
+const LONG_NS: u64 = 100_000_000;
+/// From this part of the time on, slices are long.
+const LONG_FROM: f64 = 0.2;
+/// At least this part of the time is traced.
+const LEAST: f64 = 0.02;
+/// A cost that was measured over a shorter time says nothing.
+const LEAST_MEASURED_NS: u64 = 40_000_000;
+
+/// The slices of time in which events are traced.
+#[derive(Debug)]
+pub(crate) struct Slices {
+    /// What all may cost, as a share of one processor.
+    most_cost: f64,
+    /// What tracing costs while it is on, as a share of one processor; `None` before it was measured.
+    cost: Option<f64>,
+    /// What was measured and not yet taken into account.
+    traced_ns: u64,
+    spent_ns: u64,
+    /// When the present slice, or the pause, began.
+    since_ns: u64,
+}
+
+impl Slices {
+    pub(crate) fn new(most_cost: f64, now_ns: u64) -> Self {
+        Self { most_cost, cost: None, traced_ns: 0, spent_ns: 0, since_ns: now_ns }
+    }
+
+    /// A slice, or a pause, begins.
+    pub(crate) fn turn(&mut self, now_ns: u64) {
+        self.since_ns = now_ns;
+    }
+
+    /// Tracing for this long cost this much processor time, here and of those who are watched.
+    pub(crate) fn spent(&mut self, traced_ns: u64, spent_ns: u64) {
+        self.traced_ns += traced_ns;
+        self.spent_ns += spent_ns;
+        if self.traced_ns < LEAST_MEASURED_NS {
+            return;
+        }
+        let cost = self.spent_ns as f64 / self.traced_ns as f64;
+        // What happens changes: the latest counts half.
+        self.cost = Some(self.cost.map_or(cost, |before| (before + cost) / 2.0));
+        self.traced_ns = 0;
+        self.spent_ns = 0;
+    }
+
+    /// The part of the time that is traced, from 0.02 to 1.
+    pub(crate) fn part(&self) -> f64 {
+        let part = self.cost.filter(|cost| *cost > 0.0).map_or(1.0, |cost| self.most_cost / cost);
+        part.clamp(LEAST, 1.0)
+    }
+
+    /// When the present slice ends; `None` if tracing goes on.
+    pub(crate) fn ends_ns(&self) -> Option<u64> {
+        (self.part() < 1.0).then_some(self.since_ns + self.length_ns())
+    }
+
+    /// When the present pause ends.
+    pub(crate) fn begins_ns(&self) -> u64 {
+        let length_ns = self.length_ns() as f64;
+        self.since_ns + (length_ns / self.part() - length_ns) as u64
+    }
+
+    fn length_ns(&self) -> u64 {
+        if self.part() < LONG_FROM { SHORT_NS } else { LONG_NS }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_costs_little_is_traced_throughout() {
+        let mut slices = Slices::new(0.01, 0);
+        assert_eq!(slices.ends_ns(), None, "nothing is known of the cost");
+        for _ in 0..20 {
+            slices.spent(100_000_000, 500_000);
+        }
+        assert_eq!((slices.ends_ns(), slices.part()), (None, 1.0));
+    }
+
+    #[test]
+    fn what_costs_much_is_traced_for_a_part_that_costs_what_it_may() {
+        let mut slices = Slices::new(0.01, 0);
+        slices.spent(10_000_000, 10_000_000);
+        assert_eq!(slices.part(), 1.0, "too short to say anything");
+        slices.spent(100_000_000, 1_000_000);
+        assert!((slices.part() - 0.1).abs() < 0.01, "{}", slices.part());
+        slices.turn(1_000_000_000);
+        assert_eq!(slices.ends_ns(), Some(1_000_000_000 + SHORT_NS));
+        let pause_ns = slices.begins_ns() - 1_000_000_000;
+        assert!((pause_ns as f64 / SHORT_NS as f64 - 9.0).abs() < 1.0, "{pause_ns}");
+        slices.spent(100_000_000, 90_000_000_000);
+        assert_eq!(slices.part(), LEAST);
+        (0..60).for_each(|_| slices.spent(100_000_000, 0));
+        assert_eq!(slices.part(), 1.0);
+    }
+}

@@ -1,0 +1,211 @@
+//! Takes the kernel's events in slices of time, and folds them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use halfpower_os::OsError;
+use halfpower_os::processor::charged_to_this_thread_ns;
+use halfpower_os::trace::{MissingEvent, WatchedEvents, Watcher};
+use halfpower_record::{Unseen, WatchCost, Watched};
+
+use super::clock::monotonic_ns;
+use super::places::{Answers, Places};
+use super::settings::Settings;
+use super::slices::{RECORDING_NS, Slices};
+use super::subject::Followed;
+use crate::fold::{Fold, Sources};
+
+/// A part of the kernel's events: the prefixes of their names, and what is unknown without them.
+const PARTS: [(&str, &[&str], &str); 8] = [
+    ("events of system calls", &["sys_"], "operations by these calls"),
+    ("events of the scheduler", &["sched_"], "how long operations ran, and waited for a processor"),
+    ("events of io_uring", &["io_uring_"], "operations by io_uring"),
+    ("events of the block layer", &["block_"], "some steps of requests: merges, splits, the scheduler's queue"),
+    ("events of jbd2", &["jbd2_"], "how long syncs waited for the journal"),
+    ("events of ext4", &["ext4_"], "syncs of files by others"),
+    ("events of writeback", &["balance_"], "how long writers were throttled"),
+    ("events of page faults and read-ahead", &["mm_", "page_"], "which reads of mappings are of files"),
+];
+
+/// The kernel's events of a watch.
+#[derive(Debug)]
+pub(crate) struct Tracing {
+    watcher: Option<Watcher>,
+    /// Why there is none.
+    why_not: Option<String>,
+    missing: Vec<MissingEvent>,
+    fold: Fold,
+    slices: Slices,
+    is_on: bool,
+    threads: BTreeSet<u32>,
+    /// The disks that were asked for.
+    asked: BTreeSet<String>,
+    /// Up to when events were taken.
+    taken_to_ns: u64,
+    events: u64,
+    lost: u64,
+}
+
+impl Tracing {
+    pub(crate) fn new(settings: &Settings, now_ns: u64) -> Self {
+        Self {
+            watcher: None,
+            why_not: (!settings.trace).then(|| "it was not asked for".to_string()),
+            missing: Vec::new(),
+            fold: Fold::new(now_ns, Sources::default()),
+            slices: Slices::new(settings.most_cost, now_ns),
+            is_on: false,
+            threads: BTreeSet::new(),
+            asked: BTreeSet::new(),
+            taken_to_ns: now_ns,
+            events: 0,
+            lost: 0,
+        }
+    }
+
+    /// Whether a control group limits the subject's requests.
+    pub(crate) fn limited(&mut self, limited: bool) {
+        self.fold.limited(limited);
+    }
+
+    /// Attaches to the subject's threads and disks; if that cannot be, it is told by [`Self::unseen`].
+    pub(crate) fn attach(&mut self, places: &mut Places, followed: &Followed) {
+        let disks = places.disks();
+        let names: Vec<&str> = disks.iter().map(String::as_str).collect();
+        let threads = followed.threads();
+        match Watcher::new(&names, &threads) {
+            Ok(watcher) => {
+                self.missing = watcher.missing().to_vec();
+                self.fold.disks(watcher.disks());
+                places.name(self.fold.disk_names());
+                let has = |event: &str| self.missing.iter().all(|missing| missing.event != event);
+                let sources = Sources { scheduler: has("sched_switch"), faults: has("mm_filemap_fault") };
+                self.fold.sources(sources);
+                self.watcher = Some(watcher);
+                self.switch_on();
+            }
+            Err(error) => self.why_not = Some(error.to_string()),
+        }
+        self.threads = threads.into_iter().collect();
+        self.asked = disks.into_iter().collect();
+    }
+
+    /// Follows the threads that are there now; disks that are new take a new beginning.
+    pub(crate) fn follow(&mut self, places: &mut Places, followed: &mut Followed) -> Result<(), OsError> {
+        if self.watcher.is_none() {
+            return Ok(());
+        }
+        if places.disks().iter().any(|disk| !self.asked.contains(disk)) {
+            let folder = followed.folder().to_path_buf();
+            let mut answers = Answers { folder: &folder, followed: &mut *followed, places: &mut *places };
+            self.take(&mut answers, true)?;
+            self.watcher = None;
+            self.attach(places, followed);
+            return Ok(());
+        }
+        let threads: BTreeSet<u32> = followed.threads().into_iter().collect();
+        if let Some(watcher) = self.watcher.as_mut().filter(|_| threads != self.threads) {
+            let listed: Vec<u32> = threads.iter().copied().collect();
+            watcher.follow(&listed)?;
+            self.threads = threads;
+        }
+        Ok(())
+    }
+
+    fn switch_on(&mut self) {
+        let Some(watcher) = &self.watcher else { return };
+        if let Err(error) = watcher.switch(true) {
+            self.why_not = Some(format!("tracing cannot be switched on ({error})"));
+            self.watcher = None;
+            return;
+        }
+        let now_ns = monotonic_ns();
+        self.fold.begin_slice(now_ns);
+        self.slices.turn(now_ns);
+        self.taken_to_ns = now_ns;
+        self.is_on = true;
+    }
+
+    /// How long until tracing is switched on or off; `None` if it stays as it is.
+    pub(crate) fn turns_in(&self, now_ns: u64) -> Option<Duration> {
+        self.watcher.as_ref()?;
+        let turn_ns = if self.is_on { self.slices.ends_ns()? } else { self.slices.begins_ns() };
+        Some(Duration::from_nanos(turn_ns.saturating_sub(now_ns)))
+    }
+
+    /// Takes what happened since the last time, and switches tracing on or off where it is time for that.
+    ///
+    /// # Errors
+    /// If a buffer cannot be read.
+    pub(crate) fn take(&mut self, answers: &mut Answers, is_last: bool) -> Result<(), OsError> {
+        let now_ns = monotonic_ns();
+        let ends = is_last || self.slices.ends_ns().is_some_and(|ends_ns| now_ns >= ends_ns);
+        if !self.is_on {
+            if !is_last && now_ns >= self.slices.begins_ns() {
+                self.switch_on();
+            }
+            return Ok(());
+        }
+        let Some(watcher) = self.watcher.as_mut() else { return Ok(()) };
+        let before_ns = charged_to_this_thread_ns();
+        if ends {
+            let switched = watcher.switch(false);
+            switched.map_err(|error| OsError::Tracing { why: format!("it cannot be switched off ({error})") })?;
+        }
+        let now_ns = monotonic_ns();
+        let WatchedEvents { events, lost } = watcher.drain()?;
+        self.fold.take(&events, answers);
+        self.fold.reach(now_ns);
+        if lost > 0 {
+            self.fold.lost(now_ns);
+        }
+        if ends {
+            self.fold.end_slice(now_ns);
+            self.slices.turn(now_ns);
+            self.is_on = false;
+        }
+        let count = events.len() as u64;
+        let spent_ns = charged_to_this_thread_ns().saturating_sub(before_ns) + count * RECORDING_NS;
+        self.slices.spent(now_ns.saturating_sub(self.taken_to_ns), spent_ns);
+        self.taken_to_ns = now_ns;
+        self.events += count;
+        self.lost += lost;
+        Ok(())
+    }
+
+    /// What events came to so far.
+    pub(crate) fn watched(&self, now_ns: u64) -> Watched {
+        self.fold.watched(now_ns)
+    }
+
+    /// What taking them cost others, and how many were lost.
+    pub(crate) fn cost(&self) -> WatchCost {
+        WatchCost {
+            processor_ns: 0,
+            events: self.events,
+            recording_ns: self.events * RECORDING_NS,
+            lost_events: self.lost,
+        }
+    }
+
+    /// What of the kernel's events could not be taken.
+    pub(crate) fn unseen(&self) -> Vec<Unseen> {
+        if let Some(why) = &self.why_not {
+            let without = "operations, their latencies, and where they wait: counters alone are told";
+            return vec![unseen_of("the kernel's events", why, without)];
+        }
+        let of_part = |(source, prefixes, without): &(&str, &[&str], &str)| {
+            let is_of_it = |missing: &&MissingEvent| prefixes.iter().any(|prefix| missing.event.starts_with(prefix));
+            let missing: Vec<&MissingEvent> = self.missing.iter().filter(is_of_it).collect();
+            let first = missing.first()?;
+            let names: Vec<&str> = missing.iter().map(|missing| missing.event).collect();
+            Some(unseen_of(&format!("{source} ({})", names.join(", ")), &first.why, without))
+        };
+        PARTS.iter().filter_map(of_part).collect()
+    }
+}
+
+/// A source that could not be used.
+pub(crate) fn unseen_of(source: &str, why: &str, without: &str) -> Unseen {
+    Unseen { source: source.to_string(), why: why.to_string(), without: without.to_string() }
+}

@@ -1,0 +1,87 @@
+//! Watches processes that a folder lays out, by counters alone.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use halfpower_watch::{Asked, Session, Settings, WatchError};
+
+const COUNTERS: Settings = Settings { trace: false, most_cost: 0.01 };
+
+fn lay(base: &Path, path: &str, text: &str) {
+    let path = base.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A thread that has run this long, and waited this long for a processor.
+fn thread(base: &Path, [pid, parent, thread]: [u32; 3], name: &str, [ran_ns, ready_ns]: [u64; 2]) {
+    let stat = format!("{thread} ({name}) S {parent}{} 0\n", " 0".repeat(47));
+    let status = format!("Name:\t{name}\nTgid:\t{pid}\nPPid:\t{parent}\n");
+    let mut folders = vec![format!("proc/{pid}/task/{thread}")];
+    folders.extend((pid == thread).then(|| format!("proc/{pid}")));
+    for folder in folders {
+        lay(base, &format!("{folder}/stat"), &stat);
+        lay(base, &format!("{folder}/status"), &status);
+        lay(base, &format!("{folder}/schedstat"), &format!("{ran_ns} {ready_ns} 5\n"));
+        lay(base, &format!("{folder}/cgroup"), "0::/system.slice/db.service\n");
+        lay(base, &format!("{folder}/io"), "read_bytes: 0\nwrite_bytes: 0\n");
+    }
+}
+
+fn processes(pids: &[u32], with_children: bool) -> Asked {
+    Asked::Processes { asked: format!("pid {pids:?}"), pids: pids.to_vec(), with_children }
+}
+
+#[test]
+fn what_is_not_there_is_said_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin = |asked: &Asked| Session::begin(asked, &COUNTERS, folder.path()).unwrap_err();
+    let error = begin(&processes(&[4711], true));
+    assert!(matches!(error, WatchError::NoProcess { .. }), "{error}");
+    assert!(error.to_string().starts_with("pid [4711]: there is no such process"), "{error}");
+    let group = Asked::Group { asked: "cgroup /x".into(), folder: folder.path().join("sys/fs/cgroup/x") };
+    assert!(matches!(begin(&group), WatchError::NoGroup { .. }));
+    let disk = Asked::Disk { asked: "device sdz".into(), device: "sdz".into() };
+    assert!(matches!(begin(&disk), WatchError::NoDisk { .. }));
+}
+
+#[test]
+fn processes_and_their_children_are_counted_from_the_beginning_of_the_watch() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    thread(base, [100, 1, 100], "postgres", [5_000, 700]);
+    thread(base, [100, 1, 101], "postgres", [1_000, 10]);
+    thread(base, [200, 100, 200], "postgres", [9_000, 0]);
+    thread(base, [300, 1, 300], "other", [1, 1]);
+    lay(base, "proc/100/task/100/children", "200 ");
+    let mut session = Session::begin(&processes(&[100], true), &COUNTERS, base).unwrap();
+    let watched = session.so_far();
+    assert_eq!((watched.subject.processes, watched.subject.threads), (2, 3));
+    assert_eq!((watched.subject.name.as_str(), watched.subject.ended), ("postgres", None));
+    assert_eq!(watched.subject.cgroup, "/system.slice/db.service");
+    assert_eq!((watched.processors.own_ns, watched.processors.run_queue_ns), (0, Some(0)));
+    assert!(watched.operations.is_empty() && watched.slices == 0 && watched.traced_ns == 0);
+    assert!(watched.unseen.iter().any(|unseen| unseen.source == "the kernel's events"), "{:?}", watched.unseen);
+    assert!(session.step(Duration::ZERO).unwrap());
+    thread(base, [100, 1, 100], "postgres", [8_000, 900]);
+    thread(base, [200, 100, 200], "postgres", [10_000, 50]);
+    thread(base, [201, 100, 201], "postgres", [600, 6]);
+    lay(base, "proc/100/task/100/children", "200 201 ");
+    let watched = session.finish().unwrap();
+    assert_eq!((watched.processors.own_ns, watched.processors.busiest_thread_ns), (3_000 + 1_000 + 600, 3_000));
+    assert_eq!(watched.processors.run_queue_ns, Some(200 + 50 + 6));
+    assert_eq!((watched.subject.processes, watched.subject.threads), (3, 4));
+}
+
+#[test]
+fn a_process_that_ends_ends_the_watch() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    thread(base, [100, 1, 100], "dd", [5_000, 0]);
+    let session = Session::begin(&processes(&[100], false), &COUNTERS, base).unwrap();
+    fs::remove_dir_all(base.join("proc/100")).unwrap();
+    let watched = session.finish().unwrap();
+    assert!(watched.subject.ended.is_some());
+    assert_eq!((watched.subject.processes, watched.subject.name.as_str()), (1, "dd"));
+}

@@ -1,0 +1,72 @@
+//! Watches a process that writes, with the kernel's events.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use halfpower_record::{OperationKind, Wait};
+use halfpower_watch::{Asked, Session, Settings};
+
+use crate::skip;
+
+/// Steps of 100 ms after which the process must have been seen to write.
+const MOST_STEPS: usize = 100;
+/// Writes after which there is enough to look at.
+const ENOUGH: u64 = 20;
+
+/// A process that is ended when the test ends.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_process_that_writes_past_the_page_cache_is_seen_to_wait_for_the_disk() {
+    if let Err(why) = halfpower_os::trace::available() {
+        return skip(&why.to_string());
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let file = folder.path().join("data");
+    let dd = |count: &str| {
+        let mut dd = Command::new("dd");
+        dd.args(["if=/dev/zero", "bs=4096", "oflag=direct", "conv=notrunc"]);
+        dd.arg(format!("of={}", file.display())).arg(format!("count={count}"));
+        dd.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        dd
+    };
+    if !dd("1").status().is_ok_and(|status| status.success()) {
+        return skip("dd cannot write past the page cache where the sources are");
+    }
+    let running = Running(dd("50000").spawn().unwrap());
+    let asked = Asked::Processes { asked: "dd".into(), pids: vec![running.0.id()], with_children: true };
+    let mut session = Session::begin(&asked, &Settings::default(), Path::new("/")).unwrap();
+    let writes = |session: &Session| {
+        let seen = session.so_far().operations;
+        seen.iter().filter(|one| one.kind == OperationKind::Write).map(|one| one.count).sum::<u64>()
+    };
+    for _ in 0..MOST_STEPS {
+        if !session.step(Duration::from_millis(100)).unwrap() || writes(&session) >= ENOUGH {
+            break;
+        }
+    }
+    let watched = session.finish().unwrap();
+    drop(running);
+    if watched.places.iter().all(|place| place.disks.is_empty()) {
+        return skip("the sources are not on a disk");
+    }
+    let write = watched.operations.iter().find(|one| one.kind == OperationKind::Write).expect("it writes");
+    assert!(write.count >= ENOUGH && write.direct == Some(true), "{write:#?}");
+    assert_eq!(write.sizes[0].0, 4096);
+    let waited = |wait: Wait| write.waits.iter().find(|(of, _)| *of == wait).map_or(0, |(_, ns)| *ns);
+    let sum: u64 = write.waits.iter().map(|(_, ns)| ns).sum();
+    assert_eq!(u128::from(sum), write.latency.sum_ns());
+    assert!(waited(Wait::Device) > 0, "{write:#?}");
+    assert_eq!((watched.subject.name.as_str(), watched.subject.processes), ("dd", 1));
+    let place = &watched.places[write.place.expect("its file lies somewhere")];
+    assert!(watched.requests.iter().any(|one| one.own == Some(true) && one.writes && place.disks.contains(&one.disk)));
+    assert!(watched.cost.events > 0 && watched.processors.own_ns > 0);
+}
