@@ -55,10 +55,11 @@ parts() {
     as_root apt-get update -q >/dev/null
     DEBIAN_FRONTEND=noninteractive as_root apt-get install -qy --no-install-recommends "${missing[@]}" >/dev/null
   fi
-  if [ ! -x "$tools/python/bin/fio-plot" ] || [ ! -x "$tools/python/bin/maturin" ]; then
+  if [ ! -x "$tools/python/bin/fio-plot" ] || [ ! -x "$tools/python/bin/maturin" ] ||
+    ! compgen -G "$tools/python/lib/python3*/site-packages/yaml" >/dev/null; then
     python3 -m venv "$tools/python"
     "$tools/python/bin/pip" install --quiet fio-plot==1.1.21 duckdb==2.0.0 pandas==3.1.1 matplotlib==3.11.2 \
-      jsonschema==4.26.0 mfusepy==3.1.1 maturin==1.16.0
+      jsonschema==4.26.0 mfusepy==3.1.1 maturin==1.16.0 pyyaml==6.0.3
   fi
   if [ ! -x "$tools/node_modules/.bin/s3rver" ] || [ ! -f "$tools/node_modules/axe-core/axe.min.js" ]; then
     npm install --silent --no-audit --no-fund --no-save --prefix "$tools" s3rver@3.7.1 axe-core@4.14.1 >/dev/null

@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# Builds the packages, installs each, looks whether all of it is there and works, and removes it again.
+# Builds the packages, installs each, looks whether all of it is there and works, and removes it again: packaging/check.sh
 #
-# Needs what packaging/build.sh needs, root or sudo, man, and the shells whose completions are tried: bash, zsh and fish.
-# Refuses to run where the Debian package is installed already.
+# It also makes an image for containers of the release build, runs it by bwrap, and runs the Kubernetes Job and the CI
+# snippets on simulated disks. Needs what packaging/build.sh needs, root or sudo, man, bwrap, PyYAML, and the shells whose
+# completions are tried: bash, zsh and fish. Refuses to run where the Debian package is installed already.
+#
+# packaging/check.sh --static builds the static program and its image instead (packaging/static.sh says what that needs) and
+# looks at these. It compiles everything for musl, which takes minutes, so the gate leaves it out.
 set -Eeuo pipefail
 trap 'echo "packaging/check.sh: line $LINENO failed" >&2' ERR
 cd "$(dirname "$0")/.."
@@ -45,9 +49,10 @@ works() {
 
 # Whether a program has no symbols left: they are most of its size, and no message needs them.
 is_stripped() {
-  readelf -SW "$1" >"$scratch/sections"
-  if grep -qE '\.symtab|\.debug_info' "$scratch/sections"; then wrong "$1 is not stripped"; fi
-  (($(stat -c %s "$1") < 21600000)) || wrong "$1 has $(stat -c %s "$1") bytes"
+  local program=$1 most=${2:-21600000}
+  readelf -SW "$program" >"$scratch/sections"
+  if grep -qE '\.symtab|\.debug_info' "$scratch/sections"; then wrong "$program is not stripped"; fi
+  (($(stat -c %s "$program") < most)) || wrong "$program has $(stat -c %s "$program") bytes"
 }
 
 by_cargo() {
@@ -123,6 +128,58 @@ by_dpkg() {
   if dpkg -s halfpower >/dev/null 2>&1; then wrong "dpkg -r left the package's name"; fi
 }
 
+# Runs the program of an unpacked image as a container does: without rights, below a root that is only read.
+in_image() {
+  local root=$1
+  shift
+  mkdir -p "$scratch/work" "$scratch/data"
+  bwrap --unshare-user --unshare-pid --uid 65532 --gid 65532 --bind "$root" / "${libraries[@]}" --proc /proc --dev /dev \
+    --ro-bind /sys /sys --bind "$scratch/work" /work --bind "$scratch/data" /data --remount-ro / --chdir /work \
+    --clearenv --setenv PATH /usr/bin --setenv HOME /work /usr/bin/halfpower "$@"
+}
+
+# Whether an image is as the OCI specification says, has this program, and measures.
+image_works() {
+  local archive=$1 program=$2 said file
+  "$python" packaging/check_image.py "$archive" "$scratch/root" "$program"
+  said=$(in_image "$scratch/root" run /data --rw randread --bs 4k --size 16MiB --runtime 20ms)
+  grep -q '^  throughput .* MB/s' <<<"$said" || wrong "the image measures nothing: $said"
+  in_image "$scratch/root" study sim:fixed=80us --budget 5s --output /work/study.halfpower >/dev/null
+  for file in study.halfpower study.html; do
+    [ -s "$scratch/work/$file" ] || wrong "a study in the image leaves no $file"
+  done
+  [ -z "$(ls -A "$scratch/data")" ] || wrong "the image leaves files in what it measures: $(ls -A "$scratch/data")"
+}
+
+# The image of the release build, which needs the machine's libraries beside it; all else is as in the static one's.
+by_image() {
+  local program=${CARGO_TARGET_DIR:-target}/release/halfpower archive
+  local once=$scratch/once.oci.tar again=$scratch/again.oci.tar
+  for archive in "$once" "$again"; do
+    "$python" packaging/image.py "$program" "$archive" --version "$version" --revision "$(git rev-parse HEAD)" \
+      --created "$SOURCE_DATE_EPOCH" --document LICENSE-MIT --document packaging/THIRD-PARTY-LICENSES
+  done
+  cmp "$once" "$again" || wrong "the same program gives two images"
+  libraries=(--ro-bind /lib /lib --ro-bind-try /lib64 /lib64)
+  image_works "$once" "$program"
+}
+
+by_static() {
+  local program
+  packaging/static.sh "$packages"
+  program=$(echo "$packages"/halfpower-*-static)
+  works "$program"
+  # It has its own C library.
+  is_stripped "$program" 23000000
+  libraries=()
+  image_works "$(echo "$packages"/halfpower-*.oci.tar)" "$program"
+}
+
+if [ "${1:-}" = --static ]; then
+  by_static
+  says "static program and its image built and tried"
+  exit
+fi
 by_cargo
 says "cargo install and uninstall, with the release build"
 packaging/build.sh "$packages"
@@ -131,3 +188,7 @@ by_pip
 says "wheel installed and removed"
 by_dpkg
 says "Debian package installed and removed"
+by_image
+says "image made, unpacked and run"
+"$python" packaging/check_yaml.py "${CARGO_TARGET_DIR:-target}/release/halfpower" "$scratch/snippets"
+says "Kubernetes Job and CI snippets run"

@@ -55,6 +55,8 @@ pub(crate) struct JudgedStudy<'a> {
     pub paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
     /// Processors whose time may be used at once; 0 if not known.
     pub cpus: f64,
+    /// Whether a control group allows fewer processors than the machine has; `cpus` is then what it allows.
+    pub has_quota: bool,
     /// Whether a hypervisor or container lies between the machine and its devices.
     pub virtualised: bool,
     /// Whether the far end, if known, is this machine.
@@ -174,9 +176,11 @@ impl<'a> JudgedStudy<'a> {
         paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
     ) -> Self {
         let cpus = environment.machine.usable_cpus();
+        let has_quota = environment.machine.cpu_quota.is_some_and(|quota| quota <= cpus);
         let virtualised = environment.machine.virtualised.is_some();
         let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
-        Self { levels, cells, paths, cpus, virtualised, ends_are_one, queue: DeviceQueue::of(environment) }
+        let queue = DeviceQueue::of(environment);
+        Self { levels, cells, paths, cpus, has_quota, virtualised, ends_are_one, queue }
     }
 
     /// The cell that represents the faster direction, with its path: the one that the headline tells.
@@ -259,7 +263,10 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
     let machine = cell.soaker_us.map(|us| us * cell.iops / 1e6);
     let wanted = cell.wanted_processors();
     let (processors_of, processors, busy, waited) = if wanted >= FULL_CORE * usable {
-        (ProcessorsOf::Threads, usable, cell.core_share.unwrap_or(0.0), cell.waited_share)
+        // A thread for each allowed processor, or more: the quota ends before the threads do.
+        let is_quota = study.has_quota && usable >= study.cpus;
+        let whose = if is_quota { ProcessorsOf::Quota } else { ProcessorsOf::Threads };
+        (whose, usable, cell.core_share.unwrap_or(0.0), cell.waited_share)
     } else {
         let cpus = study.cpus;
         let busy = machine.filter(|busy| cpus > 0.0 && *busy >= FULL_CORE * cpus)?;

@@ -272,6 +272,8 @@ pub enum ProcessorsOf {
     Threads,
     /// All processors of the machine, by what the soaker lost.
     Machine,
+    /// The processors' worth of time that a control group allows, by charged time.
+    Quota,
 }
 
 /// What a ceiling limits.

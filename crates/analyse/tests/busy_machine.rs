@@ -28,6 +28,32 @@ fn a_thread_that_waits_for_the_processor_of_others_is_as_full() {
 }
 
 #[test]
+fn a_quota_of_processors_is_named_where_it_ends_before_the_threads_do() {
+    let question = question();
+    let mut records = study(&disk("fixed=80us,rate=1GB/s,disks=8,shared=1050MB/s"), &question);
+    for record in &mut records {
+        let span_ns = record.cpu.span_ns;
+        // A thread that its quota holds back is ready, and waits.
+        record.cpu = Cpu { span_ns, user_ns: span_ns / 2, waited_ns: span_ns * 9 / 20, ..Cpu::default() };
+    }
+    let judged = |cpu_quota: Option<f64>| {
+        let machine = Machine { cpus: 4, cpu_quota, ..Machine::default() };
+        let environment = Environment { machine, ..Environment::default() };
+        analyse(&question, &environment, &records, &MeasuredCeilings::default()).bottleneck.stopped_by
+    };
+    let full = judged(Some(0.5));
+    let StoppedBy::FullProcessor { processors_of: ProcessorsOf::Quota, processors, share, waited_share, .. } = full
+    else {
+        panic!("{full:?}")
+    };
+    assert!(processors == 0.5 && share + waited_share > 0.9 && share > waited_share, "{full:?}");
+    for more_than_one_thread_uses in [Some(2.5), None] {
+        let full = judged(more_than_one_thread_uses);
+        assert!(matches!(full, StoppedBy::FullProcessor { processors_of: ProcessorsOf::Threads, .. }), "{full:?}");
+    }
+}
+
+#[test]
 fn one_processor_full_of_interrupts_is_named_while_the_other_is_idle() {
     let question = question();
     let mut records = study(&disk("fixed=80us,rate=1GB/s,disks=8,shared=1050MB/s"), &question);

@@ -17,6 +17,48 @@ const PWRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
 
+/// `struct iocb` of `linux/aio_abi.h`, which libc has for glibc alone.
+#[repr(C)]
+struct Block {
+    data: u64,
+    #[cfg(target_endian = "big")]
+    rw_flags: i32,
+    key: u32,
+    #[cfg(target_endian = "little")]
+    rw_flags: i32,
+    opcode: u16,
+    priority: i16,
+    file: u32,
+    buffer: u64,
+    length: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_file: u32,
+}
+
+const _: () = assert!(size_of::<Block>() == 64 && mem::offset_of!(Block, buffer) == 24);
+
+impl Block {
+    /// A block that no call has seen.
+    const fn new() -> Self {
+        Self {
+            data: 0,
+            key: 0,
+            rw_flags: 0,
+            opcode: PREAD,
+            priority: 0,
+            file: 0,
+            buffer: 0,
+            length: 0,
+            offset: 0,
+            reserved: 0,
+            flags: 0,
+            event_file: 0,
+        }
+    }
+}
+
 /// `struct io_event`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -35,11 +77,11 @@ pub struct Aio {
     /// The index of the file that each slot reaches.
     file_of_slot: Vec<u32>,
     /// The last control block of each slot; the kernel copies it.
-    blocks: Vec<libc::iocb>,
+    blocks: Vec<Block>,
     in_flight: Vec<bool>,
     in_flight_count: usize,
     /// Blocks to submit, oldest first.
-    batch: Vec<*mut libc::iocb>,
+    batch: Vec<*mut Block>,
     /// Most blocks that one call submits.
     most_in_a_call: usize,
     events: Vec<Event>,
@@ -94,8 +136,7 @@ impl Aio {
     pub fn new(buffers: Buffers, files: impl IntoIterator<Item = RunFile>) -> Result<Self, OsError> {
         let slots = buffers.count() as usize;
         let files: Vec<RunFile> = files.into_iter().collect();
-        // SAFETY: all zeros is a valid control block, which no call has seen.
-        let blocks = (0..slots).map(|_| unsafe { mem::zeroed() }).collect();
+        let blocks = (0..slots).map(|_| Block::new()).collect();
         Ok(Self {
             context: set_up(buffers.count())?,
             file_of_slot: file_of_slot(buffers.count(), files.len()).collect(),
@@ -172,17 +213,17 @@ impl Aio {
             self.assert_free(slot);
             assert!(length as usize <= self.buffers.bytes_each(), "a transfer longer than its slot");
             let block = &mut self.blocks[index];
-            block.aio_data = u64::from(slot);
+            block.data = u64::from(slot);
             let file = &self.files[self.file_of_slot[index] as usize];
-            block.aio_fildes = file.as_fd().as_raw_fd() as u32;
+            block.file = file.as_fd().as_raw_fd() as u32;
             let mode = file.mode();
             let flush = if mode.flush_by == FlushCall::Fsync { FSYNC } else { FDSYNC };
-            (block.aio_lio_opcode, block.aio_buf, block.aio_nbytes, block.aio_offset) = match action {
+            (block.opcode, block.buffer, block.length, block.offset) = match action {
                 Action::Read => (PREAD, self.buffers.pointer(slot) as u64, u64::from(length), offset as i64),
                 Action::Write => (PWRITE, self.buffers.outgoing_pointer(slot) as u64, u64::from(length), offset as i64),
                 Action::Flush => (flush, 0, 0, 0),
             };
-            block.aio_rw_flags = if action == Action::Write { mode.write_flags() } else { 0 };
+            block.rw_flags = if action == Action::Write { mode.write_flags() } else { 0 };
             self.batch.push(&raw mut *block);
             self.in_flight[index] = true;
             self.in_flight_count += 1;
@@ -213,7 +254,7 @@ impl Aio {
                 Some(libc::EAGAIN) if outstanding > 0 => self.collect(1, None)?,
                 Some(number) => {
                     // SAFETY: the pointer leads to one of our own blocks.
-                    let slot = unsafe { (*self.batch[sent]).aio_data } as u32;
+                    let slot = unsafe { (*self.batch[sent]).data } as u32;
                     self.known.push(Reaped { slot, result: Err(number) });
                     sent += 1;
                 }
@@ -243,7 +284,7 @@ impl Aio {
     fn collect(&mut self, least: usize, limit: Option<Duration>) -> io::Result<()> {
         let room = self.events.len() - self.known.len();
         let time = limit.map(|limit| libc::timespec {
-            tv_sec: limit.as_secs() as libc::time_t,
+            tv_sec: limit.as_secs() as _,
             tv_nsec: libc::c_long::from(limit.subsec_nanos() as i32),
         });
         let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);

@@ -125,10 +125,11 @@ pub fn on_processor<T>(cpu: usize, work: impl FnOnce() -> T) -> io::Result<T> {
 /// # Errors
 /// If the kernel refuses the idle class.
 fn yield_to_everybody() -> io::Result<()> {
+    // The kernel's own call: musl's function of this name only says ENOSYS.
     // SAFETY: all zeros is a valid sched_param, and SCHED_IDLE wants priority 0.
     let refused = unsafe {
         let param: libc::sched_param = std::mem::zeroed();
-        libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param)
+        libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const param)
     };
     if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -159,6 +159,18 @@ mod tests {
         let why = words(&full(share, 0.0, None)).why;
         assert!(why.ends_with("and keep the one processor that its threads can use 93% busy."), "{why}");
         let why = words(&full(0.55, 0.4, Some(2))).why;
+        let quota = device(StoppedBy::FullProcessor {
+            processors_of: ProcessorsOf::Quota,
+            processors: 0.5,
+            share: 0.98,
+            waited_share: 0.0,
+            more_threads: None,
+            more_mbps: None,
+        });
+        let told = "What stops it: a control group's quota; the fastest run keeps the 0.50 processors that a control \
+                    group allows 98% busy.";
+        assert_eq!(sentence(&quota), told);
+        assert!(words(&quota).falsified_by.contains("cpu.max"));
         let others = "55% busy (others have the processor 40% of the time). 2 threads gave 1,250 MB/s.";
         assert!(why.ends_with(others), "{why}");
     }

@@ -131,16 +131,24 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
             let whose = match processors_of {
                 ProcessorsOf::Threads => format!("the {one_or_all} that its threads can use"),
                 ProcessorsOf::Machine => format!("the machine's {one_or_all}, by what the soaker lost"),
+                ProcessorsOf::Quota => format!("the {processors:.2} processors that a control group allows"),
             };
             let more = more_threads.zip(*more_mbps);
             let more = more.map(|(threads, more_mbps)| format!("{threads} threads gave {}", mbps(more_mbps)));
             let then_more = more.as_ref().map_or(String::new(), |more| format!("; {more}"));
+            let (what, larger) = match processors_of {
+                ProcessorsOf::Quota => ("a control group's quota", "a larger quota of processors (cpu.max)"),
+                ProcessorsOf::Threads | ProcessorsOf::Machine => ("the processor", "more processors"),
+            };
             if *processors_of == ProcessorsOf::Threads && waited_share > share {
                 return others_have_the_processor(*share, *waited_share);
             }
             StopWords {
                 brief: match (processors_of, *processors as u64) {
                     (ProcessorsOf::Machine, all) => format!("the processors: all {all} are {busy}"),
+                    (ProcessorsOf::Quota, _) => {
+                        format!("a control group's quota: the {processors:.2} processors it allows are {busy}")
+                    }
                     (ProcessorsOf::Threads, 0 | 1) => {
                         let test = if more.is_some() { &then_more } else { ". Test: --threads 2" };
                         format!("the processor: its one thread is {busy}{test}")
@@ -149,14 +157,14 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                         format!("the processors: the {all} that its threads can use are {busy}{then_more}")
                     }
                 },
-                sentence: format!("What stops it: the processor; the fastest run keeps {whose} {busy}."),
+                sentence: format!("What stops it: {what}; the fastest run keeps {whose} {busy}."),
                 why: format!(
                     "{reach} and keep {whose} {busy}.{}",
                     more.map_or(String::new(), |more| format!(" {more}."))
                 ),
-                falsified_by: "the same rate with more processors, or with an engine that takes less of them for each \
-                               request"
-                    .to_string(),
+                falsified_by: format!(
+                    "the same rate with {larger}, or with an engine that takes less of them for each request"
+                ),
             }
         }
         StoppedBy::FullOfInterrupts { of_processors, busiest } => {
