@@ -56,10 +56,10 @@ fn print_counts(reproduction: &Reproduction) {
 }
 
 fn print_chosen(reproduction: &Reproduction, title: &str, holds: impl Fn(&Row) -> bool) {
-    println!("\n## {title}\n\n| figure | published | ours | off | |\n|---|---:|---:|---:|---|");
+    println!("\n## {title}\n\n| figure | published | ours | off | kind | |\n|---|---:|---:|---:|---|---|");
     for row in reproduction.rows.iter().filter(|row| holds(row)) {
         let (published, ours, off) = values(row);
-        println!("| {} | {published} | {ours} | {off} | {} |", row.figure.id, row.remark);
+        println!("| {} | {published} | {ours} | {off} | {} | {} |", row.figure.id, row.kind, row.remark);
     }
 }
 
