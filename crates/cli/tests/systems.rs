@@ -30,6 +30,14 @@ fn every_shipped_system_is_listed_with_what_it_is_and_can_be_printed() {
     assert!(unknown.contains("win95") && unknown.contains("halfpower systems"), "{unknown}");
 }
 
+/// The rows of a kind that count, and those of them within 10%, in the table of kinds.
+fn tally(table: &str, kind: &str) -> [usize; 2] {
+    let line = table.lines().find(|line| line.starts_with(kind)).unwrap();
+    let counts: Vec<usize> = line.split_whitespace().skip(1).map(|count| count.parse().unwrap()).collect();
+    let [within_10, within_25, beyond, _] = counts[..] else { panic!("{line}") };
+    [within_10 + within_25 + beyond, within_10]
+}
+
 /// The crate `model` checks the numbers; this test checks how they are printed.
 #[test]
 fn the_reproduction_is_printed_row_by_row_with_its_counts() {
@@ -39,13 +47,19 @@ fn the_reproduction_is_printed_row_by_row_with_its_counts() {
         let text = total.split(before).next().unwrap();
         text.rsplit([' ', ',']).find(|word| !word.is_empty()).unwrap().parse().unwrap_or_else(|_| panic!("{total}"))
     };
-    let rows: Vec<&str> = table.lines().skip(4).collect();
+    let rows: Vec<&str> = table.lines().skip_while(|line| !line.starts_with("figure ")).skip(1).collect();
     let of_kind = |kind: &str| rows.iter().filter(|row| row.contains(&format!("  {kind} "))).count();
     assert_eq!(of_kind("within 10%"), count(" predicted within 10%"));
     assert_eq!(of_kind("within 25%"), count(" within 25%"));
     assert_eq!(of_kind("not predicted"), count(" given to a system"));
     let answered = count(" figures:") - count(" not answered");
     assert_eq!(rows.len(), answered);
+    let headline = table.lines().nth(1).unwrap();
+    let [independent, within_10] = tally(&table, "independent");
+    assert!(headline.contains(&format!(" of the {independent} independent predictions are within 10%")), "{headline}");
+    assert!(within_10 > 0 && within_10 <= independent, "{table}");
+    let apart = rows.iter().find(|row| row.starts_with("chung-s84-sw-64kb-1-deep ")).unwrap();
+    assert!(apart.contains(" / ") && apart.contains("  independent  "), "reads and writes stand apart: {apart}");
     for row in rows {
         let (id, published) = row.split_once(' ').unwrap();
         assert!(id.starts_with("riedel-") || id.starts_with("chung-"), "{row}");

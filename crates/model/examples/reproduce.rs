@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use halfpower_model::SystemError;
-use halfpower_model::reproduction::{Agreement, Reproduction, Row, reproduce};
+use halfpower_model::reproduction::{Agreement, Kind, Reproduction, Row, Tally, reproduce};
 
 const VERDICTS: [(Agreement, &str); 6] = [
     (Agreement::Within10, "predictions within 10%"),
@@ -35,14 +35,31 @@ fn print_counts(reproduction: &Reproduction) {
     for (verdict, words) in VERDICTS {
         println!("| {} | {words} |", reproduction.count(verdict));
     }
-    println!("\n{:.1}% of the predictions are within 10%.", reproduction.share_within_10() * 100.0);
+    let headline = reproduction.headline();
+    println!(
+        "\n**{:.1}% of the {} independent predictions are within 10%.** Of all {} predictions {:.1}% are; with the {} \
+         contradicted rows counted as predictions, {:.1}%.",
+        headline.share_within_10() * 100.0,
+        headline.judged(),
+        reproduction.predictions(),
+        reproduction.share_within_10() * 100.0,
+        reproduction.count(Agreement::OtherSide),
+        reproduction.share_with_contradictions() * 100.0,
+    );
+    println!("\n| kind | rows | within 10% | within 25% | further off | other side |\n|---|---:|---:|---:|---:|---:|");
+    for kind in Kind::ALL {
+        let tally = reproduction.tally(kind);
+        let Tally { within_10, within_25, beyond, other_side } = tally;
+        let rows = tally.judged() + other_side;
+        println!("| {kind} | {rows} | {within_10} | {within_25} | {beyond} | {other_side} |");
+    }
 }
 
 fn print_chosen(reproduction: &Reproduction, title: &str, holds: impl Fn(&Row) -> bool) {
-    println!("\n## {title}\n\n| figure | published | ours | off | |\n|---|---:|---:|---:|---|");
+    println!("\n## {title}\n\n| figure | published | ours | off | kind | |\n|---|---:|---:|---:|---|---|");
     for row in reproduction.rows.iter().filter(|row| holds(row)) {
         let (published, ours, off) = values(row);
-        println!("| {} | {published} | {ours} | {off} | {} |", row.figure.id, row.remark);
+        println!("| {} | {published} | {ours} | {off} | {} | {} |", row.figure.id, row.kind, row.remark);
     }
 }
 
@@ -65,25 +82,25 @@ fn print_all(reproduction: &Reproduction) {
         let figure = &row.figure;
         let here = format!("{} {}", figure.source, figure.place);
         if here != place {
-            println!("\n### {here}\n\n| figure | quantity | published | ours | off | |\n|---|---|---:|---:|---:|---|");
+            println!("\n### {here}\n");
+            println!("| figure | quantity | published | ours | off | | kind |\n|---|---|---:|---:|---:|---|---|");
             place = here;
         }
         let (published, ours, off) = values(row);
         let quantity = figure.quantity.replace('_', " ");
-        println!("| {} | {quantity} | {published} | {ours} | {off} | {} |", figure.id, row.verdict.to_string().trim());
+        let kind = kind(row);
+        println!("| {} | {quantity} | {published} | {ours} | {off} | {} | {kind} |", figure.id, row.verdict);
     }
+}
+
+/// The kind, and what a derived or repeated row follows from.
+fn kind(row: &Row) -> String {
+    if row.of.is_empty() { row.kind.to_string() } else { format!("{}: {}", row.kind, row.of.join(", ")) }
 }
 
 fn values(row: &Row) -> (String, String, String) {
     let unit = row.figure.unit.as_str();
-    let ours = row.ours.map_or(String::new(), short);
+    let ours = row.ours.map_or(String::new(), |ours| ours.to_string());
     let off = row.off.map_or(String::new(), |off| format!("{:.0}%", off * 100.0));
     (format!("{} {unit}", row.figure.value), ours, off)
-}
-
-/// Three significant digits.
-fn short(value: f64) -> String {
-    let value = if value.abs() < 5e-5 { 0.0 } else { value };
-    let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };
-    format!("{value:.*}", digits.clamp(0, 4) as usize)
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use halfpower_model::reproduction::{Agreement, Relation, Reproduction, Row, reproduce};
+use halfpower_model::reproduction::{Agreement, Kind, Relation, Reproduction, Row, Tally, reproduce};
 use halfpower_model::{Shipped, systems as shipped};
 use halfpower_spec::format;
 
@@ -48,24 +48,44 @@ fn list(out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Prints a line of counts, and every figure that a system answers.
+/// Prints the counts, and every figure that a system answers.
 fn table(reproduction: &Reproduction, out: &mut dyn Write) -> Result<()> {
-    let counts = AGREEMENTS.map(|(verdict, words)| format!("{} {words}", reproduction.count(verdict)));
-    let share = format::percent(reproduction.share_within_10());
-    writeln!(out, "{} figures: {}.", reproduction.rows.len(), counts.join(", "))?;
-    writeln!(out, "{share} of the predictions are within 10%.\n")?;
+    totals(reproduction, out)?;
     let answered: Vec<&Row> = reproduction.rows.iter().filter(|row| row.ours.is_some()).collect();
     let width = answered.iter().map(|row| row.figure.id.len()).max().unwrap_or(0);
-    let mut line = |[figure, published, ours, ratio, verdict, mechanism]: [&str; 6]| {
-        writeln!(out, "{figure:width$}  {published:>18}  {ours:>9}  {ratio:>5}  {verdict:13}  {mechanism}")
+    let mut line = |[figure, published, ours, ratio, verdict, kind, mechanism]: [&str; 7]| {
+        writeln!(out, "{figure:width$}  {published:>18}  {ours:>13}  {ratio:>5}  {verdict:13}  {kind:11}  {mechanism}")
     };
-    line(["figure", "published", "ours", "ratio", "", "mechanism"])?;
+    line(["figure", "published", "ours", "ratio", "", "kind", "mechanism"])?;
     for row in &answered {
         let published = format!("{}{} {}", relation(row.figure.relation), row.figure.value, row.figure.unit);
-        let ours = row.ours.map_or(String::new(), short);
+        let ours = row.ours.map_or(String::new(), |ours| ours.to_string());
         let ratio = ratio(row).map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
-        line([&row.figure.id, &published, &ours, &ratio, &row.verdict.to_string(), &mechanism(row)])?;
+        let verdict = row.verdict.to_string();
+        line([&row.figure.id, &published, &ours, &ratio, &verdict, &row.kind.to_string(), &mechanism(row)])?;
     }
+    Ok(())
+}
+
+/// Prints how many rows agree, in all and of each kind.
+fn totals(reproduction: &Reproduction, out: &mut dyn Write) -> Result<()> {
+    let counts = AGREEMENTS.map(|(verdict, words)| format!("{} {words}", reproduction.count(verdict)));
+    writeln!(out, "{} figures: {}.", reproduction.rows.len(), counts.join(", "))?;
+    let headline = reproduction.headline();
+    writeln!(
+        out,
+        "{} of the {} independent predictions are within 10%; {} of all {} predictions.\n",
+        format::percent(headline.share_within_10()),
+        headline.judged(),
+        format::percent(reproduction.share_within_10()),
+        reproduction.predictions(),
+    )?;
+    writeln!(out, "{:11}  within 10%  within 25%  further off  other side", "kind")?;
+    for kind in Kind::ALL {
+        let Tally { within_10, within_25, beyond, other_side } = reproduction.tally(kind);
+        writeln!(out, "{kind:11}  {within_10:>10}  {within_25:>10}  {beyond:>11}  {other_side:>10}")?;
+    }
+    writeln!(out)?;
     Ok(())
 }
 
@@ -88,15 +108,8 @@ fn mechanism(row: &Row) -> String {
     if off && row.explained { format!("{}; {}", row.mechanism, row.remark) } else { row.mechanism.to_string() }
 }
 
-/// Our figure divided by the published one; `None` if that is 0.
+/// Our figure divided by the published one, of reads and writes the one that is farther off; `None` if that is 0.
 fn ratio(row: &Row) -> Option<f64> {
-    let ratio = row.ours? / row.figure.value;
+    let ratio = row.judged? / row.figure.value;
     ratio.is_finite().then_some(ratio)
-}
-
-/// Formats a value with three significant digits.
-fn short(value: f64) -> String {
-    let value = if value.abs() < 5e-5 { 0.0 } else { value };
-    let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };
-    format!("{value:.*}", digits.clamp(0, 4) as usize)
 }

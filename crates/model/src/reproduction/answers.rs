@@ -38,8 +38,8 @@ pub fn answer(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) -> An
     traffic(bench, quantity, workload)
 }
 
-/// The best of a value over the sizes and depths of a workload; the mean over its operations (reads, writes).
-fn best(bench: &mut Bench, workload: &PaperWorkload, value: impl Fn(&Measured) -> f64) -> Result<f64, SystemError> {
+/// The best of a value over the sizes and depths of a workload; the mean over its operations if it has two.
+pub fn best(bench: &mut Bench, workload: &PaperWorkload, value: impl Fn(&Measured) -> f64) -> Result<f64, SystemError> {
     let mut total = 0.0;
     for &write in &workload.writes {
         let mut best = f64::NEG_INFINITY;
@@ -131,7 +131,7 @@ fn size_or_depth(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) ->
 }
 
 /// The workload on one disk.
-fn alone(workload: &PaperWorkload) -> PaperWorkload {
+pub fn alone(workload: &PaperWorkload) -> PaperWorkload {
     let mut one = workload.clone();
     one.setting.disks = 1;
     one.setting.array = Array::Separate;
@@ -206,19 +206,21 @@ fn mirror_gain_start(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64,
     Ok(least)
 }
 
-/// The smallest size at which a buffered request costs more than an unbuffered one.
+/// The smallest size from which on a buffered request costs more than an unbuffered one.
 fn break_even(bench: &mut Bench, workload: &PaperWorkload) -> Result<f64, SystemError> {
     let mut at = PaperWorkload { depths: vec![1], ..workload.clone() };
-    for &bytes in &workload.sizes {
+    let mut from = f64::INFINITY;
+    for &bytes in workload.sizes.iter().rev() {
         at.sizes = vec![bytes];
         at.setting.buffered = false;
         let direct = mean(bench, &at, |run| run.outcome.us_per_request())?;
         at.setting.buffered = true;
-        if mean(bench, &at, |run| run.outcome.us_per_request())? > direct {
-            return Ok(in_kib(bytes));
+        if mean(bench, &at, |run| run.outcome.us_per_request())? <= direct {
+            break;
         }
+        from = in_kib(bytes);
     }
-    Ok(f64::INFINITY)
+    Ok(from)
 }
 
 /// The smallest size with the cost a byte of 64 KB.
@@ -279,6 +281,11 @@ fn line(bench: &mut Bench, workload: &PaperWorkload, us: impl Fn(&Measured) -> f
     Ok((small - 4.0 * marginal, marginal))
 }
 
+/// The sizes of the commands that do what the workload does.
+fn command_sizes<'a>(workload: &PaperWorkload, run: &'a Measured) -> &'a [u32] {
+    if workload.writes == [true] { &run.observed.write_sizes } else { &run.observed.read_sizes }
+}
+
 /// Quantities of the traffic on the disks' buses.
 fn traffic(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) -> Answer {
     let pap = bench.system(workload.system)?.bus.mbps;
@@ -307,13 +314,14 @@ fn traffic(bench: &mut Bench, quantity: &str, workload: &PaperWorkload) -> Answe
             work.iter().rposition(|time| *time as f64 > 0.01 * all).unwrap_or(0) as f64
         }),
         "queue_depth" | "requests_outstanding" => value(&|run| run.observed.most_outstanding as f64),
-        "coalesce_unit" if workload.writes == [true] => value(&|run| largest(&run.observed.write_sizes)),
-        "coalesce_unit" | "prefetch_unit" | "preread_unit" | "split_unit" => {
-            value(&|run| largest(&run.observed.read_sizes))
+        "preread_unit" => value(&|run| largest(&run.observed.read_sizes)),
+        "coalesce_unit" | "prefetch_unit" | "split_unit" | "largest_piece" => {
+            value(&|run| largest(command_sizes(workload, run)))
         }
-        "largest_piece" => value(&|run| largest(&run.observed.read_sizes)),
-        "smallest_piece" => value(&|run| -run.observed.read_sizes.iter().min().map_or(f64::NAN, |b| in_kib(*b)))
-            .map(|found| found.map(|kib: f64| -kib)),
+        "smallest_piece" => {
+            value(&|run| -command_sizes(workload, run).iter().min().map_or(f64::NAN, |bytes| in_kib(*bytes)))
+                .map(|found| found.map(|kib: f64| -kib))
+        }
         "disk_requests_per_request" | "writes_per_block" => {
             value(&|run| (run.observed.reads + run.observed.writes) as f64 / run.whole_ios as f64)
         }

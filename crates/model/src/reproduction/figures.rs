@@ -1,5 +1,7 @@
-//! Reads the published figures, their interpretations and the remarks on them from `data`, and names the mechanism of
-//! the model behind a figure.
+//! Reads the published figures, their interpretations, kinds and remarks from `data`, and names the mechanism of the
+//! model behind a figure.
+
+use std::fmt;
 
 use serde::Deserialize;
 
@@ -8,6 +10,7 @@ use crate::{Allocation, Array};
 
 const FIGURES: &str = include_str!("../../data/paper-figures.csv");
 const READINGS: &str = include_str!("../../data/readings.csv");
+const KINDS: &str = include_str!("../../data/kinds.csv");
 const REMARKS: &str = include_str!("../../data/remarks.csv");
 
 /// How a published figure bounds the quantity.
@@ -61,6 +64,56 @@ pub struct Figure {
     pub quote: String,
 }
 
+/// What a figure proves if ours agrees with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// It follows from no other figure, and agrees only within two bounds.
+    Independent,
+    /// It follows by arithmetic from other figures.
+    Derived,
+    /// Another row says it too.
+    Repeated,
+    /// It is met on one side whatever ours is.
+    OneSided,
+    /// It states a constant of a system.
+    Given,
+    /// A constant of a system was fitted to it.
+    Fitted,
+}
+
+impl Kind {
+    /// Every kind, the one that proves most first.
+    pub const ALL: [Self; 6] =
+        [Self::Independent, Self::Derived, Self::Repeated, Self::OneSided, Self::Given, Self::Fitted];
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Independent => "independent",
+            Self::Derived => "derived",
+            Self::Repeated => "repeated",
+            Self::OneSided => "one-sided",
+            Self::Given => "given",
+            Self::Fitted => "fitted",
+        })
+    }
+}
+
+/// The kind of a figure if neither its relation nor a system tells.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Judgement {
+    /// The figure.
+    pub id: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// The figures that it follows from or repeats, with spaces between them.
+    pub of: String,
+    /// Why.
+    pub note: String,
+}
+
 /// How to interpret a figure if its own words leave the workload or the comparison open.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Reading {
@@ -72,6 +125,8 @@ pub struct Reading {
     pub ours: String,
     /// The system and workload to compare with, in the same form; empty for no comparison.
     pub against: String,
+    /// Why it is not run in the directions that the figure's own words ask for; empty if it is.
+    pub direction: String,
 }
 
 /// A remark on a figure.
@@ -101,6 +156,11 @@ pub fn readings() -> Vec<Reading> {
     rows("readings.csv", READINGS)
 }
 
+/// The kinds of some figures.
+pub fn kinds() -> Vec<Judgement> {
+    rows("kinds.csv", KINDS)
+}
+
 /// The remarks on some figures.
 pub fn remarks() -> Vec<Remark> {
     rows("remarks.csv", REMARKS)
@@ -110,9 +170,19 @@ pub fn remarks() -> Vec<Remark> {
 const TRAFFIC: [&str; 6] = ["split_unit", "largest_piece", "smallest_piece", "probability", "drives_in_use", "disk_"];
 const CACHE_TRAFFIC: [&str; 5] = ["coalesce", "prefetch", "preread", "queue_depth", "requests_outstanding"];
 
+/// Quantities of a rate and a price, and of constants alone.
+const OF_PRICES: [&str; 6] = ["price_", "kaps_per_", "maps_per_", "mb_per_", "iops_", "throughput_per_"];
+const OF_CONSTANTS: [&str; 4] = ["capacity", "bus_rate", "requests_per_", "depth_per_"];
+
 /// The main mechanism behind a quantity of a workload.
 pub fn mechanism(quantity: &str, workload: &PaperWorkload) -> &'static str {
     let begins = |words: &[&str]| words.iter().any(|word| quantity.starts_with(word));
+    if begins(&OF_PRICES) {
+        return "arithmetic: our rate or capacity, and the published price";
+    }
+    if begins(&OF_CONSTANTS) {
+        return "arithmetic: constants of the machine";
+    }
     if begins(&["cpu_", "instructions_", "clocks_", "breakeven_", "cost_"]) {
         return cost(workload);
     }

@@ -27,6 +27,8 @@ pub struct PaperWorkload {
     pub pattern: PaperPattern,
     /// Whether it writes; one value for each operation to run.
     pub writes: Vec<bool>,
+    /// Whether the figure is the mean over the operations; otherwise each of them has to give it.
+    pub mean: bool,
     /// Request sizes in bytes.
     pub sizes: Vec<u32>,
     /// Depths.
@@ -135,9 +137,9 @@ impl PaperWorkload {
             _ => PaperPattern::Sequential,
         };
         let writes = match *operation {
-            "read" | "any" => vec![false],
+            "read" => vec![false],
             "write" => vec![true],
-            "read+write" => vec![false, true],
+            "read+write" | "any" | "mean" => vec![false, true],
             _ => return None,
         };
         let random = pattern == PaperPattern::Random;
@@ -145,6 +147,7 @@ impl PaperWorkload {
             system: system(system_word)?,
             pattern,
             writes,
+            mean: *operation == "mean",
             sizes: sizes(size, random)?,
             depths: depths(depth, random)?,
             per_disk: false,
@@ -165,6 +168,20 @@ impl PaperWorkload {
             workload.setting.write_cache = false;
         }
         Some(workload)
+    }
+
+    /// Whether reads and writes each have to give the figure.
+    pub fn is_both_ways(&self) -> bool {
+        self.writes.len() > 1 && !self.mean
+    }
+
+    /// Its reads or its writes if each have to give the figure; otherwise all of it.
+    pub fn one_way(&self, write: bool) -> Self {
+        let mut one = self.clone();
+        if self.is_both_ways() {
+            one.writes = vec![write];
+        }
+        one
     }
 
     /// Applies one `key=value`; false if no system supports it.
