@@ -8,7 +8,7 @@ use halfpower_spec::{BlockSizes, Bytes, Direction, IoSize, Pattern, Processors, 
 use super::amounts::Amounts;
 use super::engines::{self, Ring};
 use super::logs::LogOptions;
-use super::printed::Formats;
+use super::printed::{self, Formats};
 use super::rates::{Rate, Rates};
 use super::sizes::{self, ByDirection};
 use crate::{Ends, RunWords};
@@ -103,6 +103,7 @@ impl Job {
         self.set_order();
         self.set_caches();
         self.drop_what_is_of_writes();
+        self.run.jobs = self.jobs;
         self.say_what_differs();
         self.run.finish()?;
         Ok(self.run)
@@ -386,10 +387,11 @@ impl Job {
 
     /// Says what is otherwise in results and logs.
     fn say_of_output(&mut self) {
+        let is_simulated = |file: &OsString| file.to_str().is_some_and(|file| file.starts_with("sim:"));
+        let is_told_together = self.rw().trims() || self.run.files.iter().chain(&self.run.own).any(is_simulated);
         let run = &mut self.run;
-        let threads = run.get("--threads").is_some_and(|threads| threads != "1");
-        if threads && !self.is_grouped && self.formats.for_programs() {
-            run.note("numjobs: the threads of a job are one entry of the results, as with group_reporting");
+        if self.jobs > 1 && !self.is_grouped && self.formats.for_programs() {
+            run.note(if is_told_together { printed::TOGETHER } else { printed::APART });
         }
         if self.logs.wants_each_request() {
             run.note(
