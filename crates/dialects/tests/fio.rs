@@ -351,6 +351,20 @@ fn what_is_written_and_where_threads_run_is_taken() {
 }
 
 #[test]
+fn data_are_checked_whatever_pattern_is_asked_for() {
+    let line = "--filename=sim: --rw=write --verify_pattern=0xdeadbeef";
+    let run = translate(&words(line)).unwrap().runs.remove(0);
+    assert_eq!(run.get("--verify"), Some(""));
+    assert!(run.notes.iter().any(|note| note.starts_with("verify_pattern: ")), "{:?}", run.notes);
+    assert!(on_sim("--rw=read --numa_cpu_nodes=0").contains("--processors "), "one node is always there");
+    assert!(!on_sim("--rw=read --numa_cpu_nodes=all").contains("--processors "));
+    assert!(refusals(translate(&words("--filename=sim: --numa_mem_policy=bind:0")))[0].contains("--membind"));
+    let target = refusals(translate(&words("--filename=sim: --latency_target=10ms --latency_max_queue_depth=64")));
+    assert!(target.len() == 2 && target.iter().all(|why| why.contains("study TARGET --p99")), "{target:?}");
+    assert!(refusals(translate(&words("--filename=sim: --status-interval=x"))).len() == 1);
+}
+
+#[test]
 fn what_is_of_writes_is_left_out_of_a_job_that_only_reads() {
     let read = on_sim("--rw=randread --zero_buffers --fsync=1 --sync=1 --end_fsync=1 --buffer_compress_percentage=30");
     for flag in ["--compressible", "--fdatasync", "--flush-by", "--durable-by", "--end-flush"] {

@@ -425,7 +425,7 @@ impl Job {
         }
         let list = run.get("--processors").and_then(|list| list.parse::<Processors>().ok());
         if list.is_some_and(|list| list.numbers().count() > 1) {
-            run.note("cpus_allowed: each thread stays on one of these processors, in turn, as with cpus_allowed_policy=split");
+            run.note("cpus_allowed, numa_cpu_nodes: each thread stays on one of these processors, in turn, as with cpus_allowed_policy=split");
         }
     }
 
