@@ -486,6 +486,7 @@ fn a_fio_job_moves_what_fio_would_move() {
     assert_eq!(moved("--size=8m --rw=randread --nrfiles=4 --ioengine=libaio --iodepth=8"), 8 * MIB);
     assert_eq!(moved("--size=8m --rw=randrw --io_size=1m"), MIB);
     assert_eq!(moved("--size=2m --rw=write --loops=3"), 6 * MIB);
+    assert_eq!(moved("--size=4m --rw=read:-8k"), 4 * MIB, "backwards");
     assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0, "nothing is left behind");
 }
 

@@ -306,7 +306,12 @@ fn order_and_sizes_of_requests_are_fio_s() {
     assert!(on_sim("--rw=randwrite:8").contains("--rw randwrite") && on_sim("--rw=randwrite:8").contains("--jump 8"));
     assert!(on_sim("--rw=randread --percentage_random=30").contains("--jump 30%"));
     assert!(!on_sim("--rw=randread --percentage_random=100").contains("--jump"));
-    assert!(refusals(translate(&words("--filename=sim: --rw=read:-4k")))[0].contains("only rise; write read"));
+    let back = on_sim("--rw=read:-8k --bs=4k");
+    assert!(back.contains("--backwards") && !back.contains("--stride"), "each block before the one before: {back}");
+    assert!(on_sim("--rw=write:-12k --bs=4k").contains("--backwards --stride 8KiB"));
+    assert!(!on_sim("--rw=read:-8k --rw=read").contains("--backwards"), "the last one holds");
+    let same = refusals(translate(&words("--filename=sim: --name=a --rw=read:-4k --bs=4k")));
+    assert!(same[0].contains("from twice on; write one"), "it would come back to the same block: {same:?}");
     assert!(on_sim("--rw=read:8k --bs=4k").contains("--stride 12KiB"), "{}", on_sim("--rw=read:8k --bs=4k"));
     assert!(!on_sim("--rw=read:8k --rw=read").contains("--stride"), "the last one holds");
     let odd = refusals(translate(&words("--filename=sim: --name=a --rw=read:6k --bs=4k")));

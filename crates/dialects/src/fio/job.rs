@@ -55,6 +55,8 @@ pub struct Job {
     pub(super) rates: Rates,
     /// Bytes that sequential requests leave out between them (`rw=read:8k`).
     pub(super) skip: Option<Bytes>,
+    /// Bytes that they go back from the end of the one before (`rw=read:-8k`).
+    pub(super) back: Option<Bytes>,
     /// fio's `numjobs` and `nrfiles`; 0 is not given.
     pub(super) jobs: u32,
     pub(super) files_each: u32,
@@ -170,8 +172,11 @@ impl Job {
         })
     }
 
-    /// Sets the distance between sequential requests that leave something out between them.
+    /// Sets the distance between sequential requests that go backwards or leave something out between them.
     fn set_stride(&mut self) -> Result<(), String> {
+        if let Some(back) = self.back {
+            return self.go_back(back);
+        }
         let Some(Bytes(skip)) = self.skip.filter(|skip| skip.0 > 0) else { return Ok(()) };
         let (block, _) = self.block_bytes();
         if self.drawn_sizes().is_some() || !skip.is_multiple_of(block) {
@@ -180,6 +185,24 @@ impl Job {
             ));
         }
         self.run.set("--stride", Bytes(block.saturating_add(skip)));
+        Ok(())
+    }
+
+    /// Lets sequential requests go backwards, each `back` from the end of the one before.
+    fn go_back(&mut self, back: Bytes) -> Result<(), String> {
+        let (block, _) = self.block_bytes();
+        if self.drawn_sizes().is_some() || back.0 <= block || !back.0.is_multiple_of(block) {
+            return Err(format!(
+                "rw: requests go back by whole blocks from the end of the one before: `:-{}` is no multiple of the block \
+                 size, {block}, from twice on; write one",
+                back.0
+            ));
+        }
+        self.run.set("--backwards", "");
+        if back.0 > 2 * block {
+            self.run.set("--stride", Bytes(back.0 - block));
+        }
+        self.run.note(format!("rw: requests begin with the last block; fio's first one begins {back} before the end"));
         Ok(())
     }
 

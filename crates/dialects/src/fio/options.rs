@@ -58,24 +58,25 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     }),
     Row::taken(
         "readwrite",
-        "--rw; `randread:8` also --jump 8, and `read:8k` --stride with the block size and 8k; what goes backwards is refused, \
-         and of the mixtures with `trim` all but trimwrite",
+        "--rw; `randread:8` also --jump 8, `read:8k` --stride with the block size and 8k, and `read:-8k` --backwards; of the \
+         mixtures with `trim` all but trimwrite are refused",
         |job, value| {
             let (word, every) = value.split_once(':').map_or((value, None), |(word, every)| (word, Some(every)));
             let word = if word == "readwrite" { "rw" } else { word };
             let rw: Rw = word.parse().map_err(|error: ParseError| error.to_string())?;
             job.run.unset("--jump");
             job.skip = None;
+            job.back = None;
             match every {
                 None => {}
                 Some(every) if rw.pattern() == halfpower_spec::Pattern::Random => match number(every)? {
                     0 | 1 => {}
                     every => job.run.set("--jump", every),
                 },
-                Some(back) if back.starts_with('-') => {
-                    return Err(format!("`{value}`: sequential requests only rise; write {word}"));
-                }
-                Some(skip) => job.skip = Some(size(skip)?),
+                Some(skip) => match skip.strip_prefix('-') {
+                    Some(back) => job.back = Some(size(back)?),
+                    None => job.skip = Some(size(skip)?),
+                },
             }
             set(job, "--rw", word)
         },
