@@ -202,7 +202,10 @@ impl Job {
         if back.0 > 2 * block {
             self.run.set("--stride", Bytes(back.0 - block));
         }
-        self.run.note(format!("rw: requests begin with the last block; fio's first one begins {back} before the end"));
+        self.run.note(format!(
+            "rw: requests go from the last block on to the first; fio's first one is at the beginning, and the next {back} \
+             before the end"
+        ));
         Ok(())
     }
 
