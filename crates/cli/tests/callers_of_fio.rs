@@ -25,16 +25,21 @@ fn of_bench_fio(settings: &str, target: &str, mode: &str, iodepth: u32, numjobs:
     )
 }
 
-/// The results of a call as bench-fio makes it. It takes anything on standard error for a failure.
+/// The first job of the results of a call.
 fn called(here: &Path, fio: &Path, job: &str, words: &[&str]) -> Value {
+    jobs_of_call(here, fio, job, words).remove(0)
+}
+
+/// The jobs of the results of a call as bench-fio makes it. It takes anything on standard error for a failure.
+fn jobs_of_call(here: &Path, fio: &Path, job: &str, words: &[&str]) -> Vec<Value> {
     std::fs::create_dir_all(here.join("out")).unwrap();
     std::fs::write(here.join("data-tmpjobfile.fio"), job).unwrap();
     let line = [&["--output-format=json", "--output=out/result.json", "data-tmpjobfile.fio"][..], words].concat();
     let done = of(fio, here, &line).output().unwrap();
     assert!(done.status.success() && done.stderr.is_empty(), "{job}\n{done:?}");
     let text = std::fs::read(here.join("out/result.json")).unwrap();
-    let mut document: Value = serde_json::from_slice(&text).unwrap();
-    document["jobs"][0].take()
+    let document: Value = serde_json::from_slice(&text).unwrap();
+    document["jobs"].as_array().unwrap().clone()
 }
 
 #[test]
@@ -43,10 +48,14 @@ fn every_kind_of_job_file_of_bench_fio_is_measured() {
     let fio = fio(here.path());
     std::fs::write(here.path().join("data"), vec![7; 4 << 20]).unwrap();
     let of_file = of_bench_fio("size=4M\nbs=4k\n", "filename=data", "randread", 4, 2);
-    let read = called(here.path(), &fio, &of_file, &[]);
-    assert_eq!(read["read"]["io_bytes"], Value::from(8 << 20), "each of two jobs reads all of it: {read}");
-    for key in ["iodepth", "numjobs", "bs", "rw"] {
-        assert!(read["job options"][key].is_string(), "{key}");
+    let both = jobs_of_call(here.path(), &fio, &of_file, &[]);
+    assert_eq!(both.len(), 2, "bench-fio adds up the entries of all jobs");
+    for read in &both {
+        assert_eq!(read["read"]["io_bytes"], Value::from(4 << 20), "each of two jobs reads all of it: {read}");
+        assert!(read["read"]["lat_ns"]["mean"].as_f64().unwrap() > 0.0, "{read}");
+        for key in ["iodepth", "numjobs", "bs", "rw"] {
+            assert!(read["job options"][key].is_string(), "{key}");
+        }
     }
     let in_folder = of_bench_fio("size=4M\nbs=64k\n", "directory=.", "write", 1, 1);
     assert_eq!(called(here.path(), &fio, &in_folder, &[])["write"]["io_bytes"], Value::from(4 << 20));

@@ -36,7 +36,9 @@ fn a_fio_line_works_as_it_stands() {
     let here = folder();
     let line = "run --filename F --rw randrw --rwmixread 70 --bs 4k --iodepth 32 --numjobs 4 --direct 1 --ioengine libaio \
                 --size 16M --runtime 0.2 --time_based --output-format json";
-    let document: Value = serde_json::from_str(&printed(here.path(), line)).unwrap();
+    let threads: Value = serde_json::from_str(&printed(here.path(), line)).unwrap();
+    assert_eq!(threads["jobs"].as_array().unwrap().len(), 4, "an entry for each, as in fio");
+    let document: Value = serde_json::from_str(&printed(here.path(), &format!("{line} --group_reporting"))).unwrap();
     let job = &document["jobs"][0];
     for (key, value) in [("rw", "randrw"), ("bs", "4k"), ("iodepth", "32"), ("numjobs", "4"), ("filename", "F")] {
         assert_eq!(job["job options"][key], value);
@@ -474,8 +476,9 @@ fn a_fio_job_moves_what_fio_would_move() {
     let moved = |options: &str| -> u64 {
         let line = format!("run --name=j --bs=4k --direct=1 --output-format=json {options}");
         let document: Value = serde_json::from_str(&printed(here.path(), &line)).unwrap();
-        let job = &document["jobs"][0];
-        job["read"]["io_bytes"].as_u64().unwrap() + job["write"]["io_bytes"].as_u64().unwrap()
+        let moved =
+            |job: &Value| job["read"]["io_bytes"].as_u64().unwrap() + job["write"]["io_bytes"].as_u64().unwrap();
+        document["jobs"].as_array().unwrap().iter().map(moved).sum()
     };
     const MIB: u64 = 1 << 20;
     assert_eq!(moved("--filename=sim: --size=8m --rw=randread"), 8 * MIB);
@@ -483,6 +486,7 @@ fn a_fio_job_moves_what_fio_would_move() {
     assert_eq!(moved("--size=8m --rw=randread --nrfiles=4 --ioengine=libaio --iodepth=8"), 8 * MIB);
     assert_eq!(moved("--size=8m --rw=randrw --io_size=1m"), MIB);
     assert_eq!(moved("--size=2m --rw=write --loops=3"), 6 * MIB);
+    assert_eq!(moved("--size=4m --rw=read:-8k"), 4 * MIB, "backwards");
     assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0, "nothing is left behind");
 }
 

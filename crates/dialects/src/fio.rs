@@ -12,6 +12,7 @@ mod job_sum;
 mod keywords;
 mod line;
 mod logs;
+mod numa_nodes;
 mod options;
 mod output_options;
 mod printed;
@@ -21,6 +22,7 @@ mod sizes;
 mod take;
 pub(crate) mod terse;
 mod turns;
+mod verify_options;
 
 pub use export::{FioDocument, fio_documents, fio_issuing, write_fio};
 pub use job::Job;

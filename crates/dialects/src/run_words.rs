@@ -58,6 +58,9 @@ pub struct RunWords {
     pub ends: Ends,
     /// The number of its group, from 0.
     pub group: u32,
+    /// How many jobs of fio it stands for (`numjobs`), each of which has an entry in the results unless it is grouped; 0 is
+    /// as 1.
+    pub jobs: u32,
     /// Whether its results are one with those of its group.
     pub is_grouped: bool,
     /// halfpower's own flags in the line, passed on unchanged.

@@ -105,7 +105,7 @@ const REFUSED: [(&str, &str); 9] = [
     ("-Xprofile.xml sim:", "options of the profile"),
     ("-ysReady sim:", "no events"),
     ("-rdpct90/10:10/90 sim:", "evenly random"),
-    ("-sb64K sim:", "only rise"),
+    ("-sb64K sim:", "add --backwards"),
     ("-i100 -j10 sim:", "bursts"),
     ("-N1000 sim:", "--fdatasync"),
     ("-p sim:", "same offset"),

@@ -306,7 +306,12 @@ fn order_and_sizes_of_requests_are_fio_s() {
     assert!(on_sim("--rw=randwrite:8").contains("--rw randwrite") && on_sim("--rw=randwrite:8").contains("--jump 8"));
     assert!(on_sim("--rw=randread --percentage_random=30").contains("--jump 30%"));
     assert!(!on_sim("--rw=randread --percentage_random=100").contains("--jump"));
-    assert!(refusals(translate(&words("--filename=sim: --rw=read:-4k")))[0].contains("only rise; write read"));
+    let back = on_sim("--rw=read:-8k --bs=4k");
+    assert!(back.contains("--backwards") && !back.contains("--stride"), "each block before the one before: {back}");
+    assert!(on_sim("--rw=write:-12k --bs=4k").contains("--backwards --stride 8KiB"));
+    assert!(!on_sim("--rw=read:-8k --rw=read").contains("--backwards"), "the last one holds");
+    let same = refusals(translate(&words("--filename=sim: --name=a --rw=read:-4k --bs=4k")));
+    assert!(same[0].contains("from twice on; write one"), "it would come back to the same block: {same:?}");
     assert!(on_sim("--rw=read:8k --bs=4k").contains("--stride 12KiB"), "{}", on_sim("--rw=read:8k --bs=4k"));
     assert!(!on_sim("--rw=read:8k --rw=read").contains("--stride"), "the last one holds");
     let odd = refusals(translate(&words("--filename=sim: --name=a --rw=read:6k --bs=4k")));
@@ -348,6 +353,20 @@ fn what_is_written_and_where_threads_run_is_taken() {
     for refused in ["--create_only=1", "--fill_device=1", "--file_append=1", "--latency_target=10ms"] {
         assert_eq!(refusals(translate(&words(&format!("--filename=sim: {refused}")))).len(), 1, "{refused}");
     }
+}
+
+#[test]
+fn data_are_checked_whatever_pattern_is_asked_for() {
+    let line = "--filename=sim: --rw=write --verify_pattern=0xdeadbeef";
+    let run = translate(&words(line)).unwrap().runs.remove(0);
+    assert_eq!(run.get("--verify"), Some(""));
+    assert!(run.notes.iter().any(|note| note.starts_with("verify_pattern: ")), "{:?}", run.notes);
+    assert!(on_sim("--rw=read --numa_cpu_nodes=0").contains("--processors "), "one node is always there");
+    assert!(!on_sim("--rw=read --numa_cpu_nodes=all").contains("--processors "));
+    assert!(refusals(translate(&words("--filename=sim: --numa_mem_policy=bind:0")))[0].contains("--membind"));
+    let target = refusals(translate(&words("--filename=sim: --latency_target=10ms --latency_max_queue_depth=64")));
+    assert!(target.len() == 2 && target.iter().all(|why| why.contains("study TARGET --p99")), "{target:?}");
+    assert!(refusals(translate(&words("--filename=sim: --status-interval=x"))).len() == 1);
 }
 
 #[test]

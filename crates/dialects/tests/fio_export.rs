@@ -3,7 +3,7 @@
 use crate::sample::record;
 use halfpower_dialects::fio::{fio_documents, translate, write_fio};
 use halfpower_dialects::{Measured, read_results};
-use halfpower_record::{DeviceRequests, DeviceUse, Environment, Record, Unknown};
+use halfpower_record::{DeviceRequests, DeviceUse, Environment, LaneRecord, LaneRole, LaneSide, Record, Unknown};
 use halfpower_spec::{EngineName, Pass, Rw};
 use serde_json::Value;
 
@@ -25,6 +25,13 @@ fn runs() -> Vec<Record> {
     let mut soaker = plain.clone();
     soaker.run.pass = Pass::Soaker;
     vec![plain, second, third, soaker]
+}
+
+/// The same with requests in flight whose number is not known at each moment.
+fn deep_runs() -> Vec<Record> {
+    let mut records = runs();
+    records.iter_mut().for_each(|record| record.engine = EngineName::IoUring);
+    records
 }
 
 fn document(records: &[Record]) -> Value {
@@ -154,11 +161,27 @@ fn what_the_machine_did_stands_beside_what_was_moved() {
     assert_eq!((&disk["name"], &disk["read_ios"], &disk["read_sectors"]), (&"vda".into(), &150.into(), &1200.into()));
     assert_eq!((&disk["read_ticks"], &disk["write_ios"], &disk["util"]), (&270.into(), &0.into(), &50.0.into()));
     // What no record tells is left out, as the depths of a deeper job.
-    let without = document(&runs());
+    let without = document(&deep_runs());
     for key in ["ctx", "majf", "minf", "iodepth_level", "iodepth_submit"] {
         assert_eq!(without["jobs"][0][key], Value::Null, "{key}");
     }
     assert_eq!(without["disk_util"], Value::Null);
+}
+
+#[test]
+fn depths_are_told_as_far_as_they_are_known() {
+    let in_turn = &document(&runs())["jobs"][0];
+    for (key, name) in [("iodepth_level", "1"), ("iodepth_submit", "4"), ("iodepth_complete", "4")] {
+        assert_eq!((sum(&in_turn[key]), &in_turn[key][name]), (100.0, &Value::from(100.0)), "one at a time: {key}");
+    }
+    let mut calls = deep_runs();
+    calls.iter_mut().for_each(|record| record.run.workload.issuing = Some(halfpower_spec::Issuing::default()));
+    let of_calls = &document(&calls)["jobs"][0];
+    assert_eq!(of_calls["iodepth_submit"]["4"], Value::from(100.0), "a call for each request");
+    assert_eq!((&of_calls["iodepth_level"], &of_calls["iodepth_complete"]), (&Value::Null, &Value::Null));
+    calls.iter_mut().for_each(|record| record.run.workload.iodepth = 3);
+    let few = &document(&calls)["jobs"][0];
+    assert_eq!((&few["iodepth_level"], &few["iodepth_complete"]["4"]), (&Value::Null, &Value::from(100.0)));
 }
 
 /// The keys that fio prints of a job, in its order.
@@ -266,11 +289,68 @@ fn the_keys_are_those_of_fio_and_few_more() {
     assert_eq!(differing(&job["write"]["lat_ns"], &OF_A_LATENCY[..5]), nothing);
     assert_eq!(differing(&all["disk_util"][0], &OF_A_DEVICE), nothing);
     // What no record tells of deeper jobs.
-    let deeper = document(&runs());
+    let deeper = document(&deep_runs());
     let (_, missing) = differing(&deeper["jobs"][0], &OF_A_JOB);
     for key in &missing {
         assert!(["ctx", "iodepth_complete", "iodepth_level", "iodepth_submit", "majf", "minf"].contains(key), "{key}");
     }
+}
+
+/// The entries of a line with these options whose two threads read three quarters and a quarter.
+fn of_two_threads(options: &str) -> Vec<Value> {
+    let line = format!("--name=job --ioengine=null --size=1m --output-format=json {options}");
+    let translation = translate(&crate::words(&line)).unwrap();
+    let mut record = runs().remove(0);
+    record.run.workload.threads = 2;
+    let lane = |ios: u64, latency_ns_mean: f64| {
+        let reads = LaneSide { ios, bytes: ios * 4096, latency_ns_mean, latency_ns_deviation: 9.0 };
+        LaneRecord {
+            role: LaneRole::Own,
+            cpu: None,
+            elapsed_ns: record.elapsed_ns,
+            bytes: ios * 4096,
+            ios,
+            reads: Some(reads),
+            writes: Some(LaneSide::default()),
+        }
+    };
+    let lanes = vec![lane(record.ios * 3 / 4, 50_000.0), lane(record.ios / 4, 70_000.0)];
+    record.lanes = lanes;
+    let done = Measured { run: &translation.runs[0], record, environment: Environment::default() };
+    let mut out = Vec::new();
+    translation.print(&[done], &mut out).unwrap();
+    let document: Value = serde_json::from_slice(&out).unwrap();
+    document["jobs"].as_array().unwrap().clone()
+}
+
+#[test]
+fn each_thread_has_an_entry_unless_the_group_is_reported() {
+    let threads = of_two_threads("--numjobs=2");
+    let whole = &runs()[0];
+    assert_eq!(threads.len(), 2);
+    for (thread, (ios, mean_ns, percent)) in
+        threads.iter().zip([(whole.ios * 3 / 4, 50_000.0, 75.0), (whole.ios / 4, 70_000.0, 25.0)])
+    {
+        let read = &thread["read"];
+        assert_eq!((&read["total_ios"], &read["io_bytes"]), (&ios.into(), &(ios * 4096).into()));
+        assert!((read["iops"].as_f64().unwrap() / (ios as f64 / whole.seconds()) - 1.0).abs() < 1e-9);
+        assert!((read["bw_agg"].as_f64().unwrap() - percent).abs() < 1e-9, "{read}");
+        let latency = &read["clat_ns"];
+        assert_eq!((&latency["mean"], &latency["stddev"], &latency["N"]), (&mean_ns.into(), &9.0.into(), &ios.into()));
+        assert_eq!(latency["bins"], Value::Null, "which requests are whose is not known");
+        assert!(latency["percentile"]["99.000000"].is_u64());
+        assert_eq!((&thread["jobname"], &thread["groupid"]), (&"job".into(), &0.into()));
+        assert_eq!(thread["job options"]["numjobs"], "2", "as fio has it in each");
+        assert_eq!((&thread["ctx"], &thread["job_runtime"]), (&Value::Null, &(whole.elapsed_ns / 1_000_000).into()));
+        assert!(thread["halfpower_notes"].to_string().contains("of all threads together"), "{thread}");
+    }
+    let grouped = of_two_threads("--numjobs=2 --group_reporting");
+    let [group] = &grouped[..] else { panic!("one entry: {grouped:?}") };
+    assert_eq!(group["read"]["total_ios"], Value::from(whole.ios));
+    assert!(group["read"]["clat_ns"]["bins"].is_object());
+    assert!(!group["halfpower_notes"].to_string().contains("together"), "{group}");
+    let unknown = of_two_threads("--numjobs=3");
+    assert!(unknown.len() == 1 && unknown[0]["halfpower_notes"].to_string().contains("does not tell them apart"));
 }
 
 #[test]

@@ -43,6 +43,8 @@ pub(crate) enum Order {
         /// The size that an earlier start used, if it must be the same.
         span: Option<Bytes>,
     },
+    /// Pass all further requests to kernel workers.
+    HandToWorkers,
     /// Make a run.
     Run {
         /// The run, as the study asks for it.

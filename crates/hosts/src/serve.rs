@@ -31,6 +31,9 @@ pub fn serve(ranks: Rc<dyn Ranks>, program: &str, open: &mut Opening<'_>, stop: 
                 let target = there_is(target.as_mut())?;
                 let _ = target.make_ready_here(span, stop);
             }
+            Order::HandToWorkers => {
+                there_is(target.as_mut())?.hand_to_workers_here()?;
+            }
             Order::Run { run, in_step } => {
                 let target = there_is(target.as_mut())?;
                 let made = match target.begin_run(&run, in_step) {

@@ -9,13 +9,13 @@ use halfpower_record::{DiscardReason, DiscardedWindow, LEAST_OVERLAP, Record, ov
 use halfpower_spec::{Bytes, Hosts, Pass, Run, Workload};
 use serde_json::Value;
 
-use crate::Lead;
 use crate::crew::{Crew, Opened};
 use crate::lead::Order;
 use crate::meeting::{Opening, meet};
 use crate::notes::Notes;
 use crate::part::Part;
 use crate::tree::{bring_together, tell};
+use crate::{HostsError, Lead};
 
 /// How many times a run is repeated if its windows were not open together.
 const AGAIN: usize = 2;
@@ -176,6 +176,13 @@ impl HostsTarget {
         self.crew.agree(own.as_ref().copied())
     }
 
+    /// Passes all further requests to kernel workers here. Returns on process 0 whether that changes anything on any
+    /// process, elsewhere `None`.
+    pub(crate) fn hand_to_workers_here(&mut self) -> Result<Option<bool>, HostsError> {
+        let changes = self.own.hand_to_workers();
+        bring_together(self.crew.ranks.as_ref(), changes, |own, other| own || other)
+    }
+
     /// The record; `None` if its windows were not open together and the run must be repeated.
     fn judged(&mut self, record: Record) -> Option<Record> {
         let together = overlap(&record.hosts).unwrap_or(1.0);
@@ -238,6 +245,12 @@ impl TargetBackend for HostsTarget {
     fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
         tell(self.crew.ranks.as_ref(), Some(Order::MakeReady { span }))?;
         self.make_ready_here(span, stop)
+    }
+
+    // Requests may be given back on any process. One that is gone is heard of in the next window.
+    fn hand_to_workers(&mut self) -> bool {
+        let told = tell(self.crew.ranks.as_ref(), Some(Order::HandToWorkers));
+        told.and_then(|_| self.hand_to_workers_here()).is_ok_and(|changes| changes == Some(true))
     }
 
     fn share_out(&mut self, run: &Run) -> Result<Option<Run>, MeasureError> {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use halfpower_hosts::{HostsTarget, InProcess, Lead, Opened, Ranks, Turn, serve};
@@ -165,11 +165,20 @@ struct Odd {
     /// A clock that jumps forward by a day as a window opens, and in how many windows it does.
     jumps: Option<(Arc<AtomicI64>, u32)>,
     loses_answers: bool,
+    /// A count of calls that hand requests to workers, and whether the next one changes anything here.
+    hands: Option<(Arc<AtomicU32>, bool)>,
 }
 
 impl Odd {
     fn new(failures: u32) -> Self {
-        Self { target: simulated(), failures: Cell::new(failures), is_real: false, jumps: None, loses_answers: false }
+        Self {
+            target: simulated(),
+            failures: Cell::new(failures),
+            is_real: false,
+            jumps: None,
+            loses_answers: false,
+            hands: None,
+        }
     }
 }
 
@@ -180,6 +189,13 @@ impl TargetBackend for Odd {
 
     fn environment_mut(&mut self) -> &mut Environment {
         self.target.environment_mut()
+    }
+
+    fn hand_to_workers(&mut self) -> bool {
+        self.hands.as_mut().is_some_and(|(calls, changes)| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            std::mem::take(changes)
+        })
     }
 
     fn span_bytes(&self) -> u64 {
@@ -269,6 +285,25 @@ fn a_run_that_one_process_cannot_prepare_ends_on_all_and_the_next_goes_on() {
             assert_eq!(measure(&mut target, &run(None), &stop).unwrap().hosts.len(), 5);
         },
     );
+}
+
+#[test]
+fn requests_that_were_given_back_anywhere_are_handed_to_workers_everywhere() {
+    let calls = Arc::new(AtomicU32::new(0));
+    let open =
+        |rank: u32| -> Made { Ok(Box::new(Odd { hands: Some((Arc::clone(&calls), rank == 2)), ..Odd::new(0) })) };
+    let (changes, hosts) = led(
+        InProcess::all(4),
+        |_| "p".to_string(),
+        open,
+        |target| {
+            let mut target = target.unwrap();
+            let changes = [target.hand_to_workers(), target.hand_to_workers()];
+            (changes, measure(&mut target, &run(None), &AtomicBool::new(false)).unwrap().hosts.len())
+        },
+    );
+    assert_eq!(changes, [true, false], "the target of one process changed, once");
+    assert_eq!((calls.load(Ordering::Relaxed), hosts), (8, 4), "all were asked, and measure together afterwards");
 }
 
 #[test]

@@ -204,6 +204,7 @@ fn jumps(workload: &Workload) -> Result<(), MeasureError> {
 
 /// Refuses distances between sequential requests that are none, or that other options have of their own.
 fn strides(workload: &Workload) -> Result<(), MeasureError> {
+    goes_backwards(workload)?;
     let Workload { rw, bs, options, .. } = workload;
     let WorkloadOptions { stride, streams, bssplit, layout, .. } = *options;
     let what = if stride == Bytes(0) {
@@ -218,6 +219,22 @@ fn strides(workload: &Workload) -> Result<(), MeasureError> {
         format!(
             "--stride {stride} is from the beginning of a request to that of the next: write a multiple of --bs {bs}"
         )
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
+/// Refuses to go backwards where requests are not sequential, or where other options have an order of their own.
+fn goes_backwards(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, options, .. } = workload;
+    let WorkloadOptions { backwards, streams, bssplit, layout, .. } = *options;
+    let what = if !backwards {
+        return Ok(());
+    } else if rw.pattern() != Pattern::Sequential {
+        format!("--backwards is about sequential requests, and --rw {rw} has none: leave it out, or take --rw read")
+    } else if bssplit.is_some() || streams > 1 || layout != Layout::Written {
+        "--backwards goes together with neither --bssplit, --streams nor --layout: leave it out".to_string()
     } else {
         return Ok(());
     };
@@ -344,6 +361,8 @@ mod tests {
             (twisted(WorkloadOptions { compressible: 50, ..usual }), "--compressible 50"),
             (twisted(WorkloadOptions { jump: Jump::Share(50), ..usual }), "--jump 50%"),
             (twisted(WorkloadOptions { stride: Bytes(100_000), ..usual }), "--stride 100000"),
+            (twisted(WorkloadOptions { backwards: true, streams: 2, ..usual }), "--backwards"),
+            (Workload { rw: Rw::Randread, ..twisted(WorkloadOptions { backwards: true, ..usual }) }, "--backwards"),
             (
                 twisted(WorkloadOptions {
                     processors: "0".parse().ok(),

@@ -42,6 +42,11 @@ enum Order {
         next: u64,
         step: u64,
     },
+    /// Each `step` blocks before the one before.
+    Backwards {
+        next: u64,
+        step: u64,
+    },
     Streams(Streams),
     Random,
     Jumping(Jumping),
@@ -117,6 +122,7 @@ impl Offsets {
             (Pattern::Sequential, _) if workload.options.layout == Layout::LastFirst => {
                 Order::Sequential { next: blocks - 1, step: 1 }
             }
+            (Pattern::Sequential, _) if workload.options.backwards => Order::Backwards { next: blocks - 1, step },
             (Pattern::Sequential, _) => Order::Sequential { next: 0, step },
             // The cover says where each request begins.
             _ if covers.is_some() => Order::Sequential { next: 0, step: 1 },
@@ -196,6 +202,16 @@ impl Offsets {
                 shape.fill(slots, batch, &mut random, |_| {
                     let this = block;
                     block = if block + step >= blocks { 0 } else { block + step };
+                    this
+                });
+                *next = block;
+            }
+            Order::Backwards { next, step } => {
+                let step = *step;
+                let mut block = *next;
+                shape.fill(slots, batch, &mut random, |_| {
+                    let this = block;
+                    block = if block < step { blocks - 1 } else { block - step };
                     this
                 });
                 *next = block;
@@ -489,6 +505,19 @@ mod tests {
         };
         assert_eq!(blocks(&mut strided(false), 5), [0, 3, 6, 0, 3]);
         assert_eq!(blocks(&mut strided(true), 9), [0, 3, 6], "each once");
+    }
+
+    #[test]
+    fn backwards_begins_with_the_last_block_and_goes_round() {
+        let back = |stride: u64, once| {
+            let options = WorkloadOptions { backwards: true, stride: Bytes(stride), ..WorkloadOptions::default() };
+            let workload = Workload { rw: Rw::Read, bs: Bytes(4096), options, ..Workload::default() };
+            Offsets::new(&workload, &(8192..8192 + 8 * 4096), once, 42)
+        };
+        assert_eq!(blocks(&mut back(0, false), 10), [7, 6, 5, 4, 3, 2, 1, 0, 7, 6]);
+        assert_eq!(blocks(&mut back(3 * 4096, false), 5), [7, 4, 1, 7, 4]);
+        assert_eq!(blocks(&mut back(0, true), 9), [7, 6, 5, 4, 3, 2, 1, 0], "each once");
+        assert_eq!(blocks(&mut back(3 * 4096, true), 9), [7, 4, 1], "each once");
     }
 
     #[test]

@@ -77,6 +77,10 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
         | Of::RampTime
         | Of::Rest
         | Of::Bssplit => None,
+        Of::Backwards => match backend {
+            Files | Share | Objects => None,
+            Disks | Calibrated | Machine => because("the sequential requests of a simulated system only rise"),
+        },
         Of::Layout => match backend {
             Files | Machine => None,
             Share | Objects => because(ONE_FILE),
@@ -202,6 +206,7 @@ mod tests {
             (Backend::Files, WorkloadOptions { sealing: Sealing::Signed, ..default }, "--sealing signed: "),
             (Backend::Machine, WorkloadOptions { verify: true, ..default }, "--verify : "),
             (Backend::Files, WorkloadOptions { way: Way::Local, ..default }, "--far-end"),
+            (Backend::Disks, WorkloadOptions { backwards: true, ..default }, "--backwards: "),
             (Backend::Share, WorkloadOptions { hosts: "0-3".parse::<Hosts>().ok(), ..default }, "mpirun"),
         ] {
             let refusal = honours(backend, &Workload { options, ..Workload::default() }).unwrap_err().to_string();

@@ -241,6 +241,11 @@ macro_rules! forwards {
             self.$inner.harness_ns_per_io(depth)
         }
     };
+    (@ hand_to_workers $inner:ident) => {
+        fn hand_to_workers(&mut self) -> bool {
+            self.$inner.hand_to_workers()
+        }
+    };
     (@ client_ns_per_io $inner:ident) => {
         fn client_ns_per_io(&mut self, workload: &halfpower_spec::Workload) -> Option<f64> {
             self.$inner.client_ns_per_io(workload)

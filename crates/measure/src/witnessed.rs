@@ -31,7 +31,7 @@ fn locked(witness: &Mutex<Witness>) -> MutexGuard<'_, Witness> {
 
 impl TargetBackend for WitnessedTarget {
     forwards!(target: environment environment_mut predicted span_bytes make_ready prepare check_direct read_back
-        harness_ns_per_io client_ns_per_io clock_ns unix_ms);
+        hand_to_workers harness_ns_per_io client_ns_per_io clock_ns unix_ms);
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let way = workload.options.way;
@@ -76,10 +76,6 @@ impl TargetBackend for WitnessedTarget {
         locked(&self.witness).prepare(pass == Pass::Soaker);
         let near = self.target.account(pass)?;
         Ok(Box::new(BothEnds { near, witness: Arc::clone(&self.witness) }))
-    }
-
-    fn hand_to_workers(&mut self) -> bool {
-        self.target.hand_to_workers()
     }
 }
 

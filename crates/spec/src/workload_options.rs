@@ -217,6 +217,12 @@ options! {
         "Let each sequential request begin so many bytes after the one before, a multiple of --bs; 0 leaves nothing out \
          between them\n\nAt the end of the target they go on at its beginning. fio's rw=read:8k with bs=4k is --stride 12k, \
          and diskspd's -s12K is that too.";
+    /// Whether sequential requests go from the end of the bytes in use to their beginning.
+    #[serde(skip_serializing_if = "is_off")]
+    Backwards backwards: bool = false;
+        switch(), "backwards" pinned "backwards";
+        "Let sequential requests begin with the last block and go towards the first, each --stride before the one before\n\nAt \
+         the beginning of the target they go on at its end. fio's rw=read:-8k with bs=4k is that.";
     /// What each thread moves before the run ends; `None` lets the run end by its time alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     IoSize io_size: Option<IoSize> = None;

@@ -270,7 +270,7 @@ pub(crate) const OPTIONS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::refused("-sb", "offsets only rise"),
+    Row::refused("-sb", "for offsets that fall leave it out, and add --backwards"),
     Row::taken(
         "-S",
         "--cache: h is none, u (and -S alone) device, w os, b both; r and m are refused [default: both]",

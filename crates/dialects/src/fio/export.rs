@@ -43,7 +43,7 @@ pub fn write_fio<'a>(
     Ok(out.flush()?)
 }
 
-/// A run with the name that a job file gave it, or a group of such runs that is told as one.
+/// A run with the name that a job file gave it, a group of such runs that is told as one, or a thread of a run.
 pub(super) struct NamedRun<'a> {
     /// The job's name, of a group that of the first.
     pub name: &'a str,
@@ -216,11 +216,15 @@ fn block_size(bytes: u64) -> String {
     }
 }
 
+/// What is known of a thread and of a whole job. What is not known of a thread alone is left out.
 fn job(cell: &FioJob, target: &str) -> Value {
     let workload = &cell.workload;
     let name = format!("{}-{}-{}", workload.rw, block_size(workload.bs.0), workload.cache);
     let [user_percent, system_percent] = cell.processor_percent();
     let bins = latency_bins(&cell.latency);
+    // fio sums the time of all threads.
+    let threads = if cell.is_thread { 1 } else { u64::from(workload.threads.max(1)) };
+    let syncs = if cell.syncs.count() > 0 { latency_object(&cell.syncs, &cell.percentiles) } else { no_latency() };
     let mut job = json!({
         "jobname": name,
         "groupid": 0,
@@ -231,12 +235,8 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "read": direction(cell, &cell.read),
         "write": direction(cell, &cell.write),
         "trim": direction(cell, &cell.trim),
-        "sync": {
-            "total_ios": cell.syncs.count(),
-            "lat_ns": if cell.syncs.count() > 0 { latency_object(&cell.syncs, &cell.percentiles) } else { no_latency() },
-        },
-        // fio sums the time of all threads.
-        "job_runtime": cell.elapsed_ns / 1_000_000 * u64::from(workload.threads.max(1)),
+        "sync": of_whole(cell, cell.syncs.count()).map(|count| json!({ "total_ios": count, "lat_ns": syncs })),
+        "job_runtime": cell.elapsed_ns / 1_000_000 * threads,
         "usr_cpu": user_percent,
         "sys_cpu": system_percent,
         "ctx": cell.switches,
@@ -252,16 +252,14 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "latency_percentile": 100.0,
         "latency_window": 0,
         "latency_window_us": 0,
-        "total_err": cell.errors,
+        "total_err": of_whole(cell, cell.errors),
         "halfpower_runs": cell.runs,
     });
     let object = job.as_object_mut().expect("a job is an object");
     if cell.started_unix_ms > 0 && !cell.unknown.contains(&Unknown::Start) {
         object.insert("job_start".to_string(), json!(cell.started_unix_ms));
     }
-    if cell.has_one_at_a_time() {
-        object.extend(depths_of_one().map(|(key, depths)| (key.to_string(), depths)));
-    }
+    object.extend(known_depths(cell).map(|(key, depths)| (key.to_string(), depths)));
     let left_out: [(Unknown, &[&str]); 3] = [
         (Unknown::ChargedTime, &["usr_cpu", "sys_cpu"]),
         (Unknown::Latency, &["latency_ns", "latency_us", "latency_ms"]),
@@ -274,19 +272,29 @@ fn job(cell: &FioJob, target: &str) -> Value {
     job
 }
 
-/// Percent of the requests by the number in flight, by the number that a call submitted and by the number that was
-/// reaped, of a job whose threads have one request in flight. Of deeper jobs only the mean is known.
-fn depths_of_one() -> [(&'static str, Value); 3] {
+/// A count of a job; of a thread only if it is 0, since which thread it belongs to is not known.
+fn of_whole(cell: &FioJob, count: u64) -> Option<u64> {
+    (!cell.is_thread || count == 0).then_some(count)
+}
+
+/// Percent of the requests by the number in flight, of the calls by the number that they submitted, and of the reapings by
+/// the number that was reaped; null where it is not known. A record has the mean depth and not how often each occurred, so
+/// that only what follows from engine, depth and `iodepth_batch` is known.
+fn known_depths(cell: &FioJob) -> [(&'static str, Value); 3] {
     let in_flight = ["1", "2", "4", "8", "16", "32", ">=64"];
+    // From 1 to 4 are counted as 4.
     let at_once = ["0", "4", "8", "16", "32", "64", ">=64"];
-    let all_in = |names: [&str; 7], filled: &str| -> Value {
+    let all_in = |is_known: bool, names: [&str; 7], filled: &str| -> Value {
+        if !is_known {
+            return Value::Null;
+        }
         let percent = |name: &str| if name == filled { 100.0 } else { 0.0 };
         names.iter().map(|name| ((*name).to_string(), json!(percent(name)))).collect::<Map<_, _>>().into()
     };
     [
-        ("iodepth_level", all_in(in_flight, "1")),
-        ("iodepth_submit", all_in(at_once, "4")),
-        ("iodepth_complete", all_in(at_once, "4")),
+        ("iodepth_level", all_in(cell.has_one_at_a_time(), in_flight, "1")),
+        ("iodepth_submit", all_in(cell.submits_at_most(4), at_once, "4")),
+        ("iodepth_complete", all_in(cell.reaps_at_most(4), at_once, "4")),
     ]
 }
 
@@ -358,17 +366,24 @@ pub fn fio_issuing(issuing: &Issuing) -> [(&'static str, String); 2] {
 
 /// One direction of a cell. Its rates over time are its share of the cell's rates.
 fn direction(cell: &FioJob, side: &FioSide) -> Value {
-    let FioSide { ios, bytes, ref latency } = *side;
+    let FioSide { ios, bytes, ref latency, of_thread } = *side;
     let a_second = |amount: f64| if cell.elapsed_ns > 0 { amount / cell.seconds() } else { 0.0 };
     let rate = cell.kib_a_second(side);
     let requests = cell.requests_a_second(side);
     let known = ios > 0 && !cell.unknown.contains(&Unknown::Latency);
     let mut latency = if known { latency_object(latency, &cell.percentiles) } else { no_latency() };
-    if cell.only_percentiles {
-        latency.as_object_mut().expect("latency is an object").remove("bins");
+    let object = latency.as_object_mut().expect("latency is an object");
+    if cell.only_percentiles || of_thread.is_some() {
+        object.remove("bins");
+    }
+    if known && of_thread.is_some() {
+        let [mean, deviation] = side.mean_and_deviation_ns();
+        object.insert("mean".to_string(), json!(mean));
+        object.insert("stddev".to_string(), json!(deviation));
+        object.insert("N".to_string(), json!(ios));
     }
     let whole = |value: f64| value.round() as u64;
-    json!({
+    let mut direction = json!({
         "io_bytes": bytes,
         "io_kbytes": bytes / 1024,
         "bw_bytes": whole(a_second(bytes as f64)),
@@ -376,7 +391,7 @@ fn direction(cell: &FioJob, side: &FioSide) -> Value {
         "iops": a_second(ios as f64),
         "runtime": if ios > 0 { cell.elapsed_ns / 1_000_000 } else { 0 },
         "total_ios": ios,
-        "short_ios": if ios > 0 { cell.short_transfers } else { 0 },
+        "short_ios": if ios > 0 { of_whole(cell, cell.short_transfers) } else { Some(0) },
         "drop_ios": 0,
         "slat_ns": no_latency(),
         "clat_ns": latency,
@@ -392,7 +407,9 @@ fn direction(cell: &FioJob, side: &FioSide) -> Value {
         "iops_mean": requests.mean,
         "iops_stddev": requests.deviation,
         "iops_samples": requests.count,
-    })
+    });
+    direction.as_object_mut().expect("a direction is an object").retain(|_, value| !value.is_null());
+    direction
 }
 
 /// The percentiles that fio lists by default.

@@ -8,7 +8,7 @@ use halfpower_spec::{BlockSizes, Bytes, Direction, IoSize, Pattern, Processors, 
 use super::amounts::Amounts;
 use super::engines::{self, Ring};
 use super::logs::LogOptions;
-use super::printed::Formats;
+use super::printed::{self, Formats};
 use super::rates::{Rate, Rates};
 use super::sizes::{self, ByDirection};
 use crate::{Ends, RunWords};
@@ -55,6 +55,8 @@ pub struct Job {
     pub(super) rates: Rates,
     /// Bytes that sequential requests leave out between them (`rw=read:8k`).
     pub(super) skip: Option<Bytes>,
+    /// Bytes that they go back from the end of the one before (`rw=read:-8k`).
+    pub(super) back: Option<Bytes>,
     /// fio's `numjobs` and `nrfiles`; 0 is not given.
     pub(super) jobs: u32,
     pub(super) files_each: u32,
@@ -103,6 +105,7 @@ impl Job {
         self.set_order();
         self.set_caches();
         self.drop_what_is_of_writes();
+        self.run.jobs = self.jobs;
         self.say_what_differs();
         self.run.finish()?;
         Ok(self.run)
@@ -169,8 +172,11 @@ impl Job {
         })
     }
 
-    /// Sets the distance between sequential requests that leave something out between them.
+    /// Sets the distance between sequential requests that go backwards or leave something out between them.
     fn set_stride(&mut self) -> Result<(), String> {
+        if let Some(back) = self.back {
+            return self.go_back(back);
+        }
         let Some(Bytes(skip)) = self.skip.filter(|skip| skip.0 > 0) else { return Ok(()) };
         let (block, _) = self.block_bytes();
         if self.drawn_sizes().is_some() || !skip.is_multiple_of(block) {
@@ -179,6 +185,27 @@ impl Job {
             ));
         }
         self.run.set("--stride", Bytes(block.saturating_add(skip)));
+        Ok(())
+    }
+
+    /// Lets sequential requests go backwards, each `back` from the end of the one before.
+    fn go_back(&mut self, back: Bytes) -> Result<(), String> {
+        let (block, _) = self.block_bytes();
+        if self.drawn_sizes().is_some() || back.0 <= block || !back.0.is_multiple_of(block) {
+            return Err(format!(
+                "rw: requests go back by whole blocks from the end of the one before: `:-{}` is no multiple of the block \
+                 size, {block}, from twice on; write one",
+                back.0
+            ));
+        }
+        self.run.set("--backwards", "");
+        if back.0 > 2 * block {
+            self.run.set("--stride", Bytes(back.0 - block));
+        }
+        self.run.note(format!(
+            "rw: requests go from the last block on to the first; fio's first one is at the beginning, and the next {back} \
+             before the end"
+        ));
         Ok(())
     }
 
@@ -386,10 +413,11 @@ impl Job {
 
     /// Says what is otherwise in results and logs.
     fn say_of_output(&mut self) {
+        let is_simulated = |file: &OsString| file.to_str().is_some_and(|file| file.starts_with("sim:"));
+        let is_told_together = self.rw().trims() || self.run.files.iter().chain(&self.run.own).any(is_simulated);
         let run = &mut self.run;
-        let threads = run.get("--threads").is_some_and(|threads| threads != "1");
-        if threads && !self.is_grouped && self.formats.for_programs() {
-            run.note("numjobs: the threads of a job are one entry of the results, as with group_reporting");
+        if self.jobs > 1 && !self.is_grouped && self.formats.for_programs() {
+            run.note(if is_told_together { printed::TOGETHER } else { printed::APART });
         }
         if self.logs.wants_each_request() {
             run.note(
@@ -423,7 +451,7 @@ impl Job {
         }
         let list = run.get("--processors").and_then(|list| list.parse::<Processors>().ok());
         if list.is_some_and(|list| list.numbers().count() > 1) {
-            run.note("cpus_allowed: each thread stays on one of these processors, in turn, as with cpus_allowed_policy=split");
+            run.note("cpus_allowed, numa_cpu_nodes: each thread stays on one of these processors, in turn, as with cpus_allowed_policy=split");
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use halfpower_record::{DeviceRequests, DeviceUse, Latency, Record, Side, Unknown};
+use halfpower_record::{DeviceRequests, DeviceUse, LaneRecord, LaneRole, LaneSide, Latency, Record, Side, Unknown};
 use halfpower_spec::{Direction, EngineName, Pass, Workload};
 
-/// The sum of all plain runs of one workload with one engine.
+/// The sum of all plain runs of one workload with one engine, or one thread of a run.
 pub struct FioJob {
     pub workload: Workload,
     pub engine: EngineName,
@@ -44,6 +44,10 @@ pub struct FioJob {
     pub only_percentiles: bool,
     /// Whether it was measured at once with the job before it.
     pub joins: bool,
+    /// Whether runs at once hand their requests to the kernel in different ways.
+    pub is_handed_differently: bool,
+    /// Whether it is one thread of a run; processor time and counts of faults are then those of all threads.
+    pub is_thread: bool,
 }
 
 /// One direction of a cell.
@@ -51,7 +55,10 @@ pub struct FioJob {
 pub struct FioSide {
     pub ios: u64,
     pub bytes: u64,
+    /// The latencies; of a thread, those of all threads together.
     pub latency: Latency,
+    /// What is known of the latencies of a thread alone.
+    pub of_thread: Option<LaneSide>,
 }
 
 impl FioSide {
@@ -61,6 +68,21 @@ impl FioSide {
             self.ios += side.ios;
             self.bytes += side.bytes;
             self.latency.merge(side.latency.unwrap_or(&record.latency));
+        }
+    }
+
+    /// Leaves what one thread moved.
+    fn keep(&mut self, thread: LaneSide) {
+        self.ios = thread.ios;
+        self.bytes = thread.bytes;
+        self.of_thread = Some(thread);
+    }
+
+    /// Mean and standard deviation of the latencies, in nanoseconds.
+    pub fn mean_and_deviation_ns(&self) -> [f64; 2] {
+        match self.of_thread {
+            Some(LaneSide { latency_ns_mean, latency_ns_deviation, .. }) => [latency_ns_mean, latency_ns_deviation],
+            None => [self.latency.mean_ns(), self.latency.deviation_ns()],
         }
     }
 }
@@ -96,7 +118,40 @@ impl FioJob {
             unknown: BTreeSet::new(),
             only_percentiles: false,
             joins: false,
+            is_handed_differently: false,
+            is_thread: false,
         }
+    }
+
+    /// Each thread of a run as a job of its own, as fio has it without `group_reporting`; `None` if the record does not tell
+    /// what each of `jobs` threads did.
+    pub fn of_threads(record: &Record, jobs: u32) -> Option<Vec<Self>> {
+        let lanes: Vec<&LaneRecord> = record.lanes.iter().filter(|lane| lane.role == LaneRole::Own).collect();
+        // A lane of several hosts is a thread of each.
+        if lanes.len() != jobs as usize || !record.hosts.is_empty() {
+            return None;
+        }
+        lanes.into_iter().map(|lane| Self::of_thread(record, lane)).collect()
+    }
+
+    fn of_thread(record: &Record, lane: &LaneRecord) -> Option<Self> {
+        // A lane that trims tells neither.
+        let reads = lane.reads?;
+        let writes = lane.writes?;
+        let mut thread = Self::new(record);
+        thread.add(record);
+        thread.is_thread = true;
+        thread.read.keep(reads);
+        thread.write.keep(writes);
+        let part = lane.bytes as f64 / record.bytes.max(1) as f64;
+        thread.samples.iter_mut().for_each(|rate| *rate *= part);
+        thread.elapsed_ns = lane.elapsed_ns;
+        thread.bytes = lane.bytes;
+        thread.ios = lane.ios;
+        thread.switches = None;
+        thread.major_faults = None;
+        thread.minor_faults = None;
+        Some(thread)
     }
 
     /// The sum of runs that were measured at once, as fio's `group_reporting` has it: what they moved, in the longest of
@@ -128,6 +183,8 @@ impl FioJob {
         self.started_unix_ms = self.started_unix_ms.min(other.started_unix_ms);
         self.workload.threads = self.workload.threads.saturating_add(other.workload.threads);
         self.workload.iodepth = self.workload.iodepth.max(other.workload.iodepth);
+        let is_handed_alike = self.engine == other.engine && self.workload.issuing == other.workload.issuing;
+        self.is_handed_differently |= !is_handed_alike;
     }
 
     pub fn add(&mut self, record: &Record) {
@@ -182,9 +239,28 @@ impl FioJob {
         sum.span_ns += device.span_ns;
     }
 
+    /// Whether each request is done before the next begins, whatever the depth.
+    fn is_in_turn(&self) -> bool {
+        self.engine.is_in_turn() && !self.is_handed_differently
+    }
+
     /// Whether each thread had one request in flight at a time, so that the depth of each is known.
     pub fn has_one_at_a_time(&self) -> bool {
-        self.workload.iodepth == 1 && self.workload.rate.is_none() && !self.unknown.contains(&Unknown::Depth)
+        let has_depth_1 = self.workload.iodepth == 1 && !self.unknown.contains(&Unknown::Depth);
+        self.is_in_turn() || has_depth_1 && self.workload.rate.is_none()
+    }
+
+    /// Whether a thread never has more than `count` requests in flight, and so takes no more from the kernel at once.
+    pub fn reaps_at_most(&self, count: u32) -> bool {
+        self.is_in_turn() || self.workload.iodepth <= count && !self.unknown.contains(&Unknown::Depth)
+    }
+
+    /// Whether no call submits more than `count` requests.
+    pub fn submits_at_most(&self, count: u32) -> bool {
+        let has_calls =
+            self.engine.is_for_storage() && self.engine != EngineName::Sqpoll && !self.is_handed_differently;
+        let batch = self.workload.issuing.filter(|_| has_calls).map_or(0, |issuing| issuing.iodepth_batch);
+        self.reaps_at_most(count) || (1..=count).contains(&batch)
     }
 
     /// A direction's part of all requests, from 0 to 1.
@@ -285,7 +361,7 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_spec::{Nanos, Run};
+    use halfpower_spec::{Issuing, Nanos, Run};
 
     use super::*;
 
@@ -313,6 +389,59 @@ mod tests {
         assert_eq!((sum.workload.threads, sum.user_ns), (4, 750_000_000));
         assert_eq!(sum.devices["sda"].busy_ms, 100, "each run counted all that the device did");
         assert!(FioJob::of_group(&[]).is_none());
+    }
+
+    #[test]
+    fn a_thread_has_what_it_moved_and_when_it_ended() {
+        let mut run = record(100, 2_000_000_000, 2);
+        let lane = |ios: u64, elapsed_ns: u64| {
+            let reads = LaneSide { ios, bytes: ios * 4096, latency_ns_mean: 500.0, latency_ns_deviation: 7.0 };
+            LaneRecord {
+                role: LaneRole::Own,
+                cpu: None,
+                elapsed_ns,
+                bytes: ios * 4096,
+                ios,
+                reads: Some(reads),
+                writes: Some(LaneSide::default()),
+            }
+        };
+        run.lanes = vec![lane(75, 2_000_000_000), lane(25, 1_000_000_000)];
+        run.lanes.push(LaneRecord { role: LaneRole::Random, ..lane(9, 1) });
+        let threads = FioJob::of_threads(&run, 2).unwrap();
+        let moved = |thread: &FioJob| (thread.ios, thread.read.ios, thread.read.bytes, thread.elapsed_ns);
+        assert_eq!(moved(&threads[0]), (75, 75, 75 * 4096, 2_000_000_000));
+        assert_eq!(moved(&threads[1]), (25, 25, 25 * 4096, 1_000_000_000));
+        assert_eq!(threads[1].read.mean_and_deviation_ns(), [500.0, 7.0]);
+        assert_eq!(threads[0].processor_percent(), FioJob::of_group(&[&run]).unwrap().processor_percent());
+        assert!(FioJob::of_threads(&run, 3).is_none(), "in virtual time one lane stands for all threads");
+        run.lanes[1].reads = None;
+        assert!(FioJob::of_threads(&run, 2).is_none(), "it does not say what it moved");
+    }
+
+    #[test]
+    fn what_is_known_of_depths_follows_from_engine_depth_and_calls() {
+        let known = |engine, iodepth, iodepth_batch| {
+            let mut run = record(10, 1_000_000_000, 1);
+            run.engine = engine;
+            run.run.workload.iodepth = iodepth;
+            run.run.workload.issuing = Some(Issuing { iodepth_batch, ..Issuing::default() });
+            let job = FioJob::of_group(&[&run]).unwrap();
+            (job.has_one_at_a_time(), job.submits_at_most(4), job.reaps_at_most(4))
+        };
+        assert_eq!(known(EngineName::Sync, 32, 1), (true, true, true), "in turn, whatever the depth");
+        assert_eq!(known(EngineName::IoUring, 1, 1), (true, true, true));
+        assert_eq!(known(EngineName::IoUring, 4, 0), (false, true, true));
+        assert_eq!(known(EngineName::IoUring, 32, 1), (false, true, false), "a call for each");
+        assert_eq!(known(EngineName::IoUring, 32, 0), (false, false, false));
+        assert_eq!(known(EngineName::Sqpoll, 32, 1), (false, false, false), "it makes no calls");
+        let deep = |engine| {
+            let mut run = record(10, 1_000_000_000, 1);
+            (run.engine, run.run.workload.iodepth) = (engine, 32);
+            run
+        };
+        let both = FioJob::of_group(&[&deep(EngineName::Sync), &deep(EngineName::IoUring)]).unwrap();
+        assert!(!both.has_one_at_a_time() && !both.reaps_at_most(4));
     }
 
     #[test]

@@ -8,17 +8,20 @@ use halfpower_spec::{ParseError, Processors, RandomDistribution, Rw};
 use super::amounts::Amount;
 use super::engines::{self, Ring};
 use super::job::{Job, set};
+use super::numa_nodes;
 use super::output_options::OUTPUT_OPTIONS;
 use super::rates::Limits;
 use super::sizes::{self, ByDirection};
 use super::take::{count, microseconds, number, on, only, percent, seconds, size};
+use super::verify_options::VERIFY_OPTIONS;
 use crate::{Ends, OptionRow};
 
 type Row = OptionRow<Job>;
 
 /// All options, those of the workload first.
 pub(crate) fn all() -> impl Iterator<Item = &'static OptionRow<Job>> {
-    WORKLOAD_OPTIONS.iter().chain(ISSUING_OPTIONS).chain(OUTPUT_OPTIONS).chain(OTHER_OPTIONS)
+    let tables = [WORKLOAD_OPTIONS, ISSUING_OPTIONS, OUTPUT_OPTIONS, VERIFY_OPTIONS, OTHER_OPTIONS];
+    tables.into_iter().flatten()
 }
 
 /// The row of a key, in any of its spellings.
@@ -55,24 +58,25 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     }),
     Row::taken(
         "readwrite",
-        "--rw; `randread:8` also --jump 8, and `read:8k` --stride with the block size and 8k; what goes backwards is refused, \
-         and of the mixtures with `trim` all but trimwrite",
+        "--rw; `randread:8` also --jump 8, `read:8k` --stride with the block size and 8k, and `read:-8k` --backwards; of the \
+         mixtures with `trim` all but trimwrite are refused",
         |job, value| {
             let (word, every) = value.split_once(':').map_or((value, None), |(word, every)| (word, Some(every)));
             let word = if word == "readwrite" { "rw" } else { word };
             let rw: Rw = word.parse().map_err(|error: ParseError| error.to_string())?;
             job.run.unset("--jump");
             job.skip = None;
+            job.back = None;
             match every {
                 None => {}
                 Some(every) if rw.pattern() == halfpower_spec::Pattern::Random => match number(every)? {
                     0 | 1 => {}
                     every => job.run.set("--jump", every),
                 },
-                Some(back) if back.starts_with('-') => {
-                    return Err(format!("`{value}`: sequential requests only rise; write {word}"));
-                }
-                Some(skip) => job.skip = Some(size(skip)?),
+                Some(skip) => match skip.strip_prefix('-') {
+                    Some(back) => job.back = Some(size(back)?),
+                    None => job.skip = Some(size(skip)?),
+                },
             }
             set(job, "--rw", word)
         },
@@ -252,10 +256,10 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     ]),
     Row::refused(
         "latency_target",
-        "a run keeps the depth that it is given: take `halfpower study TARGET --iodepth 1..128`, and choose the deepest \
-         whose latency is low enough",
+        "a run keeps the depth that it is given: `halfpower study TARGET --p99 10ms` looks for the highest load whose \
+         latency stays below that (the experiment load)",
     )
-    .or(&["latency_window", "latency_percentile", "latency_run"]),
+    .or(&["latency_window", "latency_percentile", "latency_max_queue_depth", "latency_run"]),
     Row::refused("max_latency", "no latency ends a run: the largest one is in its results"),
     Row::taken(
         "random_distribution",
@@ -532,7 +536,17 @@ const ISSUING_OPTIONS: &[Row] = &[
         Ok(())
     }),
     Row::without_effect("cpus_allowed_policy", "each thread stays on one processor of the list"),
-    Row::refused("numa_cpu_nodes", "use `numactl halfpower ...`").or(&["numa_mem_policy"]),
+    Row::taken("numa_cpu_nodes", "--processors, those of these nodes, such as 0-1; all sets none", |job, value| {
+        match numa_nodes::processors(value)? {
+            Some(list) => job.run.set("--processors", list),
+            None => job.run.unset("--processors"),
+        }
+        Ok(())
+    }),
+    Row::refused(
+        "numa_mem_policy",
+        "memory is taken where the kernel gives it: use `numactl --membind=NODE halfpower ...`",
+    ),
     Row::refused("nice", "use `nice halfpower ...`, `ionice` or a cgroup around it").or(&[
         "prio",
         "prioclass",
@@ -576,49 +590,6 @@ const OTHER_OPTIONS: &[Row] = &[
     )
     .or(&["buffer_pattern_interval", "dedupe_mode", "dedupe_global", "dedupe_working_set_percentage"])
     .optional(),
-    Row::taken(
-        "verify",
-        "--verify: blocks carry their number, the seed and a checksum of halfpower's own",
-        |job, value| {
-            if value == "0" || value == "none" || value == "null" {
-                job.run.unset("--verify");
-                return Ok(());
-            }
-            job.run.set("--verify", "");
-            job.run.note(format!("verify: blocks carry halfpower's own checksum, not {value}"));
-            Ok(())
-        },
-    ),
-    Row::taken("do_verify", "taken where it is 1: what is written is read back after the run", |_, value| {
-        on(value)?
-            .then_some(())
-            .ok_or_else(|| "what --verify has written is always read back; leave verify out".to_string())
-    })
-    .optional(),
-    Row::without_effect("verify_fatal", "wrong data are counted, and the exit code is 1")
-        .or(&[
-            "verify_dump",
-            "verify_state_save",
-            "verifysort",
-            "verifysort_nr",
-            "verify_backlog",
-            "verify_backlog_batch",
-            "verify_async",
-            "verify_async_cpus",
-            "verify_header_seed",
-            "verify_write_sequence",
-        ])
-        .optional(),
-    Row::refused("verify_only", "a run verifies what it has written itself")
-        .or(&[
-            "verify_pattern",
-            "verify_pattern_interval",
-            "verify_interval",
-            "verify_offset",
-            "verify_policy",
-            "verify_state_load",
-        ])
-        .optional(),
     Row::taken(
         "stonewall",
         "the job begins when those before it have ended; without it, it is measured at once with the one before, each in a \
@@ -733,7 +704,11 @@ const OTHER_OPTIONS: &[Row] = &[
         "zone_reset_threshold",
         "zone_reset_frequency",
     ]),
-    Row::refused("status_interval", "results are printed at the end"),
+    Row::taken("status_interval", "results are printed once, at the end", |job, value| {
+        seconds(value)?;
+        job.run.note("status_interval: results are printed once, at the end");
+        Ok(())
+    }),
     Row::refused("steadystate", "halfpower judges by itself whether a run is steady: see `halfpower report`")
         .or(&[
             "ss",

@@ -46,7 +46,7 @@ pub(super) const OUTPUT_OPTIONS: &[Row] = &[
     }),
     Row::taken(
         "group_reporting",
-        "the jobs of a group are one entry of the results; the threads of a job always are, with this or without",
+        "the jobs of a group are one entry of the results; without it, each thread of a job has one",
         |job, value| {
             job.is_grouped = on(value)?;
             Ok(())

@@ -68,7 +68,7 @@ impl Layout for Formats {
     }
 
     fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()> {
-        let named: Vec<NamedRun<'_>> = entries(measured).into_iter().filter_map(named).collect();
+        let named: Vec<NamedRun<'_>> = entries(measured).into_iter().flat_map(named).collect();
         if self.terse {
             let version = self.terse_version.unwrap_or(USUAL_TERSE);
             for run in &named {
@@ -87,25 +87,55 @@ fn entries<'a, 'r>(measured: &'a [Measured<'r>]) -> Vec<&'a [Measured<'r>]> {
     measured.chunk_by(is_one).collect()
 }
 
-fn named<'a>(runs: &'a [Measured<'_>]) -> Option<NamedRun<'a>> {
-    let first = runs.first()?;
-    let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();
-    let mut sum = FioJob::of_group(&records)?;
-    let listed = first.run.get("--percentiles").unwrap_or_default();
-    sum.percentiles = listed.split(',').filter_map(|percent| percent.parse().ok()).collect();
-    sum.joins = first.run.joins;
-    let mut target: Vec<String> = Vec::new();
+/// What is otherwise than in fio where each thread of a job has an entry.
+pub(super) const APART: &str = "numjobs: of a thread's latencies its entry has the mean and the deviation; their smallest, \
+                                largest, percentiles and ranges, and processor time, are those of all threads together";
+/// What is otherwise where the threads of a job have one entry.
+pub(super) const TOGETHER: &str = "numjobs: the threads of a job are one entry of the results, as with group_reporting, \
+                                   since its record does not tell them apart";
+
+/// The entries of the results that runs told as one, or a single run, become: that of each thread without
+/// `group_reporting`.
+fn named<'a>(runs: &'a [Measured<'_>]) -> Vec<NamedRun<'a>> {
+    let Some(first) = runs.first() else { return Vec::new() };
     let mut notes: Vec<&str> = Vec::new();
-    for run in runs {
-        for file in run.run.files.iter().map(|file| file.to_string_lossy().into_owned()) {
-            if runs.len() == 1 || !target.contains(&file) {
-                target.push(file);
-            }
+    for note in runs.iter().flat_map(|run| &run.run.notes) {
+        if !notes.contains(&note.as_str()) {
+            notes.push(note);
         }
-        let new: Vec<&str> = run.run.notes.iter().map(String::as_str).filter(|note| !notes.contains(note)).collect();
-        notes.extend(new);
     }
-    Some(NamedRun { name: &first.run.name, target: target.join(":"), sum, group: first.run.group, notes })
+    // What was said before the run is not certain.
+    notes.retain(|note| ![APART, TOGETHER].contains(note));
+    let has_threads = first.run.jobs > 1 && !first.run.is_grouped;
+    let threads = if has_threads { FioJob::of_threads(&first.record, first.run.jobs) } else { None };
+    if has_threads {
+        notes.push(if threads.is_some() { APART } else { TOGETHER });
+    }
+    let sums = threads.unwrap_or_else(|| {
+        let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();
+        FioJob::of_group(&records).into_iter().collect()
+    });
+    let listed = first.run.get("--percentiles").unwrap_or_default();
+    let percentiles: Vec<f64> = listed.split(',').filter_map(|percent| percent.parse().ok()).collect();
+    let threads: u32 = runs.iter().map(|run| run.run.jobs.max(run.record.run.workload.threads)).sum();
+    let entry = |(nth, mut sum): (usize, FioJob)| {
+        sum.percentiles.clone_from(&percentiles);
+        sum.workload.threads = threads;
+        sum.joins = first.run.joins || nth > 0;
+        NamedRun { name: &first.run.name, target: targets(runs), sum, group: first.run.group, notes: notes.clone() }
+    };
+    sums.into_iter().enumerate().map(entry).collect()
+}
+
+/// The files as they were named, those of several runs once.
+fn targets(runs: &[Measured<'_>]) -> String {
+    let mut target: Vec<String> = Vec::new();
+    for file in runs.iter().flat_map(|run| &run.run.files).map(|file| file.to_string_lossy().into_owned()) {
+        if runs.len() == 1 || !target.contains(&file) {
+            target.push(file);
+        }
+    }
+    target.join(":")
 }
 
 /// The terse line of a run. What no record has is 0 there, as of all that fio did not measure.
@@ -146,11 +176,12 @@ fn side(job: &FioJob, side: &FioSide) -> TerseSide {
     let rate = job.kib_a_second(side);
     let requests = job.requests_a_second(side);
     let us = |ns: u64| ns / 1000;
+    let [mean_ns, deviation_ns] = side.mean_and_deviation_ns();
     let span = |latency: &Latency| TerseSpan {
         min: us(latency.min_ns()),
         max: us(latency.max_ns()),
-        mean: latency.mean_ns() / 1e3,
-        deviation: latency.deviation_ns() / 1e3,
+        mean: mean_ns / 1e3,
+        deviation: deviation_ns / 1e3,
     };
     let listed = listed_percentiles(&job.percentiles).iter();
     TerseSide {
