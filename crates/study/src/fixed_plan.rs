@@ -66,9 +66,8 @@ impl FixedRuns {
     pub fn new(question: &Question, environment: &Environment, budget: Nanos) -> Self {
         let request = PlanRequest { question, environment };
         let cells = |experiment: &Experiment| plan(*experiment, &request).ok().map(|cells| (*experiment, cells));
-        // Commits and sustained writes have runs of their own (`commit_runs`, `sustain_runs`).
-        let is_fixed = |experiment: &&Experiment| !matches!(experiment, Experiment::Commits | Experiment::Sustain);
-        let fixed = question.experiments.iter().filter(is_fixed);
+        // The others are planned by `commit_runs`, `load_runs` and `sustain_runs`.
+        let fixed = question.experiments.iter().filter(|experiment| !experiment.has_own_runs());
         let plans: Vec<(Experiment, Vec<PlannedCell>)> = fixed.filter_map(cells).collect();
         let count = |most: u32| -> u64 {
             let of_cell = |cell: &PlannedCell| {

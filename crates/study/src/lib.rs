@@ -11,6 +11,7 @@ mod durable_runs;
 mod fixed_plan;
 mod issuing_runs;
 mod kriging;
+mod load_runs;
 mod observed_cell;
 mod observed_path;
 mod phase;

@@ -1,5 +1,5 @@
-//! Decides the next run of a study: first of the walks, then of commits, then of the other experiments, and at last of
-//! sustained writes. From a study file alone it determines whether the study is finished.
+//! Decides the next run of a study: first of the walks, then of commits, then of the fixed plans, then of the most load
+//! under a latency, and at last of sustained writes. From a study file alone it determines whether the study is finished.
 
 use halfpower_record::{Environment, LeftOut, Record, RecordError, StudyFile, TargetKind, total};
 use halfpower_spec::{Decides, Experiment, Nanos, Pass, Question, Run};
@@ -8,6 +8,7 @@ use crate::commit_runs::CommitRuns;
 use crate::durable_runs::DurableRuns;
 use crate::fixed_plan::FixedRuns;
 use crate::issuing_runs::IssuingRuns;
+use crate::load_runs::LoadRuns;
 use crate::observed_cell::Observation;
 use crate::observed_path::ObservedPath;
 use crate::phase::Phase;
@@ -24,6 +25,7 @@ pub(crate) struct StudyProgram {
     walks: Option<Walks>,
     commits: CommitRuns,
     fixed: FixedRuns,
+    load: LoadRuns,
     sustain: SustainRuns,
 }
 
@@ -38,12 +40,12 @@ impl StudyProgram {
     pub fn new(question: &Question, environment: &Environment) -> Self {
         let commits = CommitRuns::new(question, environment);
         let whole = Nanos(question.budget.0 - commits.budget().0);
+        let load = LoadRuns::new(question, environment, whole);
+        let whole = Nanos(whole.0 - load.budget().0);
         let sustain = SustainRuns::new(question, environment, whole);
         let whole = Nanos(whole.0 - sustain.budget().0);
         let walking = question.patterns().next().is_some();
-        let is_fixed = |experiment: &Experiment| {
-            experiment.pattern().is_none() && !matches!(experiment, Experiment::Commits | Experiment::Sustain)
-        };
+        let is_fixed = |experiment: &Experiment| experiment.pattern().is_none() && !experiment.has_own_runs();
         let beside = question.experiments.iter().any(is_fixed);
         let for_walks = match (walking, beside) {
             (true, true) => Nanos((whole.0 as f64 * WALKS) as u64),
@@ -52,13 +54,17 @@ impl StudyProgram {
         };
         let walks = walking.then(|| Walks::new(&Question { budget: for_walks, ..question.clone() }, environment));
         let fixed = FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0));
-        Self { walks, commits, fixed, sustain }
+        Self { walks, commits, fixed, load, sustain }
     }
 
     /// Records a run.
     pub fn observe(&mut self, record: &Record) {
         if CommitRuns::own(&record.run) {
             self.commits.observe(record);
+            return;
+        }
+        if LoadRuns::own(&record.run) {
+            self.load.observe(record);
             return;
         }
         if SustainRuns::own(&record.run) {
@@ -84,6 +90,10 @@ impl StudyProgram {
     pub fn give_up(&mut self, run: &Run) -> bool {
         if CommitRuns::own(run) {
             self.commits.give_up(&run.workload);
+            return true;
+        }
+        if LoadRuns::own(run) {
+            self.load.give_up(&run.workload);
             return true;
         }
         if SustainRuns::own(run) {
@@ -113,8 +123,12 @@ impl StudyProgram {
         if matches!(fixed, Step::Run(_)) {
             return fixed;
         }
+        let load = self.load.next();
+        if matches!(load, Step::Run(_)) {
+            return load;
+        }
         match self.sustain.next() {
-            Step::Answered if [walks, commits, fixed].contains(&Step::BudgetSpent) => Step::BudgetSpent,
+            Step::Answered if [walks, commits, fixed, load].contains(&Step::BudgetSpent) => Step::BudgetSpent,
             sustain => sustain,
         }
     }
@@ -130,7 +144,7 @@ impl StudyProgram {
     /// Most time that the study will still take.
     pub fn left(&self) -> Nanos {
         let walks = self.walks.as_ref().map_or(0, |walks| walks.left().0);
-        Nanos(walks + self.commits.left().0 + self.fixed.left().0 + self.sustain.left().0)
+        Nanos(walks + self.commits.left().0 + self.fixed.left().0 + self.load.left().0 + self.sustain.left().0)
     }
 }
 
@@ -194,11 +208,11 @@ impl Walks {
     }
 }
 
-/// Every run of a question's fixed plans in this environment, in order; of sustained writes the first, which decides on the
-/// others.
+/// Every run of a question's fixed plans in this environment, in order; of the most load and of sustained writes the first,
+/// which decide on the others.
 pub fn fixed_runs(question: &Question, environment: &Environment) -> Vec<Run> {
-    let StudyProgram { commits, fixed, sustain, .. } = StudyProgram::new(question, environment);
-    commits.runs().chain(fixed.runs()).copied().chain(sustain.runs()).collect()
+    let StudyProgram { commits, fixed, load, sustain, .. } = StudyProgram::new(question, environment);
+    commits.runs().chain(fixed.runs()).copied().chain(load.runs()).chain(sustain.runs()).collect()
 }
 
 /// Every cell that a question's walks may measure, with all its repeats, shuffled by the study's seed.
