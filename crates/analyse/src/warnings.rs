@@ -677,8 +677,11 @@ fn restless(grounds: &WarningInputs<'_>) -> Option<Warning> {
 fn repeats_differ(grounds: &WarningInputs<'_>) -> Option<Warning> {
     // Beside walks, commits stand on the first screen with their own intervals, and few of their cells are repeated.
     let has_walks = grounds.question.patterns().next().is_some();
-    let is_judged = |experiment: &&Experiment| {
-        experiment.pattern().is_none() && !(has_walks && **experiment == Experiment::Commits)
+    // The rates of `load` are those that were asked for.
+    let is_judged = |experiment: &&Experiment| match **experiment {
+        Experiment::Load => false,
+        Experiment::Commits => !has_walks,
+        experiment => experiment.pattern().is_none(),
     };
     let experiments = grounds.question.experiments.iter().filter(is_judged);
     let cells = experiments.flat_map(|experiment| experiment_cells(grounds.levels, *experiment, grounds.records));
@@ -763,6 +766,8 @@ fn soaker_below(grounds: &WarningInputs<'_>) -> Option<Warning> {
 }
 
 fn mixed(grounds: &WarningInputs<'_>) -> Option<Warning> {
-    let runs = grounds.records.iter().filter(|r| r.run.workload.rw.direction().is_none()).count();
+    // `load` mixes them by its plan, and tells of them itself.
+    let is_mixed = |r: &&Record| r.run.workload.rw.direction().is_none() && r.run.experiment != Some(Experiment::Load);
+    let runs = grounds.records.iter().filter(is_mixed).count();
     (runs > 0).then_some(Warning::MixedRuns { runs })
 }

@@ -281,10 +281,12 @@ fn moved_at(moved: &[f64], at: f64) -> f64 {
     moved[step] + (moved[next] - moved[step]) * (at - step as f64)
 }
 
-/// The slice limit of each direction that has one.
+/// The slice limit of each direction that has one. The requests of an open loop come at times of their own, which tell
+/// nothing of slices.
 pub(crate) fn paced<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeMap<Direction, Paced> {
     let mut directions: BTreeMap<Direction, Vec<&Record>> = BTreeMap::new();
-    for record in records.filter(|record| record.run.workload.cache.direct()) {
+    let is_closed = |record: &&Record| record.run.workload.rate.is_none() && record.run.workload.cache.direct();
+    for record in records.filter(is_closed) {
         if let Some(direction) = record.run.workload.rw.direction() {
             directions.entry(direction).or_default().push(record);
         }

@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use halfpower_analyse::Condition;
 use halfpower_record::Severity;
 use halfpower_spec::{
-    Bytes, Cache, Direction, Endpoint, EngineName, Experiment, Issuing, Nanos, ParseError, Rate, ShareAddress, Switch,
-    Target,
+    Bytes, Cache, Direction, Endpoint, EngineName, Experiment, Issuing, LatencyBound, Nanos, ParseError, Percentile,
+    Rate, ShareAddress, Switch, Target,
 };
 
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
@@ -285,11 +285,39 @@ pub struct QuestionArgs {
     /// as often as that takes; a larger one is laid out with --size.
     #[arg(long, value_name = "BYTES", value_parser = parse::<Bytes>)]
     pub sustain_bytes: Option<Bytes>,
+    #[command(flatten)]
+    pub bound: BoundArgs,
     /// Switch the device's write cache on or off for the study, and restore it afterwards
     #[arg(long, value_name = "on|off", value_parser = parse::<Switch>)]
     pub write_cache: Option<Switch>,
     #[command(flatten)]
     pub common: CommonArgs,
+}
+
+/// The bound on latency under which a study looks for the most load; one at most.
+#[derive(Debug, Args)]
+pub struct BoundArgs {
+    /// Find the most load with the median latency below this time (adds the experiment `load`)
+    ///
+    /// It looks for the highest rate of an open loop, in requests a second that come whether or not earlier ones are
+    /// done, at which the percentile stays below the bound: of random reads of 4 KiB, or of the sizes of --bs, or of
+    /// writes with --rw write.
+    #[arg(long, value_name = "TIME", group = "latency_bound", value_parser = parse::<Nanos>)]
+    pub p50: Option<Nanos>,
+    /// The same with the 99th percentile, such as --p99 1ms
+    #[arg(long, value_name = "TIME", group = "latency_bound", value_parser = parse::<Nanos>)]
+    pub p99: Option<Nanos>,
+    /// The same with the 99.9th percentile
+    #[arg(long, value_name = "TIME", group = "latency_bound", value_parser = parse::<Nanos>)]
+    pub p999: Option<Nanos>,
+}
+
+impl BoundArgs {
+    /// The bound that was given.
+    pub fn bound(&self) -> Option<LatencyBound> {
+        let given = [(Percentile::P50, self.p50), (Percentile::P99, self.p99), (Percentile::P999, self.p999)];
+        given.into_iter().find_map(|(percentile, most)| Some(LatencyBound { percentile, most: most? }))
+    }
 }
 
 #[derive(Debug, Args)]

@@ -113,3 +113,38 @@ fn sustained_writes_of_a_folder_stay_within_the_bound_and_leave_nothing() {
     assert!(written > 0 && written <= 256 << 20, "{found}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+/// One server of 1 ms with Poisson arrivals: p99 reaches five service times at a load of 0.561 (M/D/1).
+#[test]
+fn the_most_load_under_a_latency_is_told_with_its_interval_and_its_curve() {
+    let flags = ["--p99", "5ms", "--rw", "read", "--budget", "5m"];
+    let (findings, page) = study("sim:fixed=1ms,rate=100GB/s", "load", &flags);
+    let found = &findings["experiments"][0]["found"]["found"][0];
+    assert_eq!((found["verdict"].as_str(), found["decided"].as_bool()), (Some("knee"), Some(true)), "{found}");
+    assert!((found["iops"]["value"].as_f64().unwrap() / 560.8 - 1.0).abs() < 0.12, "{found}");
+    let answer = findings["experiments"][0]["answer"].as_str().unwrap();
+    assert!(answer.starts_with("Random reads of 4 KiB: p99 stays below 5.0 ms up to "), "{answer}");
+    assert!(
+        findings["load"].as_array().unwrap().len() > 4 && page.contains("Latency of random reads of 4 KiB by rate")
+    );
+    assert!(findings["cells"].as_array().unwrap().is_empty(), "the walks were not asked for");
+}
+
+#[test]
+fn the_most_load_takes_one_bound_that_somebody_gave_and_the_bound_adds_it() {
+    let refused = |words: &[&str], part: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_halfpower")).args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(part), "{words:?}: {said}");
+    };
+    refused(&["study", "sim:", "--experiments", "load"], "--p99 1ms");
+    refused(&["study", "sim:", "--p99", "1ms", "--p999", "2ms"], "cannot be used with");
+    refused(&["study", "sim:", "--p99", "0s"], "above 0");
+    let (findings, _) = study("sim:", "zones,load", &["--budget", "10s"]);
+    let sections = findings["experiments"].as_array().unwrap();
+    let load = sections.iter().find(|section| section["experiment"] == "load").unwrap();
+    assert!(load["ran"] == false && load["notes"][0].as_str().unwrap().contains("--p99 1ms"), "{load}");
+    let (findings, _) = study("sim:", "zones", &["--p99", "1ms", "--budget", "10s"]);
+    let sections = findings["experiments"].as_array().unwrap();
+    assert!(sections.iter().any(|section| section["experiment"] == "load" && section["ran"] == true), "{sections:?}");
+}

@@ -109,7 +109,7 @@ fn what_is_printed_keeps_to_the_schemas() {
         "report",
         &[
             &disk("study DISK --budget 60s --peak 3.5GB/s --output a.halfpower --json"),
-            "study sim:fixed=80us,rate=500MB/s,noise=2%,disks=2,shared=700MB/s --experiments all --price 209 --sustain-bytes 1g --budget 60s \
+            "study sim:fixed=80us,rate=500MB/s,noise=2%,disks=2,shared=700MB/s --experiments all --price 209 --sustain-bytes 1g --p99 1ms --budget 60s \
          --output b.halfpower --json",
             "study sim:win2k-atlas10k --experiments buffered,allocation,durability,processors --budget 8m \
          --output c.halfpower --json",

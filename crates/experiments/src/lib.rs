@@ -24,6 +24,7 @@ mod data;
 pub mod durability;
 pub mod engines;
 pub mod hosts;
+pub mod load;
 pub mod memory;
 pub mod mirror;
 pub mod network;

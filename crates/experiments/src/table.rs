@@ -93,6 +93,7 @@ experiments! {
     Commits in commits,
     Application in application,
     Sustain in sustain,
+    Load in load,
 }
 
 /// The answer of an experiment as numbers and in words, and its pictures.

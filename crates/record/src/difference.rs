@@ -14,7 +14,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part with its name. The question is destructured, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 23] {
+fn parts(question: &Question) -> [(&'static str, String); 24] {
     let Question {
         target,
         experiments,
@@ -39,6 +39,7 @@ fn parts(question: &Question) -> [(&'static str, String); 23] {
         price,
         sustain_bytes,
         application,
+        latency_bound,
     } = question;
     [
         ("target", target.clone()),
@@ -64,6 +65,7 @@ fn parts(question: &Question) -> [(&'static str, String); 23] {
         ("price", price.map_or("not set".to_string(), |price| price.to_string())),
         ("bound on what sustain writes", sustain_bytes.map_or("not set".to_string(), |bytes| bytes.to_string())),
         ("application", application.as_ref().map_or("none".to_string(), |application| application.to_string())),
+        ("bound on latency", latency_bound.map_or("not set".to_string(), |bound| bound.to_string())),
     ]
 }
 
@@ -75,7 +77,7 @@ fn list(values: &[impl ToString]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_spec::{Bytes, HostFiles, Nanos, Rate};
+    use halfpower_spec::{Bytes, HostFiles, LatencyBound, Nanos, Percentile, Rate};
 
     #[test]
     fn equal_questions_have_no_difference() {
@@ -115,6 +117,10 @@ mod tests {
             Question { price: Some(209.0), ..there.clone() },
             Question { sustain_bytes: Some(Bytes(1 << 30)), ..there.clone() },
             Question { application: halfpower_spec::Application::built_in("etcd"), ..there.clone() },
+            Question {
+                latency_bound: Some(LatencyBound { percentile: Percentile::P99, most: Nanos(1) }),
+                ..there.clone()
+            },
         ];
         for here in others {
             assert!(difference(&there, &here).is_some(), "{here:?}");

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::words;
 use crate::{
-    Application, Bytes, Cache, Direction, EngineName, HostFiles, Issuing, Nanos, ParseError, Pattern, Rate, Sealing,
-    Switch, WorkloadOptions,
+    Application, Bytes, Cache, Direction, EngineName, HostFiles, Issuing, LatencyBound, Nanos, ParseError, Pattern,
+    Rate, Sealing, Switch, WorkloadOptions,
 };
 
 words! {
@@ -61,6 +61,8 @@ words! {
     Sustain = "sustain",
     /// The load of one application, what it needs, and what to set: takes a profile (`--for NAME`).
     Application = "application",
+    /// The highest rate of an open loop at which a percentile of latency stays below a bound.
+    Load = "load",
 }
 
 impl Experiment {
@@ -73,9 +75,15 @@ impl Experiment {
         }
     }
 
-    /// Whether it looks for a change of rate within a run.
+    /// Whether its runs are what it looks for, steady or not: a change of rate within a run, or requests that come at times
+    /// of their own.
     pub fn looks_for_change(self) -> bool {
-        matches!(self, Self::Credit | Self::Sustain)
+        matches!(self, Self::Credit | Self::Sustain | Self::Load)
+    }
+
+    /// Whether its runs have an order and a share of the budget of their own: its plan does not fix them.
+    pub fn has_own_runs(self) -> bool {
+        matches!(self, Self::Commits | Self::Application | Self::Sustain | Self::Load)
     }
 
     /// The experiment that walks block size and depth in this order; `sequential` for an unknown order, which no plan
@@ -147,6 +155,9 @@ pub struct Question {
     /// The application that `application` is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
+    /// The bound on latency under which the experiment `load` looks for the most load; `None` leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_bound: Option<LatencyBound>,
 }
 
 /// The value for studies that were made before this setting existed.
@@ -193,6 +204,7 @@ impl Question {
             price: None,
             sustain_bytes: None,
             application: None,
+            latency_bound: None,
         }
     }
 

@@ -11,7 +11,6 @@ use halfpower_record::Environment;
 use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::observed_cell::{Observation, SHARP, Sample};
-use crate::own_runs::has_own_runs;
 use crate::planner::Step;
 use crate::seeds::{mixed, seeded};
 use crate::slices::Slices;
@@ -67,7 +66,7 @@ impl FixedRuns {
     pub fn new(question: &Question, environment: &Environment, budget: Nanos) -> Self {
         let request = PlanRequest { question, environment };
         let cells = |experiment: &Experiment| plan(*experiment, &request).ok().map(|cells| (*experiment, cells));
-        let fixed = question.experiments.iter().filter(|experiment| !has_own_runs(**experiment));
+        let fixed = question.experiments.iter().filter(|experiment| !experiment.has_own_runs());
         let plans: Vec<(Experiment, Vec<PlannedCell>)> = fixed.filter_map(cells).collect();
         let count = |most: u32| -> u64 {
             let of_cell = |cell: &PlannedCell| {

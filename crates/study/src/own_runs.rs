@@ -33,8 +33,3 @@ pub(crate) trait OwnRuns {
         run.experiment == Some(self.experiment())
     }
 }
-
-/// Whether an experiment decides its runs itself, so that it has no fixed plan.
-pub(crate) fn has_own_runs(experiment: Experiment) -> bool {
-    matches!(experiment, Experiment::Commits | Experiment::Application | Experiment::Sustain)
-}

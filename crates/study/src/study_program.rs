@@ -1,5 +1,5 @@
-//! Decides the next run of a study: first of the walks, then of commits and an application, then of the other experiments, and
-//! at last of sustained writes. From a study file alone it determines whether the study is finished.
+//! Decides the next run of a study: first of the walks, then of commits and an application, then of the fixed plans, then of
+//! the most load under a latency, and at last of sustained writes. From a study file alone it determines whether the study is finished.
 
 use std::iter;
 
@@ -11,9 +11,10 @@ use crate::commit_runs::CommitRuns;
 use crate::durable_runs::DurableRuns;
 use crate::fixed_plan::FixedRuns;
 use crate::issuing_runs::IssuingRuns;
+use crate::load_runs::LoadRuns;
 use crate::observed_cell::Observation;
 use crate::observed_path::ObservedPath;
-use crate::own_runs::{OwnRuns, has_own_runs};
+use crate::own_runs::OwnRuns;
 use crate::phase::Phase;
 use crate::planner::{Planner, Step};
 use crate::sustain_runs::SustainRuns;
@@ -45,10 +46,12 @@ impl StudyProgram {
         let commits = CommitRuns::new(question, environment);
         let application = ApplicationRuns::new(question, environment);
         let whole = Nanos(question.budget.0.saturating_sub(commits.budget().0 + application.budget().0));
+        let load = LoadRuns::new(question, environment, whole);
+        let whole = Nanos(whole.0 - load.budget().0);
         let sustain = SustainRuns::new(question, environment, whole);
         let whole = Nanos(whole.0 - sustain.budget().0);
         let walking = question.patterns().next().is_some();
-        let is_fixed = |experiment: &Experiment| experiment.pattern().is_none() && !has_own_runs(*experiment);
+        let is_fixed = |experiment: &Experiment| experiment.pattern().is_none() && !experiment.has_own_runs();
         let beside = question.experiments.iter().any(is_fixed);
         let for_walks = match (walking, beside) {
             (true, true) => Nanos((whole.0 as f64 * WALKS) as u64),
@@ -57,7 +60,8 @@ impl StudyProgram {
         };
         let walks = walking.then(|| Walks::new(&Question { budget: for_walks, ..question.clone() }, environment));
         let fixed = FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0));
-        Self { walks, early: vec![Box::new(commits), Box::new(application)], fixed, late: vec![Box::new(sustain)] }
+        let early: Vec<Box<dyn OwnRuns>> = vec![Box::new(commits), Box::new(application)];
+        Self { walks, early, fixed, late: vec![Box::new(load), Box::new(sustain)] }
     }
 
     /// The experiments that decide their runs themselves.
@@ -198,8 +202,8 @@ impl Walks {
     }
 }
 
-/// Every run of a question's fixed plans in this environment, in order; of sustained writes the first, which decides on the
-/// others.
+/// Every run of a question's fixed plans in this environment, in order; of the most load and of sustained writes the first,
+/// which decide on the others.
 pub fn fixed_runs(question: &Question, environment: &Environment) -> Vec<Run> {
     let StudyProgram { early, fixed, late, .. } = StudyProgram::new(question, environment);
     let known = |own: &[Box<dyn OwnRuns>]| own.iter().flat_map(|own| own.known()).collect::<Vec<Run>>();

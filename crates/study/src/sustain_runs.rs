@@ -51,13 +51,13 @@ pub(crate) struct SustainRuns {
 }
 
 impl SustainRuns {
-    /// The runs of a study about `question`, with `whole` for all experiments but commits; none if it does not ask for them,
-    /// or the target cannot have them.
+    /// The runs of a study about `question`, with `whole` for all experiments but commits and the most load; none if it does
+    /// not ask for them, or the target cannot have them.
     pub fn new(question: &Question, environment: &Environment, whole: Nanos) -> Self {
         let asked = question.experiments.contains(&Experiment::Sustain);
         let cells = if asked { plan(Experiment::Sustain, &PlanRequest { question, environment }).ok() } else { None };
         let first = cells.and_then(|cells| cells.first().map(|cell| cell.workload));
-        let is_beside = |experiment: &Experiment| !matches!(experiment, Experiment::Sustain | Experiment::Commits);
+        let is_beside = |experiment: &Experiment| !experiment.has_own_runs();
         let share = if question.experiments.iter().any(is_beside) { SHARE } else { 1.0 };
         let budget = if first.is_some() { Nanos((whole.0 as f64 * share) as u64) } else { Nanos(0) };
         let rested = |workload: Workload| {

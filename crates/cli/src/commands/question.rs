@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
 use halfpower_spec::{
-    Bytes, Cache, Direction, Experiment, Issuing, Nanos, Question, Rw, Several, Target, Workload, masked, shell_operand,
+    Bytes, Cache, Direction, Experiment, Issuing, LatencyBound, Nanos, Question, Rw, Several, Target, Workload, masked,
+    shell_operand,
 };
 
 use super::Purpose;
@@ -38,7 +39,9 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     let target = canonical(&asked_target)?;
     let application = args.application.as_deref().map(application).transpose()?;
     let directions = directions(args, &asked_target)?;
-    let experiments = experiments(args, application.is_some(), || usual_experiments(&asked_target, &directions))?;
+    let mut experiments = experiments(args, application.is_some(), || usual_experiments(&asked_target, &directions))?;
+    let latency_bound = args.bound.bound();
+    check_load(&mut experiments, latency_bound)?;
     if let Some(bytes) = args.sustain_bytes
         && !experiments.contains(&Experiment::Sustain)
     {
@@ -67,6 +70,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         price: args.price,
         sustain_bytes: args.sustain_bytes,
         application,
+        latency_bound,
         target,
     })
 }
@@ -86,6 +90,24 @@ fn experiments(
     }
     let all: Vec<Experiment> = named.iter().copied().chain(of_application).collect();
     Ok(once_each(&all))
+}
+
+/// Adds `load` where there is a bound on latency. Without one, a study of nothing else is refused; among others it is left
+/// out with the reason.
+fn check_load(experiments: &mut Vec<Experiment>, bound: Option<LatencyBound>) -> Result<()> {
+    match bound {
+        Some(bound) if bound.most == Nanos(0) => {
+            bail!("{bound}: no request takes no time; give a time above 0, such as --p99 1ms")
+        }
+        Some(_) if !experiments.contains(&Experiment::Load) => experiments.push(Experiment::Load),
+        None if *experiments == [Experiment::Load] => {
+            bail!(
+                "--experiments load finds the most load under a latency: say which, as in --p99 1ms (or --p50, --p999)"
+            )
+        }
+        Some(_) | None => {}
+    }
+    Ok(())
 }
 
 /// The experiments of a study that names none: the walks, and commits where something is written that a flush makes
@@ -279,6 +301,7 @@ pub fn command_of(question: &Question) -> String {
     add(question.spread, "--spread".to_string());
     question.price.iter().for_each(|price| add(true, format!("--price {price}")));
     question.sustain_bytes.iter().for_each(|bytes| add(true, format!("--sustain-bytes {bytes}")));
+    question.latency_bound.iter().for_each(|bound| add(true, bound.to_string()));
     question.peak.iter().for_each(|peak| add(true, format!("--peak {peak}")));
     masked(&words.join(" ")).into_owned()
 }

@@ -1,0 +1,343 @@
+//! Finds the highest rate at which a percentile of latency stays below a bound, and the rate to try next.
+//!
+//! A rate's excess is the logarithm of its percentile over the bound, the mean over its runs. A run that cannot keep up
+//! with its rate counts as twice the bound at least. The knee is where the excess crosses 0, between two rates that were
+//! tried: a line between their excesses over the logarithm of the rate.
+//!
+//! The ends of its interval are rates whose repeated runs are surely below the bound, or surely above it: Student's
+//! interval of the excess leaves out 0, with the deviation of all rates near the bound together. The steps between rates
+//! that are tried for that grow, so the interval may be wider than the noise requires, but not narrower.
+
+use std::collections::BTreeMap;
+
+use halfpower_analyse::{Interval, mean, t95};
+use halfpower_record::Record;
+use halfpower_spec::{LatencyBound, Percentile};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The first rate, as a share of what the target gives at full depth.
+const START: f64 = 0.7;
+/// Factors to the next rate while all were below the bound, or all above it.
+const UP: f64 = 1.25;
+const DOWN: f64 = 0.25;
+/// Rates above this multiple of what the target gives at full depth are not tried.
+const TOP: f64 = 2.0;
+/// Ratio of two neighbouring rates around the knee, and the first step from there to rates that decide.
+const STEP: f64 = 1.05;
+/// Most such steps on either side; each is the square of the one before.
+const STEPS: usize = 5;
+/// Excess from which a run's distance from the bound tells nothing of its noise: a factor of two.
+const FAR: f64 = std::f64::consts::LN_2;
+/// Requests that may be overdue at the end of a run that keeps up, whatever its depth.
+const LEAST_BEHIND: u64 = 64;
+/// Most runs of one search.
+const MOST_RUNS: usize = 60;
+
+/// What a run of an open loop showed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadSeen {
+    /// The percentile of latency; of reads, if the run mixed reads and writes.
+    pub latency_ns: u64,
+    /// Whether it kept up with its rate: no more requests were overdue at its end than it keeps in flight.
+    pub keeps_up: bool,
+}
+
+impl LoadSeen {
+    /// What `record` shows of a percentile.
+    pub fn of(record: &Record, percentile: Percentile) -> Self {
+        let workload = &record.run.workload;
+        let of_reads = record.by_direction.as_ref().filter(|_| workload.rw.direction().is_none());
+        let latency = of_reads.map_or(&record.latency, |both| &both.read_latency);
+        Self {
+            latency_ns: latency.quantile_ns(percentile.share()),
+            keeps_up: record.overdue_ios <= u64::from(workload.total_depth()).max(LEAST_BEHIND),
+        }
+    }
+}
+
+/// Where the percentile of a rate lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateVerdict {
+    /// Surely below the bound.
+    Below,
+    /// Surely above it, or the target does not keep up.
+    Above,
+    /// Its runs do not tell.
+    Undecided,
+}
+
+/// The highest rate below the bound.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FoundKnee {
+    /// Requests a second. The ends are the nearest rates that are surely below the bound, and surely above it.
+    pub iops: Interval,
+    /// Whether there are such rates on both sides; otherwise the ends are the nearest rates that were tried.
+    pub decided: bool,
+}
+
+/// What limits a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchTerms {
+    /// Requests a second that the target gives at full depth.
+    pub capacity_iops: f64,
+    /// The lowest rate of which a run holds enough requests.
+    pub least_iops: u64,
+    /// Runs of each rate that decides.
+    pub repeats: usize,
+}
+
+/// The rates that were tried for one kind of request, with their runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Knee {
+    bound: LatencyBound,
+    tried: BTreeMap<u64, Vec<LoadSeen>>,
+}
+
+impl Knee {
+    /// Nothing tried yet.
+    pub fn new(bound: LatencyBound) -> Self {
+        Self { bound, tried: BTreeMap::new() }
+    }
+
+    /// Adds a run at this rate.
+    pub fn add(&mut self, iops: u64, seen: LoadSeen) {
+        self.tried.entry(iops).or_default().push(seen);
+    }
+
+    /// Number of runs at this rate.
+    pub fn runs(&self, iops: u64) -> usize {
+        self.tried.get(&iops).map_or(0, Vec::len)
+    }
+
+    /// The rates that were tried, rising.
+    pub fn rates(&self) -> impl Iterator<Item = u64> + '_ {
+        self.tried.keys().copied()
+    }
+
+    fn excess(&self, seen: &LoadSeen) -> f64 {
+        let bound_ns = self.bound.most.0.max(1) as f64;
+        let excess = (seen.latency_ns.max(1) as f64 / bound_ns).ln();
+        if seen.keeps_up { excess } else { excess.max(FAR) }
+    }
+
+    fn excesses(&self, iops: u64) -> Vec<f64> {
+        self.tried.get(&iops).into_iter().flatten().map(|seen| self.excess(seen)).collect()
+    }
+
+    /// The mean excess of a rate that was tried; 0 for another.
+    fn level(&self, iops: u64) -> f64 {
+        let excesses = self.excesses(iops);
+        if excesses.is_empty() { 0.0 } else { mean(&excesses) }
+    }
+
+    /// Half of the 95% interval of a mean of so many runs, from the deviation within the rates near the bound; `None`
+    /// before any of them was repeated.
+    fn reach(&self, runs: usize) -> Option<f64> {
+        let mut squares = 0.0;
+        let mut freedom = 0;
+        for iops in self.rates() {
+            let excesses = self.excesses(iops);
+            if excesses.len() > 1 && excesses.iter().all(|excess| excess.abs() < FAR) {
+                let of_rate = mean(&excesses);
+                squares += excesses.iter().map(|excess| (excess - of_rate).powi(2)).sum::<f64>();
+                freedom += excesses.len() - 1;
+            }
+        }
+        (freedom > 0).then(|| t95(freedom) * (squares / freedom as f64 / runs.max(1) as f64).sqrt())
+    }
+
+    /// Where the percentile of a rate lies; a single run does not tell.
+    pub fn verdict(&self, iops: u64) -> RateVerdict {
+        let excesses = self.excesses(iops);
+        if excesses.len() < 2 {
+            return RateVerdict::Undecided;
+        }
+        if excesses.iter().all(|excess| *excess >= FAR) {
+            return RateVerdict::Above;
+        }
+        if excesses.iter().all(|excess| *excess <= -FAR) {
+            return RateVerdict::Below;
+        }
+        let level = mean(&excesses);
+        match self.reach(excesses.len()) {
+            Some(reach) if level + reach < 0.0 => RateVerdict::Below,
+            Some(reach) if level - reach > 0.0 => RateVerdict::Above,
+            _ => RateVerdict::Undecided,
+        }
+    }
+
+    /// The highest rate below the bound under the lowest one above it, and that one.
+    fn bracket(&self) -> (Option<u64>, Option<u64>) {
+        let high = self.rates().find(|iops| self.level(*iops) >= 0.0);
+        let low = match high {
+            Some(high) => self.tried.range(..high).next_back().map(|(iops, _)| *iops),
+            None => self.rates().last(),
+        };
+        (low, high)
+    }
+
+    /// The knee; `None` before a rate below the bound and one above it were tried.
+    pub fn found(&self) -> Option<FoundKnee> {
+        let (Some(low), Some(high)) = self.bracket() else { return None };
+        let below = -self.level(low);
+        let above = self.level(high);
+        let share = below / (below + above);
+        let iops = low as f64 * (high as f64 / low as f64).powf(share);
+        let is_below = |iops: &u64| self.verdict(*iops) == RateVerdict::Below;
+        let is_above = |iops: &u64| self.verdict(*iops) == RateVerdict::Above;
+        let sure_low = self.tried.range(..=low).rev().map(|(iops, _)| *iops).find(is_below);
+        let sure_high = self.tried.range(high..).map(|(iops, _)| *iops).find(is_above);
+        let interval =
+            Interval { value: iops, low: sure_low.unwrap_or(low) as f64, high: sure_high.unwrap_or(high) as f64 };
+        Some(FoundKnee { iops: interval, decided: sure_low.is_some() && sure_high.is_some() })
+    }
+
+    /// Half of the knee's rate.
+    pub fn half(&self) -> Option<u64> {
+        self.found().map(|knee| ((knee.iops.value / 2.0).round() as u64).max(1))
+    }
+
+    /// The rate that the next run should have; `None` if the knee is known, or if there is none.
+    pub fn wanted(&self, terms: &SearchTerms) -> Option<u64> {
+        if self.tried.values().map(Vec::len).sum::<usize>() >= MOST_RUNS {
+            return None;
+        }
+        let least = terms.least_iops.max(1);
+        let (low, high) = match self.bracket() {
+            (None, None) => return Some(((START * terms.capacity_iops) as u64).max(least)),
+            (Some(low), None) => {
+                let is_top = low as f64 >= TOP * terms.capacity_iops;
+                return if is_top { self.unrepeated(low, terms) } else { Some((low as f64 * UP).ceil() as u64) };
+            }
+            (None, Some(high)) => {
+                let is_least = high <= least;
+                return if is_least {
+                    self.unrepeated(high, terms)
+                } else {
+                    Some(((high as f64 * DOWN) as u64).max(least))
+                };
+            }
+            (Some(low), Some(high)) => (low, high),
+        };
+        let middle = (low as f64 * high as f64).sqrt().round() as u64;
+        if high as f64 > STEP * low as f64 && low < middle && middle < high {
+            return Some(middle);
+        }
+        let ends = [self.undecided(low, RateVerdict::Below, terms), self.undecided(high, RateVerdict::Above, terms)];
+        ends.into_iter().flatten().min_by_key(|iops| self.runs(*iops))
+    }
+
+    /// The rate, if it has not all its runs yet.
+    fn unrepeated(&self, iops: u64, terms: &SearchTerms) -> Option<u64> {
+        (self.runs(iops) < terms.repeats).then_some(iops)
+    }
+
+    /// The rate on one side of the knee, from `from` on, that needs a run before that side has its end; `None` if it has
+    /// one, or if none was found within some steps.
+    fn undecided(&self, from: u64, side: RateVerdict, terms: &SearchTerms) -> Option<u64> {
+        let mut iops = from;
+        let mut step = STEP;
+        for _ in 0..STEPS {
+            if self.runs(iops) < terms.repeats.max(2) {
+                return Some(iops);
+            }
+            if self.verdict(iops) == side {
+                return None;
+            }
+            let next = match side {
+                RateVerdict::Below => ((iops as f64 / step).floor() as u64).max(terms.least_iops.max(1)),
+                RateVerdict::Above | RateVerdict::Undecided => (iops as f64 * step).ceil() as u64,
+            };
+            let next = self.tried_near(next, iops);
+            if next == iops {
+                return None;
+            }
+            iops = next;
+            step *= step;
+        }
+        None
+    }
+
+    /// A rate that was tried within 2% of this one and on its side of `from`; the rate itself if there is none.
+    fn tried_near(&self, iops: u64, from: u64) -> u64 {
+        let near = self.tried.range((iops as f64 / 1.02) as u64..=(iops as f64 * 1.02) as u64);
+        let mut on_its_side =
+            near.map(|(near, _)| *near).filter(|near| (*near < from) == (iops < from) && *near != from);
+        on_its_side.next().unwrap_or(iops)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::Nanos;
+
+    use super::*;
+
+    const BOUND: LatencyBound = LatencyBound { percentile: Percentile::P99, most: Nanos(1_000_000) };
+    const TERMS: SearchTerms = SearchTerms { capacity_iops: 10_000.0, least_iops: 20, repeats: 3 };
+
+    /// Searches a target whose percentile in nanoseconds is this function of the rate and the run.
+    fn searched(of: impl Fn(u64, usize) -> f64) -> Knee {
+        let mut knee = Knee::new(BOUND);
+        while let Some(iops) = knee.wanted(&TERMS) {
+            let run = knee.tried.values().map(Vec::len).sum();
+            let keeps_up = iops < 10_000;
+            knee.add(iops, LoadSeen { latency_ns: of(iops, run) as u64, keeps_up });
+        }
+        knee
+    }
+
+    /// A percentile of `idle` that grows as the rate nears 10,000, with noise of so much from run to run.
+    fn growing(idle: f64, noise: f64) -> impl Fn(u64, usize) -> f64 {
+        move |iops, run| {
+            let free = (1.0 - iops as f64 / 10_000.0).max(1e-3);
+            idle / free * (1.0 + noise * [0.7, -1.0, 0.3, -0.2, 1.0, -0.8][run % 6])
+        }
+    }
+
+    #[test]
+    fn the_knee_is_found_with_an_interval_that_holds_it() {
+        for noise in [0.0, 0.05, 0.2] {
+            // 200 us / (1 - x) is 1 ms at 8,000 a second.
+            let knee = searched(growing(200_000.0, noise));
+            let found = knee.found().unwrap();
+            let Interval { value, low, high } = found.iops;
+            assert!(found.decided && low <= 8_000.0 && 8_000.0 <= high, "{noise}: {found:?}");
+            assert!((value / 8_000.0 - 1.0).abs() < 0.06 && high / low < 1.6, "{noise}: {found:?}");
+            assert_eq!((knee.verdict(low as u64), knee.verdict(high as u64)), (RateVerdict::Below, RateVerdict::Above));
+        }
+        let exact = searched(growing(200_000.0, 0.0)).found().unwrap().iops;
+        assert!(exact.high / exact.low < 1.06, "{exact:?}");
+    }
+
+    #[test]
+    fn without_a_knee_the_search_ends_at_the_least_rate_or_beyond_what_the_target_gives() {
+        let never = searched(growing(1_200_000.0, 0.0));
+        assert_eq!((never.found(), never.rates().next(), never.runs(20)), (None, Some(20), 3));
+        assert_eq!(never.verdict(20), RateVerdict::Above);
+        let mut always = Knee::new(BOUND);
+        while let Some(iops) = always.wanted(&TERMS) {
+            always.add(iops, LoadSeen { latency_ns: 400_000, keeps_up: true });
+        }
+        assert!(always.found().is_none() && always.rates().last() >= Some(20_000));
+    }
+
+    #[test]
+    fn a_run_that_cannot_keep_up_counts_as_above() {
+        let knee = searched(|_, _| 400_000.0);
+        let found = knee.found().unwrap();
+        assert!(found.decided && found.iops.low <= 10_000.0 && 10_000.0 <= found.iops.high, "{found:?}");
+    }
+
+    #[test]
+    fn the_same_runs_in_another_order_of_rates_give_the_same_knee() {
+        let knee = searched(growing(200_000.0, 0.05));
+        let mut other = Knee::new(BOUND);
+        for iops in knee.rates().collect::<Vec<_>>().into_iter().rev() {
+            knee.tried[&iops].iter().for_each(|seen| other.add(iops, *seen));
+        }
+        assert_eq!((other.found(), other.half()), (knee.found(), knee.half()));
+    }
+}

@@ -1,0 +1,240 @@
+//! Says what `load` asks, what it found and what the papers saw; draws latency against the rate.
+
+use halfpower_analyse::Interval;
+use halfpower_spec::{Direction, LatencyBound, Percentile, Rw, format};
+
+use super::analysis::{BesideWrites, LoadAnswer, LoadPoint, LoadRow, LoadVerdict, MostLoad, Rows};
+use crate::answer::{ShortAnswer, Told};
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
+use crate::words::{each_sentence, size};
+
+pub(crate) const QUESTION: &str = "How many requests a second can come before their latency exceeds a bound?";
+pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 kept a number of requests outstanding and told throughput; latency followed from \
+    Little's law. Users do not wait for each other: they come at a rate of their own, and what counts is how long the \
+    slowest of a hundred waits.";
+
+/// What is said where no rate was measured.
+const NOTHING: &str = "No rate was measured in time: give the study a larger budget.";
+
+pub(crate) fn answer(found: &LoadAnswer) -> Told {
+    let LoadAnswer { bound, found } = found;
+    Told {
+        short: found.first().and_then(|first| short(*bound, first)),
+        sentences: each_sentence(found.iter().flat_map(|most| clauses(*bound, most)), NOTHING),
+    }
+}
+
+/// The most load of the first kind.
+fn short(bound: LatencyBound, most: &MostLoad) -> Option<ShortAnswer> {
+    let kind = kind(most.rw, most.bs_bytes);
+    let percentile = bound.percentile.name();
+    let limit = format::time_ns(bound.most.0 as f64);
+    match (most.verdict, most.iops, &most.at) {
+        (LoadVerdict::Knee, Some(iops), _) => {
+            let ends = ends(iops, most.decided);
+            Some(ShortAnswer::new(
+                format::iops(iops.value),
+                format!("Up to there {percentile} of {kind} stays below {limit}{ends}."),
+            ))
+        }
+        (LoadVerdict::NeverBelow, _, Some(at)) => Some(ShortAnswer::new(
+            "never",
+            format!("{} a second, already: {}.", format::number(at.iops as f64), is(bound, at)),
+        )),
+        (LoadVerdict::NotLimited, _, Some(at)) => {
+            let figure = format::iops(at.iops as f64);
+            Some(ShortAnswer::new(figure, format!("All that the target takes of {kind}: {}.", is(bound, at))))
+        }
+        _ => None,
+    }
+}
+
+fn clauses(bound: LatencyBound, most: &MostLoad) -> [Option<String>; 3] {
+    let faster = most.began_faster.then(|| {
+        "asked for all that it gives, the target began faster than it went on: a credit or a cache may have answered, so \
+         the load that it bears for long may be lower (the experiment credit tells)"
+            .to_string()
+    });
+    [Some(most_load(bound, most)), beside_writes(bound, most), faster]
+}
+
+/// The most load of one kind, and the percentile where it tells most.
+fn most_load(bound: LatencyBound, most: &MostLoad) -> String {
+    let kind = kind(most.rw, most.bs_bytes);
+    let percentile = bound.percentile.name();
+    let limit = format::time_ns(bound.most.0 as f64);
+    match (most.verdict, most.iops, &most.at) {
+        (LoadVerdict::Knee, Some(iops), at) => {
+            let half = at.map_or(String::new(), |at| format!("; at half of that {}", is(bound, &at)));
+            let ends = ends(iops, most.decided);
+            format!("{kind}: {percentile} stays below {limit} up to {}{ends}{half}", format::iops(iops.value))
+        }
+        (LoadVerdict::NeverBelow, _, Some(at)) => {
+            let rate = format::number(at.iops as f64);
+            format!("{kind}: {percentile} is never below {limit}: {} already at {rate} a second", time(at.latency_ns))
+        }
+        (LoadVerdict::NotLimited, _, Some(at)) => {
+            let rate = format::iops(at.iops as f64);
+            format!(
+                "{kind}: {percentile} stays below {limit} at every rate that the target takes: still {} at {rate}",
+                time(at.latency_ns)
+            )
+        }
+        _ => format!(
+            "{kind}: the most load with {percentile} below {limit} is not decided: give the study a larger budget"
+        ),
+    }
+}
+
+/// Such as `reads beside writes at 20,500 IOPS: p99 0.4 ms without, 0.6 ms with 10% of writes`.
+fn beside_writes(bound: LatencyBound, most: &MostLoad) -> Option<String> {
+    let first = most.beside_writes.first()?;
+    let one = |beside: &BesideWrites| {
+        let behind = if beside.keeps_up { "" } else { ", which the target does not keep up with" };
+        let writes = match beside.write_percent {
+            0 => "without".to_string(),
+            percent => format!("with {percent}% of writes"),
+        };
+        format!("{} {writes}{behind}", time(beside.latency_ns))
+    };
+    let each: Vec<String> = most.beside_writes.iter().map(one).collect();
+    let rate = format::iops(first.iops as f64);
+    Some(format!("reads beside writes, {rate} in all: {} {}", bound.percentile.name(), each.join(", ")))
+}
+
+/// ` (39,500 to 42,200)`.
+fn ends(iops: Interval, decided: bool) -> String {
+    let [low, high] = [iops.low, iops.high].map(format::number);
+    let by = if decided { "" } else { ", not decided by repeated runs" };
+    format!(" ({low} to {high}{by})")
+}
+
+fn is(bound: LatencyBound, at: &LoadPoint) -> String {
+    format!("{} is {}", bound.percentile.name(), time(at.latency_ns))
+}
+
+fn time(latency_ns: Interval) -> String {
+    format::time_ns(latency_ns.value)
+}
+
+fn kind(rw: Rw, bs_bytes: u64) -> String {
+    let what = if rw.direction() == Some(Direction::Write) { "random writes" } else { "random reads" };
+    format!("{what} of {}", size(bs_bytes))
+}
+
+pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    let Some(bound) = data.question.latency_bound else { return Vec::new() };
+    let of_kinds = rows.load.chunk_by(|one, next| (one.rw, one.bs_bytes) == (next.rw, next.bs_bytes));
+    of_kinds.flat_map(|of_kind| [by_rate(bound, of_kind), by_writes(bound, of_kind)]).flatten().collect()
+}
+
+/// Percentiles by rate, as far as the target keeps up, and the bound.
+fn by_rate(bound: LatencyBound, of_kind: &[LoadRow]) -> Option<Picture> {
+    let first = of_kind.first()?;
+    let kept: Vec<&LoadRow> = of_kind.iter().filter(|row| row.write_percent == 0 && row.keeps_up).collect();
+    if kept.len() < 2 {
+        return None;
+    }
+    let line = |name: &str, of: &dyn Fn(&LoadRow) -> Interval| {
+        let point =
+            |row: &&LoadRow| Point::at(row.asked_iops as f64, format::number(row.asked_iops as f64), in_ms(of(row)));
+        Line { name: name.to_string(), points: kept.iter().map(point).collect() }
+    };
+    let limit_ns = bound.most.0 as f64;
+    let mut lines = vec![
+        line(bound.percentile.name(), &|row: &LoadRow| row.latency_ns),
+        line("bound", &|_: &LoadRow| Interval::exact(limit_ns)),
+    ];
+    if bound.percentile != Percentile::P50 {
+        lines.push(line("p50", &|row: &LoadRow| Interval::exact(row.latency_ns_p50 as f64)));
+    }
+    Some(Picture {
+        title: format!("Latency of {} by rate", kind(first.rw, first.bs_bytes)),
+        kind: PictureKind::Lines,
+        x: Axis::log("Requests a second"),
+        y: Axis::log("ms"),
+        lines,
+    })
+}
+
+/// The percentile of reads by the share of writes beside them, at the rate of the rows with writes.
+fn by_writes(bound: LatencyBound, of_kind: &[LoadRow]) -> Option<Picture> {
+    let iops = of_kind.iter().find(|row| row.write_percent > 0)?.asked_iops;
+    let point =
+        |row: &LoadRow| Point::at(row.write_percent.into(), format!("{}%", row.write_percent), in_ms(row.latency_ns));
+    let points = of_kind.iter().filter(|row| row.asked_iops == iops).map(point).collect();
+    let name = format!("{} of reads", bound.percentile.name());
+    Some(Picture {
+        title: format!("Reads beside writes, {} in all", format::iops(iops as f64)),
+        kind: PictureKind::Lines,
+        x: Axis::even("Share of writes, %"),
+        y: Axis::even("ms"),
+        lines: vec![Line { name, points }],
+    })
+}
+
+/// Nanoseconds as milliseconds, with an interval that a logarithmic axis can show.
+fn in_ms(ns: Interval) -> Interval {
+    let Interval { value, low, high } = ns;
+    let low = if low > 0.0 { low } else { value };
+    Interval { value: value / 1e6, low: low / 1e6, high: high / 1e6 }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::Nanos;
+
+    use super::*;
+
+    const BOUND: LatencyBound = LatencyBound { percentile: Percentile::P99, most: Nanos(1_000_000) };
+
+    fn most(verdict: LoadVerdict, iops: u64, latency_ns: f64) -> MostLoad {
+        MostLoad {
+            rw: Rw::Randread,
+            bs_bytes: 4096,
+            verdict,
+            iops: Some(Interval { value: 41_000.0, low: 39_500.0, high: 42_200.0 }),
+            decided: true,
+            takes_iops: 50_000.0,
+            at: Some(LoadPoint { iops, latency_ns: Interval::exact(latency_ns) }),
+            beside_writes: Vec::new(),
+            began_faster: false,
+        }
+    }
+
+    fn said(most: MostLoad) -> String {
+        answer(&LoadAnswer { bound: BOUND, found: vec![most] }).sentences.join(" ")
+    }
+
+    #[test]
+    fn each_verdict_is_a_sentence() {
+        assert_eq!(
+            said(most(LoadVerdict::Knee, 20_500, 400_000.0)),
+            "Random reads of 4 KiB: p99 stays below 1.0 ms up to 41,000 IOPS (39,500 to 42,200); at half of that p99 is \
+             400 µs."
+        );
+        let never = said(most(LoadVerdict::NeverBelow, 10, 1_300_000.0));
+        assert!(never.contains("1.3 ms already at 10.0 a second"), "{never}");
+        let all = said(most(LoadVerdict::NotLimited, 48_000, 400_000.0));
+        assert!(all.contains("still 400 µs at 48,000 IOPS"), "{all}");
+        let credit = said(MostLoad { began_faster: true, decided: false, ..most(LoadVerdict::Knee, 1, 1.0) });
+        assert!(credit.contains("not decided by repeated runs") && credit.contains("a credit"), "{credit}");
+        assert!(said(MostLoad { at: None, ..most(LoadVerdict::Unknown, 1, 1.0) }).contains("larger budget"));
+        assert_eq!(answer(&LoadAnswer { bound: BOUND, found: Vec::new() }).sentences, [NOTHING]);
+    }
+
+    #[test]
+    fn reads_beside_writes_are_told_with_their_shares() {
+        let beside = |write_percent: u8, ns: f64, keeps_up: bool| BesideWrites {
+            write_percent,
+            iops: 20_500,
+            latency_ns: Interval::exact(ns),
+            keeps_up,
+        };
+        let beside_writes = vec![beside(0, 400_000.0, true), beside(10, 600_000.0, true), beside(50, 9e6, false)];
+        let text = said(MostLoad { beside_writes, ..most(LoadVerdict::Knee, 20_500, 400_000.0) });
+        assert!(text.contains("p99 400 µs without, 600 µs with 10% of writes, 9.0 ms with 50% of writes"), "{text}");
+        assert!(text.contains("does not keep up"), "{text}");
+    }
+}
