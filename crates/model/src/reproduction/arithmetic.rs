@@ -1,6 +1,5 @@
 //! Computes what follows by arithmetic from our rates, from a machine's constants and from the published prices.
 
-use crate::SystemError;
 use crate::reproduction::answers::{self, Answer, alone, best};
 use crate::reproduction::bench::Bench;
 use crate::reproduction::figures::figures;
