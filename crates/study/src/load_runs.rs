@@ -283,7 +283,6 @@ mod tests {
     use super::*;
     use crate::built::disk;
     use crate::study_program::StudyProgram;
-    use crate::sustain_runs::SustainRuns;
 
     fn question(bound_us: u64) -> Question {
         Question {
