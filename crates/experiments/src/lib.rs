@@ -22,6 +22,7 @@ pub mod credit;
 mod data;
 pub mod durability;
 pub mod engines;
+pub mod files;
 pub mod hosts;
 pub mod memory;
 pub mod mirror;

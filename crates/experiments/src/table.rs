@@ -92,6 +92,7 @@ experiments! {
     Network in network,
     Commits in commits,
     Sustain in sustain,
+    Files in files,
 }
 
 /// The answer of an experiment as numbers and in words, and its pictures.

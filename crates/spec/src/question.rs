@@ -59,6 +59,8 @@ words! {
     Commits = "commits",
     /// Writes without a pause: the fast part, the rate after it, and what a rest brings back.
     Sustain = "sustain",
+    /// Small files created, looked at, listed, renamed and removed, by threads and folders.
+    Files = "files",
 }
 
 impl Experiment {
