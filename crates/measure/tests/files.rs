@@ -65,10 +65,6 @@ fn folder() -> (tempfile::TempDir, RealTarget) {
 #[test]
 fn each_operation_is_counted_and_leaves_nothing() {
     let (folder, mut backend) = folder();
-    // What a killed run left.
-    let left = folder.path().join(".halfpower-files-1-0/thread-0");
-    fs::create_dir_all(&left).unwrap();
-    fs::write(left.join("file-3"), b"left").unwrap();
     for operation in FileOperation::ALL.iter().copied() {
         for (folders, threads) in [(Folders::Own, 2), (Folders::Shared, 2), (Folders::Own, 1)] {
             let record = run(&mut backend, workload(operation, folders, threads));
@@ -86,6 +82,18 @@ fn each_operation_is_counted_and_leaves_nothing() {
     let durable = run(&mut backend, Workload { cache: Cache::Os, options: few, ..create });
     assert!(durable.ios == 5 && durable.errors.is_empty());
     assert!(backend.environment().notes.iter().any(|note| note.contains("--file-operation")));
+}
+
+#[test]
+fn what_a_killed_run_left_goes_when_its_folder_is_opened_again() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let left = folder.path().join(".halfpower-files-1-0/thread-0");
+    fs::create_dir_all(&left).unwrap();
+    fs::write(left.join("file-3"), b"left").unwrap();
+    fs::write(folder.path().join("mine"), b"kept").unwrap();
+    let _backend = RealTarget::open(folder.path(), &wanted()).unwrap();
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["mine"]);
 }
 
 #[test]

@@ -175,7 +175,9 @@ fn ended(record: &Record) -> Option<String> {
         match options.file_operation {
             Some(_) => format!("before the {asked} that were asked, with the last file; --file-count takes more"),
             None => {
-                format!("before the {asked} that were asked: each block came once, and none was left; --size takes more")
+                format!(
+                    "before the {asked} that were asked: each block came once, and none was left; --size takes more"
+                )
             }
         }
     })

@@ -1,7 +1,7 @@
 //! Prepares runs of operations on small files: a folder of our own, and an engine for each thread.
 //!
-//! The folder lies in the target's folder and goes with the lanes of the run. What killed processes left there goes before
-//! a run of files begins.
+//! The folder lies in the target's folder and goes with the lanes of the run. What killed processes left goes when the
+//! target is opened (`member`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +45,6 @@ pub(super) fn prepare(
     silence: Nanos,
 ) -> Result<Prepared, MeasureError> {
     let Workload { bs, threads, cache, options, .. } = *workload;
-    halfpower_os::sweep_files(folder);
     let files = u64::from(threads) * u64::from(options.file_count);
     if !halfpower_os::has_room_for_files(folder, files, bs.0)? {
         let what = format!(
