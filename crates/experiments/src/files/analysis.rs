@@ -248,6 +248,10 @@ impl<'a> FileCells<'a> {
         let few = self.cells.iter().find(is_few).copied();
         let gain = most.and_then(|most| self.ratio(most, alone));
         let own_folders = most.zip(shared).and_then(|(most, shared)| self.ratio(most, shared));
+        let large_folder = few.and_then(|few| self.ratio(alone, few));
+        // The one folder of all threads has more files than theirs, which may be slower by itself.
+        let by_size = large_folder.map_or(1.0, |large| large.interval.value.min(1.0));
+        let is_locked = |own: &RatioFinding| own.is_known() && own.interval.low * by_size > ALIKE;
         Some(OperationAnswer {
             operation,
             alone: per_second(alone),
@@ -255,13 +259,11 @@ impl<'a> FileCells<'a> {
             together: most.map(per_second),
             gain,
             own_folders,
-            large_folder: few.and_then(|few| self.ratio(alone, few)),
+            large_folder,
             stop: most.map(|most| stop(most, gain, cpus)),
-            stop_in_one_folder: shared.map(|shared| match own_folders {
-                Some(own_folders) if own_folders.is_known() && own_folders.interval.low > ALIKE => {
-                    FileStop::FolderLock { own_folders }
-                }
-                _ => stop(shared, self.ratio(shared, alone), cpus),
+            stop_in_one_folder: shared.map(|shared| match own_folders.filter(is_locked) {
+                Some(own_folders) => FileStop::FolderLock { own_folders },
+                None => stop(shared, self.ratio(shared, alone), cpus),
             }),
         })
     }
@@ -318,7 +320,8 @@ mod tests {
                 let mut record = record_at(&disk, *workload, repeat, Pass::Plain, rate);
                 record.run.experiment = Some(Experiment::Files);
                 let computed = record.cpu.span_ns as f64 * f64::from(workload.threads) * processor_share;
-                (record.cpu.user_ns, record.cpu.system_ns) = (0, computed as u64);
+                record.cpu.user_ns = 0;
+                record.cpu.system_ns = computed as u64;
                 records.push(record);
             }
         }
@@ -356,6 +359,20 @@ mod tests {
         assert!(matches!(found.stop, Some(FileStop::FileSystem { .. })), "{found:?}");
         let (found, _) = creations(20_200.0, 15_000.0, 0.3);
         assert!(matches!(found.stop_in_one_folder, Some(FileStop::FolderLock { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn a_folder_that_is_slow_for_its_size_is_not_called_locked() {
+        let of = |threads, folders, files| cell(FileOperation::Stat, threads, folders, files);
+        let cells = [
+            (of(1, Folders::Own, FILES), 50_000.0),
+            (of(1, Folders::Own, FEW_FILES), 100_000.0),
+            (of(THREADS, Folders::Own, FILES), 800_000.0),
+            (of(THREADS, Folders::Shared, FILES), 400_000.0),
+        ];
+        let (found, text) = answered(&cells, 0.5);
+        assert_eq!(found.operations[0].stop_in_one_folder, Some(FileStop::MoreThreads), "{text}");
+        assert!(text.contains("of the rate in one of 1,024"), "{text}");
     }
 
     #[test]
