@@ -97,7 +97,7 @@ impl Files {
                     file.sync_all()?;
                 }
             }
-            FileOperation::Stat => drop(fs::symlink_metadata(name)?),
+            FileOperation::Stat => fs::symlink_metadata(name).map(drop)?,
             FileOperation::List => fs::read_dir(&self.within)?.try_for_each(|entry| entry.map(drop))?,
             FileOperation::Rename => {
                 let renamed = &mut self.is_renamed[number];
