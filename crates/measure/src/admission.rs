@@ -106,7 +106,7 @@ fn works_on_files(workload: &Workload) -> Result<(), MeasureError> {
 
 /// What does not fit an operation on files; `None` if all does.
 fn misfit_of_files(workload: &Workload, operation: FileOperation) -> Option<String> {
-    let Workload { rw, bs, threads, cache, engine, options, .. } = *workload;
+    let Workload { rw, bs, threads, cache, engine, issuing, options, .. } = *workload;
     let WorkloadOptions { file_operation, folders, file_count, .. } = options;
     let direction = if operation.changes() { Direction::Write } else { Direction::Read };
     let files = u64::from(threads) * u64::from(file_count);
@@ -116,6 +116,8 @@ fn misfit_of_files(workload: &Workload, operation: FileOperation) -> Option<Stri
         format!("goes together with --folders and --file-count alone, and not with all of this:{options}")
     } else if !matches!(engine, EngineName::Auto | EngineName::Sync | EngineName::Simulated) {
         format!("is a system call of its own, and --engine {engine} makes none: leave it out")
+    } else if issuing.is_some_and(|issuing| !issuing.is_default()) {
+        "has no buffers for requests: leave --iomem and --iodepth-batch out".to_string()
     } else if cache.direct() {
         let durable = Cache::Os;
         format!(

@@ -8,7 +8,7 @@ pub(crate) mod words;
 
 use halfpower_record::{Ability, TargetKind};
 use halfpower_spec::{
-    Bytes, Cache, Direction, EngineName, FileOperation, Folders, Pattern, Rw, Workload, WorkloadOptions,
+    Bytes, Cache, Direction, EngineName, FileOperation, Folders, Issuing, Pattern, Rw, Workload, WorkloadOptions,
 };
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
@@ -57,7 +57,9 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
             |threads| Workload { cache: Cache::Os, ..cell(FileOperation::Create, threads, Folders::Own, FILES) };
         cells.extend(ends.map(durable));
     }
-    Ok(Plan::of(cells.into_iter().map(PlannedCell::plain)))
+    // Files have no buffers for requests, whatever the question says of those.
+    let issuing = ask.question.issuing.map(|_| Issuing::default());
+    Ok(Plan::of(cells.into_iter().map(|cell| PlannedCell::plain(Workload { issuing, ..cell }))))
 }
 
 /// One thread, two, half of the most, and the most: those of the question, or one for each processor, and at least two.
