@@ -38,13 +38,13 @@ impl ExperimentCell<'_> {
 /// The known limit in MB/s of a path of these levels, for a workload of an experiment.
 ///
 /// Some experiments exceed the path by design: `memory` uses no path, `buffered` measures the page cache, `burst` what
-/// is faster than the medium, `credit` the credit of a limit, whose sustained rate it finds itself, and `sustain` what
-/// takes writes before the medium does.
+/// is faster than the medium, `credit` the credit of a limit, whose sustained rate it finds itself, `sustain` what takes
+/// writes before the medium does, and `files` moves few bytes of the files that it counts.
 pub fn experiment_limit(levels: &[PathLevel], experiment: Experiment, workload: &Workload) -> Option<f64> {
     let medium = medium(levels, Direction::Read);
     let is_medium = |level: &PathLevel| level.id == medium || level.id.kind == LevelKind::DataSheet;
     let levels: Vec<PathLevel> = match experiment {
-        Experiment::Memory | Experiment::Credit | Experiment::Sustain => return None,
+        Experiment::Memory | Experiment::Credit | Experiment::Sustain | Experiment::Files => return None,
         // The levels describe this machine's path, but the run was made at the far end.
         _ if workload.options.way != Way::Wire => return None,
         Experiment::Buffered if !workload.cache.direct() => return None,

@@ -32,8 +32,11 @@ pub enum Most {
 }
 
 /// The limit of which `record` reached the largest share, if at least 90%; `None` for runs that move nothing on a
-/// device.
+/// device, such as those of operations on small files.
 pub fn met_limit(levels: &[Level], record: &Record) -> Option<MetLimit> {
+    if record.run.workload.options.file_operation.is_some() {
+        return None;
+    }
     let of_level = |level: &Level| {
         let known = PathLevel::of(level);
         let sides = [Direction::Read, Direction::Write].into_iter().filter(|rw| known.id.holds_for(*rw));

@@ -148,3 +148,56 @@ fn the_most_load_takes_one_bound_that_somebody_gave_and_the_bound_adds_it() {
     let sections = findings["experiments"].as_array().unwrap();
     assert!(sections.iter().any(|section| section["experiment"] == "load" && section["ran"] == true), "{sections:?}");
 }
+
+/// A simulated file system whose operations take 20 µs, of which those that change a folder hold its lock for 15 µs.
+#[test]
+fn the_lock_of_a_folder_is_found_and_costs_those_alone_that_change_it() {
+    let disk = "sim:file_op=20us,folder_lock=15us,flush=1ms,cpus=8,noise=1%";
+    let (findings, page) = study(disk, "files", &[]);
+    let rows = findings["files"].as_array().unwrap();
+    let rate = |operation: &str, threads: u64, folders: &str, durable: bool| {
+        let fits = |row: &&Value| {
+            (row["operation"].as_str(), row["threads"].as_u64(), row["folders"].as_str(), row["is_durable"].as_bool())
+                == (Some(operation), Some(threads), Some(folders), Some(durable))
+        };
+        let row = rows.iter().filter(fits).max_by_key(|row| row["files"].as_u64());
+        row.unwrap_or_else(|| panic!("no row of {operation}"))["per_second"]["value"].as_f64().unwrap()
+    };
+    let near = |found: f64, truth: f64| assert!((found / truth - 1.0).abs() < 0.03, "{found}: {truth}");
+    for changing in ["create", "rename", "remove"] {
+        near(rate(changing, 1, "own", false), 50e3);
+        near(rate(changing, 8, "own", false), 400e3);
+        near(rate(changing, 8, "shared", false), 1e6 / 15.0);
+    }
+    near(rate("stat", 8, "shared", false), 400e3);
+    near(rate("list", 1, "own", false), 50e3 * 8192.0);
+    near(rate("create", 1, "own", true), 1e6 / 1020.0);
+    let operations = findings["experiments"][0]["found"]["operations"].as_array().unwrap();
+    assert_eq!(operations.len(), 5);
+    for found in operations {
+        let changes = ["create", "rename", "remove"].contains(&found["operation"].as_str().unwrap());
+        let in_one_folder = if changes { "folder-lock" } else { "more-threads" };
+        let codes = ["stop_in_one_folder", "stop"].map(|stop| found[stop]["code"].as_str());
+        assert_eq!(codes, [Some(in_one_folder), Some("more-threads")], "{found}");
+    }
+    assert!(page.contains("Small files a second by threads"), "the section has its picture");
+}
+
+#[test]
+fn a_target_without_files_is_told_what_it_lacks() {
+    let (findings, _) = study("sim:", "files", &["--budget", "10s"]);
+    let section = &findings["experiments"][0];
+    assert!(section["ran"] == false && section["notes"][0].as_str().unwrap().contains("file_op=20us"), "{section}");
+}
+
+#[test]
+#[ignore = "gate: makes thousands of files many times"]
+fn small_files_of_a_folder_are_counted_and_none_is_left() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = folder.path().to_str().unwrap();
+    let (findings, _) = study(target, "files", &["--size", "64MiB", "--budget", "20s"]);
+    let operations = findings["experiments"][0]["found"]["operations"].as_array().unwrap();
+    assert_eq!(operations.len(), 5);
+    assert!(operations.iter().all(|found| found["alone"]["value"].as_f64().unwrap() > 0.0), "{operations:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -67,3 +67,17 @@ fn the_help_names_every_experiment_and_engine_that_a_study_takes() {
         assert!(of("--engine <").contains(engine), "{engine}: {help}");
     }
 }
+
+#[test]
+fn the_commands_of_a_plan_of_small_files_make_its_cells() {
+    let folder = TempDir::new().unwrap();
+    let words = ["plan", ".", "--experiments", "files", "--runtime", "20ms", "--repeats", "1", "--size", "64MiB"];
+    let plan = halfpower(folder.path(), &words);
+    let line = plan.lines().find(|line| line.contains("--file-operation rename --folders shared"));
+    let line = line.unwrap_or_else(|| panic!("{plan}"));
+    let words: Vec<&str> = line.split_whitespace().skip(1).chain(["--json"]).collect();
+    let run: serde_json::Value = serde_json::from_str(&halfpower(folder.path(), &words)).unwrap();
+    assert_eq!((run["engine"].as_str(), run["errors"].as_u64()), (Some("sync"), Some(0)), "{run}");
+    assert!(run["ios"].as_u64().unwrap() > 0, "{run}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -46,7 +46,7 @@ impl ProcessorAccount {
         Nanos(self.0.clock_ns.load(Ordering::Relaxed))
     }
 
-    fn write(&self, clock: Moment, spent: ProcessorTime) {
+    pub(crate) fn write(&self, clock: Moment, spent: ProcessorTime) {
         self.0.clock_ns.store(clock.nanos().0, Ordering::Relaxed);
         self.0.charged_ns.store(spent.charged_ns, Ordering::Relaxed);
         self.0.unseen_ns.store(spent.unseen_ns, Ordering::Relaxed);

@@ -23,6 +23,7 @@ pub mod credit;
 mod data;
 pub mod durability;
 pub mod engines;
+pub mod files;
 pub mod hosts;
 pub mod load;
 pub mod memory;

@@ -94,6 +94,7 @@ experiments! {
     Application in application,
     Sustain in sustain,
     Load in load,
+    Files in files,
 }
 
 /// The answer of an experiment as numbers and in words, and its pictures.

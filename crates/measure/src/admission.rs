@@ -1,8 +1,8 @@
 //! Checks whether the settings of a workload fit together, whatever the target is.
 
 use halfpower_spec::{
-    Affinity, Bytes, Cache, EngineName, Fadvise, FlushCall, Issuing, Jump, Layout, Nanos, PageCache, Pattern,
-    RandomDistribution, Rw, Spread, Workload, WorkloadOptions,
+    Affinity, Bytes, Cache, Direction, EngineName, Fadvise, FileOperation, FlushCall, Issuing, Jump, Layout, Nanos,
+    PageCache, Pattern, RandomDistribution, Rw, Spread, Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -23,13 +23,8 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     if matches!(engine, EngineName::Null | EngineName::Memory) && issuing.is_some_and(|issuing| !issuing.is_default()) {
         return refuse(format!("--engine {engine} has no buffers for requests: leave --iomem and --iodepth-batch out"));
     }
-    if let Some(kernel) = options.kernel
-        && *options != (WorkloadOptions { kernel: Some(kernel), ..WorkloadOptions::default() })
-    {
-        return refuse(format!(
-            "--kernel {kernel} touches no target, so that nothing else is to be turned in it:{options}"
-        ));
-    }
+    runs_a_kernel(options)?;
+    works_on_files(workload)?;
     if options.streams > 1 && rw.pattern() == Pattern::Random {
         let streams = options.streams;
         return refuse(format!("--streams {streams} are sequential, and --rw {rw} is not: take --rw read or write"));
@@ -70,6 +65,76 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         ));
     }
     Ok(())
+}
+
+/// Refuses a memory kernel together with any other option.
+fn runs_a_kernel(options: &WorkloadOptions) -> Result<(), MeasureError> {
+    match options.kernel {
+        Some(kernel) if *options != (WorkloadOptions { kernel: Some(kernel), ..WorkloadOptions::default() }) => {
+            let what =
+                format!("--kernel {kernel} touches no target, so that nothing else is to be turned in it:{options}");
+            Err(MeasureError::Unfit { what })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Most small files of a run, and most bytes of one.
+const MOST_FILES: u64 = 1 << 18;
+const MOST_FILE_BYTES: Bytes = Bytes(1 << 20);
+
+/// Refuses operations on files together with settings that have no meaning for them, and the settings of such files
+/// without them.
+fn works_on_files(workload: &Workload) -> Result<(), MeasureError> {
+    let WorkloadOptions { file_operation, folders, file_count, .. } = workload.options;
+    let usual = WorkloadOptions::default();
+    let what = match file_operation {
+        None if folders != usual.folders => {
+            format!("--folders {folders} is about small files: add --file-operation create, or leave it out")
+        }
+        None if file_count != usual.file_count => {
+            format!("--file-count {file_count} is about small files: add --file-operation create, or leave it out")
+        }
+        None => return Ok(()),
+        Some(operation) => match misfit_of_files(workload, operation) {
+            Some(what) => format!("--file-operation {operation} {what}"),
+            None => return Ok(()),
+        },
+    };
+    Err(MeasureError::Unfit { what })
+}
+
+/// What does not fit an operation on files; `None` if all does.
+fn misfit_of_files(workload: &Workload, operation: FileOperation) -> Option<String> {
+    let Workload { rw, bs, threads, cache, engine, issuing, options, .. } = *workload;
+    let WorkloadOptions { file_operation, folders, file_count, .. } = options;
+    let direction = if operation.changes() { Direction::Write } else { Direction::Read };
+    let files = u64::from(threads) * u64::from(file_count);
+    let both = Cache::Both;
+    let own = WorkloadOptions { file_operation, folders, file_count, ..WorkloadOptions::default() };
+    Some(if options != own {
+        format!("goes together with --folders and --file-count alone, and not with all of this:{options}")
+    } else if !matches!(engine, EngineName::Auto | EngineName::Sync | EngineName::Simulated) {
+        format!("is a system call of its own, and --engine {engine} makes none: leave it out")
+    } else if issuing.is_some_and(|issuing| !issuing.is_default()) {
+        "has no buffers for requests: leave --iomem and --iodepth-batch out".to_string()
+    } else if cache.direct() {
+        let durable = Cache::Os;
+        format!(
+            "goes through the page cache, which --cache {cache} passes by: add --cache {both}, or --cache {durable} to \
+             make each change durable"
+        )
+    } else if cache.durable() && !operation.changes() {
+        format!("changes nothing that --cache {cache} could make durable: add --cache {both}")
+    } else if rw.direction() != Some(direction) || rw.trims() {
+        format!("is no --rw {rw}: add --rw {direction}, or rand{direction} for files in random order")
+    } else if files > MOST_FILES {
+        format!("has {files} small files, more than the {MOST_FILES} of a run: ask for a smaller --file-count")
+    } else if bs > MOST_FILE_BYTES {
+        format!("makes files of --bs {bs}, and they are small: ask for {MOST_FILE_BYTES} at most")
+    } else {
+        return None;
+    })
 }
 
 /// Checks that requests of `workload` fit the pieces of a spread span, and that its options work on pieces.
@@ -295,7 +360,7 @@ pub(crate) fn fits_readers(workload: &Workload, block: Bytes, reached: Bytes) ->
 
 #[cfg(test)]
 mod tests {
-    use halfpower_spec::{IoMem, Kernel, Rw};
+    use halfpower_spec::{Folders, IoMem, Kernel};
 
     use super::*;
 
@@ -347,6 +412,40 @@ mod tests {
         assert!(error.contains("--misalign begins at 2048") && error.contains("--cache both"), "{error}");
         let exceptions = Workload { bs: Bytes(3000), ..Workload::default() };
         assert!(matches!(fits_direct(&exceptions, Bytes(512)), Err(MeasureError::Unaligned { .. })));
+    }
+
+    #[test]
+    fn operations_on_files_take_their_own_settings_alone() {
+        let usual = WorkloadOptions { file_operation: Some(FileOperation::Create), ..WorkloadOptions::default() };
+        let create =
+            Workload { rw: Rw::Write, bs: Bytes(4096), cache: Cache::Both, options: usual, ..Workload::default() };
+        let stat = WorkloadOptions { file_operation: Some(FileOperation::Stat), ..usual };
+        coherent(&create).unwrap();
+        coherent(&Workload { rw: Rw::Randwrite, cache: Cache::Os, engine: EngineName::Sync, ..create }).unwrap();
+        coherent(&Workload { rw: Rw::Randread, options: stat, ..create }).unwrap();
+        for (workload, said) in [
+            (Workload { cache: Cache::Device, ..create }, "--cache both"),
+            (Workload { rw: Rw::Read, ..create }, "--rw write"),
+            (Workload { rw: Rw::Read, cache: Cache::Os, options: stat, ..create }, "could make durable"),
+            (Workload { engine: EngineName::Libaio, ..create }, "--engine libaio"),
+            (Workload { bs: Bytes(2 << 20), ..create }, "1MiB at most"),
+            (Workload { threads: 1000, ..create }, "--file-count"),
+            (Workload { options: WorkloadOptions { streams: 2, ..usual }, ..create }, "--streams 2"),
+            (
+                Workload { options: WorkloadOptions { file_operation: None, file_count: 7, ..usual }, ..create },
+                "--file-count 7",
+            ),
+            (
+                Workload {
+                    options: WorkloadOptions { file_operation: None, folders: Folders::Shared, ..usual },
+                    ..create
+                },
+                "--folders shared",
+            ),
+        ] {
+            let refusal = coherent(&workload).unwrap_err().to_string();
+            assert!(refusal.contains(said), "{said}: {refusal}");
+        }
     }
 
     #[test]

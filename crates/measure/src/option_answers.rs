@@ -43,6 +43,7 @@ const fn instead(why: &'static str, instead: &'static str) -> Option<Refusal> {
 const NO_SERVER: &str = "the target is no file server";
 const ONE_FILE: &str = "a share has the one file that was laid out";
 const NO_PAGE_CACHE: &str = "no page cache of this machine lies before a share";
+pub(crate) const NO_FILES: &str = "this simulated target tells nothing of small files";
 const NONE_OF_A_DISK: &str = "a simulated disk has no page cache";
 const NONE_OF_A_CALIBRATED: &str = "a calibrated device has no page cache";
 
@@ -91,6 +92,13 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
             Files => None,
             Share | Objects => because(ONE_FILE),
             Disks | Calibrated | Machine => because("a simulated target has no files of single threads"),
+        },
+        Of::FileOperation | Of::Folders | Of::FileCount => match backend {
+            Files | Disks => None,
+            Share | Objects => {
+                instead("files are made in folders of this machine", "mount the share and name a folder")
+            }
+            Calibrated | Machine => instead(NO_FILES, "name a disk of constants with file_op=20us"),
         },
         Of::Fdatasync => match backend {
             Files | Share | Disks | Calibrated | Machine => None,

@@ -41,3 +41,4 @@ pub use system::{
     Adapter, Bus, BusLayout, Cost, Disk, FileCache, Gather, Host, Network, Pci, PublishedFigures, Relay, Reorder, Rung,
     Shipped, System, SystemError, Volume, systems,
 };
+pub use variation::speed_of_run;

@@ -4,6 +4,7 @@
 //! deviation c, the logarithm has variance ln(1 + c^2) and mean -ln(1 + c^2)/2 (Johnson, Kotz and Balakrishnan,
 //! Continuous Univariate Distributions 1, chapter 14).
 
+use halfpower_spec::SimulatedDisk;
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -20,6 +21,11 @@ pub fn factor(deviation: f64, generator: &mut Xoshiro256PlusPlus) -> f64 {
     let normal: f64 = generator.sample(StandardNormal);
     let sigma = deviation.powi(2).ln_1p().sqrt();
     (sigma * normal - sigma * sigma / 2.0).exp()
+}
+
+/// Speed of a simulated disk in one run, as a multiple of its mean.
+pub fn speed_of_run(disk: &SimulatedDisk, run_seed: u64) -> f64 {
+    factor(disk.noise, &mut generator(disk.seed, run_seed))
 }
 
 /// A sequence of factors with mean 1, a relative standard deviation, and a lag-1 autocorrelation.

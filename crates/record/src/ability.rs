@@ -85,6 +85,8 @@ abilities! {
     Connections = "connections",
     /// Writers can make single writes durable, in a time that is the target's.
     Commits = "commits",
+    /// Small files can be created, looked at, listed, renamed and removed.
+    FileOperations = "file operations",
 }
 
 impl From<Ability> for String {

@@ -107,6 +107,9 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
 
 /// The block sizes, such as `64 KiB blocks`, or with drawn sizes `blocks of 4 KiB (60%), 64 KiB (40%)`.
 fn sizes(workload: &Workload) -> String {
+    if workload.options.file_operation.is_some() {
+        return format!("files of {}", size(workload.bs.0 as f64));
+    }
     let Some(sizes) = workload.options.bssplit else { return format!("{} blocks", size(workload.bs.0 as f64)) };
     let of = |rw| {
         let shares = sizes.of(rw).map(|(bytes, percent)| format!("{} ({percent}%)", size(bytes.0 as f64)));
@@ -126,6 +129,11 @@ fn row(out: &mut (impl Write + ?Sized), name: &str, words: &str) -> io::Result<(
 }
 
 fn throughput(record: &Record) -> String {
+    if let Some(operation) = record.run.workload.options.file_operation {
+        let rate = thousands(record.iops());
+        let count = thousands(record.ios as f64);
+        return format!("{rate} {operation} operations a second: {count} in {}", time_us(record.seconds() * 1e6));
+    }
     let flush = match record.flush_ns {
         0 => String::new(),
         flush_ns => format!(", of it {} for the closing flush", time_us(flush_ns as f64 / 1e3)),
@@ -164,7 +172,14 @@ fn ended(record: &Record) -> Option<String> {
     let is_early = (record.elapsed_ns as f64) < 0.9 * record.run.runtime.0 as f64;
     (all && is_early).then(|| {
         let asked = time_us(record.run.runtime.0 as f64 / 1e3);
-        format!("before the {asked} that were asked: each block came once, and none was left; --size takes more")
+        match options.file_operation {
+            Some(_) => format!("before the {asked} that were asked, with the last file; --file-count takes more"),
+            None => {
+                format!(
+                    "before the {asked} that were asked: each block came once, and none was left; --size takes more"
+                )
+            }
+        }
     })
 }
 

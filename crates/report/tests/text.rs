@@ -8,6 +8,7 @@ use crate::sample::{empty, full, level, record, warning};
 use halfpower_analyse::Findings;
 use halfpower_record::{Cpu, Soaker};
 use halfpower_report::{Style, run_text, terminal_full};
+use halfpower_spec::FileOperation;
 
 fn printed(findings: &Findings, width: usize, colour: bool) -> String {
     let mut out = Vec::new();
@@ -138,4 +139,16 @@ fn a_run_is_a_block_of_lines() {
     assert_golden("run_troubled.txt", &text_of(record.clone()));
     (record.ios, record.bytes, record.latency) = (0, 0, halfpower_record::Latency::default());
     assert_golden("run_failed.txt", &text_of(record));
+}
+
+#[test]
+fn a_run_of_operations_on_files_tells_of_files_and_of_no_megabytes() {
+    let mut record = record();
+    record.run.workload.options.file_operation = Some(FileOperation::Create);
+    let mut out = Vec::new();
+    run_text(&record, &[], &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.lines().next().unwrap().contains("files of "), "{text}");
+    let throughput = text.lines().find(|line| line.trim_start().starts_with("throughput")).unwrap();
+    assert!(throughput.contains("create operations a second") && !throughput.contains("MB/s"), "{text}");
 }

@@ -67,8 +67,8 @@ pub use system::{DiskArray, Setup, SimulatedSystem};
 pub use target::{Several, Target};
 pub use utc_time::UtcTime;
 pub use words::{
-    Affinity, Arrivals, Cache, Direction, DurableBy, EngineName, Fadvise, FlushCall, Kernel, Layout, PageCache, Pass,
-    Pattern, Rw, Sealing, Switch, VolumeLayout, Way,
+    Affinity, Arrivals, Cache, Direction, DurableBy, EngineName, Fadvise, FileOperation, FlushCall, Folders, Kernel,
+    Layout, PageCache, Pass, Pattern, Rw, Sealing, Switch, VolumeLayout, Way,
 };
 pub use words::{cache_word, path_words};
 pub use workload::{Arrival, Run, Workload};

@@ -63,6 +63,8 @@ words! {
     Application = "application",
     /// The highest rate of an open loop at which a percentile of latency stays below a bound.
     Load = "load",
+    /// Small files created, looked at, listed, renamed and removed, by threads and folders.
+    Files = "files",
 }
 
 impl Experiment {

@@ -59,6 +59,11 @@ pub struct SimulatedDisk {
     pub flush: Option<Nanos>,
     /// Most waiting flushes that one flush of the device serves; 0 is all.
     pub flush_group: u32,
+    /// Time of an operation on a small file (creating, looking at, renaming or removing one, or listing a folder), the time
+    /// under the folder's lock included. `None`: it has no files.
+    pub file_op: Option<Nanos>,
+    /// Time for which an operation that changes a folder holds its lock.
+    pub folder_lock: Nanos,
     /// Seed of all randomness in it.
     pub seed: u64,
     /// Injected faults; drawn separately, so that they change nothing else.
@@ -90,6 +95,8 @@ impl Default for SimulatedDisk {
             size: Bytes(1 << 30),
             flush: None,
             flush_group: 0,
+            file_op: None,
+            folder_lock: Nanos(0),
             seed: 1,
             faults: Faults::default(),
         }
@@ -98,12 +105,14 @@ impl Default for SimulatedDisk {
 
 /// The keys, as an error lists them.
 const KEYS: &str = "fixed, rate, disks, shared, iops, credit, credit_ios, slice, fast_part, sustained, drain, noise, jitter, \
-     correlation, cpu_fixed, cpu_per_kib, unseen, core_bound, cpus, size, flush, flush_group, seed";
+     correlation, cpu_fixed, cpu_per_kib, unseen, core_bound, cpus, size, flush, flush_group, file_op, folder_lock, seed";
 
 /// Longest slice of a limit.
 const MOST_SLICE: Nanos = Nanos(10_000_000_000);
 /// Longest flush.
 const MOST_FLUSH: Nanos = Nanos(10_000_000_000);
+/// Longest operation on a file.
+const MOST_FILE_OP: Nanos = Nanos(10_000_000_000);
 /// Most disks of a simulated path.
 const MOST_DISKS: u32 = 1024;
 /// Most processors of a simulated host; each record has an entry for every one.
@@ -179,6 +188,8 @@ impl SimulatedDisk {
             "size" => self.size = value.parse()?,
             "flush" => self.flush = Some(value.parse()?),
             "flush_group" => self.flush_group = whole(value)?,
+            "file_op" => self.file_op = Some(value.parse()?),
+            "folder_lock" => self.folder_lock = value.parse()?,
             "seed" => self.seed = whole(value)?,
             _ if self.faults.set(key, value)? => {}
             _ => return Err(ParseError::new(key, 0, format!("there is no such key; {}", keys()))),
@@ -205,6 +216,10 @@ impl SimulatedDisk {
             "flush_group belongs to a flush of known time: add flush=1ms"
         } else if self.flush.is_some_and(|flush| flush > MOST_FLUSH) {
             "flush must be at most 10s"
+        } else if self.file_op.is_some_and(|file_op| file_op == Nanos(0) || file_op > MOST_FILE_OP) {
+            "file_op must be above 0 and at most 10s"
+        } else if self.folder_lock > self.file_op.unwrap_or_default() {
+            "folder_lock is a part of the time of an operation on a file: add file_op=20us, or a longer one"
         } else if self.slice > MOST_SLICE {
             "slice must be at most 10s"
         } else if self.has_buckets() && self.faults.any() {
@@ -283,6 +298,12 @@ impl fmt::Display for SimulatedDisk {
         }
         if self.flush_group > 0 {
             write!(f, ",flush_group={}", self.flush_group)?;
+        }
+        if let Some(file_op) = self.file_op {
+            write!(f, ",file_op={file_op}")?;
+        }
+        if self.folder_lock > Nanos(0) {
+            write!(f, ",folder_lock={}", self.folder_lock)?;
         }
         write!(f, ",seed={}{}", self.seed, self.faults)
     }
@@ -422,6 +443,21 @@ mod tests {
         let disk = SimulatedDisk::from_constants(bucket).unwrap();
         assert_eq!(disk, SimulatedDisk::from_constants(&disk.to_string()).unwrap());
         for constants in ["credit=1MiB", "credit_ios=5", "slice=11s", "shared=1MB/s,credit=1MiB,errors=1%"] {
+            assert!(SimulatedDisk::from_constants(constants).is_err(), "{constants}");
+        }
+    }
+
+    #[test]
+    fn the_lock_of_a_folder_is_a_part_of_an_operation_on_a_file() {
+        let disk = SimulatedDisk::from_constants("file_op=20us,folder_lock=15us").unwrap();
+        assert_eq!((disk.file_op, disk.folder_lock), (Some(Nanos(20_000)), Nanos(15_000)));
+        assert_eq!(SimulatedDisk::from_constants(&disk.to_string()), Ok(disk));
+        let usual = SimulatedDisk::default().to_string();
+        assert!(
+            !usual.contains("file_op") && !usual.contains("folder_lock"),
+            "earlier studies keep the name of their disk"
+        );
+        for constants in ["folder_lock=1us", "file_op=10us,folder_lock=11us", "file_op=0", "file_op=11s"] {
             assert!(SimulatedDisk::from_constants(constants).is_err(), "{constants}");
         }
     }

@@ -306,6 +306,42 @@ words! {
     FileWrite = "file-write",
 }
 
+words! {
+    /// What is done with small files, one for each request: the measures of mdtest.
+    FileOperation, "operation on files":
+    /// A new file is created, filled and closed.
+    Create = "create",
+    /// The metadata of a file are asked for.
+    Stat = "stat",
+    /// All names in the folder are read, once for each request.
+    List = "list",
+    /// A file gets its other name in the same folder.
+    Rename = "rename",
+    /// A file is removed.
+    Remove = "remove",
+}
+
+words! {
+    /// Where the threads of a run have their small files.
+    Folders, "choice of folders":
+    /// Each thread has a folder of its own.
+    Own = "own",
+    /// All threads share one folder.
+    Shared = "shared",
+}
+
+impl FileOperation {
+    /// Whether it changes the folder, and does not only look.
+    pub fn changes(self) -> bool {
+        matches!(self, Self::Create | Self::Rename | Self::Remove)
+    }
+
+    /// Whether it can be done only once with each file.
+    pub fn is_once(self) -> bool {
+        matches!(self, Self::Create | Self::Remove)
+    }
+}
+
 impl Rw {
     /// The access pattern of one direction and one order of offsets.
     pub fn of(pattern: Pattern, direction: Direction) -> Self {

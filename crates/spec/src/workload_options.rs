@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Affinity, BlockSizes, Bytes, DurableBy, Fadvise, FlushCall, Hosts, IoSize, Jump, Kernel, Layout, Nanos, PageCache,
-    ParseError, Processors, RandomDistribution, Region, Sealing, Switch, VolumeLayout, Way,
+    Affinity, BlockSizes, Bytes, DurableBy, Fadvise, FileOperation, FlushCall, Folders, Hosts, IoSize, Jump, Kernel,
+    Layout, Nanos, PageCache, ParseError, Processors, RandomDistribution, Region, Sealing, Switch, VolumeLayout, Way,
 };
 
 /// Parses a value of a type with its own text form.
@@ -302,7 +302,29 @@ options! {
     Rest rest: Nanos = Nanos(0);
         one(word), "rest" pinned "rest" takes "TIME";
         "Leave the target alone for this long right before the run, so that a cache can empty";
+    /// What each request does with a small file; `None` moves bytes of the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    FileOperation file_operation: Option<FileOperation> = None;
+        perhaps(word), "file-operation" pinned "file-operation" takes "OPERATION";
+        "Do this with small files of --bs bytes in a folder of our own, one for each request: create, stat, list (all \
+         names of the folder), rename, remove\n\nThe files are made through the page cache: add --cache both, or --cache os \
+         to wait until each change is durable. Take --rw write or randwrite for changes, read or randread for stat and \
+         list. Only create moves bytes: the MB/s of the others are the sizes of their files. What can be done only once \
+         with a file ends the run with the last one. All is removed after the run.";
+    /// Where the threads have their small files.
+    #[serde(skip_serializing_if = "are_own")]
+    Folders folders: Folders = Folders::Own;
+        one(word), "folders" pinned "folders" takes "own|shared";
+        "With --file-operation, let each thread have its files in a folder of its own, or all in one: own, shared";
+    /// Small files of each thread.
+    #[serde(skip_serializing_if = "is_usual_count")]
+    FileCount file_count: u32 = FILE_COUNT;
+        one(count::<1, 65_536>), "file-count" pinned "file-count" takes "FILES";
+        "With --file-operation, let each thread have so many files";
 }
+
+/// Small files of each thread, unless another number is asked for.
+const FILE_COUNT: u32 = 1024;
 
 /// One option of a workload: its names, its help, and how its value becomes text and back.
 #[derive(Debug, Clone, Copy)]
@@ -386,6 +408,14 @@ fn is_none_counted(count: &u32) -> bool {
 
 fn is_off(switch: &bool) -> bool {
     !switch
+}
+
+fn are_own(folders: &Folders) -> bool {
+    *folders == Folders::Own
+}
+
+fn is_usual_count(files: &u32) -> bool {
+    *files == FILE_COUNT
 }
 
 fn is_nothing(time: &Nanos) -> bool {

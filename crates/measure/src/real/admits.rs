@@ -5,7 +5,7 @@ use halfpower_spec::{Bytes, RandomDistribution, Workload};
 use super::member::Member;
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
-use super::{apply_options, memory_lanes, scratch_file};
+use super::{apply_options, file_lanes, memory_lanes, scratch_file};
 use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers};
 use crate::option_answers::{Backend, honours};
 use crate::read_back;
@@ -26,6 +26,9 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     coherent(workload)?;
     honours(Backend::Files, workload)?;
     if memory_lanes::is_memory(workload)? {
+        return Ok(());
+    }
+    if file_lanes::are_files(workload, &members.each)? {
         return Ok(());
     }
     let volume = members.run_volume(&workload.options)?;

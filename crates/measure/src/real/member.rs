@@ -285,6 +285,7 @@ fn scratch_beside(path: &Path, kind: Kind) -> PathBuf {
 fn own_file(folder: &Path, wanted: &RealTargetOptions) -> Result<(DataFile, Option<SharedFile>), MeasureError> {
     if wanted.host_part.as_ref().is_none_or(|part| part.rank == 0) {
         halfpower_os::sweep_shared(folder);
+        halfpower_os::sweep_files(folder);
     }
     let shared = wanted.host_part.as_ref().map_or(Ok(None), |part| part.file_in(folder))?;
     shared.map_or_else(|| Ok((DataFile::unnamed_in(folder)?, None)), Ok)

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 use halfpower_probe::Root;
 use halfpower_record::Environment;
 use halfpower_spec::{
-    Bytes, Direction, EngineName, Jump, Nanos, PageCache, Pass, Run, Rw, Several, Workload, WorkloadOptions,
+    Bytes, Direction, EngineName, FileOperation, Jump, Nanos, PageCache, Pass, Run, Rw, Several, Workload,
+    WorkloadOptions,
 };
 
 use super::account::machine_account;
@@ -21,7 +22,7 @@ use super::options::RealTargetOptions;
 use super::run_volume::{RunVolume, VolumeMembers, witnessed};
 use super::scratch_file::ScratchFile;
 use super::write_cache::WriteCache;
-use super::{apply_options, memory_lanes, page_cache, verification};
+use super::{apply_options, file_lanes, memory_lanes, page_cache, verification};
 use crate::MeasureError;
 use crate::target_backend::{Account, Prepared, TargetBackend};
 
@@ -127,6 +128,18 @@ impl RealTarget {
     }
 }
 
+impl RealTarget {
+    /// Prepares a run of operations on small files, which share the file system with the target and not its blocks.
+    fn prepare_files(&mut self, workload: &Workload, operation: FileOperation) -> Result<Prepared, MeasureError> {
+        self.witnessed.clear();
+        self.scratch.clear();
+        let folder = self.members.each.first().map_or_else(std::env::temp_dir, |member| member.scratch.clone());
+        let prepared = file_lanes::prepare(workload, operation, &folder, self.wanted.silence)?;
+        self.note(file_lanes::NOTE);
+        Ok(prepared)
+    }
+}
+
 impl TargetBackend for RealTarget {
     fn environment(&self) -> &Environment {
         &self.environment
@@ -159,6 +172,9 @@ impl TargetBackend for RealTarget {
             return memory_lanes::prepare(&run.workload, &folder);
         }
         let Workload { rw, cache, rate, options, .. } = run.workload;
+        if let Some(operation) = options.file_operation {
+            return self.prepare_files(&run.workload, operation);
+        }
         let volume = self.members.run_volume(&options)?;
         self.members.turn(&run.workload)?;
         self.scratch.clear();

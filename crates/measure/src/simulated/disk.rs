@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use halfpower_engine::{Engine, FaultLog, FaultyDisk, ProcessorAccount, Simulated, SimulatedContents};
+use halfpower_engine::{Engine, FaultLog, FaultyDisk, ProcessorAccount, Simulated, SimulatedContents, SimulatedFiles};
 use halfpower_model::{Buckets, DiskPath};
 use halfpower_record::{Ability, Capabilities, Environment, Level, Machine, TargetKind};
 use halfpower_spec::{Bytes, Nanos, Run, SimulatedDisk, VolumeLayout, Workload};
@@ -28,6 +28,9 @@ const UNAVAILABLE: [(Ability, &str); 7] = [
 
 /// Why a disk without a time for flushes has no commits.
 const NO_FLUSH: &str = "nobody says how long a flush of this simulated disk takes: add flush=1ms";
+
+/// Why a disk without a time for operations on files has none.
+const NO_FILE_OP: &str = "nobody says how long an operation on a file of this simulated disk takes: add file_op=20us";
 
 /// Memory that the verified contents of a disk may take, in bytes.
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -94,6 +97,9 @@ impl Subject for ConstantsDisk {
         if self.disk.flush.is_none() {
             unavailable.insert(Ability::Commits, NO_FLUSH.to_string());
         }
+        if self.disk.file_op.is_none() {
+            unavailable.insert(Ability::FileOperations, NO_FILE_OP.to_string());
+        }
         let capabilities = Capabilities {
             kind: TargetKind::Simulated,
             span: self.disk.size,
@@ -129,6 +135,12 @@ impl Subject for ConstantsDisk {
                 "--volume-layout mirror: disks of constants hold no two copies; a sim:SYSTEM may".to_string(),
             );
         }
+        if options.file_operation.is_some() && self.disk.file_op.is_none() {
+            return unfit(NO_FILE_OP.to_string());
+        }
+        if options.file_operation.is_some() && workload.cache.durable() && self.disk.flush.is_none() {
+            return unfit(NO_FLUSH.to_string());
+        }
         if options.verify {
             read_back::admit(workload, 1, self.disk.size.0, MEMORY_BYTES).or_else(unfit)?;
         }
@@ -136,6 +148,14 @@ impl Subject for ConstantsDisk {
     }
 
     fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError> {
+        let Workload { bs, threads, options, .. } = run.workload;
+        if options.file_operation.is_some() {
+            *self.contents.borrow_mut() = None;
+            let engine = SimulatedFiles::new(&self.disk, &run.workload, run.seed, start);
+            let account = engine.processor_time();
+            let range = 0..bs.0 * u64::from(options.file_count) * u64::from(threads);
+            return Ok(Opened { engine: Box::new(engine), account, depth: threads, range });
+        }
         let depth = run.workload.total_depth();
         let slots = depth + run.workload.options.random_readers;
         let contents =

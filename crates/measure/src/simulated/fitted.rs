@@ -14,7 +14,7 @@ use halfpower_spec::{
 use super::each::EachMember;
 use super::subject::{Opened, Subject, unfit};
 use crate::MeasureError;
-use crate::option_answers::Backend;
+use crate::option_answers::{Backend, NO_FILES};
 
 /// Direct requests must be multiples of this.
 const SECTOR: Bytes = Bytes(512);
@@ -23,7 +23,7 @@ const CHUNK: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Abilities that a fitted device lacks, by the name that plans ask for, with the reason.
-const UNAVAILABLE: [(Ability, &str); 13] = [
+const UNAVAILABLE: [(Ability, &str); 14] = [
     (Ability::Layouts, "a calibrated device has no file system that could lay out files"),
     (Ability::PageCache, "a calibrated device has no page cache beyond what its study saw"),
     (Ability::WriteCache, "a calibrated device has no write cache that could be switched"),
@@ -46,6 +46,7 @@ const UNAVAILABLE: [(Ability, &str); 13] = [
     (Ability::Copies, "a calibrated device tells nothing of copies, since its study made none"),
     (Ability::Engines, "a calibrated device issues requests in one way, whatever the engine"),
     (Ability::Commits, "a calibrated device tells nothing of flushes, since its study had none between writes"),
+    (Ability::FileOperations, NO_FILES),
 ];
 
 fn level(name: &str, mbps: Option<f64>, direction: Option<Direction>, source: String) -> Level {

@@ -17,7 +17,7 @@ use super::each::EachMember;
 use super::subject::{Opened, Subject, least_bytes, unfit};
 use crate::MeasureError;
 use crate::admission::fits_pieces;
-use crate::option_answers::Backend;
+use crate::option_answers::{Backend, NO_FILES};
 
 /// Sector size of a disk; direct requests must be multiples of it.
 const SECTOR: Bytes = Bytes(512);
@@ -212,6 +212,7 @@ impl Machine {
         add(Ability::Engines, "a simulated machine issues requests in one way, whatever the engine");
         add(Ability::Interrupt, "a simulated machine does not tell which processor interrupts come to");
         add(Ability::Commits, "a simulated machine has no writers that flush one by one");
+        add(Ability::FileOperations, NO_FILES);
         if self.cpus() == 1 {
             add(Ability::OneProcessor, "the machine has a single processor");
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use halfpower_engine::{FaultLog, ProcessorAccount};
 use halfpower_record::{Cpu, CpuTimes, Environment, LaneRole, Predicted, Soaker};
 use halfpower_spec::{
-    Bytes, Direction, EngineName, Nanos, Pass, Run, SimulatedDisk, SimulatedSystem, Switch, Workload,
+    Bytes, Direction, EngineName, FileOperation, Nanos, Pass, Run, SimulatedDisk, SimulatedSystem, Switch, Workload,
 };
 
 use super::disk::ConstantsDisk;
@@ -177,8 +177,10 @@ impl TargetBackend for SimulatedTarget {
         }
         let of_all_threads = |of_one: u64| of_one.saturating_mul(u64::from(run.workload.threads));
         let most_bytes = options.most_bytes(self.span_bytes()).map(of_all_threads);
+        let once = options.file_operation.is_some_and(FileOperation::is_once);
+        let buffered = !cache.direct() && run.workload.rw.writes() && options.file_operation.is_none();
         Ok(Prepared {
-            lanes: vec![Lane { engine, depth, range, once: false, most_bytes, role: LaneRole::Own, cpu: None }],
+            lanes: vec![Lane { engine, depth, range, once, most_bytes, role: LaneRole::Own, cpu: None }],
             engine: EngineName::Simulated,
             cached_bytes: None,
             buffer_segments: None,
@@ -186,7 +188,7 @@ impl TargetBackend for SimulatedTarget {
             spread_bytes: self.subject.spread_bytes(),
             // A run begins on an idle path, and so do the closed-form predictions.
             warms_up: false,
-            flush: (!cache.direct() && run.workload.rw.writes()) || options.fdatasync > 0 || options.end_flush,
+            flush: buffered || options.fdatasync > 0 || options.end_flush,
             silence: None,
         })
     }
