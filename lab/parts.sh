@@ -58,7 +58,7 @@ parts() {
   if [ ! -x "$tools/python/bin/fio-plot" ] || [ ! -x "$tools/python/bin/maturin" ] ||
     ! compgen -G "$tools/python/lib/python3*/site-packages/yaml" >/dev/null; then
     python3 -m venv "$tools/python"
-    "$tools/python/bin/pip" install --quiet fio-plot==1.1.21 duckdb==2.0.0 pandas==3.1.1 matplotlib==3.11.2 \
+    "$tools/python/bin/python3" -m pip install --quiet fio-plot==1.1.21 duckdb==2.0.0 pandas==3.1.1 matplotlib==3.11.2 \
       jsonschema==4.26.0 mfusepy==3.1.1 maturin==1.16.0 pyyaml==6.0.3
   fi
   if [ ! -x "$tools/node_modules/.bin/s3rver" ] || [ ! -f "$tools/node_modules/axe-core/axe.min.js" ]; then

@@ -1,14 +1,18 @@
 //! Carries out operations on small files of a simulated file system, in virtual time.
 //!
-//! Each slot is a thread. Its operation takes `file_op`, of which one that changes a folder spends `folder_lock` under the
-//! lock of its folder, at the end and one after the other. One that is made durable waits for a flush after that: the
-//! device flushes once at a time, and each flush serves all that wait for one when it begins.
+//! Each slot is a thread. Its operation takes `file_op` (a listing takes it for every 64 files of the folder), of which one
+//! that changes a folder spends `folder_lock` under the lock of its folder, at the end and one after the other. One that is
+//! made durable waits for a flush after that: the device flushes once at a time, and each flush serves all that wait for one
+//! when it begins.
 
 use halfpower_model::{Moment, ProcessorTime, speed_of_run};
-use halfpower_spec::{Folders, Nanos, SimulatedDisk, Workload};
+use halfpower_spec::{FileOperation, Folders, Nanos, SimulatedDisk, Workload};
 
 use crate::simulated::ProcessorAccount;
 use crate::{Completion, Engine, EngineError, Operation, Request};
+
+/// Files of a folder that are listed in the time of one operation.
+const LISTED: u32 = 64;
 
 /// The engine of file operations on `sim:` targets.
 pub struct SimulatedFiles {
@@ -69,9 +73,9 @@ impl SimulatedFiles {
     pub fn new(disk: &SimulatedDisk, workload: &Workload, run_seed: u64, start: Nanos) -> Self {
         let speed = speed_of_run(disk, run_seed);
         let of_run = |time: Nanos| (time.0 as f64 / speed).round() as u64;
-        let changes = workload.options.file_operation.is_some_and(halfpower_spec::FileOperation::changes);
+        let changes = workload.options.file_operation.is_some_and(FileOperation::changes);
         let locked = if changes { disk.folder_lock } else { Nanos(0) };
-        let whole = disk.file_op.unwrap_or_default();
+        let whole = Nanos(disk.file_op.unwrap_or_default().0 * operations_of(workload));
         let folders = if workload.options.folders == Folders::Own { workload.threads.max(1) } else { 1 };
         let unseen_ns = (disk.cpu_fixed.0 as f64 * disk.unseen).round() as u64;
         let files = Self {
@@ -107,6 +111,15 @@ impl SimulatedFiles {
             *lock
         };
         self.flush_ns.map_or(done, |flush_ns| self.device.serve(done, flush_ns))
+    }
+}
+
+/// Operations whose time one of `workload` takes.
+fn operations_of(workload: &Workload) -> u64 {
+    let in_one = if workload.options.folders == Folders::Own { 1 } else { workload.threads.max(1) };
+    match workload.options.file_operation {
+        Some(FileOperation::List) => u64::from(workload.options.file_count * in_one).div_ceil(u64::from(LISTED)),
+        _ => 1,
     }
 }
 

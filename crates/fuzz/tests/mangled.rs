@@ -176,6 +176,7 @@ entries! {
     quantity: 8000;
     target: 4000;
     system: 2000;
+    profile: 500;
     command_line: 1000;
     job_file: 2000;
     sqlio_trace: 4000;

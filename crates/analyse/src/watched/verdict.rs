@@ -168,6 +168,8 @@ fn longest_wait(case: &Case<'_>) -> WatchStop {
         Wait::Writeback => WatchStop::Writeback { share, mean_ns, of_ns },
         Wait::Throttle => throttle(case, share),
         Wait::RunQueue => run_queue(case, share),
+        // One request at a time: the processor works for it, then the disk; more at once would overlap both.
+        Wait::Processor if group.share(&ON_DISK) >= CAUSE => disk(case),
         Wait::Processor => thinks_or_cached(case),
         Wait::Other if scene.busy_share < ASKS_ALWAYS => thinks(scene),
         Wait::Other => not_known(WatchUnknown::Unseen { share }),
@@ -212,7 +214,7 @@ fn disk(case: &Case<'_>) -> WatchStop {
     }
     let is_read_ahead = |one: &Operations| one.direct != Some(true) && pattern(one) == Some(Pattern::Sequential);
     let has_read_ahead = group.group == OperationGroup::Reads && group.largest().is_some_and(is_read_ahead);
-    if depth > FEW_IN_PROGRESS || has_read_ahead && is_busy || group.share(&[Wait::Device]) < MOSTLY {
+    if depth > FEW_IN_PROGRESS || has_read_ahead && is_busy || group.share(&ON_DISK) < CAUSE {
         return not_known(WatchUnknown::NeedsStudy { depth, busy_share });
     }
     own_depth

@@ -94,7 +94,8 @@ fn read_items(tokens: &[TokenTree], own: usize, modules: &mut Vec<Module>) {
         let word = ident(tokens.get(at)).unwrap_or_default();
         let name = ident(tokens.get(at + 1));
         match (word.as_str(), name) {
-            ("use", _) => {
+            // `use<>` in the type of a function names lifetimes.
+            ("use", _) if !tokens.get(at + 1).is_some_and(|token| is_punct(token, '<')) => {
                 at = read_use(tokens, at, modules, own);
                 continue;
             }

@@ -1,4 +1,8 @@
 //! Decides when to trace, so that tracing costs no more than it may.
+//!
+//! What is seen is counted per traced time, so busy and quiet times must be traced alike: an application that pauses, or is
+//! only starting, would otherwise seem to ask for less than it does. The part that is traced therefore follows the dearest
+//! time of late, falls at once, and grows slowly.
 
 /// Estimated processor time that the kernel takes to record an event, from those who are watched.
 pub(crate) const RECORDING_NS: u64 = 400;
@@ -9,6 +13,10 @@ const LONG_NS: u64 = 100_000_000;
 const LONG_FROM: f64 = 0.2;
 /// At least this part of the time is traced.
 const LEAST: f64 = 0.02;
+/// The part of the time that is traced before the cost is known.
+const FIRST: f64 = 0.25;
+/// What is left, after a slice, of an earlier and higher cost.
+const REMEMBERED: f64 = 0.93;
 /// A cost that was measured over a shorter time says nothing.
 const LEAST_MEASURED_NS: u64 = 40_000_000;
 
@@ -17,8 +25,8 @@ const LEAST_MEASURED_NS: u64 = 40_000_000;
 pub(crate) struct Slices {
     /// What all may cost, as a share of one processor.
     most_cost: f64,
-    /// What tracing costs while it is on, as a share of one processor; `None` before it was measured.
-    cost: Option<f64>,
+    /// What tracing costs while it is on, as a share of one processor, in the dearest time of late.
+    cost: f64,
     /// What was measured and not yet taken into account.
     traced_ns: u64,
     spent_ns: u64,
@@ -28,7 +36,7 @@ pub(crate) struct Slices {
 
 impl Slices {
     pub(crate) fn new(most_cost: f64, now_ns: u64) -> Self {
-        Self { most_cost, cost: None, traced_ns: 0, spent_ns: 0, since_ns: now_ns }
+        Self { most_cost, cost: most_cost / FIRST, traced_ns: 0, spent_ns: 0, since_ns: now_ns }
     }
 
     /// A slice, or a pause, begins.
@@ -44,15 +52,14 @@ impl Slices {
             return;
         }
         let cost = self.spent_ns as f64 / self.traced_ns as f64;
-        // What happens changes: the latest counts half.
-        self.cost = Some(self.cost.map_or(cost, |before| (before + cost) / 2.0));
+        self.cost = cost.max(self.cost * REMEMBERED);
         self.traced_ns = 0;
         self.spent_ns = 0;
     }
 
     /// The part of the time that is traced, from 0.02 to 1.
     pub(crate) fn part(&self) -> f64 {
-        let part = self.cost.filter(|cost| *cost > 0.0).map_or(1.0, |cost| self.most_cost / cost);
+        let part = if self.cost > 0.0 { self.most_cost / self.cost } else { 1.0 };
         part.clamp(LEAST, 1.0)
     }
 
@@ -77,9 +84,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_costs_little_is_traced_throughout() {
+    fn what_costs_little_is_traced_throughout_after_a_while() {
         let mut slices = Slices::new(0.01, 0);
-        assert_eq!(slices.ends_ns(), None, "nothing is known of the cost");
+        assert_eq!(slices.part(), FIRST, "nothing is known of the cost");
         for _ in 0..20 {
             slices.spent(100_000_000, 500_000);
         }
@@ -90,7 +97,7 @@ mod tests {
     fn what_costs_much_is_traced_for_a_part_that_costs_what_it_may() {
         let mut slices = Slices::new(0.01, 0);
         slices.spent(10_000_000, 10_000_000);
-        assert_eq!(slices.part(), 1.0, "too short to say anything");
+        assert_eq!(slices.part(), FIRST, "too short to say anything");
         slices.spent(100_000_000, 1_000_000);
         assert!((slices.part() - 0.1).abs() < 0.01, "{}", slices.part());
         slices.turn(1_000_000_000);
@@ -99,7 +106,25 @@ mod tests {
         assert!((pause_ns as f64 / SHORT_NS as f64 - 9.0).abs() < 1.0, "{pause_ns}");
         slices.spent(100_000_000, 90_000_000_000);
         assert_eq!(slices.part(), LEAST);
-        (0..60).for_each(|_| slices.spent(100_000_000, 0));
+        (0..200).for_each(|_| slices.spent(100_000_000, 0));
         assert_eq!(slices.part(), 1.0);
+    }
+
+    #[test]
+    fn busy_and_quiet_times_are_traced_alike() {
+        let mut slices = Slices::new(0.01, 0);
+        let mut parts = [Vec::new(), Vec::new()];
+        for round in 0..20 {
+            for (busy, spent_ns) in [(1, 8_000_000), (0, 10_000)] {
+                for _ in 0..4 {
+                    if round > 0 {
+                        parts[busy].push(slices.part());
+                    }
+                    slices.spent(50_000_000, spent_ns);
+                }
+            }
+        }
+        let [quiet, busy] = parts.map(|parts| parts.iter().sum::<f64>() / parts.len() as f64);
+        assert!((quiet / busy - 1.0).abs() < 0.2, "{quiet} of quiet times, {busy} of busy ones");
     }
 }
