@@ -438,7 +438,10 @@ mod tests {
         let first = all.iter().position(|record| record.run.experiment == Some(Experiment::Load)).unwrap();
         let last = all.iter().rposition(|record| record.run.experiment == Some(Experiment::Load)).unwrap();
         assert!(first > 0 && all[first..=last].iter().all(|record| record.run.experiment == Some(Experiment::Load)));
-        assert!(all[last + 1..].iter().all(|record| record.run.experiment == Some(Experiment::Sustain)) && last + 1 < all.len());
+        assert!(
+            all[last + 1..].iter().all(|record| record.run.experiment == Some(Experiment::Sustain))
+                && last + 1 < all.len()
+        );
         let spent_ns: u64 = all[first..=last].iter().map(Record::of_budget_ns).sum();
         assert!(spent_ns as f64 <= SHARE * asked.budget.0 as f64 + 1e9, "{spent_ns}");
         let unbound = Question { latency_bound: None, ..asked };
