@@ -17,7 +17,11 @@ const ACTIVITIES: usize = 5;
 
 /// The screen, at most `width` columns wide.
 pub fn watch_text(findings: &WatchFindings, watched: &Watched, width: usize) -> String {
-    let width = width.clamp(WIDTH.0, WIDTH.1);
+    screen(findings, watched, width.clamp(WIDTH.0, WIDTH.1))
+}
+
+/// The same at any width, for a page, which folds lines by itself.
+pub(crate) fn screen(findings: &WatchFindings, watched: &Watched, width: usize) -> String {
     let mut lines = heading(findings, watched, width);
     lines.push(String::new());
     let sections = [

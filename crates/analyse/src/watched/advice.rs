@@ -103,7 +103,7 @@ pub(super) fn advice(stop: &WatchStop) -> Vec<WatchAdvice> {
         WatchStop::Steal { .. } => vec![WatchAdvice::OtherHost],
         WatchStop::Itself { .. } | WatchStop::PageCache { .. } => Vec::new(),
         WatchStop::NotKnown { why } => match why {
-            WatchUnknown::NeedsStudy { .. } => vec![WatchAdvice::Study],
+            WatchUnknown::NeedsStudy { .. } | WatchUnknown::StudyTooWide { .. } => vec![WatchAdvice::Study],
             WatchUnknown::NotTraced { .. } => vec![WatchAdvice::AsRoot],
             WatchUnknown::TooFew { .. } | WatchUnknown::Nothing => vec![WatchAdvice::WatchLonger],
             WatchUnknown::LostEvents { .. }

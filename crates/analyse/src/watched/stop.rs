@@ -219,6 +219,13 @@ pub enum WatchUnknown {
         /// Share of what the study found at this depth, while it asks.
         share: f64,
     },
+    /// The study does not tell whether more depth would bring more: its runs differ too much.
+    StudyTooWide {
+        /// Lower end of what the best depth gives over what this depth gives.
+        low: f64,
+        /// Upper end.
+        high: f64,
+    },
     /// Few requests wait long before the device gets them.
     Queue {
         /// Share of the requests' time.

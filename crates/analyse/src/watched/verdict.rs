@@ -230,6 +230,8 @@ fn by_study(group: &Gathered<'_>, uses: &WatchUse, own_depth: WatchStop, the_dev
         not_known(WatchUnknown::SlowerThanStudy { share: at_depth })
     } else if uses.deeper_gain.low >= DEEPER_GAIN {
         own_depth
+    } else if uses.deeper_gain.high >= DEEPER_GAIN && uses.deeper_gain.value >= DEEPER_GAIN {
+        not_known(WatchUnknown::StudyTooWide { low: uses.deeper_gain.low, high: uses.deeper_gain.high })
     } else {
         the_device
     }

@@ -163,7 +163,7 @@ fn by_folder(rows: &[FileRow]) -> Option<Picture> {
         let point = |row: &FileRow| Point::named(row.operation.word(), row.per_second);
         let points: Vec<Point> = rows.iter().filter(fits).map(point).collect();
         let name = format!("{} files in the folder", format::thousands(f64::from(files)));
-        (!points.is_empty()).then(|| Line { name, points })
+        (!points.is_empty()).then_some(Line { name, points })
     };
     let lines: Vec<Line> = [FEW_FILES, FILES].into_iter().filter_map(line).collect();
     let x = Axis::even("Operation");

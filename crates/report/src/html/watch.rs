@@ -18,7 +18,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::html::format::{UNKNOWN, date, heading as capitalised, number, scrolling_table};
 use crate::html::tiles::tile;
 use crate::html::{CHARTS, LIBRARY, SCRIPT, footer, head};
-use crate::watch::watch_text;
+use crate::watch::screen;
 use crate::words::watch::{activity, depth};
 use figures::latency_at;
 use names::heading_of;
@@ -35,7 +35,7 @@ const OWN_STYLE: &str = "
 @media (max-width: 34rem) { .rows { grid-template-columns: 1fr; gap: 0; } .rows dd { margin-bottom: 0.7rem; } }
 ";
 /// Width at which the answer's lines are made: a line of the page has more room than one of a terminal.
-const WIDTH: usize = 120;
+const WIDTH: usize = 1000;
 /// Kinds of operations that get a tile.
 const TILES: usize = 4;
 
@@ -106,7 +106,7 @@ fn answer(findings: &WatchFindings, watched: &Watched) -> Markup {
         section #answer {
             h1 { (title(watched)) " " code { (subject.asked) } br; small { (about) } }
             dl.rows {
-                @for (heading, lines) in rows(&watch_text(findings, watched, WIDTH)) {
+                @for (heading, lines) in rows(&screen(findings, watched, WIDTH)) {
                     dt { (heading) }
                     dd { (lines.join("\n")) }
                 }

@@ -165,6 +165,11 @@ fn unknown(why: &WatchUnknown) -> String {
         WatchUnknown::SlowerThanStudy { share } => {
             format!("the path gives {} of what its study found at this depth; something else slows it", percent(*share))
         }
+        WatchUnknown::StudyTooWide { low, high } => {
+            format!(
+                "more depth would bring {low:.1} to {high:.1} times as much by the study, whose runs differ too much"
+            )
+        }
         WatchUnknown::Queue { share } => {
             format!(
                 "requests wait {} of their time before the device gets them, though few are in flight",
