@@ -11,6 +11,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::progress::draw_target;
 
+/// The latencies of one kind in a second.
+type OfSecond = fn(&WatchedSecond) -> &Latency;
+
 /// Time between two screens, and between two lines.
 const SCREEN_EVERY: Duration = Duration::from_secs(1);
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -118,7 +121,7 @@ fn line(watched: &Watched, elapsed: Duration, length: Option<Duration>) -> Strin
     let traced_ns: u64 = recent.iter().map(|second| second.traced_ns).sum();
     let mut parts = Vec::new();
     if traced_ns > 0 {
-        let kinds: [(&str, fn(&WatchedSecond) -> &Latency); 3] =
+        let kinds: [(&str, OfSecond); 3] =
             [("reads", |second| &second.reads), ("writes", |second| &second.writes), ("syncs", |second| &second.syncs)];
         for (kind, of) in kinds {
             let mut latency = Latency::default();
