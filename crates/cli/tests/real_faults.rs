@@ -161,9 +161,9 @@ const CASES: &[Case] = &[
         shows: &["io_uring"],
     },
     Case {
-        name: "72 MiB of address space",
+        name: "88 MiB of address space",
         needs: &[],
-        script: "ulimit -v 73728; $HP run . --size 64MiB -d 200ms",
+        script: "ulimit -v 90112; $HP run . --size 64MiB -d 200ms",
         shows: &[],
     },
 ];
