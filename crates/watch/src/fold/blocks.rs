@@ -157,7 +157,7 @@ impl FoldState {
         let kind = if writes { OperationKind::Write } else { OperationKind::Read };
         if let Some(submitting) = thread.submitting.as_mut().filter(|_| has_data) {
             submitting.owed = submitting.owed.saturating_sub(1);
-            let begun = unnamed(seen.at_ns, seen.thread, process, kind, IssuedBy::Aio);
+            let begun = Begun::unnamed(seen.at_ns, seen.thread, process, kind, IssuedBy::Aio);
             return Some(self.slots.open(begun));
         }
         // A worker of a ring carries out a request that could not be done at once.
@@ -181,7 +181,7 @@ impl FoldState {
         let fault = thread.fault.filter(is_recent);
         thread.fault = None;
         let began_ns = fault.map_or(seen.at_ns, |fault| fault.at_ns);
-        let mut begun = unnamed(began_ns, seen.thread, process, OperationKind::FaultRead, IssuedBy::Mapping);
+        let mut begun = Begun::unnamed(began_ns, seen.thread, process, OperationKind::FaultRead, IssuedBy::Mapping);
         begun.device = fault.map(|fault| fault.device);
         begun.direct = Some(false);
         let key = self.slots.open(begun);
@@ -222,7 +222,7 @@ impl FoldState {
         }
         let owed = self.owed.front_mut()?;
         let kind = if event.writes() { OperationKind::Write } else { OperationKind::Read };
-        let begun = unnamed(owed.at_ns.min(seen.at_ns), owed.thread, owed.process, kind, IssuedBy::Aio);
+        let begun = Begun::unnamed(owed.at_ns.min(seen.at_ns), owed.thread, owed.process, kind, IssuedBy::Aio);
         owed.count = owed.count.saturating_sub(1);
         if owed.count == 0 {
             self.owed.pop_front();
@@ -389,27 +389,6 @@ impl FoldState {
         if let Some(user) = self.others.known(seen.thread) {
             self.others.synced(user);
         }
-    }
-}
-
-/// What is known of an operation that no call names.
-fn unnamed(at_ns: u64, thread: u32, process: u32, kind: OperationKind, by: IssuedBy) -> Begun {
-    Begun {
-        at_ns,
-        thread,
-        process,
-        kind,
-        by,
-        call: None,
-        file: None,
-        place: None,
-        disks: u64::MAX,
-        device: None,
-        direct: None,
-        asked: None,
-        offset: None,
-        sequential: false,
-        appends: false,
     }
 }
 

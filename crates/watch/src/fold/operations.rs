@@ -46,6 +46,29 @@ pub(crate) struct Begun {
     pub(crate) appends: bool,
 }
 
+impl Begun {
+    /// What is known of an operation that no call names.
+    pub(crate) fn unnamed(at_ns: u64, thread: u32, process: u32, kind: OperationKind, by: IssuedBy) -> Self {
+        Self {
+            at_ns,
+            thread,
+            process,
+            kind,
+            by,
+            call: None,
+            file: None,
+            place: None,
+            disks: u64::MAX,
+            device: None,
+            direct: None,
+            asked: None,
+            offset: None,
+            sequential: false,
+            appends: false,
+        }
+    }
+}
+
 /// An operation in progress.
 #[derive(Debug)]
 pub(crate) struct Op {

@@ -174,25 +174,8 @@ impl FoldState {
 
     pub(crate) fn ring_began(&mut self, seen: &Seen, request: u64, opcode: u8, files: &mut dyn Files) {
         let Some(process) = self.process_of(seen.thread, seen.at_ns, files) else { return };
-        let op = asked_of_ring(opcode).map(|kind| {
-            self.slots.open(Begun {
-                at_ns: seen.at_ns,
-                thread: seen.thread,
-                process,
-                kind,
-                by: IssuedBy::IoUring,
-                call: None,
-                file: None,
-                place: None,
-                disks: u64::MAX,
-                device: None,
-                direct: None,
-                asked: None,
-                offset: None,
-                sequential: false,
-                appends: false,
-            })
-        });
+        let op = asked_of_ring(opcode)
+            .map(|kind| self.slots.open(Begun::unnamed(seen.at_ns, seen.thread, process, kind, IssuedBy::IoUring)));
         let before = match op {
             Some(op) => self.rings.insert(request, op),
             None => self.rings.remove(&request),
