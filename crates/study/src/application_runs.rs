@@ -4,14 +4,14 @@
 //! that a small budget leaves no need without a figure. Further rounds hold the shapes that a need or a setting rests on and
 //! whose interval is wide, until none is left or the budget ends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use halfpower_experiments::application::{Further, RunFigures};
 use halfpower_experiments::{PlanRequest, plan};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
-use crate::own_runs::OwnRuns;
+use crate::own_runs::{OwnRuns, Progress};
 use crate::planner::Step;
 use crate::seeds::{mixed, seeded};
 use crate::slices::Slices;
@@ -24,8 +24,6 @@ const WINDOWS_SHARE: f64 = 0.5;
 const WINDOW_NS: (f64, f64) = (100e6, 5e9);
 /// Further runs of a shape whose interval is wide, if there is time.
 const MORE_ROUNDS: u32 = 24;
-/// Assumed time of a run as a multiple of its window, until one was seen.
-const LENGTH: f64 = 1.5;
 
 /// The runs of `application` in one study.
 #[derive(Debug, Clone)]
@@ -36,11 +34,7 @@ pub(crate) struct ApplicationRuns {
     further: Option<Further>,
     repeats: u32,
     budget: Nanos,
-    spent_ns: u64,
-    /// Time of the runs so far beyond their windows.
-    preparing_ns: u64,
-    done: BTreeSet<(Workload, u32)>,
-    given_up: BTreeSet<Workload>,
+    progress: Progress,
     figures: BTreeMap<Workload, Vec<RunFigures>>,
 }
 
@@ -58,10 +52,7 @@ impl ApplicationRuns {
             further: None,
             repeats,
             budget: Nanos(0),
-            spent_ns: 0,
-            preparing_ns: 0,
-            done: BTreeSet::new(),
-            given_up: BTreeSet::new(),
+            progress: Progress::default(),
             figures: BTreeMap::new(),
         };
         if workloads.is_empty() {
@@ -101,22 +92,11 @@ impl ApplicationRuns {
         self.runs.iter().filter(|run| run.repeat < self.repeats)
     }
 
-    fn is_open(&self, run: &Run) -> bool {
-        !self.done.contains(&(run.workload, run.repeat)) && !self.given_up.contains(&run.workload)
-    }
-
-    /// The time that a run will take, from the preparation of those before it.
-    fn expected_ns(&self, run: &Run) -> u64 {
-        let seen = self.done.len() as u64;
-        let unseen_ns = (run.runtime.0 as f64 * (LENGTH - 1.0)) as u64;
-        run.runtime.0 + self.preparing_ns.checked_div(seen).unwrap_or(unseen_ns)
-    }
-
     /// The next run of a shape that decides something and is not known well enough.
     fn next_of_more_rounds(&self) -> Option<&Run> {
         let wanted = self.further.as_ref()?.open(&self.figures);
         let is_further = |run: &&Run| run.repeat >= self.repeats && wanted.contains(&run.workload);
-        self.runs.iter().filter(is_further).find(|run| self.is_open(run))
+        self.runs.iter().filter(is_further).find(|run| self.progress.is_open(run))
     }
 }
 
@@ -134,31 +114,25 @@ impl OwnRuns for ApplicationRuns {
     }
 
     fn observe(&mut self, record: &Record) {
-        let Run { workload, repeat, .. } = record.run;
-        self.done.insert((workload, repeat));
-        self.spent_ns += record.of_budget_ns();
-        self.preparing_ns += record.of_budget_ns().saturating_sub(record.run.runtime.0);
+        self.progress.observe(record);
         if let Some(figures) = RunFigures::of(record) {
-            self.figures.entry(workload).or_default().push(figures);
+            self.figures.entry(record.run.workload).or_default().push(figures);
         }
     }
 
     fn give_up(&mut self, workload: &Workload) {
-        self.given_up.insert(*workload);
+        self.progress.give_up(workload);
     }
 
     fn next(&self) -> Step {
-        let fewest = self.runs().find(|run| self.is_open(run));
-        let Some(run) = fewest.or_else(|| self.next_of_more_rounds()) else { return Step::Answered };
-        if self.spent_ns > 0 && self.spent_ns + self.expected_ns(run) > self.budget.0 {
-            return Step::BudgetSpent;
-        }
-        Step::Run(*run)
+        let fewest = self.runs().find(|run| self.progress.is_open(run));
+        let next = fewest.or_else(|| self.next_of_more_rounds());
+        next.map_or(Step::Answered, |run| self.progress.step(run, self.budget))
     }
 
     fn left(&self) -> Nanos {
         match self.next() {
-            Step::Run(_) => Nanos(self.budget.0.saturating_sub(self.spent_ns)),
+            Step::Run(_) => self.progress.left(self.budget),
             Step::Answered | Step::BudgetSpent => Nanos(0),
         }
     }
@@ -166,6 +140,8 @@ impl OwnRuns for ApplicationRuns {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use halfpower_record::{Capabilities, LatencyCounter, TargetKind};
     use halfpower_spec::{Application, Bytes};
 

@@ -3,7 +3,7 @@
 //! Beside other experiments they have a small share of the budget, and their turn comes after the walks. A share that
 //! does not hold a run of each of the first cells is left to the others, and the report says so.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use halfpower_analyse::run_mbps;
 use halfpower_experiments::{PlanRequest, commits, plan};
@@ -11,7 +11,7 @@ use halfpower_record::{Environment, Record};
 use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::observed_cell::{SHARP, Sample};
-use crate::own_runs::OwnRuns;
+use crate::own_runs::{LENGTH, OwnRuns, Progress};
 use crate::planner::Step;
 use crate::seeds::{mixed, seeded};
 use crate::slices::Slices;
@@ -27,8 +27,6 @@ const WINDOW_NS: (f64, f64) = (100e6, 1e9);
 const CHIEF_WINDOWS: u64 = 2;
 /// Further runs of a first cell whose interval is wide, if there is time.
 const MORE_ROUNDS: u32 = 6;
-/// Assumed time of a run as a multiple of its window, until one was seen.
-const LENGTH: f64 = 1.5;
 
 /// The runs of `commits` in one study.
 #[derive(Debug, Clone)]
@@ -38,11 +36,7 @@ pub(crate) struct CommitRuns {
     /// Runs from this repeat on are made only for cells with wide intervals.
     repeats: u32,
     budget: Nanos,
-    spent_ns: u64,
-    /// Time of the runs so far beyond their windows.
-    preparing_ns: u64,
-    done: BTreeSet<(Workload, u32)>,
-    given_up: BTreeSet<Workload>,
+    progress: Progress,
     /// Throughput of each workload's runs, in MB/s.
     rates: BTreeMap<Workload, Sample>,
 }
@@ -68,16 +62,8 @@ impl CommitRuns {
         let chief = question.runtime.unwrap_or_else(|| held(Nanos(usual.0 * CHIEF_WINDOWS)));
         let fewest_ns = chief.0 as f64 * LENGTH * commits::CHIEF_CELLS as f64;
         let repeats = question.repeats.max(1);
-        let mut commit_runs = Self {
-            runs: Vec::new(),
-            repeats,
-            budget: Nanos(0),
-            spent_ns: 0,
-            preparing_ns: 0,
-            done: BTreeSet::new(),
-            given_up: BTreeSet::new(),
-            rates: BTreeMap::new(),
-        };
+        let mut commit_runs =
+            Self { runs: Vec::new(), repeats, budget: Nanos(0), progress: Progress::default(), rates: BTreeMap::new() };
         if workloads.is_empty() || (fewest_ns > budget_ns && !is_alone) {
             return commit_runs;
         }
@@ -108,20 +94,9 @@ impl CommitRuns {
         self.runs.iter().filter(|run| run.repeat < self.repeats)
     }
 
-    fn is_open(&self, run: &Run) -> bool {
-        !self.done.contains(&(run.workload, run.repeat)) && !self.given_up.contains(&run.workload)
-    }
-
     /// Whether the runs of a workload differ so much that further ones are worth their time.
     fn is_wide(&self, workload: &Workload) -> bool {
         self.rates.get(workload).is_some_and(|rate| rate.count > 1 && rate.reach(rate.count, 0.0) > SHARP)
-    }
-
-    /// The time that a run will take, from the preparation of those before it.
-    fn expected_ns(&self, run: &Run) -> u64 {
-        let seen = self.done.len() as u64;
-        let unseen_ns = (run.runtime.0 as f64 * (LENGTH - 1.0)) as u64;
-        run.runtime.0 + self.preparing_ns.checked_div(seen).unwrap_or(unseen_ns)
     }
 }
 
@@ -139,39 +114,34 @@ impl OwnRuns for CommitRuns {
     }
 
     fn observe(&mut self, record: &Record) {
-        let Run { workload, repeat, .. } = record.run;
-        self.done.insert((workload, repeat));
-        self.spent_ns += record.of_budget_ns();
-        self.preparing_ns += record.of_budget_ns().saturating_sub(record.run.runtime.0);
+        self.progress.observe(record);
         let mbps = run_mbps(record);
         if mbps > 0.0 && record.errors.is_empty() {
-            self.rates.entry(workload).or_default().add(mbps);
+            self.rates.entry(record.run.workload).or_default().add(mbps);
         }
     }
 
     fn give_up(&mut self, workload: &Workload) {
-        self.given_up.insert(*workload);
+        self.progress.give_up(workload);
     }
 
     fn next(&self) -> Step {
-        let is_wanted = |run: &&Run| self.is_open(run) && (run.repeat < self.repeats || self.is_wide(&run.workload));
-        match self.runs.iter().find(is_wanted) {
-            None => Step::Answered,
-            Some(run) if self.spent_ns > 0 && self.spent_ns + self.expected_ns(run) > self.budget.0 => {
-                Step::BudgetSpent
-            }
-            Some(run) => Step::Run(*run),
-        }
+        let is_wanted =
+            |run: &&Run| self.progress.is_open(run) && (run.repeat < self.repeats || self.is_wide(&run.workload));
+        self.runs.iter().find(is_wanted).map_or(Step::Answered, |run| self.progress.step(run, self.budget))
     }
 
     fn left(&self) -> Nanos {
-        let expected: f64 = self.runs().filter(|run| self.is_open(run)).map(|run| run.runtime.0 as f64 * LENGTH).sum();
-        Nanos((expected as u64).min(self.budget.0.saturating_sub(self.spent_ns)))
+        let expected: f64 =
+            self.runs().filter(|run| self.progress.is_open(run)).map(|run| run.runtime.0 as f64 * LENGTH).sum();
+        Nanos(expected as u64).min(self.progress.left(self.budget))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use halfpower_record::{Ability, Capabilities, TargetKind};
     use halfpower_spec::{Bytes, Cache};
 

@@ -282,7 +282,7 @@ mod tests {
 
     use super::*;
     use crate::built::disk;
-    use crate::study_program::StudyProgram;
+    use crate::own_runs::tests::records;
 
     fn question(bound_us: u64) -> Question {
         Question {
@@ -292,23 +292,6 @@ mod tests {
             budget: Nanos(300_000_000_000),
             ..Question::about("sim:")
         }
-    }
-
-    /// The records of a study of a disk of these constants.
-    fn records(constants: &str, question: &Question) -> (Environment, Vec<Record>) {
-        let mut backend = SimulatedTarget::new(disk(constants));
-        let environment = backend.environment().clone();
-        let mut program = StudyProgram::new(question, &environment);
-        let mut records = Vec::new();
-        let mut left = Nanos(u64::MAX);
-        while let Step::Run(run) = program.next() {
-            assert!(program.left() <= left, "what is left only falls");
-            left = program.left();
-            let record = measure(&mut backend, &run, &AtomicBool::new(false)).unwrap();
-            program.observe(&record);
-            records.push(record);
-        }
-        (environment, records)
     }
 
     fn found(constants: &str, question: &Question) -> Vec<MostLoad> {

@@ -186,16 +186,14 @@ fn asked_of(workload: &Workload) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
-
     use halfpower_experiments::sustain::{SustainAnswer, SustainVerdict};
     use halfpower_experiments::{ExperimentAnswer, analyse};
-    use halfpower_measure::{SimulatedTarget, TargetBackend, measure};
+    use halfpower_measure::{SimulatedTarget, TargetBackend};
     use halfpower_record::{DiscardReason, DiscardedWindow};
 
     use super::*;
     use crate::built::disk;
-    use crate::study_program::StudyProgram;
+    use crate::own_runs::tests::records;
 
     const GB: f64 = 1e9;
 
@@ -206,23 +204,6 @@ mod tests {
             budget: Nanos(300_000_000_000),
             ..Question::about("sim:")
         }
-    }
-
-    /// The records of a study of a disk of these constants.
-    fn records(constants: &str, question: &Question) -> (Environment, Vec<Record>) {
-        let mut backend = SimulatedTarget::new(disk(constants));
-        let environment = backend.environment().clone();
-        let mut program = StudyProgram::new(question, &environment);
-        let mut records = Vec::new();
-        let mut left = Nanos(u64::MAX);
-        while let Step::Run(run) = program.next() {
-            assert!(program.left() <= left, "what is left only falls");
-            left = program.left();
-            let record = measure(&mut backend, &run, &AtomicBool::new(false)).unwrap();
-            program.observe(&record);
-            records.push(record);
-        }
-        (environment, records)
     }
 
     fn found(constants: &str, bound: u64) -> (SustainAnswer, Vec<Record>) {
