@@ -23,6 +23,8 @@ const ALERTS: usize = 2;
 /// Lines per experiment's answer: beside walks, and without walks.
 const LINES_BESIDE: usize = 2;
 const LINES_ALONE: usize = 6;
+/// Lines for a short answer, at least.
+const SHORT_LINES: usize = 3;
 /// Lines for runs outside the cells.
 const BESIDE: usize = 6;
 /// Heading of the rates.
@@ -258,6 +260,8 @@ fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
         let reason = || format!("not run: {}", experiment.notes.join(" "));
         let answer = if experiment.ran { experiment.brief() } else { reason() };
         let mut item = Item::sentence(&lead, &answer, width, Tone::Plain);
+        // A short answer is one sentence, and is not cut in the middle of it.
+        let most = if experiment.short.is_some() { most.max(SHORT_LINES) } else { most };
         if item.lines.len() > most {
             item.lines.truncate(most);
             let last = item.lines.last_mut().expect("some lines stay");
