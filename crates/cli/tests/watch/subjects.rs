@@ -30,6 +30,12 @@ impl Running {
         self.0.as_ref().expect("it was not waited for").id()
     }
 
+    /// Waits for its end, which must be a success.
+    pub fn ended(mut self) {
+        let output = self.0.take().expect("it was not waited for").wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+
     /// Waits for its end; what it printed as JSON.
     pub fn result(mut self) -> Value {
         let output = self.0.take().expect("it was not waited for").wait_with_output().unwrap();
@@ -180,6 +186,13 @@ impl Site {
             format!("--name=a --thread --time_based --runtime={seconds} --output-format=json --allow_file_create=1");
         let line = format!("{within} {program} {usual} {words}");
         Running::begin(Command::new("sh").arg("-c").arg(line).current_dir(self.tools.path()))
+    }
+
+    /// Watches a process for so long, beside whoever called.
+    pub fn watch(&self, process: u32, seconds: u32) -> Running {
+        let mut watch = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+        watch.args(["watch", "--pid", &process.to_string(), "--for", &format!("{seconds}s")]);
+        Running::begin(watch.stderr(Stdio::null()))
     }
 
     /// What `halfpower watch` sees of a process, some time after it began.
