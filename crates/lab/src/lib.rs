@@ -20,7 +20,7 @@ pub use campaign::Campaign;
 use evidence::Evidence;
 pub use evidence::{MOST_TRIES, Verdict};
 use machine::{Disturbance, Machine};
-pub use screen::{AskedRow, RowTruth, Screens, Told, is_state_of_a_path_alone};
+pub use screen::{AskedRow, RowTruth, Screens, Told, is_state_of_a_path_alone, is_stop_unknown};
 
 /// Share of the processors' time used by others above which a try counts as disturbed.
 const QUIET: f64 = 0.05;

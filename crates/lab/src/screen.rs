@@ -129,6 +129,12 @@ pub fn is_state_of_a_path_alone(report: &Value) -> bool {
     }
 }
 
+/// Whether a direction's stop is said to be not known because it was measured too little. That its bytes may be a cache's
+/// is a verdict.
+pub fn is_stop_unknown(stop: &Value) -> bool {
+    matches!(stop["doubt"]["code"].as_str(), Some("rate-unknown" | "one-depth"))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -178,6 +184,9 @@ mod tests {
         let is_right = |state: Value| is_state_of_a_path_alone(&json!({ "state": state }));
         assert!(is_right(json!({ "code": "quiet" })) && is_right(json!({ "code": "noisy", "by": "runs-differ" })));
         assert!(!is_right(json!({ "code": "noisy", "by": "others-used-the-disk" })));
+        let is_unknown = |doubt: Value| is_stop_unknown(&json!({ "doubt": doubt }));
+        assert!(is_unknown(json!({ "code": "rate-unknown" })) && !is_unknown(json!({ "code": "contradicted" })));
+        assert!(!is_unknown(Value::Null));
         assert!(!is_right(json!({ "code": "cached" })) && !is_right(json!({ "code": "unfinished", "share": 0.5 })));
     }
 }

@@ -1,6 +1,6 @@
 //! Judges every figure on the first screens of four shares of known truth: behind a wire, and over a long round trip.
 
-use halfpower_lab::{AskedRow, Figure, RowTruth, Screens, is_state_of_a_path_alone, judge};
+use halfpower_lab::{AskedRow, Figure, RowTruth, Screens, is_state_of_a_path_alone, is_stop_unknown, judge};
 use serde_json::Value;
 
 use super::PAYLOAD;
@@ -52,13 +52,16 @@ fn over_the_round_trip(asked: AskedRow) -> RowTruth {
 }
 
 impl Share {
-    /// Whether the state may stand over it, and whether both directions are said to be stopped by what stops them.
+    /// Whether the state may stand over it, and whether both directions are said to be stopped by what stops them; NaN where
+    /// that is said to be not known.
     fn sayings(&self, report: &Value) -> [f64; 2] {
         let stops = report["stops"].as_array().cloned().unwrap_or_default();
         let is_named = |stop: &Value| stop["doubt"].is_null() && stop["stopped_by"]["code"] == self.stopped_by;
-        let verdict = stops.len() == 2 && stops.iter().all(is_named);
+        let right = |is_right: bool| f64::from(u8::from(is_right));
+        let is_verdict_right = stops.len() == 2 && stops.iter().all(is_named);
+        let verdict = if stops.iter().any(is_stop_unknown) { f64::NAN } else { right(is_verdict_right) };
         println!("{}: {}, {}", self.name, report["state"]["word"], report["verdict"]);
-        [is_state_of_a_path_alone(report), verdict].map(|is_right| f64::from(u8::from(is_right)))
+        [right(is_state_of_a_path_alone(report)), verdict]
     }
 }
 
