@@ -38,6 +38,13 @@ fn a_fio_line_works_as_it_stands() {
                 --size 16M --runtime 0.2 --time_based --output-format json";
     let threads: Value = serde_json::from_str(&printed(here.path(), line)).unwrap();
     assert_eq!(threads["jobs"].as_array().unwrap().len(), 4, "an entry for each, as in fio");
+    for thread in threads["jobs"].as_array().unwrap() {
+        let latency = &thread["read"]["clat_ns"];
+        let bins = latency["bins"].as_object().unwrap_or_else(|| panic!("latencies of its own: {latency}"));
+        let in_bins: u64 = bins.values().filter_map(Value::as_u64).sum();
+        assert_eq!(thread["read"]["total_ios"], Value::from(in_bins));
+        assert!(!thread["halfpower_notes"].to_string().contains("percentiles"), "{}", thread["halfpower_notes"]);
+    }
     let document: Value = serde_json::from_str(&printed(here.path(), &format!("{line} --group_reporting"))).unwrap();
     let job = &document["jobs"][0];
     for (key, value) in [("rw", "randrw"), ("bs", "4k"), ("iodepth", "32"), ("numjobs", "4"), ("filename", "F")] {

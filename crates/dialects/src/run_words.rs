@@ -63,6 +63,8 @@ pub struct RunWords {
     pub jobs: u32,
     /// Whether its results are one with those of its group.
     pub is_grouped: bool,
+    /// Whether what is printed tells of each thread, with its latencies, if the record does.
+    pub has_entries_of_threads: bool,
     /// halfpower's own flags in the line, passed on unchanged.
     pub own: Vec<OsString>,
     /// The words after `halfpower run`, set by [`Self::finish`].

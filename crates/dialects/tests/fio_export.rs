@@ -3,7 +3,9 @@
 use crate::sample::record;
 use halfpower_dialects::fio::{fio_documents, translate, write_fio};
 use halfpower_dialects::{Measured, read_results};
-use halfpower_record::{DeviceRequests, DeviceUse, Environment, LaneRecord, LaneRole, LaneSide, Record, Unknown};
+use halfpower_record::{
+    DeviceRequests, DeviceUse, Environment, LaneLatencies, LaneRecord, LaneRole, LaneSide, Record, Unknown,
+};
 use halfpower_spec::{EngineName, Pass, Rw};
 use serde_json::Value;
 
@@ -298,6 +300,11 @@ fn the_keys_are_those_of_fio_and_few_more() {
 
 /// The entries of a line with these options whose two threads read three quarters and a quarter.
 fn of_two_threads(options: &str) -> Vec<Value> {
+    of_two_threads_with(options, Vec::new())
+}
+
+/// The same, from a record that keeps these latencies of each.
+fn of_two_threads_with(options: &str, lane_latencies: Vec<LaneLatencies>) -> Vec<Value> {
     let line = format!("--name=job --ioengine=null --size=1m --output-format=json {options}");
     let translation = translate(&crate::words(&line)).unwrap();
     let mut record = runs().remove(0);
@@ -316,6 +323,7 @@ fn of_two_threads(options: &str) -> Vec<Value> {
     };
     let lanes = vec![lane(record.ios * 3 / 4, 50_000.0), lane(record.ios / 4, 70_000.0)];
     record.lanes = lanes;
+    record.lane_latencies = lane_latencies;
     let done = Measured { run: &translation.runs[0], record, environment: Environment::default() };
     let mut out = Vec::new();
     translation.print(&[done], &mut out).unwrap();
@@ -351,6 +359,36 @@ fn each_thread_has_an_entry_unless_the_group_is_reported() {
     assert!(!group["halfpower_notes"].to_string().contains("together"), "{group}");
     let unknown = of_two_threads("--numjobs=3");
     assert!(unknown.len() == 1 && unknown[0]["halfpower_notes"].to_string().contains("does not tell them apart"));
+}
+
+#[test]
+fn each_thread_has_percentiles_and_ranges_of_its_own_where_the_record_keeps_its_latencies() {
+    let all = runs()[0].ios;
+    let lane = |ios: u64, latency_ns: u64| {
+        let mut latencies = LaneLatencies::default();
+        (0..ios).for_each(|_| latencies.reads.add(latency_ns));
+        latencies
+    };
+    let lanes = || vec![lane(all * 3 / 4, 50_000), lane(all / 4, 7_000_000)];
+    let threads = of_two_threads_with("--numjobs=2", lanes());
+    assert_eq!(threads.len(), 2);
+    for (thread, (ios, latency_ns, range)) in threads
+        .iter()
+        .zip([(all * 3 / 4, 50_000_u64, ("latency_us", "100")), (all / 4, 7_000_000, ("latency_ms", "10"))])
+    {
+        let latency = &thread["read"]["clat_ns"];
+        assert_eq!(
+            (&latency["min"], &latency["max"], &latency["N"]),
+            (&latency_ns.into(), &latency_ns.into(), &ios.into())
+        );
+        assert_eq!(latency["percentile"]["99.000000"], Value::from(latency_ns));
+        assert!((sum(&latency["bins"]) - ios as f64).abs() < 1e-9, "{latency}");
+        assert_eq!(thread[range.0][range.1], Value::from(100.0), "all of its requests are in one range: {thread}");
+        let notes = thread["halfpower_notes"].to_string();
+        assert!(notes.contains("processor time") && !notes.contains("percentiles"), "{notes}");
+    }
+    let whole = of_two_threads_with("--numjobs=2 --group_reporting", lanes());
+    assert_eq!(whole.len(), 1, "the group is one entry all the same");
 }
 
 #[test]

@@ -39,7 +39,8 @@ impl Part {
         let rate = rate(record.elapsed_ns);
         let record = if tells_of_computer { record } else { without_computer(record) };
         // Samples grow with the length of a run, and windows of processes are not in step to a tenth of a second.
-        let record = Some(Record { samples: Samples::default(), ..record });
+        // Latencies of each lane would be of lanes of this process alone.
+        let record = Some(Record { samples: Samples::default(), lane_latencies: Vec::new(), ..record });
         Self { record, hosts: vec![share], rate, rate_before_flush, ..Self::default() }
     }
 

@@ -5,12 +5,14 @@
 //! its edge. In the last case the measurement is repeated, up to a limit. A figure still across the edge then is *not
 //! decided*, which is reported and is not a failure. `evidence.rs` has the formulas.
 //!
-//! A [`Campaign`] counts faults instead: each was survived or not, reported or missed.
+//! A [`Campaign`] counts faults instead: each was survived or not, reported or missed. [`Screens`] counts figures of
+//! first screens.
 
 mod campaign;
 mod evidence;
 mod machine;
 mod results;
+mod screen;
 
 use std::ops::RangeInclusive;
 
@@ -18,6 +20,7 @@ pub use campaign::Campaign;
 use evidence::Evidence;
 pub use evidence::{MOST_TRIES, Verdict};
 use machine::{Disturbance, Machine};
+pub use screen::{AskedRow, RowTruth, Screens, Told, is_state_of_a_path_alone, is_stop_unknown};
 
 /// Share of the processors' time used by others above which a try counts as disturbed.
 const QUIET: f64 = 0.05;

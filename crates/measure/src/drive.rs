@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use halfpower_engine::{EngineError, Errno};
 use halfpower_os::clock::since_boot;
 use halfpower_os::processor;
-use halfpower_record::{LaneRecord, LaneRole, LaneSide, Latency};
+use halfpower_record::{LaneLatencies, LaneRecord, LaneRole, LaneSide, Latency};
 use halfpower_spec::{Nanos, Run, Workload, WorkloadOptions};
 
 use crate::offsets::Offsets;
@@ -55,6 +55,12 @@ impl LaneOutcome {
             reads: (!trims).then(|| side(tally.read_bytes, &tally.read_latency.latency())),
             writes: (!trims).then(|| side(tally.bytes - tally.read_bytes, &tally.write_latency.latency())),
         }
+    }
+
+    /// The lane's latencies.
+    pub(crate) fn latencies(&self) -> LaneLatencies {
+        let Tally { read_latency, write_latency, .. } = &self.tally;
+        LaneLatencies { reads: read_latency.latency(), writes: write_latency.latency() }
     }
 }
 

@@ -29,7 +29,7 @@ mod witnessed;
 pub use admission::coherent;
 pub use error::MeasureError;
 pub use gated::GatedTarget;
-pub use measure_run::{measure, measure_own_part, measure_until_stopped};
+pub use measure_run::{LatenciesOf, measure, measure_keeping, measure_own_part, measure_until_stopped};
 pub use offered_ways::OfferedWays;
 pub use real::{HostPart, RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, probe_share};
 pub use side_by_side::of_hosts as levels_of_hosts;

@@ -22,6 +22,15 @@ const MUCH_STOPPED: f64 = 0.01;
 /// How many times a run is measured again because the process was stopped in its window.
 const MOST_STOPS: u32 = 3;
 
+/// Whose latencies a record keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LatenciesOf {
+    /// Those of all lanes together.
+    AllLanes,
+    /// Those of each lane of the workload as well. The window counts them anyhow; the record is larger.
+    EachLane,
+}
+
 /// Measures one run; measures it again if the process or the machine was stopped in its window.
 ///
 /// # Errors
@@ -57,13 +66,26 @@ pub fn measure_until_stopped(
     run: &Run,
     stop: &AtomicBool,
 ) -> Result<Record, MeasureError> {
-    let first = measure_together(backend, run, stop)?;
+    measure_keeping(backend, run, LatenciesOf::AllLanes, stop)
+}
+
+/// As [`measure_until_stopped`], with a record that keeps the latencies asked for.
+///
+/// # Errors
+/// As [`measure_until_stopped`].
+pub fn measure_keeping(
+    backend: &mut dyn TargetBackend,
+    run: &Run,
+    kept: LatenciesOf,
+    stop: &AtomicBool,
+) -> Result<Record, MeasureError> {
+    let first = measure_together(backend, run, kept, stop)?;
     let given_back = first.resubmitted_ios;
     if given_back == 0 || stop.load(Ordering::Relaxed) || !backend.hand_to_workers() {
         return Ok(first);
     }
     // A limit such as io.max counts also requests that it gives back, so this window measured too little.
-    let second = measure_together(backend, run, stop)?;
+    let second = measure_together(backend, run, kept, stop)?;
     backend.note(
         "the kernel gave requests back that it could not take at once (EAGAIN), as behind a control group's io.max: since \
          then workers of the kernel, which may wait, carry those of io_uring",
@@ -75,10 +97,15 @@ pub fn measure_until_stopped(
 }
 
 /// Measures one window of a run together with all processes that make it; repeats it if the backend asks for that.
-fn measure_together(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
+fn measure_together(
+    backend: &mut dyn TargetBackend,
+    run: &Run,
+    kept: LatenciesOf,
+    stop: &AtomicBool,
+) -> Result<Record, MeasureError> {
     loop {
         let own = backend.share_out(run)?;
-        let made = own.map(|own| measure_own_part(backend, &own, stop));
+        let made = own.map(|own| measure_part(backend, &own, kept, stop));
         if let Some(record) = backend.put_together(run, made, stop)? {
             return Ok(record);
         }
@@ -90,14 +117,23 @@ fn measure_together(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBoo
 /// # Errors
 /// As [`measure_until_stopped`].
 pub fn measure_own_part(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
+    measure_part(backend, run, LatenciesOf::AllLanes, stop)
+}
+
+fn measure_part(
+    backend: &mut dyn TargetBackend,
+    run: &Run,
+    kept: LatenciesOf,
+    stop: &AtomicBool,
+) -> Result<Record, MeasureError> {
     // Needed only for the soaker's pass, the only one that is tried again.
     let threads = if run.pass == Pass::Soaker { halfpower_os::trace::own_threads().len() } else { 0 };
-    match measure_in_pass(backend, run, run.pass, stop) {
+    match measure_in_pass(backend, run, run.pass, kept, stop) {
         // The soaker's threads may be one too many: measure without them, which gives a lower bound of the cost.
         Err(MeasureError::Thread { what }) if run.pass == Pass::Soaker => {
             backend.note(&format!("costs are known from below alone: beside the soaker a measuring thread {what}"));
             halfpower_os::processor::await_threads(threads);
-            measure_in_pass(backend, run, Pass::Plain, stop)
+            measure_in_pass(backend, run, Pass::Plain, kept, stop)
         }
         measured => measured,
     }
@@ -108,6 +144,7 @@ fn measure_in_pass(
     backend: &mut dyn TargetBackend,
     run: &Run,
     pass: Pass,
+    kept: LatenciesOf,
     stop: &AtomicBool,
 ) -> Result<Record, MeasureError> {
     let started_ns = backend.clock_ns();
@@ -125,6 +162,8 @@ fn measure_in_pass(
     let mut sum = Sum::of(&own);
     add_background_errors(&mut sum, &beside, &spent);
     let lanes: Vec<LaneRecord> = own.iter().chain(&beside).map(LaneOutcome::record).chain(spent.beside).collect();
+    let lane_latencies =
+        if kept == LatenciesOf::EachLane { own.iter().map(LaneOutcome::latencies).collect() } else { Vec::new() };
     let submitted = sum.submitted_ios() + of_random_readers(&lanes);
     // Reading back from a target that has stopped answering would hang.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
@@ -159,6 +198,7 @@ fn measure_in_pass(
         syncs: sum.syncs,
         commits: sum.commits,
         lanes,
+        lane_latencies,
         series: sum.series,
         samples: sum.samples,
         harness_ns_per_io: own_ns.0,

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use halfpower_measure::{Account, MeasureError, Prepared, SimulatedTarget, TargetBackend, measure};
+use halfpower_measure::{
+    Account, LatenciesOf, MeasureError, Prepared, SimulatedTarget, TargetBackend, forwards, measure, measure_keeping,
+};
 use halfpower_record::{DiscardReason, Environment, Record};
 use halfpower_spec::{Arrival, Arrivals, Bytes, Nanos, Pass, Run, Rw, SimulatedDisk, Workload};
 
@@ -199,4 +201,48 @@ fn a_window_in_which_requests_were_given_back_is_measured_again_once() {
     assert!(notes[0].contains("EAGAIN") && notes.len() == 1, "{notes:?}");
     let (record, windows, _) = measured();
     assert_eq!((windows, record.resubmitted_ios, record.discarded.len()), (1, 0, 0));
+}
+
+/// A target whose two lanes reach a disk each.
+struct TwoDisks {
+    first: SimulatedTarget,
+    second: SimulatedTarget,
+}
+
+impl TargetBackend for TwoDisks {
+    forwards!(first: environment environment_mut span_bytes make_ready harness_ns_per_io clock_ns unix_ms);
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        self.first.admits(workload)
+    }
+
+    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
+        let mut prepared = self.first.prepare(run, stop)?;
+        prepared.lanes.extend(self.second.prepare(run, stop)?.lanes);
+        Ok(prepared)
+    }
+
+    fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
+        self.first.account(pass)
+    }
+}
+
+#[test]
+fn latencies_of_each_lane_are_kept_where_they_are_asked_for_and_nowhere_else() {
+    let disk = |constants: &str| SimulatedTarget::new(SimulatedDisk::from_constants(constants).unwrap());
+    let mut target = TwoDisks { first: disk("fixed=100us,rate=1GB/s"), second: disk("fixed=900us,rate=1GB/s") };
+    let workload = cell(100_000, 1);
+    let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(500_000_000), seed: 3 };
+    let stop = AtomicBool::new(false);
+    let apart = measure_keeping(&mut target, &run, LatenciesOf::EachLane, &stop).unwrap();
+    let [fast, slow] = &apart.lane_latencies[..] else { panic!("{} lanes", apart.lane_latencies.len()) };
+    assert_eq!((fast.reads.count(), fast.reads.min_ns(), fast.reads.max_ns()), (2_500, 200_000, 200_000));
+    assert_eq!((slow.reads.count(), slow.reads.min_ns(), slow.reads.max_ns()), (500, 1_000_000, 1_000_000));
+    assert!(fast.writes.is_empty() && slow.writes.is_empty());
+    let mut both = fast.reads.clone();
+    both.merge(&slow.reads);
+    assert_eq!(both, apart.latency, "together they are the run's");
+    let together = measure_keeping(&mut target, &run, LatenciesOf::AllLanes, &stop).unwrap();
+    assert!(together.lane_latencies.is_empty() && together.latency == apart.latency);
+    assert!(measure(&mut target, &run, &stop).unwrap().lane_latencies.is_empty(), "a study keeps none");
 }

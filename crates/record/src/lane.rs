@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Join;
 use crate::joined::{first, greatest, joined, mean, of_known, parts, same, sum};
+use crate::{Join, Latency};
 
 joined! {
     /// One lane's share of a run. A lane is a submitting thread.
@@ -25,6 +25,17 @@ joined! {
         /// The writes among these; `None` for runs of the first releases.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub writes: Option<LaneSide> => of_known(parts),
+    }
+}
+
+joined! {
+    /// The latencies of one lane of the workload, in a run that keeps those of each.
+    #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+    pub struct LaneLatencies {
+        /// Those of its reads that succeeded; of a run that trims and writes, of its trims.
+        pub reads: Latency => parts,
+        /// Those of all its other requests that succeeded.
+        pub writes: Latency => parts,
     }
 }
 

@@ -49,7 +49,7 @@ pub use figures::columns;
 pub use hosts::{HostLink, HostPlace, HostShare, LEAST_OVERLAP, overlap};
 pub use joined::Join;
 pub use joined::total;
-pub use lane::{LaneRecord, LaneRole, LaneSide};
+pub use lane::{LaneLatencies, LaneRecord, LaneRole, LaneSide};
 pub use latency::{Latency, LatencyCounter};
 pub use machine::Machine;
 pub use origin::{ImportedFile, Origin, Tool, Unknown};

@@ -10,8 +10,8 @@ use crate::joined::{
     chained, counts, first, given, greatest, if_both_know, joined, least, of_known, one_by_one, parts, rates_added, sum,
 };
 use crate::{
-    Anatomy, CpuTimes, DeviceUse, FarEnd, HostShare, Join, LaneRecord, LaneRole, Latency, Noise, Origin, Samples,
-    Soaker, Tcp, Unknown, total,
+    Anatomy, CpuTimes, DeviceUse, FarEnd, HostShare, Join, LaneLatencies, LaneRecord, LaneRole, Latency, Noise, Origin,
+    Samples, Soaker, Tcp, Unknown, total,
 };
 
 joined! {
@@ -92,6 +92,10 @@ joined! {
         /// The lanes: first the workload's, then additional random readers.
         #[serde(default)]
         pub lanes: Vec<LaneRecord> => one_by_one,
+        /// The latencies of each of the workload's lanes, in the order of `lanes`; empty unless they were asked for, and
+        /// for a run of several processes.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub lane_latencies: Vec<LaneLatencies> => one_by_one,
         /// Bytes over time.
         pub series: Series => parts,
         /// Requests, bytes and latencies over time; empty for windows that are shorter than a stretch of it, and for runs

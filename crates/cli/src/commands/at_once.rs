@@ -19,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use halfpower_dialects::{Ends, RunWords};
 use halfpower_hosts::Launched;
-use halfpower_measure::{GatedTarget, MeasureError, TargetBackend as _, measure_until_stopped};
+use halfpower_measure::{GatedTarget, LatenciesOf, MeasureError, TargetBackend as _, measure_keeping};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Nanos, Pass};
 
@@ -278,7 +278,8 @@ fn measured_in_turn(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<(Record, E
         Ok(())
     });
     backend.make_ready(None, stop)?;
-    let mut record = measure_until_stopped(&mut backend, &run, stop)?;
+    // Its words do not tell what will be printed of it.
+    let mut record = measure_keeping(&mut backend, &run, LatenciesOf::EachLane, stop)?;
     // Before its window it waited for the others. In virtual time there is no such moment.
     if record.started_unix_ms > 0 {
         record.started_unix_ms = opened_unix_ms.get();

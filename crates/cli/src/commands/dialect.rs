@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
 use halfpower_dialects::{Dialect, Ends, Measured, Refusal, RunWords, Translation};
+use halfpower_measure::LatenciesOf;
 use halfpower_record::output::{Destination, Form, TEXT_MARK};
 use halfpower_record::{Environment, Record};
 
@@ -140,7 +141,8 @@ fn measured(
     let asked = &asked[turn.clone()];
     if let ([run], [args]) = (runs, asked) {
         wait_to_begin(run, stop)?;
-        return Ok(vec![run::measured(args, (turn.start, join_processes), stop)?]);
+        let kept = if run.has_entries_of_threads { LatenciesOf::EachLane } else { LatenciesOf::AllLanes };
+        return Ok(vec![run::measured(args, (turn.start, join_processes), kept, stop)?]);
     }
     let results = at_once::measured(runs, asked, stop)?;
     if !stop.load(Ordering::Relaxed) {

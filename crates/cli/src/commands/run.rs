@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use halfpower_measure::TargetBackend;
+use halfpower_measure::{LatenciesOf, TargetBackend};
 use halfpower_record::{Environment, Record, StudyFile};
 use halfpower_spec::{Pass, Run, Switch, Target, Way, Workload};
 
@@ -17,7 +17,7 @@ use crate::run_args::{PlaceInStudyArgs, RunArgs};
 pub fn run(args: &RunArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
     let Some(join_processes) = join_processes(&[asked(args)?], &stop)? else { return Ok(()) };
-    let (record, environment) = measured(args, (0, &join_processes), &stop)?;
+    let (record, environment) = measured(args, (0, &join_processes), LatenciesOf::AllLanes, &stop)?;
     to_output(|out| print(args, &record, &environment, out))?;
     outcome::of(std::slice::from_ref(&record))
 }
@@ -89,7 +89,12 @@ pub fn opened(
 }
 
 /// Measures the command's `nth` run, and appends its record to the study that the flags name, if any.
-pub fn measured(args: &RunArgs, place: (usize, &Processes), stop: &AtomicBool) -> Result<(Record, Environment)> {
+pub fn measured(
+    args: &RunArgs,
+    place: (usize, &Processes),
+    kept: LatenciesOf,
+    stop: &AtomicBool,
+) -> Result<(Record, Environment)> {
     let target = args.target()?;
     let workload = checked(args)?;
     let mut file = args.place.output.as_deref().map(StudyFile::open_to_append).transpose()?;
@@ -101,7 +106,7 @@ pub fn measured(args: &RunArgs, place: (usize, &Processes), stop: &AtomicBool) -
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;
     backend.make_ready(None, stop)?;
     let progress = RunProgress::of(&workload, args.known_runtime(), args.json);
-    let mut record = halfpower_measure::measure_until_stopped(backend.as_mut(), &run, stop)?;
+    let mut record = halfpower_measure::measure_keeping(backend.as_mut(), &run, kept, stop)?;
     drop(progress);
     if stop.load(Ordering::Relaxed) {
         return cut_short(args, &record, backend.environment());

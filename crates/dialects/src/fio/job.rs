@@ -417,6 +417,7 @@ impl Job {
         let is_told_together = self.rw().trims() || self.run.files.iter().chain(&self.run.own).any(is_simulated);
         let run = &mut self.run;
         if self.jobs > 1 && !self.is_grouped && self.formats.for_programs() {
+            run.has_entries_of_threads = !is_told_together;
             run.note(if is_told_together { printed::TOGETHER } else { printed::APART });
         }
         if self.logs.wants_each_request() {

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use halfpower_record::{DeviceRequests, DeviceUse, LaneRecord, LaneRole, LaneSide, Latency, Record, Side, Unknown};
+use halfpower_record::{
+    DeviceRequests, DeviceUse, LaneLatencies, LaneRecord, LaneRole, LaneSide, Latency, Record, Side, Unknown,
+};
 use halfpower_spec::{Direction, EngineName, Pass, Workload};
 
 /// The sum of all plain runs of one workload with one engine, or one thread of a run.
@@ -55,9 +57,9 @@ pub struct FioJob {
 pub struct FioSide {
     pub ios: u64,
     pub bytes: u64,
-    /// The latencies; of a thread, those of all threads together.
+    /// The latencies; of a thread whose record does not keep them, those of all threads together.
     pub latency: Latency,
-    /// What is known of the latencies of a thread alone.
+    /// What is known of the latencies of such a thread alone.
     pub of_thread: Option<LaneSide>,
 }
 
@@ -71,11 +73,14 @@ impl FioSide {
         }
     }
 
-    /// Leaves what one thread moved.
-    fn keep(&mut self, thread: LaneSide) {
+    /// Leaves what one thread moved, and its latencies if they are known.
+    fn keep(&mut self, thread: LaneSide, own: Option<&Latency>) {
         self.ios = thread.ios;
         self.bytes = thread.bytes;
-        self.of_thread = Some(thread);
+        match own {
+            Some(own) => self.latency.clone_from(own),
+            None => self.of_thread = Some(thread),
+        }
     }
 
     /// Mean and standard deviation of the latencies, in nanoseconds.
@@ -131,18 +136,24 @@ impl FioJob {
         if lanes.len() != jobs as usize || !record.hosts.is_empty() {
             return None;
         }
-        lanes.into_iter().map(|lane| Self::of_thread(record, lane)).collect()
+        let own = Some(&record.lane_latencies).filter(|own| own.len() == lanes.len());
+        let thread = |(nth, lane): (usize, &LaneRecord)| Self::of_thread(record, lane, own.map(|own| &own[nth]));
+        lanes.into_iter().enumerate().map(thread).collect()
     }
 
-    fn of_thread(record: &Record, lane: &LaneRecord) -> Option<Self> {
+    fn of_thread(record: &Record, lane: &LaneRecord, own: Option<&LaneLatencies>) -> Option<Self> {
         // A lane that trims tells neither.
         let reads = lane.reads?;
         let writes = lane.writes?;
         let mut thread = Self::new(record);
         thread.add(record);
         thread.is_thread = true;
-        thread.read.keep(reads);
-        thread.write.keep(writes);
+        thread.read.keep(reads, own.map(|own| &own.reads));
+        thread.write.keep(writes, own.map(|own| &own.writes));
+        if let Some(LaneLatencies { reads, writes }) = own {
+            thread.latency.clone_from(reads);
+            thread.latency.merge(writes);
+        }
         let part = lane.bytes as f64 / record.bytes.max(1) as f64;
         thread.samples.iter_mut().for_each(|rate| *rate *= part);
         thread.elapsed_ns = lane.elapsed_ns;
@@ -152,6 +163,11 @@ impl FioJob {
         thread.major_faults = None;
         thread.minor_faults = None;
         Some(thread)
+    }
+
+    /// Whether its latencies are its own, and not those of all threads of its run.
+    pub fn has_own_latencies(&self) -> bool {
+        [&self.read, &self.write].into_iter().all(|side| side.of_thread.is_none())
     }
 
     /// The sum of runs that were measured at once, as fio's `group_reporting` has it: what they moved, in the longest of
@@ -413,8 +429,20 @@ mod tests {
         assert_eq!(moved(&threads[0]), (75, 75, 75 * 4096, 2_000_000_000));
         assert_eq!(moved(&threads[1]), (25, 25, 25 * 4096, 1_000_000_000));
         assert_eq!(threads[1].read.mean_and_deviation_ns(), [500.0, 7.0]);
+        assert!(!threads[1].has_own_latencies());
         assert_eq!(threads[0].processor_percent(), FioJob::of_group(&[&run]).unwrap().processor_percent());
         assert!(FioJob::of_threads(&run, 3).is_none(), "in virtual time one lane stands for all threads");
+        let of_lane = |ns: u64| {
+            let mut latencies = LaneLatencies::default();
+            latencies.reads.add(ns);
+            latencies
+        };
+        run.lane_latencies = vec![of_lane(100), of_lane(200)];
+        let apart = FioJob::of_threads(&run, 2).unwrap();
+        let longest =
+            |thread: &FioJob| [thread.read.latency.max_ns(), thread.latency.max_ns(), thread.write.latency.max_ns()];
+        assert_eq!([longest(&apart[0]), longest(&apart[1])], [[100, 100, 0], [200, 200, 0]]);
+        assert!(apart.iter().all(FioJob::has_own_latencies) && moved(&apart[1]) == moved(&threads[1]));
         run.lanes[1].reads = None;
         assert!(FioJob::of_threads(&run, 2).is_none(), "it does not say what it moved");
     }

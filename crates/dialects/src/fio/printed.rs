@@ -88,7 +88,10 @@ fn entries<'a, 'r>(measured: &'a [Measured<'r>]) -> Vec<&'a [Measured<'r>]> {
 }
 
 /// What is otherwise than in fio where each thread of a job has an entry.
-pub(super) const APART: &str = "numjobs: of a thread's latencies its entry has the mean and the deviation; their smallest, \
+pub(super) const APART: &str =
+    "numjobs: the processor time in the entry of a thread is that of all threads of its job together";
+/// The same where a record does not keep the latencies of each thread.
+const APART_IN_PART: &str = "numjobs: of a thread's latencies its entry has the mean and the deviation; their smallest, \
                                 largest, percentiles and ranges, and processor time, are those of all threads together";
 /// What is otherwise where the threads of a job have one entry.
 pub(super) const TOGETHER: &str = "numjobs: the threads of a job are one entry of the results, as with group_reporting, \
@@ -109,7 +112,11 @@ fn named<'a>(runs: &'a [Measured<'_>]) -> Vec<NamedRun<'a>> {
     let has_threads = first.run.jobs > 1 && !first.run.is_grouped;
     let threads = if has_threads { FioJob::of_threads(&first.record, first.run.jobs) } else { None };
     if has_threads {
-        notes.push(if threads.is_some() { APART } else { TOGETHER });
+        notes.push(match &threads {
+            Some(threads) if threads.iter().all(FioJob::has_own_latencies) => APART,
+            Some(_) => APART_IN_PART,
+            None => TOGETHER,
+        });
     }
     let sums = threads.unwrap_or_else(|| {
         let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();

@@ -6,6 +6,7 @@ mod limits;
 mod shared_path;
 mod sustain;
 mod tries;
+mod user_space;
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Holds the tests that measure shares or cause faults at a certain moment, for the laboratory.
 
 mod faults;
+mod first_screen;
 mod kills;
 mod limits;
 mod sealing;
