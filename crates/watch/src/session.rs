@@ -217,8 +217,7 @@ impl Session {
             Asked::Processes { .. } | Asked::Group { .. } => watched.subject.name.clone(),
         };
         let captured = self.tracing.captured();
-        let captured =
-            captured.map(|captured| Captured { subject, started_unix_ms: self.started_unix_ms, ..captured });
+        let captured = captured.map(|captured| Captured { subject, started_unix_ms: self.started_unix_ms, ..captured });
         Ok((watched, captured))
     }
 

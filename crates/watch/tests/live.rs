@@ -72,7 +72,8 @@ fn a_process_that_writes_past_the_page_cache_is_seen_to_wait_for_the_disk() {
     assert!(watched.cost.events > 0 && watched.processors.own_ns > 0);
     let captured = captured.expect("it was asked for");
     assert_eq!((captured.subject.as_str(), captured.lanes), ("dd", 1), "{captured:#?}");
-    let its = captured.files.iter().position(|one| one.name.as_deref() == file.to_str()).expect("its file has its name");
+    let its =
+        captured.files.iter().position(|one| one.name.as_deref() == file.to_str()).expect("its file has its name");
     assert!(captured.files[its].direct);
     let writes: Vec<_> = captured.operations.iter().filter(|one| one.file as usize == its).collect();
     assert!(writes.len() as u64 >= ENOUGH, "{writes:#?}");

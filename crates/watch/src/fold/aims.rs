@@ -104,8 +104,6 @@ struct Stream {
     position: u64,
     /// Bytes since the last look.
     moved: u64,
-    /// Whether looks told that the position went otherwise than the bytes did.
-    seeks: bool,
     /// From the last place in the file to that on the disk, and how often that was the same as before, and how often not.
     distance: Option<u64>,
     agrees: u64,
@@ -113,8 +111,8 @@ struct Stream {
 }
 
 impl Stream {
-    fn new(position: u64, seeks: bool) -> Self {
-        Self { position, moved: 0, seeks, distance: None, agrees: 0, differs: 0 }
+    fn new(position: u64) -> Self {
+        Self { position, moved: 0, distance: None, agrees: 0, differs: 0 }
     }
 
     /// Moves on by an operation that has ended; where it began.
@@ -229,12 +227,11 @@ impl Aims {
     fn stream(&mut self, descriptor: (u32, u32), file: u32, opened: &Opened) -> u32 {
         let position = opened.seen.position;
         if let Some(held) = self.held.get_mut(&descriptor).filter(|held| held.file == file) {
-            let stream = &mut self.streams[held.stream as usize];
-            stream.seeks |= opened.seeks;
             if held.looked_ns == opened.looked_ns {
                 return held.stream;
             }
             held.looked_ns = opened.looked_ns;
+            let stream = &mut self.streams[held.stream as usize];
             let moved = std::mem::take(&mut stream.moved);
             if position.saturating_add(moved / 2) >= stream.position {
                 return held.stream;
@@ -244,7 +241,7 @@ impl Aims {
             self.held.clear();
         }
         let stream = self.streams.len() as u32;
-        self.streams.push(Stream::new(position, opened.seeks));
+        self.streams.push(Stream::new(position));
         self.held.insert(descriptor, Held { looked_ns: opened.looked_ns, file, stream });
         stream
     }
@@ -291,10 +288,9 @@ impl Aims {
         let size = first.max(file.longest).max(file.end);
         match aim.at {
             Aimed::Offset(_) | Aimed::End => offset,
+            // What was written before the last look is no longer than the file was then.
             Aimed::Stream(stream) if writes => {
-                let stream = &self.streams[stream as usize];
-                // What was written since the last look may have made the file longer.
-                if stream.seeks { within(offset, bytes, size.saturating_add(stream.moved)) } else { offset }
+                within(offset, bytes, size.saturating_add(self.streams[stream as usize].moved))
             }
             Aimed::Stream(_) | Aimed::Unknown => within(offset, bytes, size),
         }

@@ -184,7 +184,8 @@ impl FoldState {
         let mut begun = Begun::unnamed(began_ns, seen.thread, process, OperationKind::FaultRead, IssuedBy::Mapping);
         begun.device = fault.map(|fault| fault.device);
         begun.direct = Some(false);
-        begun.aim = fault.zip(self.capture.as_mut()).and_then(|(fault, capture)| capture.mapped(fault.device, fault.inode));
+        begun.aim =
+            fault.zip(self.capture.as_mut()).and_then(|(fault, capture)| capture.mapped(fault.device, fault.inode));
         let key = self.slots.open(begun);
         thread.op = Some(key);
         thread.state = State::Running;

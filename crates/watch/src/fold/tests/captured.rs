@@ -39,7 +39,9 @@ fn operations_are_kept_with_their_threads_and_files() {
     let listed: Vec<_> = captured
         .operations
         .iter()
-        .map(|one| (one.lane, one.at_ns / 1000, one.took_ns / 1000, one.kind, one.file, one.offset, one.bytes, one.cached))
+        .map(|one| {
+            (one.lane, one.at_ns / 1000, one.took_ns / 1000, one.kind, one.file, one.offset, one.bytes, one.cached)
+        })
         .collect();
     assert_eq!(
         listed,
@@ -97,7 +99,8 @@ fn a_page_fault_is_a_read_of_its_file() {
         scene.back(at + 54, THREAD);
     }
     let captured = scene.captured(300);
-    let faults: Vec<_> = captured.operations[1..].iter().map(|one| (one.kind, one.file, one.offset, one.bytes)).collect();
+    let faults: Vec<_> =
+        captured.operations[1..].iter().map(|one| (one.kind, one.file, one.offset, one.bytes)).collect();
     let expected = |offset| (OperationKind::Read, 0, offset, 16384);
     assert_eq!(faults, [expected(0), expected(16384)]);
     assert_eq!((captured.files.len(), captured.files[0].bytes), (1, 32768), "the file that is open too");
@@ -158,6 +161,26 @@ fn a_stream_that_is_read_again_and_again_stays_in_its_file() {
     }
     let captured = scene.captured(100);
     assert_eq!(offsets(&captured), [4096, 8192, 12288, 0, 4096, 8192]);
+    assert_eq!(captured.files[0].bytes, 16384);
+}
+
+#[test]
+fn a_stream_that_is_written_again_and_again_is_set_back_by_a_look() {
+    let mut scene = kept();
+    let known = scene.known.files.get_mut(&(PROCESS, PLAIN as u32)).unwrap();
+    (known.position, known.bytes) = (0, Some(16384));
+    for round in 0..6_u64 {
+        let at = 10 * round;
+        call(&mut scene, [at, at + 5], THREAD, Call::Write, [PLAIN, 0, 4096, 0], 4096);
+    }
+    // A second later the position is behind what was written, and the file is no longer than before.
+    scene.reach(100, false);
+    scene.known.files.get_mut(&(PROCESS, PLAIN as u32)).unwrap().position = 8192;
+    for at in [1_100_000, 1_100_010, 1_100_020] {
+        call(&mut scene, [at, at + 5], THREAD, Call::Write, [PLAIN, 0, 4096, 0], 4096);
+    }
+    let captured = scene.captured(1_200_000);
+    assert_eq!(offsets(&captured), [0, 4096, 8192, 12288, 0, 4096, 8192, 12288, 16384]);
     assert_eq!(captured.files[0].bytes, 16384);
 }
 
