@@ -29,12 +29,12 @@ const FAR: f64 = 3.0;
 pub fn replay_findings(before: &Captured, after: &[Captured]) -> ReplayFindings {
     let whole: Vec<Round<'_>> = after.iter().filter(|round| is_whole(before, round)).map(Round::of).collect();
     if !whole.is_empty() {
-        return findings(&Round::of(before), &whole, over_rounds, false);
+        return compared(&Round::of(before), &whole, over_rounds, false);
     }
     let Some(longest) = after.iter().max_by_key(|round| round.operations.len()) else {
-        return findings(&Round::of(before), &[], over_rounds, false);
+        return compared(&Round::of(before), &[], over_rounds, false);
     };
-    findings(&Round::until(before, longest), &[Round::of(longest)], over_rounds, true)
+    compared(&Round::until(before, longest), &[Round::of(longest)], over_rounds, true)
 }
 
 /// Compares the capture of an application with what a model makes of it: `draws` has one capture for each draw of the model.
@@ -42,13 +42,13 @@ pub fn replay_findings(before: &Captured, after: &[Captured]) -> ReplayFindings 
 /// A value is the median of the draws, and its interval reaches from their 2.5% to their 97.5% quantile.
 pub fn prediction_findings(before: &Captured, draws: &[Captured]) -> ReplayFindings {
     let drawn: Vec<Round<'_>> = draws.iter().map(Round::of).collect();
-    findings(&Round::of(before), &drawn, over_draws, false)
+    compared(&Round::of(before), &drawn, over_draws, false)
 }
 
 /// Figures of rounds as one side of a comparison.
 type Estimate = fn(&[Round<'_>], Option<KindAndWay>) -> ReplaySide;
 
-fn findings(before: &Round<'_>, after: &[Round<'_>], estimate: Estimate, part: bool) -> ReplayFindings {
+fn compared(before: &Round<'_>, after: &[Round<'_>], estimate: Estimate, part: bool) -> ReplayFindings {
     let row = |group| row(group, before, after, estimate);
     ReplayFindings {
         rounds: after.len(),
