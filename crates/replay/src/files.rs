@@ -98,9 +98,11 @@ pub(crate) fn is_durable(kind: OperationKind) -> bool {
 
 /// Refuses files that do not fit, before anything is written.
 fn has_room(folder: &Path, captured: &Captured, needs: &[Needs]) -> Result<(), ReplayError> {
-    let grown = captured.files.iter().zip(needs).map(|(file, needs)| {
-        needs.laid_out_bytes().saturating_add(needs.written_to.saturating_sub(file.bytes))
-    });
+    let grown = captured
+        .files
+        .iter()
+        .zip(needs)
+        .map(|(file, needs)| needs.laid_out_bytes().saturating_add(needs.written_to.saturating_sub(file.bytes)));
     let wanted_bytes = grown.fold(0_u64, u64::saturating_add);
     let free_bytes = free_bytes_of(folder, wanted_bytes)?;
     if wanted_bytes <= free_bytes {

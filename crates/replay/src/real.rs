@@ -115,8 +115,7 @@ pub fn replay(
     let needs = needs(captured);
     let cuts = cuts(captured, &needs);
     let files = lay_out(folder, captured, needs, settings.seed, stop)?;
-    let mut replayed =
-        Replayed { laid_out_bytes: files.bytes, not_direct: files.not_direct, ..Replayed::default() };
+    let mut replayed = Replayed { laid_out_bytes: files.bytes, not_direct: files.not_direct, ..Replayed::default() };
     let mut handles = Handles { files: &files, shared: BTreeMap::new() };
     let mut lanes = Vec::with_capacity(scripts.len());
     for (lane, script) in &scripts {

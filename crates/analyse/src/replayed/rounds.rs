@@ -276,7 +276,9 @@ mod tests {
         let rounds: Vec<Round<'_>> = draws.iter().map(Round::of).collect();
         let side = over_draws(&rounds, None);
         let near = |found: f64, truth: f64| (found - truth).abs() < 1e-6;
-        assert!(near(side.per_second.value, 51.0) && near(side.per_second.low, 4.0) && near(side.per_second.high, 99.0));
+        assert!(
+            near(side.per_second.value, 51.0) && near(side.per_second.low, 4.0) && near(side.per_second.high, 99.0)
+        );
         assert_eq!(side.operations, 101 * 102 / 2);
     }
 
