@@ -9,9 +9,11 @@ use anyhow::{Result, bail};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, Error, Parser};
 use halfpower_analyse::{ReplayFindings, replay_findings};
+use halfpower_os::Kind;
+use halfpower_os::data_file::kind;
 use halfpower_record::output::{Destination, Form};
 use halfpower_record::{Captured, read_capture, write_capture};
-use halfpower_replay::{ReplaySettings, Replayed, laid_out_bytes};
+use halfpower_replay::{ReplayError, ReplaySettings, Replayed, laid_out_bytes};
 use halfpower_report::ReplayAsked;
 use halfpower_spec::format::size;
 
@@ -110,7 +112,10 @@ fn refuse_what_is_no_folder(folder: &Path) -> Result<()> {
     if text.contains("://") || text == "null:" {
         bail!("{text}: a replay lays out files of its own; name a folder, such as one where the share is mounted");
     }
-    Ok(())
+    match kind(folder)? {
+        Kind::Folder => Ok(()),
+        _ => Err(ReplayError::NotAFolder { path: folder.to_path_buf() }.into()),
+    }
 }
 
 /// The file for what came of it, checked before any work is done.
