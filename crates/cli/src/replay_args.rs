@@ -35,16 +35,14 @@ pub struct SpeedArgs {
     pub open: bool,
 }
 
-/// The flags with which `run` asks a capture again, for the help text of `run`.
+/// The flag with which `run` asks a capture again, for the help text of `run`: [`ReplayArgs`] are then its flags.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload of an application")]
-pub struct ReplayFlags {
+pub struct ReplayFlag {
     /// Ask again what an application asked, as `halfpower watch --record` or `import` kept it, of files laid out in a
     /// folder; `halfpower run --workload FILE --help` has its flags
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
-    #[command(flatten)]
-    pub speed: SpeedArgs,
 }
 
 /// Ask again what an application asked, of files laid out in a folder, and compare

@@ -12,7 +12,7 @@ use halfpower_spec::{
 };
 
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
-use crate::replay_args::ReplayFlags;
+use crate::replay_args::ReplayFlag;
 use crate::values::{one_count, one_size, one_target, parse, percentile, reached, settled, target_words};
 
 /// Length of a run if neither a time nor an amount is given.
@@ -82,7 +82,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub options: WorkloadOptionArgs,
     #[command(flatten)]
-    pub replay: ReplayFlags,
+    pub replay: ReplayFlag,
     #[command(flatten)]
     pub place: PlaceInStudyArgs,
     #[command(flatten)]

@@ -101,7 +101,7 @@ fn what_a_capture_leaves_nothing_to_say_about_is_refused_in_a_sentence() {
         (&["--workload", "other", "."], "other"),
         (&["--workload", "app.halfpower", ".", "-o", "other"], "other"),
         (&["--workload", "app.halfpower", ".", "-o", "app.halfpower"], "app.halfpower"),
-        (&["sim:", "--speed", "2x"], "--speed and --open are of --workload"),
+        (&["--workload", "app.halfpower", ".", "--speed", "0"], "such as 2x"),
     ] {
         let output = run(here.path(), &[&["run"], words].concat());
         assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""), "{words:?}: {}", told(&output));

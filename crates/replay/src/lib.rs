@@ -10,4 +10,4 @@ mod real;
 mod touched;
 
 pub use error::ReplayError;
-pub use real::{Replayed, ReplaySettings, laid_out_bytes, replay};
+pub use real::{ReplaySettings, Replayed, laid_out_bytes, replay};

@@ -12,7 +12,6 @@ use super::question::canonical;
 use super::{Purpose, outcome, switched_write_cache, to_output, with_far_end};
 use crate::hosts::{Processes, TargetRequest, join_processes};
 use crate::progress::RunProgress;
-use crate::replay_args::ReplayFlags;
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
 
 pub fn run(args: &RunArgs) -> Result<()> {
@@ -54,12 +53,8 @@ fn belongs(file: &StudyFile, target: &Target) -> Result<()> {
 
 /// The workload that the flags ask for, if it can be measured by itself.
 pub fn checked(args: &RunArgs) -> Result<Workload> {
-    let ReplayFlags { workload: capture, speed } = &args.replay;
-    if capture.is_some() {
+    if args.replay.workload.is_some() {
         anyhow::bail!("--workload asks a capture again and nothing else: `halfpower run --workload FILE FOLDER`");
-    }
-    if speed.open || speed.speed != 1.0 {
-        anyhow::bail!("--speed and --open are of --workload FILE, which asks a capture again; --rate-iops sets a rate");
     }
     let workload = args.workload()?;
     if args.longest().0 == 0 {

@@ -213,8 +213,7 @@ impl Site {
         let within = self.throttle.as_ref().map_or("exec".to_string(), Throttle::within);
         let folder = self.mounted.as_ref().map_or(self.tools.path(), |mounted| mounted.0.path());
         let program = env!("CARGO_BIN_EXE_halfpower");
-        let line =
-            format!("{within} '{program}' run --workload '{}' '{}' --json", capture.display(), folder.display());
+        let line = format!("{within} '{program}' run --workload '{}' '{}' --json", capture.display(), folder.display());
         let output = Command::new("sh").arg("-c").arg(line).stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
