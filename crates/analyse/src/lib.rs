@@ -40,6 +40,7 @@ mod path_model;
 mod percentiles;
 pub mod policy;
 mod regime;
+mod replayed;
 mod settings;
 mod steady;
 mod stopped_by;
@@ -105,6 +106,9 @@ pub use mean::{mean, median, some_mean};
 pub use met_limit::{MetLimit, Most, met_limit};
 pub use path::{path_peak, peak};
 pub use percentiles::{Percentiles, percentiles};
+pub use replayed::{
+    ReplayChange, ReplayFindings, ReplayRow, ReplaySide, ReplayVerdict, prediction_findings, replay_findings,
+};
 pub use settings::{Access, CellSettings, PathSettings, Requests};
 pub use steady::{Burst, Steadiness, judge};
 pub use stopped_by::{

@@ -16,6 +16,7 @@ pub mod outcome;
 pub mod plan;
 pub mod probe;
 pub mod question;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod study;

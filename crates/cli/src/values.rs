@@ -190,6 +190,17 @@ pub fn share(text: &str) -> Result<ShareAddress, ParseError> {
     }
 }
 
+/// Slowest and fastest speed at which a capture is asked again.
+const SPEEDS: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
+
+/// Parses a speed, such as `2x`.
+pub fn speed(text: &str) -> Result<f64, ParseError> {
+    match text.strip_suffix('x').unwrap_or(text).parse::<f64>() {
+        Ok(speed) if SPEEDS.contains(&speed) => Ok(speed),
+        _ => Err(ParseError::new(text, 0, "write a factor from 0.01x to 1000x, such as 2x")),
+    }
+}
+
 /// Parses a percentile, above 0 and below 100.
 pub fn percentile(text: &str) -> Result<f64, ParseError> {
     match text.trim().trim_start_matches('p').parse::<f64>() {

@@ -44,6 +44,7 @@ mod places;
 mod plan;
 mod program;
 mod real_s3;
+mod replaying;
 mod reproduction_page;
 mod schema;
 mod shares;

@@ -2,3 +2,12 @@
 //!
 //! Both take the same scripts ([`halfpower_record::Captured::scripts`]) and give a capture of what came of them, so that one
 //! comparison serves both.
+
+mod error;
+mod files;
+mod lane;
+mod real;
+mod touched;
+
+pub use error::ReplayError;
+pub use real::{ReplaySettings, Replayed, laid_out_bytes, replay};
