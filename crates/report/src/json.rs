@@ -3,6 +3,7 @@
 
 mod comparison;
 mod doctor;
+mod duet;
 mod far_end;
 mod history;
 mod run;
@@ -16,6 +17,7 @@ use serde_json::Value;
 pub use comparison::compare_json;
 pub(crate) use comparison::comparison_value;
 pub use doctor::doctor_json;
+pub use duet::duet_json;
 pub use history::history_json;
 pub use run::run_json;
 pub(crate) use study::study_value;
@@ -24,6 +26,7 @@ pub use watch::watch_json;
 
 use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
+use duet::DuetDocument;
 use history::HistoryDocument;
 use run::RunDocument;
 use study::StudyDocument;
@@ -40,6 +43,8 @@ pub enum Document {
     Compare,
     /// By `halfpower compare` of more than two studies.
     CompareMany,
+    /// By `halfpower compare --live`.
+    Duet,
     /// By `halfpower doctor`.
     Doctor,
     /// By `halfpower history`.
@@ -50,8 +55,16 @@ pub enum Document {
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor, Self::History, Self::Watch];
+    pub const ALL: [Self; 8] = [
+        Self::Run,
+        Self::Report,
+        Self::Compare,
+        Self::CompareMany,
+        Self::Duet,
+        Self::Doctor,
+        Self::History,
+        Self::Watch,
+    ];
 
     /// File name of its schema, without the extension.
     pub fn name(self) -> &'static str {
@@ -60,6 +73,7 @@ impl Document {
             Self::Report => "report",
             Self::Compare => "compare",
             Self::CompareMany => "compare-many",
+            Self::Duet => "duet",
             Self::Doctor => "doctor",
             Self::History => "history",
             Self::Watch => "watch",
@@ -74,6 +88,7 @@ pub fn schema(document: Document) -> Value {
         Document::Report => of::<StudyDocument<'_>>(),
         Document::Compare => of::<ComparisonDocument<'_>>(),
         Document::CompareMany => of::<ComparisonsDocument<'_>>(),
+        Document::Duet => of::<DuetDocument<'_>>(),
         Document::Doctor => of::<DoctorDocument<'_>>(),
         Document::History => of::<HistoryDocument<'_>>(),
         Document::Watch => of::<WatchDocument<'_>>(),
