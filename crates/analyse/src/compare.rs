@@ -24,6 +24,8 @@ pub use spread::{Estimate, Prior};
 
 pub(crate) use change::ERROR;
 
+use halfpower_record::Machine;
+
 use crate::checks::checks_compared;
 use crate::mean::median;
 use change::log_percent;
@@ -74,6 +76,48 @@ fn outcome(comparison: &Comparison, same_records: bool) -> Outcome {
 fn letter(at: usize) -> String {
     let last = char::from(b'A' + (at % 26) as u8);
     if at < 26 { last.to_string() } else { format!("{}{last}", letter(at / 26 - 1)) }
+}
+
+impl Comparison {
+    /// A comparison that has figures of cells and of paths alone, and no studies, so that conditions can be checked on them.
+    pub(crate) fn of_figures(targets: [&str; 2], cells: Vec<CellComparison>, paths: Vec<PathComparison>) -> Self {
+        let floor = Floor { noise_percent: None, threshold_percent: PRACTICAL_PERCENT };
+        Self {
+            a: without_study(letter(0), targets[0]),
+            b: without_study(letter(1), targets[1]),
+            outcome: Outcome::NoDifference,
+            different: false,
+            notes: Vec::new(),
+            practical: Practical { throughput: floor, p99: floor, cost: floor },
+            paths,
+            half_power: Vec::new(),
+            cost: Vec::new(),
+            price: None,
+            cells,
+            only_a: Vec::new(),
+            only_b: Vec::new(),
+            left_out: Vec::new(),
+            checks: None,
+            fail_if: Vec::new(),
+        }
+    }
+}
+
+/// The facts of a side that is no study.
+fn without_study(letter: String, target: &str) -> StudyFacts {
+    StudyFacts {
+        name: letter.clone(),
+        letter,
+        target: target.to_string(),
+        machine: Machine::default(),
+        filesystem: None,
+        device: None,
+        engines: Vec::new(),
+        runs: 0,
+        seconds: 0.0,
+        started_unix_ms: 0,
+        cpu_mhz: None,
+    }
 }
 
 /// Everything except the tests; `at` is the index of `b` among all studies.

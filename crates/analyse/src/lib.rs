@@ -16,6 +16,7 @@ mod checks;
 mod compare;
 mod cost;
 mod direction_stop;
+mod duet;
 mod experiment_cells;
 mod explained;
 mod far_cell;
@@ -76,6 +77,9 @@ pub use compare::{
 };
 pub use cost::costs;
 pub use direction_stop::{DirectionStop, StopDoubt, StopTest};
+pub use duet::{
+    Duet, DuetCell, DuetDoubt, DuetFigure, DuetLeftOut, DuetOutcome, asked_in_vain, check_duet, settings_of,
+};
 pub use experiment_cells::{ExperimentCell, experiment_cells, experiment_limit};
 pub use explained::StopExplanation;
 pub use far_cell::{FarCell, FarDisk, FarDiskLimit};
@@ -120,7 +124,7 @@ pub use summary::{NoisySign, StudyState, Summary};
 pub use tcp_cell::TcpCell;
 pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
 pub use to_change::SettingToChange;
-pub use trial::TrialPairs;
+pub use trial::{Looks, PairedFigure, TrialPairs};
 pub use warnings::{Harm, Warning};
 pub use watched::{
     OperationGroup, TestChange, WaitPart, WatchActivity, WatchAdvice, WatchCounters, WatchDisk, WatchFindings,

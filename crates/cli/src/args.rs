@@ -11,6 +11,7 @@ use halfpower_spec::{
     Rate, ShareAddress, Switch, Target,
 };
 
+use crate::duet_args::DuetArgs;
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
 use crate::run_args::RunArgs;
 use crate::values::{
@@ -139,7 +140,7 @@ pub enum Command {
     Probe(ProbeArgs),
     /// Report on a study file
     Report(ReportArgs),
-    /// Compare study files with a baseline
+    /// Compare study files with a baseline, or two targets in turns (--live)
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Follow one target over many studies: what changed when, and what changed beside it
@@ -536,12 +537,14 @@ pub const COMPARE_EXAMPLES: &str = "Examples:
   halfpower compare study.halfpower --save main --force      in the place of the one before
   halfpower compare --baseline main study.halfpower --fail-if 'random read iops < -5%' \\
     --fail-if 'random read bs=4k iodepth=1 p99 > +10%'
-  halfpower compare --baseline main study.halfpower --fail-if 'bs=4k iodepth=1 p99 > 1ms'";
+  halfpower compare --baseline main study.halfpower --fail-if 'bs=4k iodepth=1 p99 > 1ms'
+  halfpower compare --live /srv/old /srv/new         both now, in turns
+  halfpower compare --live /dev/sdb /dev/sdc --cell '--rw randread --bs 8k --iodepth 16'";
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// The baseline, then the studies to compare with it; NAME= gives a file a shorter name
-    #[arg(required = true, value_name = "[NAME=]STUDY", value_parser = named_study())]
+    #[arg(required_unless_present = "live", value_name = "[NAME=]STUDY", value_parser = named_study())]
     pub studies: Vec<NamedStudy>,
     /// Compare with the baseline that --save kept under this name
     #[arg(long, value_name = "NAME")]
@@ -590,6 +593,8 @@ pub struct CompareArgs {
     /// Replace the baseline that --save names, and with --html a file that halfpower did not make
     #[arg(long)]
     pub force: bool,
+    #[command(flatten)]
+    pub duet: DuetArgs,
 }
 
 pub const HISTORY_EXAMPLES: &str = "What is read of a study is remembered in ~/.cache/halfpower/history.sqlite.

@@ -6,6 +6,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod dialect;
 pub mod doctor;
+pub mod duet;
 pub mod export;
 pub mod generate;
 pub mod history;

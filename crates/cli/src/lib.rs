@@ -5,6 +5,7 @@
 mod args;
 mod baselines;
 mod commands;
+mod duet_args;
 mod hosts;
 mod live;
 mod measuring_args;
@@ -99,6 +100,7 @@ fn command(command: Command) -> anyhow::Result<()> {
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Watch(args) => commands::watch::watch(&args),
         Command::Report(args) => commands::report::report(&args),
+        Command::Compare(args) if args.duet.live.is_some() => commands::duet::duet(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::History(args) => commands::history::history(&args),
         Command::Export(args) => commands::export::export(&args),

@@ -1,6 +1,6 @@
-//! Shows the progress of a single run in one line on the terminal; nothing without a terminal.
+//! Shows progress in one line on the terminal; nothing without a terminal.
 //!
-//! The line is drawn by a separate thread, twice a second. It takes the bytes from the kernel's account of this process, so
+//! The line of a single run is drawn by a separate thread, twice a second. It takes the bytes from the kernel's account of this process, so
 //! that the measured window need not count for it. A study's screen is that of `live.rs`.
 
 use std::sync::Arc;
@@ -28,6 +28,30 @@ pub fn draw_target(quiet: bool) -> ProgressDrawTarget {
 pub fn line_width() -> usize {
     let size = terminal_size::terminal_size_of(std::io::stderr());
     size.map_or(WIDTH, |(width, _)| usize::from(width.0).saturating_sub(1).min(WIDTH))
+}
+
+/// A line of progress that is drawn when there is something new; dropping it removes it.
+pub struct Line(ProgressBar);
+
+impl Line {
+    /// An empty line; none if `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, draw_target(quiet));
+        bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is a constant"));
+        Self(bar)
+    }
+
+    /// Shows a text, cut to the terminal's width.
+    pub fn show(&self, text: &str) {
+        self.0.set_message(text.chars().take(line_width()).collect::<String>());
+        self.0.tick();
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// Time between two drawings of the line.

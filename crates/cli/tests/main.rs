@@ -11,6 +11,7 @@ mod compare;
 mod device_experiments;
 mod doctor;
 mod documented_lines;
+mod duet;
 mod end_to_end;
 mod experiments;
 mod experiments_cache;

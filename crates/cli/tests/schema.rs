@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::program::{folder, run, skip};
 
 const DISK: &str = "sim:fixed=80us,rate=500MB/s,noise=2%";
-const NAMES: [&str; 7] = ["run", "report", "compare", "doctor", "history", "watch", "replay"];
+const NAMES: [&str; 8] = ["run", "report", "compare", "duet", "doctor", "history", "watch", "replay"];
 
 fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schema/{name}.json"))
@@ -137,10 +137,19 @@ fn what_is_printed_keeps_to_the_schemas() {
             "history a.halfpower --no-index --fail-if random\u{a0}read\u{a0}iops<-5% --json",
         ],
     );
+    print(
+        folder,
+        "duet",
+        &[
+            &disk("compare --live DISK sim:fixed=90us,rate=500MB/s,noise=2% --json"),
+            "compare --live sim: sim: --cell --rw\u{a0}randrw\u{a0}--bs\u{a0}4k --budget 100ms --json",
+            &disk("compare --live DISK DISK --fail-if random\u{a0}read\u{a0}iops<-5% --json"),
+        ],
+    );
     print(folder, "doctor", &["doctor . --json", "doctor each:.,.. --json --fail-if warn"]);
     let schemas = kept("run");
     let judged = Command::new(python).current_dir(folder).args(["-c", JUDGE]).arg(schemas.parent().unwrap()).output();
     let judged = judged.unwrap();
     let said = String::from_utf8_lossy(&judged.stdout);
-    assert_eq!(said.trim(), "documents: 19", "{}", String::from_utf8_lossy(&judged.stderr));
+    assert_eq!(said.trim(), "documents: 22", "{}", String::from_utf8_lossy(&judged.stderr));
 }

@@ -1,4 +1,5 @@
-//! Defines what trying a setting gave: the rate under the new setting over the rate under the old one.
+//! Defines what trying a setting gave: the rate under the new setting over the rate under the old one; its verdict is also
+//! that of two targets that are measured in turns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,13 +59,13 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// What a trial showed.
+/// What pairs showed of B against A: of a new setting against the old one, or of one target against another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialVerdict {
-    /// The new setting gives over 2% more.
+    /// B gives over 2% more.
     Faster,
-    /// The new setting gives over 2% less.
+    /// B gives over 2% less.
     Slower,
     /// They differ by at most 2%.
     Same,

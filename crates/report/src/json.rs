@@ -3,6 +3,7 @@
 
 mod comparison;
 mod doctor;
+mod duet;
 mod far_end;
 mod history;
 mod replay;
@@ -17,6 +18,7 @@ use serde_json::Value;
 pub use comparison::compare_json;
 pub(crate) use comparison::comparison_value;
 pub use doctor::doctor_json;
+pub use duet::duet_json;
 pub use history::history_json;
 pub use replay::replay_json;
 pub use run::run_json;
@@ -26,6 +28,7 @@ pub use watch::watch_json;
 
 use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
+use duet::DuetDocument;
 use history::HistoryDocument;
 use replay::ReplayDocument;
 use run::RunDocument;
@@ -43,6 +46,8 @@ pub enum Document {
     Compare,
     /// By `halfpower compare` of more than two studies.
     CompareMany,
+    /// By `halfpower compare --live`.
+    Duet,
     /// By `halfpower doctor`.
     Doctor,
     /// By `halfpower history`.
@@ -55,11 +60,12 @@ pub enum Document {
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Run,
         Self::Report,
         Self::Compare,
         Self::CompareMany,
+        Self::Duet,
         Self::Doctor,
         Self::History,
         Self::Watch,
@@ -73,6 +79,7 @@ impl Document {
             Self::Report => "report",
             Self::Compare => "compare",
             Self::CompareMany => "compare-many",
+            Self::Duet => "duet",
             Self::Doctor => "doctor",
             Self::History => "history",
             Self::Watch => "watch",
@@ -88,6 +95,7 @@ pub fn schema(document: Document) -> Value {
         Document::Report => of::<StudyDocument<'_>>(),
         Document::Compare => of::<ComparisonDocument<'_>>(),
         Document::CompareMany => of::<ComparisonsDocument<'_>>(),
+        Document::Duet => of::<DuetDocument<'_>>(),
         Document::Doctor => of::<DoctorDocument<'_>>(),
         Document::History => of::<HistoryDocument<'_>>(),
         Document::Watch => of::<WatchDocument<'_>>(),

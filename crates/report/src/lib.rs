@@ -4,6 +4,7 @@ mod columns;
 mod compare;
 mod doctor;
 mod doctor_tries;
+mod duet;
 mod environment;
 mod history;
 mod html;
@@ -18,6 +19,7 @@ mod words;
 
 pub use compare::{compare_full, compare_html, compare_markdown, compare_text};
 pub use doctor::{doctor_markdown, doctor_text};
+pub use duet::duet_text;
 pub use environment::environment_text;
 pub use history::{history_html, history_text};
 pub use html::format::date;
@@ -25,6 +27,7 @@ pub use html::html;
 pub use html::watch::watch_html;
 pub use json::{
     Document, compare_json, doctor_json, history_json, json, repeated_json, replay_json, run_json, schema, watch_json,
+    Document, compare_json, doctor_json, duet_json, history_json, json, repeated_json, run_json, schema, watch_json,
 };
 pub use memory::{memory_json, memory_text};
 pub use replay::{ReplayHead, replay_table, replay_text, verdict_words};

@@ -1,4 +1,5 @@
-//! Conducts a study: decides which run is next, until the question is answered or the budget is spent.
+//! Conducts a study: decides which run is next, until the question is answered or the budget is spent. Measures two targets, or
+//! two settings of one, in turns, too.
 
 mod application_runs;
 #[cfg(test)]
@@ -8,6 +9,7 @@ mod candidates;
 mod commit_runs;
 mod confirmation;
 mod deciding_cells;
+mod duet;
 mod durable_runs;
 mod fixed_plan;
 mod issuing_runs;
@@ -19,14 +21,19 @@ mod own_runs;
 mod phase;
 mod planner;
 mod seeds;
+mod sliced_target;
 mod slices;
 mod study_loop;
 mod study_program;
 mod sustain_runs;
 mod thread_runs;
+mod turns;
 mod window_length;
 
+pub use duet::{DuetPlan, DuetProgress, conduct_duet};
 pub use observed_cell::Observation;
 pub use planner::{Planner, Step, left, next};
+pub use sliced_target::{RunSeeds, SliceError, SlicedTarget};
 pub use study_loop::{Ending, Observer, SoFar, StudyError, conduct};
 pub use study_program::{finished, fixed_runs, grid_runs, unfinished_share};
+pub use turns::{SeenPairs, Side, Slice, pairs};

@@ -1,5 +1,6 @@
 //! Tests the crate through its public interface, as one program, so that it links once.
 
+mod duet;
 mod early_rows;
 mod first_screen;
 mod grid;

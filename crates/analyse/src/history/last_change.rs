@@ -6,14 +6,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use halfpower_record::Machine;
-
 use super::digest::{CellDigest, StudyDigest};
 use super::found::{History, HistoryChange, HistoryFigure};
-use crate::compare::{
-    CellComparison, Change, Comparison, Estimate, Floor, Outcome, PRACTICAL_PERCENT, PathComparison, Practical,
-    StudyFacts,
-};
+use crate::compare::{CellComparison, Change, Comparison, Estimate, PathComparison};
 use crate::mean::mean;
 use crate::{CellSettings, PathSettings};
 
@@ -55,41 +50,7 @@ pub(crate) fn last_levels_compared(digests: &[&StudyDigest], history: &History) 
         paths.extend(compared(*path, &own, of_path, &levels));
         cells.extend(own);
     }
-    let floor = Floor { noise_percent: None, threshold_percent: PRACTICAL_PERCENT };
-    Comparison {
-        a: facts("A", history),
-        b: facts("B", history),
-        outcome: Outcome::NoDifference,
-        different: false,
-        notes: Vec::new(),
-        practical: Practical { throughput: floor, p99: floor, cost: floor },
-        paths,
-        half_power: Vec::new(),
-        cost: Vec::new(),
-        price: None,
-        cells,
-        only_a: Vec::new(),
-        only_b: Vec::new(),
-        left_out: Vec::new(),
-        checks: None,
-        fail_if: Vec::new(),
-    }
-}
-
-fn facts(letter: &str, history: &History) -> StudyFacts {
-    StudyFacts {
-        letter: letter.to_string(),
-        name: letter.to_string(),
-        target: history.target.clone(),
-        machine: Machine::default(),
-        filesystem: None,
-        device: None,
-        engines: Vec::new(),
-        runs: 0,
-        seconds: 0.0,
-        started_unix_ms: 0,
-        cpu_mhz: None,
-    }
+    Comparison::of_figures([history.target.as_str(); 2], cells, paths)
 }
 
 /// The last two levels of a path: those around the last change of one of its figures or of the typical cell.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use halfpower_analyse::{Comparison, Outcome, StudyRecords};
+use halfpower_analyse::{Comparison, ConditionFinding, Outcome, StudyRecords};
 use halfpower_record::StudyFile;
 use halfpower_record::output::{Destination, Form};
 use halfpower_report::{condition_case_figures, condition_case_text};
@@ -14,7 +14,7 @@ use crate::args::CompareArgs;
 use crate::baselines::{self, Baseline};
 
 /// Columns where no terminal says how many there are: every table fits with its intervals.
-const WITHOUT_A_TERMINAL: usize = 120;
+pub const WITHOUT_A_TERMINAL: usize = 120;
 
 /// A condition of `--fail-if` holds. This is not an error, but gives its own exit code.
 #[derive(Debug)]
@@ -173,17 +173,13 @@ fn write_page(page: &Destination, comparisons: &[Comparison], studies: &[Named])
 
 /// Prints which conditions cannot be decided, and returns those that hold as an error.
 fn answer(comparisons: &[Comparison]) -> Result<()> {
-    let mut holding = Vec::new();
+    let mut held = Vec::new();
     for comparison in comparisons {
         let of = if comparisons.len() == 1 { String::new() } else { format!(" for {}", comparison.b.name) };
         for finding in &comparison.fail_if {
             let condition = &finding.condition;
             if finding.holds {
-                let cases = finding.cases.iter().filter(|case| case.holds);
-                let figures = cases.map(|case| {
-                    format!("{} {}", condition_case_text(case), condition_case_figures(finding.limit, case))
-                });
-                holding.push(format!("`{condition}` holds{of}: {}", figures.collect::<Vec<_>>().join(", ")));
+                held.push(holding(finding, &of));
             } else if !finding.can_be_decided() {
                 crate::tell::tell!(
                     "halfpower: `{condition}` cannot be decided{of}: no cell has several runs in both studies"
@@ -191,5 +187,13 @@ fn answer(comparisons: &[Comparison]) -> Result<()> {
             }
         }
     }
-    if holding.is_empty() { Ok(()) } else { Err(ConditionHolds(holding.join("; ")).into()) }
+    if held.is_empty() { Ok(()) } else { Err(ConditionHolds(held.join("; ")).into()) }
+}
+
+/// Says that a condition holds, and for which figures; `of` says of what, if that is not clear.
+pub fn holding(finding: &ConditionFinding, of: &str) -> String {
+    let cases = finding.cases.iter().filter(|case| case.holds);
+    let figures =
+        cases.map(|case| format!("{} {}", condition_case_text(case), condition_case_figures(finding.limit, case)));
+    format!("`{}` holds{of}: {}", finding.condition, figures.collect::<Vec<_>>().join(", "))
 }

@@ -1,6 +1,5 @@
 //! Implements `halfpower doctor`: looks for settings and states that cost performance; with `--try` it tries settings.
 
-mod pairs;
 mod tries;
 
 use std::io::IsTerminal;

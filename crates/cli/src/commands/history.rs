@@ -10,9 +10,8 @@ use halfpower_analyse::{History, Measured, StudyDigest, StudyInHistory, Surround
 use halfpower_experiments::{ExperimentAnswer, ExperimentSection};
 use halfpower_record::output::Form;
 use halfpower_record::{FileStamp, StudyFile, StudyIndex};
-use halfpower_report::{condition_case_figures, condition_case_text};
 
-use super::compare::ConditionHolds;
+use super::compare::{ConditionHolds, holding};
 use super::report::{Analysed, style};
 use super::{destination, opened, shut_out, to_output, to_styled_output};
 use crate::args::HistoryArgs;
@@ -299,16 +298,7 @@ fn answer(history: &History) -> Result<()> {
     for finding in history.fail_if.iter().filter(|finding| !finding.holds && !finding.can_be_decided()) {
         crate::tell::tell!("halfpower: `{}` cannot be decided: a level has one study", finding.condition);
     }
-    let holding: Vec<String> = history
-        .fail_if
-        .iter()
-        .filter(|finding| finding.holds)
-        .map(|finding| {
-            let cases = finding.cases.iter().filter(|case| case.holds);
-            let figures = cases
-                .map(|case| format!("{} {}", condition_case_text(case), condition_case_figures(finding.limit, case)));
-            format!("`{}` holds: {}", finding.condition, figures.collect::<Vec<_>>().join(", "))
-        })
-        .collect();
+    let holding: Vec<String> =
+        history.fail_if.iter().filter(|finding| finding.holds).map(|finding| holding(finding, "")).collect();
     if holding.is_empty() { Ok(()) } else { Err(ConditionHolds::of(holding.join("; ")).into()) }
 }

@@ -49,13 +49,7 @@ pub fn history_text(history: &History, style: &Style, out: &mut (impl Write + ?S
         writeln!(out)?;
         styled("CONDITIONS, the last level against the one before", bold, width, out)?;
         for finding in &history.fail_if {
-            let answer = if finding.holds { "holds" } else { "does not hold" };
-            let holding = finding.cases.iter().filter(|case| case.holds);
-            let cases: Vec<String> = holding
-                .map(|case| format!("{} {}", compare::case(case), compare::case_figures(finding.limit, case)))
-                .collect();
-            let cases = if cases.is_empty() { String::new() } else { format!(": {}", cases.join(", ")) };
-            print(&folded("  ", &format!("`{}` {answer}{cases}", finding.condition), width), width, out)?;
+            print(&folded("  ", &compare::answered(finding), width), width, out)?;
         }
     }
     if !history.unread.is_empty() {

@@ -125,6 +125,15 @@ pub fn case_figures(limit: ConditionLimit, case: &ConditionCase) -> String {
     format!("{} to {} ({percent})", say(case.change.a), say(case.change.b))
 }
 
+/// A condition with its answer, and the figures for which it holds.
+pub(crate) fn answered(finding: &ConditionFinding) -> String {
+    let answer = if finding.holds { "holds" } else { "does not hold" };
+    let holding = finding.cases.iter().filter(|case| case.holds);
+    let cases: Vec<String> = holding.map(|one| format!("{} {}", case(one), case_figures(finding.limit, one))).collect();
+    let cases = if cases.is_empty() { String::new() } else { format!(": {}", cases.join(", ")) };
+    format!("`{}` {answer}{cases}", finding.condition)
+}
+
 /// Says of a condition that figures are on its side and not beyond chance.
 pub(crate) fn by_chance(finding: &ConditionFinding) -> Option<String> {
     let mut open = finding.cases.iter().filter(|case| case.fulfilled && !case.holds && case.p.is_some());

@@ -10,17 +10,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use halfpower_doctor::{Candidate, Place, Switchable, TRIES, TrialLoad, Try, candidates};
-use halfpower_measure::{
-    MeasureError, RealTarget, RealTargetOptions, TargetBackend, USUAL_SILENCE, WriteCache, measure,
-};
+use halfpower_measure::{RealTarget, RealTargetOptions, TargetBackend as _, USUAL_SILENCE, WriteCache};
 use halfpower_os::cache_switch::{CacheSwitch, WRITE_BACK, WRITE_THROUGH};
 use halfpower_os::{HeldSetting, Setting};
-use halfpower_record::{CheckFinding, Diagnosis, Record, Trial, TrialVerdict};
-use halfpower_spec::{EngineName, Nanos, Pass, Run, Switch};
-use indicatif::{ProgressBar, ProgressStyle};
+use halfpower_record::{CheckFinding, Diagnosis, Trial, TrialVerdict};
+use halfpower_spec::{EngineName, Nanos, Switch};
+use halfpower_study::{RunSeeds, SeenPairs, Side, Slice, SlicedTarget, pairs};
 
-use super::pairs::{Position, Seen, Slice, pairs};
-use crate::progress::{draw_target, line_width};
+use crate::progress::Line;
 use crate::values::Tried;
 
 /// Length of a slice.
@@ -31,10 +28,6 @@ const RAMP: Nanos = Nanos(100_000_000);
 const FIRST_LOOK: Duration = Duration::from_secs(8);
 /// Time limit of laying out a file in a folder.
 const LAYOUT: Nanos = Nanos(10_000_000_000);
-/// Bytes that the page cache may read ahead or write back beside a slice without being others'.
-const OF_THE_PAGE_CACHE: f64 = 16e6;
-/// Bytes that the kernel may move on a device beside a direct slice.
-const OF_THE_KERNEL: f64 = 65_536.0;
 
 /// One trial that is to be made.
 struct Planned {
@@ -61,20 +54,20 @@ pub fn tries(
     }
     let mut bench = Bench::open(path, stop)?;
     let until = Instant::now() + Duration::from_nanos(budget.0);
-    let line = Line::new(planned.len(), quiet);
+    let line = Line::new(quiet);
+    let of = planned.len();
     let mut trials = Vec::new();
     for (at, plan) in planned.iter().enumerate() {
         // What is decided early leaves its time to the others; what is begun may get as far as the first look.
         let left = until.saturating_duration_since(Instant::now());
         let share = (left / (planned.len() - at) as u32).max(FIRST_LOOK).min(left);
         let deadline = Instant::now() + share;
-        trials.push(bench.trial(plan, deadline, |number| line.show(at, plan, number)));
+        trials.push(bench.trial(plan, deadline, |number| line.show(&progress(plan, (at + 1, of), number))));
         if stop.load(Ordering::Relaxed) {
-            line.bar.finish_and_clear();
+            drop(line);
             return interrupted(&trials);
         }
     }
-    line.bar.finish_and_clear();
     Ok(trials)
 }
 
@@ -122,27 +115,11 @@ fn planned(place: &Place, seen: &Diagnosis, wanted: &Tried) -> Vec<Planned> {
     planned
 }
 
-/// The line of progress.
-struct Line {
-    bar: ProgressBar,
-    of: usize,
-}
-
-impl Line {
-    fn new(of: usize, quiet: bool) -> Self {
-        let bar = ProgressBar::with_draw_target(None, draw_target(quiet));
-        bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is a constant"));
-        Self { bar, of }
-    }
-
-    fn show(&self, at: usize, plan: &Planned, number: u32) {
-        let Candidate { subject, shown, to, .. } = &plan.candidate;
-        let name = shown.rsplit('/').next().unwrap_or_default();
-        let text =
-            format!("trying {} of {}: {subject}, {name} {to}, {}, pair {number}", at + 1, self.of, plan.load.words());
-        self.bar.set_message(text.chars().take(line_width()).collect::<String>());
-        self.bar.tick();
-    }
+/// What is tried now, for the line of progress.
+fn progress(plan: &Planned, (at, of): (usize, usize), number: u32) -> String {
+    let Candidate { subject, shown, to, .. } = &plan.candidate;
+    let name = shown.rsplit('/').next().unwrap_or_default();
+    format!("trying {at} of {of}: {subject}, {name} {to}, {}, pair {number}", plan.load.words())
 }
 
 /// A setting that is held while it is tried; dropping it puts it back.
@@ -180,18 +157,18 @@ impl Owner {
         }
     }
 
-    fn turn(&self, position: Position) -> Result<()> {
-        match (self, position) {
-            (Self::Setting { held, .. }, Position::Old) => Ok(held.put_back()?),
-            (Self::Setting { held, setting, to }, Position::New) => {
+    fn turn(&self, side: Side) -> Result<()> {
+        match (self, side) {
+            (Self::Setting { held, .. }, Side::A) => Ok(held.put_back()?),
+            (Self::Setting { held, setting, to }, Side::B) => {
                 held.switch(to).with_context(|| format!("the kernel refuses {to}"))?;
                 if setting.read()? == held.before() {
                     bail!("the kernel keeps {}", held.before());
                 }
                 Ok(())
             }
-            (Self::WriteCache { held, .. }, Position::Old) => Ok(held.turn(Switch::On)?),
-            (Self::WriteCache { held, device }, Position::New) => {
+            (Self::WriteCache { held, .. }, Side::A) => Ok(held.turn(Switch::On)?),
+            (Self::WriteCache { held, device }, Side::B) => {
                 // From then on the kernel sends no flushes: what others made durable before must not be in the cache.
                 File::open(Path::new("/dev").join(device))?.sync_all()?;
                 Ok(held.turn(Switch::Off)?)
@@ -214,12 +191,9 @@ impl Owner {
 
 /// The target, opened to be measured.
 struct Bench<'a> {
-    target: RealTarget,
+    target: SlicedTarget<'a>,
     /// Whether it has a file of our own.
     is_ours: bool,
-    stop: &'a AtomicBool,
-    /// Runs so far; each reaches other blocks.
-    runs: u64,
 }
 
 impl<'a> Bench<'a> {
@@ -241,24 +215,8 @@ impl<'a> Bench<'a> {
         };
         let mut target = RealTarget::open(path, &wanted)?;
         target.make_ready(None, stop)?;
-        Ok(Self { target, is_ours, stop, runs: 0 })
-    }
-
-    fn run(&mut self, load: TrialLoad, runtime: Nanos) -> Result<Record, MeasureError> {
-        self.runs += 1;
-        let workload = load.workload();
-        let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: self.runs };
-        measure(&mut self.target, &run, self.stop)
-    }
-
-    fn slice(&mut self, load: TrialLoad) -> Result<Slice> {
-        let record = self.run(load, SLICE)?;
-        if record.error_count() > 0 {
-            let kinds: Vec<&str> = record.errors.keys().map(String::as_str).collect();
-            bail!("{} requests failed ({})", record.error_count(), kinds.join(", "));
-        }
-        let own_bytes = record.submitted_bytes();
-        Ok(Slice { rate: record.mbps() * 1e6, own_bytes, others_bytes: others_bytes(&record, own_bytes) })
+        let seeds = RunSeeds { next: 1, step: 1 };
+        Ok(Self { target: SlicedTarget::new(Box::new(target), seeds, stop), is_ours })
     }
 
     /// Makes one trial; whatever comes of it, the setting is back afterwards. `shows` is told the number of each pair.
@@ -284,35 +242,31 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn measured(&mut self, load: TrialLoad, owner: &Owner, deadline: Instant, shows: impl Fn(u32)) -> Result<Seen> {
-        let mut now = Position::Old;
+    fn measured(
+        &mut self,
+        load: TrialLoad,
+        owner: &Owner,
+        deadline: Instant,
+        shows: impl Fn(u32),
+    ) -> Result<SeenPairs> {
+        let workload = load.workload();
+        let mut now = Side::A;
         let mut is_warm = false;
-        let slice = |position: Position, number: u32| -> Result<Slice> {
+        let slice = |side: Side, number: u32| -> Result<Slice> {
             shows(number);
-            if now != position {
-                owner.turn(position)?;
-                now = position;
+            if now != side {
+                owner.turn(side)?;
+                now = side;
                 is_warm = false;
             }
             if !is_warm {
-                self.run(load, RAMP)?;
+                self.target.run(workload, RAMP)?;
                 is_warm = true;
             }
-            self.slice(load)
+            Ok(self.target.slice(workload, SLICE)?)
         };
         pairs(slice, || Instant::now() < deadline)
     }
-}
-
-/// Bytes that the devices moved for others during a run; `None` if that cannot be told.
-fn others_bytes(record: &Record, own_bytes: f64) -> Option<f64> {
-    // The random reader's own requests are on the device too.
-    if record.run.workload.options.random_readers > 0 {
-        return None;
-    }
-    let device = record.noise.device_bytes? as f64;
-    let slack = if record.run.workload.cache.direct() { OF_THE_KERNEL } else { OF_THE_PAGE_CACHE };
-    Some((device - own_bytes - slack).max(0.0))
 }
 
 /// A trial of which nothing is known yet.
@@ -348,12 +302,12 @@ fn now(candidate: &Candidate) -> String {
 }
 
 /// The trial with what its pairs told.
-fn told(trial: Trial, seen: &Seen, is_late: bool) -> Trial {
+fn told(trial: Trial, seen: &SeenPairs, is_late: bool) -> Trial {
     let decided = seen.pairs.verdict();
     let why = match decided {
         _ if decided.is_decided() => None,
         _ if seen.is_too_disturbed() => Some("not decided because disturbed".to_string()),
-        _ if is_late && seen.pairs.len() < halfpower_analyse::TrialPairs::MOST => {
+        _ if is_late && seen.pairs.len() < seen.pairs.looks().most_pairs() => {
             Some("the time was over: give a larger --budget".to_string())
         }
         _ => Some("the pairs differ more than the settings do".to_string()),
@@ -387,7 +341,7 @@ mod tests {
 
     /// What a trial says of pairs in which the new setting gives these rates, and the old one 1.
     fn said(rates: &[f64], is_late: bool) -> Trial {
-        let mut seen = Seen::default();
+        let mut seen = SeenPairs::default();
         for rate in rates {
             assert!(seen.pairs.add(1.0, *rate));
         }
@@ -403,7 +357,7 @@ mod tests {
         assert!(late.why.is_some_and(|why| why.contains("--budget")));
         let scattered: Vec<f64> = (0..16).map(|at| if at % 3 == 0 { 2.0 } else { 0.5 }).collect();
         assert!(said(&scattered, true).why.is_some_and(|why| why.contains("differ")));
-        let busy = Seen { disturbed: 8, ..Seen::default() };
+        let busy = SeenPairs { disturbed: 8, ..SeenPairs::default() };
         let busy = told(empty(&plan()), &busy, true);
         assert_eq!(
             (busy.decided, busy.why.as_deref()),

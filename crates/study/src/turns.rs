@@ -1,26 +1,38 @@
-//! Measures pairs of slices under the old and the new setting in turns, until they decide.
+//! Measures pairs of slices in turns, A B then B A, until they decide: of two targets, or under two settings of one.
 
-use halfpower_analyse::TrialPairs;
+use halfpower_analyse::{Looks, TrialPairs};
 
 /// Share of a device's bytes that others may move during a pair that counts.
 const OTHERS: f64 = 0.1;
-/// Most pairs that are left out; then the device is too busy for a trial.
-const MOST_DISTURBED: u32 = 8;
 
-/// Which of the two settings holds.
+/// Which of the two is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Position {
-    /// As it was.
-    Old,
-    /// As it is tried.
-    New,
+pub enum Side {
+    /// The first target, or the setting as it was.
+    A,
+    /// The second target, or the setting that is tried.
+    B,
+}
+
+impl Side {
+    /// Its name in all that is shown.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+        }
+    }
 }
 
 /// What one slice gave.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slice {
     /// Bytes a second.
     pub rate: f64,
+    /// Median latency in nanoseconds; 0 if there was no request.
+    pub latency_ns_p50: f64,
+    /// 99th percentile of latency in nanoseconds; 0 if there was no request.
+    pub latency_ns_p99: f64,
     /// Bytes of our own requests.
     pub own_bytes: f64,
     /// Bytes that the device moved for others; `None` if unknown.
@@ -33,9 +45,9 @@ impl Slice {
     }
 }
 
-/// What all pairs of a trial gave.
+/// What all pairs gave.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct SeenPairs {
     /// The pairs that count.
     pub pairs: TrialPairs,
     /// Number of pairs that were left out.
@@ -44,52 +56,76 @@ pub struct Seen {
     pub bytes: (f64, f64),
 }
 
-impl Seen {
+impl SeenPairs {
+    /// No pair yet; they will be looked at so.
+    pub fn looked_at(looks: Looks) -> Self {
+        Self { pairs: TrialPairs::looked_at(looks), ..Self::default() }
+    }
+
     /// Share of the device's bytes that others moved; `None` if unknown.
     pub fn others_share(&self) -> Option<f64> {
         let (others, all) = self.bytes;
         (all > 0.0).then(|| others / all)
     }
 
-    /// Whether so many pairs were left out that no more are made.
+    /// Whether so many pairs were left out that no more are made: half of the most that may count.
     pub fn is_too_disturbed(&self) -> bool {
-        self.disturbed >= MOST_DISTURBED
+        self.disturbed as usize >= self.pairs.looks().most_pairs() / 2
     }
 
-    fn add(&mut self, old: &Slice, new: &Slice) {
-        for slice in [old, new] {
+    /// Whether a further pair may help.
+    pub fn is_open(&self) -> bool {
+        !self.pairs.is_over() && !self.is_too_disturbed()
+    }
+
+    /// Number of the next pair, from 1.
+    pub fn number(&self) -> u32 {
+        self.pairs.len() as u32 + self.disturbed + 1
+    }
+
+    /// Measures one pair, in the order whose turn it is; returns the slices of A and of B, if the pair counts.
+    ///
+    /// # Errors
+    /// Those of `slice`.
+    pub fn pair<E>(&mut self, mut slice: impl FnMut(Side) -> Result<Slice, E>) -> Result<Option<[Slice; 2]>, E> {
+        let both = if self.pairs.begins_with_b() {
+            let of_b = slice(Side::B)?;
+            [slice(Side::A)?, of_b]
+        } else {
+            let of_a = slice(Side::A)?;
+            [of_a, slice(Side::B)?]
+        };
+        Ok(self.add(&both).then_some(both))
+    }
+
+    /// Adds a pair; returns whether it counts.
+    fn add(&mut self, both: &[Slice; 2]) -> bool {
+        for slice in both {
             if let Some(others) = slice.others_bytes {
                 self.bytes = (self.bytes.0 + others, self.bytes.1 + others + slice.own_bytes);
             }
         }
-        let is_quiet = !old.is_disturbed() && !new.is_disturbed();
-        if !(is_quiet && self.pairs.add(old.rate, new.rate)) {
-            self.disturbed += 1;
-        }
+        let [a, b] = both;
+        let is_quiet = !a.is_disturbed() && !b.is_disturbed();
+        let counts = is_quiet && self.pairs.add(a.rate, b.rate);
+        self.disturbed += u32::from(!counts);
+        counts
     }
 }
 
 /// Measures pairs until they decide, `has_time` says no, or others disturb too many. `slice` measures one slice and is told
-/// the setting, and the number of the pair from 1.
+/// the side, and the number of the pair from 1.
 ///
 /// # Errors
 /// Those of `slice`.
 pub fn pairs<E>(
-    mut slice: impl FnMut(Position, u32) -> Result<Slice, E>,
+    mut slice: impl FnMut(Side, u32) -> Result<Slice, E>,
     has_time: impl Fn() -> bool,
-) -> Result<Seen, E> {
-    let mut seen = Seen::default();
-    while !seen.pairs.is_over() && !seen.is_too_disturbed() && has_time() {
-        let number = seen.pairs.len() as u32 + seen.disturbed + 1;
-        if seen.pairs.begins_with_new() {
-            let new = slice(Position::New, number)?;
-            let old = slice(Position::Old, number)?;
-            seen.add(&old, &new);
-        } else {
-            let old = slice(Position::Old, number)?;
-            let new = slice(Position::New, number)?;
-            seen.add(&old, &new);
-        }
+) -> Result<SeenPairs, E> {
+    let mut seen = SeenPairs::default();
+    while seen.is_open() && has_time() {
+        let number = seen.number();
+        seen.pair(|side| slice(side, number))?;
     }
     Ok(seen)
 }
@@ -104,15 +140,15 @@ mod tests {
     use super::*;
 
     fn slice(rate: f64, others_bytes: Option<f64>) -> Slice {
-        Slice { rate, own_bytes: 1000.0, others_bytes }
+        Slice { rate, latency_ns_p50: 1e5, latency_ns_p99: 2e5, own_bytes: 1000.0, others_bytes }
     }
 
     /// All pairs of a setting that is `ratio` times as fast, and the settings in the order in which they were measured.
-    fn seen(ratio: f64, others: impl Fn(u32) -> Option<f64>) -> (Seen, Vec<Position>) {
+    fn seen(ratio: f64, others: impl Fn(u32) -> Option<f64>) -> (SeenPairs, Vec<Side>) {
         let order = RefCell::new(Vec::new());
-        let measure = |position: Position, number: u32| -> Result<Slice, Infallible> {
+        let measure = |position: Side, number: u32| -> Result<Slice, Infallible> {
             order.borrow_mut().push(position);
-            Ok(slice(if position == Position::New { ratio } else { 1.0 }, others(number)))
+            Ok(slice(if position == Side::B { ratio } else { 1.0 }, others(number)))
         };
         let Ok(seen) = pairs(measure, || true);
         (seen, order.into_inner())
@@ -120,9 +156,9 @@ mod tests {
 
     #[test]
     fn the_order_is_abba_and_ends_when_decided() {
-        use Position::{New, Old};
+        use Side::{A, B};
         let (seen, order) = seen(1.2, |_| None);
-        assert_eq!(order, [Old, New, New, Old, Old, New, New, Old]);
+        assert_eq!(order, [A, B, B, A, A, B, B, A]);
         assert_eq!((seen.pairs.verdict(), seen.disturbed, seen.others_share()), (TrialVerdict::Faster, 0, None));
     }
 
@@ -141,8 +177,8 @@ mod tests {
     fn time_and_errors_end_it() {
         let without_time = pairs(|_, _| -> Result<Slice, Infallible> { Ok(slice(1.0, None)) }, || false);
         assert!(without_time.is_ok_and(|seen| seen.pairs.is_empty()));
-        let fails = |position: Position, number: u32| {
-            if number == 2 && position == Position::Old { Err("it broke") } else { Ok(slice(1.0, None)) }
+        let fails = |position: Side, number: u32| {
+            if number == 2 && position == Side::A { Err("it broke") } else { Ok(slice(1.0, None)) }
         };
         assert_eq!(pairs(fails, || true).err(), Some("it broke"));
     }
