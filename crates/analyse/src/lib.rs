@@ -5,6 +5,7 @@
 //! recommends. `docs/method` defines every number; `crates/report` writes every sentence.
 
 mod advice;
+mod alike;
 mod attribution;
 mod beside;
 mod bottleneck;
@@ -60,6 +61,7 @@ use halfpower_record::{Environment, Record};
 use halfpower_spec::{Question, Way};
 
 pub use advice::advice;
+pub use alike::{AlikeMachines, LEAST_MACHINES, UnlikeFigure, UnlikeMachine, alike_machines};
 pub use beside::BesideRow;
 pub use busiest::BusiestProcessor;
 pub use calibrate::{

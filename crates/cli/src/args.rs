@@ -532,6 +532,7 @@ impl QuestionArgs {
 
 pub const COMPARE_EXAMPLES: &str = "Examples:
   halfpower compare before.halfpower after.halfpower
+  halfpower compare fleet/      which of many alike machines is unlike the others
   halfpower compare old=a.halfpower new=b.halfpower tuned=c.halfpower --markdown
   halfpower compare study.halfpower --save main      keeps a copy as the baseline `main`
   halfpower compare study.halfpower --save main --force      in the place of the one before
@@ -544,6 +545,9 @@ pub const COMPARE_EXAMPLES: &str = "Examples:
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// The baseline, then the studies to compare with it; NAME= gives a file a shorter name
+    ///
+    /// A folder holds one study of each of many alike machines, 8 or more, in files that end in .halfpower, at any depth:
+    /// then it is said which machine is unlike the others, and where.
     #[arg(required_unless_present = "live", value_name = "[NAME=]STUDY", value_parser = named_study())]
     pub studies: Vec<NamedStudy>,
     /// Compare with the baseline that --save kept under this name

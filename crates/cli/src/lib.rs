@@ -101,6 +101,7 @@ fn command(command: Command) -> anyhow::Result<()> {
         Command::Watch(args) => commands::watch::watch(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) if args.duet.live.is_some() => commands::duet::duet(&args),
+        Command::Compare(args) if commands::alike::is_asked(&args) => commands::alike::alike(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::History(args) => commands::history::history(&args),
         Command::Export(args) => commands::export::export(&args),

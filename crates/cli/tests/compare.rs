@@ -539,3 +539,31 @@ mod lab {
         assert!(20 * mistaken <= pairs && 20 * alarmed <= pairs && 20 * found >= 19 * pairs);
     }
 }
+
+/// Twelve alike disks, of which one needs twice the time for each request.
+#[test]
+fn of_a_folder_of_alike_machines_the_slow_one_is_named_and_no_other() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("fleet")).unwrap();
+    for machine in 0..12 {
+        let fixed = if machine == 7 { 160 } else { 80 };
+        let target = format!("sim:fixed={fixed}us,rate=500MB/s,noise=2%,seed={}", machine + 1);
+        let file = format!("fleet/m{machine}.halfpower");
+        let words = ["study", &target, "--experiments", "random", "--rw", "read", "--budget", "10s", "--output", &file];
+        assert!(run(folder.path(), &words).status.success(), "{target}");
+    }
+    let output = run(folder.path(), &["compare", "fleet"]);
+    let (out, err) = said(&output);
+    assert!(output.status.success() && out.contains("one is unlike the others"), "{out} {err}");
+    assert!(out.contains("m7.halfpower: ") && out.contains("RATE AS A SHARE OF THE OTHERS'"), "{out}");
+    assert!(!(0..12).any(|machine| machine != 7 && out.contains(&format!("m{machine}.halfpower"))), "{out}");
+    let output = run(folder.path(), &["compare", "fleet", "--json"]);
+    let (_, err) = said(&output);
+    assert!(output.status.code() == Some(2) && err.contains("leave out the other options"), "{err}");
+    std::fs::remove_file(folder.path().join("fleet/m0.halfpower")).unwrap();
+    for machine in 8..12 {
+        std::fs::remove_file(folder.path().join(format!("fleet/m{machine}.halfpower"))).unwrap();
+    }
+    let (_, err) = said(&run(folder.path(), &["compare", "fleet"]));
+    assert!(err.contains("7 studies could be read"), "{err}");
+}

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// What stands for the figure where nothing was found.
+pub(crate) const NOT_KNOWN: &str = "not known";
+
 /// An answer that is read in five seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ShortAnswer {
@@ -15,8 +18,8 @@ pub struct ShortAnswer {
 /// The answer of an experiment in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// The short form; `None` if all of it is short.
-    pub short: Option<ShortAnswer>,
+    /// The short form, of at most three lines on a terminal of 80 columns.
+    pub short: ShortAnswer,
     /// All sentences.
     pub sentences: Vec<String>,
 }
@@ -27,9 +30,16 @@ impl ShortAnswer {
     }
 }
 
-impl From<String> for Told {
-    /// An answer without a short form.
-    fn from(text: String) -> Self {
-        Self { short: None, sentences: vec![text] }
+impl Told {
+    /// A short form and all sentences; `otherwise` is said where there is none.
+    pub fn of(short: Option<ShortAnswer>, sentences: Vec<String>, otherwise: &str) -> Self {
+        let short = short.unwrap_or_else(|| ShortAnswer::new(NOT_KNOWN, otherwise));
+        let sentences = if sentences.is_empty() { vec![otherwise.to_string()] } else { sentences };
+        Self { short, sentences }
+    }
+
+    /// Nothing was found, for this reason.
+    pub fn unknown(why: &str) -> Self {
+        Self::of(None, Vec::new(), why)
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct AtOnce {
     pub of_alone: f64,
     /// Whether a shared path stops them.
     pub shared: bool,
+    /// Whether the total is known well enough to be a figure.
+    pub decided: bool,
 }
 
 /// What growing numbers at once show.
@@ -47,7 +49,7 @@ impl Growth {
         Some(match stopped {
             Some(pair) => Self::Stopped { at: pair[1], before: pair[0] },
             // Not stopped beyond chance does not yet mean that they scale.
-            None if last.of_alone >= SCALES => Self::Scales,
+            None if last.of_alone >= SCALES && numbers.iter().all(|number| number.decided) => Self::Scales,
             None => Self::Unclear,
         })
     }

@@ -6,6 +6,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::built::{disk, normal, record_at};
+use crate::section::ExperimentSection;
 use crate::study_findings::{StudyFindings, analyse};
 
 /// What a folder of 1 GiB offers that lacks these abilities, for this reason.
@@ -50,4 +51,20 @@ pub fn told_in_rounds(
 pub fn answer(findings: &StudyFindings) -> &str {
     assert_eq!(findings.experiments.len(), 1);
     &findings.experiments[0].answer
+}
+
+/// Lines that a short answer fills on a terminal of 80 columns, behind the name of its experiment.
+pub fn lines(section: &ExperimentSection) -> usize {
+    const NAME: usize = 14;
+    let mut lines = 1;
+    let mut used = NAME;
+    for word in section.brief().split(' ') {
+        let more = word.chars().count() + usize::from(used > NAME);
+        if used + more > 80 {
+            lines += 1;
+            used = NAME;
+        }
+        used += word.chars().count() + usize::from(used > NAME);
+    }
+    lines
 }

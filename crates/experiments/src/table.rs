@@ -15,8 +15,8 @@ use crate::plan::{Plan, PlanRequest, PlannedCell};
 /// - `mod.rs` says what the experiment is about; its `plan` turns the question and the target's capabilities into a
 ///   [`Plan`], or returns why the experiment cannot run here, in a sentence without a full stop;
 /// - `analysis.rs` defines `Rows` and `Answer`, numbers and codes; its `analyse` turns cells into them;
-/// - `words.rs` has the `QUESTION` in one line, what the `PAPERS` of 1998 and 2000 saw, the `answer` in sentences (a
-///   [`Told`] with a short form if there are many), and the `pictures`, which it draws from cells and rows.
+/// - `words.rs` has the `QUESTION` in one line, what the `PAPERS` of 1998 and 2000 saw, the `answer` in short and in all
+///   its sentences (a [`Told`]), and the `pictures`, which it draws from cells and rows.
 macro_rules! experiments {
     ($($name:ident in $folder:ident),+ $(,)?) => {
         /// The rows of all experiments. Each list is a key of the findings, and is empty if its experiment was not run.
@@ -61,7 +61,7 @@ macro_rules! experiments {
             match experiment {
                 $(Experiment::$name => {
                     let (own, found) = crate::$folder::analyse(data);
-                    let told = Told::from(crate::$folder::words::answer(&found));
+                    let told: Told = crate::$folder::words::answer(&found);
                     let pictures = crate::$folder::words::pictures(data, &own);
                     rows.$folder = own;
                     Some(Found { found: ExperimentAnswer::$name(found), told, pictures })

@@ -39,20 +39,26 @@ pub(crate) fn share(ratio: &RatioFinding) -> String {
     if ratio.is_known() { format!("{value} ({low} to {high})") } else { format!("{value} (by one run each)") }
 }
 
+/// A figure with its unit and its interval: `1,480 MB/s (1,470 to 1,490)`. It stands alone if its interval has no width,
+/// and the interval stands alone if it is too wide: `not decided, 200 to 1,900 MB/s`.
+pub(crate) fn with_interval(figure: Interval, unit: &str) -> String {
+    // No rate is below 0, although the t interval of a few runs may be.
+    let [value, low, high] = [figure.value, figure.low.max(0.0), figure.high].map(format::number);
+    match is_undecided(&figure) {
+        true => format!("{NOT_DECIDED}, {low} to {high} {unit}"),
+        false if low == high => format!("{value} {unit}"),
+        false => format!("{value} {unit} ({low} to {high})"),
+    }
+}
+
 /// A size in bytes, such as `64 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
     format::size(bytes as f64)
 }
 
-/// Each clause as a sentence; `otherwise` if there are none.
-pub(crate) fn sentences(clauses: impl IntoIterator<Item = Option<String>>, otherwise: &str) -> String {
-    each_sentence(clauses, otherwise).join(" ")
-}
-
-/// As [`sentences`], one by one.
-pub(crate) fn each_sentence(clauses: impl IntoIterator<Item = Option<String>>, otherwise: &str) -> Vec<String> {
-    let sentences: Vec<String> = clauses.into_iter().flatten().map(|clause| sentence(&clause)).collect();
-    if sentences.is_empty() { vec![otherwise.to_string()] } else { sentences }
+/// Each clause as a sentence.
+pub(crate) fn each_sentence(clauses: impl IntoIterator<Item = Option<String>>) -> Vec<String> {
+    clauses.into_iter().flatten().map(|clause| sentence(&clause)).collect()
 }
 
 /// A clause as a sentence: capital letter, full stop.
@@ -109,5 +115,8 @@ mod tests {
         assert_eq!(share(&RatioFinding::of(of(0.3, 0.1, 0.6), true)), "not decided, 10% to 60%");
         assert_eq!(share(&RatioFinding::of(of(0.3, 0.1, 0.6), false)), "30% (by one run each)");
         assert!(times_of(Interval::exact(0.0)).starts_with("0"), "no width is no doubt");
+        assert_eq!(with_interval(of(1480.0, 1470.0, 1490.0), "MB/s"), "1,480 MB/s (1,470 to 1,490)");
+        assert_eq!(with_interval(Interval::exact(482.0), "MB/s"), "482 MB/s");
+        assert_eq!(with_interval(of(500.0, -90.0, 1090.0), "MB/s"), "not decided, 0.00 to 1,090 MB/s");
     }
 }

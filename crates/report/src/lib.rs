@@ -1,5 +1,6 @@
 //! Writes findings as terminal text, HTML and JSON to any writer. Module `words` makes every sentence.
 
+mod alike;
 mod columns;
 mod compare;
 mod doctor;
@@ -17,6 +18,7 @@ mod terminal;
 mod watch;
 mod words;
 
+pub use alike::alike_text;
 pub use compare::{compare_full, compare_html, compare_markdown, compare_text};
 pub use doctor::{doctor_markdown, doctor_text};
 pub use duet::duet_text;

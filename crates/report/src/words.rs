@@ -1,6 +1,7 @@
 //! Makes every sentence about findings, one file per concept.
 
 pub(crate) mod advice;
+pub(crate) mod alike;
 pub(crate) mod bottleneck;
 pub(crate) mod calibrate;
 pub(crate) mod checks;

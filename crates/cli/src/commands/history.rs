@@ -47,25 +47,7 @@ struct Candidate {
 /// errors of writing.
 pub fn history(args: &HistoryArgs) -> Result<()> {
     let page = args.output.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
-    let place = if args.no_index { None } else { index_place() };
-    let mut index = place.as_deref().and_then(|place| StudyIndex::open(place, MAKER));
-    let mut unread = Vec::new();
-    let candidates = candidates(&args.files, &mut unread);
-    let (mut studies, unknown) = remembered(candidates, index.as_ref());
-    // What is remembered needs no file; the others may come from anybody.
-    let outputs = args.output.iter().chain(index.is_some().then_some(&place).into_iter().flatten());
-    shut_out(unknown.iter().map(|one| one.path.as_path()), outputs.map(PathBuf::as_path));
-    let fresh = read_all(unknown, &mut unread);
-    if let Some(index) = &mut index {
-        remember(index, &fresh);
-    }
-    studies.extend(fresh);
-    for one in unread.iter().take(TOLD) {
-        crate::tell::tell!("halfpower: left out: {}", one.why);
-    }
-    if unread.len() > TOLD {
-        crate::tell::tell!("halfpower: {} more files are left out", unread.len() - TOLD);
-    }
+    let Gathered { studies, index, unread } = gathered(&args.files, args.no_index, args.output.as_deref());
     let mut studies = of_one_target(studies, args.target.as_deref())?;
     studies.sort_by_cached_key(|one| (one.in_history().at_unix_ms(), one.name.clone()));
     let mut history = followed(args, &studies, index.as_ref())?;
@@ -84,6 +66,46 @@ pub fn history(args: &HistoryArgs) -> Result<()> {
         }
     }
     answer(&history)
+}
+
+/// The digests of all studies that are named or lie in folders that are named, with their files' names, sorted by these; what
+/// cannot be read is told.
+pub fn digests(named: &[PathBuf]) -> Vec<(String, StudyDigest)> {
+    let Gathered { studies, .. } = gathered(named, false, None);
+    let mut digests: Vec<(String, StudyDigest)> = studies.into_iter().map(|one| (one.name, one.digest)).collect();
+    digests.sort_by(|one, other| one.0.cmp(&other.0));
+    digests
+}
+
+/// Studies, what remembers them, and the files that are left out.
+struct Gathered {
+    studies: Vec<Read>,
+    index: Option<StudyIndex>,
+    unread: Vec<UnreadStudy>,
+}
+
+/// Reads all studies that are named or lie in folders that are named, and tells what cannot be read.
+fn gathered(named: &[PathBuf], no_index: bool, output: Option<&Path>) -> Gathered {
+    let place = if no_index { None } else { index_place() };
+    let mut index = place.as_deref().and_then(|place| StudyIndex::open(place, MAKER));
+    let mut unread = Vec::new();
+    let candidates = candidates(named, &mut unread);
+    let (mut studies, unknown) = remembered(candidates, index.as_ref());
+    // What is remembered needs no file; the others may come from anybody.
+    let outputs = output.into_iter().chain(place.as_deref().filter(|_| index.is_some()));
+    shut_out(unknown.iter().map(|one| one.path.as_path()), outputs);
+    let fresh = read_all(unknown, &mut unread);
+    if let Some(index) = &mut index {
+        remember(index, &fresh);
+    }
+    studies.extend(fresh);
+    for one in unread.iter().take(TOLD) {
+        crate::tell::tell!("halfpower: left out: {}", one.why);
+    }
+    if unread.len() > TOLD {
+        crate::tell::tell!("halfpower: {} more files are left out", unread.len() - TOLD);
+    }
+    Gathered { studies, index, unread }
 }
 
 impl Read {

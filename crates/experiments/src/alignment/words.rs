@@ -5,9 +5,10 @@ use halfpower_analyse::Interval;
 use halfpower_spec::{format, path_words};
 
 use super::analysis::{AlignmentAnswer, AlignmentRow, Rows, ShiftedKind};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{sentence, share, size};
+use crate::words::{NOT_DECIDED, sentence, share, size};
 
 pub(crate) const QUESTION: &str = "What do requests lose that do not begin where chunks, pages and blocks do?";
 pub(crate) const PAPERS: &str = "In 1998 files lay off the chunks of a stripe, so that a request of 64 KB was one of 12 and one of 52 KB on \
@@ -18,10 +19,44 @@ pub(crate) const PAPERS: &str = "In 1998 files lay off the chunks of a stripe, s
 /// Number of losses that the answer names; the report's table has all of them.
 const NAMED: usize = 3;
 
-pub(crate) fn answer(found: &AlignmentAnswer) -> String {
+pub(crate) fn answer(found: &AlignmentAnswer) -> Told {
+    Told::of(short(found), details(found), "No request could be set beside an aligned one.")
+}
+
+/// What the kind that loses most keeps of its rate.
+fn short(found: &AlignmentAnswer) -> Option<ShortAnswer> {
+    let AlignmentAnswer { kinds, lose, unclear, .. } = found;
+    if let Some(worst) = lose.first() {
+        let path = path_words(worst.pattern, worst.cache, worst.rw);
+        let [bs, by] = [worst.bs_bytes, worst.shift_bytes].map(size);
+        let others = match lose.len() - 1 {
+            0 => String::new(),
+            1 => format!("; another of {kinds} kinds loses less"),
+            others => format!("; {others} others of {kinds} kinds lose less"),
+        };
+        let what = format!("{path}s of {bs}, {} deep, keep that when they begin {by} later: align them", worst.iodepth);
+        let figure = format!("{} of the rate", share(&worst.of_aligned));
+        return Some(ShortAnswer::new(figure, sentence(&(what + &others))));
+    }
+    match (kinds, unclear) {
+        (0, _) => None,
+        (kinds, 0) => {
+            let what =
+                format!("Requests that begin off chunks, pages and blocks keep their rate ({kinds} kinds of them)");
+            Some(ShortAnswer::new("nothing lost", format!("{what}: none needs to be aligned.")))
+        }
+        (kinds, unclear) => {
+            let what =
+                format!("These runs cannot tell of {unclear} of {kinds} kinds of shifted requests what they lose");
+            Some(ShortAnswer::new(NOT_DECIDED, format!("{what}: give the study a larger budget.")))
+        }
+    }
+}
+
+fn details(found: &AlignmentAnswer) -> Vec<String> {
     let AlignmentAnswer { kinds, lose, alike, faster, unclear } = found;
     if *kinds == 0 {
-        return "No request could be set beside an aligned one.".to_string();
+        return Vec::new();
     }
     let mut clauses = Vec::new();
     if !lose.is_empty() {
@@ -36,7 +71,7 @@ pub(crate) fn answer(found: &AlignmentAnswer) -> String {
     if alike + unclear > 0 || *faster == 0 {
         clauses.push(rest(*kinds, *alike, *unclear));
     }
-    sentence(&clauses.join("; "))
+    vec![sentence(&clauses.join("; "))]
 }
 
 /// Describes the kinds that do not lose.

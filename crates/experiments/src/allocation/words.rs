@@ -5,6 +5,7 @@ use halfpower_spec::Cache;
 use halfpower_spec::{cache_word, format};
 
 use super::analysis::{AllocationAnswer, AllocationRow, DepthGain, Extension, GrowingFiles, ReservedBlocks, Rows};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::ratio::RatioFinding;
@@ -18,7 +19,30 @@ pub(crate) const PAPERS: &str = "In 1998 a write that made its file longer allow
     unwritten instead of zeroing them, so nothing is written twice; but a file system that locks a file while \
     it grows still takes its writes one at a time.";
 
-pub(crate) fn answer(found: &AllocationAnswer) -> String {
+pub(crate) fn answer(found: &AllocationAnswer) -> Told {
+    let otherwise = "No case could be set beside a file whose blocks were written before.";
+    Told::of(short(found), details(found), otherwise)
+}
+
+/// What a growing file gets of the rate of written blocks.
+fn short(found: &AllocationAnswer) -> Option<ShortAnswer> {
+    let grown = found.direct.as_ref().or(found.buffered.as_ref())?;
+    let ratio = &grown.of_written;
+    let so = match ratio {
+        _ if ratio.is_undecided() => ": too uncertain to tell what growing costs",
+        _ if ratio.is_alike() => ": growing costs next to nothing",
+        _ if ratio.is_less() && found.fallocated.is_some_and(|reserved| reserved.helps) => {
+            ": reserve blocks with fallocate"
+        }
+        _ if ratio.is_less() => ": write it once before it is used",
+        _ => "",
+    };
+    let rate = format::mbps(grown.written_mbps);
+    let what = format!("{}, a growing file gets that beside one whose blocks were written before ({rate})", way(grown));
+    Some(ShortAnswer::new(format!("{} of the rate", share(ratio)), sentence(&(what + so))))
+}
+
+fn details(found: &AllocationAnswer) -> Vec<String> {
     let clauses = [
         found.direct.as_ref().map(growing),
         found.last_first_of_written.as_ref().map(last_first),
@@ -27,19 +51,20 @@ pub(crate) fn answer(found: &AllocationAnswer) -> String {
         found.buffered.as_ref().map(growing),
     ];
     let clauses: Vec<String> = clauses.into_iter().flatten().collect();
-    if clauses.is_empty() {
-        "No case could be set beside a file whose blocks were written before.".to_string()
-    } else {
-        sentence(&clauses.join("; "))
-    }
+    if clauses.is_empty() { Vec::new() } else { vec![sentence(&clauses.join("; "))] }
+}
+
+/// How files grow, such as `direct and 8 deep`.
+fn way(found: &GrowingFiles) -> String {
+    let kind = cache_word(found.cache);
+    found.iodepth.map_or(kind.to_string(), |depth| format!("{kind} and {depth} deep"))
 }
 
 fn growing(found: &GrowingFiles) -> String {
-    let GrowingFiles { cache, iodepth, of_written: ratio, written_mbps } = found;
+    let ratio = &found.of_written;
     let share = share(ratio);
-    let rate = format::mbps(*written_mbps);
-    let kind = cache_word(*cache);
-    let where_at = iodepth.map_or(kind.to_string(), |depth| format!("{kind} and {depth} deep"));
+    let rate = format::mbps(found.written_mbps);
+    let where_at = way(found);
     match ratio {
         _ if ratio.is_alike() => {
             format!("{where_at}, growing costs next to nothing: {share} of the {rate} of written blocks")

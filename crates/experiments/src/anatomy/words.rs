@@ -7,10 +7,10 @@ use halfpower_spec::format;
 use super::analysis::{
     AnatomyAnswer, AnatomyRow, Column, CutRequests, OUTSIDE, RequestTime, ReturnedRequests, Rows, Untraced, columns,
 };
-use crate::answer::{ShortAnswer, Told};
+use crate::answer::{NOT_KNOWN, ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::size;
+use crate::words::{sentence, size};
 
 pub(crate) const QUESTION: &str =
     "Where does the time of a request go, on its way from the application to the device and back?";
@@ -22,11 +22,13 @@ pub(crate) const PAPERS: &str = "In 1998 a bus analyzer saw small requests waste
 
 pub(crate) fn answer(found: &AnatomyAnswer) -> Told {
     if let Some(untraced) = &found.untraced {
-        return Told::from(format!("That is not known: {}.", why(untraced)));
+        let why = why(untraced);
+        let sentences = vec![format!("That is not known: {why}.")];
+        return Told { short: ShortAnswer::new(NOT_KNOWN, sentence(why)), sentences };
     }
     let by_depth = found.requests.chunk_by(|one, other| one.iodepth == other.iodepth);
     let sentences = by_depth.map(requests).chain(found.cut.iter().map(cut)).chain(found.full.iter().map(full));
-    Told { short: found.requests.first().map(short), sentences: sentences.collect() }
+    Told::of(found.requests.first().map(short), sentences.collect(), "No request was traced.")
 }
 
 /// The device's share of a small request's time, and where the most of the rest goes.

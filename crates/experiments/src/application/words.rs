@@ -4,29 +4,65 @@ use halfpower_analyse::Interval;
 use halfpower_spec::{NeedBound, format};
 
 use super::analysis::{ApplicationAnswer, Doubt, NeedFinding, RestingFigure, Rows, SettingFinding, ShapeRow, Verdict};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::sentences;
+use crate::words::{NOT_DECIDED, each_sentence, sentence};
 
 pub(crate) const QUESTION: &str =
     "Does this path give one application what it needs, and which lines follow for its configuration?";
 pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 ended in advice to those who write applications: the block \
     size and the depth from which a disk gives half of its peak. Which applications issue what, they left to their readers.";
 
-pub(crate) fn answer(found: &ApplicationAnswer) -> String {
+pub(crate) fn answer(found: &ApplicationAnswer) -> Told {
+    if let Some(why) = &found.unreadable {
+        return Told::unknown(&sentence(why));
+    }
+    Told::of(short(found), details(found), "The profile has neither needs nor settings.")
+}
+
+/// How many needs are missed, or else met, with the first that is not met; how many settings follow.
+fn short(found: &ApplicationAnswer) -> Option<ShortAnswer> {
+    let of = |verdict: Verdict| found.needs.iter().filter(move |need| need.verdict == verdict);
+    let all = found.needs.len();
+    let lines = found.settings.iter().filter(|setting| setting.line.is_some()).count();
+    let settings = if lines == 1 { "1 setting".to_string() } else { format!("{lines} settings") };
+    if all == 0 {
+        return (!found.settings.is_empty()).then(|| {
+            let text =
+                format!("So many lines follow for the configuration of {}; its profile has no needs.", found.name);
+            ShortAnswer::new(settings, text)
+        });
+    }
+    let [missed, met] = [Verdict::Fail, Verdict::Pass].map(|verdict| of(verdict).count());
+    let figure = match (missed, met) {
+        (0, 0) => NOT_DECIDED.to_string(),
+        (0, met) => format!("{met} of {all} needs met"),
+        (missed, _) => format!("{missed} of {all} needs missed"),
+    };
+    let open =
+        [Verdict::Fail, Verdict::NotDecided, Verdict::Refused].into_iter().find_map(|verdict| of(verdict).next());
+    let first = open.map_or_else(|| format!("{} gets all that it needs here", found.name), without_doubts);
+    let follow = if lines == 0 { String::new() } else { format!("; {settings} to paste") };
+    Some(ShortAnswer::new(figure, sentence(&format!("{first}{follow}"))))
+}
+
+fn details(found: &ApplicationAnswer) -> Vec<String> {
     let guest = "the host of this virtual machine may hold what the disk seems to give".to_string();
-    let clauses = std::iter::once(found.unreadable.clone())
-        .chain(found.needs.iter().map(|finding| Some(need(finding))))
-        .chain([settings(&found.settings)])
-        .chain([found.in_virtual_machine.then_some(guest)]);
-    sentences(clauses, "The profile has neither needs nor settings.")
+    let clauses = found.needs.iter().map(|finding| Some(need(finding)));
+    let clauses = clauses.chain([settings(&found.settings), found.in_virtual_machine.then_some(guest)]);
+    each_sentence(clauses)
 }
 
 /// Such as `PASS: p99 of a flush is 1.90 ms (1.80 to 2.00), needs below 10.0 ms`.
 fn need(found: &NeedFinding) -> String {
-    let figure = found.measured.map_or(String::new(), |interval| format!(" is {}", measured(interval, &found.unit)));
     let doubts = if found.doubts.is_empty() { String::new() } else { format!(": {}", doubts(&found.doubts)) };
-    format!("{}: {}{figure}, needs {}{doubts}", verdict(found.verdict), found.what, bound(found.bound, &found.unit))
+    without_doubts(found) + &doubts
+}
+
+fn without_doubts(found: &NeedFinding) -> String {
+    let figure = found.measured.map_or(String::new(), |interval| format!(" is {}", measured(interval, &found.unit)));
+    format!("{}: {}{figure}, needs {}", verdict(found.verdict), found.what, bound(found.bound, &found.unit))
 }
 
 fn settings(found: &[SettingFinding]) -> Option<String> {

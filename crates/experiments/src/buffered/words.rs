@@ -10,9 +10,10 @@ use super::analysis::{
     WritePhases, call_ns,
 };
 use super::cost::{BufferedCostRow, Cheaper, UNIT_BYTES};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{sentences, share, size, times};
+use crate::words::{each_sentence, sentence, share, size, times};
 
 pub(crate) const QUESTION: &str =
     "What does the page cache give to requests of each size, and what does it cost the processor?";
@@ -24,14 +25,42 @@ pub(crate) const PAPERS: &str = "In 1998 and 2000 buffered requests ran at the d
     gigabytes takes all of a short run at memory's speed, so that the flush is the second half of the story, \
     and on a fast device large direct requests outrun the copy.";
 
-pub(crate) fn answer(found: &BufferedAnswer) -> String {
+pub(crate) fn answer(found: &BufferedAnswer) -> Told {
+    Told::of(short(found), details(found), "No request through the page cache could be measured.")
+}
+
+/// How fast small buffered requests are beside direct ones, and from which size on direct ones cost less.
+fn short(found: &BufferedAnswer) -> Option<ShortAnswer> {
+    if let Some(one) = found.against_direct.first() {
+        let cheaper = found.cost.as_ref().and_then(|row| cheaper(row, &format!("direct {}s", row.rw)));
+        let cheaper = cheaper.map_or(String::new(), |text| format!("; for the processor, {text}"));
+        let what = format!(
+            "buffered {}s of {}, one at a time, are so beside direct ones",
+            one.rw,
+            size(one.smallest.bs_bytes)
+        );
+        let figure = format!("{} as fast", times(&one.smallest.times));
+        return Some(ShortAnswer::new(figure, sentence(&(what + &cheaper))));
+    }
+    if let Some(phases) = &found.phases {
+        let what = format!("The page cache takes writes of {} at that rate", size(phases.bs_bytes));
+        let flush = format::percent(phases.flush_share);
+        let text = format!("{what}; until they are durable, {flush} of the time is the closing flush.");
+        return Some(ShortAnswer::new(format::mbps(phases.memory_mbps), text));
+    }
+    let row = found.cost.as_ref()?;
+    let text = format!("A buffered {} costs the processor that, and {} a byte.", row.rw, copy(row));
+    Some(ShortAnswer::new(format!("{} a call", known(row.call_us, format::time_us)), text))
+}
+
+fn details(found: &BufferedAnswer) -> Vec<String> {
     let clauses = [
         against_direct(&found.against_direct),
         found.cost.as_ref().map(cost),
         found.small_write.as_ref().map(small_write).or_else(|| found.below_a_page.as_ref().map(below_a_page)),
         found.phases.as_ref().map(phases).or_else(|| found.without_read_ahead.as_ref().map(without_read_ahead)),
     ];
-    sentences(clauses, "No request through the page cache could be measured.")
+    each_sentence(clauses)
 }
 
 fn against_direct(found: &[AgainstDirect]) -> Option<String> {
@@ -95,24 +124,32 @@ fn phases(found: &WritePhases) -> String {
 fn cost(row: &BufferedCostRow) -> String {
     let unit = format::size(UNIT_BYTES);
     let doing = if row.rw == Direction::Write { "written behind" } else { "read ahead" };
-    let copy = |ns: f64| format!("{} ns", format::two_digits(ns));
     let behind = match row.behind_us_per_64kib {
         Some(us) if us.low > 0.0 => format!(" and {} for each {unit} {doing}", format::time_us(us.value)),
         Some(_) => format!(" and nothing that the soaker is sure of for each {unit} {doing}"),
         None => String::new(),
     };
-    let by = if row.cheaper_by == Some(Bound::Charged) { " by the charge alone" } else { "" };
-    let cheaper = match (row.cheaper, row.break_even_bytes) {
-        (Cheaper::DirectFromASize, Some(bytes)) => {
-            format!(", so that direct ones cost less from {} on{by}", format::size(bytes))
-        }
-        (Cheaper::Direct, _) => format!(", so that direct ones cost less at any size{by}"),
-        (Cheaper::Buffered, _) => format!(", so that direct ones cost more at any size{by}"),
-        _ => String::new(),
-    };
+    let cheaper = cheaper(row, "direct ones").map_or(String::new(), |text| format!(", so that {text}"));
     let call = known(row.call_us, format::time_us);
-    let copy = known(row.copy_ns_per_byte, copy);
-    format!("a buffered {} costs {call} a call, {copy} a byte{behind}{cheaper}", row.rw)
+    format!("a buffered {} costs {call} a call, {} a byte{behind}{cheaper}", row.rw, copy(row))
+}
+
+/// The time that a byte is copied in.
+fn copy(row: &BufferedCostRow) -> String {
+    known(row.copy_ns_per_byte, |ns| format!("{} ns", format::two_digits(ns)))
+}
+
+/// Which requests cost less of a processor, with `direct` as the name of direct ones; `None` if it is not known.
+fn cheaper(row: &BufferedCostRow, direct: &str) -> Option<String> {
+    let by = if row.cheaper_by == Some(Bound::Charged) { " by the charge alone" } else { "" };
+    match (row.cheaper, row.break_even_bytes) {
+        (Cheaper::DirectFromASize, Some(bytes)) => {
+            Some(format!("{direct} cost less from {} on{by}", format::size(bytes)))
+        }
+        (Cheaper::Direct, _) => Some(format!("{direct} cost less at any size{by}")),
+        (Cheaper::Buffered, _) => Some(format!("{direct} cost more at any size{by}")),
+        _ => None,
+    }
 }
 
 /// The value in words, or its upper end if it may be zero.

@@ -8,9 +8,11 @@ use super::analysis::{
     AfterAPause, BurstAnswer, BurstRow, Hit, HitRow, LinkRate, MembersTogether, OverheadRow, PauseVerdict, Rows,
     is_again, medians, members, one_at_a_time, overhead, pauses,
 };
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{sentences, size, times, times_of};
+use crate::ratio::is_undecided;
+use crate::words::{NOT_DECIDED, each_sentence, size, times, times_of, with_interval};
 
 pub(crate) const QUESTION: &str = "What do controller and link let through where no medium has to be waited for, and what does each request \
     cost in time?";
@@ -21,12 +23,42 @@ pub(crate) const PAPERS: &str = "In 2000 blocks read again and again from the di
     What is the same: a fixed time that small requests pay in full. What is not: a drive without an arm may \
     keep no blocks at all, since its medium is nearly as fast as its link.";
 
-pub(crate) fn answer(found: &BurstAnswer) -> String {
+pub(crate) fn answer(found: &BurstAnswer) -> Told {
+    Told::of(short(found), details(found), "No block could be read again.")
+}
+
+/// What controller and link let through, and the time that each request takes besides.
+fn short(found: &BurstAnswer) -> Option<ShortAnswer> {
+    let Some(LinkRate { fastest, answered }) = &found.link else {
+        let row = found.overhead.as_ref()?;
+        let text = "A request for the same block again, one at a time, takes that whatever its size.";
+        return Some(ShortAnswer::new(fixed(row), text));
+    };
+    let BurstRow { mbps: value, low, high, .. } = *fastest;
+    let most = if answered.is_some() { "so much" } else { "at least so much" };
+    let known = found.overhead.as_ref().filter(|row| !is_undecided(&row.fixed_us));
+    let besides = known.map_or(String::new(), |row| format!("; each request takes {} besides", fixed(row)));
+    let text = format!("Controller and link let {most} through ({}){besides}.", way(fastest));
+    Some(ShortAnswer::new(with_interval(Interval { value, low, high }, "MB/s"), text))
+}
+
+/// The time of a request whatever its size: `97 µs (85 µs to 109 µs)`.
+fn fixed(row: &OverheadRow) -> String {
+    let Interval { value, low, high } = row.fixed_us;
+    let [value, low, high] = [value, low.max(0.0), high].map(format::time_us);
+    if is_undecided(&row.fixed_us) {
+        format!("{NOT_DECIDED}, {low} to {high}")
+    } else {
+        format!("{value} ({low} to {high})")
+    }
+}
+
+fn details(found: &BurstAnswer) -> Vec<String> {
     let ceiling = [found.link.as_ref().map(link), found.together.as_ref().map(together)];
     let ceiling: Vec<String> = ceiling.into_iter().flatten().collect();
     let ceiling = (!ceiling.is_empty()).then(|| ceiling.join("; "));
     let clauses = [ceiling, found.overhead.as_ref().map(fixed_time), found.after_a_pause.as_ref().map(after_a_pause)];
-    sentences(clauses, "No block could be read again.")
+    each_sentence(clauses)
 }
 
 /// The settings of a row, such as `1 MiB, 2 deep on each of 4 members`.

@@ -21,7 +21,8 @@ pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 switched the disk'
     commits as often as its log can be flushed; since then group commit lets those that wait share a flush.";
 
 pub(crate) fn answer(found: &CommitsAnswer) -> Told {
-    Told { short: short(found), sentences: details(found) }
+    let otherwise = "No write was made durable in time: give the study a larger budget.";
+    Told::of(short(found), details(found), otherwise)
 }
 
 /// How often one writer commits, or many if one was not measured, and what stops that.
@@ -52,7 +53,7 @@ fn details(found: &CommitsAnswer) -> Vec<String> {
         found.beside_others.as_ref().map(beside_others),
         growing(&found.growing),
     ];
-    each_sentence(clauses, "No write was made durable in time: give the study a larger budget.")
+    each_sentence(clauses)
 }
 
 fn stopped(stop: &CommitStop) -> String {

@@ -72,6 +72,13 @@ impl CreditRow {
     pub fn is_limited(&self) -> bool {
         self.credit.is_some() || self.slices.is_some()
     }
+
+    /// The sustained rate in requests a second, with its interval.
+    fn iops(&self) -> Interval {
+        let Interval { value, low, high } = self.mbps;
+        let [value, low, high] = [value, low, high].map(|mbps| mbps * 1e6 / self.bs_bytes.max(1) as f64);
+        Interval { value, low, high }
+    }
 }
 
 /// The limits on sustained requests.
@@ -92,6 +99,10 @@ pub struct LimitFinding {
     pub sustained_mbps: f64,
     /// Sustained rate of the smallest requests, in requests a second.
     pub sustained_iops: f64,
+    /// `sustained_mbps` with its interval.
+    pub mbps: Interval,
+    /// `sustained_iops` with its interval.
+    pub iops: Interval,
     /// The larger credit of the two block sizes.
     pub credit: Option<CreditSpent>,
     /// Slices seen with the larger requests, or else with the smaller.
@@ -130,6 +141,8 @@ impl LimitFinding {
             counts: counts(small, large),
             sustained_mbps: large.mbps.value,
             sustained_iops: small.iops,
+            mbps: large.mbps,
+            iops: small.iops(),
             credit: credits.reduce(|most, next| if bytes(&next) > bytes(&most) { next } else { most }),
             slices: large.slices.or(small.slices),
             seconds: longest.seconds,

@@ -5,9 +5,10 @@ use halfpower_spec::Direction;
 use halfpower_spec::format;
 
 use super::analysis::{CreditAnswer, CreditSpent, LimitCounts, LimitFinding, Rows};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::sentences;
+use crate::words::{NOT_DECIDED, each_sentence, sentence, with_interval};
 
 pub(crate) const QUESTION: &str =
     "What does a limit let through at once after a rest, for how long, and what does it sustain?";
@@ -16,12 +17,51 @@ pub(crate) const PAPERS: &str = "Neither study met a limit that somebody had set
     last is not the peak. What is not: today's limits save up while nobody asks, so a short measurement after a \
     rest shows the credit and not the limit.";
 
-pub(crate) fn answer(found: &CreditAnswer) -> String {
-    sentences(found.limits.iter().map(|limit| Some(of_direction(limit))), "Nothing could be measured.")
+pub(crate) fn answer(found: &CreditAnswer) -> Told {
+    let sentences = each_sentence(found.limits.iter().map(|limit| Some(of_direction(limit))));
+    Told::of(short(found), sentences, "Nothing could be measured.")
+}
+
+/// What the first limit sustains, and how long a credit before it lasts; the rate where no limit shows.
+fn short(found: &CreditAnswer) -> Option<ShortAnswer> {
+    let is_limited = |limit: &&LimitFinding| !matches!(limit.counts, LimitCounts::Nothing | LimitCounts::Unknown);
+    let limit = found.limits.iter().find(is_limited).or(found.limits.first())?;
+    let ways = ways(limit);
+    let went = format::time_us(limit.seconds * 1e6);
+    let credit = limit.credit.map_or(String::new(), |credit| {
+        let most = if credit.at_least { "at least " } else { "" };
+        let [lasts, rate] = [format::time_us(credit.lasts_s * 1e6), format::mbps(credit.mbps)];
+        format!(", after a credit that lasts {most}{lasts} at {rate}")
+    });
+    let rate = with_interval(limit.mbps, "MB/s");
+    let (figure, text) = match limit.counts {
+        LimitCounts::Nothing => (rate, format!("{ways} went at one pace for {went}, and no limit shows")),
+        LimitCounts::Unknown => {
+            let why = "did not come to rest, or went on above a limit that is known: give the study a larger budget";
+            (NOT_DECIDED.to_string(), format!("{ways} {why}"))
+        }
+        LimitCounts::Bytes => (rate, format!("a limit on bytes sustains {ways} at that rate{credit}")),
+        LimitCounts::Requests => {
+            let rate = with_interval(limit.iops, &format!("{ways} a second"));
+            (rate, format!("a limit on requests sustains that{credit}"))
+        }
+        LimitCounts::Both => {
+            let iops = requests(limit.sustained_iops);
+            (
+                rate,
+                format!("limits on bytes and on requests sustain {ways} at that rate and at {iops} a second{credit}"),
+            )
+        }
+    };
+    Some(ShortAnswer::new(figure, sentence(&text)))
+}
+
+fn ways(limit: &LimitFinding) -> &'static str {
+    if limit.rw == Direction::Read { "reads" } else { "writes" }
 }
 
 fn of_direction(limit: &LimitFinding) -> String {
-    let ways = if limit.rw == Direction::Read { "reads" } else { "writes" };
+    let ways = ways(limit);
     let [rate, iops] = [format::mbps(limit.sustained_mbps), requests(limit.sustained_iops)];
     let goes_on = match limit.counts {
         LimitCounts::Nothing => {
@@ -100,4 +140,40 @@ fn line(cell: &ExperimentCell) -> Option<Line> {
     };
     let name = format!("{} {}", cell.finding.rw, format::size(cell.finding.bs_bytes as f64));
     Some(Line { name, points: series.bytes.chunks_exact(group).enumerate().map(point).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(counts: LimitCounts, mbps: Interval) -> LimitFinding {
+        LimitFinding {
+            rw: Direction::Read,
+            counts,
+            sustained_mbps: mbps.value,
+            sustained_iops: 3_000.0,
+            mbps,
+            iops: Interval { value: 3_000.0, low: 2_950.0, high: 3_050.0 },
+            credit: Some(CreditSpent { mbps: 400.0, lasts_s: 5.0, bytes: 1e9, ios: 4e3, at_least: false }),
+            slices: None,
+            seconds: 30.0,
+            bytes: 6_000_000_000,
+        }
+    }
+
+    #[test]
+    fn the_short_answer_holds_what_is_sustained_and_decides_nothing_from_a_factor_of_four_on() {
+        let told = |counts, mbps| short(&CreditAnswer { limits: vec![limit(counts, mbps)] }).unwrap();
+        let known = Interval { value: 200.0, low: 199.0, high: 201.0 };
+        let bytes = told(LimitCounts::Bytes, known);
+        assert_eq!(bytes.figure, "200 MB/s (199 to 201)");
+        assert_eq!(
+            bytes.sentence,
+            "A limit on bytes sustains reads at that rate, after a credit that lasts 5.0 s at 400 MB/s."
+        );
+        assert_eq!(told(LimitCounts::Requests, known).figure, "3,000 reads a second (2,950 to 3,050)");
+        assert_eq!(told(LimitCounts::Unknown, known).figure, NOT_DECIDED);
+        let wide = told(LimitCounts::Bytes, Interval { value: 200.0, low: 80.0, high: 320.0 });
+        assert_eq!(wide.figure, "not decided, 80.0 to 320 MB/s");
+    }
 }

@@ -26,7 +26,8 @@ pub(crate) const PAPERS: &str = "Both studies switched the disk's write cache (W
 const WIDE: f64 = 1.5;
 
 pub(crate) fn answer(found: &DurabilityAnswer) -> Told {
-    Told { short: found.one_at_a_time.first().map(|one| short(one, &found.sharing)), sentences: details(found) }
+    let short = found.one_at_a_time.first().map(|one| short(one, &found.sharing));
+    Told::of(short, details(found), "No durable write could be set beside a plain one.")
 }
 
 /// How much slower durable writes are, and how many must share a flush to get half of the plain rate.
@@ -56,7 +57,7 @@ fn details(found: &DurabilityAnswer) -> Vec<String> {
         means(&found.means),
         without_write_cache(&found.without_write_cache),
     ];
-    each_sentence(clauses, "No durable write could be set beside a plain one.")
+    each_sentence(clauses)
 }
 
 fn one_at_a_time(found: &[DurableWrites]) -> Option<String> {

@@ -22,7 +22,7 @@ pub(crate) const PAPERS: &str = "sqlio2, the tool of the 2000 study, was made fo
     (io_uring_iopoll), for the sake of latency.";
 
 pub(crate) fn answer(found: &EnginesAnswer) -> Told {
-    Told { short: short(found), sentences: details(found) }
+    Told::of(short(found), details(found), "No engine moved any bytes.")
 }
 
 /// The fastest engines with their rate, and the cheapest.
@@ -58,7 +58,6 @@ fn details(found: &EnginesAnswer) -> Vec<String> {
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     match &found.only {
         Some(only) => vec![format!("Only {} could be measured: {}.", only.engine, format::mbps(only.mbps))],
-        None if sentences.is_empty() => vec!["No engine moved any bytes.".to_string()],
         None => sentences,
     }
 }

@@ -8,8 +8,7 @@ use super::analysis::{DurableCreation, FEW_FILES, FILES, FileRow, FileStop, File
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::ratio::is_undecided;
-use crate::words::{NOT_DECIDED, each_sentence, share, times};
+use crate::words::{each_sentence, sentence, share, times, with_interval};
 
 pub(crate) const QUESTION: &str =
     "How many small files a second can be created, looked at, listed, renamed and removed, and what stops that?";
@@ -18,28 +17,37 @@ pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 read and wrote one
     servers since. Where all threads use one folder, they take turns at its lock.";
 
 pub(crate) fn answer(found: &FilesAnswer) -> Told {
-    Told { short: short(found), sentences: details(found) }
+    let otherwise = "No operation on files was measured in time: give the study a larger budget.";
+    Told::of(short(found), details(found), otherwise)
 }
 
-/// Creations of one thread, or of another operation if none were measured.
+/// Creations of one thread, those of many, and the lock of their folder if it stops them; another operation's if none
+/// were measured.
 fn short(found: &FilesAnswer) -> Option<ShortAnswer> {
-    let first = found.operations.first()?;
-    let figure = match is_undecided(&first.alone) {
-        true => NOT_DECIDED.to_string(),
-        false => format!("{} files a second", format::number(first.alone.value)),
-    };
+    let is_creation = |one: &&OperationAnswer| one.operation == FileOperation::Create;
+    let first = found.operations.iter().find(is_creation).or(found.operations.first())?;
     let together = first.together.map_or(String::new(), |together| {
-        let stop = first.stop.as_ref().map_or(String::new(), |stop| format!(": {}", stopped(stop)));
-        format!("; {} by {} threads{stop}", format::number(together.value), first.threads)
+        let count = format::number(together.value);
+        let stop = match (first.stop_in_one_folder, first.stop) {
+            (Some(FileStop::FolderLock { own_folders }), _) => {
+                format!(", {} those in one folder, whose lock stops them", times(&own_folders))
+            }
+            (_, Some(FileStop::Processors { .. })) => ", where the processors stop them".to_string(),
+            (_, Some(FileStop::FileSystem { .. })) => ", where the file system stops them".to_string(),
+            (_, Some(FileStop::MoreThreads)) => ", and more bring more".to_string(),
+            (_, Some(FileStop::FolderLock { .. } | FileStop::Unknown) | None) => String::new(),
+        };
+        format!("; {count} by {} threads in own folders{stop}", first.threads)
     });
-    Some(ShortAnswer::new(figure, format!("{} by one thread{together}.", done(first.operation))))
+    let text = format!("{} by one thread{together}", done(first.operation));
+    Some(ShortAnswer::new(with_interval(first.alone, "files a second"), sentence(&text)))
 }
 
 fn details(found: &FilesAnswer) -> Vec<String> {
     let operations = found.operations.iter().map(|operation| Some(one(operation)));
     let durable = found.durable.as_ref().map(durable);
     let clauses = operations.chain([durable]);
-    each_sentence(clauses, "No operation on files was measured in time: give the study a larger budget.")
+    each_sentence(clauses)
 }
 
 /// What is done with files, as the subject of a sentence.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::at_once::{AtOnce, Growth, falls_short, kinds};
 use crate::data::ExperimentData;
-use crate::ratio::Scale;
+use crate::ratio::{Scale, is_undecided};
 
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
@@ -211,12 +211,13 @@ pub(crate) fn shared_ceiling(rows: &[HostsRow], rw: Direction) -> Option<SharedC
 }
 
 fn at_once(row: &HostsRow) -> AtOnce {
-    AtOnce { n: row.n, mbps: row.mbps, of_alone: row.of_alone, shared: row.shared }
+    let decided = !is_undecided(&Interval { value: row.mbps, low: row.low, high: row.high });
+    AtOnce { n: row.n, mbps: row.mbps, of_alone: row.of_alone, shared: row.shared, decided }
 }
 
 fn scaling(data: &ExperimentData, rows: &Rows, pattern: Pattern, rw: Direction) -> Option<HostsScaling> {
     let rates: Vec<f64> = alone(data, pattern, rw).iter().map(|(row, _)| row.mbps).collect();
-    let first = AtOnce { n: 1, mbps: *rates.first()?, of_alone: 1.0, shared: false };
+    let first = AtOnce { n: 1, mbps: *rates.first()?, of_alone: 1.0, shared: false, decided: true };
     let of = rows.hosts.iter().filter(|row| (row.pattern, row.rw) == (pattern, rw));
     let numbers: Vec<AtOnce> = [first].into_iter().chain(of.map(at_once)).collect();
     let (verdict, taken_over) = match Growth::of(&numbers)? {

@@ -6,20 +6,59 @@ use halfpower_spec::format;
 use halfpower_spec::{Direction, Pattern};
 
 use super::analysis::{HostAloneRow, HostsAnswer, HostsRow, HostsScaling, HostsVerdict, Rows, SharedPart, TakenOver};
+use crate::answer::{ShortAnswer, Told};
 use crate::at_once::{kinds, picture, point};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::sentence;
+use crate::words::{NOT_DECIDED, sentence};
 
 pub(crate) const QUESTION: &str = "What does each further host bring, and where does a path that they share take over?";
 pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 measured one client. In 2000 a gigabit wire carried up to 40 MB/s of a \
     file server's reads to it, and the processors of both ends were what stopped it.";
 
-pub(crate) fn answer(found: &HostsAnswer) -> String {
+pub(crate) fn answer(found: &HostsAnswer) -> Told {
+    let otherwise = "No hosts were measured both alone and together.";
     if found.hosts == 0 {
-        return "No hosts were measured both alone and together.".to_string();
+        return Told::unknown(otherwise);
     }
-    found.kinds.iter().map(|kind| sentence(&scaling(kind))).collect::<Vec<_>>().join(" ")
+    Told::of(short(found), found.kinds.iter().map(|kind| sentence(&scaling(kind))).collect(), otherwise)
+}
+
+/// How many hosts bring what they have, by the requests that meet a shared path first.
+fn short(found: &HostsAnswer) -> Option<ShortAnswer> {
+    let of = |verdict: HostsVerdict| found.kinds.iter().find(move |kind| kind.verdict == verdict);
+    let kind = of(HostsVerdict::Stopped).or_else(|| of(HostsVerdict::Unclear)).or(found.kinds.first())?;
+    let HostsScaling { access: Access { pattern, rw }, verdict, one_mbps, n, mbps, taken_over } = kind;
+    let [one, all] = [*one_mbps, *mbps].map(format::mbps);
+    let (figure, text) = match (taken_over, verdict) {
+        (Some(over), _) => {
+            let [before, ceiling] = [over.before_mbps, over.ceiling_mbps].map(format::mbps);
+            let so_many = format!("in {pattern} {rw}s so many bring what they have, {before}");
+            let text = format!("{so_many}; {} lets {ceiling} through", shared(&over.by));
+            (format!("{} of {n} hosts", over.before_n), text)
+        }
+        (None, HostsVerdict::Scale) => {
+            let so_many = format!("in {pattern} {rw}s they bring what they have, {one} each and {all} together");
+            (format!("all {n} hosts"), format!("{so_many}: no shared path stops them"))
+        }
+        (None, _) => {
+            let so_many = format!("in {pattern} {rw}s one host gets {one}, and {n} get {all}");
+            (NOT_DECIDED.to_string(), format!("{so_many}: more runs tell whether they share a path"))
+        }
+    };
+    Some(ShortAnswer::new(figure, sentence(&text)))
+}
+
+/// The part that hosts share, as the subject of a sentence.
+fn shared(by: &SharedPart) -> String {
+    match by {
+        SharedPart::FarDisk { disk, .. } => format!("the far end's disk {disk}"),
+        SharedPart::FarDiskLimit { disk, .. } => format!("the limit of the far end's disk {disk}"),
+        SharedPart::FarProcessors { .. } => "the far end, whose processors are full,".to_string(),
+        SharedPart::FarWire => "the far end's wire or server".to_string(),
+        SharedPart::OwnComputer => "this one computer's path".to_string(),
+        SharedPart::Unknown => "a path that they share (--far-end tells which)".to_string(),
+    }
 }
 
 fn scaling(found: &HostsScaling) -> String {

@@ -7,7 +7,7 @@ use super::analysis::{BesideWrites, LoadAnswer, LoadPoint, LoadRow, LoadVerdict,
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{each_sentence, size};
+use crate::words::{NOT_DECIDED, each_sentence, sentence, size, with_interval};
 
 pub(crate) const QUESTION: &str = "How many requests a second can come before their latency exceeds a bound?";
 pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 kept a number of requests outstanding and told throughput; latency followed from \
@@ -19,35 +19,38 @@ const NOTHING: &str = "No rate was measured in time: give the study a larger bud
 
 pub(crate) fn answer(found: &LoadAnswer) -> Told {
     let LoadAnswer { bound, found } = found;
-    Told {
-        short: found.first().and_then(|first| short(*bound, first)),
-        sentences: each_sentence(found.iter().flat_map(|most| clauses(*bound, most)), NOTHING),
-    }
+    let sentences = each_sentence(found.iter().flat_map(|most| clauses(*bound, most)));
+    Told::of(found.first().map(|first| short(*bound, first)), sentences, NOTHING)
 }
 
 /// The most load of the first kind.
-fn short(bound: LatencyBound, most: &MostLoad) -> Option<ShortAnswer> {
+fn short(bound: LatencyBound, most: &MostLoad) -> ShortAnswer {
     let kind = kind(most.rw, most.bs_bytes);
     let percentile = bound.percentile.name();
     let limit = format::time_ns(bound.most.0 as f64);
-    match (most.verdict, most.iops, &most.at) {
-        (LoadVerdict::Knee, Some(iops), _) => {
-            let ends = ends(iops, most.decided);
-            Some(ShortAnswer::new(
-                format::iops(iops.value),
-                format!("Up to there {percentile} of {kind} stays below {limit}{ends}."),
-            ))
+    let (figure, text) = match (most.verdict, most.iops, &most.at) {
+        (LoadVerdict::Knee, Some(iops), at) => {
+            let half = at.map_or(String::new(), |at| format!("; at half of that {}", is(bound, &at)));
+            let by = if most.decided { "" } else { ", not decided by repeated runs" };
+            let text = format!("{kind} keep {percentile} below {limit} up to there{by}{half}");
+            (with_interval(iops, "IOPS"), text)
         }
-        (LoadVerdict::NeverBelow, _, Some(at)) => Some(ShortAnswer::new(
-            "never",
-            format!("{} a second, already: {}.", format::number(at.iops as f64), is(bound, at)),
-        )),
+        (LoadVerdict::NeverBelow, _, Some(at)) => {
+            let [time, rate] = [time(at.latency_ns), format::iops(at.iops as f64)];
+            let text = format!("{kind} never keep {percentile} below {limit}: it is {time} already at {rate}");
+            ("no load".to_string(), text)
+        }
         (LoadVerdict::NotLimited, _, Some(at)) => {
-            let figure = format::iops(at.iops as f64);
-            Some(ShortAnswer::new(figure, format!("All that the target takes of {kind}: {}.", is(bound, at))))
+            let text =
+                format!("{kind} keep {percentile} below {limit} at all that the target takes: {}", is(bound, at));
+            (format::iops(at.iops as f64), text)
         }
-        _ => None,
-    }
+        _ => {
+            let text = format!("more runs tell how many {kind} keep {percentile} below {limit}: give a larger budget");
+            (NOT_DECIDED.to_string(), text)
+        }
+    };
+    ShortAnswer::new(figure, sentence(&text))
 }
 
 fn clauses(bound: LatencyBound, most: &MostLoad) -> [Option<String>; 3] {
@@ -222,6 +225,32 @@ mod tests {
         assert!(credit.contains("not decided by repeated runs") && credit.contains("a credit"), "{credit}");
         assert!(said(MostLoad { at: None, ..most(LoadVerdict::Unknown, 1, 1.0) }).contains("larger budget"));
         assert_eq!(answer(&LoadAnswer { bound: BOUND, found: Vec::new() }).sentences, [NOTHING]);
+    }
+
+    #[test]
+    fn the_short_answer_holds_the_load_and_decides_nothing_from_a_factor_of_four_on() {
+        let short = |most: MostLoad| answer(&LoadAnswer { bound: BOUND, found: vec![most] }).short;
+        let knee = short(most(LoadVerdict::Knee, 20_500, 400_000.0));
+        assert_eq!(knee.figure, "41,000 IOPS (39,500 to 42,200)");
+        assert_eq!(
+            knee.sentence,
+            "Random reads of 4 KiB keep p99 below 1.0 ms up to there; at half of that p99 is 400 µs."
+        );
+        let wide = Interval { value: 41_000.0, low: 15_000.0, high: 61_000.0 };
+        let wide = short(MostLoad { iops: Some(wide), ..most(LoadVerdict::Knee, 20_500, 400_000.0) });
+        assert_eq!(wide.figure, "not decided, 15,000 to 61,000 IOPS");
+        let never = short(most(LoadVerdict::NeverBelow, 10, 1_300_000.0));
+        assert_eq!(
+            [never.figure, never.sentence],
+            ["no load", "Random reads of 4 KiB never keep p99 below 1.0 ms: it is 1.3 ms already at 10.0 IOPS."]
+        );
+        let all = short(most(LoadVerdict::NotLimited, 48_000, 400_000.0));
+        assert!(
+            all.figure == "48,000 IOPS" && all.sentence.ends_with("that the target takes: p99 is 400 µs."),
+            "{all:?}"
+        );
+        let unknown = short(MostLoad { at: None, ..most(LoadVerdict::Unknown, 1, 1.0) });
+        assert_eq!(unknown.figure, NOT_DECIDED);
     }
 
     #[test]

@@ -4,8 +4,10 @@ use halfpower_analyse::Interval;
 use halfpower_spec::format;
 
 use super::analysis::{MemoryAnswer, MemoryRow, Rows};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
+use crate::words::with_interval;
 
 pub(crate) const QUESTION: &str =
     "How fast do the processors read, write and copy memory, before any storage comes into it?";
@@ -18,12 +20,34 @@ pub(crate) const PAPERS: &str = "In 2000 memspeed read Rambus memory of 1,600 MB
 /// Share of the several-thread copy rate from which one thread is said to copy as much.
 const AS_MUCH: f64 = 0.9;
 
-pub(crate) fn answer(found: &MemoryAnswer) -> String {
+pub(crate) fn answer(found: &MemoryAnswer) -> Told {
+    Told::of(short(found), details(found), "No kernel moved anything.")
+}
+
+/// How fast memory is copied, or what else of it was measured.
+fn short(found: &MemoryAnswer) -> Option<ShortAnswer> {
+    let of_copy = found.one_thread_share.map_or(String::new(), |share| match share < AS_MUCH {
+        true => format!("; one thread alone copies {} of it", format::percent(share)),
+        false => "; one thread alone copies as much".to_string(),
+    });
+    let kinds = [
+        ("Memory is copied", found.copy, ", and each buffered byte is copied", of_copy.as_str()),
+        ("Memory is read", found.read, "", ""),
+        ("Memory is written", found.write, "", ""),
+        ("A cached file is read", found.file_read, "", ""),
+        ("A cached file is written", found.file_write, "", ""),
+    ];
+    let (what, row, so, more) = kinds.into_iter().find_map(|(what, row, so, more)| Some((what, row?, so, more)))?;
+    let MemoryRow { kernel, threads: count, mbps: value, low, high } = row;
+    let text = format!("{what} at that rate ({kernel}, {}){so}{more}.", threads(count));
+    Some(ShortAnswer::new(with_interval(Interval { value, low, high }, "MB/s"), text))
+}
+
+fn details(found: &MemoryAnswer) -> Vec<String> {
     let memory = [rate("read", &found.read), rate("written", &found.write), rate("copied", &found.copy)];
     let file = [rate("read", &found.file_read), rate("written", &found.file_write), None];
     let sentences = [rates("Memory", memory), found.one_thread_share.map(one_thread), rates("A cached file", file)];
-    let reported: Vec<String> = sentences.into_iter().flatten().collect();
-    if reported.is_empty() { "No kernel moved anything.".to_string() } else { reported.join(" ") }
+    sentences.into_iter().flatten().collect()
 }
 
 fn rate(verb: &str, row: &Option<MemoryRow>) -> Option<String> {

@@ -7,10 +7,11 @@ use halfpower_spec::{Direction, Pattern, VolumeLayout};
 use super::analysis::{
     MirrorAnswer, MirrorRow, MirrorWrites, RandomReads, Rows, SecondCopyGain, SequentialReads, VerifiedCopies,
 };
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::ratio::RatioFinding;
-use crate::words::{sentences, size, times};
+use crate::words::{each_sentence, size, times};
 
 pub(crate) const QUESTION: &str =
     "What do two copies give when they are read, and what do they take when they are written?";
@@ -19,14 +20,47 @@ pub(crate) const PAPERS: &str = "In 2000 a 3ware TwinStor mirror read one 8 KiB 
     Sequential reads gained from 256 KiB outstanding on, and writes ran slightly below one disk (Figures 33 \
     and 34). This mirror follows the same rule; which copy is nearer it does not know.";
 
-pub(crate) fn answer(found: &MirrorAnswer) -> String {
+pub(crate) fn answer(found: &MirrorAnswer) -> Told {
+    Told::of(short(found), details(found), "No copy could be read or written.")
+}
+
+/// How fast two copies are read at random, and what they bring to other requests.
+fn short(found: &MirrorAnswer) -> Option<ShortAnswer> {
+    if let Some(VerifiedCopies { wrong_blocks: wrong @ 1.. }) = found.verified {
+        let text = "So many were read back from two copies with other data than was written: do not trust this mirror.";
+        return Some(ShortAnswer::new(format!("{wrong} WRONG BLOCKS"), text));
+    }
+    let of_one = |ratio: &RatioFinding| format!("{} one member", times(ratio));
+    let Some(random) = &found.random else {
+        let sequential = found.sequential.as_ref().map(|reads| {
+            let text = format!("Sequential reads of two copies run at that, {} deep.", reads.iodepth);
+            ShortAnswer::new(of_one(&reads.mirror), text)
+        });
+        let written = found.writes.first().map(|writes| {
+            ShortAnswer::new(of_one(&writes.mirror), format!("Writes to both copies run at that, {}.", writes.pattern))
+        });
+        return sequential.or(written);
+    };
+    let gain = found.sequential.as_ref().map(|reads| match (reads.gain, reads.from_outstanding_bytes) {
+        (SecondCopyGain::FromThere, Some(bytes)) => {
+            format!("; sequential ones gain from {} outstanding on", size(bytes))
+        }
+        _ => "; sequential ones gain nothing for sure".to_string(),
+    });
+    let decided = found.writes.first().map(|writes| writes.mirror).filter(|ratio| !ratio.is_undecided());
+    let written = decided.map(|ratio| format!("; writes run at {} times", format::factor(ratio.interval.value)));
+    let more = [gain, written].into_iter().flatten().collect::<String>();
+    Some(ShortAnswer::new(of_one(&random.mirror), format!("Random reads of two copies, two deep, run at that{more}.")))
+}
+
+fn details(found: &MirrorAnswer) -> Vec<String> {
     let clauses = [
         found.sequential.as_ref().map(sequential),
         found.random.as_ref().map(random),
         writes(&found.writes),
         found.verified.as_ref().map(verified),
     ];
-    sentences(clauses, "No copy could be read or written.")
+    each_sentence(clauses)
 }
 
 fn stripe(ratio: Option<&RatioFinding>) -> String {

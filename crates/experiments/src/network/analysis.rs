@@ -71,6 +71,10 @@ pub struct ShareRate {
     pub requests: Requests,
     /// The best rate in MB/s.
     pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
     /// At each depth, the smallest block size that gives half of the best rate; depths without one are left out.
     pub half_power: Vec<HalfPowerAt>,
     /// Median latency of the smallest request at depth 1, in round trips of the network; `null` if the round trip is
@@ -169,6 +173,8 @@ fn rate(rows: &[NetworkRow], rw: Direction) -> Option<ShareRate> {
     Some(ShareRate {
         requests: best.requests,
         mbps: best.mbps,
+        low: best.low,
+        high: best.high,
         half_power,
         round_trips,
         smallest_bs_bytes: alone.map_or(0, |row| row.bs_bytes),

@@ -8,9 +8,10 @@ use halfpower_spec::{Direction, Sealing, Way};
 use super::analysis::{HalfPowerAt, MoreConnections, NetworkAnswer, NetworkRow, Rows, ShareRate, walked};
 use super::sealed::{CostOfMb, Sealed, SealingCost};
 use super::ways::WayRate;
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{sentences, size, times};
+use crate::words::{each_sentence, sentence, size, times, with_interval};
 
 pub(crate) const QUESTION: &str = "What does a share give by block size, depth, connections, sealing and way, and what does a byte cost at both ends?";
 pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s over gigabit Ethernet, where the server's PCI bus was \
@@ -18,13 +19,37 @@ pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s ove
     kept 23.4% of the client's processors busy and 14% of the server's. On one machine a write through a share cost \
     454 to 563 µs before its first byte, and a megabyte 27 ms, up to ten times a local disk's.";
 
-pub(crate) fn answer(found: &NetworkAnswer) -> String {
+pub(crate) fn answer(found: &NetworkAnswer) -> Told {
+    Told::of(short(found), details(found), "No request to the share succeeded.")
+}
+
+/// The best rate of the first direction, from where half of it is reached, and what more connections bring.
+fn short(found: &NetworkAnswer) -> Option<ShortAnswer> {
+    let first = found.directions.first()?;
+    let ShareRate { requests: Requests { rw, bs_bytes, iodepth }, mbps, low, high, half_power, .. } = first;
+    let best = format!("{rw}s reach that over one connection ({}, {iodepth} deep)", size(*bs_bytes));
+    let half =
+        half_power.last().map(|half| format!("; half of it from {} on, {} deep", size(half.bs_bytes), half.iodepth));
+    let other = found.directions.get(1).map(|other| format!("; {}s reach {}", other.rw, format::mbps(other.mbps)));
+    let brings = |more: &&MoreConnections| {
+        let times = &more.times;
+        more.rw == *rw && times.is_more() && !times.is_alike() && !times.is_undecided()
+    };
+    let more = found.connections.iter().find(brings).map(|more| {
+        format!("; {} connections bring {} times as much", more.connections, format::factor(more.times.interval.value))
+    });
+    let rest = [half, other, more].into_iter().flatten().collect::<String>();
+    let rate = Interval { value: *mbps, low: *low, high: *high };
+    Some(ShortAnswer::new(with_interval(rate, "MB/s"), sentence(&(best + &rest))))
+}
+
+fn details(found: &NetworkAnswer) -> Vec<String> {
     let directions = found.directions.iter().map(|direction| Some(best_rate(direction)));
     let connections = found.connections.iter().map(|more| Some(connections(more)));
     let alike = |a: &SealingCost, b: &SealingCost| (a.rw, a.sealed) == (b.rw, b.sealed);
     let sealing = found.sealing.chunk_by(alike).map(|costs| Some(sealing(costs)));
     let ways = found.ways.chunk_by(|a, b| a.rw == b.rw).map(|rates| Some(ways(rates)));
-    sentences(directions.chain(connections).chain(sealing).chain(ways), "No request to the share succeeded.")
+    each_sentence(directions.chain(connections).chain(sealing).chain(ways))
 }
 
 fn best_rate(found: &ShareRate) -> String {

@@ -1,6 +1,6 @@
 //! Computes the price-performance figures of the study of 2000 from random reads, as a comparison of two studies does.
 
-use halfpower_analyse::{Accesses, CellFinding, PriceRow, price_row};
+use halfpower_analyse::{Accesses, CellFinding, Interval, KILOBYTES, PriceRow, price_row};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,6 +20,8 @@ pub struct PriceAnswer {
     pub bought: Option<PriceRow>,
     /// The best accesses of those kinds that gain from several requests at once.
     pub deeper: Accesses,
+    /// Accesses to kilobytes a second, one at a time, with their interval.
+    pub kaps: Option<Interval>,
 }
 
 /// Smallest gain from several requests at once that is reported.
@@ -30,8 +32,16 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, PriceAnswer) {
     let cells: Vec<&CellFinding> = data.sound().map(|cell| &cell.finding).collect();
     let gb = data.environment.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
     let row = price_row(&cells, price, gb);
-    let answer = PriceAnswer { deeper: deeper(&row), bought: Some(row.clone()) };
+    let alone = cells.iter().find(|cell| (cell.bs_bytes, cell.iodepth) == (KILOBYTES, 1));
+    let kaps = alone.map(|cell| a_second(cell.mbps));
+    let answer = PriceAnswer { deeper: deeper(&row), bought: Some(row.clone()), kaps };
     (Rows { price: vec![row] }, answer)
+}
+
+/// Accesses to kilobytes a second at this throughput in MB/s.
+fn a_second(Interval { value, low, high }: Interval) -> Interval {
+    let [value, low, high] = [value, low, high].map(|mbps| mbps * 1e6 / KILOBYTES as f64);
+    Interval { value, low, high }
 }
 
 /// The best accesses, of those kinds that gain from several requests at once.

@@ -4,8 +4,11 @@ use halfpower_analyse::{Accesses, ExperimentCell, Interval, KILOBYTES, MEGABYTES
 use halfpower_spec::format;
 
 use super::analysis::{PriceAnswer, Rows};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
+use crate::ratio::is_undecided;
+use crate::words::with_interval;
 
 pub(crate) const QUESTION: &str =
     "What does the money buy: how many bytes, and how many accesses a second to kilobytes and to megabytes?";
@@ -15,8 +18,36 @@ pub(crate) const PAPERS: &str = "In 2000 a Quantum Atlas 10K of $534 read 105 bl
     fast device has to be worth its price by the access or by the byte. What is not: without an arm a device \
     gives many times more to many requests at once than to one, so that one deep is only half of it.";
 
-pub(crate) fn answer(found: &PriceAnswer) -> String {
-    let Some(row) = &found.bought else { return "No price was given.".to_string() };
+pub(crate) fn answer(found: &PriceAnswer) -> Told {
+    if found.bought.is_none() {
+        return Told::unknown("No price was given.");
+    }
+    Told::of(short(found), details(found).into_iter().collect(), "No random read could be measured.")
+}
+
+/// How many small reads a second the price buys, or how many bytes if none was measured.
+fn short(found: &PriceAnswer) -> Option<ShortAnswer> {
+    let row = found.bought.as_ref()?;
+    let price = money(row.price);
+    let each = |count: f64| money(row.price / count);
+    let Some(kaps) = found.kaps.filter(|kaps| kaps.value > 0.0) else {
+        let gb = row.gb?;
+        let text = format!("A price of {price} buys so much, {} each.", each(gb));
+        return Some(ShortAnswer::new(format!("{} GB", format::number(gb)), text));
+    };
+    let of_one = if is_undecided(&kaps) { String::new() } else { format!(", {} each", each(kaps.value)) };
+    let deeper = found.deeper.kaps.zip(found.deeper.kaps_iodepth);
+    let deeper = deeper.map_or(String::new(), |(kaps, depth)| {
+        format!("; {depth} deep it buys {}, {} each", format::number(kaps), each(kaps))
+    });
+    let bs = format::size(KILOBYTES as f64);
+    let text = format!("A price of {price} buys so many random reads of {bs}, one at a time{of_one}{deeper}.");
+    Some(ShortAnswer::new(with_interval(kaps, "reads a second"), text))
+}
+
+/// `None` if nothing was measured.
+fn details(found: &PriceAnswer) -> Option<String> {
+    let row = found.bought.as_ref()?;
     let each = |count: Option<f64>, what: &str| {
         count.map(|count| format!("{} {what} ({} each)", format::number(count), money(row.price / count)))
     };
@@ -34,8 +65,8 @@ pub(crate) fn answer(found: &PriceAnswer) -> String {
     ];
     let clauses: Vec<String> = clauses.into_iter().flatten().collect();
     match clauses.as_slice() {
-        [] => "No random read could be measured.".to_string(),
-        clauses => format!("A price of {} buys {}.", money(row.price), clauses.join("; ")),
+        [] => None,
+        clauses => Some(format!("A price of {} buys {}.", money(row.price), clauses.join("; "))),
     }
 }
 

@@ -6,9 +6,10 @@ use halfpower_spec::{Affinity, Cache, Pattern, Workload};
 use halfpower_spec::{cache_word, format};
 
 use super::analysis::{AffinityCells, AffinityComparison, ProcessorsAnswer, Rows};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{sentences, share, size};
+use crate::words::{each_sentence, sentence, share, size};
 
 pub(crate) const QUESTION: &str =
     "What do several processors bring, and does it matter on which one requests are submitted?";
@@ -18,13 +19,37 @@ pub(crate) const PAPERS: &str = "In 2000 two processors gave no more throughput 
     interrupts to where its requests came from; where a device has one queue, the processor that takes its \
     interrupts still does work for all.";
 
-pub(crate) fn answer(found: &ProcessorsAnswer) -> String {
+pub(crate) fn answer(found: &ProcessorsAnswer) -> Told {
+    Told::of(short(found), details(found), "No work could be set on one processor and on all.")
+}
+
+/// What the work that needs several processors most keeps on one of them.
+fn short(found: &ProcessorsAnswer) -> Option<ShortAnswer> {
+    let what = |one: &AffinityComparison| reads(one.pattern, one.cache, one.bs_bytes, one.threads);
+    let slower = found.one.iter().filter(|one| one.rate.is_less() && !one.rate.is_alike());
+    let least = slower.min_by(|one, other| one.rate.interval.value.total_cmp(&other.rate.interval.value));
+    let (one, where_at) = match (least.or(found.one.first()), &found.interrupt) {
+        (Some(one), _) => (one, format!("on one processor, of {} on all", format::iops(one.other_iops))),
+        (None, Some(one)) => (one, "on the processor that takes the interrupts, beside another".to_string()),
+        (None, None) => return None,
+    };
+    let so = match &one.rate {
+        rate if rate.is_undecided() => ": too uncertain to tell more",
+        rate if rate.is_alike() => ": further ones bring nothing",
+        rate if rate.is_less() => ": let it use several",
+        _ => "",
+    };
+    let text = sentence(&format!("{} get that {where_at}{so}", what(one)));
+    Some(ShortAnswer::new(format!("{} of the rate", share(&one.rate)), text))
+}
+
+fn details(found: &ProcessorsAnswer) -> Vec<String> {
     let one: Vec<String> = found.one.iter().map(|one| compared(one, "all")).collect();
     let one = (!one.is_empty()).then(|| format!("held to one processor, {}", one.join("; ")));
     let interrupt = found.interrupt.as_ref().map(|one| compared(one, "another"));
     let interrupt =
         interrupt.map(|reported| format!("submitted on the processor that takes the interrupts, {reported}"));
-    sentences([one, interrupt], "No work could be set on one processor and on all.")
+    each_sentence([one, interrupt])
 }
 
 /// A kind of work, such as `random direct reads of 4 KiB by 2 threads`.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::at_once::{AtOnce, Growth, falls_short, kinds};
 use crate::data::ExperimentData;
-use crate::ratio::Scale;
+use crate::ratio::{Scale, is_undecided};
 
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
@@ -194,7 +194,8 @@ pub(crate) fn shared_ceiling(rows: &[ScalingRow], rw: Direction) -> Option<Share
 }
 
 fn at_once(row: &ScalingRow) -> AtOnce {
-    AtOnce { n: row.n, mbps: row.mbps, of_alone: row.of_ideal, shared: is_shared(row) }
+    let decided = !is_undecided(&Interval { value: row.mbps, low: row.low, high: row.high });
+    AtOnce { n: row.n, mbps: row.mbps, of_alone: row.of_ideal, shared: is_shared(row), decided }
 }
 
 fn scaling(alone: &[&ScalingRow]) -> Option<MembersScaling> {

@@ -8,10 +8,11 @@ use super::analysis::{
     CostByMembers, MemberCost, MembersScaling, Rows, ScalingAnswer, ScalingRow, ScalingVerdict, StoppedMembers,
     StripeShare, alone, costs,
 };
+use crate::answer::{ShortAnswer, Told};
 use crate::at_once::{kinds, picture, point};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind};
-use crate::words::sentence;
+use crate::words::{NOT_DECIDED, sentence};
 
 pub(crate) const QUESTION: &str = "What does each added member bring, and where does a path that they share take over?";
 pub(crate) const PAPERS: &str = "In 2000 three Quantum Atlas 10K disks of 25 MB/s scaled on one SCSI bus (73 MB/s), and the PCI bus \
@@ -22,15 +23,42 @@ pub(crate) const PAPERS: &str = "In 2000 three Quantum Atlas 10K disks of 25 MB/
 /// Largest difference between a stripe's shares that are reported as one.
 const ONE_SHARE: f64 = 0.02;
 
-pub(crate) fn answer(found: &ScalingAnswer) -> String {
+pub(crate) fn answer(found: &ScalingAnswer) -> Told {
     match found.members {
-        0 => return "No member could be measured alone.".to_string(),
-        1 => return "Members were measured alone, and never several together.".to_string(),
+        0 => return Told::unknown("No member could be measured alone."),
+        1 => return Told::unknown("Members were measured alone, and never several together."),
         _ => {}
     }
     let kinds = found.kinds.iter().map(|kind| sentence(&scaling(kind)));
     let sentences = kinds.chain(found.stripe.iter().map(stripe)).chain(found.cost.iter().map(cost));
-    sentences.collect::<Vec<_>>().join(" ")
+    Told::of(short(found), sentences.collect(), "No members could be set beside one of them.")
+}
+
+/// How many members scale, by the requests that meet a shared path first.
+fn short(found: &ScalingAnswer) -> Option<ShortAnswer> {
+    let of = |verdict: ScalingVerdict| found.kinds.iter().find(move |kind| kind.verdict == verdict);
+    let kind = of(ScalingVerdict::Stopped).or_else(|| of(ScalingVerdict::Unclear)).or(found.kinds.first())?;
+    let MembersScaling { access: Access { pattern, rw }, verdict, one_mbps, n, mbps, stopped } = kind;
+    let [one, all] = [*one_mbps, *mbps].map(format::mbps);
+    let (figure, text) = match (stopped, verdict) {
+        (Some(StoppedMembers { n: at, mbps, before_n, before_mbps, brings_share }), _) => {
+            let [before, stopped] = [*before_mbps, *mbps].map(format::mbps);
+            let brings = format::percent(*brings_share);
+            let figure = format!("{before_n} of {n} members");
+            let scale =
+                format!("{pattern} {rw}s scale so far, to {before}; a shared path stops number {at} at {stopped}");
+            (figure, format!("{scale}: it adds {brings} of what one gives"))
+        }
+        (None, ScalingVerdict::Scales) => {
+            let scale = format!("{pattern} {rw}s scale from {one} with one to {all} with all");
+            (format!("all {n} members"), format!("{scale}, and no requests meet a shared path"))
+        }
+        (None, _) => {
+            let scale = format!("{pattern} {rw}s get {one} from one member and {all} from {n}");
+            (NOT_DECIDED.to_string(), format!("{scale}: more runs tell whether members scale"))
+        }
+    };
+    Some(ShortAnswer::new(figure, sentence(&text)))
 }
 
 fn scaling(found: &MembersScaling) -> String {

@@ -6,6 +6,7 @@ use halfpower_spec::Cache;
 use halfpower_spec::format;
 
 use super::analysis::{Rows, StreamAmongReaders, StreamRow, StreamsAnswer, StreamsTogether};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::words::share;
@@ -16,12 +17,33 @@ pub(crate) const PAPERS: &str = "Neither study measured it: that of 1998 left st
     matters: a disk with an arm loses milliseconds whenever it turns from one place to another. A drive \
     without an arm has nothing to lose there but what it, or the kernel, fetches ahead.";
 
-pub(crate) fn answer(found: &StreamsAnswer) -> String {
+pub(crate) fn answer(found: &StreamsAnswer) -> Told {
+    Told::of(short(found), details(found), "No stream was measured beside another.")
+}
+
+/// What many streams give together beside one, and what a stream keeps among random readers.
+fn short(found: &StreamsAnswer) -> Option<ShortAnswer> {
+    let among = found.among_readers.as_ref();
+    let Some(together) = found.side_by_side.first() else {
+        let StreamAmongReaders { random_readers, iodepth, of_alone, .. } = among?;
+        let text = format!("A stream {iodepth} deep keeps that among {random_readers} random readers.");
+        return Some(ShortAnswer::new(format!("{} of its rate", share(of_alone)), text));
+    };
+    let [all, one] = [together.mbps, together.one_mbps].map(format::mbps);
+    let kept = among.filter(|among| !among.of_alone.is_undecided()).map_or(String::new(), |among| {
+        let kept = format::percent(among.of_alone.interval.value);
+        format!("; one among {} random readers keeps {kept}", among.random_readers)
+    });
+    let streams = format!("{} {} streams", together.streams, cache_name(together.cache));
+    let text = format!("{streams} together give that: {all} against {one} of one alone{kept}.");
+    Some(ShortAnswer::new(format!("{} of one's rate", share(&together.of_one)), text))
+}
+
+fn details(found: &StreamsAnswer) -> Vec<String> {
     let together: Vec<String> = found.side_by_side.iter().map(side_by_side).collect();
     let together = (!together.is_empty()).then(|| together.join("; ") + ".");
     let sentences = [together, found.among_readers.as_ref().map(among_readers)];
-    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
-    if sentences.is_empty() { "No stream was measured beside another.".into() } else { sentences.join(" ") }
+    sentences.into_iter().flatten().collect()
 }
 
 fn side_by_side(found: &StreamsTogether) -> String {

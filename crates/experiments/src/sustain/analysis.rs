@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
     use crate::built::{disk, run, workload};
-    use crate::built_study::answer as text;
+    use crate::built_study::{answer as text, lines};
     use crate::study_findings::{StudyFindings, analyse};
     use crate::table::ExperimentAnswer;
 
@@ -279,6 +279,9 @@ mod tests {
         for part in ["The first 1.", "go on at 200 MB/s", "After a rest of", "at least"] {
             assert!(said.contains(part), "{part}: {said}");
         }
+        let short = findings.experiments[0].short.as_ref().unwrap();
+        assert!(short.figure.starts_with("200 MB/s") && short.sentence.contains("after the first 1."), "{short:?}");
+        assert!(lines(&findings.experiments[0]) <= 3, "{short:?}");
         let pictures = &findings.experiments[0].pictures;
         assert_eq!((pictures.len(), pictures[0].lines.len()), (1, 4));
     }

@@ -6,9 +6,11 @@ use halfpower_spec::format;
 
 use super::analysis::{FastPart, Recovery, Rows, SustainAnswer, SustainVerdict, in_one_go, runs};
 use super::cliff::EqualParts;
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::sentences;
+use crate::ratio::is_undecided;
+use crate::words::{NOT_DECIDED, each_sentence, sentence, with_interval};
 
 pub(crate) const QUESTION: &str =
     "How much is written before the rate falls, what goes on after that, and what does a rest bring back?";
@@ -17,18 +19,40 @@ pub(crate) const PAPERS: &str = "Neither study wrote until something was full: t
     not: today's drives take gigabytes faster than they can keep them, and put them in their place while nobody \
     writes.";
 
-pub(crate) fn answer(found: &SustainAnswer) -> String {
-    let first = match (found.verdict, &found.fast) {
-        (SustainVerdict::Cliff, Some(fast)) => cliff(found, fast),
-        (SustainVerdict::NoCliff, _) | (SustainVerdict::Cliff, None) => no_cliff(found),
+/// What is said where too little was written.
+const TOO_SHORT: &str = "Too little was written to tell: give a larger --sustain-bytes, or a larger --budget.";
+
+pub(crate) fn answer(found: &SustainAnswer) -> Told {
+    let (short, first) = match (found.verdict, &found.fast) {
+        (SustainVerdict::Cliff, Some(fast)) => (short_of_cliff(found, fast), cliff(found, fast)),
+        (SustainVerdict::NoCliff, _) | (SustainVerdict::Cliff, None) => (short_without_cliff(found), no_cliff(found)),
         (SustainVerdict::TooShort, _) => {
-            return "Too little was written to tell: give a larger --sustain-bytes, or a larger --budget.".to_string();
+            return Told::of(Some(ShortAnswer::new(NOT_DECIDED, TOO_SHORT)), Vec::new(), TOO_SHORT);
         }
     };
     let changed =
         (!found.settled).then(|| "that rate had changed once more before, so it may change again".to_string());
     let recovery = (!found.recovery.is_empty()).then(|| recovered(found));
-    sentences([Some(first), over(found), changed, recovery], "")
+    Told::of(Some(short), each_sentence([Some(first), over(found), changed, recovery]), TOO_SHORT)
+}
+
+/// The rate after the cliff, and where it lies.
+fn short_of_cliff(found: &SustainAnswer, fast: &FastPart) -> ShortAnswer {
+    let [value, low, high] = [fast.bytes.value, fast.bytes.low, fast.bytes.high].map(format::precise_size);
+    let size = if is_undecided(&fast.bytes) { format!("{low} to {high} ({NOT_DECIDED})") } else { value };
+    let cliff = format!("writes go on at that after the first {size}, which go at {}", format::mbps(fast.mbps.value));
+    let back = found.comes_back_mbps.filter(|back| !is_undecided(back));
+    let back = back.map_or(String::new(), |back| format!("; in a rest they come back at {}", format::mbps(back.value)));
+    let again = if found.settled { "" } else { "; the rate may change again" };
+    ShortAnswer::new(with_interval(found.mbps, "MB/s"), sentence(&format!("{cliff}{back}{again}")))
+}
+
+fn short_without_cliff(found: &SustainAnswer) -> ShortAnswer {
+    let bytes = format::precise_size(found.bytes as f64);
+    let hidden = if over(found).is_some() { "; a cache may hide one, which a larger --size tells" } else { "" };
+    let again = if found.settled { "" } else { "; the rate may change again" };
+    let text = format!("Writes went on at that without a cliff up to {bytes}{hidden}{again}.");
+    ShortAnswer::new(with_interval(found.mbps, "MB/s"), text)
 }
 
 fn cliff(found: &SustainAnswer, fast: &FastPart) -> String {

@@ -40,6 +40,10 @@ pub enum ZonesAnswer {
     Even {
         /// Throughput in MB/s.
         mbps: f64,
+        /// Lower end of its 95% interval.
+        low: f64,
+        /// Upper end.
+        high: f64,
     },
     /// The target has bands whose rates differ little.
     Nearly {
@@ -117,7 +121,7 @@ fn answer(zones: &[ZoneRow]) -> ZonesAnswer {
     let most_mbps = rates().fold(0.0, f64::max);
     match zones.len() {
         2.. if least_mbps > ALIKE * most_mbps => ZonesAnswer::Nearly { least_mbps, most_mbps },
-        1 => ZonesAnswer::Even { mbps: first.mbps },
+        1 => ZonesAnswer::Even { mbps: first.mbps, low: first.low, high: first.high },
         bands => ZonesAnswer::Bands { bands, first_mbps: first.mbps, last_mbps: last.mbps },
     }
 }

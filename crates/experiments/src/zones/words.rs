@@ -4,8 +4,11 @@ use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::format;
 
 use super::analysis::{Rows, ZoneRow, ZonesAnswer, places};
+use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
+use crate::ratio::is_undecided;
+use crate::words::with_interval;
 
 pub(crate) const QUESTION: &str =
     "Is every part of the target as fast as every other, from its first byte to its last?";
@@ -13,10 +16,41 @@ pub(crate) const PAPERS: &str = "In 2000 the inner band of a Quantum Atlas 10K g
     that of a Quantum Fireball 40% less. A drive without tracks has no such bands: where it shows some, they \
     speak of caches, of what was written when, or of several devices behind one name.";
 
-pub(crate) fn answer(found: &ZonesAnswer) -> String {
-    match *found {
-        ZonesAnswer::Unread => "No part of the target could be read.".to_string(),
-        ZonesAnswer::Even { mbps } => format!("Yes: {} everywhere.", format::mbps(mbps)),
+pub(crate) fn answer(found: &ZonesAnswer) -> Told {
+    Told::of(short(found), details(found).into_iter().collect(), "No part of the target could be read.")
+}
+
+/// The rate of all parts, or how many bands there are.
+fn short(found: &ZonesAnswer) -> Option<ShortAnswer> {
+    Some(match *found {
+        ZonesAnswer::Unread => return None,
+        ZonesAnswer::Even { mbps: value, low, high } => {
+            let rate = Interval { value, low, high };
+            let text = match is_undecided(&rate) {
+                true => "The runs differ too much to tell whether parts of the target do: give it a larger budget.",
+                false => "Every part of the target is as fast as every other: where data lies does not matter.",
+            };
+            ShortAnswer::new(with_interval(rate, "MB/s"), text)
+        }
+        ZonesAnswer::Nearly { least_mbps, most_mbps } => {
+            let [least, most] = [least_mbps, most_mbps].map(format::number);
+            let text = "The parts of the target differ by so little that where data lies hardly matters.";
+            ShortAnswer::new(format!("{least} to {most} MB/s"), text)
+        }
+        ZonesAnswer::Bands { bands, first_mbps, last_mbps } => {
+            let [first, last] = [first_mbps, last_mbps].map(format::mbps);
+            let advice = if last_mbps < first_mbps { ": what must be fast belongs to the beginning" } else { "" };
+            let text = format!("The target gives {first} at the beginning and {last} at the end{advice}.");
+            ShortAnswer::new(format!("{bands} bands"), text)
+        }
+    })
+}
+
+/// `None` if nothing could be read.
+fn details(found: &ZonesAnswer) -> Option<String> {
+    Some(match *found {
+        ZonesAnswer::Unread => return None,
+        ZonesAnswer::Even { mbps, .. } => format!("Yes: {} everywhere.", format::mbps(mbps)),
         ZonesAnswer::Nearly { least_mbps, most_mbps } => {
             format!("Nearly: from {} to {}, whatever the place.", format::mbps(least_mbps), format::mbps(most_mbps))
         }
@@ -26,7 +60,7 @@ pub(crate) fn answer(found: &ZonesAnswer) -> String {
             format::mbps(last_mbps),
             format::percent(last_mbps / first_mbps),
         ),
-    }
+    })
 }
 
 pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
@@ -52,4 +86,22 @@ pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
             Line { name: "bands".to_string(), points: zones.iter().flat_map(ends).collect() },
         ],
     }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_all_parts_is_not_decided_if_its_interval_spans_a_factor_of_four() {
+        let of = |low: f64, high: f64| short(&ZonesAnswer::Even { mbps: 500.0, low, high }).unwrap();
+        assert_eq!(of(490.0, 510.0).figure, "500 MB/s (490 to 510)");
+        let wide = of(200.0, 800.0);
+        assert_eq!(wide.figure, "not decided, 200 to 800 MB/s");
+        assert!(wide.sentence.contains("differ too much"), "{wide:?}");
+        assert_eq!(
+            short(&ZonesAnswer::Bands { bands: 4, first_mbps: 24.0, last_mbps: 12.0 }).unwrap().figure,
+            "4 bands"
+        );
+    }
 }
