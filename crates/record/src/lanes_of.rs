@@ -69,7 +69,10 @@ mod tests {
         let mut lanes = Lanes::new();
         assert_eq!([(0, 10), (10, 20), (25, 30)].map(|(begin, end)| lanes.lane(7, begin, end)), [0, 0, 0]);
         // Another thread never shares a lane, even if it is free.
-        assert_eq!([(40, 90), (50, 60), (55, 70), (60, 65)].map(|(begin, end)| lanes.lane(8, begin, end)), [1, 2, 3, 2]);
+        assert_eq!(
+            [(40, 90), (50, 60), (55, 70), (60, 65)].map(|(begin, end)| lanes.lane(8, begin, end)),
+            [1, 2, 3, 2]
+        );
         assert_eq!(lanes.lane(7, 100, 110), 0);
         assert_eq!(lanes.count(), 4);
     }
