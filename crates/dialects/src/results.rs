@@ -1,4 +1,4 @@
-//! Reads results of other tools, and finds out by its content what kind a file is.
+//! Reads results of other tools, and finds out by its content what kind a file is: results, or single operations.
 //!
 //! [`Results`] hold a record for each result, in which missing values are marked as unknown, and a sentence for each
 //! result that no record can hold. [`gathered`] combines the results of several files for a study file. A file that is
@@ -8,35 +8,60 @@ mod gathered;
 
 use halfpower_record::{ImportedFile, Tool};
 
+use crate::captures::CaptureText;
 use crate::foreign_run::{FileError, Found};
 use crate::{diskspd, elbencho, fio, ior, sqlio};
 
 pub use gathered::{ImportedStudy, Results, ResultsError, gathered};
 
-/// Reads the bytes of the file `file`, and detects its format.
+/// What a file of another tool holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Foreign {
+    /// Results, which become records of a study.
+    Results(Results),
+    /// Single operations, which become a capture.
+    Capture(CaptureText),
+}
+
+/// Reads the bytes of the file `file`, and detects its format. Single operations are not taken apart yet:
+/// [`captured`](crate::captured) does that, of all files of a run together.
 ///
 /// # Errors
 /// [`ResultsError`] with the line at which the file is broken.
+pub fn read_foreign(file: &str, bytes: &[u8]) -> Result<Foreign, ResultsError> {
+    let text = decoded(bytes).map_err(|trouble| ResultsError::of(trouble, file))?;
+    // Lines of single operations look like nothing else; results may have any text beside them.
+    match CaptureText::of(file, text) {
+        Ok(text) => Ok(Foreign::Capture(text)),
+        Err(text) => Ok(Foreign::Results(results_of(file, &text)?)),
+    }
+}
+
+/// As [`read_foreign`], of a file that holds results.
+///
+/// # Errors
+/// As [`read_foreign`], and if the file holds single operations.
 pub fn read_results(file: &str, bytes: &[u8]) -> Result<Results, ResultsError> {
-    let text = decoded(bytes).map_err(|trouble| of(trouble, file))?;
-    let format = FORMATS.iter().find(|format| (format.is_it)(&text)).unwrap_or(&TRACE);
+    match read_foreign(file, bytes)? {
+        Foreign::Results(results) => Ok(results),
+        Foreign::Capture(text) => {
+            let message = format!("it is {}, of which `halfpower import` makes a capture; name results", text.what());
+            Err(ResultsError::File { file: file.to_string(), message })
+        }
+    }
+}
+
+fn results_of(file: &str, text: &str) -> Result<Results, ResultsError> {
+    let format = FORMATS.iter().find(|format| (format.is_it)(text)).unwrap_or(&TRACE);
     let tool = format.tool;
-    let found = (format.read)(file, &text);
-    let Found { version, date, host, records, left_out } = found.map_err(|trouble| of(trouble, file))?;
+    let found = (format.read)(file, text);
+    let Found { version, date, host, records, left_out } = found.map_err(|trouble| ResultsError::of(trouble, file))?;
     if records.is_empty() && left_out.is_empty() {
-        return Err(of(FileError::of_file(format!("it holds no result of {TOOLS}; name another file")), file));
+        let nothing = FileError::of_file(format!("it holds no result of {TOOLS}; name another file"));
+        return Err(ResultsError::of(nothing, file));
     }
     let results = records.len();
     Ok(Results { file: ImportedFile { file: file.to_string(), tool, version, date, results }, host, records, left_out })
-}
-
-fn of(trouble: FileError, file: &str) -> ResultsError {
-    let file = file.to_string();
-    let message = trouble.message;
-    match trouble.line {
-        Some(line) => ResultsError::Line { file, line, message },
-        None => ResultsError::File { file, message },
-    }
 }
 
 /// Decodes UTF-8, or UTF-16 with a byte order mark, as Windows' shell writes redirected output.

@@ -1,5 +1,6 @@
 //! Tests what lines of other tools become.
 
+mod captures;
 mod diskspd;
 mod fio;
 mod fio_export;

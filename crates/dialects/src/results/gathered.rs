@@ -6,6 +6,8 @@ use std::fmt;
 use halfpower_record::{Capabilities, Environment, ImportedFile, Machine, Origin, Record, TargetKind, Unknown};
 use halfpower_spec::{Bytes, Cache, Direction, Nanos, Question, masked_addresses};
 
+use crate::foreign_run::FileError;
+
 /// The results in one file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
@@ -43,6 +45,18 @@ pub enum ResultsError {
     /// The files do not make one study.
     #[error("{0}")]
     Apart(String),
+}
+
+impl ResultsError {
+    /// What is wrong in the file `file`.
+    pub(crate) fn of(trouble: FileError, file: &str) -> Self {
+        let file = file.to_string();
+        let message = trouble.message;
+        match trouble.line {
+            Some(line) => Self::Line { file, line, message },
+            None => Self::File { file, message },
+        }
+    }
 }
 
 /// Most files that a note lists by name.
