@@ -55,7 +55,6 @@ pub use hosts::{HostLink, HostPlace, HostShare, LEAST_OVERLAP, overlap};
 pub use joined::Join;
 pub use joined::total;
 pub use lane::{LaneLatencies, LaneRecord, LaneRole, LaneSide};
-pub use lane::{LaneRecord, LaneRole, LaneSide};
 pub use lanes_of::Lanes;
 pub use latency::{Latency, LatencyCounter};
 pub use machine::Machine;
