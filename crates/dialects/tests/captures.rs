@@ -203,7 +203,7 @@ fn a_job_that_waits_for_each_operation_has_one_lane() {
     );
     assert_eq!((imported.captured.lanes, imported.captured.left_out, imported.captured.files[0].bytes), (1, 1, 16384));
     assert_eq!((imported.captured.subject.as_str(), imported.captured.source), ("fio", CaptureSource::FioLog));
-    let deep = one("0, 900000, 0, 4096, 0, 0\n0, 900000, 0, 4096, 8192, 0\n");
+    let deep = one("10, 5000000, 0, 4096, 0, 0\n10, 5000000, 0, 4096, 8192, 0\n");
     assert_eq!(deep.captured.lanes, 2);
     // Each job has lanes of its own; rates of fio are thousands of bytes a second.
     let log = "7, 40960, 0, 4096, 8192, 0\n";
