@@ -89,6 +89,7 @@ fit a record are listed. If a file is broken, nothing is written.
 Examples:
   halfpower import fio-*.json -o before.halfpower
   halfpower import 2019.csv diskspd.xml -o years.halfpower --target 'array A'
+  halfpower import strace.txt -o app.halfpower     (output of strace -f -y -ttt -T)
   halfpower report before.halfpower
   halfpower compare before.halfpower study.halfpower";
 
@@ -148,7 +149,8 @@ pub enum Command {
     History(HistoryArgs),
     /// Export the records of a study file for other programs
     Export(ExportArgs),
-    /// Read results of SQLIO, fio, diskspd, elbencho or IOR into a study file
+    /// Read results of SQLIO, fio, diskspd, elbencho or IOR into a study file, or a trace of strace, blkparse or fio into a
+    /// capture
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(ImportArgs),
     /// Fit a model to a study file; `study sim:FILE.toml` predicts with it
@@ -457,12 +459,15 @@ pub struct ExportArgs {
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     /// Result files: SQLIO traces and text, fio JSON and terse lines, diskspd XML and text, elbencho CSV and JSON, IOR JSON;
-    /// the format is detected
+    /// or the traces of one run: output of strace or blkparse, fio latency, bandwidth and I/O logs. The format is detected
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Write the study to this file; a study is never replaced
-    #[arg(short, long, value_name = "STUDY")]
-    pub output: PathBuf,
+    /// Write the study, or the capture, to this file; a study is never replaced
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Keep the names of files in a capture
+    #[arg(long)]
+    pub names: bool,
     /// Name the target of all results [default: the target that the results name]
     #[arg(long, value_name = "NAME")]
     pub target: Option<String>,

@@ -1,8 +1,10 @@
-//! Tests `halfpower import`: results of other tools become studies that every command reads.
+//! Tests `halfpower import`: results of other tools become studies that every command reads, and their traces captures.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+
+use halfpower_record::{Captured, OperationKind, read_capture};
 
 use crate::program::{folder, skip};
 
@@ -197,4 +199,99 @@ fn what_fio_prints_today_is_imported() {
     assert_eq!((&row["rw"], &row["ios"], &row["bytes"]), (&"randrw".into(), &256.into(), &(1 << 20).into()));
     assert!(row["read_latency_ns_p99"].as_u64() > Some(0) && row["latency_ns_p99"].as_u64() > Some(0), "{row}");
     assert!(row["record"]["origin"]["file"].as_str().unwrap().ends_with("fio.json"));
+}
+
+#[test]
+fn a_trace_of_another_tool_becomes_a_capture() {
+    let at = folder();
+    let app = at.path().join("app.halfpower");
+    let trace = format!("{FIXTURES}/strace.txt");
+    let capture = app.to_str().unwrap();
+    let said = text(&["import", &trace, "-o", capture]);
+    let kept = "6 operations of 2 lanes on 3 files, 5.1 ms; ask them again with `halfpower run --workload ";
+    assert!(said.contains(kept), "{said}");
+    assert!(read_capture(&app).unwrap().files.iter().all(|file| file.name.is_none()), "names are kept on demand");
+    // A capture takes the place of one, as a study never does.
+    text(&["import", &trace, "--names", "-o", capture]);
+    assert_eq!(read_capture(&app).unwrap().files[0].name.as_deref(), Some("/data/table"));
+    assert!(text(&["import", &trace, "-o", "-"]).starts_with("{\"capture_by\":\"halfpower "));
+    for name in ["blkparse.txt", "fio-lat-log.txt", "fio-io-log.txt"] {
+        text(&["import", &format!("{FIXTURES}/{name}"), "-o", capture]);
+        assert_eq!(read_capture(&app).unwrap().operations.len(), 4, "{name}");
+    }
+}
+
+#[test]
+fn an_import_says_what_it_lacks() {
+    let at = folder();
+    let path = |name: &str| at.path().join(name).display().to_string();
+    let trace = format!("{FIXTURES}/strace.txt");
+    let results = format!("{FIXTURES}/fio.json");
+    let out = path("out");
+    let app = path("app");
+    text(&["import", &trace, "-o", &app]);
+    for (words, expected) in [
+        (vec!["import", &trace], "is what strace printed: name the capture to make of it, such as -o app.halfpower"),
+        (vec!["import", &results], "name the study file to write, such as -o study.halfpower"),
+        (vec!["import", &results, &trace, "-o", &out], "import them one after the other"),
+        (vec!["import", &trace, "--target", "x", "-o", &out], "--target"),
+        (vec!["import", &results, "--names", "-o", &out], "--names"),
+        (vec!["import", &results, "-o", &app], "already exists"),
+    ] {
+        let output = run(&words);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(expected), "{words:?}: {said}");
+        assert!(!Path::new(&out).exists(), "{words:?}");
+    }
+}
+
+/// What a file of this run became: the operations on files whose name ends so.
+fn operations(captured: &Captured, name: &str) -> Vec<(OperationKind, u64, u64)> {
+    let is_named = |file: u32| captured.files[file as usize].name.as_ref().is_some_and(|found| found.ends_with(name));
+    let found = captured.operations.iter().filter(|operation| is_named(operation.file));
+    found.map(|operation| (operation.kind, operation.offset, operation.bytes)).collect()
+}
+
+#[test]
+fn what_strace_prints_today_becomes_a_capture() {
+    let at = folder();
+    let trace = at.path().join("trace.txt");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-y", "-ttt", "-T", "-s", "0", "-e", "trace=desc,process", "-o"]).arg(&trace);
+    strace.args(["dd", "if=/dev/zero", "of=written", "bs=4096", "count=3", "conv=fsync"]).current_dir(at.path());
+    if !strace.output().is_ok_and(|output| output.status.success()) {
+        return skip("strace is not there, or may not trace");
+    }
+    let app = at.path().join("app.halfpower");
+    text(&["import", trace.to_str().unwrap(), "--names", "-o", app.to_str().unwrap()]);
+    let captured = read_capture(&app).unwrap();
+    let written = [0, 4096, 8192].map(|offset| (OperationKind::Write, offset, 4096));
+    let expected: Vec<_> = written.into_iter().chain([(OperationKind::Fsync, 0, 0)]).collect();
+    assert_eq!(operations(&captured, "/written"), expected);
+    assert_eq!(captured.subject, "dd");
+}
+
+#[test]
+fn what_fio_logs_today_becomes_a_capture() {
+    if Command::new("fio").arg("--version").output().is_err() {
+        return skip("fio is not installed");
+    }
+    let at = folder();
+    let output = Command::new("fio")
+        .args(["--name=mix", "--rw=randrw", "--rwmixread=70", "--bs=4k", "--size=1m", "--ioengine=psync"])
+        .args(["--filename=data", "--fdatasync=100", "--write_lat_log=log", "--log_offset=1", "--write_iolog=io.log"])
+        .current_dir(at.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let app = at.path().join("app.halfpower");
+    for (log, most_lanes) in [("log_lat.1.log", 2), ("io.log", 1)] {
+        let log = at.path().join(log);
+        text(&["import", log.to_str().unwrap(), "-o", app.to_str().unwrap()]);
+        let captured = read_capture(&app).unwrap();
+        let moved = captured.operations.iter().filter(|operation| operation.bytes == 4096).count();
+        assert_eq!(moved, 256, "{}", log.display());
+        assert!(captured.lanes <= most_lanes, "{}: {} lanes", log.display(), captured.lanes);
+    }
 }

@@ -97,6 +97,8 @@ fn processes_have_descriptors_of_their_own_and_what_may_be_no_file_is_left_out()
         "201 1700000000.002000 read(3, \"\"..., 4096) = 4096 <0.000500>\n",
         "200 1700000000.003000 read(3, \"\"..., 4096) = 4096 <0.000500>\n",
         "200 1700000000.004000 read(7, \"\"..., 4096) = 4096 <0.000500>\n",
+        "200 1700000000.004600 fstat(9, {st_mode=S_IFCHR|0620, st_rdev=makedev(0x88, 0), ...}) = 0 <0.000005>\n",
+        "200 1700000000.004700 read(9, \"\"..., 4096) = 4096 <0.000100>\n",
         "200 1700000000.005000 pread64(8, \"\"..., 4096, 8192) = 4096 <0.000500>\n",
         "200 1700000000.006000 read(8, \"\"..., 4096) = 4096 <0.000500>\n",
         "200 1700000000.007000 io_submit(0x7f15, 2, [{}, {}]) = 2 <0.000500>\n",
@@ -203,7 +205,7 @@ fn a_job_that_waits_for_each_operation_has_one_lane() {
     );
     assert_eq!((imported.captured.lanes, imported.captured.left_out, imported.captured.files[0].bytes), (1, 1, 16384));
     assert_eq!((imported.captured.subject.as_str(), imported.captured.source), ("fio", CaptureSource::FioLog));
-    let deep = one("0, 900000, 0, 4096, 0, 0\n0, 900000, 0, 4096, 8192, 0\n");
+    let deep = one("10, 5000000, 0, 4096, 0, 0\n10, 5000000, 0, 4096, 8192, 0\n");
     assert_eq!(deep.captured.lanes, 2);
     // Each job has lanes of its own; rates of fio are thousands of bytes a second.
     let log = "7, 40960, 0, 4096, 8192, 0\n";

@@ -1,14 +1,14 @@
 //! Feeds bytes to the readers of study files, of their JSON, of files of watches, of SQLIO's traces, of other tools'
-//! results and of the kernel's trace pages.
+//! results and single operations, and of the kernel's trace pages.
 
 use std::fmt::Write;
 use std::io;
 
 use halfpower_dialects::fio::write_fio;
 use halfpower_dialects::sqlio::read_trace;
-use halfpower_dialects::{gathered, read_results};
+use halfpower_dialects::{Foreign, captured, gathered, read_foreign, read_results};
 use halfpower_experiments::analyse;
-use halfpower_record::{Environment, Record, StudyFile, read_watch, write_watch};
+use halfpower_record::{Environment, Record, StudyFile, read_capture, read_watch, write_capture, write_watch};
 use halfpower_report::Style;
 use halfpower_spec::Question;
 
@@ -105,6 +105,40 @@ fn results(bytes: &[u8]) {
     halfpower_record::write_csv(placed, "fuzzed", io::sink()).expect("a sink takes everything");
     write_fio(&gathered.records, "fuzzed", io::sink()).expect("a sink takes everything");
     tell(&gathered.question, &gathered.environment, &gathered.records);
+}
+
+/// Feeds output of strace.
+pub(crate) fn strace_output(bytes: &[u8]) {
+    operations(bytes);
+}
+
+/// Feeds output of blkparse.
+pub(crate) fn blkparse_output(bytes: &[u8]) {
+    operations(bytes);
+}
+
+/// Feeds logs of fio.
+pub(crate) fn fio_logs(bytes: &[u8]) {
+    operations(bytes);
+}
+
+/// Feeds single operations that another tool listed, in any format; a capture of valid ones is written and read back.
+///
+/// # Panics
+/// If the written form does not read back the same, or a temporary file cannot be created.
+fn operations(bytes: &[u8]) {
+    let Ok(Foreign::Capture(text)) = read_foreign("fuzzed", bytes) else { return };
+    let _ = captured(&[text.clone(), text.clone()], false);
+    let Ok(imported) = captured(&[text], true) else { return };
+    let scripts = imported.captured.scripts();
+    let steps: usize = scripts.iter().map(|script| script.steps.len()).sum();
+    assert_eq!(steps, imported.captured.operations.len());
+    let folder = crate::folder();
+    let path = folder.path().join("fuzzed.halfpower");
+    let mut written = Vec::new();
+    write_capture(&imported.captured, &mut written).expect("memory takes everything");
+    std::fs::write(&path, written).expect("a temporary file");
+    assert_eq!(read_capture(&path).ok(), Some(imported.captured));
 }
 
 /// Feeds an SQLIO trace; a valid one is written and read back.

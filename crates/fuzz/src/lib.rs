@@ -14,8 +14,8 @@ use std::path::Path;
 
 pub use corpus::{escaped, unescaped};
 use files::{
-    TRACED_DISK, diskspd_results, elbencho_results, fio_results, ior_results, records, sqlio_results, sqlio_trace,
-    study_file, trace_page, watch_file,
+    TRACED_DISK, blkparse_output, diskspd_results, elbencho_results, fio_logs, fio_results, ior_results, records,
+    sqlio_results, sqlio_trace, strace_output, study_file, trace_page, watch_file,
 };
 use lines::{command_line, job_file, witness_replies};
 use texts::{profile, quantity, system, target};
@@ -58,6 +58,9 @@ entries! {
     diskspd_results, results_of_diskspd;
     elbencho_results, results_of_elbencho;
     ior_results, results_of_ior;
+    strace_output, outputs_of_strace;
+    blkparse_output, outputs_of_blkparse;
+    fio_logs, logs_of_fio;
     trace_page, trace_pages;
     records, study_json;
     study_file, study_files;

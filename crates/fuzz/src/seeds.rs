@@ -129,6 +129,26 @@ pub(crate) fn results_of_ior() -> Vec<Vec<u8>> {
     bytes(&[include_str!("../../dialects/tests/data/ior.json")])
 }
 
+pub(crate) fn outputs_of_strace() -> Vec<Vec<u8>> {
+    bytes(&[
+        include_str!("../../dialects/tests/data/strace.txt"),
+        include_str!("../../dialects/tests/data/strace-y.txt"),
+    ])
+}
+
+pub(crate) fn outputs_of_blkparse() -> Vec<Vec<u8>> {
+    bytes(&[include_str!("../../dialects/tests/data/blkparse.txt")])
+}
+
+pub(crate) fn logs_of_fio() -> Vec<Vec<u8>> {
+    bytes(&[
+        include_str!("../../dialects/tests/data/fio-lat-log.txt"),
+        include_str!("../../dialects/tests/data/fio-io-log.txt"),
+        "fio version 2 iolog\nf add\nf write 0 4096\nf wait 500 0\nf read 0 4096\nf datasync 0 0\nf close\n",
+        "0, 300000, 1, 4096, 0, 0, 5000000\n0, 300000, 1, 4096, 0, 0, 5400000\n",
+    ])
+}
+
 pub(crate) fn study_files() -> Vec<Vec<u8>> {
     let folder = tempfile::tempdir().expect(SOUND);
     let path = folder.path().join("seed.halfpower");

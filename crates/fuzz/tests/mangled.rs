@@ -185,6 +185,9 @@ entries! {
     diskspd_results: 250;
     elbencho_results: 250;
     ior_results: 250;
+    strace_output: 1000;
+    blkparse_output: 1000;
+    fio_logs: 1000;
     trace_page: 2000;
     records: 1000;
     study_file: 500;

@@ -14,6 +14,8 @@ use crate::foreign_run::FileError;
 /// Longest latency and latest time that is believed, in nanoseconds; sums of several do not overflow.
 const LATEST_NS: u64 = 1 << 62;
 const MILLISECOND_NS: u64 = 1_000_000;
+/// Latest end of an operation after the millisecond that is told of it: what was placed late delays those after it a little.
+const LATEST_END_NS: u64 = 2 * MILLISECOND_NS - 1;
 /// Since 2001: times before it are not Unix time.
 const UNIX_TIME_MS: u64 = 1_000_000_000_000;
 /// Time between operations of an I/O log that tells none, so that their order is kept.
@@ -175,11 +177,11 @@ impl Job {
         }))
     }
 
-    /// When an operation began that ended within the millisecond from `ended_ns` on: as early as can be, by one who can have
-    /// been free. Somebody else has issued it only if nobody can have been.
+    /// When an operation began that ended within the millisecond from `ended_ns` on, or soon after: as early as can be, by one
+    /// who can have been free. Somebody else has issued it only if nobody can have been.
     fn begin(&mut self, ended_ns: u64, took_ns: u64) -> u64 {
         let earliest_ns = ended_ns.saturating_sub(took_ns);
-        let latest_ns = (ended_ns + MILLISECOND_NS - 1).saturating_sub(took_ns);
+        let latest_ns = (ended_ns + LATEST_END_NS).saturating_sub(took_ns);
         let before = self.free_ns.range(..=(earliest_ns, usize::MAX)).next_back();
         let during = || self.free_ns.range((earliest_ns, usize::MAX)..=(latest_ns, usize::MAX)).next();
         let free = before.or_else(during).copied();

@@ -376,16 +376,17 @@ impl<'a> Reader<'a, '_> {
     /// A call that tells the kind and the size of an open file.
     fn looked_at(&mut self, call: &Call<'_>, who: u64) {
         let names_another = !call.name.starts_with("fstat") && call.arguments.get(1) != Some(&"\"\"");
-        let told = call.arguments.iter().find_map(|told| Some((told, told.split_once("_size=")?.1)));
-        let Some((told, size)) = told.filter(|_| !names_another) else { return };
+        let told = call.arguments.iter().copied().find(|told| told.contains("_mode="));
+        let Some(told) = told.filter(|_| !names_another) else { return };
         let Some(index) = self.found(who, call) else { return };
         let open = self.descriptors.at(index);
         let Some(file) = open.file else { return };
-        let digits = size.find(|c: char| !c.is_ascii_digit()).unwrap_or(size.len());
         if ["S_IFSOCK", "S_IFIFO", "S_IFCHR"].iter().any(|kind| told.contains(kind)) {
             open.file = None;
         } else if told.contains("S_IFREG") {
             self.collected.prove(file);
+            let size = told.split_once("_size=").map_or("", |(_, size)| size);
+            let digits = size.find(|c: char| !c.is_ascii_digit()).unwrap_or(size.len());
             if let Ok(size) = size[..digits].parse() {
                 self.collected.sized(file, size);
             }
