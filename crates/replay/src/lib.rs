@@ -2,3 +2,9 @@
 //!
 //! Both take the same scripts ([`halfpower_record::Captured::scripts`]) and give a capture of what came of them, so that one
 //! comparison serves both.
+
+mod pace;
+mod simulated;
+
+pub use pace::Pace;
+pub use simulated::{FlushBy, SimulatedPlace, SimulatedRound, simulated_round};

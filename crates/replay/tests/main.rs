@@ -1,1 +1,3 @@
 //! Tests of replays.
+
+mod simulated;
