@@ -39,6 +39,7 @@ mod path;
 mod path_model;
 mod percentiles;
 pub mod policy;
+mod predicted;
 mod regime;
 mod settings;
 mod steady;
@@ -105,6 +106,7 @@ pub use mean::{mean, median, some_mean};
 pub use met_limit::{MetLimit, Most, met_limit};
 pub use path::{path_peak, peak};
 pub use percentiles::{Percentiles, percentiles};
+pub use predicted::{PredictBasis, PredictFindings, PredictNote, PredictedFlush, predict_findings};
 pub use settings::{Access, CellSettings, PathSettings, Requests};
 pub use steady::{Burst, Steadiness, judge};
 pub use stopped_by::{

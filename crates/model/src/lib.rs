@@ -43,4 +43,4 @@ pub use system::{
     Adapter, Bus, BusLayout, Cost, Disk, FileCache, Gather, Host, Network, Pci, PublishedFigures, Relay, Reorder, Rung,
     Shipped, System, SystemError, Volume, systems,
 };
-pub use variation::speed_of_run;
+pub use variation::{likely_factor, speed_of_run};
