@@ -158,7 +158,9 @@ fn of_model(fitted: &Fitted, demands: &[Demand]) -> Vec<PredictNote> {
     for demand in demands {
         let Demand { pattern, direction, .. } = *demand;
         let share = demand.requests as f64 / all.max(1) as f64;
-        let Some((taken, cache)) = fitted.path_of(pattern, direction).filter(|_| share >= LEAST_SHARE) else { continue };
+        let Some((taken, cache)) = fitted.path_of(pattern, direction).filter(|_| share >= LEAST_SHARE) else {
+            continue;
+        };
         if taken != pattern || !cache.direct() {
             let taken_as = PathSettings { pattern: taken, rw: direction, cache };
             notes.push(PredictNote::StandIn { pattern, rw: direction, taken_as, share });
@@ -204,7 +206,8 @@ mod tests {
 
     fn fitted(pattern: Pattern, cache: Cache) -> Fitted {
         let key = Fitted::key(pattern, cache, Direction::Read);
-        let error = FitError { bs_bytes: [4096, 65_536], depths: [1, 8], cells: 20, freedom: 18, ..FitError::default() };
+        let error =
+            FitError { bs_bytes: [4096, 65_536], depths: [1, 8], cells: 20, freedom: 18, ..FitError::default() };
         Fitted {
             about: String::new(),
             device: FittedDevice { name: "x".to_string(), measured_mib: 64, processors: 2 },

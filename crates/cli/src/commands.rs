@@ -14,6 +14,7 @@ mod looked_at;
 pub mod memory;
 pub mod outcome;
 pub mod plan;
+pub mod predict;
 pub mod probe;
 pub mod question;
 pub mod report;

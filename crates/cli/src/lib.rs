@@ -9,6 +9,7 @@ mod hosts;
 mod live;
 mod measuring_args;
 mod misread;
+mod predict_args;
 mod progress;
 mod run_args;
 mod study_progress;
@@ -94,6 +95,7 @@ fn command(command: Command) -> anyhow::Result<()> {
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Watch(args) => commands::watch::watch(&args),
+        Command::Predict(args) => commands::predict::predict(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::History(args) => commands::history::history(&args),

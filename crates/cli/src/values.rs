@@ -26,7 +26,8 @@ pub fn engines_of_storage() -> Vec<EngineName> {
     EngineName::ALL.iter().copied().filter(others).collect()
 }
 
-fn target(text: &str) -> Result<Target, ParseError> {
+/// Parses a target.
+pub fn target(text: &str) -> Result<Target, ParseError> {
     Target::parse(text, system_text)
 }
 
@@ -246,6 +247,15 @@ pub fn experiments(text: &str) -> Result<Vec<Experiment>, ParseError> {
     experiments.sort_unstable();
     experiments.dedup();
     Ok(experiments)
+}
+
+/// Parses how many times as fast: `2x`, `0.5x`, `2`.
+pub fn speed(text: &str) -> Result<f64, ParseError> {
+    let number = text.strip_suffix('x').unwrap_or(text).trim().parse::<f64>();
+    match number {
+        Ok(speed) if (0.01..=100.0).contains(&speed) => Ok(speed),
+        _ => Err(ParseError::new(text, 0, "write how many times as fast, from 0.01x to 100x, such as 2x")),
+    }
 }
 
 pub fn price(text: &str) -> Result<f64, ParseError> {

@@ -110,7 +110,8 @@ impl FitError {
         let has_time = fixed_us + us_per_kib > 0.0;
         let [fixed_us, us_per_kib] = if has_time { [fixed_us, us_per_kib] } else { [fitted[0], fitted[1]] };
         let [side_by_side, ceiling_mbps, ceiling_iops] = [2, 3, 4].map(|at| {
-            let moved = if fitted[at].is_finite() { fitted[at] * (draw[at] / fitted[at]).powf(wider) } else { draw[at] };
+            let moved =
+                if fitted[at].is_finite() { fitted[at] * (draw[at] / fitted[at]).powf(wider) } else { draw[at] };
             moved.is_finite().then_some(moved)
         });
         PathConstants {
@@ -269,9 +270,8 @@ mod tests {
         let reach = error.reach(&MEASURED, None, (Bytes(4096), 1, 1));
         let rate = |constants: &PathConstants| through(constants, None, Bytes(4096), 1, 1).0;
         let mut generator = variation::generator(1, 1);
-        let mut ratios: Vec<f64> = (0..4000)
-            .map(|number| rate(&error.likely(&MEASURED, number, &mut generator)) / rate(&MEASURED))
-            .collect();
+        let mut ratios: Vec<f64> =
+            (0..4000).map(|number| rate(&error.likely(&MEASURED, number, &mut generator)) / rate(&MEASURED)).collect();
         ratios.sort_by(f64::total_cmp);
         let within = ratios.iter().filter(|ratio| (reach.low..=reach.high).contains(*ratio)).count();
         assert!((0.92..=0.985).contains(&(within as f64 / 4000.0)), "{within} of 4000, {reach:?}");

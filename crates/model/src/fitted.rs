@@ -169,7 +169,8 @@ impl Fitted {
             }
         }
         let shared = &mut likely.shared;
-        for (mbps, direction) in [(&mut shared.read_mbps, Direction::Read), (&mut shared.write_mbps, Direction::Write)] {
+        for (mbps, direction) in [(&mut shared.read_mbps, Direction::Read), (&mut shared.write_mbps, Direction::Write)]
+        {
             let of = self.error.iter().filter(|(key, _)| key.ends_with(direction.word()));
             let error = of.map(|(_, error)| error.shared).fold(0.0, f64::max);
             let factor = variation::factor(error, &mut generator);

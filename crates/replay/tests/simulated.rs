@@ -15,7 +15,13 @@ fn disk(constants: &str) -> SimulatedDisk {
 }
 
 /// An operation of a lane on file 0, at this time.
-fn operation(lane: u32, kind: OperationKind, at_ns: u64, took_ns: u64, (offset, bytes): (u64, u64)) -> CapturedOperation {
+fn operation(
+    lane: u32,
+    kind: OperationKind,
+    at_ns: u64,
+    took_ns: u64,
+    (offset, bytes): (u64, u64),
+) -> CapturedOperation {
     CapturedOperation { slice: 0, lane, at_ns, took_ns, kind, file: 0, offset, bytes, cached: false }
 }
 
@@ -124,10 +130,8 @@ fn dirty_pages_that_are_adjacent_go_together_and_others_wait_for_them() {
         cached: true,
         ..operation(lane, OperationKind::Write, at_ns, 1_000, (offset, 4096))
     };
-    let sync = |lane, at_ns| CapturedOperation {
-        file: 1,
-        ..operation(lane, OperationKind::Fsync, at_ns, 2_000_000, (0, 0))
-    };
+    let sync =
+        |lane, at_ns| CapturedOperation { file: 1, ..operation(lane, OperationKind::Fsync, at_ns, 2_000_000, (0, 0)) };
     let writes = vec![write(0, 0, 4096), write(0, 1_000, 8192), write(0, 2_000, 0), sync(0, 3_000), sync(1, 50_000)];
     let round = on_disk(&captured(2, 5_000_000, writes), Pace::default(), DISK);
     assert!(round.demands.iter().all(|demand| demand.bs_bytes == [12_288; 2]), "{:?}", round.demands);
@@ -139,11 +143,7 @@ fn dirty_pages_that_are_adjacent_go_together_and_others_wait_for_them() {
 
 #[test]
 fn what_nobody_syncs_is_told() {
-    let write = CapturedOperation {
-        file: 1,
-        cached: true,
-        ..operation(0, OperationKind::Write, 0, 1_000, (0, 5000))
-    };
+    let write = CapturedOperation { file: 1, cached: true, ..operation(0, OperationKind::Write, 0, 1_000, (0, 5000)) };
     assert_eq!(on_disk(&captured(1, 2_000, vec![write]), Pace::default(), DISK).unsynced_bytes, 8192);
 }
 
@@ -169,13 +169,16 @@ fn on_fitted(captured: &Captured, flush: FlushBy) -> SimulatedRound {
 
 #[test]
 fn commits_that_wait_for_a_flush_share_the_next() {
-    let commit = |lane, at_ns| operation(lane, OperationKind::DurableWrite, at_ns, 1_000, (u64::from(lane) << 20, 4096));
+    let commit =
+        |lane, at_ns| operation(lane, OperationKind::DurableWrite, at_ns, 1_000, (u64::from(lane) << 20, 4096));
     let before = captured(3, 10_000, vec![commit(0, 0), commit(1, 0), commit(2, 9_000)]);
     let took = |flush| -> Vec<u64> {
         on_fitted(&before, flush).captured.operations.iter().take(3).map(|one| one.took_ns).collect()
     };
     // The first flush begins with the first write that is done; the others are done while it is under way.
-    assert_eq!(took(FlushBy::Device(1_000_000)), [1_100_000, 2_100_000, 2_091_000]);
+    assert_eq!(took(FlushBy::Device { ns: 1_000_000, most: 0 }), [1_100_000, 2_100_000, 2_091_000]);
+    assert_eq!(took(FlushBy::Device { ns: 1_000_000, most: 1 })[..2], [1_100_000, 2_100_000]);
+    assert!(took(FlushBy::Device { ns: 1_000_000, most: 1 })[2] >= 3_091_000);
     assert_eq!(took(FlushBy::Captured), [1_000, 1_000, 1_000]);
 }
 

@@ -5,6 +5,7 @@ mod comparison;
 mod doctor;
 mod far_end;
 mod history;
+mod predict;
 mod run;
 mod study;
 mod watch;
@@ -17,6 +18,7 @@ pub use comparison::compare_json;
 pub(crate) use comparison::comparison_value;
 pub use doctor::doctor_json;
 pub use history::history_json;
+pub use predict::predict_json;
 pub use run::run_json;
 pub(crate) use study::study_value;
 pub use study::{json, repeated_json};
@@ -25,6 +27,7 @@ pub use watch::watch_json;
 use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
 use history::HistoryDocument;
+use predict::PredictDocument;
 use run::RunDocument;
 use study::StudyDocument;
 use watch::WatchDocument;
@@ -46,12 +49,22 @@ pub enum Document {
     History,
     /// By `halfpower watch`.
     Watch,
+    /// By `halfpower predict`.
+    Predict,
 }
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Run, Self::Report, Self::Compare, Self::CompareMany, Self::Doctor, Self::History, Self::Watch];
+    pub const ALL: [Self; 8] = [
+        Self::Run,
+        Self::Report,
+        Self::Compare,
+        Self::CompareMany,
+        Self::Doctor,
+        Self::History,
+        Self::Watch,
+        Self::Predict,
+    ];
 
     /// File name of its schema, without the extension.
     pub fn name(self) -> &'static str {
@@ -63,6 +76,7 @@ impl Document {
             Self::Doctor => "doctor",
             Self::History => "history",
             Self::Watch => "watch",
+            Self::Predict => "predict",
         }
     }
 }
@@ -77,6 +91,7 @@ pub fn schema(document: Document) -> Value {
         Document::Doctor => of::<DoctorDocument<'_>>(),
         Document::History => of::<HistoryDocument<'_>>(),
         Document::Watch => of::<WatchDocument<'_>>(),
+        Document::Predict => of::<PredictDocument<'_>>(),
     }
 }
 

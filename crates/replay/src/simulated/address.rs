@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn streams_of_a_file_are_told_apart() {
-        let read = captured(&[(0, 0, 10), (0, 100, 10), (1, 10, 10), (0, 10, 10), (0, 110, 10), (0, 50, 0), (0, 60, 1)]);
+        let read =
+            captured(&[(0, 0, 10), (0, 100, 10), (1, 10, 10), (0, 10, 10), (0, 110, 10), (0, 50, 0), (0, 60, 1)]);
         assert_eq!(continuing(&read), [false, false, false, true, true, false, false]);
     }
 }

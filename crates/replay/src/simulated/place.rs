@@ -14,13 +14,17 @@ const MOST_OF_A_DEVICE: u64 = 1 << 50;
 const WHOLE: u64 = 1 << 20;
 
 /// Who makes written data durable, and how long that takes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushBy {
     /// The model's path knows flushes.
     Path,
-    /// A flush of the device takes this time in nanoseconds. It flushes once at a time, and each flush serves those that
-    /// wait when it begins.
-    Device(u64),
+    /// The device flushes once at a time, and each flush serves those that wait when it begins.
+    Device {
+        /// Time of a flush in nanoseconds.
+        ns: u64,
+        /// Most that one serves; 0 is all.
+        most: u32,
+    },
     /// Nobody knows: syncs, and writes that are durable by themselves, take the time that was captured.
     Captured,
 }
@@ -102,8 +106,7 @@ impl Path {
             Self::Disk(path) => path.submit(now, request),
             Self::Machine(path) => path.submit(now, request),
             Self::Fitted(path, ways) => {
-                let direction =
-                    if request.operation == Operation::Write { Direction::Write } else { Direction::Read };
+                let direction = if request.operation == Operation::Write { Direction::Write } else { Direction::Read };
                 let (pattern, cache) = ways[way(pattern, direction)];
                 path.submit_by(now, request, pattern, cache);
             }

@@ -352,7 +352,7 @@ impl<'a> Round<'a> {
     /// Asks for a flush, the last thing that an operation waits for.
     fn flush(&mut self, lane: u32, now: Moment) {
         match self.place.flush {
-            FlushBy::Device(_) => {
+            FlushBy::Device { .. } => {
                 self.waits_for_flush.push(lane);
                 if self.flushing.is_empty() {
                     self.begin_device_flush(now);
@@ -369,9 +369,11 @@ impl<'a> Round<'a> {
 
     /// Begins a flush of the device that serves those that wait; does nothing if none does.
     fn begin_device_flush(&mut self, now: Moment) {
-        let FlushBy::Device(ns) = self.place.flush else { return };
-        if !self.waits_for_flush.is_empty() {
-            self.flushing = std::mem::take(&mut self.waits_for_flush);
+        let FlushBy::Device { ns, most } = self.place.flush else { return };
+        let most = if most == 0 { usize::MAX } else { most as usize };
+        let served = self.waits_for_flush.len().min(most);
+        if served > 0 {
+            self.flushing = self.waits_for_flush.drain(..served).collect();
             self.timers.push(Reverse((after_ns(now, ns), DEVICE)));
         }
     }
