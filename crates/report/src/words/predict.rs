@@ -36,7 +36,7 @@ pub(crate) fn flush(flush: &PredictedFlush) -> Option<String> {
         PredictedFlush::NotNeeded | PredictedFlush::OfSystem => None,
         PredictedFlush::Measured { ns } => {
             let time = with_range(ns, format::time_ns);
-            Some(format!("A flush of the device takes {time}, as the study's runs of commits saw; one serves all that wait."))
+            Some(format!("A flush of the device takes {time}, as the study's runs of commits saw."))
         }
         PredictedFlush::Unknown => Some(
             "How long a flush takes there is not known, so syncs and durable writes take the time that was captured. A study \
