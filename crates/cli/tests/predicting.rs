@@ -48,7 +48,7 @@ fn captured(direct: bool, lanes: &[Lane]) -> Captured {
     let turn_ns = |lane: &Lane| lane.0.iter().map(|(_, _, took_ns)| took_ns).sum::<u64>();
     let span_ns = SPAN_NS / turn_ns(&lanes[0]) * turn_ns(&lanes[0]);
     let mut operations = Vec::new();
-    for (number, lane) in (0..).zip(lanes) {
+    for (number, lane) in (0_u32..).zip(lanes) {
         let mut at_ns = 0;
         for turn in 0..span_ns / turn_ns(lane) {
             for (kind, bytes, took_ns) in lane.0 {

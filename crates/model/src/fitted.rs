@@ -154,8 +154,8 @@ impl Fitted {
     pub fn path_of(&self, pattern: Pattern, direction: Direction) -> Option<(Pattern, Cache)> {
         let other = if pattern == Pattern::Sequential { Pattern::Random } else { Pattern::Sequential };
         let caches = [Cache::Device, Cache::None, Cache::Both, Cache::Os];
-        let all = [pattern, other].into_iter().flat_map(|pattern| caches.map(|cache| (pattern, cache)));
-        all.into_iter().find(|(pattern, cache)| self.passage(*pattern, *cache, direction).is_some())
+        let mut all = [pattern, other].into_iter().flat_map(|pattern| caches.map(|cache| (pattern, cache)));
+        all.find(|(pattern, cache)| self.passage(*pattern, *cache, direction).is_some())
     }
 
     /// A device that is as likely as this one, from what is known of its error: the `number`th of a fixed sequence. The range

@@ -46,7 +46,7 @@ fn on_disk(captured: &Captured, pace: Pace, constants: &str) -> SimulatedRound {
 /// Ten reads of 4 KiB by one lane, each after a pause.
 fn reads(think_ns: u64) -> Captured {
     let each_ns = think_ns + 88_192;
-    let read = |turn| operation(0, OperationKind::Read, turn * each_ns + think_ns, 88_192, (turn << 20, 4096));
+    let read = |turn: u64| operation(0, OperationKind::Read, turn * each_ns + think_ns, 88_192, (turn << 20, 4096));
     captured(1, 10 * each_ns, (0..10).map(read).collect())
 }
 
@@ -198,8 +198,8 @@ fn a_flush_of_a_machine_ends_although_others_never_rest() {
     let system = System::from_toml(systems()[0].text).unwrap();
     let place = SimulatedPlace::machine(system.path(&Setting::default(), 0).unwrap());
     let mut operations: Vec<CapturedOperation> = Vec::new();
-    for lane in 0..4 {
-        operations.extend((0..20).map(|turn| {
+    for lane in 0..4_u32 {
+        operations.extend((0..20_u64).map(|turn| {
             let offset = (u64::from(lane) * 20 + turn) << 20;
             operation(lane, OperationKind::Read, turn * 100, 100, (offset, 8192))
         }));

@@ -123,9 +123,9 @@ impl Path {
 
     fn model(&mut self) -> &mut dyn PathModel {
         match self {
-            Self::Disk(path) => path.as_mut(),
-            Self::Machine(path) => path.as_mut(),
-            Self::Fitted(path, _) => path.as_mut(),
+            Self::Disk(path) => &mut **path,
+            Self::Machine(path) => &mut **path,
+            Self::Fitted(path, _) => &mut **path,
         }
     }
 }
