@@ -220,6 +220,9 @@ impl<'a> Round<'a> {
 
     /// A lane has ended its script: it begins again, unless it was the last.
     fn close(&mut self, lane: u32, now: Moment) {
+        if self.ended.is_some() {
+            return;
+        }
         let state = &mut self.lanes[lane as usize];
         // In an open loop, a lane that is late stays so.
         state.round_began = if self.pace.open { state.begun } else { now };
@@ -228,16 +231,11 @@ impl<'a> Round<'a> {
             self.unfinished -= 1;
         }
         if self.unfinished == 0 {
-            self.ended = self.ended.or(Some(now));
+            self.ended = Some(now);
             self.is_whole = true;
         } else {
             self.rest(lane, now);
         }
-    }
-
-    /// Ends the round before each lane has ended its script.
-    fn cut(&mut self, now: Moment) {
-        self.ended = self.ended.or(Some(now));
     }
 
     fn begin(&mut self, lane: u32, now: Moment) {
@@ -245,7 +243,8 @@ impl<'a> Round<'a> {
             return;
         }
         if self.operations_left == 0 || self.requests_left == 0 || now == Moment::END {
-            self.cut(now);
+            // The round ends before each lane has ended its script.
+            self.ended = Some(now);
             return;
         }
         self.operations_left -= 1;
