@@ -41,6 +41,7 @@ mod percentiles;
 pub mod policy;
 mod predicted;
 mod regime;
+mod replayed;
 mod settings;
 mod steady;
 mod stopped_by;
@@ -107,6 +108,9 @@ pub use met_limit::{MetLimit, Most, met_limit};
 pub use path::{path_peak, peak};
 pub use percentiles::{Percentiles, percentiles};
 pub use predicted::{PredictBasis, PredictFindings, PredictNote, PredictedFlush, predict_findings};
+pub use replayed::{
+    ReplayChange, ReplayFindings, ReplayRow, ReplaySide, ReplayVerdict, prediction_findings, replay_findings,
+};
 pub use settings::{Access, CellSettings, PathSettings, Requests};
 pub use steady::{Burst, Steadiness, judge};
 pub use stopped_by::{

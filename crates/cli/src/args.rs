@@ -98,6 +98,7 @@ const RUN_EXAMPLES: &str = "Examples:
   halfpower run /srv/data --rw randrw --rwmixread 70 --bs 8k --threads 4 --percentiles 99.9,99.99
   halfpower run --filename data --rw randread --bs 4k --size 1G --runtime 5 --time_based
   halfpower run job.fio                          docs/habits.md lists all fio options
+  halfpower run --workload app.halfpower /mnt/new    what an application asked, asked again (docs/replay.md)
 
 ";
 

@@ -17,6 +17,7 @@ pub mod plan;
 pub mod predict;
 pub mod probe;
 pub mod question;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod study;

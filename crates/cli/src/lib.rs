@@ -11,6 +11,7 @@ mod measuring_args;
 mod misread;
 mod predict_args;
 mod progress;
+mod replay_args;
 mod run_args;
 mod study_progress;
 mod tell;
@@ -69,6 +70,9 @@ fn outcome(words: &[OsString]) -> anyhow::Result<()> {
     match words.get(1..) {
         Some([word]) if word == "version" => {
             command(CommandLine::read(&[words[0].clone(), "--version".into()]).command)
+        }
+        Some([command, of_run @ ..]) if command == "run" && commands::replay::is_meant(of_run) => {
+            commands::replay::replay(words)
         }
         Some([command, of_fio @ ..]) if command == "run" && halfpower_dialects::fio::speaks(of_fio) => {
             commands::dialect::fio(of_fio)

@@ -6,7 +6,8 @@ use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use halfpower_spec::{ParseError, Target};
 
-use crate::values::{speed, target};
+use crate::replay_args::SpeedArgs;
+use crate::values::target;
 
 /// Examples, for the end of the help text.
 pub const PREDICT_EXAMPLES: &str =
@@ -27,14 +28,8 @@ pub struct PredictArgs {
     /// Predict what it would get there: a study file, or a simulated system (sim:...)
     #[arg(long, value_name = "STUDY|sim:...", value_parser = place())]
     pub on: On,
-    /// Let the application work so many times as fast: what it does between two operations takes less time
-    #[arg(long, value_name = "TIMES", value_parser = speed, default_value = "1x")]
-    pub speed: f64,
-    /// Let each operation come at its own time, however long the ones before take
-    ///
-    /// Latency then counts from when it was due. Without it, an operation comes a pause after the end of the one before.
-    #[arg(long)]
-    pub open: bool,
+    #[command(flatten)]
+    pub speed: SpeedArgs,
     /// Print JSON only
     #[arg(long)]
     pub json: bool,
@@ -106,7 +101,7 @@ mod tests {
     fn a_prediction_is_of_a_study_or_of_something_simulated() {
         let args = parsed("app.halfpower --on other.halfpower --speed 2x --open").unwrap();
         assert_eq!(args.on.target, Target::Path("other.halfpower".into()));
-        assert_eq!((args.speed, args.open), (2.0, true));
+        assert_eq!((args.speed.speed, args.speed.open), (2.0, true));
         assert_eq!(parsed("app.halfpower --on sim:fixed=80us").unwrap().on.words, "sim:fixed=80us");
         for (on, why) in [
             ("/dev/sda", "storage itself"),
@@ -119,15 +114,5 @@ mod tests {
             assert!(said.contains(why), "{on}: {said}");
         }
         assert!(parsed("app.halfpower").unwrap_err().contains("--on"));
-    }
-
-    #[test]
-    fn a_speed_is_written_as_times() {
-        for (text, speed) in [("2x", 2.0), ("0.5", 0.5), ("100x", 100.0)] {
-            assert_eq!(parsed(&format!("a --on b --speed {text}")).unwrap().speed, speed);
-        }
-        for text in ["0x", "fast", "1000x", "nan"] {
-            assert!(parsed(&format!("a --on b --speed {text}")).unwrap_err().contains("such as 2x"), "{text}");
-        }
     }
 }

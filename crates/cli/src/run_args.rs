@@ -12,6 +12,7 @@ use halfpower_spec::{
 };
 
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
+use crate::replay_args::ReplayFlag;
 use crate::values::{one_count, one_size, one_target, parse, percentile, reached, settled, target_words};
 
 /// Length of a run if neither a time nor an amount is given.
@@ -80,6 +81,8 @@ pub struct RunArgs {
     pub json: bool,
     #[command(flatten)]
     pub options: WorkloadOptionArgs,
+    #[command(flatten)]
+    pub replay: ReplayFlag,
     #[command(flatten)]
     pub place: PlaceInStudyArgs,
     #[command(flatten)]

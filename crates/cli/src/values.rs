@@ -191,6 +191,17 @@ pub fn share(text: &str) -> Result<ShareAddress, ParseError> {
     }
 }
 
+/// Slowest and fastest speed at which a capture is asked again.
+const SPEEDS: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
+
+/// Parses a speed, such as `2x`.
+pub fn speed(text: &str) -> Result<f64, ParseError> {
+    match text.strip_suffix('x').unwrap_or(text).parse::<f64>() {
+        Ok(speed) if SPEEDS.contains(&speed) => Ok(speed),
+        _ => Err(ParseError::new(text, 0, "write a factor from 0.01x to 1000x, such as 2x")),
+    }
+}
+
 /// Parses a percentile, above 0 and below 100.
 pub fn percentile(text: &str) -> Result<f64, ParseError> {
     match text.trim().trim_start_matches('p').parse::<f64>() {
@@ -247,15 +258,6 @@ pub fn experiments(text: &str) -> Result<Vec<Experiment>, ParseError> {
     experiments.sort_unstable();
     experiments.dedup();
     Ok(experiments)
-}
-
-/// Parses how many times as fast: `2x`, `0.5x`, `2`.
-pub fn speed(text: &str) -> Result<f64, ParseError> {
-    let number = text.strip_suffix('x').unwrap_or(text).trim().parse::<f64>();
-    match number {
-        Ok(speed) if (0.01..=100.0).contains(&speed) => Ok(speed),
-        _ => Err(ParseError::new(text, 0, "write how many times as fast, from 0.01x to 100x, such as 2x")),
-    }
 }
 
 pub fn price(text: &str) -> Result<f64, ParseError> {

@@ -45,6 +45,7 @@ mod plan;
 mod predicting;
 mod program;
 mod real_s3;
+mod replaying;
 mod reproduction_page;
 mod schema;
 mod shares;

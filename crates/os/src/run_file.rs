@@ -137,7 +137,15 @@ impl RunFile {
     /// # Errors
     /// The error of the request.
     pub fn flush(&self) -> io::Result<()> {
-        match self.mode.flush_by {
+        self.flush_by(self.mode.flush_by)
+    }
+
+    /// Makes everything written durable, by this call.
+    ///
+    /// # Errors
+    /// The error of the request.
+    pub fn flush_by(&self, call: FlushCall) -> io::Result<()> {
+        match call {
             FlushCall::Fdatasync => resumed(|| rustix::fs::fdatasync(&self.file)),
             FlushCall::Fsync => resumed(|| rustix::fs::fsync(&self.file)),
             FlushCall::SyncFileRange => resumed(|| {

@@ -3,8 +3,15 @@
 //! Both take the same scripts ([`halfpower_record::Captured::scripts`]) and give a capture of what came of them, so that one
 //! comparison serves both.
 
+mod error;
+mod files;
+mod lane;
 mod pace;
+mod real;
 mod simulated;
+mod touched;
 
+pub use error::ReplayError;
 pub use pace::Pace;
+pub use real::{ReplaySettings, Replayed, laid_out_bytes, replay};
 pub use simulated::{FlushBy, SimulatedPlace, SimulatedRound, simulated_round};

@@ -6,6 +6,7 @@ mod doctor;
 mod far_end;
 mod history;
 mod predict;
+mod replay;
 mod run;
 mod study;
 mod watch;
@@ -19,6 +20,7 @@ pub(crate) use comparison::comparison_value;
 pub use doctor::doctor_json;
 pub use history::history_json;
 pub use predict::predict_json;
+pub use replay::replay_json;
 pub use run::run_json;
 pub(crate) use study::study_value;
 pub use study::{json, repeated_json};
@@ -28,6 +30,7 @@ use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
 use history::HistoryDocument;
 use predict::PredictDocument;
+use replay::ReplayDocument;
 use run::RunDocument;
 use study::StudyDocument;
 use watch::WatchDocument;
@@ -51,11 +54,13 @@ pub enum Document {
     Watch,
     /// By `halfpower predict`.
     Predict,
+    /// By `halfpower run --workload`.
+    Replay,
 }
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Run,
         Self::Report,
         Self::Compare,
@@ -64,6 +69,7 @@ impl Document {
         Self::History,
         Self::Watch,
         Self::Predict,
+        Self::Replay,
     ];
 
     /// File name of its schema, without the extension.
@@ -77,6 +83,7 @@ impl Document {
             Self::History => "history",
             Self::Watch => "watch",
             Self::Predict => "predict",
+            Self::Replay => "replay",
         }
     }
 }
@@ -92,6 +99,7 @@ pub fn schema(document: Document) -> Value {
         Document::History => of::<HistoryDocument<'_>>(),
         Document::Watch => of::<WatchDocument<'_>>(),
         Document::Predict => of::<PredictDocument<'_>>(),
+        Document::Replay => of::<ReplayDocument<'_>>(),
     }
 }
 

@@ -10,6 +10,8 @@ mod html;
 mod json;
 mod memory;
 mod predict;
+mod replay;
+mod replay_asked;
 mod run;
 mod terminal;
 mod watch;
@@ -22,9 +24,14 @@ pub use history::{history_html, history_text};
 pub use html::format::date;
 pub use html::html;
 pub use html::watch::watch_html;
-pub use json::{Document, compare_json, doctor_json, history_json, json, predict_json, repeated_json, run_json, schema, watch_json};
+pub use json::{
+    Document, compare_json, doctor_json, history_json, json, predict_json, repeated_json, replay_json, run_json,
+    schema, watch_json,
+};
 pub use memory::{memory_json, memory_text};
 pub use predict::predict_text;
+pub use replay::{ReplayHead, replay_table, replay_text, verdict_words};
+pub use replay_asked::ReplayAsked;
 pub use run::{limit_text, run_text};
 pub use terminal::{InPlace, Now, STYLES, Style, live_frame, terminal, terminal_full, warnings_text};
 pub use watch::watch_text;

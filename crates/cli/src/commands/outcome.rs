@@ -59,6 +59,14 @@ pub fn of(records: &[Record]) -> Result<()> {
         let names: Vec<&str> = kinds.into_keys().collect();
         bail!("every request failed ({}), so nothing was measured", names.join(", "));
     }
+    of_failed(&kinds)
+}
+
+/// Checks which requests failed: kinds of error, with how many of each.
+///
+/// # Errors
+/// [`FailedRequests`] if there are some.
+pub fn of_failed(kinds: &BTreeMap<impl std::fmt::Display, u64>) -> Result<()> {
     let count = kinds.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
     if count > 0 {
         let shown = kinds.iter().map(|(name, count)| format!("{name} {}", thousands(*count as f64)));

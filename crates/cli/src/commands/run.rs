@@ -53,6 +53,9 @@ fn belongs(file: &StudyFile, target: &Target) -> Result<()> {
 
 /// The workload that the flags ask for, if it can be measured by itself.
 pub fn checked(args: &RunArgs) -> Result<Workload> {
+    if args.replay.workload.is_some() {
+        anyhow::bail!("--workload asks a capture again and nothing else: `halfpower run --workload FILE FOLDER`");
+    }
     let workload = args.workload()?;
     if args.longest().0 == 0 {
         anyhow::bail!("--runtime 0 measures nothing; give a time such as 3s");

@@ -194,6 +194,30 @@ impl Site {
         println!("{}", String::from_utf8_lossy(&output.stdout));
         read_watch(&file).unwrap()
     }
+
+    /// The capture that `halfpower watch --record` keeps of a process, some time after it began.
+    pub fn kept(&self, process: u32, seconds: u32) -> PathBuf {
+        std::thread::sleep(RAMP);
+        let file = self.tools.path().join("app.halfpower");
+        let _ = fs::remove_file(&file);
+        let mut watch = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+        watch.args(["watch", "--pid", &process.to_string(), "--for", &format!("{seconds}s"), "--record"]).arg(&file);
+        let output = watch.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        println!("{}", String::from_utf8_lossy(&output.stdout));
+        file
+    }
+
+    /// What `halfpower run --workload --json` says of a capture that is asked again on the disk, behind the limits.
+    pub fn asked_again(&self, capture: &Path) -> Value {
+        let within = self.throttle.as_ref().map_or("exec".to_string(), Throttle::within);
+        let folder = self.mounted.as_ref().map_or(self.tools.path(), |mounted| mounted.0.path());
+        let program = env!("CARGO_BIN_EXE_halfpower");
+        let line = format!("{within} '{program}' run --workload '{}' '{}' --json", capture.display(), folder.display());
+        let output = Command::new("sh").arg("-c").arg(line).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
 }
 
 /// Processes that keep all processors busy.

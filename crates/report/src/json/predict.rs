@@ -28,11 +28,11 @@ pub(crate) struct PredictDocument<'a> {
     /// When it was captured, in milliseconds of Unix time.
     started_unix_ms: u64,
     /// Time that was captured, in nanoseconds.
-    span_ns: u64,
+    captured_ns: u64,
     /// The path of the prediction.
     place: &'a str,
-    /// The answer as a text.
-    answer_text: String,
+    /// The answer, as a text.
+    text: String,
     #[serde(flatten)]
     findings: &'a PredictFindings,
     /// What is to be said of flushes and of `notes`, as texts.
@@ -55,9 +55,9 @@ pub fn predict_json(
         subject: &captured.subject,
         source: captured.source,
         started_unix_ms: captured.started_unix_ms,
-        span_ns: captured.span_ns(),
+        captured_ns: captured.span_ns(),
         place,
-        answer_text: predict::answer(findings, &captured.subject, place),
+        text: predict::answer(findings, &captured.subject, place),
         findings,
         note_texts: predict::flush(&findings.flush).into_iter().chain(notes).collect(),
     };

@@ -5,6 +5,7 @@ mod healthy;
 mod kills;
 mod latencies;
 mod planted;
+mod replays;
 
 use std::panic::AssertUnwindSafe;
 

@@ -1,0 +1,106 @@
+//! Compares what an application got when it was captured with what it gets when it is asked again.
+//!
+//! Pure in the captures: one `before`, and one `after` for each round of a replay or each draw of a prediction.
+//! docs/method/replay.md defines every figure.
+
+mod findings;
+mod rounds;
+
+use halfpower_record::Captured;
+
+pub use findings::{ReplayChange, ReplayFindings, ReplayRow, ReplaySide, ReplayVerdict};
+
+use crate::Interval;
+use rounds::{KindAndWay, Round, is_whole, over_draws, over_rounds};
+
+/// Share of the operations, or of their time, from which a kind has a row.
+const LEAST_SHARE: f64 = 0.01;
+/// What differs by less counts as the same.
+const PRACTICAL: f64 = 0.05;
+/// Operations that must lie beyond a percentile for its quotient to be told.
+const FEWEST_BEYOND: f64 = 5.0;
+/// Stands for an interval that has no lower end, as a logarithm: a factor of 20.
+const FAR: f64 = 3.0;
+
+/// Compares the capture of an application with what was asked again on a real target: `after` has one capture for each round.
+///
+/// Rounds in which some lane did fewer operations than `before` has are parts: they are left aside if there is a round
+/// that is none. Otherwise the longest is held against the same part of `before`.
+pub fn replay_findings(before: &Captured, after: &[Captured]) -> ReplayFindings {
+    let whole: Vec<Round<'_>> = after.iter().filter(|round| is_whole(before, round)).map(Round::of).collect();
+    if !whole.is_empty() {
+        return compared(&Round::of(before), &whole, over_rounds, false);
+    }
+    let Some(longest) = after.iter().max_by_key(|round| round.operations.len()) else {
+        return compared(&Round::of(before), &[], over_rounds, false);
+    };
+    compared(&Round::until(before, longest), &[Round::of(longest)], over_rounds, true)
+}
+
+/// Compares the capture of an application with what a model makes of it: `draws` has one capture for each draw of the model.
+///
+/// A value is the median of the draws, and its interval reaches from their 2.5% to their 97.5% quantile.
+pub fn prediction_findings(before: &Captured, draws: &[Captured]) -> ReplayFindings {
+    let drawn: Vec<Round<'_>> = draws.iter().map(Round::of).collect();
+    compared(&Round::of(before), &drawn, over_draws, false)
+}
+
+/// Figures of rounds as one side of a comparison.
+type Estimate = fn(&[Round<'_>], Option<KindAndWay>) -> ReplaySide;
+
+fn compared(before: &Round<'_>, after: &[Round<'_>], estimate: Estimate, part: bool) -> ReplayFindings {
+    let row = |group| row(group, before, after, estimate);
+    ReplayFindings {
+        rounds: after.len(),
+        part,
+        whole: row(None),
+        rows: before.groups(LEAST_SHARE).into_iter().map(|group| row(Some(group))).collect(),
+    }
+}
+
+fn row(group: Option<KindAndWay>, before: &Round<'_>, after: &[Round<'_>], estimate: Estimate) -> ReplayRow {
+    let captured = over_rounds(std::slice::from_ref(before), group);
+    let again = estimate(after, group);
+    let fewest = captured.operations.min(again.operations);
+    let change = |of: fn(&ReplaySide) -> &Interval, more: ReplayVerdict, tail: f64| {
+        let is_borne = fewest as f64 * tail >= FEWEST_BEYOND;
+        let ratio = if is_borne { quotient(of(&again), of(&captured)) } else { None };
+        ReplayChange { ratio, verdict: verdict(ratio, more) }
+    };
+    ReplayRow {
+        kind: group.map(|(kind, _)| kind),
+        direct: group.map(|(_, direct)| direct),
+        bytes: before.median_bytes(group),
+        rate: change(|side| &side.per_second, ReplayVerdict::Faster, 1.0),
+        depth: change(|side| &side.depth, ReplayVerdict::Slower, 1.0),
+        p50: change(|side| &side.p50_ns, ReplayVerdict::Slower, 0.5),
+        p99: change(|side| &side.p99_ns, ReplayVerdict::Slower, 0.01),
+        before: captured,
+        after: again,
+    }
+}
+
+/// After divided by before, with the errors of both as independent ones, on the scale of logarithms.
+fn quotient(after: &Interval, before: &Interval) -> Option<Interval> {
+    if after.value <= 0.0 || before.value <= 0.0 {
+        return None;
+    }
+    let up = |one: &Interval| (one.high / one.value).ln().max(0.0);
+    // A t interval of few rounds may reach below 0.
+    let down = |one: &Interval| if one.low > 0.0 { (one.value / one.low).ln().max(0.0) } else { FAR };
+    let value = after.value / before.value;
+    let low = value * (-down(after).hypot(up(before))).exp();
+    let high = value * up(after).hypot(down(before)).exp();
+    Some(Interval { value, low, high })
+}
+
+/// What a quotient says; `more` is what one above 1 means.
+fn verdict(ratio: Option<Interval>, more: ReplayVerdict) -> ReplayVerdict {
+    let less = if more == ReplayVerdict::Faster { ReplayVerdict::Slower } else { ReplayVerdict::Faster };
+    match ratio {
+        Some(Interval { low, high, .. }) if low >= 1.0 - PRACTICAL && high <= 1.0 + PRACTICAL => ReplayVerdict::Same,
+        Some(Interval { value, low, .. }) if low > 1.0 && value > 1.0 + PRACTICAL => more,
+        Some(Interval { value, high, .. }) if high < 1.0 && value < 1.0 - PRACTICAL => less,
+        _ => ReplayVerdict::NotDecided,
+    }
+}

@@ -1,0 +1,121 @@
+//! Asks captures again with `halfpower run --workload`, and checks what is told, written and refused.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Output;
+
+use halfpower_record::{Captured, CapturedFile, CapturedOperation, OperationKind, read_capture, write_capture};
+use serde_json::Value;
+
+use crate::program::{folder, run};
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A lane that reads directly, and one that writes and syncs, as `app.halfpower` in this folder.
+fn kept(folder: &Path) -> Captured {
+    let operation = |lane, at_ns, kind, file, bytes| CapturedOperation {
+        slice: 0,
+        lane,
+        at_ns,
+        took_ns: 100_000,
+        kind,
+        file,
+        offset: 8192,
+        bytes,
+        cached: false,
+    };
+    let captured = Captured {
+        subject: "postgres".to_string(),
+        slices: vec![2_000_000],
+        files: vec![
+            CapturedFile { bytes: 1 << 20, direct: true, name: None },
+            CapturedFile { bytes: 8192, direct: false, name: None },
+        ],
+        lanes: 2,
+        operations: vec![
+            operation(0, 0, OperationKind::Read, 0, 4096),
+            operation(1, 0, OperationKind::Write, 1, 4096),
+            operation(1, 200_000, OperationKind::Fdatasync, 1, 0),
+        ],
+        ..Captured::default()
+    };
+    write_capture(&captured, File::create(folder.join("app.halfpower")).unwrap()).unwrap();
+    captured
+}
+
+#[test]
+fn a_capture_is_asked_again_and_leaves_only_what_was_asked_for() {
+    let here = folder();
+    let before = kept(here.path());
+    fs::create_dir(here.path().join("new")).unwrap();
+    let words = ["run", "--workload", "app.halfpower", "new", "--time", "200ms", "-o", "again.halfpower"];
+    let output = run(here.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let text = out(&output);
+    assert!(text.starts_with("postgres, asked again in new: "), "{text}");
+    for word in ["direct read 4 KiB", "write 4 KiB", "fdatasync", "captured", "here", "in flight"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(told(&output).contains("laying out") && told(&output).contains("Written: again.halfpower"));
+    assert_eq!(fs::read_dir(here.path().join("new")).unwrap().count(), 0);
+    let again = read_capture(&here.path().join("again.halfpower")).unwrap();
+    let commits: Vec<OperationKind> =
+        again.operations.iter().filter(|operation| operation.lane == 1).map(|operation| operation.kind).collect();
+    let expected = [OperationKind::Write, OperationKind::Fdatasync];
+    assert!(commits.chunks(2).all(|pair| pair == &expected[..pair.len()]), "each flush follows its write: {commits:?}");
+    assert_eq!((again.subject, again.files), (before.subject, before.files));
+    // What came of it can be asked again, also as JSON alone, twice as fast, each operation at its time.
+    let words = ["run", "--workload=again.halfpower", "new", "-d", "100ms", "--speed", "2x", "--open", "--json"];
+    let output = run(here.path(), &words);
+    assert_eq!((output.status.code(), told(&output).as_str()), (Some(0), ""));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&value["asked"]["speed"], &value["asked"]["open"], &value["source"]),
+        (&2.0.into(), &true.into(), &"replay".into())
+    );
+    assert!(value["whole"]["after"]["operations"].as_u64().unwrap() > 0, "{value}");
+}
+
+#[test]
+fn what_a_capture_leaves_nothing_to_say_about_is_refused_in_a_sentence() {
+    let here = folder();
+    kept(here.path());
+    fs::write(here.path().join("other"), "somebody's").unwrap();
+    let names = || fs::read_dir(here.path()).unwrap().count();
+    let before = names();
+    for (words, why) in [
+        (&["--workload", "app.halfpower", ".", "--bs", "4k"][..], "--bs does not go with --workload"),
+        (&["--workload", "app.halfpower", ".", "-b", "4k"], "-b does not go with --workload"),
+        (&["--workload", "app.halfpower", ".", "--overwrite"], "--overwrite does not go with --workload"),
+        (&["--workload", "app.halfpower", ".", "--sped", "2x"], "--speed"),
+        (&["--workload", "app.halfpower", "other"], "name a folder on the path"),
+        (&["--workload", "app.halfpower", "sim:"], "halfpower predict FILE --on sim:"),
+        (&["--workload", "app.halfpower", "smb://server/share"], "name a folder"),
+        (&["--workload", "app.halfpower", "none"], "none does not exist"),
+        (&["--workload", "other", "."], "other"),
+        (&["--workload", "app.halfpower", ".", "-o", "other"], "other"),
+        (&["--workload", "app.halfpower", ".", "-o", "app.halfpower"], "app.halfpower"),
+        (&["--workload", "app.halfpower", ".", "--speed", "0"], "such as 2x"),
+    ] {
+        let output = run(here.path(), &[&["run"], words].concat());
+        assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""), "{words:?}: {}", told(&output));
+        assert!(told(&output).contains(why), "{words:?}: {}", told(&output));
+    }
+    assert_eq!(names(), before);
+    assert_eq!(fs::read(here.path().join("other")).unwrap(), b"somebody's");
+}
+
+#[test]
+fn its_help_has_its_flags_and_that_of_run_leads_there() {
+    let here = folder();
+    let own = out(&run(here.path(), &["run", "--workload", "app.halfpower", "--help"]));
+    assert!(own.contains("--speed") && own.contains("--runtime") && !own.contains("--iodepth"), "{own}");
+    let of_run = out(&run(here.path(), &["run", "--help"]));
+    assert!(of_run.contains("--workload <FILE>") && of_run.contains("--iodepth"), "{of_run}");
+}

@@ -1,0 +1,233 @@
+//! Does what one lane of a capture does: waits, asks, and notes when each operation began and how long it took.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use halfpower_os::interrupt::resumed;
+use halfpower_os::{Buffers, Clock, FlushCall, RunFile, clock};
+
+use crate::files::LaidOut;
+
+/// Longest sleep before a lane looks whether the round is over.
+const NAP_NS: u64 = 10_000_000;
+/// A thread that sleeps wakes late by some tens of microseconds: so much of a pause is spent awake, if there is a processor
+/// for each lane.
+const AWAKE_NS: u64 = 50_000;
+/// The same where lanes share processors.
+const SHARED_AWAKE_NS: u64 = 5_000;
+/// Most that a lane's own late waking shortens later pauses by.
+const MOST_CARRIED_NS: u64 = 1_000_000;
+
+/// What a step asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    Read,
+    Write,
+    Flush(FlushCall),
+}
+
+/// A pause and a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    /// Length of the pause, at the speed that was asked for, in nanoseconds.
+    pub think_ns: u64,
+    /// When an open loop asks, after the beginning of the pass, likewise.
+    pub due_ns: u64,
+    pub call: Call,
+    /// Index into the lane's handles.
+    pub handle: usize,
+    pub offset: u64,
+    pub bytes: u64,
+    /// Index into the capture's operations.
+    pub operation: usize,
+}
+
+/// An operation that was done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    /// When it began, after the round's beginning, in nanoseconds.
+    pub at_ns: u64,
+    pub took_ns: u64,
+    /// Index into the capture's operations.
+    pub operation: usize,
+}
+
+/// What all lanes of a round go by.
+pub(crate) struct Round<'a> {
+    pub files: &'a LaidOut,
+    /// When it begins, by the clock.
+    pub began_ns: u64,
+    /// When the whole time is over, by the clock.
+    pub until_ns: u64,
+    /// How often each lane does its script before the round may end.
+    pub passes: u64,
+    /// Length of a pass of an open loop; `None` for a closed loop.
+    pub open_pass_ns: Option<u64>,
+    /// Lanes that have not done their passes.
+    pub lanes_left: AtomicUsize,
+    /// Whether lanes have to end.
+    pub over: AtomicBool,
+    /// When the last lane had done its passes, by the clock; 0 until then.
+    pub ended_ns: AtomicU64,
+    /// Whether some lane can keep no more.
+    pub full: AtomicBool,
+    /// The user's wish to stop.
+    pub stop: &'a AtomicBool,
+    /// Whether each lane may have a processor of its own.
+    pub has_processors: bool,
+}
+
+impl Round<'_> {
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.over.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed) || now_ns >= self.until_ns
+    }
+
+    /// Tells that one lane has done its passes; the last one ends the round.
+    fn end_one(&self, now_ns: u64) {
+        if self.lanes_left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.ended_ns.store(now_ns, Ordering::Relaxed);
+            self.over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until `due_ns` by the clock; whether the round still goes on then.
+    fn wait_until(&self, due_ns: u64, clock: &Clock) -> bool {
+        let awake_ns = if self.has_processors { AWAKE_NS } else { SHARED_AWAKE_NS };
+        loop {
+            let now_ns = clock.now_ns();
+            if self.is_over(now_ns) {
+                return false;
+            }
+            let Some(left_ns) = due_ns.checked_sub(now_ns).filter(|left| *left > 0) else { return true };
+            match left_ns.checked_sub(awake_ns) {
+                Some(rest_ns) if rest_ns > 0 => std::thread::sleep(Duration::from_nanos(rest_ns.min(NAP_NS))),
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+}
+
+/// A lane, ready to go.
+pub(crate) struct Lane {
+    pub steps: Vec<Step>,
+    /// Pause after the last step, at the speed that was asked for.
+    pub then_ns: u64,
+    pub handles: Vec<Arc<RunFile>>,
+    /// Indices of the files that this lane cuts before it does its script again.
+    pub cuts: Vec<usize>,
+    /// One slot: requests that are longer go in several.
+    pub buffers: Buffers,
+    pub clock: Clock,
+    /// What it has done in this round; its room is all that there is.
+    pub log: Vec<Done>,
+    /// Requests that failed, by the system's words.
+    pub failed: BTreeMap<String, u64>,
+    /// Reads that got less than they asked for.
+    pub short: u64,
+    serial: u64,
+}
+
+impl Lane {
+    pub(crate) fn new(steps: Vec<Step>, then_ns: u64, buffers: Buffers, room: usize) -> Self {
+        Self {
+            steps,
+            then_ns,
+            handles: Vec::new(),
+            cuts: Vec::new(),
+            buffers,
+            clock: Clock::new(),
+            log: Vec::with_capacity(room),
+            failed: BTreeMap::new(),
+            short: 0,
+            serial: 0,
+        }
+    }
+
+    /// Does its script again and again until the round is over.
+    pub(crate) fn go(&mut self, round: &Round<'_>) {
+        clock::wake_promptly();
+        let mut free_ns = round.began_ns;
+        let mut carried_ns = 0;
+        for pass in 0.. {
+            if pass > 0 {
+                self.cuts.iter().filter_map(|file| round.files.files[*file].as_ref()).for_each(|file| file.cut());
+            }
+            let open_from_ns = round.open_pass_ns.map(|pass_ns| round.began_ns + pass * pass_ns);
+            for at in 0..self.steps.len() {
+                let step = self.steps[at];
+                let due_ns = open_from_ns.map_or(free_ns + step.think_ns, |from_ns| from_ns + step.due_ns);
+                let Some(ended_ns) = self.take(&step, due_ns, &mut carried_ns, round) else { return };
+                free_ns = ended_ns;
+            }
+            free_ns = match open_from_ns.zip(round.open_pass_ns) {
+                Some((from_ns, pass_ns)) => free_ns.max(from_ns + pass_ns),
+                None => free_ns + self.then_ns,
+            };
+            if !round.wait_until(free_ns, &self.clock) {
+                return;
+            }
+            if pass + 1 == round.passes {
+                round.end_one(self.clock.now_ns());
+            }
+        }
+    }
+
+    /// Waits and does one step; when it ended, or `None` if the round is over. What this thread woke late before shortens
+    /// the pause, so that pauses are as long as asked for in the mean; what the target was late by never does.
+    fn take(&mut self, step: &Step, due_ns: u64, carried_ns: &mut u64, round: &Round<'_>) -> Option<u64> {
+        let earliest_ns = if round.open_pass_ns.is_some() { due_ns } else { due_ns - step.think_ns };
+        let early_ns = due_ns.saturating_sub(*carried_ns).max(earliest_ns);
+        if step.call == Call::Write {
+            self.serial += 1;
+            let length = (step.bytes as usize).min(self.buffers.bytes_each());
+            self.buffers.stamp(0, step.offset, length, self.serial);
+        }
+        if !round.wait_until(early_ns, &self.clock) {
+            return None;
+        }
+        let began_ns = self.clock.now_ns();
+        let done = call(&mut self.buffers, &self.handles[step.handle], step);
+        let ended_ns = self.clock.now_ns();
+        *carried_ns = (*carried_ns + began_ns).saturating_sub(due_ns).min(MOST_CARRIED_NS);
+        match done {
+            Ok(moved) => {
+                self.short += u64::from(moved < step.bytes);
+                let at_ns = began_ns - round.began_ns;
+                self.log.push(Done { at_ns, took_ns: ended_ns - began_ns, operation: step.operation });
+            }
+            Err(error) => *self.failed.entry(error.to_string()).or_default() += 1,
+        }
+        if self.log.len() == self.log.capacity() {
+            round.full.store(true, Ordering::Relaxed);
+            round.over.store(true, Ordering::Relaxed);
+        }
+        Some(ended_ns)
+    }
+}
+
+/// Makes a request; the bytes that it moved.
+fn call(buffers: &mut Buffers, file: &RunFile, step: &Step) -> io::Result<u64> {
+    let most = buffers.bytes_each() as u64;
+    let mut moved = 0;
+    if let Call::Flush(by) = step.call {
+        file.flush_by(by)?;
+        return Ok(step.bytes);
+    }
+    while moved < step.bytes {
+        let length = (step.bytes - moved).min(most) as usize;
+        let offset = step.offset + moved;
+        let more = match step.call {
+            Call::Read => resumed(|| file.read_at(&mut buffers.slot_mut(0)[..length], offset))?,
+            _ => resumed(|| file.write_at(&buffers.slot(0)[..length], offset))?,
+        };
+        moved += more as u64;
+        // The file ends there, or the disk is full.
+        if more < length {
+            break;
+        }
+    }
+    Ok(moved)
+}

@@ -1,0 +1,152 @@
+//! Asks captures made by hand again, of files in a folder of the build's disk.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
+use halfpower_replay::{ReplayError, ReplaySettings, Replayed, laid_out_bytes, replay};
+use tempfile::TempDir;
+
+const MS: u64 = 1_000_000;
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn operation(lane: u32, at_ns: u64, kind: OperationKind, (file, offset, bytes): (u32, u64, u64)) -> CapturedOperation {
+    CapturedOperation { slice: 0, lane, at_ns, took_ns: MS / 10, kind, file, offset, bytes, cached: false }
+}
+
+/// A lane that appends and commits, and one that reads, directly and through the cache, in places that are no blocks.
+fn captured() -> Captured {
+    use OperationKind::{DurableWrite, Fdatasync, Fsync, OtherSync, Read, Write};
+    Captured {
+        subject: "postgres".to_string(),
+        slices: vec![2 * MS, 2 * MS],
+        files: vec![
+            CapturedFile { bytes: 4 << 20, direct: true, name: None },
+            CapturedFile { bytes: 10_000, direct: false, name: None },
+            CapturedFile { bytes: 1 << 20, direct: false, name: None },
+        ],
+        lanes: 2,
+        operations: vec![
+            operation(0, 0, Write, (1, 10_000, 4096)),
+            operation(1, 0, Read, (0, 512, 512)),
+            operation(0, MS / 5, Fdatasync, (1, 0, 0)),
+            operation(1, MS / 5, Read, (0, 3 << 20, 65_536)),
+            operation(0, MS / 2, DurableWrite, (1, 14_096, 100)),
+            operation(1, MS / 2, Read, (2, 8192, 8192)),
+            operation(0, MS, Fsync, (1, 0, 0)),
+            operation(0, 3 * MS / 2, OtherSync, (1, 0, 0)),
+        ],
+        ..Captured::default()
+    }
+}
+
+fn asked_again(captured: &Captured, settings: &ReplaySettings) -> Replayed {
+    let folder = folder();
+    let replayed = replay(captured, folder.path(), settings, &AtomicBool::new(false)).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "its files have no names");
+    replayed
+}
+
+fn settings(ms: u64) -> ReplaySettings {
+    ReplaySettings { time: Some(Duration::from_millis(ms)), speed: 1.0, open: false, seed: 1 }
+}
+
+/// What a lane did, in order of time.
+fn kinds(captured: &Captured, lane: u32) -> Vec<OperationKind> {
+    captured.operations.iter().filter(|operation| operation.lane == lane).map(|operation| operation.kind).collect()
+}
+
+#[test]
+fn each_lane_does_its_operations_in_their_order_again_and_again() {
+    let before = captured();
+    for open in [false, true] {
+        let replayed = asked_again(&before, &ReplaySettings { open, ..settings(150) });
+        assert!(replayed.failed.is_empty() && !replayed.full, "{:?}", replayed.failed);
+        assert_eq!((replayed.short, replayed.laid_out_bytes), (0, laid_out_bytes(&before)));
+        assert!(!replayed.rounds.is_empty() && replayed.span_ns() > 0);
+        for round in &replayed.rounds {
+            assert_eq!((round.source, round.lanes, round.slices.len()), (CaptureSource::Replay, 2, 1));
+            assert!(round.operations.is_sorted_by_key(|operation| operation.at_ns));
+            for lane in 0..2 {
+                let script = kinds(&before, lane);
+                let done = kinds(round, lane);
+                let expected: Vec<_> = script.iter().copied().cycle().take(done.len()).collect();
+                assert_eq!(done, expected, "lane {lane}");
+            }
+            let fits = |operation: &CapturedOperation| operation.at_ns + operation.took_ns <= round.slices[0];
+            assert!(round.operations.iter().all(fits));
+        }
+        let last = replayed.last().unwrap();
+        assert!(replayed.whole_rounds == 0 || last.operations.len() >= before.operations.len());
+    }
+}
+
+#[test]
+fn what_is_asked_again_can_be_kept_and_read() {
+    let replayed = asked_again(&captured(), &settings(50));
+    let folder = folder();
+    let path = folder.path().join("again.halfpower");
+    halfpower_record::write_capture(replayed.last().unwrap(), fs::File::create(&path).unwrap()).unwrap();
+    assert_eq!(halfpower_record::read_capture(&path).unwrap(), *replayed.last().unwrap());
+}
+
+#[test]
+fn pauses_are_as_long_as_they_were_and_half_as_long_at_twice_the_speed() {
+    let mut before = captured();
+    before.slices = vec![40 * MS];
+    before.operations = vec![operation(0, 20 * MS, OperationKind::Read, (2, 0, 4096))];
+    before.lanes = 1;
+    for (speed, least_ns) in [(1.0, 19 * MS), (2.0, 9 * MS)] {
+        let replayed = asked_again(&before, &ReplaySettings { speed, ..settings(200) });
+        // A machine may be late, and wakes nobody early; what it was late by before may shorten a pause by a millisecond.
+        let first_ns = replayed.rounds[0].operations[0].at_ns;
+        assert!(first_ns >= least_ns, "{first_ns} ns at speed {speed}");
+    }
+}
+
+#[test]
+fn reads_beyond_the_end_are_told() {
+    let mut before = captured();
+    before.operations = vec![operation(0, 0, OperationKind::Read, (1, 9_000, 4096))];
+    before.lanes = 1;
+    let replayed = asked_again(&before, &settings(20));
+    let done: usize = replayed.rounds.iter().map(|round| round.operations.len()).sum();
+    assert!(done > 0 && replayed.short == done as u64, "{} of {done}", replayed.short);
+}
+
+#[test]
+fn what_cannot_be_asked_again_is_refused_before_anything_is_written() {
+    let folder = folder();
+    let refused = |captured: &Captured, at: &Path| {
+        let refused: ReplayError = replay(captured, at, &settings(10), &AtomicBool::new(false)).unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        refused.to_string()
+    };
+    let file = folder.path().join("file");
+    fs::write(&file, "somebody's").unwrap();
+    assert!(refused(&captured(), &file).contains("name a folder"));
+    assert!(refused(&captured(), &folder.path().join("none")).contains("does not exist"));
+    assert!(refused(&Captured::default(), folder.path()).contains("no operations"));
+    let mut large = captured();
+    large.files[2].bytes = 1 << 51;
+    large.operations[5].bytes = 1 << 50;
+    let said = refused(&large, folder.path());
+    assert!(said.contains("has no room") && said.contains("are free"), "{said}");
+    let mut wide = captured();
+    wide.lanes = 2000;
+    wide.operations = (0..2000).map(|lane| operation(lane, 0, OperationKind::Read, (2, 0, 4096))).collect();
+    assert!(refused(&wide, folder.path()).contains("2,000 lanes"));
+    assert_eq!(fs::read(&file).unwrap(), b"somebody's");
+}
+
+#[test]
+fn who_wishes_to_stop_is_heard_while_files_are_laid_out() {
+    let folder = folder();
+    let refused = replay(&captured(), folder.path(), &settings(10), &AtomicBool::new(true)).unwrap_err();
+    assert!(matches!(refused, ReplayError::Interrupted), "{refused}");
+}
