@@ -41,6 +41,7 @@ mod path;
 mod path_model;
 mod percentiles;
 pub mod policy;
+mod predicted;
 mod regime;
 mod replayed;
 mod settings;
@@ -112,6 +113,7 @@ pub use mean::{mean, median, some_mean};
 pub use met_limit::{MetLimit, Most, met_limit};
 pub use path::{path_peak, peak};
 pub use percentiles::{Percentiles, percentiles};
+pub use predicted::{PredictBasis, PredictFindings, PredictNote, PredictedFlush, predict_findings};
 pub use replayed::{
     ReplayChange, ReplayFindings, ReplayRow, ReplaySide, ReplayVerdict, prediction_findings, replay_findings,
 };

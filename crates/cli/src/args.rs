@@ -13,6 +13,7 @@ use halfpower_spec::{
 
 use crate::duet_args::DuetArgs;
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
+use crate::predict_args::{PREDICT_EXAMPLES, PredictArgs};
 use crate::run_args::RunArgs;
 use crate::values::{
     NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, reached, settled,
@@ -56,6 +57,7 @@ const EXAMPLES: &str = "Examples:
   halfpower diskspd -b4K -d10 -o32 -t2 -r -w30 -L -Sh /srv/data/file
   halfpower study sim:win2k-atlas10k             a machine of the 2000 study, in seconds
   halfpower watch --name postgres                what limits a program that runs
+  halfpower predict app.halfpower --on other.halfpower     what it would get on another path
   halfpower compare before.halfpower after.halfpower --fail-if 'random read iops < -5%'
 
 Exit codes: 0 all is well; 1 something to look at: a --fail-if condition holds, wrong data was read, requests failed,
@@ -137,6 +139,9 @@ pub enum Command {
     /// Say what limits an application that runs, without any load
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(WatchArgs),
+    /// Say what an application would get on another path, from a capture of it and a study or a simulated system
+    #[command(after_help = PREDICT_EXAMPLES)]
+    Predict(PredictArgs),
     /// Show the levels of a storage path, what each advertises, and what checks of settings found there
     Probe(ProbeArgs),
     /// Report on a study file

@@ -16,6 +16,7 @@ mod looked_at;
 pub mod memory;
 pub mod outcome;
 pub mod plan;
+pub mod predict;
 pub mod probe;
 pub mod question;
 pub mod replay;

@@ -10,6 +10,7 @@ mod hosts;
 mod live;
 mod measuring_args;
 mod misread;
+mod predict_args;
 mod progress;
 mod replay_args;
 mod run_args;
@@ -99,6 +100,7 @@ fn command(command: Command) -> anyhow::Result<()> {
         Command::Doctor(args) => commands::doctor::doctor(&args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Watch(args) => commands::watch::watch(&args),
+        Command::Predict(args) => commands::predict::predict(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) if args.duet.live.is_some() => commands::duet::duet(&args),
         Command::Compare(args) if commands::alike::is_asked(&args) => commands::alike::alike(&args),

@@ -26,7 +26,8 @@ pub fn engines_of_storage() -> Vec<EngineName> {
     EngineName::ALL.iter().copied().filter(others).collect()
 }
 
-fn target(text: &str) -> Result<Target, ParseError> {
+/// Parses a target.
+pub fn target(text: &str) -> Result<Target, ParseError> {
     Target::parse(text, system_text)
 }
 

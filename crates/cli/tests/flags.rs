@@ -52,6 +52,7 @@ fn every_command_parses_its_own_help() {
         "probe",
         "doctor",
         "watch",
+        "predict",
         "report",
         "compare",
         "history",

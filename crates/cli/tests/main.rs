@@ -43,6 +43,7 @@ mod outputs;
 mod page;
 mod places;
 mod plan;
+mod predicting;
 mod program;
 mod real_s3;
 mod replaying;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::program::{folder, run, skip};
 
 const DISK: &str = "sim:fixed=80us,rate=500MB/s,noise=2%";
-const NAMES: [&str; 8] = ["run", "report", "compare", "duet", "doctor", "history", "watch", "replay"];
+const NAMES: [&str; 9] = ["run", "report", "compare", "duet", "doctor", "history", "watch", "replay", "predict"];
 
 fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schema/{name}.json"))

@@ -5,8 +5,10 @@
 mod disk;
 mod each;
 mod fitted;
+mod path;
 mod subject;
 mod system;
 mod target;
 
+pub use path::{SimulatedPath, simulated_path};
 pub use target::SimulatedTarget;

@@ -6,15 +6,20 @@
 //! stand that no cell could show; there the interval reaches as far as physics allows.
 
 use halfpower_spec::Bytes;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use crate::SystemError;
 use crate::path_constants::{PathConstants, through};
+use crate::variation;
 
 /// Standard errors to each side of a 95% interval: quantiles of Student's t, within 1% from 4 degrees of freedom on.
 fn errors(freedom: f64) -> f64 {
     1.96 + 2.4 / freedom + 3.0 / freedom.powi(2)
 }
+
+/// Standard errors to each side of a 95% interval of a normal distribution.
+const NORMAL: f64 = 1.96;
 
 /// Relative error of constants that are kept with four digits and fitted in small steps.
 const ROUNDING: f64 = 0.002;
@@ -83,6 +88,39 @@ impl FitError {
                 _ => after,
             };
             self.draws.iter_mut().for_each(|draw| draw[place] = moved(draw[place]));
+        }
+    }
+
+    /// Constants that are as likely as `constants`: those of a draw of the cells, and a misfit from `generator`. They are
+    /// spread so that the range of 95% of many such constants is the interval of [`FitError::reach`].
+    pub(crate) fn likely(
+        &self,
+        constants: &PathConstants,
+        number: usize,
+        generator: &mut Xoshiro256PlusPlus,
+    ) -> PathConstants {
+        let freedom = f64::from(self.freedom.max(1));
+        let widened = errors(freedom) / NORMAL;
+        let slower = variation::factor(self.misfit * widened, generator);
+        let fitted = drawn(constants);
+        let draw = if self.draws.is_empty() { fitted } else { self.draws[number % self.draws.len()] };
+        let wider = widened * (f64::from(self.cells) / freedom).sqrt();
+        // Both constants of the line move together, so that what one gains the other loses.
+        let [fixed_us, us_per_kib] = [0, 1].map(|at| (fitted[at] + (draw[at] - fitted[at]) * wider).max(0.0));
+        let has_time = fixed_us + us_per_kib > 0.0;
+        let [fixed_us, us_per_kib] = if has_time { [fixed_us, us_per_kib] } else { [fitted[0], fitted[1]] };
+        let [side_by_side, ceiling_mbps, ceiling_iops] = [2, 3, 4].map(|at| {
+            let moved =
+                if fitted[at].is_finite() { fitted[at] * (draw[at] / fitted[at]).powf(wider) } else { draw[at] };
+            moved.is_finite().then_some(moved)
+        });
+        PathConstants {
+            fixed_us: fixed_us * slower,
+            us_per_kib: us_per_kib * slower,
+            side_by_side,
+            ceiling_mbps: ceiling_mbps.map(|mbps| mbps / slower),
+            ceiling_iops: ceiling_iops.map(|iops| iops / slower),
+            ..*constants
         }
     }
 
@@ -221,6 +259,25 @@ mod tests {
         for (freedom, quantile) in [(4.0, 2.776), (5.0, 2.571), (10.0, 2.228), (20.0, 2.086), (60.0, 2.0)] {
             assert!((errors(freedom) / quantile - 1.0_f64).abs() < 0.011, "{freedom}: {}", errors(freedom));
         }
+    }
+
+    #[test]
+    fn likely_constants_spread_as_the_interval_says() {
+        // Draws at quantiles of a normal distribution of 10%, and 5% of misfit.
+        let quantiles = [-1.645, -1.036, -0.674, -0.385, -0.126, 0.126, 0.385, 0.674, 1.036, 1.645];
+        let draws = quantiles.map(|quantile: f64| 100.0 * (0.1 * quantile).exp());
+        let error = FitError { misfit: 0.05, ..error(&draws) };
+        let reach = error.reach(&MEASURED, None, (Bytes(4096), 1, 1));
+        let rate = |constants: &PathConstants| through(constants, None, Bytes(4096), 1, 1).0;
+        let mut generator = variation::generator(1, 1);
+        let mut ratios: Vec<f64> =
+            (0..4000).map(|number| rate(&error.likely(&MEASURED, number, &mut generator)) / rate(&MEASURED)).collect();
+        ratios.sort_by(f64::total_cmp);
+        let within = ratios.iter().filter(|ratio| (reach.low..=reach.high).contains(*ratio)).count();
+        assert!((0.92..=0.985).contains(&(within as f64 / 4000.0)), "{within} of 4000, {reach:?}");
+        assert!((ratios[2000] - 1.0).abs() < 0.02, "the median is {}", ratios[2000]);
+        let exact = FitError { misfit: 0.0, draws: Vec::new(), ..error };
+        assert_eq!(exact.likely(&MEASURED, 3, &mut generator), MEASURED);
     }
 
     #[test]

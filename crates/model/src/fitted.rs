@@ -14,7 +14,10 @@ use crate::SystemError;
 use crate::fit_error::{FitError, Reach};
 use crate::path_constants::{PathConstants, through};
 use crate::system::{MOST, changed, constants, said};
+use crate::variation;
 
+/// Seed of likely devices: the same model always gives the same ones.
+const SEED: u64 = 1998;
 /// Largest size of one device in MiB (a PiB), so that the bytes of the most devices still fit an integer.
 const MOST_MIB: f64 = 1_073_741_824.0;
 
@@ -145,6 +148,51 @@ impl Fitted {
         Some(error.reach(passage, self.shared.mbps(direction), (bs, depth, devices)))
     }
 
+    /// The pattern and cache setting whose path serves requests of an application that reach the device, in this pattern and
+    /// direction: those of the direct path if it was measured, or of the nearest one that was; `None` if none of this
+    /// direction was.
+    pub fn path_of(&self, pattern: Pattern, direction: Direction) -> Option<(Pattern, Cache)> {
+        let other = if pattern == Pattern::Sequential { Pattern::Random } else { Pattern::Sequential };
+        let caches = [Cache::Device, Cache::None, Cache::Both, Cache::Os];
+        let mut all = [pattern, other].into_iter().flat_map(|pattern| caches.map(|cache| (pattern, cache)));
+        all.find(|(pattern, cache)| self.passage(*pattern, *cache, direction).is_some())
+    }
+
+    /// A device that is as likely as this one, from what is known of its error: the `number`th of a fixed sequence. The range
+    /// of 95% of them is where the truth is, within what was measured.
+    pub fn likely(&self, number: u32) -> Self {
+        let mut generator = variation::generator(SEED, u64::from(number));
+        let mut likely = self.clone();
+        for (key, constants) in &mut likely.path {
+            if let Some(error) = self.error.get(key) {
+                *constants = error.likely(constants, number as usize, &mut generator);
+            }
+        }
+        let shared = &mut likely.shared;
+        for (mbps, direction) in [(&mut shared.read_mbps, Direction::Read), (&mut shared.write_mbps, Direction::Write)]
+        {
+            let of = self.error.iter().filter(|(key, _)| key.ends_with(direction.word()));
+            let error = of.map(|(_, error)| error.shared).fold(0.0, f64::max);
+            let factor = variation::factor(error, &mut generator);
+            *mbps = mbps.map(|mbps| mbps * factor);
+        }
+        likely
+    }
+
+    /// The same device without the numbers of requests in parallel that are only the deepest that was measured: the most that
+    /// it can give deeper. `None` if each path has shown its number.
+    pub fn at_most(&self) -> Option<Self> {
+        let unseen = |key: &String| self.error.get(key).is_some_and(|error| !error.side_by_side_seen);
+        let keys: Vec<String> = self.path.keys().filter(|key| unseen(key)).cloned().collect();
+        let mut most = self.clone();
+        for key in &keys {
+            if let Some(constants) = most.path.get_mut(key) {
+                constants.side_by_side = None;
+            }
+        }
+        (!keys.is_empty()).then_some(most)
+    }
+
     fn check(&self) -> Result<(), SystemError> {
         constants(
             &[("device.measured_mib", self.device.measured_mib as f64)],
@@ -261,6 +309,33 @@ mod tests {
         near(us(40, 32, 4), 40.0 * 1.024 / 1.5);
         near(us(8, 32, 1000), 8.0 * 1.024 / 1.5);
         assert_eq!(fitted.throughput((Pattern::Random, Cache::Device, Direction::Write), Bytes(4096), 1, 1), None);
+    }
+
+    #[test]
+    fn an_application_takes_the_nearest_path_that_was_measured() {
+        let mut fitted = fitted();
+        let taken = Some((Pattern::Random, Cache::Device));
+        assert_eq!(fitted.path_of(Pattern::Random, Direction::Read), taken);
+        assert_eq!(fitted.path_of(Pattern::Sequential, Direction::Read), taken);
+        assert_eq!(fitted.path_of(Pattern::Random, Direction::Write), None);
+        fitted.path.insert("sequential-buffered-read".to_string(), PathConstants::default());
+        let buffered = Some((Pattern::Sequential, Cache::Both));
+        assert_eq!(fitted.path_of(Pattern::Sequential, Direction::Read), buffered);
+    }
+
+    #[test]
+    fn likely_devices_differ_and_the_most_has_no_limit_that_was_not_seen() {
+        let mut fitted = fitted();
+        let fixed_us = |fitted: &Fitted| fitted.path["random-direct-read"].fixed_us;
+        assert_eq!(fitted.likely(3), fitted.likely(3));
+        assert_ne!(fixed_us(&fitted.likely(3)), fixed_us(&fitted.likely(4)));
+        assert_eq!(fitted.at_most(), None);
+        if let Some(error) = fitted.error.get_mut("random-direct-read") {
+            error.side_by_side_seen = false;
+        }
+        assert_eq!(fitted.at_most().map(|most| most.path["random-direct-read"].side_by_side), Some(None));
+        fitted.error.clear();
+        assert_eq!(fitted.likely(3), fitted);
     }
 
     #[test]

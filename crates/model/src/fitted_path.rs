@@ -33,13 +33,21 @@ pub struct MemberLayout {
     pub threads: u32,
 }
 
-/// One direction's path, in the clock's unit.
-#[derive(Debug, Clone, Copy)]
-struct Way {
-    passage: PathConstants,
-    shared_ps_per_byte: f64,
-    /// When the shared part last released a request.
-    shared_free: Moment,
+/// Number of paths through a device: by pattern, cache setting and direction.
+const PASSAGES: usize = Pattern::ALL.len() * Cache::ALL.len() * Direction::ALL.len();
+
+/// Place of a path among [`PASSAGES`]; a pattern that is not known is taken as random.
+fn place(pattern: Pattern, cache: Cache, writes: bool) -> usize {
+    let pattern = usize::from(pattern != Pattern::Sequential);
+    (pattern * Cache::ALL.len() + cache as usize) * Direction::ALL.len() + usize::from(writes)
+}
+
+/// What devices share in one direction, in the clock's unit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shared {
+    ps_per_byte: f64,
+    /// When it last released a request.
+    free: Moment,
 }
 
 /// Stages of a part of a request, in order.
@@ -67,14 +75,18 @@ struct InFlight {
     parts: u32,
     bytes: u32,
     writes: bool,
+    /// Its path, by [`place`].
+    place: usize,
 }
 
 /// The path of a [`Fitted`] device under one [`MemberLayout`], for one run.
 #[derive(Debug)]
 pub struct FittedPath {
     layout: MemberLayout,
-    /// Reads and writes; `None` if the study did not measure them.
-    ways: [Option<Way>; 2],
+    /// By [`place`]; `None` if the study did not measure it.
+    passages: [Option<PathConstants>; PASSAGES],
+    /// Reads and writes.
+    shared: [Shared; 2],
     processors: f64,
     /// When each device last released a request.
     devices: Vec<Moment>,
@@ -96,13 +108,22 @@ pub struct FittedPath {
 impl FittedPath {
     /// The path at rest. Requests of a direction that `fitted` lacks complete at once, so check `fitted` first.
     pub fn new(fitted: &Fitted, layout: MemberLayout) -> Self {
-        let way = |direction| {
-            let passage = *fitted.passage(layout.pattern, layout.cache, direction)?;
-            let shared_ps_per_byte = fitted.shared.mbps(direction).map_or(0.0, |mbps| PS_PER_US / mbps);
-            Some(Way { passage, shared_ps_per_byte, shared_free: Moment::default() })
+        let shared = |direction| Shared {
+            ps_per_byte: fitted.shared.mbps(direction).map_or(0.0, |mbps| PS_PER_US / mbps),
+            free: Moment::default(),
         };
+        let mut passages = [None; PASSAGES];
+        for pattern in Pattern::ALL {
+            for cache in Cache::ALL {
+                for direction in Direction::ALL {
+                    let passage = fitted.passage(*pattern, *cache, *direction).copied();
+                    passages[place(*pattern, *cache, *direction == Direction::Write)] = passage;
+                }
+            }
+        }
         Self {
-            ways: [way(Direction::Read), way(Direction::Write)],
+            passages,
+            shared: [shared(Direction::Read), shared(Direction::Write)],
             processors: f64::from(layout.threads.min(fitted.device.processors).max(1)),
             devices: vec![Moment::default(); layout.devices.max(1) as usize],
             shares: vec![0; layout.devices.max(1) as usize],
@@ -124,9 +145,9 @@ impl FittedPath {
         self.layout.bytes * self.devices.len() as u64
     }
 
-    fn alone_ps(&self, writes: bool, length: u32) -> u64 {
-        let alone = |way: &Way| (way.passage.alone_us(Bytes(u64::from(length))) * PS_PER_US).round() as u64;
-        self.ways[usize::from(writes)].as_ref().map_or(0, alone)
+    fn alone_ps(&self, place: usize, length: u32) -> u64 {
+        let alone = |passage: &PathConstants| (passage.alone_us(Bytes(u64::from(length))) * PS_PER_US).round() as u64;
+        self.passages[place].as_ref().map_or(0, alone)
     }
 
     /// The device of a byte, and the number of bytes from there on that lie on it.
@@ -161,23 +182,24 @@ impl FittedPath {
     fn step(&mut self) -> bool {
         let Some(Reverse(part)) = self.event_queue.pop() else { return false };
         self.clock = part.at;
-        let writes = self.in_flight[part.token as usize].writes;
-        let Some(way) = &mut self.ways[usize::from(writes)] else {
+        let InFlight { writes, place, .. } = self.in_flight[part.token as usize];
+        let Some(passage) = &self.passages[place] else {
             self.arrive(part);
             return true;
         };
         match part.stage {
             Stage::OffDevice => {
-                let gap_ps = (way.passage.gap_us(Bytes(u64::from(part.length))) * PS_PER_US).round() as u64;
+                let gap_ps = (passage.gap_us(Bytes(u64::from(part.length))) * PS_PER_US).round() as u64;
                 let free = &mut self.devices[part.device as usize];
                 *free = part.at.max(free.after_ps(gap_ps));
                 let at = *free;
                 self.add(Part { at, stage: Stage::OffShared, ..part });
             }
             Stage::OffShared => {
-                let span_ps = (f64::from(part.length) * way.shared_ps_per_byte).round() as u64;
-                way.shared_free = part.at.max(way.shared_free.after_ps(span_ps));
-                let at = way.shared_free;
+                let shared = &mut self.shared[usize::from(writes)];
+                let span_ps = (f64::from(part.length) * shared.ps_per_byte).round() as u64;
+                shared.free = part.at.max(shared.free.after_ps(span_ps));
+                let at = shared.free;
                 self.add(Part { at, stage: Stage::Home, ..part });
             }
             Stage::Home => self.arrive(part),
@@ -192,17 +214,47 @@ impl FittedPath {
         if request.parts > 0 {
             return;
         }
-        let InFlight { bytes, writes, .. } = *request;
-        if let Some(way) = &self.ways[usize::from(writes)] {
+        let InFlight { bytes, place, .. } = *request;
+        if let Some(passage) = &self.passages[place] {
             let bs = Bytes(u64::from(bytes));
             let depth = self.layout.depth.div_ceil(self.layout.threads.max(1));
-            let charged_us = way.passage.charged_us(bs, depth);
+            let charged_us = passage.charged_us(bs, depth);
             self.spent_us[0] += charged_us;
-            self.spent_us[1] += way.passage.unseen_us + way.passage.unseen_us_per_kib * bs.kib();
+            self.spent_us[1] += passage.unseen_us + passage.unseen_us_per_kib * bs.kib();
             let span_ps = (charged_us / self.processors * PS_PER_US).round() as u64;
             self.paid = part.at.max(self.paid.after_ps(span_ps));
         }
         self.done.push_back(Completed { token: part.token, bytes, at: part.at.max(self.paid) });
+    }
+
+    /// As [`PathModel::submit`], for a request with this pattern and cache setting instead of the layout's: an application
+    /// has several at once, and the devices, what they share and the processor serve all of them.
+    pub fn submit_by(&mut self, now: Moment, request: Submission, pattern: Pattern, cache: Cache) {
+        self.clock = self.clock.max(now);
+        if request.operation == Operation::Flush {
+            self.flushes.push(request.token);
+            self.release_flushes();
+            return;
+        }
+        let writes = request.operation == Operation::Write;
+        let place = place(pattern, cache, writes);
+        let bytes = self.bytes().saturating_sub(request.offset).min(u64::from(request.length)) as u32;
+        let token = request.token;
+        if self.in_flight.len() <= token as usize {
+            self.in_flight.resize(token as usize + 1, InFlight::default());
+        }
+        self.in_flight[token as usize] = InFlight { parts: 0, bytes, writes, place };
+        self.count += 1;
+        self.lay(request.offset, bytes);
+        for device in 0..self.shares.len() {
+            let length = self.shares[device];
+            // A request beyond the end moves nothing and completes on the first device.
+            if length > 0 || (bytes == 0 && device == 0) {
+                let at = now.after_ps(self.alone_ps(place, length));
+                self.in_flight[token as usize].parts += 1;
+                self.add(Part { at, sequence: 0, stage: Stage::OffDevice, token, device: device as u32, length });
+            }
+        }
     }
 
     fn release_flushes(&mut self) {
@@ -217,30 +269,7 @@ impl FittedPath {
 
 impl PathModel for FittedPath {
     fn submit(&mut self, now: Moment, request: Submission) {
-        self.clock = self.clock.max(now);
-        if request.operation == Operation::Flush {
-            self.flushes.push(request.token);
-            self.release_flushes();
-            return;
-        }
-        let writes = request.operation == Operation::Write;
-        let bytes = self.bytes().saturating_sub(request.offset).min(u64::from(request.length)) as u32;
-        let token = request.token;
-        if self.in_flight.len() <= token as usize {
-            self.in_flight.resize(token as usize + 1, InFlight::default());
-        }
-        self.in_flight[token as usize] = InFlight { parts: 0, bytes, writes };
-        self.count += 1;
-        self.lay(request.offset, bytes);
-        for device in 0..self.shares.len() {
-            let length = self.shares[device];
-            // A request beyond the end moves nothing and completes on the first device.
-            if length > 0 || (bytes == 0 && device == 0) {
-                let at = now.after_ps(self.alone_ps(writes, length));
-                self.in_flight[token as usize].parts += 1;
-                self.add(Part { at, sequence: 0, stage: Stage::OffDevice, token, device: device as u32, length });
-            }
-        }
+        self.submit_by(now, request, self.layout.pattern, self.layout.cache);
     }
 
     fn next_completion(&self) -> Option<Moment> {

@@ -11,6 +11,7 @@
 //!
 //! [`reproduction`] compares the machines of the studies with the figures that were published of them.
 
+mod demand;
 mod disk_path;
 mod fit_error;
 mod fitted;
@@ -25,6 +26,7 @@ mod stack;
 mod system;
 mod variation;
 
+pub use demand::Demand;
 pub use disk_path::{Buckets, DiskPath};
 pub use fit_error::{FitError, Reach};
 pub use fitted::{Fitted, FittedDevice, FittedShared};
@@ -41,4 +43,4 @@ pub use system::{
     Adapter, Bus, BusLayout, Cost, Disk, FileCache, Gather, Host, Network, Pci, PublishedFigures, Relay, Reorder, Rung,
     Shipped, System, SystemError, Volume, systems,
 };
-pub use variation::speed_of_run;
+pub use variation::{likely_factor, speed_of_run};

@@ -23,6 +23,15 @@ pub fn factor(deviation: f64, generator: &mut Xoshiro256PlusPlus) -> f64 {
     (sigma * normal - sigma * sigma / 2.0).exp()
 }
 
+/// Seed of likely factors.
+const LIKELY_SEED: u64 = 2000;
+
+/// A likely factor between what was measured, with this relative standard deviation, and the truth: the `number`th of a fixed
+/// sequence.
+pub fn likely_factor(deviation: f64, number: u32) -> f64 {
+    factor(deviation, &mut generator(LIKELY_SEED, u64::from(number)))
+}
+
 /// Speed of a simulated disk in one run, as a multiple of its mean.
 pub fn speed_of_run(disk: &SimulatedDisk, run_seed: u64) -> f64 {
     factor(disk.noise, &mut generator(disk.seed, run_seed))

@@ -127,3 +127,21 @@ fn a_flush_waits_for_all_and_processor_time_adds_up() {
     let spent = path.processor_time();
     assert_eq!((spent.charged_ns, spent.unseen_ns), (11_000, 4_000));
 }
+
+#[test]
+fn requests_of_several_paths_share_the_devices() {
+    let fitted = fitted(&[
+        ("path.random-direct-read.charged_us", "0"),
+        ("path.random-direct-read.wait_us", "0"),
+        ("path.random-direct-read.side_by_side", "1"),
+    ]);
+    let mut path = FittedPath::new(&fitted, layout(1, 2));
+    let of = |token| Submission { token, operation: Operation::Read, offset: 0, length: 4096 };
+    // One at a time: 80 us plus 2 us a KiB each; a path that the study lacks takes no time.
+    path.submit_by(Moment::default(), of(0), Pattern::Random, Cache::Device);
+    path.submit_by(Moment::default(), of(1), Pattern::Random, Cache::Device);
+    path.submit_by(Moment::default(), of(2), Pattern::Random, Cache::None);
+    let done: Vec<(u32, u64)> =
+        std::iter::from_fn(|| path.pop()).map(|done| (done.token, done.at.ps() / 1_000_000)).collect();
+    assert_eq!(done, [(2, 0), (0, 88), (1, 176)]);
+}

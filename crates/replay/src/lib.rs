@@ -6,8 +6,12 @@
 mod error;
 mod files;
 mod lane;
+mod pace;
 mod real;
+mod simulated;
 mod touched;
 
 pub use error::ReplayError;
+pub use pace::Pace;
 pub use real::{ReplaySettings, Replayed, laid_out_bytes, replay};
+pub use simulated::{FlushBy, SimulatedPlace, SimulatedRound, simulated_round};

@@ -1,3 +1,4 @@
 //! Tests of replays.
 
 mod real;
+mod simulated;

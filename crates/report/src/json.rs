@@ -6,6 +6,7 @@ mod doctor;
 mod duet;
 mod far_end;
 mod history;
+mod predict;
 mod replay;
 mod run;
 mod study;
@@ -20,6 +21,7 @@ pub(crate) use comparison::comparison_value;
 pub use doctor::doctor_json;
 pub use duet::duet_json;
 pub use history::history_json;
+pub use predict::predict_json;
 pub use replay::replay_json;
 pub use run::run_json;
 pub(crate) use study::study_value;
@@ -30,6 +32,7 @@ use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
 use duet::DuetDocument;
 use history::HistoryDocument;
+use predict::PredictDocument;
 use replay::ReplayDocument;
 use run::RunDocument;
 use study::StudyDocument;
@@ -54,6 +57,8 @@ pub enum Document {
     History,
     /// By `halfpower watch`.
     Watch,
+    /// By `halfpower predict`.
+    Predict,
     /// By `halfpower run --workload`.
     Replay,
 }
@@ -69,6 +74,7 @@ impl Document {
         Self::Doctor,
         Self::History,
         Self::Watch,
+        Self::Predict,
         Self::Replay,
     ];
 
@@ -83,6 +89,7 @@ impl Document {
             Self::Doctor => "doctor",
             Self::History => "history",
             Self::Watch => "watch",
+            Self::Predict => "predict",
             Self::Replay => "replay",
         }
     }
@@ -99,6 +106,7 @@ pub fn schema(document: Document) -> Value {
         Document::Doctor => of::<DoctorDocument<'_>>(),
         Document::History => of::<HistoryDocument<'_>>(),
         Document::Watch => of::<WatchDocument<'_>>(),
+        Document::Predict => of::<PredictDocument<'_>>(),
         Document::Replay => of::<ReplayDocument<'_>>(),
     }
 }

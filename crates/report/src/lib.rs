@@ -11,6 +11,7 @@ mod history;
 mod html;
 mod json;
 mod memory;
+mod predict;
 mod replay;
 mod replay_asked;
 mod run;
@@ -28,10 +29,11 @@ pub use html::format::date;
 pub use html::html;
 pub use html::watch::watch_html;
 pub use json::{
-    Document, compare_json, doctor_json, history_json, json, repeated_json, replay_json, run_json, schema, watch_json,
-    Document, compare_json, doctor_json, duet_json, history_json, json, repeated_json, run_json, schema, watch_json,
+    Document, compare_json, doctor_json, duet_json, history_json, json, predict_json, repeated_json, replay_json, run_json,
+    schema, watch_json,
 };
 pub use memory::{memory_json, memory_text};
+pub use predict::predict_text;
 pub use replay::{ReplayHead, replay_table, replay_text, verdict_words};
 pub use replay_asked::ReplayAsked;
 pub use run::{limit_text, run_text};

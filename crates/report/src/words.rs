@@ -18,6 +18,7 @@ pub(crate) mod issuing;
 pub(crate) mod levels;
 pub(crate) mod live;
 pub(crate) mod network;
+pub(crate) mod predict;
 pub(crate) mod replay;
 pub(crate) mod settings;
 pub(crate) mod state;

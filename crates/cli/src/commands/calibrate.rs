@@ -24,13 +24,8 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
         let held_out = halfpower_analyse::check(&analysed.findings).map_err(refused).with_context(of_study)?;
         return to_output(|out| tell_check(&held_out, out));
     }
-    // Only the walks use the device's span; other experiments may use memory, for example.
-    let walks = analysed.records.iter().filter(|record| record.walks());
-    let span = walks.map(|record| record.span_bytes).max().unwrap_or(0);
     let ceilings = if args.shared { Ceilings::Shared } else { Ceilings::Device };
-    let StudyFindings { findings, measured, .. } = &analysed.findings;
-    let calibration = halfpower_analyse::calibrate(findings, measured, Bytes(span), ceilings);
-    let calibration = calibration.map_err(refused).with_context(of_study)?;
+    let calibration = calibrated(&analysed, ceilings).with_context(of_study)?;
     let text = format!("{}{}", heading(&calibration), halfpower_report::calibration_toml(&calibration));
     match &output {
         None => to_output_as_file(|out| Ok(out.write_all(text.as_bytes())?)),
@@ -42,6 +37,15 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
             to_output(|out| tell(&calibration, output.path(), out))
         }
     }
+}
+
+/// Fits a model to a study.
+pub fn calibrated(analysed: &Analysed, ceilings: Ceilings) -> Result<Calibration> {
+    // Only the walks use the device's span; other experiments may use memory, for example.
+    let walks = analysed.records.iter().filter(|record| record.walks());
+    let span = walks.map(|record| record.span_bytes).max().unwrap_or(0);
+    let StudyFindings { findings, measured, .. } = &analysed.findings;
+    halfpower_analyse::calibrate(findings, measured, Bytes(span), ceilings).map_err(refused)
 }
 
 /// The destination of the model; its name must be valid in a `sim:` target, unless it is standard output.

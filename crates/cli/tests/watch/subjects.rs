@@ -153,6 +153,15 @@ impl Site {
         Ok(self)
     }
 
+    /// Sets other limits in the place of those of [`Site::limited`].
+    ///
+    /// # Errors
+    /// What is missing here.
+    pub fn set_limits(&self, [bps, iops, write_bps, write_iops]: [Option<u64>; 4]) -> Result<(), String> {
+        let limit = Limit { device: &self.disk, bps, iops, write_bps, write_iops };
+        self.throttle.as_ref().map_or(Ok(()), |throttle| throttle.set(&limit))
+    }
+
     /// The same with a share of one processor.
     ///
     /// # Errors
@@ -232,10 +241,27 @@ impl Site {
 
     /// What `halfpower run --workload --json` says of a capture that is asked again on the disk, behind the limits.
     pub fn asked_again(&self, capture: &Path) -> Value {
-        let within = self.throttle.as_ref().map_or("exec".to_string(), Throttle::within);
         let folder = self.mounted.as_ref().map_or(self.tools.path(), |mounted| mounted.0.path());
-        let program = env!("CARGO_BIN_EXE_halfpower");
-        let line = format!("{within} '{program}' run --workload '{}' '{}' --json", capture.display(), folder.display());
+        self.said(&format!("run --workload '{}' '{}' --json", capture.display(), folder.display()))
+    }
+
+    /// A study of the folder on the disk with these words, behind the limits.
+    pub fn studied(&self, words: &str) -> PathBuf {
+        let folder = self.mounted.as_ref().map_or(self.tools.path(), |mounted| mounted.0.path());
+        let file = self.tools.path().join("there.halfpower");
+        self.said(&format!("study '{}' {words} --json --output '{}'", folder.display(), file.display()));
+        file
+    }
+
+    /// What `halfpower predict --json` says of a capture on the path of a study.
+    pub fn predicted(&self, capture: &Path, study: &Path) -> Value {
+        self.said(&format!("predict '{}' --on '{}' --json", capture.display(), study.display()))
+    }
+
+    /// The JSON that halfpower prints with these words of a shell, behind the limits.
+    fn said(&self, words: &str) -> Value {
+        let within = self.throttle.as_ref().map_or("exec".to_string(), Throttle::within);
+        let line = format!("{within} '{}' {words}", env!("CARGO_BIN_EXE_halfpower"));
         let output = Command::new("sh").arg("-c").arg(line).stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()

@@ -4,6 +4,7 @@
 //! more writers, other means, other sizes, files of their own and files that grow, in the order of their use.
 
 mod analysis;
+mod flush;
 pub(crate) mod words;
 
 use halfpower_record::{Ability, TargetKind};
@@ -15,6 +16,7 @@ use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 pub use analysis::CommitsAnswer as Answer;
 pub use analysis::*;
+pub use flush::{FlushAlone, flush_alone};
 
 /// Number of cells at the beginning of the plan that the first screen tells of.
 pub const CHIEF_CELLS: usize = 2;

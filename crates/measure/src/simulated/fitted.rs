@@ -86,6 +86,13 @@ impl Calibrated {
         Ok(calibrated)
     }
 
+    /// The device, how many of them there are, and the chunk in which they are striped, if they are.
+    pub fn into_devices(self) -> (Fitted, u32, Option<u64>) {
+        let Setup { disks, .. } = self.setup;
+        let is_stripe = disks > 1 && !Self::are_each(&self.setup);
+        (self.fitted, disks, is_stripe.then_some(CHUNK))
+    }
+
     fn are_each(setup: &Setup) -> bool {
         setup.array == Some(DiskArray::Each)
     }

@@ -68,6 +68,12 @@ impl Machine {
         Ok(if each { stack.disk_bytes() } else { stack.bytes() })
     }
 
+    /// Its idle path past the file cache.
+    pub fn path(&self) -> Result<Stack, MeasureError> {
+        let Use { setting, system, .. } = self.used(&Workload { cache: Cache::Device, ..Workload::default() })?;
+        Ok(system.path(&setting, 0)?)
+    }
+
     /// How `workload` uses the machine.
     fn used(&self, workload: &Workload) -> Result<Use, MeasureError> {
         let setup = &self.setup;

@@ -5,6 +5,7 @@ mod healthy;
 mod kills;
 mod latencies;
 mod planted;
+mod predictions;
 mod replays;
 
 use std::panic::AssertUnwindSafe;

@@ -1,0 +1,311 @@
+//! Says what an application would get on another path, from captures that a model of that path gave.
+//!
+//! Pure in the captures, in the requests that the model had, and in what is known of the model's error.
+
+use halfpower_model::{Demand, Fitted};
+use halfpower_record::{Captured, OperationKind};
+use halfpower_spec::{Direction, Pattern};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{Interval, PathSettings, ReplayFindings, ReplayRow, prediction_findings};
+
+/// Share of all requests from which it is told that they are predicted from others.
+const LEAST_SHARE: f64 = 0.01;
+/// What a path without a limit that was not seen gives more, from which it is told.
+const LEAST_MORE: f64 = 1.02;
+
+/// What an application would get on another path.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PredictFindings {
+    /// What it got, and what it would get there, in all and for each kind of operation.
+    #[serde(flatten)]
+    pub operations: ReplayFindings,
+    /// How long a flush takes there, and who says so.
+    pub flush: PredictedFlush,
+    /// What the prediction rests on, and where it may be wrong.
+    pub notes: Vec<PredictNote>,
+}
+
+/// How long a flush takes on the path.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum PredictedFlush {
+    /// The application makes nothing durable.
+    NotNeeded,
+    /// As long as the simulated system says.
+    OfSystem,
+    /// As long as the study's runs of commits saw.
+    Measured {
+        /// Time of a flush of the device in nanoseconds.
+        ns: Interval,
+    },
+    /// Nobody knows: what is durable takes the time that was captured.
+    Unknown,
+}
+
+/// What a prediction rests on, or where it may be wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum PredictNote {
+    /// Requests are smaller or larger than those that were studied, and no limit was seen that would hold there.
+    SizesBeyond {
+        /// Whether they continue where the ones before ended.
+        pattern: Pattern,
+        /// Which way the bytes go.
+        rw: Direction,
+        /// Smallest and largest that the application makes, in bytes.
+        asked_bytes: [u64; 2],
+        /// Smallest and largest that were studied, in bytes.
+        studied_bytes: [u64; 2],
+    },
+    /// More requests are in flight than were studied, and the path may serve them side by side.
+    DepthBeyond {
+        /// The deepest that was studied.
+        studied_depth: u64,
+        /// Operations a second if it serves all of them side by side: the most that it can give.
+        at_most_per_second: f64,
+    },
+    /// Requests are taken as others, since the study has none of their pattern past the page cache.
+    StandIn {
+        /// Whether they continue where the ones before ended.
+        pattern: Pattern,
+        /// Which way the bytes go.
+        rw: Direction,
+        /// What they are taken as.
+        taken_as: PathSettings,
+        /// Their share of all requests.
+        share: f64,
+    },
+    /// Nothing is known of the model's error, so there is no interval.
+    NoInterval,
+    /// Bytes that were written into the page cache and never synced: they are written back some time, which is left out.
+    NeverSynced {
+        /// How many.
+        bytes: u64,
+    },
+    /// The path is smaller than the files, so that places were folded into it.
+    Folded {
+        /// Bytes that the files take.
+        bytes: u64,
+    },
+    /// Some thread did not come to the end of what it did, so its last part is left out.
+    Cut,
+    /// Operations that the capture lacks.
+    LeftOut {
+        /// How many.
+        operations: u64,
+    },
+}
+
+/// What a prediction was made from.
+#[derive(Debug, Clone, Copy)]
+pub struct PredictBasis<'a> {
+    /// The model, if it was fitted to a study.
+    pub fitted: Option<&'a Fitted>,
+    /// The requests that reached the path.
+    pub demands: &'a [Demand],
+    /// The same with each path's limit left out that no study has seen.
+    pub at_most: Option<&'a Captured>,
+    /// Time of a flush in nanoseconds, if a study tells it.
+    pub flush_ns: Option<Interval>,
+    /// Bytes that were written and never synced.
+    pub unsynced_bytes: u64,
+    /// Bytes that the files take, if the path holds fewer.
+    pub folded_bytes: Option<u64>,
+    /// Whether each lane came to the end of its script.
+    pub is_whole: bool,
+}
+
+impl PredictFindings {
+    /// The operations that make data durable and take the most of the time; `None` if there are none that count.
+    pub fn commits(&self) -> Option<&ReplayRow> {
+        let durable = self.operations.rows.iter().filter(|row| row.kind.is_some_and(OperationKind::is_durable));
+        durable.max_by(|one, other| one.before.depth.value.total_cmp(&other.before.depth.value))
+    }
+}
+
+/// What the application of `before` would get on a path, from `draws`: one capture for each likely state of the path.
+pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBasis<'_>) -> PredictFindings {
+    let operations = prediction_findings(before, draws);
+    let flushes = before.operations.iter().any(|operation| operation.kind.is_durable() && !operation.cached);
+    let flush = match (basis.fitted, basis.flush_ns) {
+        _ if !flushes => PredictedFlush::NotNeeded,
+        (None, _) => PredictedFlush::OfSystem,
+        (Some(_), Some(ns)) => PredictedFlush::Measured { ns },
+        (Some(_), None) => PredictedFlush::Unknown,
+    };
+    let mut notes = Vec::new();
+    if let Some(fitted) = basis.fitted {
+        notes.extend(of_model(fitted, basis.demands));
+        notes.extend(depth_beyond(fitted, basis, operations.whole.after.per_second.value));
+    }
+    let sums = [
+        (basis.unsynced_bytes > 0).then_some(PredictNote::NeverSynced { bytes: basis.unsynced_bytes }),
+        basis.folded_bytes.map(|bytes| PredictNote::Folded { bytes }),
+        (!basis.is_whole).then_some(PredictNote::Cut),
+        (before.left_out > 0).then_some(PredictNote::LeftOut { operations: before.left_out }),
+    ];
+    notes.extend(sums.into_iter().flatten());
+    PredictFindings { operations, flush, notes }
+}
+
+/// What a fitted model knows too little of.
+fn of_model(fitted: &Fitted, demands: &[Demand]) -> Vec<PredictNote> {
+    let all: u64 = demands.iter().map(|demand| demand.requests).sum();
+    let mut notes = Vec::new();
+    let mut has_error = false;
+    for demand in demands {
+        let Demand { pattern, direction, .. } = *demand;
+        let share = demand.requests as f64 / all.max(1) as f64;
+        let Some((taken, cache)) = fitted.path_of(pattern, direction).filter(|_| share >= LEAST_SHARE) else {
+            continue;
+        };
+        if taken != pattern || !cache.direct() {
+            let taken_as = PathSettings { pattern: taken, rw: direction, cache };
+            notes.push(PredictNote::StandIn { pattern, rw: direction, taken_as, share });
+        }
+        let key = Fitted::key(taken, cache, direction);
+        let (Some(error), Some(constants)) = (fitted.error.get(&key), fitted.path.get(&key)) else { continue };
+        has_error = true;
+        let [least, most] = error.bs_bytes;
+        let is_smaller = demand.bs_bytes[0] < least && constants.ceiling_iops.is_none();
+        let is_larger = demand.bs_bytes[1] > most && constants.ceiling_mbps.is_none();
+        if is_smaller || is_larger {
+            let asked_bytes = demand.bs_bytes;
+            let studied_bytes = error.bs_bytes;
+            notes.push(PredictNote::SizesBeyond { pattern, rw: direction, asked_bytes, studied_bytes });
+        }
+    }
+    if !has_error && all > 0 {
+        notes.push(PredictNote::NoInterval);
+    }
+    notes
+}
+
+/// Whether more was in flight than was studied, and would gain if the path served it side by side.
+fn depth_beyond(fitted: &Fitted, basis: &PredictBasis<'_>, per_second: f64) -> Option<PredictNote> {
+    let most = basis.at_most?;
+    let span_ns = most.span_ns().max(1);
+    let at_most_per_second = most.operations.len() as f64 * 1e9 / span_ns as f64;
+    let unseen = fitted.error.values().filter(|error| !error.side_by_side_seen);
+    let studied_depth = unseen.map(|error| error.depths[1]).min()?;
+    (at_most_per_second > per_second * LEAST_MORE)
+        .then_some(PredictNote::DepthBeyond { studied_depth, at_most_per_second })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use halfpower_model::{FitError, FittedDevice, FittedShared, PathConstants};
+    use halfpower_record::{CaptureSource, CapturedFile, CapturedOperation};
+    use halfpower_spec::Cache;
+
+    use super::*;
+
+    fn fitted(pattern: Pattern, cache: Cache) -> Fitted {
+        let key = Fitted::key(pattern, cache, Direction::Read);
+        let error =
+            FitError { bs_bytes: [4096, 65_536], depths: [1, 8], cells: 20, freedom: 18, ..FitError::default() };
+        Fitted {
+            about: String::new(),
+            device: FittedDevice { name: "x".to_string(), measured_mib: 64, processors: 2 },
+            shared: FittedShared::default(),
+            path: BTreeMap::from([(key.clone(), PathConstants { fixed_us: 100.0, ..PathConstants::default() })]),
+            error: BTreeMap::from([(key, error)]),
+        }
+    }
+
+    fn captured(kind: OperationKind, took_ns: u64) -> Captured {
+        let operation = |turn: u64| CapturedOperation {
+            slice: 0,
+            lane: 0,
+            at_ns: turn * took_ns,
+            took_ns,
+            kind,
+            file: 0,
+            offset: 0,
+            bytes: 4096,
+            cached: false,
+        };
+        Captured {
+            source: CaptureSource::Prediction,
+            slices: vec![100 * took_ns],
+            files: vec![CapturedFile::default()],
+            lanes: 1,
+            operations: (0..100).map(operation).collect(),
+            ..Captured::default()
+        }
+    }
+
+    fn demand(pattern: Pattern, bs_bytes: [u64; 2]) -> Demand {
+        Demand { pattern, direction: Direction::Read, requests: 100, bytes: 409_600, bs_bytes }
+    }
+
+    const PLAIN: PredictBasis<'static> = PredictBasis {
+        fitted: None,
+        demands: &[],
+        at_most: None,
+        flush_ns: None,
+        unsynced_bytes: 0,
+        folded_bytes: None,
+        is_whole: true,
+    };
+
+    #[test]
+    fn who_says_how_long_a_flush_takes() {
+        let fitted = fitted(Pattern::Random, Cache::Device);
+        let of = |kind, basis: &PredictBasis<'_>| {
+            let before = captured(kind, 1_000_000);
+            predict_findings(&before, std::slice::from_ref(&before), basis).flush
+        };
+        let studied = PredictBasis { fitted: Some(&fitted), ..PLAIN };
+        let ns = Interval::exact(1e6);
+        assert_eq!(of(OperationKind::Read, &studied), PredictedFlush::NotNeeded);
+        assert_eq!(of(OperationKind::Fsync, &PLAIN), PredictedFlush::OfSystem);
+        assert_eq!(of(OperationKind::Fsync, &studied), PredictedFlush::Unknown);
+        let known = PredictBasis { flush_ns: Some(ns), ..studied };
+        assert_eq!(of(OperationKind::DurableWrite, &known), PredictedFlush::Measured { ns });
+    }
+
+    #[test]
+    fn what_was_not_studied_is_told() {
+        let before = captured(OperationKind::Read, 1_000_000);
+        let notes = |fitted: &Fitted, demands: &[Demand], at_most: Option<&Captured>| {
+            let basis = PredictBasis { fitted: Some(fitted), demands, at_most, ..PLAIN };
+            predict_findings(&before, std::slice::from_ref(&before), &basis).notes
+        };
+        let random = fitted(Pattern::Random, Cache::Device);
+        let within = [demand(Pattern::Random, [4096, 65_536])];
+        assert!(notes(&random, &within, None).is_empty());
+        assert!(notes(&random, &within, Some(&before)).is_empty());
+        let twice = captured(OperationKind::Read, 500_000);
+        let deeper = notes(&random, &within, Some(&twice));
+        assert_eq!(deeper, [PredictNote::DepthBeyond { studied_depth: 8, at_most_per_second: 2000.0 }]);
+        let larger = notes(&random, &[demand(Pattern::Random, [4096, 1 << 20])], None);
+        assert!(matches!(&larger[..], [PredictNote::SizesBeyond { studied_bytes: [4096, 65_536], .. }]), "{larger:?}");
+        let other = notes(&random, &[demand(Pattern::Sequential, [4096, 4096])], None);
+        let [PredictNote::StandIn { taken_as, share, .. }] = &other[..] else { panic!("{other:?}") };
+        assert_eq!((taken_as.pattern, *share), (Pattern::Random, 1.0));
+        let buffered = notes(&fitted(Pattern::Random, Cache::Both), &within, None);
+        assert!(matches!(&buffered[..], [PredictNote::StandIn { .. }]), "{buffered:?}");
+        let unknown = Fitted { error: BTreeMap::new(), ..random };
+        assert_eq!(notes(&unknown, &within, None), [PredictNote::NoInterval]);
+    }
+
+    #[test]
+    fn what_a_round_could_not_hold_is_told() {
+        let before = Captured { left_out: 7, ..captured(OperationKind::Write, 1_000) };
+        let basis = PredictBasis { unsynced_bytes: 10, folded_bytes: Some(20), is_whole: false, ..PLAIN };
+        let found = predict_findings(&before, std::slice::from_ref(&before), &basis);
+        let told = [
+            PredictNote::NeverSynced { bytes: 10 },
+            PredictNote::Folded { bytes: 20 },
+            PredictNote::Cut,
+            PredictNote::LeftOut { operations: 7 },
+        ];
+        assert_eq!(found.notes, told);
+        assert_eq!(found.commits(), None);
+    }
+}

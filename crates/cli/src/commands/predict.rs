@@ -1,0 +1,208 @@
+//! Implements `halfpower predict`: asks what an application asked of a model of another path, in virtual time.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use halfpower_analyse::{Ceilings, Interval, PredictBasis, PredictFindings, predict_findings};
+use halfpower_experiments::commits::{FlushAlone, flush_alone};
+use halfpower_measure::{SimulatedPath, simulated_path};
+use halfpower_model::{Demand, Fitted, likely_factor};
+use halfpower_record::output::{Destination, Form};
+use halfpower_record::{Captured, read_capture, write_capture};
+use halfpower_replay::{FlushBy, Pace, SimulatedPlace, SimulatedRound, simulated_round};
+use halfpower_spec::{Bytes, Direction, Pattern, SimulatedDisk, SimulatedSystem, Target, format};
+
+use super::calibrate::calibrated;
+use super::report::{Analysed, style_without_a_terminal};
+use super::{destination, opened, shut_out, to_output, to_styled_output};
+use crate::predict_args::PredictArgs;
+
+/// Width without a terminal: rows have several figures.
+const WITHOUT_A_TERMINAL: usize = 100;
+/// Fewest and most likely states of a path that a capture is asked of.
+const DRAWS: (u64, u64) = (8, 40);
+/// Operations of all of them together, about.
+const OPERATIONS: u64 = 2_000_000;
+/// Standard errors from the middle to an end of a 95% interval.
+const NORMAL: f64 = 1.96;
+
+/// Predicts what the application of a capture would get.
+///
+/// # Errors
+/// A sentence if a file cannot be read or written, or the study tells nothing of what the application asks.
+pub fn predict(args: &PredictArgs) -> Result<()> {
+    let study = match &args.on.target {
+        Target::Path(path) => Some(path.as_path()),
+        _ => None,
+    };
+    let inputs = || [Some(args.capture.as_path()), study].into_iter().flatten();
+    let output = args
+        .output
+        .as_deref()
+        .map(|path| -> Result<Destination> { Ok(destination(path, Form::Capture, args.force)?.apart_from(inputs())?) });
+    let output = output.transpose()?;
+    shut_out(inputs(), args.output.as_deref());
+    let captured = read_capture(&args.capture)?;
+    if captured.operations.is_empty() {
+        bail!("{}: it holds no operation, so nothing can be predicted; capture a longer time", args.capture.display());
+    }
+    let pace = Pace { open: args.speed.open, speed: args.speed.speed };
+    let predicted = match &args.on.target {
+        Target::Simulated(disk) => on_disk(disk, &captured, pace),
+        Target::System(system) => on_system(system, &captured, pace, &args.on.words)?,
+        Target::Path(path) => on_study(path, &captured, pace)?,
+        Target::Several(_) | Target::Share(_) | Target::Null => bail!("{}: name a study of it", args.on.words),
+    };
+    let findings = predicted.findings(&captured);
+    let place = match &predicted.device {
+        Some(device) => format!("{} ({device})", args.on.words),
+        None => args.on.words.clone(),
+    };
+    if let Some(output) = &output {
+        output.write(|out| -> Result<()> { Ok(write_capture(&predicted.round.captured, &mut *out)?) })?;
+        if output.is_standard_output() {
+            return Ok(());
+        }
+    }
+    if args.json {
+        return to_output(|out| Ok(halfpower_report::predict_json(&findings, &captured, &place, out)?));
+    }
+    let style = style_without_a_terminal(WITHOUT_A_TERMINAL);
+    let text = halfpower_report::predict_text(&findings, &captured, &place, style.width);
+    to_styled_output(&style, |out| Ok(out.write_all(text.as_bytes())?))?;
+    output.iter().for_each(|output| crate::tell::tell!("Written: {}", output.path().display()));
+    Ok(())
+}
+
+/// What a model says.
+struct Predicted {
+    /// What it says of the path as it is known.
+    round: SimulatedRound,
+    /// What it says of likely states of the path; empty if only one is known.
+    draws: Vec<Captured>,
+    /// What it says without limits that no study has seen.
+    at_most: Option<Captured>,
+    /// The model, if it was fitted to a study.
+    fitted: Option<Fitted>,
+    /// Time of a flush in nanoseconds, if a study tells it.
+    flush_ns: Option<Interval>,
+    /// Name of the device, if a study tells it.
+    device: Option<String>,
+}
+
+impl Predicted {
+    fn findings(&self, captured: &Captured) -> PredictFindings {
+        let basis = PredictBasis {
+            fitted: self.fitted.as_ref(),
+            demands: &self.round.demands,
+            at_most: self.at_most.as_ref(),
+            flush_ns: self.flush_ns,
+            unsynced_bytes: self.round.unsynced_bytes,
+            folded_bytes: self.round.folded_bytes,
+            is_whole: self.round.is_whole,
+        };
+        let known = std::slice::from_ref(&self.round.captured);
+        predict_findings(captured, if self.draws.is_empty() { known } else { &self.draws }, &basis)
+    }
+}
+
+/// How many likely states of a path a capture is asked of: many operations tell much by themselves, and take their time.
+fn draws(captured: &Captured) -> u32 {
+    (OPERATIONS / captured.operations.len().max(1) as u64).clamp(DRAWS.0, DRAWS.1) as u32
+}
+
+fn on_disk(disk: &SimulatedDisk, captured: &Captured, pace: Pace) -> Predicted {
+    let round = |seed| simulated_round(captured, pace, SimulatedPlace::disk(disk, captured, seed));
+    let varies = disk.noise > 0.0 || disk.jitter > 0.0;
+    let count = if varies { draws(captured) } else { 0 };
+    Predicted {
+        round: round(0),
+        draws: (1..=u64::from(count)).map(|seed| round(seed).captured).collect(),
+        at_most: None,
+        fitted: None,
+        flush_ns: None,
+        device: None,
+    }
+}
+
+fn on_system(system: &SimulatedSystem, captured: &Captured, pace: Pace, words: &str) -> Result<Predicted> {
+    match simulated_path(system)? {
+        SimulatedPath::Machine(stack) => Ok(Predicted {
+            round: simulated_round(captured, pace, SimulatedPlace::machine(*stack)),
+            draws: Vec::new(),
+            at_most: None,
+            fitted: None,
+            flush_ns: None,
+            device: None,
+        }),
+        SimulatedPath::Calibrated { fitted, disks, chunk } => {
+            let on = Devices { fitted, layout: (disks, chunk), flush: None };
+            on.predicted(captured, pace).with_context(|| words.to_string())
+        }
+    }
+}
+
+fn on_study(study: &Path, captured: &Captured, pace: Pace) -> Result<Predicted> {
+    let name = || study.display().to_string();
+    let analysed = Analysed::of(&opened(study)?)?;
+    let fitted = calibrated(&analysed, Ceilings::Device).with_context(name)?.fitted;
+    let flush = flush_alone(&analysed.findings.rows.commits.commits);
+    let most = flush.map_or(0, |flush| flush.most);
+    let flush = flush.map(|flush| (without_its_write(flush, &fitted), most));
+    let device = analysed.findings.device.as_ref().map(|device| device.name.clone());
+    let on = Devices { fitted, layout: (1, None), flush };
+    let predicted = on.predicted(captured, pace).with_context(name)?;
+    Ok(Predicted { device, ..predicted })
+}
+
+/// The time of a flush without that of what was written back within it.
+fn without_its_write(flush: FlushAlone, fitted: &Fitted) -> Interval {
+    let written = Bytes(flush.written_bytes);
+    let path = fitted.path_of(Pattern::Sequential, Direction::Write).filter(|_| written.0 > 0);
+    let rate = path.and_then(|(pattern, cache)| fitted.throughput((pattern, cache, Direction::Write), written, 1, 1));
+    let write_ns = rate.map_or(0.0, |rate| written.0 as f64 / rate.0 * 1e9);
+    let Interval { value, low, high } = flush.ns;
+    let [value, low, high] = [value, low, high].map(|ns| (ns - write_ns).max(0.0));
+    Interval { value, low, high }
+}
+
+/// Calibrated devices.
+struct Devices {
+    fitted: Fitted,
+    /// How many, and the chunk of their stripe.
+    layout: (u32, Option<u64>),
+    /// Time of a flush in nanoseconds, and the most that it serves, if known.
+    flush: Option<(Interval, u32)>,
+}
+
+impl Devices {
+    fn predicted(self, captured: &Captured, pace: Pace) -> Result<Predicted> {
+        let flush = |factor: f64| match self.flush {
+            Some((ns, most)) => FlushBy::Device { ns: (ns.value * factor).round() as u64, most },
+            None => FlushBy::Captured,
+        };
+        let flush_ns = self.flush.map(|(ns, _)| ns);
+        let round = |fitted: &Fitted, factor: f64| {
+            simulated_round(captured, pace, SimulatedPlace::fitted(fitted, self.layout, captured, flush(factor)))
+        };
+        let known = round(&self.fitted, 1.0);
+        if let Some(missing) = known.demands.iter().find(|demand| self.lacks(demand)) {
+            let direction = missing.direction;
+            bail!(
+                "it tells nothing of {direction}s, and the application makes {} of them; a study with --rw read,write does",
+                format::thousands(missing.requests as f64)
+            );
+        }
+        let deviation = flush_ns.map_or(0.0, |ns| ns.relative_reach() / NORMAL);
+        let varies = !self.fitted.error.is_empty() || deviation > 0.0;
+        let count = if varies { draws(captured) } else { 0 };
+        let likely = |number: u32| round(&self.fitted.likely(number), likely_factor(deviation, number)).captured;
+        let draws = (1..=count).map(likely).collect();
+        let at_most = self.fitted.at_most().map(|most| round(&most, 1.0).captured);
+        Ok(Predicted { round: known, draws, at_most, flush_ns, device: None, fitted: Some(self.fitted) })
+    }
+
+    fn lacks(&self, demand: &Demand) -> bool {
+        self.fitted.path_of(demand.pattern, demand.direction).is_none()
+    }
+}

@@ -1,0 +1,17 @@
+//! Asks a capture of a model of a storage path, in virtual time.
+//!
+//! Each lane does its script. What needed no disk (a read from the page cache, a write into it) takes the time that was
+//! captured, wherever it is asked; every other read, and a direct write, is a request to the path. A write into the page
+//! cache leaves its pages dirty. A sync writes back the dirty pages of its file, adjacent ones together, all at once; it
+//! waits for those, and for what other syncs of the file write back already, then for a flush. A write that is durable by
+//! itself is a request and a flush. Pages that nobody syncs are never written back.
+//!
+//! A lane that has ended its script begins again at once, until the slowest lane has ended it once: that is a round.
+
+mod address;
+mod dirty;
+mod place;
+mod round;
+
+pub use place::{FlushBy, SimulatedPlace};
+pub use round::{SimulatedRound, simulated_round};

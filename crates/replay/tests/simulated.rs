@@ -1,0 +1,231 @@
+//! Asks captures of models whose answers follow in closed form.
+
+use std::collections::BTreeMap;
+
+use halfpower_model::{Fitted, Setting, System, systems};
+use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
+use halfpower_replay::{FlushBy, Pace, SimulatedPlace, SimulatedRound, simulated_round};
+use halfpower_spec::{Pattern, SimulatedDisk};
+
+/// 4 KiB take 88,192 ns and 8 KiB 96,384 ns; a flush takes 1 ms.
+const DISK: &str = "fixed=80us,rate=500MB/s,disks=2,flush=1ms";
+
+fn disk(constants: &str) -> SimulatedDisk {
+    SimulatedDisk::from_constants(constants).unwrap()
+}
+
+/// An operation of a lane on file 0, at this time.
+fn operation(
+    lane: u32,
+    kind: OperationKind,
+    at_ns: u64,
+    took_ns: u64,
+    (offset, bytes): (u64, u64),
+) -> CapturedOperation {
+    CapturedOperation { slice: 0, lane, at_ns, took_ns, kind, file: 0, offset, bytes, cached: false }
+}
+
+/// Operations on a direct file 0 and a buffered file 1, over a time.
+fn captured(lanes: u32, span_ns: u64, mut operations: Vec<CapturedOperation>) -> Captured {
+    operations.sort_by_key(|operation| (operation.at_ns, operation.lane));
+    let file = |direct| CapturedFile { bytes: 1 << 30, direct, name: None };
+    Captured {
+        subject: "postgres".to_string(),
+        slices: vec![span_ns],
+        files: vec![file(true), file(false)],
+        lanes,
+        operations,
+        ..Captured::default()
+    }
+}
+
+fn on_disk(captured: &Captured, pace: Pace, constants: &str) -> SimulatedRound {
+    simulated_round(captured, pace, SimulatedPlace::disk(&disk(constants), captured, 1))
+}
+
+/// Ten reads of 4 KiB by one lane, each after a pause.
+fn reads(think_ns: u64) -> Captured {
+    let each_ns = think_ns + 88_192;
+    let read = |turn: u64| operation(0, OperationKind::Read, turn * each_ns + think_ns, 88_192, (turn << 20, 4096));
+    captured(1, 10 * each_ns, (0..10).map(read).collect())
+}
+
+/// A reader, and a writer that commits 8 KiB of a buffered file.
+fn reader_and_writer() -> Captured {
+    let span_ns = 10 * (50_000 + 88_192 + 1_000_000);
+    let mut operations = reads(1_050_000).operations;
+    for turn in 0..5 {
+        let at_ns = turn * 2_000_000;
+        let cached = CapturedOperation {
+            file: 1,
+            cached: true,
+            ..operation(1, OperationKind::Write, at_ns, 3_000, (turn << 16, 8192))
+        };
+        operations.push(cached);
+        let sync = operation(1, OperationKind::Fdatasync, at_ns + 3_000, 1_096_384, (0, 0));
+        operations.push(CapturedOperation { file: 1, ..sync });
+    }
+    captured(2, span_ns, operations)
+}
+
+#[test]
+fn a_capture_of_a_disk_comes_back_from_that_disk() {
+    for before in [reads(0), reads(50_000), reader_and_writer()] {
+        let round = on_disk(&before, Pace::default(), DISK);
+        assert_eq!(round.captured.operations, before.operations);
+        assert_eq!(round.captured.slices, before.slices);
+        assert_eq!((round.captured.source, round.is_whole), (CaptureSource::Prediction, true));
+        assert_eq!((round.unsynced_bytes, round.folded_bytes), (0, None));
+    }
+}
+
+#[test]
+fn a_disk_twice_as_fast_halves_what_is_not_thought() {
+    let twice = "fixed=40us,rate=1GB/s,disks=2,flush=500us";
+    for think_ns in [0, 50_000] {
+        let after = on_disk(&reads(think_ns), Pace::default(), twice).captured;
+        assert_eq!(after.slices, [10 * (think_ns + 44_096)]);
+        assert!(after.operations.iter().all(|operation| operation.took_ns == 44_096));
+    }
+    let after = on_disk(&reader_and_writer(), Pace::default(), twice).captured;
+    let took = |kind| after.operations.iter().find(|operation| operation.kind == kind).map(|one| one.took_ns);
+    assert_eq!(took(OperationKind::Fdatasync), Some(548_192));
+    assert_eq!(took(OperationKind::Write), Some(3_000));
+}
+
+#[test]
+fn speed_divides_pauses_and_nothing_else() {
+    let after = on_disk(&reads(50_000), Pace { speed: 2.0, ..Pace::default() }, DISK).captured;
+    assert_eq!(after.slices, [10 * (25_000 + 88_192)]);
+}
+
+#[test]
+fn an_open_loop_counts_from_when_an_operation_was_due() {
+    let read = |turn: u64| operation(0, OperationKind::Read, turn * 10_000, 10_000, (turn << 20, 4096));
+    let before = captured(1, 1_000_000, (0..3).map(read).collect());
+    let after = on_disk(&before, Pace { open: true, speed: 1.0 }, DISK).captured;
+    let times: Vec<(u64, u64)> = after.operations.iter().map(|one| (one.at_ns, one.took_ns)).collect();
+    assert_eq!(times, [(0, 88_192), (10_000, 2 * 88_192 - 10_000), (20_000, 3 * 88_192 - 20_000)]);
+    assert_eq!(after.slices, [1_000_000]);
+}
+
+#[test]
+fn a_lane_that_is_done_begins_again_until_the_slowest_is() {
+    // The reader waits for nothing here; the writer's flush takes ten times as long as when captured.
+    let before = reader_and_writer();
+    let after = on_disk(&before, Pace::default(), "fixed=80us,rate=500MB/s,disks=2,flush=10ms").captured;
+    let reads = after.operations.iter().filter(|operation| operation.kind == OperationKind::Read).count();
+    let writes = after.operations.iter().filter(|operation| operation.kind == OperationKind::Write).count();
+    assert_eq!(writes, 5);
+    assert!(reads > 40, "{reads}");
+    let mut ends: Vec<u64> = after.operations.iter().map(|one| one.at_ns + one.took_ns).collect();
+    ends.sort_unstable();
+    assert!(ends.last() <= after.slices.first());
+}
+
+#[test]
+fn dirty_pages_that_are_adjacent_go_together_and_others_wait_for_them() {
+    let write = |lane, at_ns, offset| CapturedOperation {
+        file: 1,
+        cached: true,
+        ..operation(lane, OperationKind::Write, at_ns, 1_000, (offset, 4096))
+    };
+    let sync =
+        |lane, at_ns| CapturedOperation { file: 1, ..operation(lane, OperationKind::Fsync, at_ns, 2_000_000, (0, 0)) };
+    let writes = vec![write(0, 0, 4096), write(0, 1_000, 8192), write(0, 2_000, 0), sync(0, 3_000), sync(1, 50_000)];
+    let round = on_disk(&captured(2, 5_000_000, writes), Pace::default(), DISK);
+    assert!(round.demands.iter().all(|demand| demand.bs_bytes == [12_288; 2]), "{:?}", round.demands);
+    let syncs = round.captured.operations.iter().filter(|one| one.kind == OperationKind::Fsync);
+    let took: Vec<u64> = syncs.take(2).map(|one| one.took_ns).collect();
+    // 12 KiB take 80 + 24.576 us. The second sync has nothing to write, waits for the same pages, and then for the next flush.
+    assert_eq!(took, [1_104_576, 1_104_576 + 1_000_000 - 47_000]);
+}
+
+#[test]
+fn what_nobody_syncs_is_told() {
+    let write = CapturedOperation { file: 1, cached: true, ..operation(0, OperationKind::Write, 0, 1_000, (0, 5000)) };
+    assert_eq!(on_disk(&captured(1, 2_000, vec![write]), Pace::default(), DISK).unsynced_bytes, 8192);
+}
+
+const FITTED: &str = "about = 'x'
+[device]
+name = 'x'
+measured_mib = 64
+processors = 8
+[path.random-direct-write]
+fixed_us = 100
+us_per_kib = 0
+side_by_side = 8
+[path.sequential-direct-write]
+fixed_us = 20
+us_per_kib = 0
+side_by_side = 8
+";
+
+fn on_fitted(captured: &Captured, flush: FlushBy) -> SimulatedRound {
+    let fitted = Fitted::with_constants(FITTED, &BTreeMap::new()).unwrap();
+    simulated_round(captured, Pace::default(), SimulatedPlace::fitted(&fitted, (1, None), captured, flush))
+}
+
+#[test]
+fn commits_that_wait_for_a_flush_share_the_next() {
+    let commit =
+        |lane, at_ns| operation(lane, OperationKind::DurableWrite, at_ns, 1_000, (u64::from(lane) << 20, 4096));
+    let before = captured(3, 10_000, vec![commit(0, 0), commit(1, 0), commit(2, 9_000)]);
+    let took = |flush| -> Vec<u64> {
+        on_fitted(&before, flush).captured.operations.iter().take(3).map(|one| one.took_ns).collect()
+    };
+    // The first flush begins with the first write that is done; the others are done while it is under way.
+    assert_eq!(took(FlushBy::Device { ns: 1_000_000, most: 0 }), [1_100_000, 2_100_000, 2_091_000]);
+    assert_eq!(took(FlushBy::Device { ns: 1_000_000, most: 1 })[..2], [1_100_000, 2_100_000]);
+    assert!(took(FlushBy::Device { ns: 1_000_000, most: 1 })[2] >= 3_091_000);
+    assert_eq!(took(FlushBy::Captured), [1_000, 1_000, 1_000]);
+}
+
+#[test]
+fn an_operation_that_continues_another_is_sequential() {
+    let write = |turn: u64| operation(0, OperationKind::Write, turn * 1_000, 1_000, (turn * 4096, 4096));
+    let before = captured(1, 4_000, (0..4).map(write).collect());
+    let round = on_fitted(&before, FlushBy::Captured);
+    let took: Vec<u64> = round.captured.operations.iter().map(|one| one.took_ns).collect();
+    assert_eq!(took, [100_000, 20_000, 20_000, 20_000]);
+    let asked: Vec<(Pattern, u64)> = round.demands.iter().map(|one| (one.pattern, one.requests)).collect();
+    assert_eq!(asked, [(Pattern::Sequential, 3), (Pattern::Random, 1)]);
+}
+
+#[test]
+fn a_flush_of_a_machine_ends_although_others_never_rest() {
+    let system = System::from_toml(systems()[0].text).unwrap();
+    let place = SimulatedPlace::machine(system.path(&Setting::default(), 0).unwrap());
+    let mut operations: Vec<CapturedOperation> = Vec::new();
+    for lane in 0..4_u32 {
+        operations.extend((0..20_u64).map(|turn| {
+            let offset = (u64::from(lane) * 20 + turn) << 20;
+            operation(lane, OperationKind::Read, turn * 100, 100, (offset, 8192))
+        }));
+    }
+    operations.push(operation(4, OperationKind::Write, 0, 1_000, (900 << 20, 8192)));
+    operations.push(operation(4, OperationKind::Fdatasync, 1_000, 1_000, (0, 0)));
+    let round = simulated_round(&captured(5, 2_000, operations), Pace::default(), place);
+    assert!(round.is_whole && round.captured.operations.len() >= 82, "{}", round.captured.operations.len());
+}
+
+#[test]
+fn places_beyond_a_machine_are_folded_and_told() {
+    let system = System::from_toml(systems()[0].text).unwrap();
+    let place = SimulatedPlace::machine(system.path(&Setting::default(), 0).unwrap());
+    let far = operation(0, OperationKind::Read, 0, 1_000, (1 << 50, 8192));
+    let round = simulated_round(&captured(1, 1_000, vec![far]), Pace::default(), place);
+    assert!(round.is_whole && round.folded_bytes.is_some_and(|bytes| bytes > 1 << 50));
+}
+
+#[test]
+fn a_capture_that_would_go_on_for_ever_is_cut() {
+    // One lane takes no time at all at this speed, and the other does.
+    let cached = CapturedOperation { cached: true, ..operation(0, OperationKind::Read, 0, 0, (0, 4096)) };
+    let before = captured(2, 1, vec![cached, operation(1, OperationKind::Read, 0, 1, (0, 4096))]);
+    let round = on_disk(&before, Pace { speed: 100.0, ..Pace::default() }, DISK);
+    assert!(!round.is_whole && round.captured.operations.len() < 200_000);
+    let empty = on_disk(&captured(0, 1_000, Vec::new()), Pace::default(), DISK);
+    assert!(empty.captured.operations.is_empty() && empty.demands.is_empty());
+}
