@@ -65,7 +65,7 @@ pub enum Document {
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Run,
         Self::Report,
         Self::Compare,
