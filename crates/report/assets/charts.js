@@ -182,25 +182,31 @@ const Charts = (() => {
   }
 
   // The line of one depth; the chosen depth also has a ribbon, and a ring at half of its peak.
-  function depthTraces(line, depth, of, look, { chosen, limit }) {
+  function depthTraces(line, depth, of, look, { chosen, limit, isAlone }) {
     const i = of.depths.indexOf(depth);
     const ink = colour(look.steps, i, of.depths.length);
     const group = { meta: { depth, chosen }, name: `depth ${depth}`, opacity: chosen ? 1 : 0.55 };
     const curve = of.findings.curves.find((other) => pathOf(other) === pathOf(line[0]) && other.iodepth === depth);
     const half = chosen && curve?.half_power_bracketed && line.find((cell) => cell.bs_bytes === curve.half_power_bs_bytes);
     const shape = SHAPES[i % SHAPES.length];
-    const symbol = (c) => (mean(c) > limit ? 'triangle-up-open' : c.steady === false ? `${shape}-open` : shape);
+    const symbol = (c) => (mean(c) > limit ? 'triangle-up-open' : c.steady === false || c.runs < 2 ? `${shape}-open` : shape);
     const clipped = (c) => Math.min(mean(c), limit);
     const told = (c) => `${hover(c)}${mean(c) > limit ? '<br>above this scale' : ''}`;
+    const [joined, alone] = [line.filter((c) => !isAlone(c)), line.filter(isAlone)];
+    const size = chosen ? 7 : 5;
     const traces = [
       ...(chosen ? ribbon(line, ink, group) : []),
-      { ...QUIET, ...group, mode: 'lines', x: line.map((c) => c.bs_bytes), y: line.map(clipped),
+      { ...QUIET, ...group, mode: 'lines', x: joined.map((c) => c.bs_bytes), y: joined.map(clipped),
         line: { color: ink, width: 1, dash: 'dot' } },
-      { ...group, mode: 'lines+markers', x: of.sizes, y: along(of.sizes, line, clipped),
+      { ...group, mode: 'lines+markers', x: of.sizes, y: along(of.sizes, joined, clipped),
         line: { color: ink, width: chosen ? 2.5 : 1.2 },
-        marker: { color: ink, size: chosen ? 7 : 5, symbol: along(of.sizes, line, symbol) },
-        tells: along(of.sizes, line, told) },
+        marker: { color: ink, size, symbol: along(of.sizes, joined, symbol) },
+        tells: along(of.sizes, joined, told) },
     ];
+    if (alone.length) {
+      traces.push({ ...QUIET, ...group, mode: 'markers', x: alone.map((c) => c.bs_bytes), y: alone.map(clipped),
+        marker: { color: ink, size, symbol: alone.map(symbol) }, tells: alone.map(told) });
+    }
     if (half) {
       traces.push({ ...QUIET, ...group, mode: 'markers', x: [half.bs_bytes], y: [clipped(half)],
         marker: { symbol: 'circle-open', size: 15, color: ink, line: { width: 2 } } });
@@ -223,8 +229,10 @@ const Charts = (() => {
     const limit = limitOf(cells);
     const chosen = chosenDepth(of, cells, limit);
     const depths = distinct(cells.map((cell) => cell.iodepth)).sort((a, b) => (a === chosen) - (b === chosen));
+    // A single run joins nothing, unless there are only single runs.
+    const isAlone = (cell) => cell.runs < 2 && cells.some((other) => other.runs > 1);
     const data = depths.flatMap((depth) => depthTraces(cells.filter((cell) => cell.iodepth === depth), depth, of, look,
-      { chosen: depth === chosen, limit }));
+      { chosen: depth === chosen, limit, isAlone }));
     const pap = of.paps.get(key);
     const y = logAxis([...cells.map((cell) => Math.min(mean(cell), limit)), ...(pap ? [pap] : [])], round, 0.06);
     const chart = layout(look, sizeAxis(of.sizes), y, `MB/s; chosen: ${chosen} deep`);

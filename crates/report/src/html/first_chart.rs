@@ -20,6 +20,8 @@ const CLIP: f64 = 1.3;
 const PAP_IN_SIGHT: f64 = 2.0;
 /// Free share of the width at either side.
 const MARGIN: f64 = 0.04;
+/// Least distance between the labels of two lines, in percent of the height.
+const LABEL_GAP: f64 = 5.5;
 /// Most axis labels on a narrow screen.
 const NARROW_LABELS: usize = 5;
 
@@ -179,10 +181,13 @@ fn panel(chart: &PathChart) -> Markup {
                     svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true" {
                         @for line in &chart.lines { (ribbon(chart, line, &id(line))) }
                         @for line in &chart.lines {
-                            polyline.line.{ "line-" (id(line)) } points=(points(chart, line)) {}
+                            @for cells in stretches(chart, line) {
+                                polyline.line.{ "line-" (id(line)) } points=(points(chart, cells)) {}
+                            }
                         }
                     }
                     @if let Some(pap) = chart.pap_mbps { (pap_rule(chart, pap)) }
+                    (depth_labels(chart))
                     @for line in &chart.lines { (marks(chart, line, &id(line))) }
                 }
             }
@@ -216,8 +221,47 @@ fn place(chart: &PathChart, bs_bytes: u64, mbps: f64) -> String {
     format!("{:.0},{:.0}", 10.0 * chart.x(bs_bytes), 10.0 * chart.scale.percent(mbps))
 }
 
-fn points(chart: &PathChart, line: &DepthLine) -> String {
-    line.cells.iter().map(|cell| place(chart, cell.bs_bytes, cell.mbps.value)).collect::<Vec<_>>().join(" ")
+fn points(chart: &PathChart, cells: &[&CellFinding]) -> String {
+    cells.iter().map(|cell| place(chart, cell.bs_bytes, cell.mbps.value)).collect::<Vec<_>>().join(" ")
+}
+
+/// The parts of a line that are joined. A single run joins nothing, unless there are only single runs.
+fn stretches<'l, 'a>(chart: &PathChart, line: &'l DepthLine<'a>) -> Vec<&'l [&'a CellFinding]> {
+    let single_runs_only = chart.lines.iter().all(|line| line.cells.iter().all(|cell| cell.runs < 2));
+    let is_joined = |cell: &CellFinding| single_runs_only || cell.runs > 1;
+    let parts = line.cells.chunk_by(|one, other| is_joined(one) == is_joined(other));
+    parts.filter(|cells| is_joined(cells[0])).collect()
+}
+
+/// The depths beside their lines, at the block size where most of them have room.
+fn depth_labels(chart: &PathChart) -> Markup {
+    let labels_at = |bs_bytes: u64| {
+        let of_line = |line: &DepthLine| {
+            let cell = line.cells.iter().find(|cell| cell.bs_bytes == bs_bytes)?;
+            (!chart.scale.is_beyond(cell.mbps.value)).then(|| (line.iodepth, chart.scale.percent(cell.mbps.value)))
+        };
+        let mut labels: Vec<(u32, f64)> = chart.lines.iter().filter_map(of_line).collect();
+        labels.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let mut end = f64::NEG_INFINITY;
+        labels.retain(|(_, y)| {
+            let fits = y - end >= LABEL_GAP;
+            end = if fits { *y } else { end };
+            fits
+        });
+        labels
+    };
+    let all = chart.sizes.iter().map(|bs| (*bs, labels_at(*bs)));
+    let most = all.max_by_key(|(_, labels)| labels.len()).filter(|(_, labels)| labels.len() > 1);
+    html! {
+        @if let Some((bs, labels)) = most {
+            @let x = chart.x(bs);
+            @for (rank, (iodepth, y)) in labels.iter().enumerate() {
+                span.depth.before[x > 50.0] aria-hidden="true" style={ "left:" (percent(x)) ";top:" (percent(*y)) } {
+                    (iodepth) @if rank == 0 { " deep" }
+                }
+            }
+        }
+    }
 }
 
 /// The 95% intervals along a line, between neighbours that both have a meaningful one.
@@ -257,7 +301,7 @@ fn marks(chart: &PathChart, line: &DepthLine, id: &str) -> Markup {
             @if let Some(curve) = line.curve { (half_power(chart, curve)) }
             @for cell in &line.cells {
                 @let (x, y) = (chart.x(cell.bs_bytes), chart.scale.percent(cell.mbps.value));
-                i.mark.clipped[chart.scale.is_beyond(cell.mbps.value)].open[!cell.steady || cell.cached]
+                i.mark.clipped[chart.scale.is_beyond(cell.mbps.value)].open[!cell.steady || cell.cached || cell.runs < 2]
                     style={ "left:" (percent(x)) ";top:" (percent(y)) } title=(reported(cell)) {}
             }
             @if !clipped.is_empty() { p.cut { "\u{25b2} above the scale: " (clipped.join(", ")) } }
