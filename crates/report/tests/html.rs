@@ -185,7 +185,8 @@ fn what_lies_far_above_the_scale_is_cut_off_and_named() {
         cell.settings.path() == fastest.path() && cell.iodepth == fastest.iodepth && cell.bs_bytes == 4096
     });
     let ground = |page: &str| {
-        let from = page.find("<div class=\"ground\"").unwrap();
+        let from = page.find("class=\"panel panel-read\"").unwrap();
+        let from = from + page[from..].find("<div class=\"ground\"").unwrap();
         page[from..from + page[from..].find("<div class=\"plane\"").unwrap()].to_string()
     };
     let before = page(&findings, &records);
@@ -196,6 +197,46 @@ fn what_lies_far_above_the_scale_is_cut_off_and_named() {
     assert!(after.contains("above the scale: 61,661 MB/s at 4 KiB"), "it is named");
     assert!(after.contains("class=\"mark clipped open\"") && !before.contains("class=\"mark clipped"));
     assert_eq!(ground(&before), ground(&after), "and the scale stays");
+}
+
+#[test]
+fn the_first_chart_is_latency_against_rate_and_names_half_power_and_the_peak() {
+    let (findings, records) = sample();
+    let page = page(&findings, &records);
+    let first =
+        &page[page.find("<figure class=\"first-chart\"").unwrap()..page.find("class=\"panel panel-read\"").unwrap()];
+    assert!(
+        first.contains("<input class=\"way shut\" type=\"radio\" name=\"way\" id=\"way-knee-read\" checked"),
+        "{first}"
+    );
+    let chart = &first[first.find("class=\"panel panel-knee-read\"").unwrap()..];
+    let chart = &chart[..chart.find("panel-knee-write").unwrap_or(chart.len())];
+    let row = findings.summary.how_fast.iter().find(|row| row.cell.pattern == halfpower_spec::Pattern::Random).unwrap();
+    let depths = findings
+        .cells
+        .iter()
+        .filter(|cell| cell.settings.path() == row.cell.path() && cell.bs_bytes == row.cell.bs_bytes && cell.usable());
+    assert_eq!(chart.matches("<i class=\"mark").count(), depths.count(), "a mark for each depth");
+    assert_eq!(chart.matches("knee\" style").count(), 1, "{chart}");
+    assert!(chart.contains("half power: ") && chart.contains("PAP ") && chart.contains(" deep: "), "{chart}");
+}
+
+#[test]
+fn a_single_run_is_hollow_and_joins_nothing() {
+    let (mut findings, records) = sample();
+    let lines = |page: &str| page.matches("<polyline class=\"line line-read-1\"").count();
+    let hollow = |page: &str| page.matches("<i class=\"mark open\"").count();
+    let before = page(&findings, &records);
+    let fastest = findings.summary.how_fast.iter().rev().find(|row| row.cell.rw == Direction::Read).unwrap().cell;
+    let middle = findings
+        .cells
+        .iter_mut()
+        .find(|cell| cell.settings.path() == fastest.path() && cell.iodepth == 1 && cell.bs_bytes == 1 << 16);
+    let cell = middle.unwrap();
+    (cell.runs, cell.run_mbps) = (1, vec![cell.mbps.value]);
+    let after = page(&findings, &records);
+    assert_eq!((lines(&before), lines(&after)), (1, 2), "the line is parted at it");
+    assert!(hollow(&after) > hollow(&before));
 }
 
 #[test]
