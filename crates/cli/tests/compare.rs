@@ -248,7 +248,7 @@ fn the_json_has_the_keys_that_the_method_page_documents() {
     let missing: Vec<&String> = keys.iter().filter(|key| !method.contains(&format!("`{key}`"))).collect();
     assert!(missing.is_empty(), "docs/method/compare.md does not explain {missing:?}");
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
-    assert!(page.len() < 2_500_000 && page.contains("B is slower"), "{} bytes", page.len());
+    assert!(page.len() < 600_000 && page.contains("B is slower"), "{} bytes", page.len());
 }
 
 /// Collects the keys of all nested objects.

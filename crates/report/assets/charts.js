@@ -1,4 +1,4 @@
-// Turns findings into plotly's traces and layout, for each kind of chart. Pure: nothing here touches the page.
+// Turns findings into traces and a layout (plot.js), for each kind of chart. Pure: nothing here touches the page.
 
 'use strict';
 
@@ -10,7 +10,6 @@ const Charts = (() => {
   const DARK = { line: '#2e353a', ink: '#e7eaec', soft: '#a0abb4', card: '#1b2024', accent: '#56c5c4', low: '#242c30',
     steps: ['#5b7fb5', '#2f9fa0', '#35b779', '#6ece58', '#b5de2b', '#fde725'] };
   const SHAPES = ['circle', 'square', 'diamond', 'triangle-up', 'triangle-down', 'pentagon', 'hexagon', 'star'];
-  const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif';
 
   const theme = (dark) => (dark ? DARK : LIGHT);
 
@@ -114,43 +113,19 @@ const Charts = (() => {
   }
 
   // A logarithmic axis over `values` with a margin; `say` formats its ticks.
-  function logAxis(values, say, look, margin = 0.12) {
+  function logAxis(values, say, margin = 0.12) {
     const positive = values.filter((value) => value > 0);
-    if (!positive.length) return { type: 'log', gridcolor: look.line };
+    if (!positive.length) return { type: 'log' };
     const ends = [Math.log10(Math.min(...positive)), Math.log10(Math.max(...positive))];
     const pad = Math.max((ends[1] - ends[0]) * margin, 0.12);
     const range = [ends[0] - pad, ends[1] + pad];
-    const tickvals = ticks(10 ** range[0], 10 ** range[1]);
-    const ticktext = tickvals.map(say);
-    return { type: 'log', range, tickvals, ticktext, gridcolor: look.line, zeroline: false, ticks: '' };
+    return { type: 'log', range, tickvals: ticks(10 ** range[0], 10 ** range[1]), say };
   }
 
-  // Every size has a grid line; a narrow chart drops some labels.
-  function sizeAxis(sizes, look, width) {
-    const every = Math.ceil((sizes.length * 60) / Math.max(width - 60, 100));
-    return { ...logAxis(sizes, size, look, 0.04), tickvals: sizes, tickangle: 0,
-      ticktext: sizes.map((bytes, i) => (i % every === 0 ? size(bytes) : '')) };
-  }
+  // Every size has a grid line.
+  const sizeAxis = (sizes) => ({ ...logAxis(sizes, size, 0.04), tickvals: sizes });
 
-  function layout(look, x, y, title) {
-    return {
-      height: 310,
-      margin: { l: 54, r: 14, t: 30, b: 30 },
-      paper_bgcolor: 'rgba(0,0,0,0)',
-      plot_bgcolor: 'rgba(0,0,0,0)',
-      font: { family: SANS, size: 12, color: look.soft },
-      xaxis: { fixedrange: false, ...x },
-      yaxis: { fixedrange: false, ...y },
-      annotations: [{ text: title, x: 0, xref: 'paper', xanchor: 'left', y: 1, yref: 'paper', yanchor: 'bottom',
-        yshift: 8, xshift: -50, showarrow: false, font: { size: 12, color: look.soft } }],
-      showlegend: false,
-      hovermode: 'closest',
-      hoverlabel: { bgcolor: look.card, bordercolor: look.soft, align: 'left',
-        font: { family: SANS, size: 13, color: look.ink } },
-      dragmode: 'zoom',
-      modebar: { bgcolor: 'rgba(0,0,0,0)', color: look.soft, activecolor: look.accent },
-    };
-  }
+  const layout = (look, xaxis, yaxis, title) => ({ look, height: 310, xaxis, yaxis, title, shapes: [], notes: [], showlegend: false });
 
   // Relative half width from which an interval is meaningless.
   const MOST_REACH = 0.5;
@@ -175,8 +150,7 @@ const Charts = (() => {
       ...(cell.steady === false ? ['<b>not steady</b>'] : []),
     ].join('<br>');
   }
-  const HOVER = '%{customdata}<extra></extra>';
-  const QUIET = { hoverinfo: 'skip', showlegend: false };
+  const QUIET = { showlegend: false };
 
   // --- Throughput against block size --------------------------------------------------------------------------
 
@@ -208,25 +182,31 @@ const Charts = (() => {
   }
 
   // The line of one depth; the chosen depth also has a ribbon, and a ring at half of its peak.
-  function depthTraces(line, depth, of, look, { chosen, limit }) {
+  function depthTraces(line, depth, of, look, { chosen, limit, isAlone }) {
     const i = of.depths.indexOf(depth);
     const ink = colour(look.steps, i, of.depths.length);
     const group = { meta: { depth, chosen }, name: `depth ${depth}`, opacity: chosen ? 1 : 0.55 };
     const curve = of.findings.curves.find((other) => pathOf(other) === pathOf(line[0]) && other.iodepth === depth);
     const half = chosen && curve?.half_power_bracketed && line.find((cell) => cell.bs_bytes === curve.half_power_bs_bytes);
     const shape = SHAPES[i % SHAPES.length];
-    const symbol = (c) => (mean(c) > limit ? 'triangle-up-open' : c.steady === false ? `${shape}-open` : shape);
+    const symbol = (c) => (mean(c) > limit ? 'triangle-up-open' : c.steady === false || c.runs < 2 ? `${shape}-open` : shape);
     const clipped = (c) => Math.min(mean(c), limit);
     const told = (c) => `${hover(c)}${mean(c) > limit ? '<br>above this scale' : ''}`;
+    const [joined, alone] = [line.filter((c) => !isAlone(c)), line.filter(isAlone)];
+    const size = chosen ? 7 : 5;
     const traces = [
       ...(chosen ? ribbon(line, ink, group) : []),
-      { ...QUIET, ...group, mode: 'lines', x: line.map((c) => c.bs_bytes), y: line.map(clipped),
+      { ...QUIET, ...group, mode: 'lines', x: joined.map((c) => c.bs_bytes), y: joined.map(clipped),
         line: { color: ink, width: 1, dash: 'dot' } },
-      { ...group, mode: 'lines+markers', x: of.sizes, y: along(of.sizes, line, clipped),
+      { ...group, mode: 'lines+markers', x: of.sizes, y: along(of.sizes, joined, clipped),
         line: { color: ink, width: chosen ? 2.5 : 1.2 },
-        marker: { color: ink, size: chosen ? 7 : 5, symbol: along(of.sizes, line, symbol) },
-        customdata: along(of.sizes, line, told), hovertemplate: HOVER },
+        marker: { color: ink, size, symbol: along(of.sizes, joined, symbol) },
+        tells: along(of.sizes, joined, told) },
     ];
+    if (alone.length) {
+      traces.push({ ...QUIET, ...group, mode: 'markers', x: alone.map((c) => c.bs_bytes), y: alone.map(clipped),
+        marker: { color: ink, size, symbol: alone.map(symbol) }, tells: alone.map(told) });
+    }
     if (half) {
       traces.push({ ...QUIET, ...group, mode: 'markers', x: [half.bs_bytes], y: [clipped(half)],
         marker: { symbol: 'circle-open', size: 15, color: ink, line: { width: 2 } } });
@@ -244,32 +224,36 @@ const Charts = (() => {
     return within.reduce((best, cell) => (mean(cell) > mean(best) ? cell : best), within[0] ?? cells[0]).iodepth;
   }
 
-  function throughput(of, key, look, width) {
+  function throughput(of, key, look) {
     const cells = of.of(key);
     const limit = limitOf(cells);
     const chosen = chosenDepth(of, cells, limit);
     const depths = distinct(cells.map((cell) => cell.iodepth)).sort((a, b) => (a === chosen) - (b === chosen));
+    // A single run joins nothing, unless there are only single runs.
+    const isAlone = (cell) => cell.runs < 2 && cells.some((other) => other.runs > 1);
     const data = depths.flatMap((depth) => depthTraces(cells.filter((cell) => cell.iodepth === depth), depth, of, look,
-      { chosen: depth === chosen, limit }));
+      { chosen: depth === chosen, limit, isAlone }));
     const pap = of.paps.get(key);
-    const y = logAxis([...cells.map((cell) => Math.min(mean(cell), limit)), ...(pap ? [pap] : [])], round, look, 0.06);
-    const chart = layout(look, sizeAxis(of.sizes, look, width), y, `MB/s; chosen: ${chosen} deep`);
+    const y = logAxis([...cells.map((cell) => Math.min(mean(cell), limit)), ...(pap ? [pap] : [])], round, 0.06);
+    const chart = layout(look, sizeAxis(of.sizes), y, `MB/s; chosen: ${chosen} deep`);
     if (pap) {
       chart.shapes = [{ name: 'PAP', type: 'line', xref: 'paper', x0: 0, x1: 1, y0: pap, y1: pap,
         line: { color: look.soft, width: 1.5, dash: 'dash' } }];
-      chart.annotations.push({ text: `PAP ${number(pap)}`, xref: 'paper', x: 0.01, xanchor: 'left',
-        y: Math.log10(pap), yanchor: 'bottom', showarrow: false, font: { size: 11, color: look.soft } });
+      chart.notes.push({ text: `PAP ${number(pap)}`, xref: 'paper', x: 0.01, y: pap });
     }
     return { data, layout: chart };
   }
+
+  // The axis of a map, whose columns or rows have names.
+  const nameAxis = (names) => ({ type: 'category', names, grid: false, flat: true });
 
   // --- Block size x depth -------------------------------------------------------------------------------------
 
   // Positions on the map count from 0 along each axis; a cell extends half a position to each side.
   const placeOf = (of, bytes, depth) => [of.sizes.indexOf(bytes), of.depths.indexOf(depth)];
 
-  // A line through the map that separates cells of at least `level` of the best from the others. It runs midway between
-  // two measured neighbours on different sides.
+  // A line through the map that separates cells of at least `level` of the best from the others. It runs between two
+  // measured neighbours on different sides; over cells that were not measured nothing is known, and nothing is drawn.
   function contour(of, at, share, level) {
     const segments = [];
     const above = (x, y) => { const cell = at(of.depths[y], of.sizes[x]); return cell ? share(cell) >= level : null; };
@@ -277,9 +261,8 @@ const Charts = (() => {
       let last = null;
       for (let place = 0; place < length; place += 1) {
         const now = side(place);
-        if (now === null) continue;
-        if (last && last.above !== now) segments.push(draw((last.place + place) / 2));
-        last = { place, above: now };
+        if (last !== null && now !== null && last !== now) segments.push(draw(place - 0.5));
+        last = now;
       }
     };
     of.depths.forEach((_, y) => walk(of.sizes.length, (x) => above(x, y), (x) => `M${x},${y - 0.5}L${x},${y + 0.5}`));
@@ -309,7 +292,7 @@ const Charts = (() => {
       .map((advice) => placeOf(of, advice.settings.bs, advice.settings.iodepth))
       .filter(([x0, y0]) => x0 >= 0 && y0 >= 0)
       .map(([x0, y0]) => ({ name: 'advised', type: 'rect', x0: x0 - 0.5, x1: x0 + 0.5, y0: y0 - 0.5, y1: y0 + 0.5,
-        line: { color: look.ink, width: 3 }, fillcolor: 'rgba(0,0,0,0)' }));
+        line: { color: look.ink, width: 3 } }));
   }
 
   function heat(of, key, look, width) {
@@ -325,19 +308,13 @@ const Charts = (() => {
     const data = [
       { type: 'heatmap', x: of.sizes.map(size), y: of.depths.map(String),
         z: rows((c) => 100 * share(c)), zmin: 0, zmax: 100,
-        customdata: rows((c) => `${hover(c)}<br>${(100 * share(c)).toFixed(0)}% of the best`), hovertemplate: HOVER,
-        hoverongaps: false, xgap: 1, ygap: 1, colorscale: [[0, look.low], [1, look.accent]], showscale: false },
+        tells: rows((c) => `${hover(c)}<br>${(100 * share(c)).toFixed(0)}% of the best`), gap: true,
+        colorscale: [[0, look.low], [1, look.accent]] },
       { ...QUIET, mode: 'text', x: cells.map((c) => size(c.bs_bytes)), y: cells.map((c) => String(c.iodepth)),
         text: cells.map((c) => short(c.mbps.value)),
         textfont: { size: width < 420 ? 9 : 11, color: cells.map((c) => legible([look.low, look.accent], share(c))) } },
     ];
-    const labels = of.sizes.map(size);
-    const every = Math.ceil((labels.length * 58) / Math.max(width - 100, 100));
-    const category = { type: 'category', ticks: '', showgrid: false, zeroline: false, categoryorder: 'array' };
-    const x = { ...category, tickangle: 0, tickvals: labels, categoryarray: labels,
-      ticktext: labels.map((label, i) => (i % every ? '' : label)) };
-    const y = { ...category, categoryarray: of.depths.map(String) };
-    const chart = layout(look, x, y, 'depth');
+    const chart = layout(look, nameAxis(of.sizes.map(size)), nameAxis(of.depths.map(String)), 'depth');
     chart.shapes = [
       ...cells.filter((cell) => cell.steady === false).map((cell) => hatching(cell, of, look, share(cell))),
       ...contours(of, at, share, look),
@@ -374,12 +351,12 @@ const Charts = (() => {
       const line = cells.filter((cell) => cell.bs_bytes === bytes).sort((a, b) => a.iodepth - b.iodepth);
       const ink = colour(look.steps, sizes.length - 1 - i, sizes.length);
       const x = line.map((cell) => cell.mbps.value);
-      const shared = { x, legendgroup: String(bytes), customdata: line.map(hover), hovertemplate: HOVER };
+      const shared = { x, legendgroup: String(bytes), tells: line.map(hover) };
       return [
         { ...shared, name: size(bytes), mode: 'lines+markers+text', y: line.map((c) => us(c, 'p50')),
           text: line.map((c, k) => (k === 0 || k === line.length - 1 ? String(c.iodepth) : '')),
           textposition: line.map((_, k) => (k === 0 ? 'bottom center' : 'middle right')),
-          textfont: { size: 11, color: look.ink }, cliponaxis: false,
+          textfont: { size: 11, color: look.ink },
           line: { color: ink, width: 2 }, marker: { color: ink, size: 6, symbol: SHAPES[i] } },
         { ...shared, name: `${size(bytes)}, p99`, mode: 'lines+markers', y: line.map((c) => us(c, 'p99')),
           showlegend: false, line: { color: ink, width: 1.5, dash: 'dot' },
@@ -388,13 +365,11 @@ const Charts = (() => {
       ];
     });
     const all = cells.filter((cell) => sizes.includes(cell.bs_bytes));
-    const x = logAxis(all.map((c) => c.mbps.value), round, look, 0.06);
-    const y = logAxis(all.flatMap((c) => [us(c, 'p50'), us(c, 'p99')]), roundSpan, look, 0.06);
-    const chart = layout(look, { ...x, title: { text: 'MB/s', standoff: 6, font: { size: 12 } } }, y, 'latency');
+    const x = logAxis(all.map((c) => c.mbps.value), round, 0.06);
+    const y = logAxis(all.flatMap((c) => [us(c, 'p50'), us(c, 'p99')]), roundSpan, 0.06);
+    const chart = layout(look, { ...x, title: 'MB/s' }, y, 'latency');
     chart.showlegend = true;
-    chart.legend = { orientation: 'h', x: 1, xanchor: 'right', y: 1, yanchor: 'bottom', font: { color: look.ink } };
-    chart.margin.b = 46;
-    chart.height = 340;
+    chart.height = 330;
     return { data, layout: chart };
   }
 
@@ -406,7 +381,7 @@ const Charts = (() => {
     return { x, y: x.map((bytes) => fit.fixed_us.value + (fit.marginal_us_per_kib.value * bytes) / 1024) };
   }
 
-  function cost(of, key, look, width) {
+  function cost(of, key, look) {
     const cells = of.of(key);
     const own = distinct(cells.map((cell) => cell.bs_bytes));
     const fit = (bound) => of.findings.cost.find((item) => pathOf(item) === key && item.bound === bound);
@@ -420,17 +395,17 @@ const Charts = (() => {
         ...(charged ? { fill: 'tonexty', fillcolor: band } : {}) });
     }
     const points = (some, pick, marker) => ({ mode: 'markers', x: some.map((c) => c.bs_bytes), y: some.map(pick),
-      marker, customdata: some.map(hover), hovertemplate: HOVER });
+      marker, tells: some.map(hover) });
     const soaked = cells.filter((cell) => cell.soaker_us !== null);
     const ring = { symbol: 'circle-open', size: 7, color: look.soft, line: { width: 1.5 } };
     if (soaked.length) data.push(points(soaked, (c) => c.soaker_us, ring));
     data.push(points(cells, (c) => c.charged_us, { size: 5, color: look.ink, opacity: 0.7 }));
     const values = cells.flatMap((cell) => [cell.charged_us, cell.soaker_us ?? cell.charged_us]);
-    const y = logAxis(values, round, look, 0.06);
-    return { data, layout: layout(look, sizeAxis(of.sizes, look, width), y, 'µs a request') };
+    const y = logAxis(values, round, 0.06);
+    return { data, layout: layout(look, sizeAxis(of.sizes), y, 'µs a request') };
   }
 
-  return { study, theme, number, size, span, round, colour, distinct, pathOf, logAxis, roundSpan, sizeAxis, layout, hover, HOVER,
+  return { study, theme, number, size, span, round, colour, distinct, pathOf, logAxis, roundSpan, sizeAxis, nameAxis, layout, hover,
     QUIET, SHAPES, kinds: { throughput, heat, latency, cost },
     // The kinds that show the chosen depth.
     byDepth: new Set(['throughput']) };

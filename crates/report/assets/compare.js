@@ -1,5 +1,5 @@
-// Turns comparisons and the curves of all studies into plotly's traces and layout, for charts of several studies. Axes
-// and style are those of the report's charts. Pure: nothing here touches the page.
+// Turns comparisons and the curves of all studies into traces and layouts, for charts of several studies. Axes and style
+// are those of the report's charts. Pure: nothing here touches the page.
 
 'use strict';
 
@@ -10,7 +10,7 @@
     const all = of.findings.sides[look === Charts.theme(true) ? 'dark' : 'light'];
     return { all, a: all[0], b: all[1], none: look.low };
   }
-  const { distinct, pathOf, HOVER } = Charts;
+  const { distinct, pathOf } = Charts;
   // Two studies have a single comparison.
   const told = (of) => of.findings.comparisons[0];
   const common = (of, key) => told(of).cells.filter((cell) => pathOf(cell) === key);
@@ -47,10 +47,7 @@
       + `${Charts.number(cell.value)} MB/s (${Charts.number(cell.low)} to ${Charts.number(cell.high)})`;
   }
 
-  function legend(chart, look) {
-    return Object.assign(chart, { showlegend: true, legend: { orientation: 'h', x: 1, xanchor: 'right', y: 1,
-      yanchor: 'bottom', font: { color: look.ink } } });
-  }
+  const legend = (chart) => Object.assign(chart, { showlegend: true });
 
   // --- Throughput of both -------------------------------------------------------------------------------------
 
@@ -60,7 +57,7 @@
     return distinct([depths[0], depths[(depths.length - 1) >> 1], depths[depths.length - 1]]);
   }
 
-  function overlay(of, key, look, width) {
+  function overlay(of, key, look) {
     const cells = common(of, key);
     const ink = sides(of, look);
     const both = (cell) => cells.find((other) => other.iodepth === cell.iodepth && other.bs_bytes === cell.bs_bytes
@@ -71,22 +68,17 @@
       const colour = study === 'A' ? ink.a : ink.b;
       return { name: `${study}, depth ${depth}`, mode: 'lines+markers', x: line.map((cell) => cell.bs_bytes),
         y: line.map((cell) => cell.value),
-        error_y: { type: 'data', symmetric: false, array: line.map((cell) => cell.high - cell.value),
+        error_y: { array: line.map((cell) => cell.high - cell.value),
           arrayminus: line.map((cell) => Math.min(cell.value - cell.low, cell.value * 0.9)),
-          color: colour, thickness: 1, width: 2 },
+          color: colour, width: 2 },
         line: { color: colour, width: 2, dash: study === 'A' ? 'solid' : 'dash' },
         marker: { color: colour, size: 7, symbol: SHAPES[i] + (study === 'A' ? '' : '-open') },
-        customdata: line.map((cell) => (both(cell) ? hover(both(cell)) : alone(cell))), hovertemplate: HOVER };
+        tells: line.map((cell) => (both(cell) ? hover(both(cell)) : alone(cell))) };
     }));
     const all = curves(of);
-    const x = Charts.sizeAxis(distinct(all.map((cell) => cell.bs_bytes)), look, width);
-    const y = Charts.logAxis(all.map((cell) => cell.value), Charts.round, look, 0.06);
-    const chart = legend(Charts.layout(look, x, y, 'MB/s'), look);
-    // With three depths of two studies, the legend moves to separate lines below the chart.
-    Object.assign(chart.legend, { x: 0, xanchor: 'left', y: -0.13, yanchor: 'top', font: { color: look.ink, size: 11 } });
-    chart.margin.b = 76;
-    chart.height = 350;
-    return { data, layout: chart };
+    const x = Charts.sizeAxis(distinct(all.map((cell) => cell.bs_bytes)));
+    const y = Charts.logAxis(all.map((cell) => cell.value), Charts.round, 0.06);
+    return { data, layout: legend(Charts.layout(look, x, y, 'MB/s')) };
   }
 
   // --- Changes over block size and depth ----------------------------------------------------------------------
@@ -110,30 +102,18 @@
       }));
       const data = [
         { type: 'heatmap', x: sizes.map(Charts.size), y: depths.map(String), z: rows((cell) => figure(cell).percent),
-          zmin: -most, zmax: most, colorscale: [[0, low], [0.5, ink.none], [1, high]], showscale: false, hoverongaps: false,
-          xgap: 1, ygap: 1, customdata: rows(hover), hovertemplate: HOVER },
+          zmin: -most, zmax: most, colorscale: [[0, low], [0.5, ink.none], [1, high]], gap: true, tells: rows(hover) },
         { ...Charts.QUIET, mode: 'text', x: cells.map((cell) => Charts.size(cell.bs_bytes)),
           y: cells.map((cell) => String(cell.iodepth)), text: cells.map((cell) => short(figure(cell).percent)),
           textfont: { size: width < 420 ? 8 : 11, color: cells.map((cell) => legible(figure(cell).percent / most, low, high, ink.none)) } },
       ];
-      const chart = Charts.layout(look, ...mapAxes(sizes, depths, width), 'depth');
+      const chart = Charts.layout(look, Charts.nameAxis(sizes.map(Charts.size)), Charts.nameAxis(depths.map(String)), 'depth');
       chart.shapes = cells.filter((cell) => figure(cell).different)
         .map((cell) => [sizes.indexOf(cell.bs_bytes), depths.indexOf(cell.iodepth)])
         .map(([x, y]) => ({ type: 'rect', x0: x - 0.46, x1: x + 0.46, y0: y - 0.46, y1: y + 0.46,
-          line: { color: look.ink, width: 2 }, fillcolor: 'rgba(0,0,0,0)' }));
+          line: { color: look.ink, width: 2 } }));
       return { data, layout: chart };
     };
-  }
-
-  function mapAxes(sizes, depths, width) {
-    const labels = sizes.map(Charts.size);
-    const every = Math.ceil((labels.length * 58) / Math.max(width - 100, 100));
-    const category = { type: 'category', ticks: '', showgrid: false, zeroline: false, categoryorder: 'array' };
-    return [
-      { ...category, tickangle: 0, tickvals: labels, categoryarray: labels,
-        ticktext: labels.map((label, i) => (i % every ? '' : label)) },
-      { ...category, categoryarray: depths.map(String) },
-    ];
   }
 
   function short(percent) {
@@ -154,7 +134,7 @@
 
   // --- Cost of both -------------------------------------------------------------------------------------------
 
-  function costs(of, key, look, width) {
+  function costs(of, key, look) {
     const charged = (cells) => cells.filter((cell) => cell.charged_us);
     const cells = charged(common(of, key));
     const ink = sides(of, look);
@@ -163,7 +143,7 @@
     const data = ['A', 'B'].flatMap((study) => {
       const side = study.toLowerCase();
       const points = { name: study, mode: 'markers', x: cells.map((cell) => cell.bs_bytes),
-        y: cells.map((cell) => cell.charged_us[side]), customdata: cells.map(hover), hovertemplate: HOVER,
+        y: cells.map((cell) => cell.charged_us[side]), tells: cells.map(hover),
         marker: { size: 6, color: ink[side], symbol: study === 'A' ? 'circle' : 'circle-open' } };
       if (!fit || sizes.length < 2) return [points];
       const ends = [Math.log2(sizes[0]), Math.log2(sizes[sizes.length - 1])];
@@ -172,10 +152,10 @@
       return [points, { ...Charts.QUIET, mode: 'lines', x, y,
         line: { color: ink[side], width: 1.5, dash: study === 'A' ? 'solid' : 'dash' } }];
     });
-    const x = Charts.sizeAxis(distinct(told(of).cells.map((cell) => cell.bs_bytes)), look, width);
+    const x = Charts.sizeAxis(distinct(told(of).cells.map((cell) => cell.bs_bytes)));
     const values = charged(told(of).cells).flatMap((cell) => [cell.charged_us.a, cell.charged_us.b]);
-    const y = Charts.logAxis(values, Charts.round, look, 0.06);
-    return { data, layout: legend(Charts.layout(look, x, y, 'µs a request'), look) };
+    const y = Charts.logAxis(values, Charts.round, 0.06);
+    return { data, layout: legend(Charts.layout(look, x, y, 'µs a request')) };
   }
 
   // --- Several studies beside a baseline ----------------------------------------------------------------------
@@ -206,7 +186,7 @@
     ].join('<br>');
   }
 
-  function beside(of, key, look, width) {
+  function beside(of, key, look) {
     const cells = curves(of, key);
     const depth = cells.some((cell) => cell.iodepth === of.chosen) ? of.chosen : depthOfPeak(of, cells);
     const data = letters(of).map((letter, place) => {
@@ -215,25 +195,16 @@
       const colour = colourOf(of, look, place);
       return { name: `${letter} ${nameOf(of, letter)}`, mode: 'lines+markers', x: line.map((cell) => cell.bs_bytes),
         y: line.map((cell) => cell.value),
-        error_y: { type: 'data', symmetric: false, array: line.map((cell) => cell.high - cell.value),
+        error_y: { array: line.map((cell) => cell.high - cell.value),
           arrayminus: line.map((cell) => Math.min(cell.value - cell.low, cell.value * 0.9)),
-          color: colour, thickness: 1, width: 2 },
+          color: colour, width: 2 },
         line: { color: colour, width: place ? 1.5 : 3, dash: place ? 'dash' : 'solid' },
         marker: { color: colour, size: 7, symbol: shapeOf(place) },
-        customdata: line.map((cell) => point(of, cell)), hovertemplate: HOVER };
+        tells: line.map((cell) => point(of, cell)) };
     });
-    const x = Charts.sizeAxis(of.sizes, look, width);
-    const y = Charts.logAxis(cells.map((cell) => cell.value), Charts.round, look, 0.06);
-    return below({ data, layout: legend(Charts.layout(look, x, y, `MB/s; chosen: ${depth} deep`), look) });
-  }
-
-  // Names of studies are long, so the legend goes below the chart.
-  function below(chart) {
-    const lines = chart.data.filter((trace) => trace.showlegend !== false).length;
-    Object.assign(chart.layout.legend, { orientation: 'v', x: 0, xanchor: 'left', y: -0.13, yanchor: 'top' });
-    chart.layout.margin.b = 36 + 20 * lines;
-    chart.layout.height = 310 + 20 * lines;
-    return chart;
+    const x = Charts.sizeAxis(of.sizes);
+    const y = Charts.logAxis(cells.map((cell) => cell.value), Charts.round, 0.06);
+    return { data, layout: legend(Charts.layout(look, x, y, `MB/s; chosen: ${depth} deep`)) };
   }
 
   const MEANS = [['throughput', (path) => path.throughput_mbps, (value) => `${Charts.number(value)} MB/s`],
@@ -250,18 +221,15 @@
       const ink = known.map(({ place }) => colourOf(of, look, place));
       return { name, mode: 'markers', x: known.map(({ change }) => change.percent),
         y: known.map(({ row }) => row + 0.24 * (i - 1)),
-        error_x: { type: 'data', symmetric: false, array: reach('high_percent'), arrayminus: reach('low_percent'),
-          color: look.soft, thickness: 1, width: 3 },
+        error_x: { array: reach('high_percent'), arrayminus: reach('low_percent'), color: look.soft, width: 3 },
         marker: { color: ink, size: 10, symbol: known.map(({ change }) => shapeOf(i) + (change.different ? '' : '-open')),
           line: { color: ink, width: 1.5 } },
-        customdata: known.map(({ letter, change }) => `<b>${letter} ${nameOf(of, letter)}</b><br>${name} ${said(change, say)}`),
-        hovertemplate: HOVER };
+        tells: known.map(({ letter, change }) => `<b>${letter} ${nameOf(of, letter)}</b><br>${name} ${said(change, say)}`) };
     });
-    const x = { ticksuffix: '%', gridcolor: look.line, zeroline: true, zerolinecolor: look.soft, zerolinewidth: 2, ticks: '' };
+    const x = { say: (percent) => `${Number(percent.toPrecision(6))}%`, rule: 0 };
     const all = of.findings.comparisons.map((one) => one.b.letter);
-    const y = { range: [all.length - 0.5, -0.5], tickvals: all.map((_, row) => row), ticktext: all, showgrid: false,
-      zeroline: false, ticks: '' };
-    const chart = below({ data, layout: legend(Charts.layout(look, x, y, `change from ${letters(of)[0]}`), look) });
+    const y = { range: [all.length - 0.5, -0.5], tickvals: all.map((_, row) => row), say: (row) => all[row] ?? '', grid: false };
+    const chart = { data, layout: legend(Charts.layout(look, x, y, `change from ${letters(of)[0]}`)) };
     chart.layout.height += Math.max(0, all.length - 4) * 40;
     return chart;
   }

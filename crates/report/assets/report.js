@@ -1,19 +1,13 @@
-// Runs the page: unpacks plotly.js, draws each chart when it comes into view, copies settings, and makes CSV files. It
-// sets these attributes of the html element: data-charts (number of charts drawn), data-errors, and data-ready.
+// Runs the page: draws each chart when it comes into view, copies settings, and makes CSV files. It sets these attributes
+// of the html element: data-charts (number of charts drawn), data-errors, and data-ready.
 
 'use strict';
 
 (() => {
   const root = document.documentElement;
-  const page = JSON.parse(document.getElementById('data').textContent);
-  const of = Charts.study(page.findings);
-  of.percentiles = page.percentiles;
+  const of = Charts.study(Page.findings);
+  of.percentiles = Page.percentiles;
   const darkness = matchMedia('(prefers-color-scheme: dark)');
-  const CONFIG = {
-    displaylogo: false,
-    displayModeBar: matchMedia('(hover: hover)').matches,
-    modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'],
-  };
   let errors = 0;
   let printing = false;
 
@@ -30,35 +24,18 @@
 
   // --- Charts -------------------------------------------------------------------------------------------------
 
-  async function unpack(text) {
-    const packed = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-    return new Response(stream).text();
-  }
-
-  async function unpackLibrary() {
-    const script = document.createElement('script');
-    script.textContent = await unpack(document.getElementById('library').textContent);
-    document.head.append(script);
-    if (!window.Plotly) throw new Error('plotly.js did not start');
-  }
-  let library = null;
-  function loadLibrary() {
-    library ??= unpackLibrary();
-    return library;
-  }
-
-  // In print, two charts fit side by side whatever the window's width; they are drawn for that width.
+  // In print, two charts fit side by side whatever the window's width; they are drawn for that width, and low enough for
+  // three rows and their sentences on a page.
   const PRINT_WIDTH = 300;
+  const PRINT_HEIGHT = 185;
 
-  async function draw(figure) {
+  function draw(figure) {
     const plot = figure.querySelector('.plot');
     const look = Charts.theme(darkness.matches && !printing);
     const width = !printing ? plot.clientWidth : figure.classList.contains('wide') ? 2 * PRINT_WIDTH : PRINT_WIDTH;
     const chart = Charts.kinds[figure.dataset.chart](of, figure.dataset.path, look, width);
-    Object.assign(chart.layout, printing ? { width, height: Math.min(chart.layout.height, 220) } : { width });
     plot.querySelector('.pending')?.remove();
-    await Plotly.react(plot, chart.data, chart.layout, CONFIG);
+    Stage.draw(plot, chart, width, printing ? Math.min(chart.layout.height, PRINT_HEIGHT) : chart.layout.height);
     plot.dataset.width = String(width);
     plot.dispatchEvent(new Event('drawn', { bubbles: true }));
   }
@@ -67,26 +44,25 @@
   const begun = new Set();
   let drawn = 0;
 
+  function drawOrSay(figure) {
+    try {
+      draw(figure);
+      if (!printing && !begun.has(figure)) drawn += 1;
+    } catch (error) {
+      const pending = figure.querySelector('.pending');
+      if (pending) pending.textContent = 'This browser could not draw the chart; its numbers are in the table below.';
+      failed(error);
+    }
+    // A section that is open in print only is drawn when a reader opens it.
+    if (!printing) begun.add(figure);
+    root.dataset.charts = String(drawn);
+  }
+
   // Charts out of view are drawn when their section opens, so that the page appears at once.
   async function drawThese(some) {
-    const fresh = some.filter((figure) => !begun.has(figure));
-    if (!fresh.length) return;
-    fresh.forEach((figure) => begun.add(figure));
-    try {
-      await loadLibrary();
-    } catch (error) {
-      const sorry = 'This browser could not draw the chart; its numbers are in the table below.';
-      for (const place of document.querySelectorAll('.pending')) place.textContent = sorry;
-      throw error;
-    }
-    for (const figure of fresh) {
-      try {
-        await draw(figure);
-        drawn += 1;
-      } catch (error) {
-        failed(error);
-      }
-      root.dataset.charts = String(drawn);
+    for (const figure of some) {
+      if (begun.has(figure)) continue;
+      drawOrSay(figure);
       // Lets the page handle input between two charts.
       await new Promise((resume) => setTimeout(resume));
     }
@@ -95,7 +71,7 @@
   const within = (fold) => figures.filter((figure) => fold.contains(figure));
   for (const fold of document.querySelectorAll('details.fold')) {
     fold.addEventListener('toggle', () => {
-      if (fold.open && !printing) drawThese(within(fold)).catch(failed);
+      if (fold.open && !printing) drawThese(within(fold));
     });
   }
 
@@ -104,7 +80,7 @@
     if (printing) return;
     for (const { target } of entries) {
       const drawn = target.dataset.width;
-      if (drawn && Number(drawn) !== target.clientWidth) draw(target.closest('.chart')).catch(failed);
+      if (drawn && Number(drawn) !== target.clientWidth) drawOrSay(target.closest('.chart'));
     }
   });
   for (const figure of figures) widths.observe(figure.querySelector('.plot'));
@@ -112,9 +88,8 @@
   // In print, draws all charts of open sections; on the screen, the charts that were drawn before.
   function drawNow(forPrint) {
     printing = forPrint;
-    if (!window.Plotly) return;
     const shown = (figure) => (printing ? figure.offsetParent !== null : begun.has(figure));
-    figures.filter(shown).forEach((figure) => draw(figure).catch(failed));
+    figures.filter(shown).forEach(drawOrSay);
   }
   addEventListener('beforeprint', () => drawNow(true));
   addEventListener('afterprint', () => drawNow(false));
@@ -147,7 +122,7 @@
       button.setAttribute('aria-pressed', String(of.measured[i] === of.chosen));
     });
     const lines = figures.filter((figure) => Charts.byDepth.has(figure.dataset.chart) && begun.has(figure));
-    lines.forEach((figure) => draw(figure).catch(failed));
+    lines.forEach(drawOrSay);
   }
 
   // --- Cells as rows ------------------------------------------------------------------------------------------
@@ -163,7 +138,7 @@
     ['core_share', (c) => c.core_share], ['errors', (c) => c.errors], ['short_transfers', (c) => c.short_transfers],
     ['cached', (c) => c.cached],
   ];
-  const cellRows = () => page.findings.cells.map((cell) => COLUMNS.map(([, pick]) => pick(cell)));
+  const cellRows = () => Page.findings.cells.map((cell) => COLUMNS.map(([, pick]) => pick(cell)));
 
   function element(name, content, ...kind) {
     const made = document.createElement(name);
@@ -223,7 +198,7 @@
   for (const button of document.querySelectorAll('[data-csv]')) {
     button.addEventListener('click', () => {
       const text = button.dataset.csv === 'runs'
-        ? csv(page.runs.columns, page.runs.rows)
+        ? csv(Page.runs.columns, Page.runs.rows)
         : csv(COLUMNS.map(([name]) => name), cellRows());
       save(`halfpower-${button.dataset.csv}.csv`, text);
     });
@@ -263,8 +238,6 @@
   async function start() {
     depthButtons();
     await drawThese(figures.filter((figure) => !figure.closest('details.fold:not([open])')));
-    // Charts that are opened or printed later then appear without delay.
-    if (figures.length) (window.requestIdleCallback ?? setTimeout)(() => loadLibrary().catch(failed));
   }
   start()
     .catch(failed)

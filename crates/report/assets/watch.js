@@ -1,10 +1,10 @@
 // Draws an application that was watched, step by step: latency, operations in flight, bytes, and maps of latencies.
-// Findings enter, plotly's traces and layout leave, as in charts.js.
+// Findings enter, traces and a layout leave, as in charts.js.
 
 'use strict';
 
 (() => {
-  const { number, span, colour, HOVER } = Charts;
+  const { number, span, colour } = Charts;
   const watch = (of) => of.findings.watch;
   const ORDER = ['reads', 'writes', 'syncs'];
 
@@ -16,23 +16,19 @@
 
   const middles = (of) => watch(of).from_s.map((from) => from + watch(of).step_s / 2);
 
-  function timeAxis(of, look) {
+  function timeAxis(of) {
     const { from_s: from, step_s: step } = watch(of);
-    return { range: [0, from[from.length - 1] + step], gridcolor: look.line, zeroline: false, ticks: '',
-      title: { text: 'seconds', standoff: 4, font: { size: 12, color: look.soft } } };
+    return { range: [0, from[from.length - 1] + step], title: 'seconds' };
   }
 
   function line(of, name, values, say, style) {
-    return { name, mode: values.length > 60 ? 'lines' : 'lines+markers', x: middles(of), y: values, connectgaps: false,
+    return { name, mode: values.length > 60 ? 'lines' : 'lines+markers', x: middles(of), y: values,
       line: style, marker: { color: style.color, size: 4 },
-      customdata: values.map((value, i) => `<b>${when(of, i)}</b><br>${name}: ${value === null ? 'none' : say(value)}`),
-      hovertemplate: HOVER };
+      tells: values.map((value, i) => `<b>${when(of, i)}</b><br>${name}: ${value === null ? 'none' : say(value)}`) };
   }
 
-  function withLegend(chart, look) {
+  function withLegend(chart) {
     chart.layout.showlegend = true;
-    chart.layout.legend = { orientation: 'h', x: 1, xanchor: 'right', y: 1, yanchor: 'bottom', font: { color: look.ink } };
-    chart.layout.margin.b = 46;
     return chart;
   }
 
@@ -47,8 +43,8 @@
       ];
     });
     const all = data.flatMap((trace) => trace.y).filter((us) => us !== null);
-    const y = Charts.logAxis(all, Charts.roundSpan, look, 0.06);
-    return withLegend({ data, layout: Charts.layout(look, timeAxis(of, look), y, 'latency') }, look);
+    const y = Charts.logAxis(all, Charts.roundSpan, 0.06);
+    return withLegend({ data, layout: Charts.layout(look, timeAxis(of), y, 'latency') });
   }
 
   function depth(of, _, look) {
@@ -56,10 +52,8 @@
     const most = Math.max(...values.filter((value) => value !== null), 0);
     const data = [{ ...line(of, 'in flight', values, number, { color: look.accent, width: 2 }), fill: 'tozeroy',
       fillcolor: `${look.accent}22` }];
-    const y = { range: [0, 1.12 * Math.max(most, 0.1)], gridcolor: look.line, zeroline: false, ticks: '' };
-    const chart = { data, layout: Charts.layout(look, timeAxis(of, look), y, 'operations in flight, mean of each step') };
-    chart.layout.margin.b = 46;
-    return chart;
+    const y = { range: [0, 1.12 * Math.max(most, 0.1)] };
+    return { data, layout: Charts.layout(look, timeAxis(of), y, 'operations in flight, mean of each step') };
   }
 
   function bytes(of, _, look) {
@@ -67,8 +61,8 @@
     const stacked = (name, values, ink) => ({ ...line(of, name, values, say, { color: ink, width: 1.5 }), mode: 'lines',
       stackgroup: 'all', fillcolor: `${ink}55` });
     const data = [stacked('its own', watch(of).own_mbps, look.accent), stacked("others'", watch(of).other_mbps, look.soft)];
-    const y = { rangemode: 'tozero', gridcolor: look.line, zeroline: false, ticks: '' };
-    return withLegend({ data, layout: Charts.layout(look, timeAxis(of, look), y, 'MB/s') }, look);
+    const y = { zero: true };
+    return withLegend({ data, layout: Charts.layout(look, timeAxis(of), y, 'MB/s') });
   }
 
   // A column for each step and a row for each band of latency; the colour is the share of the step's operations.
@@ -82,13 +76,11 @@
       + `${span(edges[first + row + 1])}: ${number(column[row])} of ${number(sums[i])} ${key}`));
     const labels = bands.map((row) => span(edges[first + row]));
     const every = Math.ceil(bands.length / 12);
-    const data = [{ type: 'heatmap', x: middles(of), y: bands, z, zmin: 0, zmax: 1, customdata: said, hovertemplate: HOVER,
-      hoverongaps: false, showscale: false, colorscale: [[0, look.low], [1, look.accent]] }];
+    const data = [{ type: 'heatmap', x: middles(of), y: bands, z, zmin: 0, zmax: 1, tells: said,
+      colorscale: [[0, look.low], [1, look.accent]] }];
     const rows = bands.filter((row) => row % every === 0);
-    const y = { tickvals: rows, ticktext: rows.map((row) => labels[row]), showgrid: false, zeroline: false, ticks: '' };
-    const chart = { data, layout: Charts.layout(look, timeAxis(of, look), y, `latency of ${key}, share of each step`) };
-    chart.layout.margin.b = 46;
-    return chart;
+    const y = { range: [-0.5, bands.length - 0.5], tickvals: rows, say: (row) => labels[row] ?? '', grid: false };
+    return { data, layout: Charts.layout(look, timeAxis(of), y, `latency of ${key}, share of each step`) };
   }
 
   Object.assign(Charts.kinds, { 'watch-latency': latency, 'watch-depth': depth, 'watch-bytes': bytes, 'watch-heat': heat });

@@ -1,8 +1,8 @@
 //! Writes the report page: the findings of a study as one HTML file that works offline.
 //!
 //! The file needs no other file: text, tables and the ladder of levels are HTML, and the page's script draws the charts
-//! with plotly.js, which is inside the file. A content policy in the page forbids all requests. Without JavaScript the
-//! charts are missing, but not their tables.
+//! as SVG. A content policy in the page forbids all requests. Without JavaScript the charts are missing, but not their
+//! tables.
 
 pub(crate) mod advice;
 pub(crate) mod answer;
@@ -15,9 +15,11 @@ pub(crate) mod first_chart;
 pub(crate) mod fold;
 pub(crate) mod format;
 pub(crate) mod hosts;
+pub(crate) mod knee_chart;
 pub(crate) mod measured;
 pub(crate) mod path;
 pub(crate) mod percentiles;
+pub(crate) mod scale;
 pub(crate) mod settings;
 pub(crate) mod tables;
 pub(crate) mod tiles;
@@ -25,10 +27,7 @@ pub(crate) mod trust;
 pub(crate) mod watch;
 
 use std::io::{self, Write};
-use std::sync::LazyLock;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use halfpower_experiments::StudyFindings;
 use halfpower_record::Record;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -48,11 +47,12 @@ use percentiles::{PercentileRow, percentile_rows};
 use tables::{half_power_and_cost, issuing};
 use trust::{faults_section, trust};
 
-/// plotly.js in base64, as a page contains it; the program contains it as the build script deflated it.
-pub(crate) static LIBRARY: LazyLock<String> =
-    LazyLock::new(|| STANDARD.encode(include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.gz"))));
 const STYLE: &str = concat!(include_str!("../assets/report.css"), include_str!("../assets/first.css"));
+/// What draws charts, and what turns findings into charts.
 pub(crate) const CHARTS: &str = concat!(
+    include_str!("../assets/page.js"),
+    include_str!("../assets/plot.js"),
+    include_str!("../assets/stage.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/trust.js"),
     include_str!("../assets/percentiles.js"),
@@ -67,8 +67,8 @@ const GENERATOR: &str = concat!("halfpower ", env!("CARGO_PKG_VERSION"));
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
 
-/// Largest page in bytes, plotly.js included, so that it can be mailed and attached to tickets.
-const MOST_BYTES: usize = 2_450_000;
+/// Largest page in bytes, so that it can be mailed and attached to tickets; runs that find no room are left out.
+const MOST_BYTES: usize = 580_000;
 /// Upper estimate in bytes of the page's head, banner, definitions and footer.
 const FRAME: usize = 12_000;
 
@@ -85,7 +85,7 @@ pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &m
     let first = answer(findings, &chart, span_bytes);
     let mut sections = sections(findings, records, command, &curves, span_bytes);
     let written: usize = sections.iter().map(|fold| fold.body.0.len() + fold.gist.len()).sum();
-    let fixed = LIBRARY.len() + STYLE.len() + CHARTS.len() + SCRIPT.len() + FRAME;
+    let fixed = STYLE.len() + CHARTS.len() + SCRIPT.len() + FRAME;
     let data = data(findings, records, &curves, MOST_BYTES.saturating_sub(fixed + written + first.0.len()));
     sections.extend(raw_numbers(findings, data.runs_left_out));
     sections.push(definitions());
@@ -107,7 +107,6 @@ pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &m
                 }
                 (footer())
                 script #data type="application/json" { (PreEscaped(&data.json)) }
-                script #library type="application/octet-stream" { (PreEscaped(LIBRARY.as_str())) }
                 script { (PreEscaped(CHARTS)) (PreEscaped(SCRIPT)) }
             }
         }
@@ -159,8 +158,8 @@ pub(crate) fn footer() -> Markup {
     html! {
         footer {
             p {
-                "Written by halfpower " (env!("CARGO_PKG_VERSION")) ". Charts by plotly.js (MIT), which is inside this \
-                 file; nothing is fetched and nothing is sent."
+                "Written by halfpower " (env!("CARGO_PKG_VERSION")) ". All of it is inside this file; nothing is fetched \
+                 and nothing is sent."
             }
         }
     }

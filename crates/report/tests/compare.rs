@@ -24,16 +24,15 @@ const wait = setInterval(async () => {
   const figures = [...document.querySelectorAll('.chart')].map((figure) => {
     const plot = figure.querySelector('.plot');
     return {
-      chart: figure.dataset.chart, path: figure.dataset.path, points: count(figure, '.scatterlayer .points path'),
-      texts: count(figure, '.scatterlayer .text text'), lines: count(figure, '.scatterlayer .lines path'), shapes: count(figure, '.shapelayer path'),
-      filled: (plot.data[0].z ?? []).flat().filter((z) => z !== null).length,
+      chart: figure.dataset.chart, path: figure.dataset.path, points: count(figure, '.marks path'),
+      texts: count(figure, '.words text'), lines: count(figure, '.lines path'), shapes: count(figure, '.shapes path'),
+      filled: [...figure.querySelectorAll('.map path')].reduce((sum, path) => sum + path.getAttribute('d').split('M').length - 1, 0),
       too_wide: plot.querySelector('svg').getBoundingClientRect().right - figure.getBoundingClientRect().right,
     };
   });
   const first = document.querySelector('.chart .plot');
-  Plotly.Fx.hover(first, [{ curveNumber: 0, pointNumber: 0 }]);
-  await settled();
-  const hover = first.querySelector('.hoverlayer')?.textContent ?? '';
+  Stage.show(first, 0);
+  const hover = first.querySelector('.tip').textContent;
   parent.postMessage(JSON.stringify({
     errors: Number(root.dataset.errors), error: root.dataset.error ?? '', charts: Number(root.dataset.charts), figures, hover,
     depths: [...document.querySelectorAll('.depths button')].map((button) => Number(button.textContent.trim())),
@@ -244,7 +243,7 @@ fn both_studies_are_drawn_at_any_width_light_and_dark() {
     let [in_a, in_b] = findings.map(|findings| halfpower_experiments::StudyFindings::from(findings.clone()));
     halfpower_report::compare_html(std::slice::from_ref(&comparison), &[&in_a, &in_b], &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
-    assert!(page.len() < 2_550_000, "{} bytes", page.len());
+    assert!(page.len() < 600_000, "{} bytes", page.len());
     let probed = page.replace("</body>", &format!("{PROBE}</body>"));
     for (width, dark) in [(1400, false), (390, true)] {
         let reported = drawn(&chromium, &probed, width, dark);
@@ -277,7 +276,7 @@ fn drawn(chromium: &Chromium, probed: &str, width: u32, dark: bool) -> Value {
 fn several_studies_are_drawn_at_any_width_light_and_dark() {
     let Some(chromium) = Chromium::find() else { return };
     let (comparisons, page) = page_of_three();
-    assert!(page.len() < 2_500_000, "{} bytes", page.len());
+    assert!(page.len() < 600_000, "{} bytes", page.len());
     let probed = page.replace("</body>", &format!("{PROBE}</body>"));
     for (width, dark) in [(1400, true), (390, false)] {
         let reported = drawn(&chromium, &probed, width, dark);

@@ -95,10 +95,12 @@ const wait = setInterval(async () => {
     marks: [...panel.querySelectorAll('.marks')].filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.querySelectorAll('.mark').length),
     ribbons: [...panel.querySelectorAll('.ribbon')].filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.getAttribute('class').split('of-')[1]),
   }));
+  told.first_panel = [...document.querySelectorAll('.panel')].filter((one) => one.offsetParent).map((one) => one.className).join();
+  document.querySelector('.ways label[for=way-read]')?.click();
   told.chart = [shown()];
-  document.querySelectorAll('.panel')[0]?.querySelectorAll('.picks label')[0]?.click();
+  document.querySelector('.panel-read .picks label')?.click();
   told.chart.push(shown());
-  document.querySelectorAll('.ways label')[1]?.click();
+  document.querySelector('.ways label[for=way-write]')?.click();
   told.chart.push(shown());
   const copied = [];
   Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { copied.push(text); } }, configurable: true });
@@ -156,6 +158,7 @@ fn the_answer_lies_on_one_screen_and_its_buttons_work() {
         (&"0".into(), &0.into()),
         "no chart below is drawn yet"
     );
+    assert_eq!(reported["first_panel"], "panel panel-knee-read", "latency against rate, random reads first");
     let chart = reported["chart"].as_array().unwrap();
     let marks = |at: usize| chart[at][0]["marks"].as_array().unwrap().len();
     let depth = |at: usize| chart[at][0]["ribbons"][0].as_str().unwrap().to_string();

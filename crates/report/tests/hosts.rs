@@ -6,7 +6,7 @@ use halfpower_record::{HostPlace, HostShare, Machine, Record};
 
 use crate::screens::{environment, question, quiet_study};
 
-const MOST_BYTES: usize = 2_500_000;
+const MOST_BYTES: usize = 600_000;
 
 /// The quiet study, measured by this many hosts; host 1 has half the rate of the others.
 fn study_of(hosts: u32) -> (StudyFindings, Vec<Record>) {

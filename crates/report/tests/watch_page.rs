@@ -126,7 +126,7 @@ fn all_that_was_seen_is_on_the_page_and_no_name_becomes_markup() {
     for raw in ["<img", "<!--", "</script><img"] {
         assert!(!page.contains(raw), "{raw} got through");
     }
-    assert_eq!(page.matches("<script").count(), 3, "data, library and the page's own");
+    assert_eq!(page.matches("<script").count(), 2, "data and the page's own");
     assert!(page.contains("name=\"generator\" content=\"halfpower"));
     for told in ["WHAT IT DOES", "WHAT STOPS IT", "fdatasync", "rsync", "backup.slice", "read_iops", "events of jbd2"] {
         assert!(page.contains(told), "{told} is missing");
@@ -150,7 +150,7 @@ const wait = setInterval(() => {
   if (dataset.ready !== 'yes') return;
   clearInterval(wait);
   const marks = [...document.querySelectorAll('.chart')].map((figure) => [figure.dataset.chart,
-    figure.querySelectorAll('.scatterlayer path, .heatmaplayer image').length > 0]);
+    figure.querySelectorAll('.lines path, .map path').length > 0]);
   parent.postMessage(JSON.stringify({ charts: Number(dataset.charts), errors: Number(dataset.errors),
     error: dataset.error ?? '', marks }), '*');
 }, 100);

@@ -142,7 +142,7 @@ fn chart(kind: &str, key: &str, words: &str, what: &str, after: Markup) -> Marku
     html! {
         figure.chart data-chart=(kind) data-path=(key) {
             figcaption { (words) }
-            div.plot role="img" aria-label={ (words) ": " (what) "." } {
+            div.plot role="group" aria-label={ (words) ": " (what) "." } {
                 p.pending { "This chart is drawn by the page's script." }
             }
             (after)

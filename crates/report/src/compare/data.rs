@@ -61,6 +61,9 @@ fn row(letter: &str, comparison: Option<&Comparison>, cell: &CellFinding) -> Val
     ])
 }
 
+/// Members of a change that no chart shows.
+const NOT_SHOWN: [&str; 5] = ["p", "certain", "b_low", "b_high", "others_used_the_disk"];
+
 /// A comparison without what no chart shows; charts of several studies show mean changes, not single cells.
 fn shown(comparison: &Comparison, of_two: bool) -> Value {
     let mut value = comparison_value(comparison);
@@ -70,6 +73,13 @@ fn shown(comparison: &Comparison, of_two: bool) -> Value {
     }
     if !of_two {
         members.remove("cells");
+    }
+    for cell in members.get_mut("cells").and_then(Value::as_array_mut).into_iter().flatten() {
+        let figures = cell.as_object_mut().expect("a cell is an object");
+        figures.remove("latency_ns_p50");
+        for change in figures.values_mut().filter_map(Value::as_object_mut) {
+            change.retain(|name, _| !NOT_SHOWN.contains(&name.as_str()));
+        }
     }
     value
 }

@@ -1,6 +1,6 @@
 //! Writes one HTML file that compares studies with a baseline.
 //!
-//! The frame, the style, the charting library and the page's main script are those of the report; `compare.js` adds the
+//! The frame, the style, what draws charts and the page's main script are those of the report; `compare.js` adds the
 //! kinds of chart that show several studies. The file needs no other file, like the report.
 
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use super::tables::{cost_table, half_power_table, named, path_table};
 use super::terminal::{SETTINGS, change_words, price_figures};
 use crate::html::format::{UNKNOWN, date, number, wide};
 use crate::html::tiles::tile;
-use crate::html::{CHARTS, LIBRARY, SCRIPT, footer, head};
+use crate::html::{CHARTS, SCRIPT, footer, head};
 use crate::words;
 use crate::words::compare::{signed, verdict_among_several};
 
@@ -61,7 +61,6 @@ pub fn compare_html(comparisons: &[Comparison], findings: &[&StudyFindings], out
                 }
                 (footer())
                 script #data type="application/json" { (PreEscaped(data(comparisons, findings))) }
-                script #library type="application/octet-stream" { (PreEscaped(LIBRARY.as_str())) }
                 script { (PreEscaped(CHARTS)) (PreEscaped(COMPARED)) (PreEscaped(SCRIPT)) }
             }
         }

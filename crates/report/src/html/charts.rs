@@ -145,8 +145,8 @@ fn throughput(findings: &Findings, grids: &[Grid], alone: &[Grid]) -> Fold {
              means. Each chart has a scale of its own; a triangle is a value above it. A ring marks where the line \
              first reaches half of its own peak, its " a href="#def-half" { "half-power size" } "."
             @if pap { " The dashed rule is the narrowest advertised peak." }
-            " Dots join sizes with unmeasured ones between them; open marks are cells that are not "
-            a href="#def-steady" { "steady" } "."
+            " Dots join sizes with unmeasured ones between them; open marks are single runs, which nothing joins, and \
+             cells that are not " a href="#def-steady" { "steady" } "."
         }
         p.lead.screen {
             "Point at a mark to see its record, click to pin it below its chart, drag to zoom, double-click to see \

@@ -1,6 +1,6 @@
 //! Writes findings and runs as JSON for the page's script.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_analyse::Findings;
 use halfpower_experiments::StudyFindings;
@@ -14,7 +14,8 @@ use crate::json::study_value;
 
 /// The embedded JSON.
 pub struct Data {
-    /// An object with `findings`, `percentiles` and `runs` (`columns` and `rows`), without the character `<`.
+    /// An object with `findings`, whose cells are `columns` and `rows`, `percentiles` and `runs` (`columns` and `rows`),
+    /// without the character `<`.
     pub json: String,
     /// Number of runs left out for lack of room; the study file has all of them.
     pub runs_left_out: usize,
@@ -60,7 +61,7 @@ pub(crate) fn round(value: &mut Value) {
 }
 
 /// Keys of a cell that neither a chart nor the list of cells shows.
-const NOT_DRAWN: [&str; 12] = [
+const NOT_DRAWN: [&str; 13] = [
     "run_mbps",
     "run_charged_us",
     "noise",
@@ -73,12 +74,32 @@ const NOT_DRAWN: [&str; 12] = [
     "memory_mbps",
     "flush_share",
     "unseen_us",
+    "waited_share",
 ];
 
-/// Removes what the checks found, which no chart needs, and from each cell: series that are not drawn, and figures that the
+/// Members of the findings that the page's script reads.
+const READ: [&str; 7] = ["target", "cells", "curves", "cost", "advice", "fleet", "experiments"];
+/// Members of an experiment that it reads; the rest of it is text of the page.
+const READ_OF_EXPERIMENT: [&str; 2] = ["experiment", "pictures"];
+/// Members of a host that it reads, and of the fleet.
+const READ_OF_HOST: [&str; 1] = ["name"];
+const READ_OF_FLEET: [&str; 2] = ["hosts", "map"];
+
+/// Leaves the members of each object that are among `names`.
+fn retain<'a>(objects: impl IntoIterator<Item = &'a mut Value>, names: &[&str]) {
+    for members in objects.into_iter().filter_map(Value::as_object_mut) {
+        members.retain(|name, _| names.contains(&name.as_str()));
+    }
+}
+
+/// Leaves what charts and the list of cells show. Of cells that leaves out series that are not drawn, and figures that the
 /// rows of runs repeat.
 fn keep_what_is_drawn(reported: &mut Value, findings: &Findings) {
-    reported["checks"] = Value::Null;
+    retain([&mut *reported], &READ);
+    retain(reported["experiments"].as_array_mut().into_iter().flatten(), &READ_OF_EXPERIMENT);
+    retain(reported.pointer_mut("/fleet"), &READ_OF_FLEET);
+    let hosts = reported.pointer_mut("/fleet/hosts").and_then(Value::as_array_mut);
+    retain(hosts.into_iter().flatten(), &READ_OF_HOST);
     let charted = flagged(findings);
     for (place, cell) in reported["cells"].as_array_mut().into_iter().flatten().enumerate() {
         let series = if charted.contains(&place) { drawn_series(&findings.cells[place]) } else { (Vec::new(), 0.0) };
@@ -92,6 +113,33 @@ fn keep_what_is_drawn(reported: &mut Value, findings: &Findings) {
             latency.retain(|name, _| !name.ends_with("_interval"));
         }
     }
+    let rows = in_rows(reported["cells"].as_array().map(Vec::as_slice).unwrap_or_default());
+    reported["cells"] = rows;
+}
+
+/// Objects of the same members as rows of columns, because their names are more than half of them. The member of a member
+/// is a column with both names.
+fn in_rows(objects: &[Value]) -> Value {
+    let flat: Vec<BTreeMap<String, &Value>> = objects.iter().map(columns).collect();
+    let names: BTreeSet<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
+    let of = |row: &BTreeMap<String, &Value>| -> Vec<Value> {
+        names.iter().map(|name| row.get(*name).copied().cloned().unwrap_or_default()).collect()
+    };
+    let rows: Vec<Vec<Value>> = flat.iter().map(of).collect();
+    json!({ "columns": names, "rows": rows })
+}
+
+/// The members of an object, and the members of each member that is an object.
+fn columns(object: &Value) -> BTreeMap<String, &Value> {
+    let mut all = BTreeMap::new();
+    for (name, value) in object.as_object().into_iter().flatten() {
+        if let Some(inner) = value.as_object() {
+            all.extend(inner.iter().map(|(own, value)| (format!("{name} {own}"), value)));
+        } else {
+            all.insert(name.clone(), value);
+        }
+    }
+    all
 }
 
 /// One row of the runs, by column.

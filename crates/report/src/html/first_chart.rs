@@ -1,4 +1,5 @@
-//! Draws the chart of the first screen: throughput against block size on a linear scale, with a choice of depths.
+//! Draws the charts of the first screen: latency against rate of small random requests (`knee_chart.rs`), then throughput
+//! against block size on a linear scale, with a choice of depths.
 //!
 //! The chart is SVG and text placed by percent, so it appears at once, without script and at any width. The line of the
 //! chosen depth shows its 95% interval, half power and figures; the lines of other depths are in the background.
@@ -13,6 +14,8 @@ use halfpower_spec::{Direction, path_words};
 use maud::{Markup, html};
 
 use crate::html::format::heading;
+use crate::html::knee_chart::{KneeChart, knee_chart};
+use crate::html::scale::LinearScale;
 
 /// Values above this multiple of the fastest believed cell are cut off.
 const CLIP: f64 = 1.3;
@@ -20,6 +23,8 @@ const CLIP: f64 = 1.3;
 const PAP_IN_SIGHT: f64 = 2.0;
 /// Free share of the width at either side.
 const MARGIN: f64 = 0.04;
+/// Least distance between the labels of two lines, in percent of the height.
+const LABEL_GAP: f64 = 5.5;
 /// Most axis labels on a narrow screen.
 const NARROW_LABELS: usize = 5;
 
@@ -42,28 +47,50 @@ struct DepthLine<'a> {
     curve: Option<&'a Curve>,
 }
 
-/// The chart, and the styles that show the chosen lines; both empty if no block sizes were walked.
+/// The charts, and the styles that show the chosen one and its lines; both empty if neither depths nor block sizes were
+/// walked.
 pub(crate) fn first_chart(study: &StudyFindings) -> (Markup, String) {
     let charts: Vec<PathChart> = Direction::ALL.iter().filter_map(|rw| path_chart(study, *rw)).collect();
-    if charts.is_empty() {
+    let knees: Vec<KneeChart> = Direction::ALL.iter().filter_map(|rw| KneeChart::of(study, *rw)).collect();
+    let of_knees = knees.iter().map(|knee| (format!("knee-{}", knee.rw), knee.name()));
+    let of_paths = charts.iter().map(|chart| (chart.rw.to_string(), format!("{}s", heading(&chart.words))));
+    let ways: Vec<(String, String)> = of_knees.chain(of_paths).collect();
+    if ways.is_empty() {
         return (html! {}, String::new());
     }
     let markup = html! {
         figure.first-chart {
-            figcaption {
-                "Throughput by block size"
-                @if charts.len() == 1 { ", " (charts[0].words) "s" }
+            figcaption { (caption(&knees, &charts)) }
+            @for (place, (id, _)) in ways.iter().enumerate() {
+                input.way.shut type="radio" name="way" id={ "way-" (id) } checked[place == 0];
             }
-            @for (place, chart) in charts.iter().enumerate() {
-                input.way.shut type="radio" name="way" id={ "way-" (chart.rw) } checked[place == 0];
+            div.ways.shut[ways.len() == 1] {
+                @for (id, name) in &ways { label for={ "way-" (id) } { (name) } }
             }
-            div.ways.shut[charts.len() == 1] {
-                @for chart in &charts { label for={ "way-" (chart.rw) } { (heading(&chart.words)) "s" } }
-            }
+            @for knee in &knees { (knee_chart(knee)) }
             @for chart in &charts { (panel(chart)) }
         }
     };
-    (markup, charts.iter().map(styles).collect())
+    let of_ways: String = ways.iter().map(|(id, _)| way_styles(id)).collect();
+    (markup, of_ways + &charts.iter().map(styles).collect::<String>())
+}
+
+fn caption(knees: &[KneeChart], charts: &[PathChart]) -> String {
+    match (knees, charts) {
+        ([], [chart]) => format!("Throughput by block size, {}s", chart.words),
+        ([], _) => "Throughput by block size".to_string(),
+        ([knee], []) => knee.name(),
+        (_, []) => "Latency against rate".to_string(),
+        _ => "Latency against rate, and throughput by block size".to_string(),
+    }
+}
+
+/// The styles that show the panel of a choice.
+fn way_styles(id: &str) -> String {
+    format!(
+        "#way-{id}:checked~.panel-{id}{{display:block}}#way-{id}:checked~.ways [for=way-{id}]{{{CHOSEN}}}\
+         #way-{id}:focus-visible~.ways [for=way-{id}]{{{FOCUS}}}"
+    )
 }
 
 /// The path of a direction's fastest cell, at its number of threads.
@@ -136,13 +163,10 @@ impl PathChart<'_> {
     }
 }
 
-/// The styles that show a panel, and the chosen line in it.
+/// The styles that show the chosen line of a panel.
 fn styles(chart: &PathChart) -> String {
     let rw = chart.rw;
-    let mut css = format!(
-        "#way-{rw}:checked~.panel-{rw}{{display:block}}#way-{rw}:checked~.ways [for=way-{rw}]{{{CHOSEN}}}\
-         #way-{rw}:focus-visible~.ways [for=way-{rw}]{{{FOCUS}}}"
-    );
+    let mut css = String::new();
     for line in &chart.lines {
         let id = format!("{rw}-{}", line.iodepth);
         let _ = write!(
@@ -179,10 +203,13 @@ fn panel(chart: &PathChart) -> Markup {
                     svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true" {
                         @for line in &chart.lines { (ribbon(chart, line, &id(line))) }
                         @for line in &chart.lines {
-                            polyline.line.{ "line-" (id(line)) } points=(points(chart, line)) {}
+                            @for cells in stretches(chart, line) {
+                                polyline.line.{ "line-" (id(line)) } points=(points(chart, cells)) {}
+                            }
                         }
                     }
                     @if let Some(pap) = chart.pap_mbps { (pap_rule(chart, pap)) }
+                    (depth_labels(chart))
                     @for line in &chart.lines { (marks(chart, line, &id(line))) }
                 }
             }
@@ -216,8 +243,47 @@ fn place(chart: &PathChart, bs_bytes: u64, mbps: f64) -> String {
     format!("{:.0},{:.0}", 10.0 * chart.x(bs_bytes), 10.0 * chart.scale.percent(mbps))
 }
 
-fn points(chart: &PathChart, line: &DepthLine) -> String {
-    line.cells.iter().map(|cell| place(chart, cell.bs_bytes, cell.mbps.value)).collect::<Vec<_>>().join(" ")
+fn points(chart: &PathChart, cells: &[&CellFinding]) -> String {
+    cells.iter().map(|cell| place(chart, cell.bs_bytes, cell.mbps.value)).collect::<Vec<_>>().join(" ")
+}
+
+/// The parts of a line that are joined. A single run joins nothing, unless there are only single runs.
+fn stretches<'l, 'a>(chart: &PathChart, line: &'l DepthLine<'a>) -> Vec<&'l [&'a CellFinding]> {
+    let single_runs_only = chart.lines.iter().all(|line| line.cells.iter().all(|cell| cell.runs < 2));
+    let is_joined = |cell: &CellFinding| single_runs_only || cell.runs > 1;
+    let parts = line.cells.chunk_by(|one, other| is_joined(one) == is_joined(other));
+    parts.filter(|cells| is_joined(cells[0])).collect()
+}
+
+/// The depths beside their lines, at the block size where most of them have room.
+fn depth_labels(chart: &PathChart) -> Markup {
+    let labels_at = |bs_bytes: u64| {
+        let of_line = |line: &DepthLine| {
+            let cell = line.cells.iter().find(|cell| cell.bs_bytes == bs_bytes)?;
+            (!chart.scale.is_beyond(cell.mbps.value)).then(|| (line.iodepth, chart.scale.percent(cell.mbps.value)))
+        };
+        let mut labels: Vec<(u32, f64)> = chart.lines.iter().filter_map(of_line).collect();
+        labels.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let mut end = f64::NEG_INFINITY;
+        labels.retain(|(_, y)| {
+            let fits = y - end >= LABEL_GAP;
+            end = if fits { *y } else { end };
+            fits
+        });
+        labels
+    };
+    let all = chart.sizes.iter().map(|bs| (*bs, labels_at(*bs)));
+    let most = all.max_by_key(|(_, labels)| labels.len()).filter(|(_, labels)| labels.len() > 1);
+    html! {
+        @if let Some((bs, labels)) = most {
+            @let x = chart.x(bs);
+            @for (rank, (iodepth, y)) in labels.iter().enumerate() {
+                span.depth.before[x > 50.0] aria-hidden="true" style={ "left:" (percent(x)) ";top:" (percent(*y)) } {
+                    (iodepth) @if rank == 0 { " deep" }
+                }
+            }
+        }
+    }
 }
 
 /// The 95% intervals along a line, between neighbours that both have a meaningful one.
@@ -257,7 +323,7 @@ fn marks(chart: &PathChart, line: &DepthLine, id: &str) -> Markup {
             @if let Some(curve) = line.curve { (half_power(chart, curve)) }
             @for cell in &line.cells {
                 @let (x, y) = (chart.x(cell.bs_bytes), chart.scale.percent(cell.mbps.value));
-                i.mark.clipped[chart.scale.is_beyond(cell.mbps.value)].open[!cell.steady || cell.cached]
+                i.mark.clipped[chart.scale.is_beyond(cell.mbps.value)].open[!cell.steady || cell.cached || cell.runs < 2]
                     style={ "left:" (percent(x)) ";top:" (percent(y)) } title=(reported(cell)) {}
             }
             @if !clipped.is_empty() { p.cut { "\u{25b2} above the scale: " (clipped.join(", ")) } }
@@ -299,59 +365,4 @@ fn reported(cell: &CellFinding) -> String {
     let cached = if cell.cached { ", answered by a cache" } else { "" };
     let runs = crate::words::settings::count(cell.runs, "run");
     format!("{}, {} deep: {}{reach}, {runs}{steady}{cached}", size(cell.bs_bytes as f64), cell.iodepth, rate(cell))
-}
-
-/// Most ticks.
-const TICKS: f64 = 5.0;
-
-/// A linear axis from 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct LinearScale {
-    /// Highest value on it.
-    pub top: f64,
-}
-
-impl LinearScale {
-    /// An axis that holds `highest` with a margin above it.
-    pub fn up_to(highest: f64) -> Self {
-        Self { top: if highest > 0.0 { highest * 1.08 } else { 1.0 } }
-    }
-
-    /// Position of a value in percent from the top; values outside the axis are placed at its end.
-    pub fn percent(&self, value: f64) -> f64 {
-        100.0 * (1.0 - (value / self.top).clamp(0.0, 1.0))
-    }
-
-    /// Whether a value lies above the axis.
-    pub fn is_beyond(&self, value: f64) -> bool {
-        value > self.top
-    }
-
-    /// Round values from 0 to the top.
-    pub fn ticks(&self) -> Vec<f64> {
-        let power = 10f64.powf((self.top / TICKS).log10().floor());
-        let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|step| step * power);
-        let step = steps.into_iter().find(|step| self.top / step <= TICKS).unwrap_or(10.0 * power);
-        (0..).map(|count| f64::from(count) * step).take_while(|value| *value <= self.top * (1.0 + 1e-9)).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ticks_are_round_and_few() {
-        assert_eq!(LinearScale { top: 917.0 }.ticks(), [0.0, 200.0, 400.0, 600.0, 800.0]);
-        assert_eq!(LinearScale { top: 25.0 }.ticks(), [0.0, 5.0, 10.0, 15.0, 20.0, 25.0]);
-        assert_eq!(LinearScale { top: 0.3 }.ticks().len(), 4);
-        assert_eq!(LinearScale::up_to(0.0).top, 1.0);
-    }
-
-    #[test]
-    fn what_lies_beyond_stands_at_the_end() {
-        let scale = LinearScale { top: 100.0 };
-        assert_eq!([scale.percent(0.0), scale.percent(25.0), scale.percent(900.0)], [100.0, 75.0, 0.0]);
-        assert!(scale.is_beyond(101.0) && !scale.is_beyond(100.0));
-    }
 }

@@ -1,6 +1,6 @@
 //! Writes the page of an application that was watched: the answer, what happened second by second, and all that was counted.
 //!
-//! The frame, the style, the charting library and the page's main script are those of the report; `watch.js` adds the
+//! The frame, the style, what draws charts and the page's main script are those of the report; `watch.js` adds the
 //! kinds of chart. The file needs no other file, like the report.
 
 mod figures;
@@ -17,7 +17,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::html::format::{UNKNOWN, date, heading as capitalised, number, scrolling_table};
 use crate::html::tiles::tile;
-use crate::html::{CHARTS, LIBRARY, SCRIPT, footer, head};
+use crate::html::{CHARTS, SCRIPT, footer, head};
 use crate::watch::screen;
 use crate::words::watch::{activity, depth};
 use figures::latency_at;
@@ -60,7 +60,6 @@ pub fn watch_html(findings: &WatchFindings, watched: &Watched, out: &mut impl Wr
                 }
                 (footer())
                 script #data type="application/json" { (PreEscaped(series.data())) }
-                script #library type="application/octet-stream" { (PreEscaped(LIBRARY.as_str())) }
                 script { (PreEscaped(CHARTS)) (PreEscaped(WATCHED)) (PreEscaped(SCRIPT)) }
             }
         }
