@@ -211,7 +211,12 @@ impl Site {
 
     /// What `halfpower watch` keeps of the operations of a process, some time after it began.
     pub fn recorded(&self, process: u32, seconds: u32) -> Captured {
-        read_capture(&self.kept(process, seconds, "--record", "app.halfpower")).unwrap()
+        read_capture(&self.capture(process, seconds)).unwrap()
+    }
+
+    /// The file with these operations.
+    pub fn capture(&self, process: u32, seconds: u32) -> PathBuf {
+        self.kept(process, seconds, "--record", "app.halfpower")
     }
 
     fn kept(&self, process: u32, seconds: u32, flag: &str, name: &str) -> PathBuf {
@@ -220,19 +225,6 @@ impl Site {
         let _ = fs::remove_file(&file);
         let mut watch = Command::new(env!("CARGO_BIN_EXE_halfpower"));
         watch.args(["watch", "--pid", &process.to_string(), "--for", &format!("{seconds}s"), flag]).arg(&file);
-        let output = watch.stdin(Stdio::null()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        println!("{}", String::from_utf8_lossy(&output.stdout));
-        file
-    }
-
-    /// The capture that `halfpower watch --record` keeps of a process, some time after it began.
-    pub fn kept(&self, process: u32, seconds: u32) -> PathBuf {
-        std::thread::sleep(RAMP);
-        let file = self.tools.path().join("app.halfpower");
-        let _ = fs::remove_file(&file);
-        let mut watch = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-        watch.args(["watch", "--pid", &process.to_string(), "--for", &format!("{seconds}s"), "--record"]).arg(&file);
         let output = watch.stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         println!("{}", String::from_utf8_lossy(&output.stdout));

@@ -44,7 +44,7 @@ fn a_capture_gets_on_another_disk_what_is_predicted() {
     judge("watch", figures, || {
         site.set_limits(both(HERE)).unwrap();
         let fio = site.fio(&words, RUNS);
-        let capture = site.kept(fio.id(), WATCHED);
+        let capture = site.capture(fio.id(), WATCHED);
         fio.result();
         site.set_limits(both(THERE)).unwrap();
         let predicted = site.predicted(&capture, &study);

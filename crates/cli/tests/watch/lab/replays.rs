@@ -46,7 +46,7 @@ fn a_capture_asked_again_on_the_same_disk_gives_the_same() {
     let figures = COMPARED.map(|compared| Figure::near(name(compared), 1.0, "", TOLERANCE)).into_iter().collect();
     judge("watch", figures, || {
         let fio = site.fio(&words, RUNS);
-        let capture = site.kept(fio.id(), WATCHED);
+        let capture = site.capture(fio.id(), WATCHED);
         fio.result();
         let said = site.asked_again(&capture);
         println!("{}", said["text"]);
