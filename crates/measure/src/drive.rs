@@ -272,9 +272,8 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     let flushers = if flushing_threads == 0 { workload.threads } else { flushing_threads };
     // In virtual time one lane has the slots of all threads.
     let stands_for_threads = workload.threads > 1 && lane.depth == workload.total_depth();
-    let flushes = lane.role == LaneRole::Beside
-        || stands_for_threads
-        || (index as u32) % run.workload.threads.max(1) < flushers;
+    let flushes =
+        lane.role == LaneRole::Beside || stands_for_threads || (index as u32) % run.workload.threads.max(1) < flushers;
     let terms = if flushes { terms } else { terms.without_flushes() };
     let seed = run.seed.wrapping_add(index as u64);
     let pinned = lane.cpu.map_or(Ok(()), processor::pin_this_thread);

@@ -253,7 +253,7 @@ fn a_load_beside_a_workload_is_counted_apart_and_holds_it_up_as_one_server_does(
     assert_eq!(of(LaneRole::Beside)[0].bytes, of(LaneRole::Beside)[0].ios * 4096);
 }
 
-/// A load that flushes holds the device's flush: one commit of its own waits for the flush that is under way.
+/// A load that flushes and thinks writes once a period; all else that the server does is the workload's.
 #[test]
 fn a_load_that_flushes_and_thinks_goes_on_at_its_own_pace_in_virtual_time() {
     let disk = SimulatedDisk::from_constants("fixed=100us,rate=900000GB/s,flush=900us").unwrap();
@@ -271,13 +271,16 @@ fn a_load_that_flushes_and_thinks_goes_on_at_its_own_pace_in_virtual_time() {
 fn what_cannot_go_beside_a_workload_is_refused() {
     let (_folder, backend) = real();
     let refused = |change: fn(&mut WorkloadOptions)| {
-        let mut options = WorkloadOptions { beside: "randwrite,bs=4k".parse().ok(), ..WorkloadOptions::default() };
+        let beside = "randwrite,bs=4k,cache=both".parse().ok();
+        let mut options = WorkloadOptions { beside, ..WorkloadOptions::default() };
         change(&mut options);
-        backend.admits(&Workload { options, ..Workload::default() }).unwrap_err().to_string()
+        backend.admits(&buffered(options)).unwrap_err().to_string()
     };
     assert!(refused(|options| options.random_readers = 2).contains("leave one of them out"));
     assert!(refused(|options| options.verify = true).contains("--verify"));
-    assert!(refused(|options| options.beside = "randread,bs=1g".parse().ok()).contains("64MiB"));
+    assert!(
+        refused(|options| options.beside = "randwrite,bs=128m,iodepth=1,cache=both".parse().ok()).contains("64MiB")
+    );
 }
 
 #[test]

@@ -103,8 +103,10 @@ impl Workload {
         let kept =
             WorkloadOptions { fdatasync, flush_by, thinktime, connections, sealing, ..WorkloadOptions::default() };
         if rate.is_some() || options != kept {
-            return Err("a load beside another sets --rw, --rwmixread, --bs, --iodepth, --threads, --cache, --engine, \
-                 --fdatasync, --flush-by and --thinktime alone");
+            return Err(
+                "a load beside another sets --rw, --rwmixread, --bs, --iodepth, --threads, --cache, --engine, \
+                 --fdatasync, --flush-by and --thinktime alone",
+            );
         }
         let load = Beside { rw, rwmixread, bs, iodepth, threads, cache, engine, fdatasync, flush_by, thinktime };
         load.misfit().map_or(Ok(load), Err)

@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Affinity, Beside, BlockSizes, Bytes, DurableBy, Fadvise, FileOperation, FlushCall, Folders, Hosts, IoSize, Jump, Kernel,
-    Layout, Nanos, PageCache, ParseError, Processors, RandomDistribution, Region, Sealing, Switch, VolumeLayout, Way,
+    Affinity, Beside, BlockSizes, Bytes, DurableBy, Fadvise, FileOperation, FlushCall, Folders, Hosts, IoSize, Jump,
+    Kernel, Layout, Nanos, PageCache, ParseError, Processors, RandomDistribution, Region, Sealing, Switch,
+    VolumeLayout, Way,
 };
 
 /// Parses a value of a type with its own text form.

@@ -142,8 +142,8 @@ impl Reached<'_> {
                 buffers = Some(buffers.map_or(opened.buffers, |before| before.joined(opened.buffers)));
             }
             let range = if own_file.is_some() { used.clone() } else { range(workload, &used, thread) };
-            // A sync engine holds one request at a time: more slots would only wait, and would count as depth.
             let once = once && !is_of_load;
+            // A sync engine holds one request at a time: more slots would only wait, and would count as depth.
             let most_bytes = workload.options.most_bytes(self.span_bytes());
             lanes.push(Lane {
                 engine: opened.engine,
