@@ -116,7 +116,7 @@ fn plan_of(experiment: Experiment, request: &PlanRequest) -> Result<Plan, String
     let Some(plan) = fixed_plan(experiment, request) else { return Ok(Plan::of([])) };
     let Plan { mut cells, missing } = plan?;
     cells.iter_mut().for_each(|cell| cell.workload = cell.workload.issued_by_engine());
-    cells.retain(|cell| !cell.workload.rw.writes() || request.question.directions.contains(&Direction::Write));
+    cells.retain(|cell| !cell.workload.writes() || request.question.directions.contains(&Direction::Write));
     if cells.is_empty() {
         Err("all that it measures are writes, and only reads were asked for".to_string())
     } else {

@@ -48,6 +48,7 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         return refuse(format!("--flushing-threads {threads}: nothing flushes: add --fdatasync 1, or leave it out"));
     }
     makes_durable(workload)?;
+    goes_beside(workload)?;
     if let Some(processors) = options.processors.filter(|_| options.affinity != Affinity::All) {
         let affinity = options.affinity;
         return refuse(format!(
@@ -195,6 +196,26 @@ fn makes_durable(workload: &Workload) -> Result<(), MeasureError> {
         format!(
             "--durable-by {durable_by}: no write of this run is durable by itself; add --sync dsync, or --cache os or none"
         )
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
+/// Refuses a load beside a workload that it would disturb in more than its pace.
+fn goes_beside(workload: &Workload) -> Result<(), MeasureError> {
+    let WorkloadOptions { beside, random_readers, verify, members, volume_layout, .. } = workload.options;
+    let Some(load) = beside else { return Ok(()) };
+    let what = if let Some(why) = load.misfit() {
+        format!("--beside {load}: {why}")
+    } else if random_readers > 0 {
+        format!("--random-readers {random_readers} and --beside are both beside the workload: leave one of them out")
+    } else if verify {
+        "--verify checks what it has written, and a load beside it may write there too: leave --beside out".to_string()
+    } else if workload.rw.trims() {
+        format!("--beside would reach what --rw {} has given back: leave it out", workload.rw)
+    } else if members > 0 || volume_layout.is_some() {
+        "--beside reaches all members of the target: leave --members and --volume-layout out".to_string()
     } else {
         return Ok(());
     };

@@ -20,7 +20,7 @@ use crate::offsets::Offsets;
 use crate::schedule::Schedule;
 use crate::target_backend::{Account, Lane, Prepared, Spent};
 use crate::window::{Pauses, Tally, Terms, Window};
-use crate::{MeasureError, background_readers};
+use crate::{MeasureError, background};
 
 /// How often to check whether the user wants to stop and whether the target is silent.
 const LOOK: Duration = Duration::from_millis(50);
@@ -91,7 +91,7 @@ struct Shared {
     changed: Condvar,
     /// Ends the workload's lanes.
     stop: AtomicBool,
-    /// Ends the background readers.
+    /// Ends the lanes beside the workload.
     over: AtomicBool,
     own_lanes: AtomicUsize,
     /// Own lanes whose queue has not turned over yet; `None` if windows open with empty queues.
@@ -188,7 +188,7 @@ pub(crate) fn drive(
         changed: Condvar::new(),
         stop: AtomicBool::new(stop.load(Ordering::Relaxed)),
         over: AtomicBool::new(false),
-        // Background readers are not counted: they read until the workload's lanes end.
+        // Lanes beside the workload are not counted: they go on until the workload's lanes end.
         own_lanes: AtomicUsize::new(own_lanes),
         cold_lanes: warms_up.then(|| AtomicUsize::new(own_lanes)),
         progress: AtomicU64::new(0),
@@ -268,13 +268,18 @@ fn start(shared: &Arc<Shared>, lanes: Vec<Lane>, run: &Run, terms: Terms) -> Res
 fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &Shared) -> Result<Tally, MeasureError> {
     let (workload, terms, stop): (Workload, Terms, &AtomicBool) = match lane.role {
         LaneRole::Own => (run.workload, terms, &shared.stop),
-        LaneRole::Random => (background_readers::reader(&run.workload), terms.of_reader(), &shared.over),
+        LaneRole::Random => (background::reader(&run.workload), terms.of_reader(), &shared.over),
+        LaneRole::Beside => {
+            let load = run.workload.load_beside().expect("such a lane is opened for the load of its run");
+            (load, terms.of_load(&load), &shared.over)
+        }
     };
-    let WorkloadOptions { fdatasync, flushing_threads, .. } = run.workload.options;
+    let WorkloadOptions { fdatasync, flushing_threads, .. } = workload.options;
     let flushers = if flushing_threads == 0 { workload.threads } else { flushing_threads };
     // In virtual time one lane has the slots of all threads.
     let stands_for_threads = workload.threads > 1 && lane.depth == workload.total_depth();
-    let flushes = stands_for_threads || (index as u32) % run.workload.threads.max(1) < flushers;
+    let flushes =
+        lane.role == LaneRole::Beside || stands_for_threads || (index as u32) % run.workload.threads.max(1) < flushers;
     let terms = if flushes { terms } else { terms.without_flushes() };
     let seed = run.seed.wrapping_add(index as u64);
     let pinned = lane.cpu.map_or(Ok(()), processor::pin_this_thread);

@@ -6,11 +6,12 @@
 
 mod admission;
 mod anatomy;
-mod background_readers;
+mod background;
 mod covering;
 mod drive;
 mod error;
 mod gated;
+mod load_threads;
 mod measure_run;
 mod offered_ways;
 mod offsets;

@@ -164,7 +164,7 @@ fn measure_in_pass(
     let lanes: Vec<LaneRecord> = own.iter().chain(&beside).map(LaneOutcome::record).chain(spent.beside).collect();
     let lane_latencies =
         if kept == LatenciesOf::EachLane { own.iter().map(LaneOutcome::latencies).collect() } else { Vec::new() };
-    let submitted = sum.submitted_ios() + of_random_readers(&lanes);
+    let submitted = sum.submitted_ios() + of_background(&lanes);
     // Reading back from a target that has stopped answering would hang.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
         if run.workload.cache.direct() {
@@ -234,9 +234,9 @@ fn waited_ns(engine: EngineName, lanes: &[LaneOutcome]) -> u64 {
     if engine == EngineName::Simulated { 0 } else { lanes.iter().map(|lane| lane.tally.waited_ns).sum() }
 }
 
-/// Number of requests of the background readers.
-fn of_random_readers(lanes: &[LaneRecord]) -> u64 {
-    lanes.iter().filter(|lane| lane.role == LaneRole::Random).map(|lane| lane.ios).sum()
+/// Number of requests of the lanes beside the workload.
+fn of_background(lanes: &[LaneRecord]) -> u64 {
+    lanes.iter().filter(|lane| lane.role != LaneRole::Own).map(|lane| lane.ios).sum()
 }
 
 /// All lanes of a workload together.

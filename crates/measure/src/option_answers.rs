@@ -148,6 +148,11 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
             Files | Share | Objects | Disks | Machine => None,
             Calibrated => because("the study of a calibrated device had no readers beside"),
         },
+        Of::Beside => match backend {
+            Files | Disks => None,
+            Share | Objects => instead("threads beside a share's workload read at random", "take --random-readers"),
+            Calibrated | Machine => because("this simulated target tells nothing of two loads at once"),
+        },
         Of::PageCache | Of::Fadvise => match backend {
             Files | Machine => None,
             Share | Objects => because(NO_PAGE_CACHE),

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
 use halfpower_record::{Latency, LatencyCounter, Sample, Samples};
-use halfpower_spec::{Nanos, WorkloadOptions};
+use halfpower_spec::{Nanos, Workload, WorkloadOptions};
 
 use crate::offsets::Offsets;
 use crate::sampler::{Counts, Sampler};
@@ -62,6 +62,20 @@ impl Terms {
     /// Those of a random reader beside the workload, which makes nothing durable and never pauses.
     pub(crate) fn of_reader(self) -> Self {
         Self { flush: false, pauses: Pauses::default(), ..self }
+    }
+
+    /// Those of the load `workload` beside another, which goes on until that ends: its window may open later than this
+    /// one, when its queue has turned over. What it leaves in the page cache is written before the next run.
+    pub(crate) fn of_load(self, workload: &Workload) -> Self {
+        let Nanos(runtime_ns) = self.runtime;
+        let more_ns = runtime_ns.saturating_mul(TURNOVER_WINDOWS).min(TURNOVER_NS);
+        let is_left_behind = workload.rw.writes() && (!workload.cache.direct() || workload.options.fdatasync > 0);
+        Self {
+            runtime: Nanos(runtime_ns.saturating_mul(2).saturating_add(more_ns)),
+            flush: is_left_behind,
+            pauses: Pauses::of(&workload.options),
+            ..self
+        }
     }
 }
 

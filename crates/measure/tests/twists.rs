@@ -226,6 +226,63 @@ fn readers_beside_a_workload_are_counted_apart() {
     assert!(of(LaneRole::Random).iter().all(|lane| lane.bytes == lane.ios * 8192));
 }
 
+/// One server that takes 100 us for each request: beside a load of depth d a request waits for the d requests of the load
+/// before it, and each d + 1 requests are one of the workload and d of the load.
+#[test]
+fn a_load_beside_a_workload_is_counted_apart_and_holds_it_up_as_one_server_does() {
+    for (load, depth) in [("randread,bs=8k,iodepth=1", 1), ("write,bs=4k,iodepth=3,threads=2", 6)] {
+        let options = WorkloadOptions { beside: load.parse().ok(), ..WorkloadOptions::default() };
+        let workload = Workload { rw: Rw::Randread, bs: Bytes(64 * 1024), iodepth: 1, options, ..Workload::default() };
+        let record = run(&mut simulated(), workload, Nanos(1_000_000_000));
+        let own = 10_000 / (1 + depth);
+        assert!(record.ios.abs_diff(own) <= 1 && record.latency.count() == record.ios, "{load}: {}", record.ios);
+        let p99_us = record.latency.quantile_ns(0.99) as f64 / 1e3;
+        assert!((p99_us / (100.0 * (1 + depth) as f64) - 1.0).abs() < 0.01, "{load}: {p99_us} us");
+        let beside = record.lanes[1];
+        assert_eq!((record.lanes.len(), beside.role), (2, LaneRole::Beside));
+        assert!(beside.ios.abs_diff(own * depth) <= depth, "{load}: {}", beside.ios);
+    }
+
+    let (_folder, mut backend) = real();
+    let options =
+        WorkloadOptions { beside: "randwrite,bs=4k,iodepth=2,cache=both".parse().ok(), ..WorkloadOptions::default() };
+    let record = run(&mut backend, buffered(options), LONG);
+    let of = |role| record.lanes.iter().filter(move |lane| lane.role == role).collect::<Vec<_>>();
+    assert_eq!((of(LaneRole::Own).len(), of(LaneRole::Beside).len()), (1, 1));
+    assert_eq!((record.bytes, of(LaneRole::Own)[0].bytes), (SPAN, SPAN), "it ends with the workload");
+    assert_eq!(of(LaneRole::Beside)[0].bytes, of(LaneRole::Beside)[0].ios * 4096);
+}
+
+/// A load that flushes and thinks writes once a period; all else that the server does is the workload's.
+#[test]
+fn a_load_that_flushes_and_thinks_goes_on_at_its_own_pace_in_virtual_time() {
+    let disk = SimulatedDisk::from_constants("fixed=100us,rate=900000GB/s,flush=900us").unwrap();
+    let load = "randwrite,bs=4k,iodepth=1,cache=device,fdatasync=1,thinktime=9ms";
+    let options = WorkloadOptions { beside: load.parse().ok(), ..WorkloadOptions::default() };
+    let workload = Workload { rw: Rw::Randread, bs: Bytes(4096), iodepth: 1, options, ..Workload::default() };
+    let record = run(&mut SimulatedTarget::new(disk), workload, Nanos(1_000_000_000));
+    // A write of 100 us, a flush of 900 us and a pause of 9 ms are 10 ms, or less than 0.2 ms more where it waits for a read.
+    let writes = record.lanes[1].ios;
+    assert!((98..=100).contains(&writes), "{writes}");
+    assert!(record.ios.abs_diff(10_000 - writes) <= 1, "each write takes the place of one read: {}", record.ios);
+}
+
+#[test]
+fn what_cannot_go_beside_a_workload_is_refused() {
+    let (_folder, backend) = real();
+    let refused = |change: fn(&mut WorkloadOptions)| {
+        let beside = "randwrite,bs=4k,cache=both".parse().ok();
+        let mut options = WorkloadOptions { beside, ..WorkloadOptions::default() };
+        change(&mut options);
+        backend.admits(&buffered(options)).unwrap_err().to_string()
+    };
+    assert!(refused(|options| options.random_readers = 2).contains("leave one of them out"));
+    assert!(refused(|options| options.verify = true).contains("--verify"));
+    assert!(
+        refused(|options| options.beside = "randwrite,bs=128m,iodepth=1,cache=both".parse().ok()).contains("64MiB")
+    );
+}
+
 #[test]
 fn streams_cover_what_one_stream_covers() {
     let (_folder, mut backend) = real();

@@ -76,4 +76,6 @@ pub enum LaneRole {
     Own,
     /// An additional random reader; in virtual time one lane stands for all.
     Random,
+    /// A thread of the load beside the workload; in virtual time one lane stands for all.
+    Beside,
 }

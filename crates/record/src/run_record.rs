@@ -322,10 +322,11 @@ impl Record {
     }
 
     /// Bytes that the device moved beyond this run's; negative if it moved fewer, because of a cache. Known only for
-    /// direct I/O without additional random readers: read-ahead and writeback of the page cache would count as foreign.
+    /// direct I/O without anything beside: read-ahead and writeback of the page cache would count as foreign.
     pub fn foreign_bytes(&self) -> Option<i64> {
         let workload = &self.run.workload;
-        let known = workload.cache.direct() && self.error_count() == 0 && workload.options.random_readers == 0;
+        let is_alone = workload.options.background_depth() == 0;
+        let known = workload.cache.direct() && self.error_count() == 0 && is_alone;
         let device = self.device_bytes().filter(|_| known)?;
         Some(i64::try_from(device).ok()? - i64::try_from(self.submitted_bytes() as u64).ok()?)
     }
@@ -346,7 +347,9 @@ impl Record {
 
     /// Bytes of all submitted requests: the device also moved those that the window no longer counted.
     pub fn submitted_bytes(&self) -> f64 {
-        self.cpu.ios as f64 * self.request_bytes()
+        let beside = || self.lanes.iter().filter(|lane| lane.role == LaneRole::Beside);
+        let ios = self.cpu.ios.saturating_sub(total(beside().map(|lane| lane.ios)));
+        ios as f64 * self.request_bytes() + total(beside().map(|lane| lane.bytes)) as f64
     }
 
     /// The account of the far end's soaker in this pass, scaled to `ios` requests; `None` without one.
@@ -355,9 +358,9 @@ impl Record {
         Cpu { soaker, ios: self.cpu.ios, ..Cpu::default() }.soaker_for(ios)
     }
 
-    /// Requests a second of all additional random readers; `None` without any.
+    /// Requests a second of all lanes beside the workload: random readers, or another load; `None` without any.
     pub fn beside_iops(&self) -> Option<f64> {
-        let beside = self.lanes.iter().filter(|lane| lane.role == LaneRole::Random && lane.elapsed_ns > 0);
+        let beside = self.lanes.iter().filter(|lane| lane.role != LaneRole::Own && lane.elapsed_ns > 0);
         beside.map(|lane| lane.ios as f64 * 1e9 / lane.elapsed_ns as f64).reduce(|sum, iops| sum + iops)
     }
 

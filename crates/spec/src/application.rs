@@ -95,8 +95,20 @@ pub struct Shape {
     pub name: String,
     /// The workload, as the application issues it where the target can.
     pub workload: Workload,
+    /// The shape that the application issues at the same time, by its index; `None` measures this one alone.
+    pub beside: Option<usize>,
     /// What of the application it stands for.
     pub stands_for: String,
+}
+
+impl Profile {
+    /// Whether this shape stands only beside others, so that nobody needs it measured alone.
+    pub fn is_only_beside(&self, shape: usize) -> bool {
+        let needs = self.needs.iter().map(|need| &need.figure);
+        let mut formulas = needs.chain(self.settings.iter().map(|setting| &setting.value));
+        let is_named = self.shapes.iter().any(|other| other.beside == Some(shape));
+        is_named && !formulas.any(|formula| formula.figures().iter().any(|(named, _)| *named == shape))
+    }
 }
 
 /// A figure that an application needs.
@@ -249,6 +261,7 @@ struct ProfileText {
 struct ShapeText {
     name: Spanned<String>,
     run: Spanned<String>,
+    beside: Option<Spanned<String>>,
     stands_for: Spanned<String>,
 }
 
@@ -358,7 +371,7 @@ impl Lines<'_> {
     fn shapes(&self, given: &[Spanned<ShapeText>]) -> Result<Vec<Shape>, ProfileError> {
         let mut shapes: Vec<Shape> = Vec::new();
         for shape in given {
-            let ShapeText { name, run, stands_for } = shape.get_ref();
+            let ShapeText { name, run, stands_for, .. } = shape.get_ref();
             let is_name = |name: &str| {
                 let rest = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
                 rest && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.len() <= MOST_OF_A_NAME
@@ -378,9 +391,34 @@ impl Lines<'_> {
                 return Err(self.error(run, "a shape reads and writes, and does not trim; take another --rw"));
             }
             let stands_for = self.sentence(stands_for)?;
-            shapes.push(Shape { name: name.get_ref().clone(), workload, stands_for });
+            shapes.push(Shape { name: name.get_ref().clone(), workload, beside: None, stands_for });
+        }
+        for (nth, shape) in given.iter().enumerate() {
+            let Some(named) = &shape.get_ref().beside else { continue };
+            shapes[nth].beside = Some(self.load_of(named, nth, given, &shapes)?);
         }
         Ok(shapes)
+    }
+
+    /// The shape that is `named` to go beside the `nth`, by its index.
+    fn load_of(
+        &self,
+        named: &Spanned<String>,
+        nth: usize,
+        given: &[Spanned<ShapeText>],
+        shapes: &[Shape],
+    ) -> Result<usize, ProfileError> {
+        let Some(load) = shapes.iter().position(|shape| shape.name == *named.get_ref()) else {
+            return Err(self.error(named, "there is no such shape; name one of this profile"));
+        };
+        if shapes[nth].workload.options.beside.is_some() {
+            return Err(self.error(named, "its `run` has --beside already; leave one of them out"));
+        }
+        if load == nth || given[load].get_ref().beside.is_some() {
+            return Err(self.error(named, "that shape is not alone; name one without `beside`"));
+        }
+        shapes[load].workload.as_load().map_err(|why| self.error(named, format!("{}: {why}", shapes[load].name)))?;
+        Ok(load)
     }
 
     fn formula(&self, given: &Spanned<String>, shapes: &[&str]) -> Result<Formula, ProfileError> {
@@ -528,6 +566,8 @@ source = "https://example.org"
             ("round = 0.5", "round = 0", 18, "at least 0.000001"),
             ("round = 0.5", "words = [\"a\", \"b\"]", 18, "neither `round`"),
             ("[[need]]", "[[need]", 8, ""),
+            ("stands_for", "beside = \"lag\"\nstands_for", 6, "no such shape"),
+            ("stands_for", "beside = \"log\"\nstands_for", 6, "not alone"),
         ] {
             assert!(TEXT.contains(from), "{from}");
             let error = Profile::read(&TEXT.replacen(from, to, 1)).unwrap_err();
@@ -536,6 +576,25 @@ source = "https://example.org"
         let none = Profile::read("about = 'x'").unwrap_err();
         assert!(none.line.is_none() && none.to_string().contains("no shape"), "{none}");
         assert!(Profile::read(&" ".repeat(MOST_BYTES + 1)).unwrap_err().what.contains("KiB"));
+    }
+
+    #[test]
+    fn a_shape_goes_beside_another_if_that_one_can_be_a_load() {
+        let with = |run: &str| {
+            let text = format!(
+                "{TEXT}[[shape]]\nname = 'busy'\nrun = '--rw randread --bs 4k'\nbeside = 'store'\nstands_for = 'reads'\n\
+                 [[shape]]\nname = 'store'\nrun = '{run}'\nstands_for = 'writes'\n"
+            );
+            Profile::read(&text)
+        };
+        let profile = with("--rw randwrite --bs 16k --iodepth 4 --cache buffered --fdatasync 4").unwrap();
+        assert_eq!((profile.shapes[1].beside, profile.shapes[2].beside), (Some(2), None));
+        let only_beside: Vec<bool> = (0..3).map(|shape| profile.is_only_beside(shape)).collect();
+        assert_eq!(only_beside, [false, false, true]);
+        let error = with("--rw randread --bs 16k --cache buffered").unwrap_err();
+        assert!(error.line == Some(27) && error.what.contains("memory answers"), "{error:?}");
+        let error = with("--rw write --layout append").unwrap_err();
+        assert!(error.what.contains("store: a load beside another sets --rw"), "{error:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! Nothing here reads the machine. A text that cannot be parsed gives a [`ParseError`] that points at the character.
 
 mod application;
+mod beside;
 mod block_sizes;
 mod decides;
 mod endpoint;
@@ -40,6 +41,7 @@ mod workload_options;
 mod workload_words;
 
 pub use application::{Application, Need, NeedBound, PROFILES, Profile, ProfileError, Setting, SettingValues, Shape};
+pub use beside::Beside;
 pub use block_sizes::BlockSizes;
 pub use decides::Decides;
 pub use endpoint::Endpoint;

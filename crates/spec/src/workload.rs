@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arrivals, BlockSizes, Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, Pass, Rw, Sealing,
+    Arrivals, Beside, BlockSizes, Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, Pass, Rw, Sealing,
     WorkloadOptions,
 };
 
@@ -86,6 +86,44 @@ impl Workload {
             None => f64::from(self.rwmixread) / 100.0,
         };
         self.options.bssplit.map_or(self.bs.0 as f64, |sizes| sizes.mean_bytes(read_share))
+    }
+
+    /// Whether it, or the load beside it, may write to the target.
+    pub fn writes(&self) -> bool {
+        self.rw.writes() || self.options.beside.is_some_and(|load| load.rw.writes())
+    }
+
+    /// This workload as a load beside another.
+    ///
+    /// # Errors
+    /// What of it cannot go on beside another, without full stop.
+    pub fn as_load(&self) -> Result<Beside, &'static str> {
+        let Self { rw, rwmixread, bs, iodepth, threads, cache, engine, rate, options, .. } = *self;
+        let WorkloadOptions { fdatasync, flush_by, thinktime, connections, sealing, .. } = options;
+        let kept =
+            WorkloadOptions { fdatasync, flush_by, thinktime, connections, sealing, ..WorkloadOptions::default() };
+        if rate.is_some() || options != kept {
+            return Err(
+                "a load beside another sets --rw, --rwmixread, --bs, --iodepth, --threads, --cache, --engine, \
+                 --fdatasync, --flush-by and --thinktime alone",
+            );
+        }
+        let load = Beside { rw, rwmixread, bs, iodepth, threads, cache, engine, fdatasync, flush_by, thinktime };
+        load.misfit().map_or(Ok(load), Err)
+    }
+
+    /// The load beside this workload, as the workload of the threads that issue it; `None` without one.
+    pub fn load_beside(&self) -> Option<Self> {
+        let Beside { rw, rwmixread, bs, iodepth, threads, cache, engine, fdatasync, flush_by, thinktime } =
+            self.options.beside?;
+        let region = self.options.region;
+        let options = WorkloadOptions { region, fdatasync, flush_by, thinktime, ..WorkloadOptions::default() };
+        Some(Self { rw, rwmixread, bs, iodepth, threads, cache, engine, options, ..Self::default() })
+    }
+
+    /// The same workload without a load beside it.
+    pub fn alone(self) -> Self {
+        Self { options: WorkloadOptions { beside: None, ..self.options }, ..self }
     }
 
     /// The same workload, issued as its engine can: see [`Issuing::by`].

@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Affinity, BlockSizes, Bytes, DurableBy, Fadvise, FileOperation, FlushCall, Folders, Hosts, IoSize, Jump, Kernel,
-    Layout, Nanos, PageCache, ParseError, Processors, RandomDistribution, Region, Sealing, Switch, VolumeLayout, Way,
+    Affinity, Beside, BlockSizes, Bytes, DurableBy, Fadvise, FileOperation, FlushCall, Folders, Hosts, IoSize, Jump,
+    Kernel, Layout, Nanos, PageCache, ParseError, Processors, RandomDistribution, Region, Sealing, Switch,
+    VolumeLayout, Way,
 };
 
 /// Parses a value of a type with its own text form.
@@ -321,6 +322,15 @@ options! {
     FileCount file_count: u32 = FILE_COUNT;
         one(count::<1, 65_536>), "file-count" pinned "file-count" takes "FILES";
         "With --file-operation, let each thread have so many files";
+    /// A load that threads of their own issue beside the workload; its requests are counted apart. `None` is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    Beside beside: Option<Beside> = None;
+        perhaps(word), "beside" pinned "beside" takes "LOAD";
+        "Let threads of their own issue another load in the same window, such as \
+         randwrite,bs=8k,iodepth=32,cache=device; its requests are counted apart\n\nFirst its access pattern, then what \
+         differs from the defaults: bs, iodepth, threads, cache (both, os, device, none), engine, rwmixread, fdatasync, \
+         flush-by, thinktime. It reaches the file that is laid out, also where the workload has a file of its own, and \
+         goes on until the workload ends. What it reads, it reads past the page cache.";
 }
 
 /// Small files of each thread, unless another number is asked for.
@@ -433,6 +443,11 @@ impl WorkloadOptions {
     pub fn reached(&self, span: u64) -> Range<u64> {
         let Range { start, end } = self.used(span);
         start.saturating_add(self.misalign.0).min(end)..end
+    }
+
+    /// Requests that others than the workload's threads keep outstanding: random readers, and the load beside it.
+    pub fn background_depth(&self) -> u32 {
+        self.random_readers + self.beside.map_or(0, |load| load.total_depth())
     }
 
     /// What each thread moves of a target of `span` bytes before the run ends; `None` if only its time ends it.

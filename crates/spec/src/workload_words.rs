@@ -157,6 +157,9 @@ mod tests {
         };
         assert_eq!(workload, truth);
         assert_eq!(workload_of_words(&workload.to_string()), Ok(workload));
+        let loaded = workload_of_words("--rw randread --beside randwrite,bs=8k,fdatasync=32").unwrap();
+        assert!(loaded.writes() && loaded.load_beside().is_some_and(|load| load.options.fdatasync == 32));
+        assert_eq!(workload_of_words(&loaded.to_string()), Ok(loaded));
         let open = workload_of_words("--rw randrw --rwmixread 70 --rate-iops 500 --arrivals poisson").unwrap();
         assert_eq!(open.rate, Some(Arrival { iops: 500, arrivals: Arrivals::Poisson }));
         assert_eq!((open.rwmixread, workload_of_words("").unwrap()), (70, Workload::default()));

@@ -111,7 +111,8 @@ fn files(run: &RunWords) -> Vec<PathBuf> {
 /// Whether a run before the `nth` has this file open for writing.
 fn writes_before(runs: &[RunWords], asked: &[RunArgs], nth: usize, file: &Path) -> bool {
     let opens = |args: &RunArgs| {
-        let writes = args.rw.writes() || args.options.0.verify;
+        let load_writes = args.options.0.beside.is_some_and(|load| load.rw.writes());
+        let writes = args.rw.writes() || args.options.0.verify || load_writes;
         writes || args.common.overwrite && file.is_file()
     };
     runs[..nth].iter().zip(asked).any(|(run, args)| opens(args) && files(run).iter().any(|other| other == file))

@@ -77,7 +77,7 @@ pub fn opened(
     (nth, join_processes): (usize, &Processes),
     write_cache: Option<Switch>,
 ) -> Result<(Box<dyn TargetBackend>, Run)> {
-    let writes = workload.rw.writes() || workload.options.verify;
+    let writes = workload.writes() || workload.options.verify;
     let purpose = Purpose::of_run(&args.common, writes, write_cache);
     let backend = join_processes.open(nth, &asked(args)?, purpose)?;
     if workload.options.way == Way::Wire || args.common.far_end.is_none() {

@@ -3,7 +3,7 @@
 use halfpower_analyse::{ExperimentCell, Interval, policy};
 use halfpower_record::Record;
 use halfpower_spec::{
-    Direction, Figure, Formula, Layout, Need, NeedBound, Pass, Profile, Setting, SettingValues, Workload,
+    Direction, Figure, Formula, Layout, Need, NeedBound, Pass, Pattern, Profile, Setting, SettingValues, Workload,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,6 +27,8 @@ pub struct ShapeRow {
     pub shape: String,
     /// What of the application it stands for.
     pub stands_for: String,
+    /// The shape that was measured at the same time; `null` if it was alone.
+    pub beside: Option<String>,
     /// The workload as flags of `halfpower run`; empty if it cannot run here.
     pub workload: String,
     /// Runs behind it.
@@ -191,6 +193,23 @@ pub struct RestingFigure {
     pub measured: Interval,
 }
 
+/// A shape alone, and beside another at the same time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AtOnceFinding {
+    /// The shape alone.
+    pub shape: String,
+    /// The shape that was at work at the same time.
+    pub beside: String,
+    /// What is compared: throughput of a stream, else the 99th percentile of the time of a request.
+    pub figure: Figure,
+    /// The figure alone; `null` if it is not known.
+    pub alone: Option<Interval>,
+    /// The figure beside the other shape; `null` if it is not known.
+    pub together: Option<Interval>,
+    /// What speaks against either.
+    pub doubts: Vec<Doubt>,
+}
+
 /// The answer: which needs are met, and what to set.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ApplicationAnswer {
@@ -204,6 +223,8 @@ pub struct ApplicationAnswer {
     pub in_virtual_machine: bool,
     /// The needs, in the profile's order.
     pub needs: Vec<NeedFinding>,
+    /// What shapes at the same time do to each other, in the profile's order.
+    pub at_once: Vec<AtOnceFinding>,
     /// The settings, in the profile's order.
     pub settings: Vec<SettingFinding>,
 }
@@ -238,6 +259,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ApplicationAnswer) {
         unreadable: None,
         in_virtual_machine: is_guest && data.environment.capabilities.kind.is_hardware(),
         needs: profile.needs.iter().map(|need| need_finding(need, &measured)).collect(),
+        at_once: measured.iter().filter_map(|shape| at_once_finding(shape, &measured)).collect(),
         settings: profile.settings.iter().map(|setting| setting_finding(setting, &measured)).collect(),
     };
     (Rows { application: measured.iter().map(MeasuredShape::row).collect() }, answer)
@@ -247,6 +269,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ApplicationAnswer) {
 struct MeasuredShape {
     name: String,
     stands_for: String,
+    beside: Option<String>,
     workload: Option<Workload>,
     runs: Vec<RunFigures>,
     doubts: Vec<Doubt>,
@@ -257,20 +280,21 @@ fn measured_shapes(data: &ExperimentData, profile: &Profile) -> Vec<MeasuredShap
     let filesystem = data.environment.filesystem.as_ref();
     let is_in_memory = filesystem.is_some_and(|filesystem| IN_MEMORY.contains(&filesystem.kind.as_str()));
     let suited = shapes::suited_shapes(&ask, profile);
-    let measured = |(shape, suited): (&halfpower_spec::Shape, Result<shapes::SuitedShape, String>)| {
+    let measured = |(nth, (shape, suited)): (usize, (&halfpower_spec::Shape, Result<shapes::SuitedShape, String>))| {
         let name = shape.name.clone();
+        let beside = shape.beside.map(|beside| profile.shapes[beside].name.clone());
         let workload = suited.ok().map(|suited| suited.workload);
         let cell = workload.and_then(|workload| data.cells.iter().find(|cell| cell.workload == workload));
         let runs = cell.map_or_else(Vec::new, |cell| {
             cell.records.iter().filter_map(|record| RunFigures::of(record)).collect::<Vec<_>>()
         });
         let mut doubts = cell.map_or_else(Vec::new, |cell| doubts_of(cell, &name, is_in_memory));
-        if runs.is_empty() && doubts.is_empty() {
+        if runs.is_empty() && doubts.is_empty() && !profile.is_only_beside(nth) {
             doubts.push(Doubt::NotMeasured { shape: name.clone() });
         }
-        MeasuredShape { name, stands_for: shape.stands_for.clone(), workload, runs, doubts }
+        MeasuredShape { name, stands_for: shape.stands_for.clone(), beside, workload, runs, doubts }
     };
-    profile.shapes.iter().zip(suited).map(measured).collect()
+    profile.shapes.iter().zip(suited).enumerate().map(measured).collect()
 }
 
 /// What speaks against the figures of a shape's cell.
@@ -319,7 +343,8 @@ fn is_written_back(workload: &Workload) -> bool {
 /// Whether the device should move the bytes of the requests and no others: no journal's and no page cache's.
 fn is_alone_on_the_disk(workload: &Workload) -> bool {
     let makes_journal = workload.options.fdatasync > 0 || workload.cache.durable();
-    workload.cache.direct() && !makes_journal && workload.options.layout == Layout::Written
+    let is_alone = workload.options.background_depth() == 0;
+    is_alone && workload.cache.direct() && !makes_journal && workload.options.layout == Layout::Written
 }
 
 /// Whether the first run was faster than all others, which are alike: what a rest had saved up was spent in it.
@@ -336,6 +361,7 @@ impl MeasuredShape {
         ShapeRow {
             shape: self.name.clone(),
             stands_for: self.stands_for.clone(),
+            beside: self.beside.clone(),
             workload: self.workload.map_or(String::new(), |workload| workload.to_string()),
             runs: self.runs.len(),
             per_second: of(Figure::PerSecond),
@@ -349,16 +375,15 @@ impl MeasuredShape {
     }
 }
 
-/// The value of a formula, with what speaks against the figures in it.
-fn evaluated(formula: &Formula, shapes: &[MeasuredShape]) -> (Option<Interval>, Vec<Doubt>) {
+/// What speaks against these figures, each doubt once.
+fn against<'a>(figures: impl IntoIterator<Item = (&'a MeasuredShape, Figure)>) -> Vec<Doubt> {
     let mut doubts: Vec<Doubt> = Vec::new();
     let mut add = |doubt: Doubt| {
         if !doubts.contains(&doubt) {
             doubts.push(doubt);
         }
     };
-    for (shape, figure) in formula.figures() {
-        let shape = &shapes[shape];
+    for (shape, figure) in figures {
         shape.doubts.iter().cloned().for_each(&mut add);
         let name = || shape.name.clone();
         match over_runs(&shape.runs, figure) {
@@ -371,6 +396,25 @@ fn evaluated(formula: &Formula, shapes: &[MeasuredShape]) -> (Option<Interval>, 
             }
         }
     }
+    doubts
+}
+
+/// This shape and the one with the same workload alone; `None` if it goes beside none, or nothing like it was alone.
+fn at_once_finding(shape: &MeasuredShape, shapes: &[MeasuredShape]) -> Option<AtOnceFinding> {
+    let beside = shape.beside.clone()?;
+    let workload = shape.workload?;
+    let alone = shapes.iter().find(|other| other.beside.is_none() && other.workload == Some(workload.alone()))?;
+    let is_stream = workload.rw.pattern() == Pattern::Sequential && workload.options.fdatasync == 0;
+    let figure = if is_stream { Figure::Mbps } else { Figure::P99 };
+    let of = |shape: &MeasuredShape| over_runs(&shape.runs, figure).ok().map(|(measured, _)| measured);
+    let doubts = against([(alone, figure), (shape, figure)]);
+    Some(AtOnceFinding { shape: alone.name.clone(), beside, figure, alone: of(alone), together: of(shape), doubts })
+}
+
+/// The value of a formula, with what speaks against the figures in it.
+fn evaluated(formula: &Formula, shapes: &[MeasuredShape]) -> (Option<Interval>, Vec<Doubt>) {
+    let figures = formula.figures().into_iter().map(|(shape, figure)| (&shapes[shape], figure));
+    let mut doubts = against(figures);
     let figure =
         |shape: usize, figure: Figure| over_runs(&shapes[shape].runs, figure).ok().map(|(measured, _)| known(measured));
     let value = formula.value(&figure).map(interval);
@@ -576,6 +620,58 @@ source = "https://example.org"
         let figure = Figure::FlushP99;
         assert_eq!(need.doubts, [Doubt::FewRequests { shape: "log".to_string(), figure, counted: 300, needed: 500 }]);
         assert_eq!((need.verdict, need.measured), (Verdict::Refused, None));
+    }
+
+    /// One server of 100 us a request: alone a read takes 100 us, and beside three requests of another load 400 us.
+    #[test]
+    fn a_shape_is_told_alone_and_beside_another() {
+        let text = r#"about = "reads beside writes"
+[[shape]]
+name = "get"
+run = "--rw randread --bs 4k --iodepth 1"
+stands_for = "lookups"
+[[shape]]
+name = "get_in_flush"
+run = "--rw randread --bs 4k --iodepth 1"
+beside = "flush"
+stands_for = "lookups while pages are written"
+[[shape]]
+name = "flush"
+run = "--rw randwrite --bs 4k --iodepth 3"
+stands_for = "pages that are written"
+[[setting]]
+name = "limit"
+value = "get_in_flush.p99_us / get.p99_us"
+unit = ""
+line = "limit = {}"
+source = "https://example.org"
+"#;
+        let application = Application { name: "./mine.toml".to_string(), text: text.to_string() };
+        let question = Question { application: Some(application), ..question() };
+        let environment = folder();
+        let ask = PlanRequest { question: &question, environment: &environment };
+        let cells = plan(Experiment::Application, &ask).unwrap();
+        assert_eq!(cells.len(), 2, "what stands only beside another is not measured alone");
+        let run = |(nth, repeat): (usize, u32)| {
+            let workload = cells[nth].workload;
+            let took_us = if workload.options.beside.is_some() { 400.0 } else { 100.0 };
+            let mut record = record_at(&disk(""), workload, repeat, Pass::Plain, 4096.0 * 1e6 / took_us);
+            let mut counter = LatencyCounter::default();
+            counter.add((took_us * 1e3) as u64, record.ios.max(1000));
+            record.run.experiment = Some(Experiment::Application);
+            record.achieved_depth = 0.0;
+            record.latency = counter.latency();
+            record
+        };
+        let records: Vec<Record> = (0..3).flat_map(|repeat| [(0, repeat), (1, repeat)]).map(run).collect();
+        let study = analyse(&question, &environment, &records);
+        let answer = found(&study);
+        let [at_once] = &answer.at_once[..] else { panic!("{:?}", answer.at_once) };
+        assert_eq!((at_once.shape.as_str(), at_once.beside.as_str(), at_once.figure), ("get", "flush", Figure::P99));
+        let [alone, together] = [at_once.alone, at_once.together].map(|measured| measured.unwrap().value);
+        assert!((alone / 100.0 - 1.0).abs() < 0.01 && (together / 400.0 - 1.0).abs() < 0.01, "{at_once:?}");
+        assert!(at_once.doubts.is_empty(), "{at_once:?}");
+        assert_eq!(answer.settings[0].line.as_deref(), Some("limit = 4"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub use analysis::ApplicationAnswer as Answer;
 pub use analysis::*;
 pub use figures::RunFigures;
 pub use further::Further;
-pub use words::{bound, doubts, measured, rests_on, verdict};
+pub use words::{at_once, bound, doubts, measured, rests_on, verdict};
 
 use shapes::{SuitedShape, suited_shapes};
 
@@ -27,7 +27,10 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         return Err("a profile is about one host: start halfpower without mpirun".to_string());
     }
     let mut plan = Plan::of([]);
-    for (shape, suited) in profile.shapes.iter().zip(suited_shapes(ask, &profile)) {
+    for (nth, (shape, suited)) in profile.shapes.iter().zip(suited_shapes(ask, &profile)).enumerate() {
+        if profile.is_only_beside(nth) {
+            continue;
+        }
         let of_shape = |what: String| format!("shape {}: {what}", shape.name);
         match suited {
             Ok(SuitedShape { workload, changes }) => {
@@ -46,7 +49,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
 #[cfg(test)]
 mod tests {
     use halfpower_record::{Ability, Capabilities, Environment, TargetKind};
-    use halfpower_spec::{Application, Bytes, Cache, Direction, Experiment, Layout, Question};
+    use halfpower_spec::{Application, Bytes, Cache, Direction, Experiment, Layout, Question, Rw};
 
     use super::*;
     use crate::built_study::folder_without;
@@ -66,8 +69,13 @@ mod tests {
         let plan = planned("etcd", folder_without(Some(Bytes(512)), &[], "")).unwrap();
         let log = plan.cells[0].workload;
         assert_eq!((log.bs, log.cache, log.options.fdatasync), (Bytes(2048), Cache::Both, 1));
-        assert_eq!((log.options.layout, plan.cells.len(), plan.missing.len()), (Layout::Append, 3, 0));
+        assert_eq!((log.options.layout, plan.cells.len(), plan.missing.len()), (Layout::Append, 5, 0));
         assert!(plan.cells.iter().all(|cell| cell.workload.rw.direction() == Some(Direction::Write)));
+        let beside = plan.cells.iter().filter_map(|cell| Some((cell.workload, cell.workload.load_beside()?)));
+        let [(own, load)] = beside.collect::<Vec<_>>()[..] else { panic!("one shape has a load beside it") };
+        assert_eq!((own.alone(), load.rw, load.options.fdatasync), (log, Rw::Randwrite, 1));
+        let alone = plan.cells.iter().filter(|cell| cell.workload.rw == load.rw && cell.workload.bs == load.bs);
+        assert_eq!(alone.count(), 0, "what stands only beside another is not measured alone");
     }
 
     #[test]
@@ -85,7 +93,7 @@ mod tests {
         let disk = folder_without(Some(Bytes(512)), &[Ability::Commits], "nobody knows its flush");
         let plan = planned("etcd", disk).unwrap();
         assert_eq!(plan.cells.len(), 1, "{plan:?}");
-        assert!(plan.missing.iter().filter(|what| what.contains("nobody knows its flush")).count() == 2, "{plan:?}");
+        assert!(plan.missing.iter().filter(|what| what.contains("nobody knows its flush")).count() == 4, "{plan:?}");
     }
 
     #[test]

@@ -28,7 +28,23 @@ pub(super) fn profile(question: &Question) -> Result<Profile, String> {
 
 /// Each shape of the profile as this target can run it, in their order; or why it cannot, without full stop.
 pub(super) fn suited_shapes(ask: &PlanRequest, profile: &Profile) -> Vec<Result<SuitedShape, String>> {
-    profile.shapes.iter().map(|shape| suited(ask, shape)).collect()
+    profile.shapes.iter().map(|shape| with_load(ask, profile, shape)).collect()
+}
+
+/// The shape with the load that goes beside it, each as this target can run it.
+fn with_load(ask: &PlanRequest, profile: &Profile, shape: &Shape) -> Result<SuitedShape, String> {
+    let own = suited(ask, shape)?;
+    let Some(beside) = shape.beside else { return Ok(own) };
+    let beside = &profile.shapes[beside];
+    let of_load = |why: &str| format!("beside it {}: {why}", beside.name);
+    let load = suited(ask, beside).map_err(|why| of_load(&why))?;
+    if ask.capabilities().kind == TargetKind::Share {
+        return Err("beside another it is not measured on a share".to_string());
+    }
+    let beside = Some(load.workload.as_load().map_err(of_load)?);
+    let options = WorkloadOptions { beside, ..own.workload.options };
+    let changes = own.changes.into_iter().chain(load.changes.iter().map(|change| of_load(change))).collect();
+    Ok(SuitedShape { workload: Workload { options, ..own.workload }, changes })
 }
 
 fn suited(ask: &PlanRequest, shape: &Shape) -> Result<SuitedShape, String> {

@@ -1,9 +1,11 @@
 //! Says what `application` asks, whether needs are met and what to set; draws the times of the shapes.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{NeedBound, format};
+use halfpower_spec::{Figure, NeedBound, format};
 
-use super::analysis::{ApplicationAnswer, Doubt, NeedFinding, RestingFigure, Rows, SettingFinding, ShapeRow, Verdict};
+use super::analysis::{
+    ApplicationAnswer, AtOnceFinding, Doubt, NeedFinding, RestingFigure, Rows, SettingFinding, ShapeRow, Verdict,
+};
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
@@ -50,6 +52,7 @@ fn short(found: &ApplicationAnswer) -> Option<ShortAnswer> {
 fn details(found: &ApplicationAnswer) -> Vec<String> {
     let guest = "the host of this virtual machine may hold what the disk seems to give".to_string();
     let clauses = found.needs.iter().map(|finding| Some(need(finding)));
+    let clauses = clauses.chain(found.at_once.iter().map(|finding| Some(at_once(finding))));
     let clauses = clauses.chain([settings(&found.settings), found.in_virtual_machine.then_some(guest)]);
     each_sentence(clauses)
 }
@@ -83,6 +86,21 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::NotDecided => "NOT DECIDED",
         Verdict::Refused => "REFUSED",
     }
+}
+
+/// Such as `commit: p99 2.10 ms (2.00 to 2.20) alone, 9.40 ms (9.00 to 9.80) beside checkpoint`.
+pub fn at_once(found: &AtOnceFinding) -> String {
+    let AtOnceFinding { shape, beside, figure, alone, together, doubts: against } = found;
+    let word = if *figure == Figure::Mbps { "" } else { "p99 " };
+    let of = |interval: &Option<Interval>| match (interval, figure) {
+        (None, _) => "not known".to_string(),
+        (Some(interval), Figure::Mbps) => measured(*interval, "MB/s"),
+        (Some(Interval { value, low, high }), _) => {
+            measured(Interval { value: value / 1e3, low: low / 1e3, high: high / 1e3 }, "ms")
+        }
+    };
+    let against = if against.is_empty() { String::new() } else { format!("; {}", doubts(against)) };
+    format!("{shape}: {word}{} alone, {} beside {beside}{against}", of(alone), of(together))
 }
 
 /// A figure with its unit and its interval: `1.90 ms (1.80 to 2.00)`.
@@ -186,5 +204,23 @@ mod tests {
         let doubts = vec![Doubt::Cache { shape: "log".to_string() }];
         let refused = NeedFinding { measured: None, verdict: Verdict::Refused, doubts, ..finding };
         assert!(need(&refused).starts_with("REFUSED: p99 of a flush, needs below 10.0 ms: a cache answered log"));
+    }
+
+    #[test]
+    fn a_shape_alone_and_beside_another_stand_side_by_side() {
+        let exact = |value| Some(Interval { value, low: value, high: value });
+        let finding = AtOnceFinding {
+            shape: "commit".to_string(),
+            beside: "checkpoint".to_string(),
+            figure: Figure::P99,
+            alone: exact(2100.0),
+            together: exact(9400.0),
+            doubts: Vec::new(),
+        };
+        assert_eq!(at_once(&finding), "commit: p99 2.10 ms alone, 9.40 ms beside checkpoint");
+        let doubts = vec![Doubt::RunsDiffer { shape: "scan".to_string() }];
+        let figure = Figure::Mbps;
+        let stream = AtOnceFinding { shape: "scan".to_string(), figure, together: None, doubts, ..finding };
+        assert!(at_once(&stream).starts_with("scan: 2,100 MB/s alone, not known beside checkpoint; the runs of scan"));
     }
 }

@@ -9,7 +9,7 @@ use super::{apply_options, file_lanes, memory_lanes, scratch_file};
 use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers};
 use crate::option_answers::{Backend, honours};
 use crate::read_back;
-use crate::{MeasureError, background_readers, covering};
+use crate::{MeasureError, background, covering};
 
 /// What a check needs besides the members.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,13 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     let span = volume.span_bytes(members.span_bytes);
     fits_span(workload, span)?;
     fits_pieces(workload, members.spread(volume)?, span)?;
+    if let Some(load) = workload.load_beside() {
+        coherent(&load)?;
+        members.budget.admits(&load, volume.lanes().len() as u64)?;
+        admits_direct(members, &load, volume)?;
+        fits_span(&load, span)?;
+        fits_pieces(&load, members.spread(volume)?, span)?;
+    }
     if workload.options.verify && members.reorders() {
         let what =
             "--verify knows what this process wrote, and --reorder reads what another one did: leave one of them out";
@@ -78,7 +85,7 @@ pub(super) fn fits_span(workload: &Workload, span: u64) -> Result<(), MeasureErr
         return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
     }
     fits_cover(workload, reached)?;
-    fits_readers(workload, background_readers::BLOCK, Bytes(reached))
+    fits_readers(workload, background::BLOCK, Bytes(reached))
 }
 
 /// Checks that a lane can keep track of what requests of several sizes have reached, if each byte is to come once.

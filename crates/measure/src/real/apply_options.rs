@@ -12,7 +12,7 @@ use halfpower_spec::{
 };
 
 use super::write_cache::WriteCache;
-use crate::{MeasureError, background_readers};
+use crate::{MeasureError, background};
 
 /// The mode in which a run opens its files.
 pub(crate) fn mode(workload: &Workload) -> Mode {
@@ -76,8 +76,8 @@ pub(crate) fn admit(
         return unfit(format!("--write-cache: {why}; leave it out"));
     }
     let unit = unit.filter(|_| cache.direct()).unwrap_or(Bytes(1));
-    if options.random_readers > 0 && !background_readers::BLOCK.0.is_multiple_of(unit.0) {
-        let block = background_readers::BLOCK;
+    if options.random_readers > 0 && !background::BLOCK.0.is_multiple_of(unit.0) {
+        let block = background::BLOCK;
         return unfit(format!(
             "--random-readers reads {block} at a time and this target takes multiples of {unit}: leave it out"
         ));

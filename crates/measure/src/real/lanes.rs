@@ -14,7 +14,7 @@ use super::members::Members;
 use super::run_volume::RunVolume;
 use super::scratch_file::ScratchFile;
 use crate::target_backend::Lane;
-use crate::{MeasureError, background_readers};
+use crate::{MeasureError, background};
 
 /// What the lanes of a run are opened on.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) struct Reached<'a> {
 
 /// The lanes of a run.
 pub(super) struct OpenedLanes {
-    /// Those of the workload first, then those of the background readers.
+    /// Those of the workload first, then those beside it.
     pub lanes: Vec<Lane>,
     /// The engine of the workload's lanes.
     pub engine: EngineName,
@@ -77,7 +77,8 @@ impl Reached<'_> {
         let volume = self.volume_of(lane, address_map, mode)?;
         apply_options::advise(options.fadvise, &volume.files)?;
         let ledger = volume.ledger.filter(|_| options.verify);
-        let lanes = self.volume.lanes().len() as u64 * u64::from(threads) + u64::from(options.random_readers);
+        let lanes = self.volume.lanes().len() as u64 * u64::from(threads)
+            + u64::from(options.random_readers + options.beside.map_or(0, |load| load.threads));
         let memory = self.members.budget.of_lane(lanes);
         // Trims are system calls of their own: neither io_uring nor libaio issues them.
         let has_file = !self.members.each.is_empty();
@@ -108,20 +109,32 @@ impl Reached<'_> {
         let used = options.reached(self.span_bytes());
         let device = self.members.devices.first().and_then(Option::as_deref);
         let any = processor(options.affinity, device).unwrap_or(None);
-        let reader = background_readers::reader(&run.workload);
+        let reader = background::reader(&run.workload);
+        let load = run.workload.load_beside();
         let volumes = self.volume.lanes().len();
-        let own = (0..volumes).flat_map(|volume| (0..threads).map(move |thread| (volume, Some(thread))));
-        let beside = (0..options.random_readers as usize).map(|reader| (reader % volumes, None));
+        let of_each = |threads: u32, role: LaneRole| {
+            (0..volumes).flat_map(move |volume| (0..threads).map(move |thread| (volume, Some(thread), role)))
+        };
+        let own = of_each(threads, LaneRole::Own);
+        let readers = (0..options.random_readers as usize).map(|reader| (reader % volumes, None, LaneRole::Random));
+        let of_load = of_each(load.map_or(0, |load| load.threads), LaneRole::Beside);
         let mut lanes = Vec::new();
         let mut name = run.workload.engine;
         let mut buffers: Option<BufferState> = None;
-        for (volume, thread) in own.chain(beside) {
-            let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };
-            let workload = if thread.is_some() { &run.workload } else { &reader };
+        for (volume, thread, role) in own.chain(readers).chain(of_load) {
+            let is_of_load = role == LaneRole::Beside;
+            let workload = match role {
+                LaneRole::Own => &run.workload,
+                LaneRole::Random => &reader,
+                LaneRole::Beside => load.as_ref().unwrap_or(&reader),
+            };
             let seed = run.seed.rotate_left(lanes.len() as u32);
             let cpu = options.processors.map_or(any, |list| Some(list.of_thread(lanes.len())));
-            let own_file = thread.and_then(|thread| self.own_files.get(thread as usize));
-            let reached = Reached { scratch: own_file.or(self.scratch), ..*self };
+            let own_file = thread.filter(|_| !is_of_load).and_then(|thread| self.own_files.get(thread as usize));
+            // A load beside a file of the run's own reaches what is laid out.
+            let scratch = if is_of_load { None } else { own_file.or(self.scratch) };
+            let reached = Reached { scratch, ..*self };
+            let used = if is_of_load { options.reached(reached.span_bytes()) } else { used.clone() };
             let open = || reached.open_lane(workload, (volume, seed), self.volume.address_map());
             let opened = apply_options::open_on(cpu, open)?;
             if role == LaneRole::Own {
@@ -129,6 +142,7 @@ impl Reached<'_> {
                 buffers = Some(buffers.map_or(opened.buffers, |before| before.joined(opened.buffers)));
             }
             let range = if own_file.is_some() { used.clone() } else { range(workload, &used, thread) };
+            let once = once && !is_of_load;
             // A sync engine holds one request at a time: more slots would only wait, and would count as depth.
             let most_bytes = workload.options.most_bytes(self.span_bytes());
             lanes.push(Lane {

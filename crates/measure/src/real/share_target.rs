@@ -28,7 +28,7 @@ use crate::admission::coherent;
 use crate::option_answers::{Backend, honours};
 use crate::read_back::read_back;
 use crate::target_backend::{Account, Lane, Prepared, TargetBackend};
-use crate::{MeasureError, background_readers, read_back};
+use crate::{MeasureError, background, read_back};
 
 /// A flush may take this many times as long as any other request before the run is given up.
 const FLUSH_TIMES: u64 = 11;
@@ -348,7 +348,7 @@ impl ReachedShare<'_> {
         let Workload { threads, options, .. } = run.workload;
         let used = options.reached(self.span_bytes);
         let any = processor(options.affinity, None).unwrap_or(None);
-        let reader = background_readers::reader(&run.workload);
+        let reader = background::reader(&run.workload);
         let own = (0..threads).map(Some);
         let beside = (0..options.random_readers).map(|_| None);
         let lane = |(at, thread): (u32, Option<u32>)| {

@@ -118,7 +118,7 @@ impl RealTarget {
     fn keep_ledgers(&mut self, workload: &Workload, volume: RunVolume, stop: &AtomicBool) -> Result<(), MeasureError> {
         let kept = self.ledgers.take();
         self.ledgers = if !workload.options.verify {
-            kept.filter(|_| !workload.rw.writes())
+            kept.filter(|_| !workload.writes())
         } else if kept.as_ref().is_some_and(|ledgers| ledgers.volume == volume) {
             kept
         } else {

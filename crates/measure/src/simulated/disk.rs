@@ -13,7 +13,7 @@ use halfpower_spec::{Bytes, Nanos, Run, SimulatedDisk, VolumeLayout, Workload};
 
 use super::subject::{Opened, Subject, unfit};
 use crate::option_answers::Backend;
-use crate::{MeasureError, background_readers, read_back};
+use crate::{MeasureError, background, read_back};
 
 /// Abilities that a simulated disk lacks, by the name that plans ask for, with the reason.
 const UNAVAILABLE: [(Ability, &str); 7] = [
@@ -66,7 +66,8 @@ impl ConstantsDisk {
         }
         let engine = FaultyDisk::new(&disk, slots, run.seed, start, self.faults.clone());
         let account = engine.processor_time();
-        let most_bytes = run.workload.bs.max(background_readers::BLOCK).0;
+        let beside = run.workload.options.beside.map_or(Bytes(0), |load| load.bs);
+        let most_bytes = run.workload.bs.max(background::BLOCK).max(beside).0;
         match &*contents {
             Some(contents) => (engine.verified(contents, most_bytes), account),
             None => (Box::new(engine), account),
@@ -157,7 +158,7 @@ impl Subject for ConstantsDisk {
             return Ok(Opened { engine: Box::new(engine), account, depth: threads, range });
         }
         let depth = run.workload.total_depth();
-        let slots = depth + run.workload.options.random_readers;
+        let slots = depth + run.workload.options.background_depth();
         let contents =
             run.workload.options.verify.then(|| SimulatedContents::laid_out(self.disk.size.0, self.disk.seed));
         *self.contents.borrow_mut() = contents;

@@ -338,7 +338,7 @@ impl Subject for Machine {
         let spread = self.spread_over(&stack, each)?;
         let members = if each { setting.disks } else { 1 };
         let depth = run.workload.total_depth() * members;
-        let slots = depth + run.workload.options.random_readers;
+        let slots = depth + run.workload.options.background_depth();
         let engine = match &system.network {
             Some(_) => Simulated::over(Box::new(AtClient { stack, remote: self.is_remote() }), slots, start),
             None => Simulated::over(Box::new(stack), slots, start),

@@ -15,7 +15,7 @@ use super::subject::{Opened, Subject, least_bytes, unfit};
 use super::system::Machine;
 use crate::MeasureError;
 use crate::admission::{coherent, fits_readers, note_of_spread};
-use crate::background_readers::{self, BackgroundReaders, ReaderAccount};
+use crate::background::{self, Background, BackgroundAccount};
 use crate::option_answers::{Backend, honours};
 use crate::target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
 
@@ -27,8 +27,8 @@ pub struct SimulatedTarget {
     run_began: Nanos,
     /// The clock and processor account of that run's engine.
     engine: Option<ProcessorAccount>,
-    /// The random readers inside that engine.
-    readers: Option<ReaderAccount>,
+    /// What is issued beside the run inside that engine.
+    background: Option<BackgroundAccount>,
     /// Time when reading back that run's writes ended.
     read_back: Nanos,
 }
@@ -73,7 +73,7 @@ impl SimulatedTarget {
 
     fn of(subject: Box<dyn Subject>) -> Self {
         let environment = subject.environment();
-        Self { subject, environment, run_began: Nanos(0), engine: None, readers: None, read_back: Nanos(0) }
+        Self { subject, environment, run_began: Nanos(0), engine: None, background: None, read_back: Nanos(0) }
     }
 
     /// A log of the faults that it has injected; it grows as further ones are injected.
@@ -153,7 +153,15 @@ impl TargetBackend for SimulatedTarget {
             let span = Bytes(reached.end - reached.start);
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
-        fits_readers(workload, background_readers::BLOCK, Bytes(reached.end - reached.start))?;
+        fits_readers(workload, background::BLOCK, Bytes(reached.end - reached.start))?;
+        if let Some(load) = workload.load_beside() {
+            coherent(&load)?;
+            if least_bytes(&load) > reached.end - reached.start {
+                let needed = Bytes(least_bytes(&load));
+                let span = Bytes(reached.end - reached.start);
+                return Err(MeasureError::TooSmall { workload: Box::new(load), needed, span });
+            }
+        }
         self.subject.admits(workload)
     }
 
@@ -169,10 +177,14 @@ impl TargetBackend for SimulatedTarget {
         self.engine = Some(account);
         let cache = run.workload.cache;
         let options = &run.workload.options;
-        self.readers = None;
+        self.background = None;
         if options.random_readers > 0 {
-            let surrounded = BackgroundReaders::new(engine, depth, options.random_readers, self.span_bytes(), run.seed);
-            self.readers = Some(surrounded.account());
+            let surrounded = Background::readers(engine, depth, options.random_readers, self.span_bytes(), run.seed);
+            self.background = Some(surrounded.account());
+            engine = Box::new(surrounded);
+        } else if let Some(load) = run.workload.load_beside() {
+            let surrounded = Background::load(engine, depth, &load, &range, run.seed);
+            self.background = Some(surrounded.account());
             engine = Box::new(surrounded);
         }
         let of_all_threads = |of_one: u64| of_one.saturating_mul(u64::from(run.workload.threads));
@@ -206,7 +218,7 @@ impl TargetBackend for SimulatedTarget {
             began: self.run_began,
             pass,
             cpus: self.subject.cpus(),
-            readers: self.readers.clone(),
+            background: self.background.clone(),
         }))
     }
 
@@ -229,7 +241,7 @@ struct VirtualAccount {
     began: Nanos,
     pass: Pass,
     cpus: u32,
-    readers: Option<ReaderAccount>,
+    background: Option<BackgroundAccount>,
 }
 
 impl Account for VirtualAccount {
@@ -256,12 +268,12 @@ impl Account for VirtualAccount {
             soaker: (self.pass == Pass::Soaker).then_some(Soaker { lost_ns: busy_ns, baseline_share: 1.0 }),
             ..Cpu::default()
         };
-        let readers = self.readers.as_ref();
+        let background = self.background.as_ref();
         Spent {
             cpu,
-            beside: readers.map(ReaderAccount::lane),
-            beside_errors: readers.map(ReaderAccount::errors).unwrap_or_default(),
-            beside_short_transfers: readers.map_or(0, ReaderAccount::short_transfers),
+            beside: background.map(BackgroundAccount::lane),
+            beside_errors: background.map(BackgroundAccount::errors).unwrap_or_default(),
+            beside_short_transfers: background.map_or(0, BackgroundAccount::short_transfers),
             ..Spent::default()
         }
     }

@@ -1,6 +1,6 @@
 //! Shows on the page what an application gets: its needs with their verdicts, and the lines to paste.
 
-use halfpower_experiments::application::{ApplicationAnswer, bound, doubts, measured, rests_on, verdict};
+use halfpower_experiments::application::{ApplicationAnswer, at_once, bound, doubts, measured, rests_on, verdict};
 use maud::{Markup, html};
 
 use crate::html::format::{UNKNOWN, scrolling_table};
@@ -11,6 +11,10 @@ pub(crate) fn tables(found: &ApplicationAnswer) -> Markup {
     let lines: Vec<&str> = found.settings.iter().filter_map(|setting| setting.line.as_deref()).collect();
     html! {
         @if !found.needs.is_empty() { (needs(found)) }
+        @if !found.at_once.is_empty() {
+            p { "At the same time:" }
+            ul { @for finding in &found.at_once { li { (at_once(finding)) } } }
+        }
         @if !lines.is_empty() {
             p { "To paste:" }
             pre { (lines.join("\n")) }

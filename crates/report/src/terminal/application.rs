@@ -1,7 +1,7 @@
 //! Builds the section of the first screen on an application: its needs with their verdicts, and the lines to paste.
 
 use halfpower_experiments::application::{
-    NeedFinding, SettingFinding, Verdict, bound, doubts, measured, rests_on, verdict,
+    NeedFinding, SettingFinding, Verdict, at_once, bound, doubts, measured, rests_on, verdict,
 };
 use halfpower_experiments::{ExperimentAnswer, ExperimentSection, StudyFindings};
 
@@ -22,6 +22,7 @@ pub(super) fn application(study: &StudyFindings, width: usize) -> Section {
         items.push(Item::sentence("  ", why, width, Tone::Alert));
     }
     items.extend(found.needs.iter().map(|finding| need(finding, width)));
+    items.extend(found.at_once.iter().map(|finding| Item::sentence("  ", &at_once(finding), width, Tone::Plain)));
     for setting in &found.settings {
         items.extend(lines(setting, width));
     }
