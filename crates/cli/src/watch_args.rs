@@ -20,6 +20,7 @@ Examples:
   halfpower watch --cgroup postgresql.service --for 5m -o pg.watch.json -o pg.watch.html
   halfpower watch --mount /srv                   everybody on the disk beneath /srv
   halfpower watch -- pgbench -T 60 bench
+  halfpower watch --name postgres --record app.halfpower   ask it again: run --workload, predict
   halfpower watch --show pg.watch.json
 
 Exit codes: 0 it was watched; 1 the command that was watched failed; 2 it could not be watched.";
@@ -44,6 +45,14 @@ pub struct WatchArgs {
     /// Write what was seen to this file: .json to show it again (--show), .html as a page; may be repeated
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
+    /// Keep each operation in this file, to ask it again with `run --workload`: no data, and no names of files
+    ///
+    /// What is kept is kind, size, place, file, thread and time of each operation that was seen whole.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["show", "no_trace"])]
+    pub record: Option<PathBuf>,
+    /// With --record: keep the names of files, too
+    #[arg(long, requires = "record")]
+    pub names: bool,
     /// Print JSON only
     #[arg(long)]
     pub json: bool,
@@ -126,6 +135,21 @@ mod tests {
         assert_eq!(parsed("-p 1,2").unwrap().subject.pid, [1, 2]);
         for line in ["", "--pid 1 --name fio", "--pid 0", "--show a.json -- true", "fio"] {
             assert!(parsed(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn operations_are_kept_only_where_they_are_seen() {
+        let args = parsed("--pid 1 --record app.halfpower --names").unwrap();
+        assert_eq!((args.record, args.names), (Some("app.halfpower".into()), true));
+        assert!(!parsed("--pid 1 --record app.halfpower").unwrap().names);
+        for (line, why) in [
+            ("--pid 1 --names", "--record"),
+            ("--pid 1 --record a --no-trace", "cannot be used with"),
+            ("--show a.json --record a", "cannot be used with"),
+        ] {
+            let said = parsed(line).unwrap_err();
+            assert!(said.contains(why), "{line}: {said}");
         }
     }
 

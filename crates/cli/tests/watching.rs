@@ -69,6 +69,9 @@ fn nobody_who_is_not_there_is_watched() {
         (&["--no-trace", "--", "/no/such/program"], "/no/such/program: it cannot be started"),
         (&["--pid", "1", "-o", "app.txt"], "app.txt: its name does not say what to write"),
         (&["--show", "no.watch.json"], "no.watch.json cannot be read"),
+        (&["--pid", "1", "--names"], "--record"),
+        (&["--no-trace", "--pid", "1", "--record", "app.halfpower"], "cannot be used with"),
+        (&["--pid", "1", "--record", "a.json", "-o", "a.json"], "--record a.json: -o names the same file"),
     ] {
         let output = watch(here.path(), words);
         assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""), "{words:?}: {}", told(&output));
@@ -162,8 +165,33 @@ fn no_foreign_file_is_replaced_and_nothing_is_started_before_that_is_known() {
         assert!(watch(here, &words).status.success());
         fs::remove_file(here.join("started")).unwrap();
     }
+    fs::write(here.join("app.halfpower"), FOREIGN).unwrap();
+    let refused = watch(here, &["--record", "app.halfpower", "--", "touch", "started"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
+    assert!(told(&refused).contains("is not a capture that halfpower made"), "{}", told(&refused));
+    assert!(!here.join("started").exists());
     let own = ["--show", "app.json", "-o", "app.json"];
     assert!(told(&watch(here, &own)).contains("the same file as app.json"));
+}
+
+#[test]
+fn operations_are_kept_or_it_is_said_before_why_not() {
+    let here = folder();
+    let here = here.path();
+    // The second one replaces the first one's file.
+    for _ in 0..2 {
+        let output = watch(here, &["--record", "app.halfpower", "--", "sh", "-c", "echo data > started"]);
+        if halfpower_os::trace::available().is_err() {
+            assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""), "{}", told(&output));
+            assert!(told(&output).contains("--record: ") && told(&output).contains("strace -f"), "{}", told(&output));
+            assert_eq!(fs::read_dir(here).unwrap().count(), 0, "nothing was started");
+            continue;
+        }
+        assert!(output.status.success(), "{}", told(&output));
+        assert!(told(&output).contains("Kept in app.halfpower: "), "{}", told(&output));
+        let captured = halfpower_record::read_capture(&here.join("app.halfpower")).unwrap();
+        assert!(captured.files.iter().all(|file| file.name.is_none()), "{captured:?}");
+    }
 }
 
 #[test]

@@ -25,6 +25,16 @@ pub enum RecordError {
         /// What was found.
         reason: String,
     },
+    /// The file is no capture of an application.
+    #[error(
+        "{path} is not a capture: {reason}; name a file that `halfpower watch --record FILE` or `halfpower import` wrote"
+    )]
+    NotACapture {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
     /// The file has a newer layout than this program knows.
     #[error(
         "{path} was written by a newer halfpower (layout {found}; this one reads up to {known}); \

@@ -6,6 +6,8 @@
 
 mod ability;
 mod anatomy;
+mod captured;
+mod captured_file;
 mod device_use;
 mod diagnosis;
 mod difference;
@@ -36,6 +38,8 @@ mod watched;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
+pub use captured::{CaptureSource, Captured, CapturedFile, CapturedOperation, Script, ScriptStep};
+pub use captured_file::{read_capture, write_capture};
 pub use device_use::{DeviceRequests, DeviceUse};
 pub use diagnosis::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Evidence, PathPart, Severity};
 pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, TargetKind};

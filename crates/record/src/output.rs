@@ -25,7 +25,7 @@ mod unfinished;
 
 pub use destination::{Destination, publish_new, replace_own};
 pub use error::OutputError;
-pub(crate) use form::WATCH_MARK;
+pub(crate) use form::{CAPTURE_MARK, WATCH_MARK};
 pub use form::{Form, STUDY_APPLICATION_ID, TEXT_MARK};
 pub use hold::{Held, Hold, hold};
 pub use resolved::{followed, located};

@@ -4,8 +4,10 @@
 //! to its end, a request of io_uring, a request of the kernel's older asynchronous I/O from the block layer's queue to its
 //! completion, or a page fault that had to read. What tracing did not see from its beginning to its end does not count.
 
+mod aims;
 mod blocks;
 mod calls;
+mod capture;
 mod depth;
 mod descriptors;
 mod disk_totals;
@@ -16,6 +18,7 @@ mod operations;
 mod others;
 mod requests;
 mod seconds;
+mod sectors;
 mod sizes;
 mod spans;
 mod state;
@@ -28,11 +31,13 @@ mod writeback;
 #[cfg(test)]
 mod tests;
 
+pub use capture::Recording;
 pub use files::{FileSeen, Files, Who};
 
 use halfpower_os::trace::{Happening, Seen};
-use halfpower_record::Watched;
+use halfpower_record::{Captured, Watched};
 
+use capture::Capture;
 use state::FoldState;
 
 /// What of the kernel's events is there, and what holds for the subject.
@@ -109,11 +114,19 @@ impl Fold {
         self.state.is_limited = limited;
     }
 
+    /// Keeps the operations themselves from the next slice on, for [`Fold::captured`].
+    pub fn record(&mut self, recording: Recording) {
+        self.state.capture = Some(Capture::new(recording));
+    }
+
     /// Tracing begins.
     pub fn begin_slice(&mut self, at_ns: u64) {
         self.counted_to_ns = at_ns;
         self.is_traced = true;
         self.slices += 1;
+        if let Some(capture) = &mut self.state.capture {
+            capture.begin_slice(at_ns);
+        }
     }
 
     /// Tracing goes on until now at least.
@@ -122,6 +135,9 @@ impl Fold {
             self.traced_ns += at_ns - self.counted_to_ns;
             self.state.seconds.traced(self.counted_to_ns, at_ns);
             self.counted_to_ns = at_ns;
+            if let Some(capture) = &mut self.state.capture {
+                capture.reach(at_ns);
+            }
         }
     }
 
@@ -130,11 +146,17 @@ impl Fold {
         self.reach(at_ns);
         self.is_traced = false;
         self.state.cut(at_ns);
+        if let Some(capture) = &mut self.state.capture {
+            capture.end_slice(at_ns);
+        }
     }
 
-    /// Events were lost: what is in progress cannot be followed further.
+    /// Events were lost since tracing was known to go on ([`Fold::reach`]): what is in progress cannot be followed further.
     pub fn lost(&mut self, at_ns: u64) {
         self.state.cut(at_ns);
+        if let Some(capture) = &mut self.state.capture {
+            capture.lost(at_ns);
+        }
     }
 
     /// Takes events, in order of time, that follow those taken before.
@@ -168,7 +190,7 @@ impl Fold {
             Happening::SyncBegan { .. } => state.sync_began(seen, files),
             Happening::Commit { device, step, .. } => state.journals.step(at_ns, seen.thread, *device, *step),
             Happening::Throttled { pause_ms } => state.throttled(seen, *pause_ms),
-            Happening::Fault { device, .. } => state.faulted(seen, *device, files),
+            Happening::Fault { device, inode } => state.faulted(seen, *device, *inode, files),
             Happening::SyncEnded { .. } | Happening::ReadAhead { .. } => {}
         }
     }
@@ -185,5 +207,10 @@ impl Fold {
             seconds: self.state.seconds.listed(now_ns),
             ..Watched::default()
         }
+    }
+
+    /// The operations of all slices that are over, if [`Fold::record`] was called; whose they are is left empty.
+    pub fn captured(&self) -> Option<Captured> {
+        self.state.capture.as_ref().map(|capture| capture.captured(&self.disks))
     }
 }

@@ -1,7 +1,8 @@
 //! Watches an application that runs: what it does, where it waits, who else is at work. It puts no load on the machine.
 //!
 //! A [`Session`] attaches to processes, a control group or a disk, takes the kernel's events and counters, and gives a
-//! [`halfpower_record::Watched`] at any time. A [`Fold`] makes operations and waits of events, and is pure.
+//! [`halfpower_record::Watched`] at any time, and at the end, where a [`Recording`] was asked for, the operations themselves as
+//! a [`halfpower_record::Captured`]. A [`Fold`] makes operations and waits of events, and is pure.
 
 mod error;
 mod fold;
@@ -9,5 +10,5 @@ mod groups;
 mod session;
 
 pub use error::WatchError;
-pub use fold::{FileSeen, Files, Fold, Sources, Who};
+pub use fold::{FileSeen, Files, Fold, Recording, Sources, Who};
 pub use session::{Asked, Session, Settings};

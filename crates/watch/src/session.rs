@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use halfpower_os::processor;
-use halfpower_record::{Unseen, WatchCost, Watched, WatchedProcessors};
+use halfpower_record::{Captured, Unseen, WatchCost, Watched, WatchedProcessors};
 
 use crate::WatchError;
 use clock::{monotonic_ns, unix_ms};
@@ -204,14 +204,21 @@ impl Session {
         }
     }
 
-    /// Ends the watch.
+    /// Ends the watch: what was seen, and the operations themselves if they were to be kept.
     ///
     /// # Errors
     /// If what the kernel recorded last cannot be read.
-    pub fn finish(mut self) -> Result<Watched, WatchError> {
+    pub fn finish(mut self) -> Result<(Watched, Option<Captured>), WatchError> {
         self.take(true)?;
         self.followed.scan();
-        Ok(self.so_far())
+        let watched = self.so_far();
+        let subject = match &self.asked {
+            Asked::Disk { device, .. } => format!("everybody on {device}"),
+            Asked::Processes { .. } | Asked::Group { .. } => watched.subject.name.clone(),
+        };
+        let captured = self.tracing.captured();
+        let captured = captured.map(|captured| Captured { subject, started_unix_ms: self.started_unix_ms, ..captured });
+        Ok((watched, captured))
     }
 
     fn unseen(&self, processors: &WatchedProcessors) -> Vec<Unseen> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use halfpower_watch::{Asked, Session, Settings, WatchError};
 
-const COUNTERS: Settings = Settings { trace: false, most_cost: 0.01 };
+const COUNTERS: Settings = Settings { trace: false, most_cost: 0.01, record: None };
 
 fn lay(base: &Path, path: &str, text: &str) {
     let path = base.join(path);
@@ -69,10 +69,11 @@ fn processes_and_their_children_are_counted_from_the_beginning_of_the_watch() {
     thread(base, [9000200, 9000100, 9000200], "postgres", [10_000, 50]);
     thread(base, [9000201, 9000100, 9000201], "postgres", [600, 6]);
     lay(base, "proc/9000100/task/9000100/children", "9000200 9000201 ");
-    let watched = session.finish().unwrap();
+    let (watched, captured) = session.finish().unwrap();
     assert_eq!((watched.processors.own_ns, watched.processors.busiest_thread_ns), (3_000 + 1_000 + 600, 3_000));
     assert_eq!(watched.processors.run_queue_ns, Some(200 + 50 + 6));
     assert_eq!((watched.subject.processes, watched.subject.threads), (3, 4));
+    assert_eq!(captured, None, "it was not asked for");
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn a_process_that_ends_ends_the_watch() {
     thread(base, [9000100, 1, 9000100], "dd", [5_000, 0]);
     let session = Session::begin(&processes(&[9000100], false), &COUNTERS, base).unwrap();
     fs::remove_dir_all(base.join("proc/9000100")).unwrap();
-    let watched = session.finish().unwrap();
+    let (watched, _) = session.finish().unwrap();
     assert!(watched.subject.ended.is_some());
     assert_eq!((watched.subject.processes, watched.subject.name.as_str()), (1, "dd"));
 }

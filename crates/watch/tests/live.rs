@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use halfpower_record::{OperationKind, Wait};
-use halfpower_watch::{Asked, Session, Settings};
+use halfpower_watch::{Asked, Recording, Session, Settings};
 
 use crate::skip;
 
@@ -43,7 +43,8 @@ fn a_process_that_writes_past_the_page_cache_is_seen_to_wait_for_the_disk() {
     }
     let running = Running(dd("50000").spawn().unwrap());
     let asked = Asked::Processes { asked: "dd".into(), pids: vec![running.0.id()], with_children: true };
-    let mut session = Session::begin(&asked, &Settings::default(), Path::new("/")).unwrap();
+    let settings = Settings { record: Some(Recording { names: true }), ..Settings::default() };
+    let mut session = Session::begin(&asked, &settings, Path::new("/")).unwrap();
     let writes = |session: &Session| {
         let seen = session.so_far().operations;
         seen.iter().filter(|one| one.kind == OperationKind::Write).map(|one| one.count).sum::<u64>()
@@ -53,7 +54,7 @@ fn a_process_that_writes_past_the_page_cache_is_seen_to_wait_for_the_disk() {
             break;
         }
     }
-    let watched = session.finish().unwrap();
+    let (watched, captured) = session.finish().unwrap();
     drop(running);
     if watched.places.iter().all(|place| place.disks.is_empty()) {
         return skip("the sources are not on a disk");
@@ -69,4 +70,16 @@ fn a_process_that_writes_past_the_page_cache_is_seen_to_wait_for_the_disk() {
     let place = &watched.places[write.place.expect("its file lies somewhere")];
     assert!(watched.requests.iter().any(|one| one.own == Some(true) && one.writes && place.disks.contains(&one.disk)));
     assert!(watched.cost.events > 0 && watched.processors.own_ns > 0);
+    let captured = captured.expect("it was asked for");
+    assert_eq!((captured.subject.as_str(), captured.lanes), ("dd", 1), "{captured:#?}");
+    let its =
+        captured.files.iter().position(|one| one.name.as_deref() == file.to_str()).expect("its file has its name");
+    assert!(captured.files[its].direct);
+    let writes: Vec<_> = captured.operations.iter().filter(|one| one.file as usize == its).collect();
+    assert!(writes.len() as u64 >= ENOUGH, "{writes:#?}");
+    // What was in progress between two slices is not there: then the next write begins a block later.
+    let follow = writes.windows(2).filter(|pair| pair[1].offset == pair[0].offset + 4096).count();
+    assert!(follow * 10 >= (writes.len() - 1) * 9, "dd writes one block after the other: {writes:#?}");
+    assert!(writes.iter().all(|one| one.kind == OperationKind::Write && one.bytes == 4096 && !one.cached));
+    assert!(writes.iter().all(|one| one.at_ns + one.took_ns <= captured.slices[one.slice as usize]));
 }

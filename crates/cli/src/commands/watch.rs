@@ -3,6 +3,7 @@
 mod groups;
 mod live;
 mod offered;
+mod recorded;
 mod started;
 mod whom;
 
@@ -16,12 +17,13 @@ use halfpower_probe::Root;
 use halfpower_record::output::{Destination, Form};
 use halfpower_record::{Watched, read_watch, write_watch};
 use halfpower_spec::Nanos;
-use halfpower_watch::{Session, Settings};
+use halfpower_watch::{Recording, Session, Settings};
 
 use super::report::{Analysed, style_without_a_terminal};
 use super::{destination, opened, shut_out, to_output, to_styled_output};
 use crate::watch_args::WatchArgs;
 use live::Live;
+use recorded::Recorded;
 use started::Started;
 
 pub use started::CommandFailed;
@@ -45,9 +47,10 @@ pub fn watch(args: &WatchArgs) -> Result<()> {
         shut_out(inputs.into_iter().flatten().map(PathBuf::as_path), args.output.iter().map(PathBuf::as_path));
         let watched = read_watch(file)?;
         let study = studied(args)?;
-        return tell(args, &watched, study.as_ref(), &outputs);
+        return tell(args, &watched, study.as_ref(), &outputs, None);
     }
     let study = studied(args)?;
+    let record = recorded::destination_of(args)?;
     // Before a command is started: what ends the watch lets it end the command in order.
     let stop = halfpower_os::interrupt::stop_flag()?;
     let command = &args.subject.command;
@@ -56,7 +59,8 @@ pub fn watch(args: &WatchArgs) -> Result<()> {
         Some(started) => started.asked(),
         None => whom::asked(&args.subject, &Root::live())?,
     };
-    let settings = Settings { trace: !args.no_trace, most_cost: args.most_cost };
+    let recording = record.is_some().then_some(Recording { names: args.names });
+    let settings = Settings { trace: !args.no_trace, most_cost: args.most_cost, record: recording };
     let mut session = Session::begin(&asked, &settings, Path::new("/"))?;
     if let Some(started) = &mut started {
         started.let_go()?;
@@ -65,14 +69,16 @@ pub fn watch(args: &WatchArgs) -> Result<()> {
     let seen = observe(&mut session, started.as_ref(), args, study.as_ref(), &mut live, &stop);
     live.close();
     seen?;
-    let mut watched = session.finish()?;
-    let Some(mut started) = started else { return tell(args, &watched, study.as_ref(), &outputs) };
+    let (mut watched, captured) = session.finish()?;
+    let recorded = record.zip(captured).map(|(destination, captured)| Recorded { destination, captured });
+    let recorded = recorded.as_ref();
+    let Some(mut started) = started else { return tell(args, &watched, study.as_ref(), &outputs, recorded) };
     // Whoever ends the watch ends the command with it; where its time is over, the command goes on.
     if stop.load(Ordering::Relaxed) {
         started.wait(&stop)?;
     }
     watched.subject.ended = started.ended()?.map(started::how);
-    tell(args, &watched, study.as_ref(), &outputs)?;
+    tell(args, &watched, study.as_ref(), &outputs, recorded)?;
     if watched.subject.ended.is_none() {
         started.tell_that_it_goes_on();
     }
@@ -154,7 +160,13 @@ fn form(path: &Path) -> Result<Form> {
 }
 
 /// Writes the files, and prints the answer unless a file goes to standard output.
-fn tell(args: &WatchArgs, watched: &Watched, study: Option<&Analysed>, outputs: &[Output]) -> Result<()> {
+fn tell(
+    args: &WatchArgs,
+    watched: &Watched,
+    study: Option<&Analysed>,
+    outputs: &[Output],
+    recorded: Option<&Recorded>,
+) -> Result<()> {
     let findings = verdict(watched, study);
     for output in outputs {
         output.destination.write(|out| -> Result<()> {
@@ -164,7 +176,11 @@ fn tell(args: &WatchArgs, watched: &Watched, study: Option<&Analysed>, outputs: 
             }
         })?;
     }
-    if outputs.iter().any(|output| output.destination.is_standard_output()) {
+    if let Some(recorded) = recorded {
+        recorded.write()?;
+    }
+    let destinations = outputs.iter().map(|output| &output.destination);
+    if destinations.chain(recorded.map(|recorded| &recorded.destination)).any(Destination::is_standard_output) {
         return Ok(());
     }
     if args.json {
@@ -174,5 +190,8 @@ fn tell(args: &WatchArgs, watched: &Watched, study: Option<&Analysed>, outputs: 
     let text = halfpower_report::watch_text(&findings, watched, style.width);
     to_styled_output(&style, |out| Ok(out.write_all(text.as_bytes())?))?;
     outputs.iter().for_each(|output| crate::tell::tell!("Written: {}", output.destination.path().display()));
+    if let Some(recorded) = recorded {
+        crate::tell::tell!("{}", recorded.sentence(watched));
+    }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod lab;
 #[allow(dead_code, reason = "the tests of studies use all of it")]
 #[path = "../program/mod.rs"]
 mod program;
+mod recorded;
 mod subjects;
 #[allow(dead_code, reason = "the tests of limited devices use all of it")]
 #[path = "../devices/throttled.rs"]

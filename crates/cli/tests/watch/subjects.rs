@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use halfpower_record::{Watched, read_watch};
+use halfpower_record::{Captured, Watched, read_capture, read_watch};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::throttled::{Limit, Loop, MIB, Throttle};
 
 /// Bytes of a disk.
-const DISK: u64 = 128 * MIB;
+pub const DISK: u64 = 128 * MIB;
 /// How long an application runs before it is watched.
 const RAMP: Duration = Duration::from_millis(1500);
 
@@ -197,15 +197,24 @@ impl Site {
 
     /// What `halfpower watch` sees of a process, some time after it began.
     pub fn watched(&self, process: u32, seconds: u32) -> Watched {
+        read_watch(&self.kept(process, seconds, "-o", "app.watch.json")).unwrap()
+    }
+
+    /// What `halfpower watch` keeps of the operations of a process, some time after it began.
+    pub fn recorded(&self, process: u32, seconds: u32) -> Captured {
+        read_capture(&self.kept(process, seconds, "--record", "app.halfpower")).unwrap()
+    }
+
+    fn kept(&self, process: u32, seconds: u32, flag: &str, name: &str) -> PathBuf {
         std::thread::sleep(RAMP);
-        let file = self.tools.path().join("app.watch.json");
+        let file = self.tools.path().join(name);
         let _ = fs::remove_file(&file);
         let mut watch = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-        watch.args(["watch", "--pid", &process.to_string(), "--for", &format!("{seconds}s"), "-o"]).arg(&file);
+        watch.args(["watch", "--pid", &process.to_string(), "--for", &format!("{seconds}s"), flag]).arg(&file);
         let output = watch.stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         println!("{}", String::from_utf8_lossy(&output.stdout));
-        read_watch(&file).unwrap()
+        file
     }
 }
 

@@ -32,10 +32,15 @@ pub enum Form {
     FioLog,
     /// What was seen while an application was watched.
     Watch,
+    /// What an application asked of its files, to be asked again.
+    Capture,
 }
 
 /// How a file of [`Form::Watch`] begins: its generator, whose version follows.
 pub(crate) const WATCH_MARK: &str = r#"{"watch_by":"halfpower "#;
+
+/// How a file of [`Form::Capture`] begins: its generator, whose version follows.
+pub(crate) const CAPTURE_MARK: &str = r#"{"capture_by":"halfpower "#;
 
 /// How a file of [`Form::Text`] begins.
 pub const TEXT_MARK: &str = "# Measured by halfpower ";
@@ -55,6 +60,7 @@ impl Form {
             Self::Text => head.starts_with(TEXT_MARK),
             Self::FioLog => head.lines().next().is_some_and(is_line_of_log),
             Self::Watch => head.starts_with(WATCH_MARK),
+            Self::Capture => head.starts_with(CAPTURE_MARK),
         }
     }
 }
@@ -84,6 +90,7 @@ impl fmt::Display for Form {
             Self::Text => "what a run printed",
             Self::FioLog => "a log in fio's form",
             Self::Watch => "a watch",
+            Self::Capture => "a capture",
         })
     }
 }

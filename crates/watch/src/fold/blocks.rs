@@ -184,6 +184,8 @@ impl FoldState {
         let mut begun = Begun::unnamed(began_ns, seen.thread, process, OperationKind::FaultRead, IssuedBy::Mapping);
         begun.device = fault.map(|fault| fault.device);
         begun.direct = Some(false);
+        begun.aim =
+            fault.zip(self.capture.as_mut()).and_then(|(fault, capture)| capture.mapped(fault.device, fault.inode));
         let key = self.slots.open(begun);
         thread.op = Some(key);
         thread.state = State::Running;
@@ -260,7 +262,9 @@ impl FoldState {
         }
         if !event.sectors.is_empty() {
             op.open += 1;
+            op.sector = op.sector.or(Some(event.sectors.start));
         }
+        op.disk = op.disk.or(Some(event.disk));
         op.parts += 1;
         op.sent = op.sent.saturating_add(event.bytes());
     }

@@ -42,6 +42,8 @@ pub(crate) struct Opened {
     pub(crate) seen: FileSeen,
     /// Whether its position is at the end of the file.
     pub(crate) at_end: bool,
+    /// When it was looked at.
+    pub(crate) looked_ns: u64,
 }
 
 /// All descriptors and files of the subject.
@@ -63,7 +65,8 @@ impl Descriptors {
         }
         let known = self.known.get(&(process, fd))?;
         let (file, seen) = known.seen?;
-        Some(Opened { file, seen, at_end: seen.bytes.is_some_and(|bytes| seen.position >= bytes) })
+        let at_end = seen.bytes.is_some_and(|bytes| seen.position >= bytes);
+        Some(Opened { file, seen, at_end, looked_ns: known.looked_ns })
     }
 
     fn file_of(&mut self, seen: &FileSeen) -> u32 {

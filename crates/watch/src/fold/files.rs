@@ -40,6 +40,8 @@ pub trait Files {
     fn process_of(&mut self, thread: u32) -> Option<u32>;
     /// The regular file or block device behind a descriptor; `None` for sockets, pipes and what else moves no data of files.
     fn file(&mut self, process: u32, fd: u32) -> Option<FileSeen>;
+    /// The name of the file behind a descriptor; `None` if it is gone. Only a capture with names asks for it.
+    fn name(&mut self, process: u32, fd: u32) -> Option<String>;
     /// The only place on a disk, if there is but one.
     fn place_on(&mut self, disk: usize) -> Option<usize>;
     /// Who a thread is that is not of the subject; `None` if it is gone.

@@ -3,6 +3,7 @@
 use halfpower_os::trace::Call;
 use halfpower_record::{IssuedBy, OperationKind, Wait};
 
+use super::aims::Aim;
 use super::spans::Span;
 
 /// Names an operation in progress; of one that has ended it names nothing.
@@ -44,6 +45,8 @@ pub(crate) struct Begun {
     pub(crate) sequential: bool,
     /// Whether a write certainly makes its file longer.
     pub(crate) appends: bool,
+    /// Where it goes, if operations are kept.
+    pub(crate) aim: Option<Aim>,
 }
 
 impl Begun {
@@ -65,6 +68,7 @@ impl Begun {
             offset: None,
             sequential: false,
             appends: false,
+            aim: None,
         }
     }
 }
@@ -86,6 +90,9 @@ pub(crate) struct Op {
     pub(crate) open: u32,
     /// Bytes of these parts.
     pub(crate) sent: u64,
+    /// The disk of the first part, and the first sector of the first one that has data.
+    pub(crate) disk: Option<usize>,
+    pub(crate) sector: Option<u64>,
     /// Operations of other threads in the same flush of the device.
     pub(crate) flushed_with: u64,
     generation: u32,
@@ -112,6 +119,8 @@ impl Slots {
                 parts: 0,
                 open: 0,
                 sent: 0,
+                disk: None,
+                sector: None,
                 flushed_with: 0,
                 generation: 0,
                 is_live: true,
@@ -127,6 +136,8 @@ impl Slots {
         op.parts = 0;
         op.open = 0;
         op.sent = 0;
+        op.disk = None;
+        op.sector = None;
         op.flushed_with = 0;
         op.generation = op.generation.wrapping_add(1);
         op.is_live = true;

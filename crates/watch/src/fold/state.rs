@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use halfpower_os::trace::{Call, Seen};
 use halfpower_record::{IssuedBy, OperationKind, Wait};
 
+use super::aims::{Aim, Place};
 use super::calls::{Asked, asked, asked_of_ring};
-use super::descriptors::Descriptors;
+use super::capture::Capture;
+use super::descriptors::{Descriptors, Opened};
 use super::disk_totals::DiskTotals;
 use super::files::{FileSeen, Files};
 use super::journal::Journals;
@@ -58,6 +60,8 @@ pub(crate) struct FoldState {
     pub(crate) disk_totals: DiskTotals,
     pub(crate) others: Others,
     pub(crate) seconds: Seconds,
+    /// The operations themselves, if they are to be kept.
+    pub(crate) capture: Option<Capture>,
 }
 
 impl FoldState {
@@ -80,6 +84,7 @@ impl FoldState {
             disk_totals: DiskTotals::default(),
             others: Others::default(),
             seconds: Seconds::new(began_ns),
+            capture: None,
         }
     }
 
@@ -128,6 +133,7 @@ impl FoldState {
             (Some(_), None, Some(fd)) if moves => self.descriptors.at_position(process, fd, asked.bytes),
             _ => false,
         };
+        let aim = opened.and_then(|opened| self.aim(process, asked, &opened, files));
         let file = opened.map(|opened| opened.seen);
         let is_durable = asked.durable || file.is_some_and(|file| file.durable);
         let at_end = |file: FileSeen| file.append || asked.offset.is_none() && opened.is_some_and(|it| it.at_end);
@@ -148,7 +154,22 @@ impl FoldState {
             offset: asked.offset,
             sequential,
             appends: writes && (asked.appends || file.is_some_and(at_end)),
+            aim,
         })
+    }
+
+    /// Where a call goes, if operations are kept.
+    fn aim(&mut self, process: u32, asked: Asked, opened: &Opened, files: &mut dyn Files) -> Option<Aim> {
+        let capture = self.capture.as_mut()?;
+        let writes = asked.kind == OperationKind::Write;
+        let moves = writes || asked.kind == OperationKind::Read;
+        let place = match asked.offset {
+            _ if !moves => Place::At(0),
+            _ if writes && (asked.appends || opened.seen.append) => Place::End,
+            Some(offset) => Place::At(offset),
+            None => Place::Position,
+        };
+        capture.opened((process, asked.fd?), opened, place, files)
     }
 
     pub(crate) fn call_ended(&mut self, seen: &Seen, call: Call, result: i64) {
@@ -204,6 +225,14 @@ impl FoldState {
         begun.device = Some(file.device);
         let moves = matches!(begun.kind, OperationKind::Read | OperationKind::Write);
         begun.direct = moves.then_some(file.direct);
+        if let Some(capture) = &mut self.capture {
+            let place = match begun.kind {
+                OperationKind::Write if file.append => Place::End,
+                _ if moves => Place::Unknown,
+                _ => Place::At(0),
+            };
+            begun.aim = capture.opened((begun.process, fd), &opened, place, files);
+        }
         if begun.kind == OperationKind::Write {
             begun.appends = file.append;
             if file.durable {
@@ -252,13 +281,13 @@ impl FoldState {
     }
 
     /// A page of a mapping is missing; if it has to be read, the thread's next request does that.
-    pub(crate) fn faulted(&mut self, seen: &Seen, device: u64, files: &mut dyn Files) {
+    pub(crate) fn faulted(&mut self, seen: &Seen, device: u64, inode: u64, files: &mut dyn Files) {
         if self.process_of(seen.thread, seen.at_ns, files).is_none() {
             return;
         }
         self.end_fault(seen.thread);
         if let Some(thread) = self.threads.get_mut(&seen.thread) {
-            thread.fault = Some(Fault { at_ns: seen.at_ns, device });
+            thread.fault = Some(Fault { at_ns: seen.at_ns, device, inode });
         }
     }
 
@@ -317,6 +346,9 @@ impl FoldState {
             grew |= writes && self.descriptors.grew(file, offset.saturating_add(bytes));
         }
         let cached = is_cached(op, &waits);
+        if let Some(capture) = &mut self.capture {
+            capture.ended(op, at_ns, bytes, cached);
+        }
         let group = self.totals.add(op, &Ended { at_ns, bytes, waits, cached, grew });
         let span = Span::new(begun.at_ns, at_ns);
         let durable = begun.kind.is_durable();

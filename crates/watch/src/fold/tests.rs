@@ -1,6 +1,7 @@
 //! Checks what events of known truth come to.
 
 mod any_order;
+mod captured;
 mod scene;
 
 use halfpower_os::trace::{Call, CommitStep, Happening, Step};

@@ -27,6 +27,7 @@ pub(crate) struct Submitting {
 pub(crate) struct Fault {
     pub(crate) at_ns: u64,
     pub(crate) device: u64,
+    pub(crate) inode: u64,
 }
 
 /// A thread.

@@ -225,6 +225,11 @@ impl Files for Answers<'_> {
         self.places.seen(process, fd)
     }
 
+    fn name(&mut self, process: u32, fd: u32) -> Option<String> {
+        let path = fs::read_link(self.folder.join(format!("proc/{process}/fd/{fd}"))).ok()?;
+        Some(path.display().to_string())
+    }
+
     fn place_on(&mut self, disk: usize) -> Option<usize> {
         self.places.only_on(disk)
     }

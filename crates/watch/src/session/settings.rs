@@ -1,5 +1,7 @@
 //! Says how a subject is watched.
 
+use crate::fold::Recording;
+
 /// How a subject is watched.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -7,10 +9,12 @@ pub struct Settings {
     pub trace: bool,
     /// Most that the watch may cost, here and of those who are watched, as a share of one processor.
     pub most_cost: f64,
+    /// What is kept of the operations themselves; `None` keeps none.
+    pub record: Option<Recording>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { trace: true, most_cost: 0.01 }
+        Self { trace: true, most_cost: 0.01, record: None }
     }
 }

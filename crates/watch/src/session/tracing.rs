@@ -6,7 +6,7 @@ use std::time::Duration;
 use halfpower_os::OsError;
 use halfpower_os::processor::charged_to_this_thread_ns;
 use halfpower_os::trace::{MissingEvent, WatchedEvents, Watcher};
-use halfpower_record::{Unseen, WatchCost, Watched};
+use halfpower_record::{Captured, Unseen, WatchCost, Watched};
 
 use super::clock::monotonic_ns;
 use super::places::{Answers, Places};
@@ -48,11 +48,15 @@ pub(crate) struct Tracing {
 
 impl Tracing {
     pub(crate) fn new(settings: &Settings, now_ns: u64) -> Self {
+        let mut fold = Fold::new(now_ns, Sources::default());
+        if let Some(recording) = settings.record {
+            fold.record(recording);
+        }
         Self {
             watcher: None,
             why_not: (!settings.trace).then(|| "it was not asked for".to_string()),
             missing: Vec::new(),
-            fold: Fold::new(now_ns, Sources::default()),
+            fold,
             slices: Slices::new(settings.most_cost, now_ns),
             is_on: false,
             threads: BTreeSet::new(),
@@ -155,10 +159,10 @@ impl Tracing {
         let now_ns = monotonic_ns();
         let WatchedEvents { events, lost } = watcher.drain()?;
         self.fold.take(&events, answers);
-        self.fold.reach(now_ns);
         if lost > 0 {
             self.fold.lost(now_ns);
         }
+        self.fold.reach(now_ns);
         if ends {
             self.fold.end_slice(now_ns);
             self.slices.turn(now_ns);
@@ -176,6 +180,11 @@ impl Tracing {
     /// What events came to so far.
     pub(crate) fn watched(&self, now_ns: u64) -> Watched {
         self.fold.watched(now_ns)
+    }
+
+    /// The operations themselves, if they were to be kept.
+    pub(crate) fn captured(&self) -> Option<Captured> {
+        self.fold.captured()
     }
 
     /// What taking them cost others, and how many were lost.

@@ -1,10 +1,13 @@
-//! Checks that no sequence of events panics, and that waits always add up to latencies.
+//! Checks that no sequence of events panics, that waits always add up to latencies, and that what is kept can be asked again.
 
 use halfpower_os::trace::{Call, CommitStep, Happening, Step};
+use halfpower_record::{OperationKind, read_capture, write_capture};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::scene::{DEVICE, DIRECT, JOURNAL, OTHER, PLAIN, SOCKET, Scene, THREAD, WORKER};
+use crate::fold::Recording;
+use crate::fold::capture::Capture;
 
 const CALLS: [Call; 10] = [
     Call::Read,
@@ -57,6 +60,7 @@ fn lay(scene: &mut Scene, at: u64, (kind, who, one, two, _): Choice) {
         21 => scene.add(at, thread, Happening::Split { disk: 0, from: request * 8, at: request * 8 + 8 }),
         22 => scene.commit(at, COMMITS[usize::from(two) % COMMITS.len()]),
         23 => scene.add(at, thread, Happening::Throttled { pause_ms: u64::from(two) % 3 }),
+        24 if two.is_multiple_of(4) => scene.reach(at, one.is_multiple_of(4)),
         24 => scene.add(at, thread, Happening::Fault { device: DEVICE, inode: 2 }),
         25 => scene.add(at, thread, Happening::RingBegan { request, ring: 1, opcode: two % 30 }),
         26 => scene.add(at, thread, Happening::RingFile { request, fd: fd as u32 }),
@@ -95,5 +99,35 @@ proptest! {
             prop_assert_eq!(other.own_during.count() + other.own_without.count(), slows);
         }
         prop_assert!(watched.traced_ns <= at * 1000);
+    }
+
+    #[test]
+    fn what_is_kept_can_be_asked_again(
+        choices in vec((0_u8..32, any::<u8>(), any::<u8>(), any::<u8>(), 0_u16..200), 0..400),
+        most in 1_usize..60,
+    ) {
+        let mut scene = Scene::kept(Capture::up_to(Recording { names: true }, most));
+        let mut at = 0;
+        for choice in choices {
+            at += u64::from(choice.4);
+            lay(&mut scene, at, choice);
+        }
+        let captured = scene.captured(at);
+        prop_assert!(captured.operations.len() <= most);
+        prop_assert!(captured.span_ns() <= at * 1000);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.halfpower");
+        write_capture(&captured, std::fs::File::create(&path).unwrap()).unwrap();
+        // What contradicts itself cannot be read.
+        prop_assert_eq!(&read_capture(&path).unwrap(), &captured);
+        let steps: usize = captured.scripts().iter().map(|script| script.steps.len()).sum();
+        prop_assert_eq!(steps, captured.operations.len());
+        for one in &captured.operations {
+            let file = &captured.files[one.file as usize];
+            let reads = one.kind == OperationKind::Read;
+            let written = captured.operations.iter().filter(|other| other.file == one.file && other.kind != one.kind);
+            let written = written.map(|other| other.offset + other.bytes).max().unwrap_or(0);
+            prop_assert!(!reads || one.offset + one.bytes <= file.bytes.max(written));
+        }
     }
 }

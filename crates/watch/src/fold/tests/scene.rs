@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use halfpower_os::trace::{Call, CommitStep, Happening, Rwbs, Seen, Step};
-use halfpower_record::Watched;
+use halfpower_record::{Captured, Watched};
 
+use crate::fold::capture::Capture;
 use crate::fold::{FileSeen, Files, Fold, Sources, Who};
 
-/// The subject's process; its threads begin at [`THREAD`], up to 19.
+/// The subject's process; its threads begin at [`THREAD`], up to 19, and at [`MANY`].
 pub const PROCESS: u32 = 10;
 pub const THREAD: u32 = 11;
+pub const MANY: u32 = 1_000_000;
 /// A thread of another process, the journal's, and a worker of the kernel.
 pub const OTHER: u32 = 71;
 pub const JOURNAL: u32 = 77;
@@ -37,11 +39,15 @@ pub struct Known {
 
 impl Files for Known {
     fn process_of(&mut self, thread: u32) -> Option<u32> {
-        (THREAD..20).contains(&thread).then_some(PROCESS)
+        ((THREAD..20).contains(&thread) || thread >= MANY).then_some(PROCESS)
     }
 
     fn file(&mut self, process: u32, fd: u32) -> Option<FileSeen> {
         self.files.get(&(process, fd)).copied()
+    }
+
+    fn name(&mut self, process: u32, fd: u32) -> Option<String> {
+        Some(format!("/proc/{process}/fd/{fd}"))
     }
 
     fn place_on(&mut self, disk: usize) -> Option<usize> {
@@ -92,7 +98,17 @@ fn rwbs(letters: &str) -> Rwbs {
 
 impl Scene {
     pub fn new() -> Self {
+        Self::begun(Fold::new(BEGAN_NS, Sources::default()))
+    }
+
+    /// A scene whose operations are kept.
+    pub fn kept(capture: Capture) -> Self {
         let mut fold = Fold::new(BEGAN_NS, Sources::default());
+        fold.state.capture = Some(capture);
+        Self::begun(fold)
+    }
+
+    fn begun(mut fold: Fold) -> Self {
         fold.disks(&["vda".to_string()]);
         fold.begin_slice(BEGAN_NS);
         let file = FileSeen { place: Some(0), disks: 1, device: DEVICE, inode: 1, ..FileSeen::default() };
@@ -185,5 +201,23 @@ impl Scene {
             self.end_slice(at);
         }
         self.fold.watched(BEGAN_NS + us(at))
+    }
+
+    /// Tracing is seen to go on until this time, with or without a loss of events before it.
+    pub fn reach(&mut self, at: u64, is_lost: bool) {
+        self.take_all();
+        if is_lost {
+            self.fold.lost(BEGAN_NS + us(at));
+        }
+        self.fold.reach(BEGAN_NS + us(at));
+    }
+
+    /// The operations themselves, up to this time.
+    pub fn captured(mut self, at: u64) -> Captured {
+        self.take_all();
+        if self.is_open {
+            self.end_slice(at);
+        }
+        self.fold.captured().expect("they were to be kept")
     }
 }

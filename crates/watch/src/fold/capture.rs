@@ -1,0 +1,351 @@
+//! Keeps each operation of the subject, so that it can be asked again elsewhere.
+//!
+//! A slice of the capture is a slice of the fold: operations that began and ended within. Where events were lost, a slice ends
+//! with what was seen whole before, and the next one begins after. What needs more than the first events of an operation,
+//! such as its lane and the size of its file, is found when the capture is asked for.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation, IssuedBy, Lanes, OperationKind};
+
+use super::aims::{Aim, Aims, Place};
+use super::descriptors::Opened;
+use super::files::Files;
+use super::operations::Op;
+use super::sectors::{self, Ranks, Reached};
+
+/// Operations that a capture holds; with them its last slice ends.
+const MOST_OPERATIONS: usize = 400_000;
+/// Threads that have lanes of their own; if there are more, those that follow each other in time share one.
+const MOST_THREADS: usize = 1024;
+/// Longest file of a capture, in bytes.
+const MOST_BYTES: u64 = 1 << 46;
+
+/// What is kept of an application's operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Recording {
+    /// Whether the names of files are kept.
+    pub names: bool,
+}
+
+/// The slice that goes on.
+#[derive(Debug, Clone, Copy)]
+struct OpenSlice {
+    begin_ns: u64,
+    /// Up to here everything was seen.
+    whole_to_ns: u64,
+    /// Index of its first operation.
+    first: usize,
+}
+
+/// A slice that is over.
+#[derive(Debug, Clone, Copy)]
+struct PastSlice {
+    begin_ns: u64,
+    length_ns: u64,
+}
+
+/// An operation that is kept. Its lane, its file's index and its offset are found at the end.
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    operation: CapturedOperation,
+    thread: u32,
+    aim: Aim,
+    /// Its first place on a disk, as [`sectors::place`] counts it.
+    on_disk: Option<u64>,
+}
+
+impl Kept {
+    fn end_ns(&self) -> u64 {
+        self.operation.at_ns.saturating_add(self.operation.took_ns)
+    }
+
+    fn writes(&self) -> bool {
+        matches!(self.operation.kind, OperationKind::Write | OperationKind::DurableWrite)
+    }
+}
+
+/// The operations that were kept so far.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    aims: Aims,
+    /// Those of past slices in their order, then those of the open slice.
+    kept: Vec<Kept>,
+    open: Option<OpenSlice>,
+    past: Vec<PastSlice>,
+    left_out: u64,
+    most: usize,
+}
+
+impl Capture {
+    /// Keeps nothing until a slice begins.
+    pub(crate) fn new(recording: Recording) -> Self {
+        Self {
+            aims: Aims::new(recording.names),
+            kept: Vec::new(),
+            open: None,
+            past: Vec::new(),
+            left_out: 0,
+            most: MOST_OPERATIONS,
+        }
+    }
+
+    /// The same with a bound of its own on the number of operations.
+    #[cfg(test)]
+    pub(crate) fn up_to(recording: Recording, most: usize) -> Self {
+        Self { most, ..Self::new(recording) }
+    }
+
+    fn is_full(&self) -> bool {
+        self.kept.len() >= self.most
+    }
+
+    /// Tracing begins.
+    pub(crate) fn begin_slice(&mut self, at_ns: u64) {
+        if !self.is_full() {
+            self.open = Some(OpenSlice { begin_ns: at_ns, whole_to_ns: at_ns, first: self.kept.len() });
+        }
+    }
+
+    /// Everything was seen until now.
+    pub(crate) fn reach(&mut self, at_ns: u64) {
+        if let Some(open) = &mut self.open {
+            open.whole_to_ns = open.whole_to_ns.max(at_ns);
+        }
+    }
+
+    /// Events were lost between the last time that everything had been seen and now.
+    pub(crate) fn lost(&mut self, at_ns: u64) {
+        let Some(open) = self.open else { return };
+        self.end_slice(open.whole_to_ns);
+        self.begin_slice(at_ns);
+    }
+
+    /// Tracing ends.
+    pub(crate) fn end_slice(&mut self, at_ns: u64) {
+        let Some(open) = self.open.take() else { return };
+        let length_ns = at_ns.saturating_sub(open.begin_ns);
+        let mut own = self.kept.split_off(open.first);
+        let seen = own.len();
+        own.retain(|kept| length_ns > 0 && kept.end_ns() <= length_ns);
+        self.left_out += (seen - own.len()) as u64;
+        if length_ns > 0 {
+            own.sort_by_key(|kept| kept.operation.at_ns);
+            self.kept.append(&mut own);
+            self.past.push(PastSlice { begin_ns: open.begin_ns, length_ns });
+        }
+    }
+
+    /// Where an operation on an open file is to go; a descriptor is one of a process.
+    pub(crate) fn opened(
+        &mut self,
+        descriptor: (u32, u32),
+        opened: &Opened,
+        place: Place,
+        files: &mut dyn Files,
+    ) -> Option<Aim> {
+        // What cannot be kept need not be looked at.
+        if self.is_full() { None } else { self.aims.opened(descriptor, opened, place, files) }
+    }
+
+    /// Where a page fault of a mapped file goes.
+    pub(crate) fn mapped(&mut self, device: u64, inode: u64) -> Option<Aim> {
+        if self.is_full() { None } else { self.aims.mapped(device, inode) }
+    }
+
+    /// An operation has ended.
+    pub(crate) fn ended(&mut self, op: &Op, at_ns: u64, bytes: u64, cached: bool) {
+        if !self.keep(op, at_ns, bytes, cached) {
+            self.left_out += 1;
+        }
+        if let Some(open) = self.open.filter(|_| self.is_full()) {
+            let last_ns = self.kept[open.first..].iter().map(Kept::end_ns).max();
+            self.end_slice(open.begin_ns + last_ns.unwrap_or(0));
+        }
+    }
+
+    /// Keeps an operation; false if it cannot be asked again.
+    fn keep(&mut self, op: &Op, ended_ns: u64, bytes: u64, cached: bool) -> bool {
+        let begun = &op.begun;
+        let Some(open) = self.open else { return false };
+        let Some(at_ns) = begun.at_ns.checked_sub(open.begin_ns) else { return false };
+        let Some(aim) = self.aim(op, bytes) else { return false };
+        let kind = match begun.kind {
+            OperationKind::FaultRead => OperationKind::Read,
+            kind => kind,
+        };
+        let writes = matches!(kind, OperationKind::Write | OperationKind::DurableWrite);
+        let moves = writes || kind == OperationKind::Read;
+        let bytes = if moves { bytes } else { 0 };
+        let on_disk = op.disk.zip(op.sector).filter(|_| moves).map(|(disk, sector)| sectors::place(disk, sector));
+        let offset = if moves { self.aims.went(aim, writes, bytes, on_disk) } else { 0 };
+        if offset.saturating_add(bytes) > MOST_BYTES {
+            return false;
+        }
+        let operation = CapturedOperation {
+            slice: self.past.len() as u32,
+            lane: 0,
+            at_ns,
+            took_ns: ended_ns.saturating_sub(begun.at_ns),
+            kind,
+            file: aim.file,
+            offset,
+            bytes,
+            cached,
+        };
+        self.kept.push(Kept { operation, thread: begun.thread, aim, on_disk });
+        true
+    }
+
+    /// Where an operation that has ended went; `None` if its file is not known.
+    fn aim(&mut self, op: &Op, bytes: u64) -> Option<Aim> {
+        let begun = &op.begun;
+        if begun.aim.is_some() || begun.file.is_some() {
+            return begun.aim;
+        }
+        match begun.by {
+            // What passes the page cache by sends what it moves, and no more.
+            IssuedBy::Aio | IssuedBy::IoUring => self.aims.disk(op.disk?, begun.direct.unwrap_or(op.sent == bytes)),
+            IssuedBy::Calls | IssuedBy::Mapping => None,
+        }
+    }
+
+    /// What was kept of past slices; the fold names disks by their index in this list.
+    pub(crate) fn captured(&self, disks: &[String]) -> Captured {
+        let settled = self.open.map_or(self.kept.len(), |open| open.first);
+        let kept = &self.kept[..settled];
+        let mut places = Places { ranks: self.ranks(kept), last: BTreeMap::new() };
+        let whos = whos(kept, &self.past);
+        let mut lanes = Lanes::new();
+        let mut files = Sizes::default();
+        let mut operations = Vec::with_capacity(kept.len());
+        for one in kept {
+            let CapturedOperation { slice, at_ns, took_ns, bytes, .. } = one.operation;
+            let offset = self.offset(one, &mut places).min(MOST_BYTES - bytes);
+            let begin_ns = self.past[slice as usize].begin_ns + at_ns;
+            let who = whos.get(&one.thread).copied().unwrap_or(u64::from(one.thread));
+            let lane = lanes.lane(who, begin_ns, begin_ns + took_ns);
+            let known = self.aims.files()[one.aim.file as usize].bytes;
+            let file = files.add(one.aim.file, known, one.writes(), offset + bytes);
+            operations.push(CapturedOperation { lane, file, offset, ..one.operation });
+        }
+        Captured {
+            source: CaptureSource::Watch,
+            slices: self.past.iter().map(|slice| slice.length_ns).collect(),
+            left_out: self.left_out,
+            files: files.used.iter().map(|size| self.file(size, disks)).collect(),
+            lanes: lanes.count(),
+            operations,
+            ..Captured::default()
+        }
+    }
+
+    fn file(&self, size: &Size, disks: &[String]) -> CapturedFile {
+        let aimed = &self.aims.files()[size.file as usize];
+        let of_disk = || aimed.disk.and_then(|disk| disks.get(disk)).filter(|_| self.aims.has_names()).cloned();
+        CapturedFile { bytes: size.bytes, direct: aimed.direct, name: aimed.name.clone().or_else(of_disk) }
+    }
+
+    /// Where an operation went.
+    fn offset(&self, kept: &Kept, places: &mut Places) -> u64 {
+        let CapturedOperation { offset, bytes, .. } = kept.operation;
+        // A sync has no place.
+        if bytes == 0 {
+            return 0;
+        }
+        let file = kept.aim.file;
+        let by_sector = self.aims.is_by_sector(kept.aim);
+        match kept.on_disk.filter(|_| by_sector) {
+            Some(place) => {
+                let offset = places.ranks.offset(file, place);
+                places.last.insert(file, (offset, bytes));
+                offset
+            }
+            None => match places.last.get(&file) {
+                // What was in memory was read before, such as this.
+                Some((last, room)) if by_sector && !kept.writes() && bytes <= *room => *last,
+                _ => self.aims.settled(kept.aim, kept.writes(), offset, bytes),
+            },
+        }
+    }
+
+    fn ranks(&self, kept: &[Kept]) -> Ranks {
+        let by_sector = kept.iter().filter(|kept| self.aims.is_by_sector(kept.aim));
+        let places = by_sector.filter_map(|kept| Some((kept.aim.file, kept.on_disk?, kept.operation.bytes)));
+        Reached::of(places).ranks()
+    }
+}
+
+/// Where operations went that only sectors place.
+#[derive(Debug)]
+struct Places {
+    ranks: Ranks,
+    /// The last one in each file, and its bytes.
+    last: BTreeMap<u32, (u64, u64)>,
+}
+
+/// A file that is used, and its size.
+#[derive(Debug)]
+struct Size {
+    /// Its index among all that were seen.
+    file: u32,
+    bytes: u64,
+    /// Up to where it was written.
+    written: u64,
+}
+
+/// The files that are used, in the order of their first use.
+#[derive(Debug, Default)]
+struct Sizes {
+    used: Vec<Size>,
+    index: BTreeMap<u32, u32>,
+}
+
+impl Sizes {
+    /// An operation ends at `end` in a file; its index among those that are used. What was there before is as large as what
+    /// was known of it, and as what was read of it; a device is as large as what was reached.
+    fn add(&mut self, file: u32, known: Option<u64>, writes: bool, end: u64) -> u32 {
+        let used = &mut self.used;
+        let index = *self.index.entry(file).or_insert_with(|| {
+            used.push(Size { file, bytes: known.unwrap_or(0).min(MOST_BYTES), written: 0 });
+            used.len() as u32 - 1
+        });
+        let size = &mut self.used[index as usize];
+        if writes && known.is_some() {
+            size.written = size.written.max(end);
+        } else if end > size.bytes.max(size.written) {
+            size.bytes = end;
+        }
+        index
+    }
+}
+
+/// Who stands for each thread, if there are so many that those which followed each other share lanes: a program that starts a
+/// process for each piece of work has as many as worked at once.
+fn whos(kept: &[Kept], past: &[PastSlice]) -> BTreeMap<u32, u64> {
+    let mut lives = BTreeMap::<u32, (u64, u64)>::new();
+    for one in kept {
+        let begin_ns = past[one.operation.slice as usize].begin_ns;
+        let from_ns = begin_ns + one.operation.at_ns;
+        let to_ns = begin_ns + one.end_ns();
+        let life = lives.entry(one.thread).or_insert((from_ns, to_ns));
+        *life = (life.0.min(from_ns), life.1.max(to_ns));
+    }
+    if lives.len() <= MOST_THREADS {
+        return BTreeMap::new();
+    }
+    let mut by_beginning: Vec<(u64, u64, u32)> =
+        lives.into_iter().map(|(thread, (from_ns, to_ns))| (from_ns, to_ns, thread)).collect();
+    by_beginning.sort_unstable();
+    let mut ends = BinaryHeap::<Reverse<(u64, u64)>>::new();
+    let mut whos = BTreeMap::new();
+    for (from_ns, to_ns, thread) in by_beginning {
+        let is_over = ends.peek().is_some_and(|earliest| earliest.0.0 <= from_ns);
+        let who = if is_over { ends.pop().map(|earliest| earliest.0.1) } else { None };
+        let who = who.unwrap_or(u64::from(thread));
+        ends.push(Reverse((to_ns, who)));
+        whos.insert(thread, who);
+    }
+    whos
+}

@@ -1,0 +1,244 @@
+//! Checks that operations are kept with their lanes, files and places.
+
+use halfpower_os::trace::{Call, Happening, Step};
+use halfpower_record::{Captured, CapturedFile, OperationKind};
+
+use super::scene::{DEVICE, DIRECT, MANY, PLAIN, PROCESS, SOCKET, Scene, THREAD, us};
+use crate::fold::Recording;
+use crate::fold::capture::Capture;
+
+fn kept() -> Scene {
+    Scene::kept(Capture::new(Recording::default()))
+}
+
+/// A call that begins and ends at these times.
+fn call(scene: &mut Scene, [began, ended]: [u64; 2], thread: u32, call: Call, args: [u64; 4], result: i64) {
+    scene.began(began, thread, call, args);
+    scene.ended(ended, thread, call, result);
+}
+
+fn offsets(captured: &Captured) -> Vec<u64> {
+    captured.operations.iter().map(|one| one.offset).collect()
+}
+
+#[test]
+fn operations_are_kept_with_their_threads_and_files() {
+    let mut scene = Scene::kept(Capture::new(Recording { names: true }));
+    call(&mut scene, [10, 110], THREAD, Call::Pwrite, [DIRECT, 0, 4096, 1 << 20], 4096);
+    call(&mut scene, [20, 50], THREAD + 1, Call::Pread, [PLAIN, 0, 4096, 4096], 4096);
+    call(&mut scene, [60, 70], THREAD + 1, Call::Fdatasync, [DIRECT, 0, 0, 0], 0);
+    // What fails, and what is no file, is no operation.
+    call(&mut scene, [80, 90], THREAD + 1, Call::Read, [SOCKET, 0, 4096, 0], 100);
+    call(&mut scene, [91, 92], THREAD + 1, Call::Pread, [PLAIN, 0, 4096, 8192], 0);
+    // A sync of everything is none that can be asked again.
+    call(&mut scene, [93, 95], THREAD + 1, Call::Sync, [0; 4], 0);
+    let captured = scene.captured(200);
+    let file = |bytes, direct, fd| CapturedFile { bytes, direct, name: Some(format!("/proc/{PROCESS}/fd/{fd}")) };
+    assert_eq!(captured.files, [file(1 << 20, true, DIRECT), file(8192, false, PLAIN)]);
+    assert_eq!((captured.slices.as_slice(), captured.lanes, captured.left_out), (&[us(200)][..], 2, 1));
+    let listed: Vec<_> = captured
+        .operations
+        .iter()
+        .map(|one| {
+            (one.lane, one.at_ns / 1000, one.took_ns / 1000, one.kind, one.file, one.offset, one.bytes, one.cached)
+        })
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            (0, 10, 100, OperationKind::Write, 0, 1 << 20, 4096, false),
+            (1, 20, 30, OperationKind::Read, 1, 4096, 4096, true),
+            (1, 60, 10, OperationKind::Fdatasync, 0, 0, 0, false),
+        ]
+    );
+}
+
+#[test]
+fn a_thread_with_several_operations_at_once_has_several_lanes() {
+    let mut scene = kept();
+    for (at, request, sector) in [(1, 0x100, 6400), (10, 0x200, 3200), (120, 0x300, 6400)] {
+        scene.add(at, THREAD, Happening::RingBegan { request, ring: 7, opcode: 22 });
+        scene.add(at, THREAD, Happening::RingFile { request, fd: DIRECT as u32 });
+        scene.request([at + 5, at + 10, at + 60], THREAD, sector..sector + 8, "R");
+    }
+    for (at, request) in [(66, 0x100), (75, 0x200), (186, 0x300)] {
+        scene.add(at, THREAD, Happening::RingEnded { request, result: 4096 });
+    }
+    let captured = scene.captured(200);
+    let lanes: Vec<u32> = captured.operations.iter().map(|one| one.lane).collect();
+    assert_eq!((lanes, captured.lanes), (vec![0, 1, 0], 2));
+    // No event tells the offset; the sectors tell that the first and the last go to the same place, past the second.
+    assert_eq!(offsets(&captured), [3200 * 512, 0, 3200 * 512]);
+    assert_eq!(captured.files, [CapturedFile { bytes: 3200 * 512 + 4096, direct: true, name: None }]);
+}
+
+#[test]
+fn older_asynchronous_operations_are_kept_by_their_disk() {
+    let mut scene = Scene::kept(Capture::new(Recording { names: true }));
+    scene.began(0, THREAD, Call::IoSubmit, [1, 2, 0, 0]);
+    scene.request([5, 10, 105], THREAD, 6_400_000..6_400_008, "WS");
+    scene.request([6, 11, 206], THREAD, 6_400_008..6_400_016, "WS");
+    scene.ended(9, THREAD, Call::IoSubmit, 2);
+    let captured = scene.captured(400);
+    assert_eq!((offsets(&captured), captured.lanes, captured.left_out), (vec![0, 4096], 2, 0));
+    assert_eq!(captured.files, [CapturedFile { bytes: 8192, direct: true, name: Some("vda".to_string()) }]);
+    assert!(captured.operations.iter().all(|one| one.kind == OperationKind::Write && one.bytes == 4096));
+}
+
+#[test]
+fn a_page_fault_is_a_read_of_its_file() {
+    let mut scene = kept();
+    call(&mut scene, [0, 1], THREAD, Call::Pread, [PLAIN, 0, 512, 0], 512);
+    for (at, sector) in [(10, 800), (110, 832)] {
+        scene.add(at, THREAD, Happening::Fault { device: DEVICE, inode: 2 });
+        scene.step(at + 2, THREAD, Step::Queued, sector..sector + 32, "R");
+        scene.out(at + 4, THREAD, 2);
+        scene.step(at + 5, THREAD, Step::Issued, sector..sector + 32, "R");
+        scene.step(at + 50, 0, Step::Completed, sector..sector + 32, "R");
+        scene.woken(at + 51, THREAD);
+        scene.back(at + 54, THREAD);
+    }
+    let captured = scene.captured(300);
+    let faults: Vec<_> =
+        captured.operations[1..].iter().map(|one| (one.kind, one.file, one.offset, one.bytes)).collect();
+    let expected = |offset| (OperationKind::Read, 0, offset, 16384);
+    assert_eq!(faults, [expected(0), expected(16384)]);
+    assert_eq!((captured.files.len(), captured.files[0].bytes), (1, 32768), "the file that is open too");
+}
+
+#[test]
+fn calls_without_an_offset_go_on_from_the_position() {
+    let mut scene = kept();
+    let known = scene.known.files.get_mut(&(PROCESS, PLAIN as u32)).unwrap();
+    (known.position, known.bytes) = (8192, Some(65536));
+    for at in [0, 10, 20] {
+        call(&mut scene, [at, at + 5], THREAD, Call::Readv, [PLAIN, 0, 2, 0], 4096);
+    }
+    let captured = scene.captured(100);
+    assert_eq!(offsets(&captured), [8192, 12288, 16384]);
+    assert_eq!(captured.files[0].bytes, 65536);
+}
+
+#[test]
+fn what_is_appended_goes_to_the_end() {
+    let mut scene = kept();
+    scene.known.files.get_mut(&(PROCESS, PLAIN as u32)).unwrap().append = true;
+    call(&mut scene, [0, 5], THREAD, Call::Write, [PLAIN, 0, 100, 0], 100);
+    call(&mut scene, [10, 15], THREAD + 1, Call::Pwrite, [PLAIN, 0, 50, 0], 50);
+    call(&mut scene, [20, 25], THREAD, Call::Pread, [PLAIN, 0, 8342, 0], 8342);
+    let captured = scene.captured(100);
+    assert_eq!(offsets(&captured), [8192, 8292, 0]);
+    assert_eq!(captured.files[0].bytes, 8192, "what is read was appended before");
+}
+
+#[test]
+fn where_the_position_is_set_between_calls_the_sectors_tell() {
+    let mut scene = kept();
+    let known = scene.known.files.get_mut(&(PROCESS, PLAIN as u32)).unwrap();
+    (known.position, known.bytes) = (0, Some(8 << 20));
+    let blocks = [900, 3, 700, 250, 3, 511, 900, 42];
+    for (index, block) in blocks.into_iter().enumerate() {
+        let at = 100 * index as u64;
+        scene.began(at, THREAD, Call::Read, [PLAIN, 0, 4096, 0]);
+        scene.out(at + 1, THREAD, 2);
+        scene.request([at + 1, at + 2, at + 50], THREAD, 8 * block..8 * block + 8, "R");
+        scene.back(at + 51, THREAD);
+        scene.ended(at + 52, THREAD, Call::Read, 4096);
+    }
+    let offsets = offsets(&scene.captured(1000));
+    assert_eq!((offsets[1], offsets[4], offsets[0] == offsets[6]), (0, 0, true));
+    assert!(offsets[7] < offsets[3] && offsets[3] < offsets[5] && offsets[5] < offsets[2] && offsets[2] < offsets[0]);
+}
+
+#[test]
+fn a_stream_that_is_read_again_and_again_stays_in_its_file() {
+    let mut scene = kept();
+    let known = scene.known.files.get_mut(&(PROCESS, PLAIN as u32)).unwrap();
+    (known.position, known.bytes) = (4096, Some(16384));
+    for round in 0..6_u64 {
+        let at = 10 * round;
+        call(&mut scene, [at, at + 5], THREAD, Call::Read, [PLAIN, 0, 4096, 0], 4096);
+    }
+    let captured = scene.captured(100);
+    assert_eq!(offsets(&captured), [4096, 8192, 12288, 0, 4096, 8192]);
+    assert_eq!(captured.files[0].bytes, 16384);
+}
+
+#[test]
+fn a_stream_that_is_written_again_and_again_is_set_back_by_a_look() {
+    let mut scene = kept();
+    let known = scene.known.files.get_mut(&(PROCESS, PLAIN as u32)).unwrap();
+    (known.position, known.bytes) = (0, Some(16384));
+    for round in 0..6_u64 {
+        let at = 10 * round;
+        call(&mut scene, [at, at + 5], THREAD, Call::Write, [PLAIN, 0, 4096, 0], 4096);
+    }
+    // A second later the position is behind what was written, and the file is no longer than before.
+    scene.reach(100, false);
+    scene.known.files.get_mut(&(PROCESS, PLAIN as u32)).unwrap().position = 8192;
+    for at in [1_100_000, 1_100_010, 1_100_020] {
+        call(&mut scene, [at, at + 5], THREAD, Call::Write, [PLAIN, 0, 4096, 0], 4096);
+    }
+    let captured = scene.captured(1_200_000);
+    assert_eq!(offsets(&captured), [0, 4096, 8192, 12288, 0, 4096, 8192, 12288, 16384]);
+    assert_eq!(captured.files[0].bytes, 16384);
+}
+
+#[test]
+fn what_a_slice_cuts_is_not_kept_and_slices_are_counted_from_their_beginnings() {
+    let mut scene = kept();
+    scene.ended(5, THREAD, Call::Pread, 4096);
+    call(&mut scene, [10, 20], THREAD, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
+    scene.began(50, THREAD, Call::Pread, [DIRECT, 0, 4096, 0]);
+    scene.end_slice(100);
+    scene.begin_slice(1000);
+    scene.ended(1050, THREAD, Call::Pread, 4096);
+    call(&mut scene, [1060, 1070], THREAD, Call::Pread, [DIRECT, 0, 4096, 8192], 4096);
+    let captured = scene.captured(1150);
+    assert_eq!((captured.slices.clone(), captured.left_out), (vec![us(100), us(150)], 0));
+    let listed: Vec<_> = captured.operations.iter().map(|one| (one.slice, one.lane, one.at_ns)).collect();
+    assert_eq!(listed, [(0, 0, us(10)), (1, 0, us(60))]);
+}
+
+#[test]
+fn a_slice_ends_where_events_were_lost() {
+    let mut scene = kept();
+    call(&mut scene, [10, 20], THREAD, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
+    scene.reach(100, false);
+    // This one may be half of two.
+    call(&mut scene, [110, 190], THREAD, Call::Pread, [DIRECT, 0, 4096, 4096], 4096);
+    scene.reach(200, true);
+    call(&mut scene, [210, 220], THREAD, Call::Pread, [DIRECT, 0, 4096, 8192], 4096);
+    let captured = scene.captured(300);
+    assert_eq!((captured.slices.clone(), captured.left_out), (vec![us(100), us(100)], 1));
+    assert_eq!(offsets(&captured), [0, 8192]);
+}
+
+#[test]
+fn a_capture_has_a_bound_and_the_rest_is_counted() {
+    let mut scene = Scene::kept(Capture::up_to(Recording::default(), 3));
+    for round in 0..5_u64 {
+        let at = 100 * round;
+        call(&mut scene, [at, at + 40], THREAD, Call::Pread, [DIRECT, 0, 4096, 4096 * round], 4096);
+    }
+    scene.end_slice(600);
+    scene.begin_slice(1000);
+    call(&mut scene, [1010, 1020], THREAD, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
+    let captured = scene.captured(1100);
+    assert_eq!((captured.operations.len(), captured.left_out), (3, 3));
+    assert_eq!(captured.slices, [us(240)], "it ends with the last one that is kept");
+}
+
+#[test]
+fn threads_that_follow_each_other_share_lanes_where_there_are_many() {
+    let mut scene = kept();
+    // Each round stands for a process of its own, whose number nobody had before.
+    for round in 0..1500_u64 {
+        let at = 10 * round;
+        let thread = MANY + 2 * round as u32;
+        call(&mut scene, [at, at + 8], thread, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
+        call(&mut scene, [at + 1, at + 9], thread + 1, Call::Pread, [DIRECT, 0, 4096, 4096], 4096);
+    }
+    let captured = scene.captured(20_000);
+    assert_eq!((captured.operations.len(), captured.lanes), (3000, 2));
+}
