@@ -142,7 +142,15 @@ mod tests {
         fs::File::open(&path).unwrap().sync_all().unwrap();
         let told = |path: &Path| {
             let seen = fs::metadata(path).unwrap();
-            (seen.mtime(), seen.mtime_nsec(), seen.ctime(), seen.ctime_nsec(), seen.atime(), seen.atime_nsec(), seen.len())
+            (
+                seen.mtime(),
+                seen.mtime_nsec(),
+                seen.ctime(),
+                seen.ctime_nsec(),
+                seen.atime(),
+                seen.atime_nsec(),
+                seen.len(),
+            )
         };
         let before = told(&path);
         let mut reads = match LoneReads::open(&path, 8192) {

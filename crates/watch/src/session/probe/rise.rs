@@ -54,7 +54,8 @@ fn has_risen(during: &Latency, without: &Latency) -> bool {
         return false;
     }
     let bound_ns = (without.quantile_ns(0.99) as f64 * LONGER) as u64;
-    let beyond: u64 = during.buckets().filter(|(lowest_ns, _, _)| *lowest_ns > bound_ns).map(|(_, _, count)| count).sum();
+    let beyond: u64 =
+        during.buckets().filter(|(lowest_ns, _, _)| *lowest_ns > bound_ns).map(|(_, _, count)| count).sum();
     beyond >= LEAST && beyond as f64 >= SHARE * during.count() as f64
 }
 

@@ -219,7 +219,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inflight = folder.path().join("inflight");
         assert!(!is_idle(&inflight), "nobody tells");
-        for (text, expected) in [("       0        0\n", true), ("       1        0\n", false), ("0 3\n", false), ("", false)] {
+        for (text, expected) in
+            [("       0        0\n", true), ("       1        0\n", false), ("0 3\n", false), ("", false)]
+        {
             fs::write(&inflight, text).unwrap();
             assert_eq!(is_idle(&inflight), expected, "{text:?}");
         }

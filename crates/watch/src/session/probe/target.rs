@@ -95,11 +95,13 @@ fn files(folder: &Path, followed: &Followed, places: &mut Places, place: usize) 
     let mut left = MOST_LOOKED_AT;
     for pid in followed.processes() {
         let entries = fs::read_dir(folder.join(format!("proc/{pid}/fd"))).into_iter().flatten().flatten();
-        let numbers: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).take(left).collect();
+        let numbers: Vec<u32> =
+            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).take(left).collect();
         left -= numbers.len();
         for fd in numbers {
             let Some(file) = open_file(folder, pid, fd) else { continue };
-            if places.of_file(&file) != Some(place) || !seen.insert((file.device.major, file.device.minor, file.inode)) {
+            if places.of_file(&file) != Some(place) || !seen.insert((file.device.major, file.device.minor, file.inode))
+            {
                 continue;
             }
             let link = folder.join(format!("proc/{pid}/fd/{fd}"));
