@@ -22,8 +22,8 @@ use halfpower_record::Watched;
 pub use advice::{TestChange, WatchAdvice, WatchTest};
 pub use findings::{WatchFindings, WatchGroup};
 pub use parts::{
-    AloneReading, OperationGroup, WaitPart, WatchActivity, WatchAlone, WatchCounters, WatchDisk, WatchOther, WatchProbe,
-    WatchProbed, WatchUse,
+    AloneReading, OperationGroup, WaitPart, WatchActivity, WatchAlone, WatchCounters, WatchDisk, WatchOther,
+    WatchProbe, WatchProbed, WatchUse,
 };
 pub use stop::{WatchStop, WatchUnknown};
 

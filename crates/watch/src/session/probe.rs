@@ -65,7 +65,9 @@ impl Probe {
         self.note(second);
         self.add_up(now_ns, tracing);
         let turn_ends_ns = self.began_ns + (second + 1) * SECOND_NS - MARGIN_NS;
-        let Some(traced_ns) = tracing.goes_on_until().filter(|_| second % 2 == 1 && self.rise.is_known()) else { return };
+        let Some(traced_ns) = tracing.goes_on_until().filter(|_| second % 2 == 1 && self.rise.is_known()) else {
+            return;
+        };
         if self.begun.is_none() {
             match Target::find(folder, followed, places, &tracing.watched(now_ns).operations) {
                 Ok(target) => self.begun = Some(begun(target, now_ns)),

@@ -112,7 +112,10 @@ mod tests {
         let mut requests = of(&[4096, 8192], (1 << 20) + 100);
         let mut offsets = Vec::new();
         while let Some(request) = requests.choose() {
-            assert!(request.offset % request.bytes == 0 && request.offset + request.bytes <= 1 << 20, "{request:?}");
+            assert!(
+                request.offset.is_multiple_of(request.bytes) && request.offset + request.bytes <= 1 << 20,
+                "{request:?}"
+            );
             offsets.push((request.bytes, request.offset));
             requests.took(request, Some(100_000));
         }

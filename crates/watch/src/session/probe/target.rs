@@ -83,7 +83,8 @@ fn is_read(one: &Operations) -> bool {
 /// Sizes of requests: a small one, and that of most of these operations if it can be read past the page cache.
 fn sizes_of(main: &Operations) -> Vec<u64> {
     let most = main.sizes.iter().filter(|(size, _)| *size > 0).max_by_key(|(_, count)| *count);
-    let own = most.map(|(size, _)| *size).filter(|size| is_read(main) && size % SMALL == 0 && *size <= MOST_BYTES);
+    let own =
+        most.map(|(size, _)| *size).filter(|size| is_read(main) && size.is_multiple_of(SMALL) && *size <= MOST_BYTES);
     let own = own.filter(|size| *size != SMALL);
     std::iter::once(SMALL).chain(own).collect()
 }
