@@ -131,8 +131,9 @@ pub use to_change::SettingToChange;
 pub use trial::{Looks, PairedFigure, TrialPairs};
 pub use warnings::{Harm, Warning};
 pub use watched::{
-    OperationGroup, TestChange, WaitPart, WatchActivity, WatchAdvice, WatchCounters, WatchDisk, WatchFindings,
-    WatchGroup, WatchOther, WatchStop, WatchTest, WatchUnknown, WatchUse, watch_findings,
+    AloneReading, OperationGroup, TestChange, WaitPart, WatchActivity, WatchAdvice, WatchAlone, WatchCounters,
+    WatchDisk, WatchFindings, WatchGroup, WatchOther, WatchProbe, WatchProbed, WatchStop, WatchTest, WatchUnknown,
+    WatchUse, watch_findings,
 };
 pub use waves::{Waves, waves};
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};

@@ -4,6 +4,7 @@
 //! docs/method/watch.md defines every rule and threshold.
 
 mod advice;
+mod alone;
 mod findings;
 mod groups;
 mod neighbours;
@@ -20,7 +21,10 @@ use halfpower_record::Watched;
 
 pub use advice::{TestChange, WatchAdvice, WatchTest};
 pub use findings::{WatchFindings, WatchGroup};
-pub use parts::{OperationGroup, WaitPart, WatchActivity, WatchCounters, WatchDisk, WatchOther, WatchUse};
+pub use parts::{
+    AloneReading, OperationGroup, WaitPart, WatchActivity, WatchAlone, WatchCounters, WatchDisk, WatchOther,
+    WatchProbe, WatchProbed, WatchUse,
+};
 pub use stop::{WatchStop, WatchUnknown};
 
 use crate::{Findings, Interval};
@@ -53,6 +57,7 @@ pub fn watch_findings(watched: &Watched, path: Option<&Findings>) -> WatchFindin
         disks: scene::disks(watched),
         counters: scene::counters(&scene),
         has_study: path.is_some(),
+        probe: alone::probe(watched),
         others,
     }
 }
@@ -68,7 +73,9 @@ fn judged(group: &Gathered<'_>, scene: &Scene<'_>, path: Option<&Findings>) -> W
         Interval { value: counted.value, low: rate.low * scale, high: rate.high * scale }
     });
     let uses = path.and_then(|study| uses::uses(group, &rate, study));
-    let stop = verdict::stop(group, uses.as_ref(), scene);
+    // What a study tells of the path is more than what one request tells.
+    let alone = if uses.is_none() { alone::alone(group, watched) } else { None };
+    let stop = verdict::stop(group, uses.as_ref(), alone.as_ref(), scene);
     WatchGroup {
         group: group.group,
         count: group.count,
@@ -80,6 +87,7 @@ fn judged(group: &Gathered<'_>, scene: &Scene<'_>, path: Option<&Findings>) -> W
         advice: advice::advice(&stop),
         falsified_by: advice::test(group.group, &stop, uses.as_ref()),
         uses,
+        alone,
         stop,
     }
 }
@@ -109,6 +117,7 @@ fn by_counters(scene: &Scene<'_>, others_bytes_share: Option<f64>) -> WatchGroup
         busy_share: None,
         waits: Vec::new(),
         uses: None,
+        alone: None,
         advice: advice::advice(&stop),
         falsified_by: advice::test(group, &stop, None),
         stop,

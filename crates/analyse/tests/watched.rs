@@ -2,13 +2,13 @@
 
 use crate::built::{disk, study};
 use crate::watched_built::{
-    SPAN_NS, beside, in_bursts, latency, limit, operations, pressure, single_reads, untraced, watched,
+    SPAN_NS, beside, in_bursts, latency, limit, operations, pressure, probed, single_reads, untraced, watched,
 };
 use halfpower_analyse::{
-    Findings, MeasuredCeilings, OperationGroup, TestChange, WatchAdvice, WatchStop, WatchUnknown, analyse,
-    watch_findings,
+    AloneReading, Findings, MeasuredCeilings, OperationGroup, TestChange, WatchAdvice, WatchAlone, WatchStop,
+    WatchUnknown, analyse, watch_findings,
 };
-use halfpower_record::{CpuTimes, DeviceRequests, Environment, OperationKind, Operations, Wait, Watched};
+use halfpower_record::{CpuTimes, DeviceRequests, Environment, OperationKind, Operations, ProbeStop, Wait, Watched};
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Question};
 
 /// What stops the group with most time.
@@ -293,6 +293,86 @@ fn long_operations_that_meet_a_neighbour_more_often_do_not_accuse_it() {
     }
     assert_eq!(watch_findings(&seen, None).groups[0].group, OperationGroup::Commits);
     named(&seen, "flush");
+}
+
+/// What a probe tells of the reads.
+fn alone(watched: &Watched) -> Option<WatchAlone> {
+    watch_findings(watched, None).groups[0].alone
+}
+
+#[test]
+fn reads_that_take_what_one_request_alone_takes_are_the_devices_time() {
+    let seen = probed(watched(vec![single_reads()]), 95_000, 100);
+    let found = alone(&seen).unwrap();
+    assert_eq!((found.size_bytes, found.requests, found.reading), (8192, 100, AloneReading::Alike), "{found:?}");
+    assert!((found.times.value - 100.0 / 95.0).abs() < 0.02 && found.times.low <= found.times.value, "{found:?}");
+    named(&seen, "own-depth");
+    // Beside another one they are the device's time too.
+    named(&probed(beside(watched(vec![single_reads()]), 0.61, 100_000, 100_000), 95_000, 100), "own-depth");
+}
+
+#[test]
+fn reads_that_take_much_longer_than_one_alone_wait_behind_who_else_is_there() {
+    let shared = || beside(watched(vec![single_reads()]), 0.61, 100_000, 100_000);
+    named(&shared(), "own-depth");
+    let seen = probed(shared(), 25_000, 100);
+    let stop = named(&seen, "shared-device");
+    let WatchStop::SharedDevice { name, bytes_share, times, alone_ns, own_ns, .. } = stop else { panic!() };
+    assert!(name == "rsync" && (bytes_share - 0.61).abs() < 0.01 && times.low > 3.0 && own_ns > 3.0 * alone_ns);
+    let group = &watch_findings(&seen, None).groups[0];
+    assert!(matches!(&group.advice[..], [WatchAdvice::LimitNeighbour { name, .. }] if name == "rsync"));
+    let test = group.falsified_by.as_ref().unwrap();
+    assert!(test.at_least && test.factor > 1.1 && test.factor < 2.0, "{test:?}");
+    // Where requests wait before the device, which was not known before.
+    let shares = [(Wait::BlockQueue, 0.5), (Wait::Device, 0.45), (Wait::Processor, 0.05)];
+    let queued =
+        || beside(watched(vec![operations(OperationKind::Read, 9000, 100_000, 1.0, &shares)]), 0.61, 100_000, 100_000);
+    named(&queued(), "not-known");
+    named(&probed(queued(), 25_000, 100), "shared-device");
+}
+
+#[test]
+fn a_probe_names_nobody_where_its_evidence_does_not_reach() {
+    let nobody_else = probed(watched(vec![single_reads()]), 25_000, 100);
+    assert_eq!(alone(&nobody_else).unwrap().reading, AloneReading::Above);
+    named(&nobody_else, "own-depth");
+    let shares = [(Wait::Device, 0.97), (Wait::Processor, 0.03)];
+    let deep = beside(watched(vec![operations(OperationKind::Read, 90_000, 160_000, 16.0, &shares)]), 0.3, 1, 1);
+    named(&probed(deep, 25_000, 100), "not-known");
+    let mut of_the_disk = probed(beside(watched(vec![single_reads()]), 0.61, 100_000, 100_000), 25_000, 100);
+    of_the_disk.probe.as_mut().unwrap().of_own_file = false;
+    assert_eq!(alone(&of_the_disk).unwrap().reading, AloneReading::Open);
+    named(&of_the_disk, "own-depth");
+}
+
+#[test]
+fn reads_are_held_against_requests_of_their_kind_alone() {
+    let seen = || probed(watched(vec![single_reads()]), 95_000, 100);
+    assert_eq!(alone(&probed(watched(vec![single_reads()]), 95_000, 20)), None, "too few");
+    let mut elsewhere = seen();
+    elsewhere.operations[0].place = None;
+    let mut in_order = seen();
+    in_order.operations[0].sequential = in_order.operations[0].count;
+    let mut large = seen();
+    large.operations[0].sizes = vec![(65536, large.operations[0].count)];
+    for (other, why) in [(elsewhere, "place"), (in_order, "order"), (large, "size")] {
+        assert_eq!(alone(&other), None, "{why}");
+    }
+    // What memory answers is the shortest, and does not count.
+    let mut cached = seen();
+    let count = cached.operations[0].count;
+    let mut both = latency(2_000, count * 2 / 5);
+    both.merge(&latency(100_000, count * 3 / 5));
+    (cached.operations[0].latency, cached.operations[0].cached) = (both, count * 2 / 5);
+    let own_ns = alone(&cached).unwrap().own_ns_p50;
+    assert!((99_000..=102_000).contains(&own_ns), "{own_ns}");
+    // A study tells more.
+    let group = &watch_findings(&seen(), Some(&path())).groups[0];
+    assert!(group.uses.is_some() && group.alone.is_none());
+    let mut ended = seen();
+    ended.probe.as_mut().unwrap().stopped = Some(ProbeStop::ReadsSlower);
+    let told = watch_findings(&ended, None).probe.unwrap();
+    assert_eq!((told.requests, told.sizes[1].count, told.stopped), (200, 100, Some(ProbeStop::ReadsSlower)));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::values::parse;
 
 /// Examples and exit codes, for the end of the help text.
 pub const WATCH_EXAMPLES: &str =
-    "It puts no load on the machine and changes nothing that is watched. As root it follows every operation through the
+    "It puts no load on the machine, but for --probe, and changes nothing that is watched. As root it follows every operation through the
 kernel; as any other user it counts, and says what root would see. Ctrl-C ends the watch, and not what is watched; a
 command that it started ends too. docs/watch.md describes all of it.
 
@@ -20,6 +20,7 @@ Examples:
   halfpower watch --cgroup postgresql.service --for 5m -o pg.watch.json -o pg.watch.html
   halfpower watch --mount /srv                   everybody on the disk beneath /srv
   halfpower watch -- pgbench -T 60 bench
+  halfpower watch --name postgres --probe        what one request alone takes there, where no study tells
   halfpower watch --name postgres --record app.halfpower   ask it again: run --workload, predict
   halfpower watch --show pg.watch.json
 
@@ -45,6 +46,12 @@ pub struct WatchArgs {
     /// Write what was seen to this file: .json to show it again (--show), .html as a page; may be repeated
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
+    /// Send at most 200 single reads while the disk is idle, to tell what one request alone takes; never writes
+    ///
+    /// At idle priority, from a file that the application has open, every other second. It ends at once if the application's
+    /// reads or syncs take longer beside it. It needs root, as only the kernel's trace shows that.
+    #[arg(long, conflicts_with_all = ["show", "no_trace"])]
+    pub probe: bool,
     /// Keep each operation in this file, to ask it again with `run --workload`: no data, and no names of files
     ///
     /// What is kept is kind, size, place, file, thread and time of each operation that was seen whole.
@@ -150,6 +157,15 @@ mod tests {
         ] {
             let said = parsed(line).unwrap_err();
             assert!(said.contains(why), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_probe_is_sent_only_where_it_is_seen_what_it_does() {
+        assert!(parsed("--pid 1 --probe").unwrap().probe && !parsed("--pid 1").unwrap().probe);
+        for line in ["--pid 1 --probe --no-trace", "--show a.json --probe"] {
+            let said = parsed(line).unwrap_err();
+            assert!(said.contains("cannot be used with"), "{line}: {said}");
         }
     }
 

@@ -26,6 +26,7 @@ pub mod in_use;
 pub mod interrupt;
 pub mod keys;
 pub mod locked_memory;
+pub mod lone_reads;
 pub mod loops;
 pub mod mapping;
 pub mod member_mark;

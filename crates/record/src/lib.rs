@@ -74,6 +74,6 @@ pub use tcp::Tcp;
 pub use trial::{Ratio, Trial, TrialVerdict};
 pub use watch_file::{read_watch, write_watch};
 pub use watched::{
-    Cause, DiskRequests, GroupLimit, IssuedBy, OperationKind, Operations, OtherUser, Pressure, Subject, Unseen, Wait,
-    WatchCost, Watched, WatchedPlace, WatchedProcessors, WatchedSecond,
+    Cause, DiskRequests, GroupLimit, IssuedBy, OperationKind, Operations, OtherUser, Pressure, ProbeStop, SafeProbe,
+    Subject, Unseen, Wait, WatchCost, Watched, WatchedPlace, WatchedProcessors, WatchedSecond,
 };

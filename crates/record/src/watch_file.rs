@@ -70,6 +70,9 @@ pub fn read_watch(path: &Path) -> Result<Watched, RecordError> {
     if watched.operations.iter().filter_map(|operations| operations.place).any(|place| place >= places) {
         return Err(refused("operations are on a place that it does not list".to_string()));
     }
+    if watched.probe.as_ref().is_some_and(|probe| probe.place >= places) {
+        return Err(refused("its probe is on a place that it does not list".to_string()));
+    }
     Ok(watched)
 }
 
@@ -136,7 +139,9 @@ impl<'de> Visitor<'de> for Adding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{IssuedBy, Latency, OperationKind, Operations, Subject, Wait, WatchedPlace, WatchedSecond};
+    use crate::{
+        IssuedBy, Latency, OperationKind, Operations, ProbeStop, SafeProbe, Subject, Wait, WatchedPlace, WatchedSecond,
+    };
 
     fn watched() -> Watched {
         let mut latency = Latency::default();
@@ -190,6 +195,22 @@ mod tests {
         let text = written();
         assert!(text.starts_with(WATCH_MARK), "{text}");
         assert_eq!(read(&text).unwrap(), watched());
+    }
+
+    #[test]
+    fn a_probe_is_kept_and_a_watch_without_one_is_as_it_was() {
+        assert!(!written().contains("\"probe\""));
+        let mut probed = watched();
+        let latency = probed.operations[0].latency.clone();
+        let latency = vec![(4096, latency), (8192, Latency::default())];
+        let stopped = Some(ProbeStop::ReadsSlower);
+        probed.probe = Some(SafeProbe { place: 0, of_own_file: true, requests: 7, latency, stopped });
+        let mut text = Vec::new();
+        write_watch(&probed, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert_eq!(read(&text).unwrap(), probed);
+        let elsewhere = text.replace("\"probe\":{\"place\":0", "\"probe\":{\"place\":1");
+        assert!(read(&elsewhere).unwrap_err().to_string().contains("its probe is on a place that it does not list"));
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub struct Watched {
     pub others: Vec<OtherUser>,
     /// What happened second by second, over the whole watch.
     pub seconds: Vec<WatchedSecond>,
+    /// Single requests that the watch sent itself; `None` if it was not asked to, or could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<SafeProbe>,
 }
 
 /// Whom the watch looked at.
@@ -333,4 +336,36 @@ pub struct WatchedSecond {
     pub own_bytes: u64,
     /// Bytes that requests of others moved on the same disks.
     pub other_bytes: u64,
+}
+
+/// Single reads that the watch sent itself, each while the disk had nothing else to do: at random offsets, past the page
+/// cache, at idle priority.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SafeProbe {
+    /// Index into `places`.
+    pub place: usize,
+    /// Whether a file or a device was read that the application has open; otherwise it was the disk beneath.
+    pub of_own_file: bool,
+    /// Requests that were sent, with those that reached no disk.
+    pub requests: u64,
+    /// Latency of those that a disk answered, for each size in bytes.
+    pub latency: Vec<(u64, Latency)>,
+    /// Why it ended before all were sent; `None` if it did not.
+    pub stopped: Option<ProbeStop>,
+}
+
+/// Why a probe ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeStop {
+    /// Reads of the application took longer beside it.
+    ReadsSlower,
+    /// Syncs of the application took longer beside it.
+    SyncsSlower,
+    /// One of its own requests took more than ten times as long as their median.
+    OwnSlower,
+    /// The disk was hardly ever without a request.
+    NeverIdle,
+    /// The place could not be read, or its thread could not go behind everybody else.
+    Unread,
 }

@@ -125,10 +125,14 @@ fn where_it_waits(findings: &WatchFindings) -> Vec<String> {
     findings.groups.iter().map(of).collect()
 }
 
-/// Shares of what a study found; without one, the disks as they were.
+/// Shares of what a study found; without one, what one request alone takes, and the disks as they were.
 fn what_it_uses(findings: &WatchFindings) -> Vec<String> {
     let mut texts = of_groups(findings, |group| group.uses.as_ref().map(watch::uses));
     if texts.is_empty() {
+        let probe = findings.probe.as_ref();
+        texts.extend(of_groups(findings, |group| group.alone.as_ref().map(|one| watch::alone(one, probe))));
+        let is_said = !texts.is_empty();
+        texts.extend(probe.and_then(|probe| watch::probe(probe, is_said)));
         texts.extend(findings.disks.iter().map(watch::disk));
         texts.push(if findings.has_study {
             "the study has no cells of this pattern and size".to_string()

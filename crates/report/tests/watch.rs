@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use halfpower_analyse::watch_findings;
-use halfpower_record::{DeviceRequests, OperationKind, Unseen, Wait, Watched};
+use halfpower_record::{DeviceRequests, OperationKind, ProbeStop, Unseen, Wait, Watched};
 use halfpower_report::{Document, schema, watch_json, watch_text};
 use serde_json::Value;
 
-use crate::watched_built::{beside, in_bursts, operations, pressure, single_reads, untraced, watched};
+use crate::watched_built::{beside, in_bursts, operations, pressure, probed, single_reads, untraced, watched};
 
 const HEADINGS: [&str; 8] = [
     "WHAT IT DOES",
@@ -113,6 +113,37 @@ fn a_neighbour_in_words() {
 }
 
 #[test]
+fn one_request_alone_in_words() {
+    let alike = screen(&probed(watched(vec![single_reads()]), 95_000, 100), 80);
+    let uses = section(&alike, "WHAT IT USES");
+    assert!(
+        uses.starts_with("reads: one request of 8 KiB alone takes 95 µs here (p50), the application's take 10"),
+        "{uses}"
+    );
+    assert!(
+        uses.contains(", so the time is the device's own") && uses.contains("a study tells: --study FILE"),
+        "{uses}"
+    );
+    let mut seen = probed(beside(watched(vec![single_reads()]), 0.61, 100_000, 100_000), 25_000, 100);
+    let stops = section(&screen(&seen, 80), "WHAT STOPS IT");
+    assert!(
+        stops.starts_with("reads: the device, vda, is shared: one request alone takes 25 µs, the application's 10"),
+        "{stops}"
+    );
+    assert!(stops.ends_with("beside rsync (cgroup backup.slice) with 61% of the bytes"), "{stops}");
+    // Where nothing can be compared, what it gave is said, and why it ended.
+    seen.operations[0].place = None;
+    let probe = seen.probe.as_mut().unwrap();
+    (probe.requests, probe.stopped) = (37, Some(ProbeStop::ReadsSlower));
+    let uses = section(&screen(&seen, 80), "WHAT IT USES");
+    assert!(uses.contains("one request of 4 KiB alone takes 13 µs here (p50 of 100); one request of 8 KiB"), "{uses}");
+    assert!(
+        uses.contains("the probe ended after 37 requests: the application's reads took longer beside it"),
+        "{uses}"
+    );
+}
+
+#[test]
 fn what_counters_alone_say_in_words() {
     assert_sections(
         &screen(&not_traced(), 80),
@@ -194,7 +225,8 @@ fn the_json_has_the_promised_keys_and_each_is_in_its_schema() {
     let traced = in_bursts(beside(watched(vec![single_reads()]), 0.61, 300_000, 100_000), 300_000, 100_000);
     let mut promised = BTreeSet::new();
     properties(&schema(Document::Watch), &mut promised);
-    for (seen, code) in [(&traced, "neighbour"), (&not_traced(), "not-known")] {
+    let shared = probed(beside(watched(vec![single_reads()]), 0.61, 100_000, 100_000), 25_000, 100);
+    for (seen, code) in [(&traced, "neighbour"), (&not_traced(), "not-known"), (&shared, "shared-device")] {
         let mut out = Vec::new();
         watch_json(&watch_findings(seen, None), seen, &mut out).unwrap();
         assert!(out.ends_with(b"}\n"));

@@ -2,8 +2,8 @@
 
 use halfpower_analyse::watch_findings;
 use halfpower_record::{
-    Cause, DiskRequests, GroupLimit, IssuedBy, Latency, OperationKind, Operations, OtherUser, Pressure, Subject,
-    Unseen, Wait, WatchCost, Watched, WatchedPlace, WatchedSecond,
+    Cause, DiskRequests, GroupLimit, IssuedBy, Latency, OperationKind, Operations, OtherUser, Pressure, SafeProbe,
+    Subject, Unseen, Wait, WatchCost, Watched, WatchedPlace, WatchedSecond,
 };
 use serde_json::Value;
 
@@ -134,6 +134,15 @@ fn all_that_was_seen_is_on_the_page_and_no_name_becomes_markup() {
     let watch = &data(&page)["findings"]["watch"];
     assert_eq!(watch["from_s"].as_array().unwrap().len(), 3);
     assert_eq!(watch["kinds"].as_object().unwrap().keys().collect::<Vec<_>>(), ["reads", "syncs"]);
+}
+
+#[test]
+fn what_one_request_alone_takes_has_a_table() {
+    assert!(!page(&watched()).contains("id=\"probe\""));
+    let latency = vec![(4096, latency(&[85_000; 40])), (8192, Latency::default())];
+    let probe = SafeProbe { place: 0, of_own_file: true, requests: 80, latency, stopped: None };
+    let page = page(&Watched { probe: Some(probe), ..watched() });
+    assert!(page.contains("id=\"probe\"") && page.contains("a file that the application has open"), "it has no table");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub use capture::Recording;
 pub use files::{FileSeen, Files, Who};
 
 use halfpower_os::trace::{Happening, Seen};
-use halfpower_record::{Captured, Watched};
+use halfpower_record::{Captured, Latency, Watched};
 
 use capture::Capture;
 use state::FoldState;
@@ -207,6 +207,12 @@ impl Fold {
             seconds: self.state.seconds.listed(now_ns),
             ..Watched::default()
         }
+    }
+
+    /// Latencies of the subject's reads, and of its syncs and durable writes, that ended in a second of the watch.
+    pub fn latencies_of(&self, second: u64) -> [Latency; 2] {
+        let [reads, _, syncs] = self.state.seconds.latencies(second as usize);
+        [reads, syncs]
     }
 
     /// The operations of all slices that are over, if [`Fold::record`] was called; whose they are is left empty.

@@ -4,6 +4,7 @@ mod clock;
 mod counters;
 mod neighbours;
 mod places;
+mod probe;
 mod settings;
 mod slices;
 mod subject;
@@ -23,6 +24,7 @@ use clock::{monotonic_ns, unix_ms};
 use counters::Counters;
 use neighbours::Neighbours;
 use places::{Answers, Places};
+use probe::Probe;
 use subject::Followed;
 use tracing::{Tracing, unseen_of};
 
@@ -63,6 +65,7 @@ pub struct Session {
     counters: Counters,
     neighbours: Neighbours,
     tracing: Tracing,
+    probe: Option<Probe>,
     scans: Pace,
     others: Pace,
     began_ns: u64,
@@ -108,6 +111,7 @@ impl Session {
             places,
             counters,
             tracing: Tracing::new(settings, now_ns),
+            probe: settings.probe.then(|| Probe::new(now_ns)),
             scans: Pace::new(SCAN_NS, now_ns),
             others: Pace::new(NEIGHBOURS_NS, now_ns),
             began_ns: now_ns,
@@ -134,6 +138,9 @@ impl Session {
             std::thread::sleep(wait);
         }
         self.take(false)?;
+        if let Some(probe) = &mut self.probe {
+            probe.step(&self.tracing, &self.folder, &self.followed, &mut self.places);
+        }
         let now_ns = monotonic_ns();
         if now_ns >= self.scans.due_ns {
             self.scan(now_ns)?;
@@ -180,6 +187,9 @@ impl Session {
             let own_written = (self.followed.written() as f64 * part) as u64;
             self.neighbours.add_to(&mut others, part, own_written.saturating_sub(own_direct));
         }
+        if self.probe.is_some() {
+            others.retain(|other| other.pid != std::process::id());
+        }
         let processors = self.followed.processors();
         Watched {
             subject: self.followed.subject(),
@@ -201,6 +211,7 @@ impl Session {
             operations: traced.operations,
             requests: traced.requests,
             seconds: traced.seconds,
+            probe: self.probe.as_ref().and_then(Probe::result),
         }
     }
 
@@ -223,6 +234,7 @@ impl Session {
 
     fn unseen(&self, processors: &WatchedProcessors) -> Vec<Unseen> {
         let mut unseen = self.tracing.unseen();
+        unseen.extend(self.probe.as_ref().and_then(|probe| probe.unseen(self.tracing.is_available())));
         let mut add = |source: &str, why: &str, without: &str| {
             unseen.push(unseen_of(source, why, without));
         };

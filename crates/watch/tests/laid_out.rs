@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use halfpower_watch::{Asked, Session, Settings, WatchError};
 
-const COUNTERS: Settings = Settings { trace: false, most_cost: 0.01, record: None };
+const COUNTERS: Settings = Settings { trace: false, most_cost: 0.01, record: None, probe: false };
 
 fn lay(base: &Path, path: &str, text: &str) {
     let path = base.join(path);

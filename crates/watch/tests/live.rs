@@ -1,5 +1,7 @@
 //! Watches a process that writes, with the kernel's events.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -82,4 +84,41 @@ fn a_process_that_writes_past_the_page_cache_is_seen_to_wait_for_the_disk() {
     assert!(follow * 10 >= (writes.len() - 1) * 9, "dd writes one block after the other: {writes:#?}");
     assert!(writes.iter().all(|one| one.kind == OperationKind::Write && one.bytes == 4096 && !one.cached));
     assert!(writes.iter().all(|one| one.at_ns + one.took_ns <= captured.slices[one.slice as usize]));
+}
+
+#[test]
+#[ignore = "gate: reads 256 MiB past the page cache, for some seconds"]
+fn a_probe_beside_a_process_that_reads_is_bounded_and_no_neighbour() {
+    if let Err(why) = halfpower_os::trace::available() {
+        return skip(&why.to_string());
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let file = folder.path().join("data");
+    fs::write(&file, vec![5; 256 << 20]).unwrap();
+    fs::File::open(&file).unwrap().sync_all().unwrap();
+    let told = || fs::metadata(&file).map(|seen| (seen.mtime(), seen.mtime_nsec(), seen.ctime(), seen.len())).unwrap();
+    let before = told();
+    let mut dd = Command::new("dd");
+    dd.args(["of=/dev/null", "bs=4096", "iflag=direct"]).arg(format!("if={}", file.display()));
+    let running = Running(dd.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let asked = Asked::Processes { asked: "dd".into(), pids: vec![running.0.id()], with_children: true };
+    let settings = Settings { probe: true, ..Settings::default() };
+    let mut session = Session::begin(&asked, &settings, Path::new("/")).unwrap();
+    for _ in 0..MOST_STEPS {
+        if !session.step(Duration::from_millis(100)).unwrap() {
+            break;
+        }
+    }
+    let (watched, _) = session.finish().unwrap();
+    drop(running);
+    assert_eq!(told(), before);
+    assert!(watched.others.iter().all(|other| other.pid != std::process::id()), "{:#?}", watched.others);
+    let Some(probe) = watched.probe else {
+        let said = watched.unseen.iter().any(|unseen| unseen.source.contains("--probe"));
+        assert!(said, "it says why there is none: {:#?}", watched.unseen);
+        return;
+    };
+    assert!(probe.requests <= 200 && probe.place < watched.places.len(), "{probe:#?}");
+    let answered: u64 = probe.latency.iter().map(|(_, latency)| latency.count()).sum();
+    assert!(answered <= probe.requests, "{probe:#?}");
 }

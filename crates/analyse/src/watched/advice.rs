@@ -96,7 +96,7 @@ pub(super) fn advice(stop: &WatchStop) -> Vec<WatchAdvice> {
         }
         WatchStop::Journal { .. } => vec![WatchAdvice::JournalElsewhere],
         WatchStop::Writeback { .. } | WatchStop::DirtyPages { .. } => vec![WatchAdvice::EarlierWriteback],
-        WatchStop::Neighbour { name, cgroup, .. } => {
+        WatchStop::Neighbour { name, cgroup, .. } | WatchStop::SharedDevice { name, cgroup, .. } => {
             vec![WatchAdvice::LimitNeighbour { name: name.clone(), cgroup: cgroup.clone() }]
         }
         WatchStop::Memory { file, .. } => vec![WatchAdvice::MoreMemory { file: file.clone() }],
@@ -196,6 +196,11 @@ pub(super) fn test(group: OperationGroup, stop: &WatchStop, uses: Option<&WatchU
         WatchStop::Neighbour { name, excess_share, slowdown, .. } => {
             let factor = excess_share.map(without).or(slowdown.map(|ratio| must_show(ratio.low)));
             of(TestChange::WithoutNeighbour { name: name.clone() }, factor.unwrap_or(LEAST_FACTOR), true)
+        }
+        // What is too much of its time goes with the others, so this one's part of it with its part of the bytes.
+        WatchStop::SharedDevice { name, times, bytes_share, .. } => {
+            let excess = (1.0 - 1.0 / times.low.max(1.0)) * bytes_share;
+            of(TestChange::WithoutNeighbour { name: name.clone() }, without(excess), true)
         }
         WatchStop::Memory { .. } => of(TestChange::TwiceTheMemory, LEAST_FACTOR, true),
         WatchStop::Steal { share } => of(TestChange::OtherHost, without(*share), true),

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advice::{WatchAdvice, WatchTest};
-use super::parts::{OperationGroup, WaitPart, WatchActivity, WatchCounters, WatchDisk, WatchOther, WatchUse};
+use super::parts::{
+    OperationGroup, WaitPart, WatchActivity, WatchAlone, WatchCounters, WatchDisk, WatchOther, WatchProbe, WatchUse,
+};
 use super::stop::WatchStop;
 use crate::Interval;
 
@@ -31,6 +33,8 @@ pub struct WatchFindings {
     pub counters: WatchCounters,
     /// Whether the findings of a study of this path were given.
     pub has_study: bool,
+    /// Single requests that the watch sent itself; `null` if it sent none.
+    pub probe: Option<WatchProbe>,
 }
 
 /// A group of operations: where it waits, what it uses, what stops it.
@@ -52,6 +56,8 @@ pub struct WatchGroup {
     pub waits: Vec<WaitPart>,
     /// What it uses of what a study of this path found; `null` without such cells.
     pub uses: Option<WatchUse>,
+    /// Its reads against single requests of the watch (`--probe`); `null` without them, or where a study tells more.
+    pub alone: Option<WatchAlone>,
     /// What stops it.
     pub stop: WatchStop,
     /// What to set.

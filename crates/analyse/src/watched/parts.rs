@@ -1,6 +1,6 @@
 //! Defines what the findings on a watched application consist of, but for the verdict.
 
-use halfpower_record::{IssuedBy, OperationKind, Wait};
+use halfpower_record::{IssuedBy, OperationKind, ProbeStop, Wait};
 use halfpower_spec::{Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -96,6 +96,63 @@ pub struct WatchUse {
     pub test_iodepth: u32,
     /// Factor that the study promises for it.
     pub test_gain: Interval,
+}
+
+/// Single requests that the watch sent itself, each while the disk had nothing else to do.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct WatchProbe {
+    /// Index into `places`.
+    pub place: usize,
+    /// Whether a file or a device was read that the application has open; otherwise it was the disk beneath.
+    pub of_own_file: bool,
+    /// Requests that were sent, with those that reached no disk.
+    pub requests: u64,
+    /// What those took that a disk answered, by size.
+    pub sizes: Vec<WatchProbed>,
+    /// Why it ended before all were sent; `null` if it did not.
+    pub stopped: Option<ProbeStop>,
+}
+
+/// Requests of a probe of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct WatchProbed {
+    /// Bytes of each.
+    pub size_bytes: u64,
+    /// Requests that a disk answered.
+    pub count: u64,
+    /// Their median latency in nanoseconds; 0 without any.
+    pub latency_ns_p50: u64,
+    /// Their 99th percentile in nanoseconds; 0 without any.
+    pub latency_ns_p99: u64,
+}
+
+/// The application's reads against single requests of their size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct WatchAlone {
+    /// Size of both in bytes.
+    pub size_bytes: u64,
+    /// Single requests that a disk answered.
+    pub requests: u64,
+    /// Their median latency in nanoseconds.
+    pub alone_ns_p50: u64,
+    /// Median latency of the application's reads that needed the disk, in nanoseconds.
+    pub own_ns_p50: u64,
+    /// The second as a multiple of the first.
+    pub times: Interval,
+    /// What that tells.
+    pub reading: AloneReading,
+}
+
+/// What the application's latency tells, held against that of one request alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AloneReading {
+    /// Both are alike: the time is the device's own.
+    Alike,
+    /// The application's take much longer: they wait behind other requests, of others or of its own.
+    Above,
+    /// Neither is certain.
+    Open,
 }
 
 /// Another process that used the same disks, or several of one name and control group.

@@ -134,6 +134,24 @@ pub enum WatchStop {
         /// Share of the group's time that would not have been spent without it; `null` if it was always there.
         excess_share: Option<f64>,
     },
+    /// The device is shared: one request alone takes much less than the application's, which has few in progress, and another
+    /// process uses the disk much.
+    SharedDevice {
+        /// Its kernel name; empty if not known.
+        disk: String,
+        /// What one request alone takes in the median, in nanoseconds.
+        alone_ns: f64,
+        /// What the application's take in the median, in nanoseconds.
+        own_ns: f64,
+        /// The second as a multiple of the first.
+        times: Interval,
+        /// Name of the program that moves most bytes beside it.
+        name: String,
+        /// Its control group.
+        cgroup: String,
+        /// Its share of all bytes.
+        bytes_share: f64,
+    },
     /// Too little memory: pages that were taken away are read again.
     Memory {
         /// Share of the time that tasks waited for memory.

@@ -4,6 +4,8 @@
 pub(super) const FEWEST_OPERATIONS: u64 = 30;
 /// Traced time from which anything is judged, in nanoseconds.
 pub(super) const SHORTEST_TRACE_NS: u64 = 1_000_000_000;
+/// Share of a group's operations that one kind must have for it to stand for all.
+pub(super) const STANDS_FOR_ALL: f64 = 0.7;
 /// Share of the operations' time from which a group is judged.
 pub(super) const DOMINANT: f64 = 0.1;
 /// Share of the kernel's events that may be lost.
@@ -54,7 +56,8 @@ pub(super) const DEEPER_GAIN: f64 = 1.2;
 pub(super) const HEAVY: f64 = 0.2;
 /// Share of all syncs likewise.
 pub(super) const HEAVY_SYNCS: f64 = 0.3;
-/// Factor by which operations take longer beside a neighbour's requests: their mean, and their median.
+/// Factor by which operations take longer beside a neighbour's requests: their mean, and their median; and than one request
+/// alone.
 pub(super) const SLOWED: f64 = 1.5;
 /// The median likewise: long operations meet a neighbour's requests more often, which raises the mean by itself.
 pub(super) const SLOWED_MEDIAN: f64 = 1.2;

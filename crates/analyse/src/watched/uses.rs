@@ -10,13 +10,12 @@ use halfpower_spec::{Cache, Direction, Pattern};
 use super::groups::{Gathered, group_of, pattern, size};
 use super::parts::{OperationGroup, WatchUse};
 use super::seconds::ratio;
+use super::thresholds::STANDS_FOR_ALL;
 use crate::policy::NEAR_BEST;
 use crate::{CellFinding, Findings, Interval};
 
 /// Factor by which a size may lie outside those that were measured.
 const NEARLY: f64 = 1.5;
-/// Share of the group's operations that one kind must have for it to stand for all.
-const STANDS_FOR_ALL: f64 = 0.7;
 /// Depth of a test: so many times the application's own.
 const TEST_DEPTH: f64 = 2.5;
 

@@ -7,13 +7,13 @@ use halfpower_spec::Pattern;
 
 use super::groups::{Gathered, pattern};
 use super::neighbours::neighbour;
-use super::parts::{OperationGroup, WatchUse};
+use super::parts::{AloneReading, OperationGroup, WatchAlone, WatchUse};
 use super::scene::Scene;
 use super::stop::{WatchStop, WatchUnknown};
 use super::thresholds::{
-    ASKS_ALWAYS, ASKS_ENOUGH, AT_CEILING, BUSY, CACHED, CAUSE, DEEPER_GAIN, FEW_IN_PROGRESS, FEWEST_OPERATIONS, HELD,
-    LITTLE, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING, MOST_LOST, MOSTLY, PAGING, QUEUED, SHORTEST_TRACE_NS,
-    SLOWER_INSIDE, STOLEN, WAITED,
+    ASKS_ALWAYS, ASKS_ENOUGH, AT_CEILING, BUSY, CACHED, CAUSE, DEEPER_GAIN, FEW_IN_PROGRESS, FEWEST_OPERATIONS, HEAVY,
+    HELD, LITTLE, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING, MOST_LOST, MOSTLY, PAGING, QUEUED, SHORTEST_TRACE_NS,
+    SLOWED, SLOWER_INSIDE, STOLEN, WAITED,
 };
 use crate::mean::quotient;
 
@@ -35,6 +35,7 @@ const TOGETHER: f64 = 4.0;
 struct Case<'a> {
     group: &'a Gathered<'a>,
     uses: Option<&'a WatchUse>,
+    alone: Option<&'a WatchAlone>,
     scene: &'a Scene<'a>,
 }
 
@@ -46,8 +47,13 @@ const RULES: [Rule; 9] =
     [too_little, rate_limit, quota, stolen, full_processor, itself, page_cache, memory, beside_a_neighbour];
 
 /// What stops a group.
-pub(super) fn stop(group: &Gathered<'_>, uses: Option<&WatchUse>, scene: &Scene<'_>) -> WatchStop {
-    let case = Case { group, uses, scene };
+pub(super) fn stop(
+    group: &Gathered<'_>,
+    uses: Option<&WatchUse>,
+    alone: Option<&WatchAlone>,
+    scene: &Scene<'_>,
+) -> WatchStop {
+    let case = Case { group, uses, alone, scene };
     RULES.iter().find_map(|rule| rule(&case)).unwrap_or_else(|| longest_wait(&case))
 }
 
@@ -178,7 +184,7 @@ fn longest_wait(case: &Case<'_>) -> WatchStop {
 
 /// The time on the disk: the group's own depth, or the device.
 fn disk(case: &Case<'_>) -> WatchStop {
-    let Case { group, uses, scene } = case;
+    let Case { group, uses, scene, .. } = case;
     let device = scene.busiest(&scene.disks_of(group));
     let busy_share = device.map(|disk| disk.busy_share());
     let queue_share = quotient(group.share(&[Wait::BlockQueue]), group.share(&ON_DISK));
@@ -209,6 +215,9 @@ fn disk(case: &Case<'_>) -> WatchStop {
     if is_busy && depth >= BEHIND_OTHERS && (queue_share >= QUEUED || waits_inside) {
         return the_device;
     }
+    if let Some(shared) = shared_device(case) {
+        return shared;
+    }
     if queue_share >= QUEUED {
         return not_known(WatchUnknown::Queue { share: queue_share });
     }
@@ -218,6 +227,27 @@ fn disk(case: &Case<'_>) -> WatchStop {
         return not_known(WatchUnknown::NeedsStudy { depth, busy_share });
     }
     own_depth
+}
+
+/// Few in progress, each at the disk for much longer than one request alone, and another process that uses the disk much: they
+/// wait behind its requests. That one request alone takes less tells no ceiling, only that the device is not what is slow.
+fn shared_device(case: &Case<'_>) -> Option<WatchStop> {
+    let Case { group, scene, .. } = case;
+    let alone = case.alone.filter(|alone| alone.reading == AloneReading::Above)?;
+    let at_the_disk_ns = group.share(&ON_DISK) * alone.own_ns_p50 as f64;
+    if group.depth_while_busy >= BEHIND_OTHERS || at_the_disk_ns < SLOWED * alone.alone_ns_p50 as f64 {
+        return None;
+    }
+    let other = scene.others.iter().find(|other| other.bytes_share >= HEAVY && other.pid != Some(0))?;
+    Some(WatchStop::SharedDevice {
+        disk: scene.busiest(&scene.disks_of(group)).map_or_else(String::new, |disk| disk.name.clone()),
+        alone_ns: alone.alone_ns_p50 as f64,
+        own_ns: alone.own_ns_p50 as f64,
+        times: alone.times,
+        name: other.name.clone(),
+        cgroup: other.cgroup.clone(),
+        bytes_share: other.bytes_share,
+    })
 }
 
 /// The same with a study, which tells what the path gives while it is asked.

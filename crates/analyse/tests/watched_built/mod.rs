@@ -3,7 +3,7 @@
 
 use halfpower_record::{
     Cause, CpuTimes, DeviceUse, DiskRequests, GroupLimit, IssuedBy, Latency, LatencyCounter, OperationKind, Operations,
-    OtherUser, Pressure, Subject, Wait, WatchCost, Watched, WatchedPlace, WatchedProcessors, WatchedSecond,
+    OtherUser, Pressure, SafeProbe, Subject, Wait, WatchCost, Watched, WatchedPlace, WatchedProcessors, WatchedSecond,
 };
 
 /// Seconds of a watch.
@@ -174,6 +174,13 @@ pub fn in_bursts(mut watched: Watched, during_ns: u64, without_ns: u64) -> Watch
         second.reads = latency(ns + 10 * at as u64, 2000);
     }
     watched
+}
+
+/// The same with so many single requests of 8 KiB of the watch itself, each of about this length.
+pub fn probed(watched: Watched, ns: u64, count: u64) -> Watched {
+    let latency = vec![(4096, latency(ns / 2, count)), (8192, latency(ns, count))];
+    let probe = SafeProbe { place: 0, of_own_file: true, requests: 2 * count, latency, stopped: None };
+    Watched { probe: Some(probe), ..watched }
 }
 
 /// A limit of the control group `/app`.

@@ -60,7 +60,7 @@ pub fn watch(args: &WatchArgs) -> Result<()> {
         None => whom::asked(&args.subject, &Root::live())?,
     };
     let recording = record.is_some().then_some(Recording { names: args.names });
-    let settings = Settings { trace: !args.no_trace, most_cost: args.most_cost, record: recording };
+    let settings = Settings { trace: !args.no_trace, most_cost: args.most_cost, record: recording, probe: args.probe };
     let mut session = Session::begin(&asked, &settings, Path::new("/"))?;
     if let Some(started) = &mut started {
         started.let_go()?;

@@ -23,7 +23,7 @@ use crate::words::watch::{activity, depth};
 use figures::latency_at;
 use names::heading_of;
 use series::Series;
-use tables::{limits, operations, others, pressure, requests, unseen, waits};
+use tables::{limits, operations, others, pressure, probe, requests, unseen, waits};
 
 /// The kinds of chart of this page.
 const WATCHED: &str = include_str!("../../assets/watch.js");
@@ -227,6 +227,12 @@ fn counted(watched: &Watched) -> Markup {
             section #requests {
                 h2 { "What the disks were asked for" }
                 (requests(watched))
+            }
+        }
+        @if watched.probe.is_some() {
+            section #probe {
+                h2 { "What one request alone takes" }
+                (probe(watched))
             }
         }
         @if !watched.others.is_empty() {

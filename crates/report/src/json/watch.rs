@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use halfpower_analyse::{WatchActivity, WatchCounters, WatchDisk, WatchFindings, WatchGroup, WatchOther};
+use halfpower_analyse::{WatchActivity, WatchCounters, WatchDisk, WatchFindings, WatchGroup, WatchOther, WatchProbe};
 use halfpower_record::{GroupLimit, Pressure, Subject, Unseen, WatchCost, Watched, WatchedPlace};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -48,6 +48,8 @@ pub(crate) struct WatchDocument<'a> {
     others: &'a [WatchOther],
     /// Share of the bytes that others moved on the same disks.
     others_bytes_share: Option<f64>,
+    /// Single requests that the watch sent itself (`--probe`); `null` if it sent none.
+    probe: Option<&'a WatchProbe>,
     /// The disks as a whole.
     disks: &'a [WatchDisk],
     /// What counters tell of the whole watch.
@@ -102,6 +104,7 @@ impl<'a> WatchDocument<'a> {
             groups: findings.groups.iter().map(GroupDocument::of).collect(),
             others: &findings.others,
             others_bytes_share: findings.others_bytes_share,
+            probe: findings.probe.as_ref(),
             disks: &findings.disks,
             counters: &findings.counters,
             pressure: &watched.pressure,

@@ -1,9 +1,10 @@
 //! Words of what a watched application does, where it waits, what it uses, and who else is there.
 
 use halfpower_analyse::{
-    Interval, OperationGroup, WaitPart, WatchActivity, WatchCounters, WatchDisk, WatchFindings, WatchOther, WatchUse,
+    AloneReading, Interval, OperationGroup, WaitPart, WatchActivity, WatchAlone, WatchCounters, WatchDisk,
+    WatchFindings, WatchOther, WatchProbe, WatchProbed, WatchUse,
 };
-use halfpower_record::{OperationKind, Subject, Unseen, Wait, Watched, WatchedPlace};
+use halfpower_record::{OperationKind, ProbeStop, Subject, Unseen, Wait, Watched, WatchedPlace};
 use halfpower_spec::format::{mbps, number, percent, size, thousands, time_ns, two_digits, whole_percent};
 use halfpower_spec::{Pattern, escaped};
 
@@ -153,6 +154,57 @@ pub(crate) fn uses(uses: &WatchUse) -> String {
         share(&uses.share_at_depth),
         depth(uses.depth),
     )
+}
+
+/// What one request alone takes, and the application's: `one request of 8 KiB alone takes 92 µs here (p50), the
+/// application's take 105 µs: 1.1 times as long`.
+pub(crate) fn alone(one: &WatchAlone, probe: Option<&WatchProbe>) -> String {
+    let reading = match one.reading {
+        AloneReading::Alike => ", so the time is the device's own",
+        AloneReading::Above => ", so they wait behind other requests, of others or their own",
+        AloneReading::Open => "",
+    };
+    format!(
+        "one request of {} alone takes {} {} (p50), the application's take {}: {} as long{reading}",
+        size(one.size_bytes as f64),
+        time_ns(one.alone_ns_p50 as f64),
+        where_probed(probe),
+        time_ns(one.own_ns_p50 as f64),
+        times(&one.times)
+    )
+}
+
+fn where_probed(probe: Option<&WatchProbe>) -> &'static str {
+    if probe.is_none_or(|probe| probe.of_own_file) { "here" } else { "on the disk beneath" }
+}
+
+/// What the watch's own requests took, unless that is said already, and why they were ended; `None` if there is nothing to say.
+pub(crate) fn probe(probe: &WatchProbe, is_said: bool) -> Option<String> {
+    let place = where_probed(Some(probe));
+    let of_size = |one: &WatchProbed| {
+        let took = time_ns(one.latency_ns_p50 as f64);
+        format!("one request of {} alone takes {took} {place} (p50 of {})", size(one.size_bytes as f64), one.count)
+    };
+    let mut texts: Vec<String> = Vec::new();
+    if !is_said {
+        texts.extend(probe.sizes.iter().filter(|one| one.count > 0).map(of_size));
+    }
+    let sent = match probe.requests {
+        1 => "1 request".to_string(),
+        many => format!("{many} requests"),
+    };
+    texts.extend(probe.stopped.map(|why| format!("the probe ended after {sent}: {}", probe_stop(why))));
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+fn probe_stop(why: ProbeStop) -> &'static str {
+    match why {
+        ProbeStop::ReadsSlower => "the application's reads took longer beside it",
+        ProbeStop::SyncsSlower => "the application's syncs took longer beside it",
+        ProbeStop::OwnSlower => "one of its requests took ten times as long as the others",
+        ProbeStop::NeverIdle => "the disk was hardly ever without a request",
+        ProbeStop::Unread => "the place cannot be read without waiting for what others do there",
+    }
 }
 
 /// A disk as a whole: `nvme0n1: busy 62% of the time, 1.3 in flight while busy, 1,240 requests/s, 10.2 MB/s`.

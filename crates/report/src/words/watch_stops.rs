@@ -71,6 +71,19 @@ pub(crate) fn stop(stop: &WatchStop) -> String {
             };
             format!("a neighbour, {}{}, with {takes}: {longer}", escaped(name), in_group(cgroup))
         }
+        WatchStop::SharedDevice { disk, alone_ns, own_ns, times: longer, name, cgroup, bytes_share } => {
+            let disk = if disk.is_empty() { String::new() } else { format!(", {},", escaped(disk)) };
+            format!(
+                "the device{disk} is shared: one request alone takes {}, the application's {}, {} as long, beside {}{} with {} of \
+                 the bytes",
+                time_ns(*alone_ns),
+                time_ns(*own_ns),
+                times(longer),
+                escaped(name),
+                in_group(cgroup),
+                percent(*bytes_share)
+            )
+        }
         WatchStop::Memory { pressure_share, paging_share, .. } => {
             let paging = paging_share.filter(|share| *share >= 0.01);
             let paging = paging.map_or_else(String::new, |share| {

@@ -91,6 +91,15 @@ impl Seconds {
         }
     }
 
+    /// Latencies of the reads, the writes and the syncs that ended in a second.
+    pub(crate) fn latencies(&self, second: usize) -> [Latency; 3] {
+        match self.past.get(second) {
+            Some(past) => past.clone(),
+            None if second == self.past.len() => [0, 1, 2].map(|which: usize| self.now[which].latency()),
+            None => Default::default(),
+        }
+    }
+
     /// All seconds up to a time.
     pub(crate) fn listed(&self, until_ns: u64) -> Vec<WatchedSecond> {
         let begun = |second: u64| self.began_ns + second * SECOND_NS < until_ns;
@@ -98,12 +107,7 @@ impl Seconds {
         let count = told.max(self.sums.len()).max(self.past.len());
         let one = |second: usize| {
             let sums = self.sums.get(second).copied().unwrap_or_default();
-            let now = || [0, 1, 2].map(|which: usize| self.now[which].latency());
-            let [reads, writes, syncs] = match self.past.get(second) {
-                Some(past) => past.clone(),
-                None if second == self.past.len() => now(),
-                None => Default::default(),
-            };
+            let [reads, writes, syncs] = self.latencies(second);
             WatchedSecond {
                 traced_ns: sums.traced_ns,
                 reads,
@@ -138,6 +142,10 @@ mod tests {
         assert_eq!([0, 1, 2].map(|at: usize| told[at].syncs.count()), [0, 0, 1]);
         assert!((told[0].depth - 0.5).abs() < 1e-9 && (told[1].depth - 1.0).abs() < 1e-9 && told[2].depth < 1e-9);
         assert_eq!((told[1].own_bytes, told[1].other_bytes), (4096, 512));
+        for (second, told) in told.iter().enumerate() {
+            assert_eq!(seconds.latencies(second), [told.reads.clone(), told.writes.clone(), told.syncs.clone()]);
+        }
+        assert!(seconds.latencies(9).iter().all(Latency::is_empty), "it has not come yet");
     }
 
     #[test]

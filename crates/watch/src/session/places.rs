@@ -124,7 +124,7 @@ impl Places {
     }
 
     /// The place of an open file; `None` if no mount holds it.
-    fn of_file(&mut self, file: &OpenFile) -> Option<usize> {
+    pub(crate) fn of_file(&mut self, file: &OpenFile) -> Option<usize> {
         if let Some(known) = self.of_device.get(&file.device) {
             return Some(*known);
         }

@@ -11,10 +11,12 @@ pub struct Settings {
     pub most_cost: f64,
     /// What is kept of the operations themselves; `None` keeps none.
     pub record: Option<Recording>,
+    /// Whether a few single requests are sent beside the application, as long as they do not disturb it.
+    pub probe: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { trace: true, most_cost: 0.01, record: None }
+        Self { trace: true, most_cost: 0.01, record: None, probe: false }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use halfpower_os::OsError;
 use halfpower_os::processor::charged_to_this_thread_ns;
 use halfpower_os::trace::{MissingEvent, WatchedEvents, Watcher};
-use halfpower_record::{Captured, Unseen, WatchCost, Watched};
+use halfpower_record::{Captured, Latency, Unseen, WatchCost, Watched};
 
 use super::clock::monotonic_ns;
 use super::places::{Answers, Places};
@@ -135,6 +135,21 @@ impl Tracing {
         self.watcher.as_ref()?;
         let turn_ns = if self.is_on { self.slices.ends_ns()? } else { self.slices.begins_ns() };
         Some(Duration::from_nanos(turn_ns.saturating_sub(now_ns)))
+    }
+
+    /// Whether operations are traced at all.
+    pub(crate) fn is_available(&self) -> bool {
+        self.watcher.is_some()
+    }
+
+    /// Until when tracing goes on; `None` if it is off.
+    pub(crate) fn goes_on_until(&self) -> Option<u64> {
+        self.is_on.then(|| self.slices.ends_ns().unwrap_or(u64::MAX))
+    }
+
+    /// Latencies of the reads, and of the syncs, that ended in a second of the watch.
+    pub(crate) fn latencies_of(&self, second: u64) -> [Latency; 2] {
+        self.fold.latencies_of(second)
     }
 
     /// Takes what happened since the last time, and switches tracing on or off where it is time for that.

@@ -136,6 +136,29 @@ pub(super) fn others(watched: &Watched) -> Markup {
     wide("Others on the same disks, and what the application's operations took meanwhile", &columns, 1, rows)
 }
 
+/// The requests that the watch sent itself.
+pub(super) fn probe(watched: &Watched) -> Markup {
+    let Some(probe) = &watched.probe else { return html! {} };
+    let place = watched.places.get(probe.place).map_or(UNKNOWN, |place| place.path.as_str());
+    let what = if probe.of_own_file { "a file that the application has open" } else { "the disk beneath" };
+    let rows = html! {
+        @for (bytes, latency) in &probe.latency {
+            tr {
+                th scope="row" { (precise_size(*bytes as f64)) small { (place) ", " (what) } }
+                td.number { (number(latency.count() as f64)) }
+                td.number { (latency_at(latency, 0.5)) }
+                td.number { (latency_at(latency, 0.99)) }
+            }
+        }
+    };
+    wide(
+        "Single reads of the watch, each while the disk had no other request",
+        &["Size", "Answered", "p50", "p99"],
+        1,
+        rows,
+    )
+}
+
 /// Limits of control groups.
 pub(super) fn limits(watched: &Watched) -> Markup {
     let rows = html! {
