@@ -15,6 +15,7 @@ mod odd_records;
 mod percentiles;
 mod predicted;
 mod recovery;
+mod sessions;
 mod small_span;
 mod steadiness;
 mod watched;

@@ -18,6 +18,7 @@ pub mod probe;
 pub mod question;
 pub mod report;
 pub mod run;
+mod sessions;
 pub mod study;
 pub mod systems;
 pub mod watch;

@@ -46,6 +46,7 @@ mod program;
 mod real_s3;
 mod reproduction_page;
 mod schema;
+mod sessions;
 mod shares;
 mod strangers;
 mod studied;

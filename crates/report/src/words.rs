@@ -16,6 +16,7 @@ pub(crate) mod issuing;
 pub(crate) mod levels;
 pub(crate) mod live;
 pub(crate) mod network;
+pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod state;
 pub(crate) mod stops;

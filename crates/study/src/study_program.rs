@@ -243,17 +243,18 @@ pub struct SessionsSoFar {
     pub waits_since_unix_ms: Option<u64>,
 }
 
-/// The sessions of a study so far.
+/// The sessions of a study so far, of which so many are asked for.
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn sessions_so_far(file: &StudyFile) -> Result<SessionsSoFar, RecordError> {
+pub fn sessions_so_far(file: &StudyFile, sessions: u32) -> Result<SessionsSoFar, RecordError> {
+    let question = Question { sessions, ..file.question().clone() };
     let records = file.records()?;
     if !has_ended(file, &records) {
         return Ok(SessionsSoFar { complete: 0, waits_since_unix_ms: None });
     }
-    let Some(session) = due(file, &records) else {
-        return Ok(SessionsSoFar { complete: file.question().sessions, waits_since_unix_ms: None });
+    let Some(session) = Session::due(&question, file.environment(), &records) else {
+        return Ok(SessionsSoFar { complete: sessions, waits_since_unix_ms: None });
     };
     let start = |number: u32| {
         records.iter().filter(|record| record.session == number).map(|record| record.started_unix_ms).min()
