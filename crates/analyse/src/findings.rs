@@ -261,7 +261,7 @@ pub struct CellFinding {
     /// Whether it is faster than its level allows: a cache answered, and it is never advised.
     pub cached: bool,
     /// Throughput of each plain run that moved bytes, in MB/s, in the order of repeats; `mbps` is their mean. A trimmed
-    /// slow start is excluded (`trimmed_share`).
+    /// slow start is excluded (`trimmed_share`). Of a cell that was measured in several sessions, the mean of each session.
     pub run_mbps: Vec<f64>,
     /// Charged processor time a request of each of these runs, in microseconds.
     pub run_charged_us: Vec<f64>,

@@ -85,7 +85,7 @@ const MOST_REACH: f64 = 0.5;
 pub enum Sureness {
     /// Half of its 95% interval is this share of it.
     Within {
-        /// From 0 to a half.
+        /// From 0 to a half; of few sessions that differ, it may be more.
         share: f64,
     },
     /// A single run gave it, so its error is unknown.

@@ -37,6 +37,7 @@ mod levels;
 mod limits;
 mod mean;
 mod met_limit;
+mod order;
 mod path;
 mod path_model;
 mod percentiles;
@@ -44,6 +45,8 @@ pub mod policy;
 mod predicted;
 mod regime;
 mod replayed;
+mod session_cell;
+mod sessions;
 mod settings;
 mod steady;
 mod stopped_by;
@@ -117,6 +120,8 @@ pub use predicted::{PredictBasis, PredictFindings, PredictNote, PredictedFlush, 
 pub use replayed::{
     ReplayChange, ReplayFindings, ReplayRow, ReplaySide, ReplayVerdict, prediction_findings, replay_findings,
 };
+pub use session_cell::{SessionCell, SessionSpeeds, SessionsFinding};
+pub use sessions::first_session;
 pub use settings::{Access, CellSettings, PathSettings, Requests};
 pub use steady::{Burst, Steadiness, judge};
 pub use stopped_by::{
@@ -148,8 +153,21 @@ use warnings::{WarningInputs, warnings};
 ///
 /// The records may be in any order; the study may be interrupted, its runs may have failed, and there may be no record
 /// at all. What the records do not show is `None` or left out, and a warning says so. `measured` holds the ceilings of
-/// the path that experiments measured.
+/// the path that experiments measured. Of several sessions, the figures are over all, and all else is of the first.
 pub fn analyse(
+    question: &Question,
+    environment: &Environment,
+    records: &[Record],
+    measured: &MeasuredCeilings,
+) -> Findings {
+    let first = analyse_session(question, environment, &first_session(records), measured);
+    let levels = ladder::with_experiments(&levels(question, environment), measured);
+    let (seconds, _) = seconds_of(environment, records);
+    sessions::over_sessions(first, question.sessions, &levels, records, seconds)
+}
+
+/// All findings from the records of one session.
+fn analyse_session(
     question: &Question,
     environment: &Environment,
     records: &[Record],

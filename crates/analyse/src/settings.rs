@@ -1,5 +1,6 @@
 //! Names a path and a cell by their settings.
 
+use halfpower_record::Record;
 use halfpower_spec::{Cache, Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -70,6 +71,22 @@ pub struct CellSettings {
 }
 
 impl CellSettings {
+    /// The cell that a run of the walks belongs to; `None` for another run, and for one that reads and writes.
+    pub fn of_record(record: &Record) -> Option<Self> {
+        let workload = &record.run.workload;
+        if !record.walks() {
+            return None;
+        }
+        Some(Self {
+            pattern: workload.rw.pattern(),
+            rw: workload.rw.direction()?,
+            cache: workload.cache,
+            iodepth: workload.iodepth,
+            bs_bytes: workload.bs.0,
+            threads: workload.threads,
+        })
+    }
+
     /// The path that the cell lies on.
     pub fn path(&self) -> PathSettings {
         PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }

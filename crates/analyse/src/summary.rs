@@ -11,8 +11,8 @@ use crate::how_fast::how_fast;
 use crate::to_change::settings_to_change;
 use crate::what_to_set::what_to_set;
 use crate::{
-    Advice, CellFinding, Curve, DirectionStop, Headline, HeadlineDoubt, RateRow, Sureness, UseAdvice, Warning,
-    WhatToSet,
+    Advice, CellFinding, Curve, DirectionStop, Headline, HeadlineDoubt, RateRow, SessionsFinding, Sureness, UseAdvice,
+    Warning, WhatToSet,
 };
 
 /// The answer of a study in a few rows.
@@ -27,6 +27,9 @@ pub struct Summary {
     pub stops: Vec<DirectionStop>,
     /// What to set, by use.
     pub what_to_set: WhatToSet,
+    /// The sessions behind the figures; `None` for an ordinary study, which is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionsFinding>,
 }
 
 /// The summary of a judged study with its findings; the last argument is the number of runs and their mean time in
@@ -50,7 +53,7 @@ pub(crate) fn summary(
     let stops = direction_stops(environment, study, headline);
     (what_to_set.to_change, what_to_set.more_to_change) =
         settings_to_change(&environment.diagnoses, study.cells, &stops);
-    Summary { state, stops, what_to_set, how_fast: rows }
+    Summary { state, stops, what_to_set, how_fast: rows, sessions: None }
 }
 
 /// Whether advice rests on more than one run, or on no single cell: in a noisy study, one fast run is probably luck.

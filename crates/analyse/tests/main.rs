@@ -16,6 +16,7 @@ mod percentiles;
 mod predicted;
 mod recovery;
 mod replayed;
+mod sessions;
 mod small_span;
 mod steadiness;
 mod watched;

@@ -71,6 +71,7 @@ const STUDY_EXAMPLES: &str = "Examples:
   halfpower study /dev/sdb --overwrite -b 4k-1m -o 1..64
   halfpower study /mnt/a /mnt/b                  both at once
   halfpower study /srv/pg --for postgres         what PostgreSQL gets here, and its lines to set
+  halfpower study --sessions 5 --every 1h        how much it differs from hour to hour
 
 ";
 
@@ -183,6 +184,12 @@ pub struct StudyArgs {
     /// Measure again even if the study file exists, into a new file beside it
     #[arg(long)]
     pub again: bool,
+    /// Begin a session this long after the one before it, such as 1h, until all --sessions are measured
+    ///
+    /// The program waits meanwhile; Ctrl-C ends it, and the same command goes on with the next session. Each session is a
+    /// process of its own.
+    #[arg(long, value_name = "TIME", requires = "sessions", conflicts_with = "again", value_parser = parse::<Nanos>)]
+    pub every: Option<Nanos>,
     /// Replace the report even if halfpower did not make it; a study is never replaced
     #[arg(long)]
     pub force: bool,
@@ -282,6 +289,14 @@ pub struct QuestionArgs {
     /// Repeat each cell at least this often
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 3)]
     pub repeats: u32,
+    /// Measure in this many sessions; the interval of what is reported is then over sessions, not within one
+    ///
+    /// The first session is the ordinary study. Each further one measures the cells of its first screen again, with a fresh
+    /// layout and in a process of its own, within a quarter of --budget. Each start of the same command measures one session
+    /// and ends, as in the crontab line `0 * * * * cd /srv/data && halfpower study --sessions 5`; with --every, one start
+    /// measures them all. An ordinary study that is finished goes on with its second session.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub sessions: Option<u32>,
     /// Set the device's peak advertised performance, from its data sheet, such as 3.5GB/s
     #[arg(long, value_parser = parse::<Rate>)]
     pub peak: Option<Rate>,

@@ -22,6 +22,7 @@ pub mod question;
 pub mod replay;
 pub mod report;
 pub mod run;
+mod sessions;
 pub mod study;
 pub mod systems;
 pub mod watch;

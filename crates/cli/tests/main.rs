@@ -49,6 +49,7 @@ mod real_s3;
 mod replaying;
 mod reproduction_page;
 mod schema;
+mod sessions;
 mod shares;
 mod strangers;
 mod studied;

@@ -3,7 +3,8 @@
 use std::ops::Deref;
 
 use halfpower_analyse::{
-    FaultFinding, Findings, MeasuredCeilings, SharedCeiling, StudyState, experiment_cells, faults, levels,
+    FaultFinding, Findings, MeasuredCeilings, SharedCeiling, StudyState, experiment_cells, faults, first_session,
+    levels,
 };
 use halfpower_record::{Diagnosis, Environment, Record};
 use halfpower_spec::{Direction, Experiment, Question};
@@ -72,9 +73,10 @@ impl From<Findings> for StudyFindings {
 }
 
 /// Analyses `records`, which were measured in `environment` to answer `question`: first each experiment, then the whole
-/// path with the ceilings that the experiments measured.
+/// path with the ceilings that the experiments measured. Further sessions measure cells of the walks alone.
 pub fn analyse(question: &Question, environment: &Environment, records: &[Record]) -> StudyFindings {
-    let (experiments, rows) = sections(question, environment, records);
+    let first = first_session(records);
+    let (experiments, rows) = sections(question, environment, &first);
     let measured = measured_ceilings(&rows);
     let mut findings = halfpower_analyse::analyse(question, environment, records, &measured);
     let walked = question.patterns().next().is_some();
@@ -84,7 +86,7 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     if !walked && findings.runs == 0 && !experiments.is_empty() && experiments.iter().all(is_left_out) {
         findings.summary.state = StudyState::NotRun;
     }
-    let cells = experiment_cells(&levels(question, environment), Experiment::Engines, records);
+    let cells = experiment_cells(&levels(question, environment), Experiment::Engines, &first);
     let issuing = changes(&ExperimentData { question, environment, cells });
     StudyFindings { findings, walked, experiments, rows, issuing, faults: faults(records), measured }
 }

@@ -14,7 +14,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part with its name. The question is destructured, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 24] {
+fn parts(question: &Question) -> [(&'static str, String); 25] {
     let Question {
         target,
         experiments,
@@ -40,6 +40,7 @@ fn parts(question: &Question) -> [(&'static str, String); 24] {
         sustain_bytes,
         application,
         latency_bound,
+        sessions,
     } = question;
     [
         ("target", target.clone()),
@@ -66,6 +67,7 @@ fn parts(question: &Question) -> [(&'static str, String); 24] {
         ("bound on what sustain writes", sustain_bytes.map_or("not set".to_string(), |bytes| bytes.to_string())),
         ("application", application.as_ref().map_or("none".to_string(), |application| application.to_string())),
         ("bound on latency", latency_bound.map_or("not set".to_string(), |bound| bound.to_string())),
+        ("number of sessions", sessions.to_string()),
     ]
 }
 
@@ -121,6 +123,7 @@ mod tests {
                 latency_bound: Some(LatencyBound { percentile: Percentile::P99, most: Nanos(1) }),
                 ..there.clone()
             },
+            Question { sessions: 5, ..there.clone() },
         ];
         for here in others {
             assert!(difference(&there, &here).is_some(), "{here:?}");

@@ -27,6 +27,9 @@ joined! {
         /// Bytes of the target over which the span is spread in pieces; `None` if the span is contiguous.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub spread_bytes: Option<u64> => of_known(greatest),
+        /// The session of the study in which it was made: 0 for the first, which is all of an ordinary study.
+        #[serde(default, skip_serializing_if = "is_first")]
+        pub session: u32 => greatest,
         /// When it began, in milliseconds of Unix time; 0 in virtual time.
         pub started_unix_ms: u64 => least,
         /// Time of the run with its preparation, on the engine's clock: its share of the budget.
@@ -225,6 +228,10 @@ const LITTLE: f64 = 0.2;
 
 fn is_nothing(figure: &u64) -> bool {
     *figure == 0
+}
+
+fn is_first(session: &u32) -> bool {
+    *session == 0
 }
 
 impl Cpu {

@@ -96,8 +96,8 @@ impl StudyFile {
         create(path, question, environment, records)
     }
 
-    /// Opens and holds a study to continue it in the present environment. A larger budget extends the study: its question
-    /// has that budget from then on.
+    /// Opens and holds a study to continue it in the present environment. A larger budget or more sessions extend the study:
+    /// its question has them from then on.
     ///
     /// # Errors
     /// All but [`RecordError::Exists`]; above all [`RecordError::OtherQuestion`],
@@ -127,8 +127,10 @@ impl StudyFile {
 
     /// Whether `question` extends the study's question; false if it is the same.
     fn extends(&self, question: &Question) -> Result<bool, RecordError> {
-        let is_extended = question.budget > self.question.budget && self.layout == LAYOUT;
-        let extended = Question { budget: question.budget, ..self.question.clone() };
+        let Question { budget, sessions, .. } = self.question;
+        let grows = question.budget >= budget && question.sessions >= sessions;
+        let is_extended = grows && (question.budget, question.sessions) != (budget, sessions) && self.layout == LAYOUT;
+        let extended = Question { budget: question.budget, sessions: question.sessions, ..self.question.clone() };
         let is_same = is_extended && difference(&extended, question).is_none();
         match difference(&self.question, question).filter(|_| !is_same) {
             Some(differences) => Err(RecordError::OtherQuestion { path: self.path.clone(), differences }),

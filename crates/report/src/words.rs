@@ -20,6 +20,7 @@ pub(crate) mod live;
 pub(crate) mod network;
 pub(crate) mod predict;
 pub(crate) mod replay;
+pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod state;
 pub(crate) mod stops;

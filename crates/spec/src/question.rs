@@ -72,6 +72,10 @@ pub struct Question {
     /// The bound on latency under which the experiment `load` looks for the most load; `None` leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_bound: Option<LatencyBound>,
+    /// Sessions: 1 is the ordinary study. Each further one measures the cells of the answer again, with a fresh layout and
+    /// in a process of its own.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub sessions: u32,
 }
 
 /// The value for studies that were made before this setting existed.
@@ -79,8 +83,8 @@ fn one() -> u32 {
     1
 }
 
-fn is_one(connections: &u32) -> bool {
-    *connections == 1
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 fn as_asked() -> Sealing {
@@ -119,6 +123,7 @@ impl Question {
             sustain_bytes: None,
             application: None,
             latency_bound: None,
+            sessions: 1,
         }
     }
 

@@ -8,7 +8,8 @@ use halfpower_record::{DiscardReason, LeftOut, Record, RecordError, StudyFile};
 use halfpower_spec::{Decides, Experiment, Nanos, Question, Run};
 
 use crate::planner::Step;
-use crate::study_program::StudyProgram;
+use crate::sessions::Session;
+use crate::study_program::{StudyProgram, due, has_ended, observed};
 
 /// Factor by which the window grows if a run was not steady and is measured again.
 const EXTENDED: u64 = 2;
@@ -65,6 +66,8 @@ pub enum Ending {
     Answered,
     /// The budget is spent.
     BudgetSpent,
+    /// A session is complete, and another one is due: it needs a process and a layout of its own.
+    SessionEnded,
     /// The user interrupted it; the study can be resumed.
     Interrupted,
 }
@@ -80,7 +83,73 @@ pub enum StudyError {
     File(#[from] RecordError),
 }
 
-/// Continues the study in `file` to its end. `began_ns` is when it began to take of its budget, on the target's clock.
+/// The session that is measured now.
+enum Turn {
+    First(Box<StudyProgram>),
+    Further(Session),
+}
+
+impl Turn {
+    /// The session of the study in `file` whose turn it is after these records.
+    fn of(question: &Question, file: &StudyFile, records: &[Record]) -> Self {
+        let is_further = question.sessions > 1 && has_ended(file, records);
+        let further = if is_further { due(file, records) } else { None };
+        let first = || Self::First(Box::new(observed(question, file.environment(), records)));
+        further.map_or_else(first, Self::Further)
+    }
+
+    fn number(&self) -> u32 {
+        match self {
+            Self::First(_) => 0,
+            Self::Further(session) => session.number,
+        }
+    }
+
+    fn next(&self) -> Step {
+        match self {
+            Self::First(program) => program.next(),
+            Self::Further(session) => session.next(),
+        }
+    }
+
+    fn left(&self) -> Nanos {
+        match self {
+            Self::First(program) => program.left(),
+            Self::Further(session) => session.left(),
+        }
+    }
+
+    fn decides(&self, run: &Run) -> Decides {
+        match self {
+            Self::First(program) => program.decides(run),
+            Self::Further(_) => Decides::Headline,
+        }
+    }
+
+    fn observe(&mut self, record: &Record) {
+        match self {
+            Self::First(program) => program.observe(record),
+            Self::Further(session) => session.observe(record),
+        }
+    }
+
+    /// Skips runs that cannot be measured. Returns whether the study can go on without them.
+    fn give_up(&mut self, run: &Run) -> bool {
+        match self {
+            Self::First(program) => program.give_up(run),
+            Self::Further(_) => false,
+        }
+    }
+}
+
+/// The ending of a session that makes no more runs, by whether another one is due.
+fn ending(question: &Question, file: &StudyFile, own: Ending) -> Result<Ending, RecordError> {
+    let is_due = question.sessions > 1 && due(file, &file.records()?).is_some();
+    Ok(if is_due { Ending::SessionEnded } else { own })
+}
+
+/// Continues the study in `file` to the end of the session whose turn it is; an ordinary study is one session. `began_ns` is
+/// when it began to take of its budget, on the target's clock.
 ///
 /// # Errors
 /// Errors of measuring or of the study file. All earlier records are in the file.
@@ -91,27 +160,26 @@ pub fn conduct(
     observer: &mut dyn Observer,
     (began_ns, stop): (u64, &AtomicBool),
 ) -> Result<Ending, StudyError> {
-    let mut program = StudyProgram::new(question, file.environment());
-    let mut runs = 0;
-    let mut spent_ns = 0;
-    for record in file.records()? {
-        program.observe(&record);
-        (runs, spent_ns) = (runs + 1, spent_ns + record.of_budget_ns());
-    }
+    let records = file.records()?;
+    let mut turn = Turn::of(question, file, &records);
+    let session = turn.number();
+    let mut runs = records.len();
+    let mut spent_ns = records.iter().map(Record::of_budget_ns).sum::<u64>();
+    drop(records);
     let mut ended_ns = began_ns;
     loop {
-        let run = match program.next() {
+        let run = match turn.next() {
             Step::Run(run) => run,
-            Step::Answered => return Ok(Ending::Answered),
-            Step::BudgetSpent => return Ok(Ending::BudgetSpent),
+            Step::Answered => return Ok(ending(question, file, Ending::Answered)?),
+            Step::BudgetSpent => return Ok(ending(question, file, Ending::BudgetSpent)?),
         };
-        let so_far = SoFar { runs, spent: Nanos(spent_ns), left: program.left(), decides: program.decides(&run) };
+        let so_far = SoFar { runs, spent: Nanos(spent_ns), left: turn.left(), decides: turn.decides(&run) };
         observer.begins(&run, &so_far);
         let between_ns = backend.clock_ns().saturating_sub(ended_ns);
         let record = match measure_steadily(backend, &run, stop) {
-            Ok(record) => Record { between_ns, ..record },
+            Ok(record) => Record { between_ns, session, ..record },
             Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),
-            Err(error) => match run.experiment.filter(|_| program.give_up(&run)) {
+            Err(error) => match run.experiment.filter(|_| turn.give_up(&run)) {
                 // The rest of the study does not depend on this cell.
                 Some(experiment) => {
                     let left_out = LeftOut { experiment, workload: Some(run.workload), why: error.to_string() };
@@ -127,7 +195,7 @@ pub fn conduct(
         file.go_on_in(backend.environment())?;
         file.append(&record)?;
         observer.ended(&record);
-        program.observe(&record);
+        turn.observe(&record);
         (runs, spent_ns) = (runs + 1, spent_ns + record.of_budget_ns());
     }
 }

@@ -17,6 +17,7 @@ use crate::observed_path::ObservedPath;
 use crate::own_runs::OwnRuns;
 use crate::phase::Phase;
 use crate::planner::{Planner, Step};
+use crate::sessions::Session;
 use crate::sustain_runs::SustainRuns;
 use crate::thread_runs::ThreadRuns;
 
@@ -228,9 +229,56 @@ pub fn grid_runs(question: &Question) -> Vec<Run> {
 /// # Errors
 /// If the file cannot be read.
 pub fn finished(file: &StudyFile) -> Result<Option<u64>, RecordError> {
-    let mut program = StudyProgram::new(file.question(), file.environment());
     let records = file.records()?;
-    records.iter().for_each(|record| program.observe(record));
+    let is_finished = has_ended(file, &records) && due(file, &records).is_none();
+    Ok(records.last().map(|last| last.started_unix_ms).filter(|_| is_finished))
+}
+
+/// Where a study of several sessions stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionsSoFar {
+    /// Sessions that are complete.
+    pub complete: u32,
+    /// Start of the last complete session, in milliseconds of Unix time (0 in virtual time), if the next is not begun.
+    pub waits_since_unix_ms: Option<u64>,
+}
+
+/// The sessions of a study so far, of which so many are asked for.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn sessions_so_far(file: &StudyFile, sessions: u32) -> Result<SessionsSoFar, RecordError> {
+    let question = Question { sessions, ..file.question().clone() };
+    let records = file.records()?;
+    if !has_ended(file, &records) {
+        return Ok(SessionsSoFar { complete: 0, waits_since_unix_ms: None });
+    }
+    let Some(session) = Session::due(&question, file.environment(), &records) else {
+        return Ok(SessionsSoFar { complete: sessions, waits_since_unix_ms: None });
+    };
+    let start = |number: u32| {
+        records.iter().filter(|record| record.session == number).map(|record| record.started_unix_ms).min()
+    };
+    let is_begun = start(session.number).is_some();
+    let before = start(session.number.saturating_sub(1)).filter(|_| !is_begun);
+    Ok(SessionsSoFar { complete: session.number, waits_since_unix_ms: before })
+}
+
+/// The further session that is due in a study whose first session has ended.
+pub(crate) fn due(file: &StudyFile, records: &[Record]) -> Option<Session> {
+    Session::due(file.question(), file.environment(), records)
+}
+
+/// Lets the program of a study observe the records of its first session.
+pub(crate) fn observed(question: &Question, environment: &Environment, records: &[Record]) -> StudyProgram {
+    let mut program = StudyProgram::new(question, environment);
+    records.iter().filter(|record| record.session == 0).for_each(|record| program.observe(record));
+    program
+}
+
+/// Whether the first session has made all its runs, but for those that could not be measured.
+pub(crate) fn has_ended(file: &StudyFile, records: &[Record]) -> bool {
+    let mut program = observed(file.question(), file.environment(), records);
     let left_out = file.left_out();
     let is_left_out = |run: &Run| {
         let same = |left: &LeftOut| left.workload == Some(run.workload) && run.experiment == Some(left.experiment);
@@ -244,25 +292,27 @@ pub fn finished(file: &StudyFile) -> Result<Option<u64>, RecordError> {
                 program.give_up(&run);
                 given_up = Some(run);
             }
-            Step::Run(_) => return Ok(None),
-            Step::Answered | Step::BudgetSpent => return Ok(records.last().map(|last| last.started_unix_ms)),
+            Step::Run(_) => return false,
+            Step::Answered | Step::BudgetSpent => return true,
         }
     }
 }
 
-/// The share of its time that a study has spent, 0 to 1; `None` if it is finished.
+/// The share of its time that the first session of a study has spent, 0 to 1; `None` if it has ended.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn unfinished_share(file: &StudyFile) -> Result<Option<f64>, RecordError> {
     // Imported results are always complete.
-    if file.environment().capabilities.kind == TargetKind::Imported || finished(file)?.is_some() {
+    if file.environment().capabilities.kind == TargetKind::Imported {
         return Ok(None);
     }
-    let mut program = StudyProgram::new(file.question(), file.environment());
     let records = file.records()?;
-    records.iter().for_each(|record| program.observe(record));
-    let spent_ns = total(records.iter().map(Record::of_budget_ns));
+    if !records.is_empty() && has_ended(file, &records) {
+        return Ok(None);
+    }
+    let program = observed(file.question(), file.environment(), &records);
+    let spent_ns = total(records.iter().filter(|record| record.session == 0).map(Record::of_budget_ns));
     let whole_ns = spent_ns.saturating_add(program.left().0);
     Ok(Some(spent_ns as f64 / whole_ns.max(1) as f64))
 }

@@ -75,21 +75,6 @@ impl CellSettings {
             && question.patterns().any(|pattern| pattern == self.pattern)
             && question.threads == self.threads
     }
-
-    fn of_record(record: &Record) -> Option<Self> {
-        let workload = &record.run.workload;
-        if !record.walks() {
-            return None;
-        }
-        Some(Self {
-            pattern: workload.rw.pattern(),
-            rw: workload.rw.direction()?,
-            cache: workload.cache,
-            iodepth: workload.iodepth,
-            bs_bytes: workload.bs.0,
-            threads: workload.threads,
-        })
-    }
 }
 
 impl Logs {
@@ -251,11 +236,24 @@ fn cells(study: &StudyRecords<'_>) -> BTreeMap<CellSettings, CellRuns> {
         cell.beside_others |= finding.noise.foreign_share.is_some_and(|share| share > OTHERS);
         cell.flaw = cell.flaw.or(flaw(finding));
     }
-    let plain = study.records.iter().filter(|record| record.run.pass == Pass::Plain && record.ios > 0);
+    // The runs of one session are alike, so over sessions the unit is a session.
+    let over_sessions = study.findings.summary.sessions.iter().flat_map(|sessions| &sessions.cells);
+    let is_over_sessions = |settings: &CellSettings| over_sessions.clone().any(|cell| cell.cell == *settings);
+    let is_plain = |record: &&Record| record.run.pass == Pass::Plain && record.ios > 0;
+    let plain = study.records.iter().filter(|record| record.session == 0).filter(is_plain);
     for record in plain {
-        if let Some(cell) = CellSettings::of_record(record).and_then(|settings| cells.get_mut(&settings)) {
+        if let Some(cell) = CellSettings::of_record(record)
+            .filter(|settings| !is_over_sessions(settings))
+            .and_then(|settings| cells.get_mut(&settings))
+        {
             record.latency_ns_at(0.5).into_iter().for_each(|ns| cell.latency_ns_p50.add(ns as f64));
             record.latency_ns_at(0.99).into_iter().for_each(|ns| cell.latency_ns_p99.add(ns as f64));
+        }
+    }
+    for over in over_sessions {
+        if let Some(cell) = cells.get_mut(&over.cell) {
+            over.session_latency_ns_p50.iter().for_each(|ns| cell.latency_ns_p50.add(*ns));
+            over.session_latency_ns_p99.iter().for_each(|ns| cell.latency_ns_p99.add(*ns));
         }
     }
     cells

@@ -1,17 +1,11 @@
 //! Describes the levels of a figure: the median with its interval, and two speeds.
 
-use super::change_points::LEAST;
 use super::found::{FigureLevel, FigurePoint, TwoSpeeds};
 use crate::mean::median;
+use crate::order::{ranks, two_groups};
 
-/// Coverage that an interval of a median has at least.
-const COVERAGE: f64 = 0.95;
 /// Fewest studies of which two speeds are told.
 const FEWEST_OF_TWO: usize = 8;
-/// Least ratio of two speeds.
-const LEAST_RATIO: f64 = 1.05;
-/// Least distance of two speeds over the width of either.
-const LEAST_GAP: f64 = 1.5;
 
 /// The level of these points, at least one, in order of time.
 pub(crate) fn level(points: &[FigurePoint]) -> FigureLevel {
@@ -29,24 +23,6 @@ pub(crate) fn level(points: &[FigurePoint]) -> FigureLevel {
     }
 }
 
-/// The rank from either end of the values that bound the median of their source, and how often they do: whatever their
-/// distribution is, each value is below its median with a chance of a half (order statistics; six values are the fewest).
-fn ranks(count: usize) -> Option<(usize, f64)> {
-    let mut log_chance = count as f64 * 0.5f64.ln();
-    let mut outside = 0.0;
-    let mut found = None;
-    for rank in 1..=count / 2 {
-        outside += log_chance.exp();
-        let coverage = 1.0 - 2.0 * outside;
-        if coverage < COVERAGE {
-            break;
-        }
-        found = Some((rank, coverage));
-        log_chance += ((count - rank + 1) as f64 / rank as f64).ln();
-    }
-    found
-}
-
 /// The two speeds of these points, if they have two: a gap that is wider than either group, and no small one.
 pub(crate) fn two_speeds(points: &[FigurePoint]) -> Option<TwoSpeeds> {
     if points.len() < FEWEST_OF_TWO {
@@ -54,12 +30,8 @@ pub(crate) fn two_speeds(points: &[FigurePoint]) -> Option<TwoSpeeds> {
     }
     let mut values: Vec<f64> = points.iter().map(|point| point.value).collect();
     values.sort_by(f64::total_cmp);
-    let gap = |at: usize| (values[at] / values[at - 1]).ln();
-    let at = (LEAST..=values.len() - LEAST).max_by(|one, other| gap(*one).total_cmp(&gap(*other)))?;
-    let (lower, higher) = values.split_at(at);
-    let width = |group: &[f64]| (group[group.len() - 1] / group[0]).ln();
-    let widest = width(lower).max(width(higher));
-    (gap(at) >= LEAST_RATIO.ln() && gap(at) > LEAST_GAP * widest).then(|| TwoSpeeds {
+    let (lower, higher) = two_groups(&values)?;
+    Some(TwoSpeeds {
         lower: median(lower.to_vec()),
         lower_studies: lower.len(),
         higher: median(higher.to_vec()),

@@ -47,6 +47,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     {
         bail!("--sustain-bytes {bytes} bounds what the experiment sustain writes: add --experiments sustain");
     }
+    let sessions = sessions(args, &experiments)?;
     Ok(Question {
         experiments,
         directions,
@@ -71,6 +72,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         sustain_bytes: args.sustain_bytes,
         application,
         latency_bound,
+        sessions,
         target,
     })
 }
@@ -90,6 +92,15 @@ fn experiments(
     }
     let all: Vec<Experiment> = named.iter().copied().chain(of_application).collect();
     Ok(once_each(&all))
+}
+
+/// The number of sessions; more than one have cells of walks to measure again.
+fn sessions(args: &QuestionArgs, experiments: &[Experiment]) -> Result<u32> {
+    let sessions = args.sessions.unwrap_or(1);
+    if sessions > 1 && experiments.iter().all(|experiment| experiment.pattern().is_none()) {
+        bail!("--sessions {sessions} measures cells of sequential and random again: name one of them in --experiments");
+    }
+    Ok(sessions)
 }
 
 /// Adds `load` where there is a bound on latency. Without one, a study of nothing else is refused; among others it is left
@@ -294,6 +305,7 @@ pub fn command_of(question: &Question) -> String {
     question.issuing.iter().for_each(|issuing| add(*issuing != Issuing::default(), issuing.to_string()));
     add(question.budget != usual.budget, format!("--budget {}", question.budget));
     add(question.repeats != usual.repeats, format!("--repeats {}", question.repeats));
+    add(question.sessions != usual.sessions, format!("--sessions {}", question.sessions));
     add(question.seed != usual.seed, format!("--seed {}", question.seed));
     question.runtime.iter().for_each(|runtime| add(true, format!("--runtime {runtime}")));
     question.write_cache.iter().for_each(|position| add(true, format!("--write-cache {position}")));

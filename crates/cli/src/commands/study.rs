@@ -1,7 +1,7 @@
 //! Implements `halfpower study`: plans, measures, analyses and reports.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result, bail};
@@ -15,21 +15,38 @@ use super::applications::listed;
 use super::looked_at::looked_at;
 use super::question::{asked, check_cells, open_target, question, without_direct};
 use super::report::{Analysed, style};
-use super::{destination, line, outcome, switched_write_cache, to_styled_output, with_far_end};
+use super::{destination, line, outcome, sessions, switched_write_cache, to_styled_output, with_far_end};
 use crate::args::StudyArgs;
 use crate::hosts::{Processes, join_processes};
 use crate::live::Live;
 
 pub fn study(args: &StudyArgs) -> Result<()> {
+    match measured_session(args)? {
+        Then::Ends => Ok(()),
+        // All that this process held is dropped.
+        Then::GoesOn => sessions::begin_next(),
+    }
+}
+
+/// What follows a session.
+enum Then {
+    Ends,
+    /// The next session, in a process of its own.
+    GoesOn,
+}
+
+/// Measures a session of the study; an ordinary study is one.
+fn measured_session(args: &StudyArgs) -> Result<Then> {
     if listed(&args.question)? {
-        return Ok(());
+        return Ok(Then::Ends);
     }
     let stop = halfpower_os::interrupt::stop_flag()?;
-    let Some(join_processes) = join_processes(&[asked(&args.question)?], &stop)? else { return Ok(()) };
+    let Some(join_processes) = join_processes(&[asked(&args.question)?], &stop)? else { return Ok(Then::Ends) };
     let output = if args.again { beside(&args.output) } else { args.output.clone() };
     let question = with_hosts(question(&args.question)?, args, &join_processes);
     let mut question = as_begun(question, args, &output, &join_processes)?;
     let report = report_beside(args, &output)?;
+    wait_for_turn(args, &question, (&output, &join_processes), &stop)?;
     let backend = open_target(&args.question, &question, &join_processes)?;
     without_direct(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
@@ -38,7 +55,8 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     if let Some(file) = &earlier
         && let Some(began_unix_ms) = halfpower_study::finished(file)?
     {
-        return tell(args, file, &report, Some(AlreadyFinished::of(file, began_unix_ms)));
+        let repeated = AlreadyFinished::of(file, began_unix_ms);
+        return tell(args, file, &report, Some(repeated)).map(|()| Then::Ends);
     }
     let mut backend = with_far_end(backend, &args.question.common)?;
     let began_ns = backend.clock_ns();
@@ -60,15 +78,57 @@ pub fn study(args: &StudyArgs) -> Result<()> {
         if !args.json {
             to_styled_output(&style(), |out| Analysed::of(&file)?.write_text(out))?;
         }
-        let again = || format!(" with --output {} for --again", shell_operand(&output));
-        let with = if args.again { again() } else { String::new() };
-        bail!(
-            "interrupted; the records so far are in {}, and the same command{with} continues the study",
-            output.display()
-        );
+        let same = same_command(args, &output);
+        bail!("interrupted; the records so far are in {}, and {same} continues the study", output.display());
     }
     drop(backend);
-    tell(args, &file, &report, None)
+    if ending == Ending::SessionEnded {
+        return session_ended(args, &file, &report, &stop);
+    }
+    tell(args, &file, &report, None).map(|()| Then::Ends)
+}
+
+/// Reports after a session that another one follows: with `--every` on the page alone, since the last one prints all.
+fn session_ended(args: &StudyArgs, file: &StudyFile, report: &Destination, stop: &AtomicBool) -> Result<Then> {
+    let sessions = file.question().sessions;
+    let so_far = halfpower_study::sessions_so_far(file, sessions)?;
+    let measured = sessions::measured(so_far.complete, sessions);
+    let same = same_command(args, file.path());
+    if args.every.is_none() {
+        crate::tell::tell!("halfpower: {measured}; {same} measures the next.");
+        return tell(args, file, report, None).map(|()| Then::Ends);
+    }
+    let analysed = Analysed::of(file)?;
+    report.write(|out| analysed.write_html(out))?;
+    // A new process would not know that the user has asked to stop.
+    if stop.load(Ordering::Relaxed) {
+        bail!("interrupted; {measured} into {}, and {same} goes on with the next", file.path().display());
+    }
+    crate::tell::tell!("halfpower: {measured}.");
+    Ok(Then::GoesOn)
+}
+
+/// The command that goes on with the study, in words.
+fn same_command(args: &StudyArgs, output: &Path) -> String {
+    let again = || format!("the same command with --output {} for --again", shell_operand(output));
+    if args.again { again() } else { "the same command".to_string() }
+}
+
+/// Waits for the turn of the next session, if they come in intervals.
+fn wait_for_turn(
+    args: &StudyArgs,
+    question: &Question,
+    (output, join_processes): (&Path, &Processes),
+    stop: &AtomicBool,
+) -> Result<()> {
+    let Some(every) = args.every else { return Ok(()) };
+    if !matches!(join_processes, Processes::Alone) {
+        bail!(
+            "--every {every} begins sessions as processes of its own, which mpirun does not know: leave it out, and start \
+             each session with the same command"
+        );
+    }
+    sessions::wait(output, question.sessions, every, stop)
 }
 
 /// A study that was already finished, so that nothing was measured now.
@@ -187,7 +247,8 @@ fn as_begun(question: Question, args: &StudyArgs, output: &Path, join_processes:
         (Some(begun), Some(asked)) if is_kept(begun, &asked) => Some(begun.clone()),
         (_, asked) => asked,
     };
-    Ok(Question { issuing, experiments, host_files, application, ..question })
+    let sessions = args.question.sessions.unwrap_or(begun.sessions);
+    Ok(Question { issuing, experiments, host_files, application, sessions, ..question })
 }
 
 /// Creates a new study file, once the target is ready.

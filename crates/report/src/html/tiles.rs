@@ -7,7 +7,7 @@ use halfpower_spec::{Direction, Pattern};
 use maud::{Markup, html};
 
 use crate::html::format::heading;
-use crate::words::{first_screen, settings::count};
+use crate::words::{first_screen, sessions, settings::count};
 
 /// One tile: its name, value and unit, and the settings that it holds for.
 pub(crate) fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
@@ -35,6 +35,8 @@ pub(crate) fn tiles(study: &StudyFindings) -> Markup {
     html! {
         @if !all.is_empty() { div.tiles.rates { @for tile in &all { (tile) } } }
         @if let Some(missing) = missing(study) { p.missing { (missing) } }
+        @if study.summary.sessions.is_some() { p.missing { (heading(&sessions::scope(&study.summary))) "." } }
+        @for note in sessions::notes(&study.summary) { p.missing { (heading(&note)) "." } }
         @if let Some(witness) = first_screen::witness(&study.headline) { p.missing { (heading(&witness)) "." } }
         @for row in rows.iter().filter(|row| row.rate.read_ahead) {
             p.missing { (heading(&first_screen::read_ahead(&row.cell, &row.rate))) "." }

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{
     Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, DirectionStop, FarEndFinding, FaultFinding,
-    FleetFinding, Harm, Headline, LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopExplanation,
-    StopTest, StoppedBy, StudyChecks, StudyState, ThreadScaling, Warning, WhatToSet,
+    FleetFinding, Harm, Headline, LevelFinding, LevelKind, Limits, NextLimit, RateRow, SessionsFinding, StopDoubt,
+    StopExplanation, StopTest, StoppedBy, StudyChecks, StudyState, ThreadScaling, Warning, WhatToSet,
 };
 use halfpower_experiments::{ExperimentRows, ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
@@ -50,6 +50,9 @@ pub(crate) struct StudyDocument<'a> {
     state: StateDocument<'a>,
     /// The rows of the first screen: small requests and the best, reads first.
     how_fast: &'a [RateRow],
+    /// The sessions behind these rates; absent for an ordinary study, which is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<&'a SessionsFinding>,
     /// What stops reads, and what stops writes.
     stops: Vec<StopDocument<'a>>,
     /// Advice by use, and the block sizes at half power.
@@ -240,6 +243,7 @@ impl<'a> StudyDocument<'a> {
             verdict: verdict::verdict(study),
             state: state_document(&findings.summary.state),
             how_fast: &findings.summary.how_fast,
+            sessions: findings.summary.sessions.as_ref(),
             stops: findings.summary.stops.iter().map(|one| stop(one, &study.issuing)).collect(),
             what_to_set: &findings.summary.what_to_set,
             headline: &findings.headline,

@@ -14,7 +14,7 @@ use super::commits::commits;
 use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
 use crate::words::state::{self, amount, machine, place};
-use crate::words::{checks, first_screen, live, warnings};
+use crate::words::{checks, first_screen, live, sessions, warnings};
 
 /// Lines of the screen, without the final ones that name the details.
 const SCREEN: usize = 26;
@@ -135,17 +135,20 @@ fn how_fast(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     ];
     let (heading, lines) = split(lines(columns, width));
     let has_interval = rows.iter().any(|row| matches!(row.rate.sureness, Sureness::Within { .. }));
-    let heading = heading.map(|heading| if has_interval { with_scope(&heading, width) } else { heading });
+    let scope = sessions::scope(&study.summary);
+    let heading = heading.map(|heading| if has_interval { with_scope(&heading, &scope, width) } else { heading });
     let all = lines.into_iter().chain(commits(study, width));
     let mut items: Vec<Item> = all.map(|line| Item::line(line, Tone::Plain)).collect();
     items.extend(first_screen::witness(&study.headline).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
+    let of_sessions = sessions::notes(&study.summary);
+    items.extend(of_sessions.iter().map(|note| Item::sentence("  ", note, width, Tone::Plain)));
     items.extend(notes(&rows).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
     Section::new(heading, items)
 }
 
 /// The heading of the rates, with what ± is about, in the room that columns without a heading leave.
-fn with_scope(heading: &str, width: usize) -> String {
-    let said = format!("{HOW_FAST}, {}", first_screen::SCOPE);
+fn with_scope(heading: &str, scope: &str, width: usize) -> String {
+    let said = format!("{HOW_FAST}, {scope}");
     let length = said.chars().count();
     let rest: String = heading.chars().skip(length).collect();
     let is_free = heading.chars().take(length + GAP).skip(HOW_FAST.chars().count()).all(|c| c == ' ');
@@ -326,11 +329,12 @@ mod tests {
     #[test]
     fn the_heading_says_what_the_intervals_are_about_where_there_is_room() {
         let wide = format!("HOW FAST{}p50  p99", " ".repeat(40));
-        let said = with_scope(&wide, 80);
+        let scope = "\u{b1} within this study";
+        let said = with_scope(&wide, scope, 80);
         assert!(said.starts_with("HOW FAST, \u{b1} within this study  ") && said.ends_with("  p50  p99"), "{said}");
         assert_eq!(said.chars().count(), wide.chars().count(), "the columns stay where they are");
-        assert_eq!(with_scope("HOW FAST", 40), "HOW FAST, \u{b1} within this study");
+        assert_eq!(with_scope("HOW FAST", scope, 40), "HOW FAST, \u{b1} within this study");
         let narrow = "HOW FAST        p50  p99";
-        assert_eq!(with_scope(narrow, 40), narrow);
+        assert_eq!(with_scope(narrow, scope, 40), narrow);
     }
 }

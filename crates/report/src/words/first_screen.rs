@@ -139,12 +139,11 @@ pub(crate) fn beside_split(row: &BesideRow) -> String {
     row.iops_apart.map_or(String::new(), reported)
 }
 
-/// What an interval on the screen is about: another study may differ by more.
-pub(crate) const SCOPE: &str = "\u{b1} within this study";
-
 /// The uncertainty of a rate, to follow it: `±4%`, or `±?` for a single run; empty if the rate is not known.
 pub(crate) fn reach(sureness: &Sureness) -> String {
     match sureness {
+        // Sessions that differ much have such an interval.
+        Sureness::Within { share } if *share >= 1.0 => "\u{b1}>99%".to_string(),
         // A narrower interval would be luck.
         Sureness::Within { share } => format!("\u{b1}{:.0}%", (100.0 * share).max(1.0)),
         Sureness::SingleRun => "\u{b1}?".to_string(),
