@@ -126,10 +126,13 @@ fn measure_in_pass(
     add_background_errors(&mut sum, &beside, &spent);
     let lanes: Vec<LaneRecord> = own.iter().chain(&beside).map(LaneOutcome::record).chain(spent.beside).collect();
     let submitted = sum.submitted_ios() + of_random_readers(&lanes);
+    let mut cached_after_bytes = None;
     // Reading back from a target that has stopped answering would hang.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
         if run.workload.cache.direct() {
             backend.check_direct(run, cached_bytes, sum.bytes);
+        } else {
+            cached_after_bytes = backend.cached_after(run);
         }
         sum.add_found(backend.read_back(run, stop)?);
     }
@@ -164,6 +167,7 @@ fn measure_in_pass(
         harness_ns_per_io: own_ns.0,
         client_ns_per_io: own_ns.1,
         cached_bytes,
+        cached_after_bytes,
         buffer_segments,
         predicted: backend.predicted(&run.workload),
         noise: spent.noise,

@@ -321,6 +321,21 @@ options! {
     FileCount file_count: u32 = FILE_COUNT;
         one(count::<1, 65_536>), "file-count" pinned "file-count" takes "FILES";
         "With --file-operation, let each thread have so many files";
+    /// Whether the pages of buffered requests are dropped from the page cache after use (`RWF_DONTCACHE`).
+    #[serde(skip_serializing_if = "is_off")]
+    Uncached uncached: bool = false;
+        switch(), "uncached" pinned "uncached";
+        "Let the kernel drop the pages of buffered requests (--cache both or os) from the page cache after \
+         use\n\nEach request carries RWF_DONTCACHE, of Linux 6.14: a read drops its pages once they are copied, a write \
+         begins to write its pages back at once and drops them then. Pages that were there before stay. XFS, ext4 and btrfs \
+         take it; a target that does not is refused.";
+    /// Whether each write is on the medium whole or not at all, also if power fails (`RWF_ATOMIC`).
+    #[serde(skip_serializing_if = "is_off")]
+    Atomic atomic: bool = false;
+        switch(), "atomic" pinned "atomic";
+        "Let each write be on the medium whole or not at all, also if power fails: direct writes of a power of two, in the \
+         sizes that the target offers\n\nEach write carries RWF_ATOMIC, of Linux 6.11. The drive and the file system must \
+         both offer it: a target that does not is refused, and so is a size that it does not take.";
 }
 
 /// Small files of each thread, unless another number is asked for.
