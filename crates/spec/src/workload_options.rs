@@ -514,10 +514,12 @@ mod tests {
             }
         }
         let mut options = WorkloadOptions::default();
-        for (flag, value) in [("region", "1GiB+64MiB"), ("thinktime", "20"), ("verify", ""), ("streams", "4")] {
+        for (flag, value) in [("region", "1GiB+64MiB"), ("thinktime", "20"), ("atomic", ""), ("verify", ""), ("streams", "4")] {
             OPTIONS.iter().find(|row| row.flag == flag).unwrap().read(&mut options, value).unwrap();
         }
-        assert_eq!(options.to_string(), " --region 1GiB+64MiB --thinktime 20us --streams 4 --verify");
+        assert_eq!(options.to_string(), " --region 1GiB+64MiB --thinktime 20us --streams 4 --verify --atomic");
+        let uncached = WorkloadOptions { uncached: true, ..WorkloadOptions::default() };
+        assert_eq!(uncached.to_string(), " --uncached");
         let streams = OPTIONS.iter().find(|row| row.option == WorkloadOption::Streams).unwrap();
         assert!(streams.read(&mut options, "1025").unwrap_err().message.contains("1 to 1024"));
     }
