@@ -77,8 +77,7 @@ impl Mode {
 
     /// The flags that each write carries.
     pub(crate) fn write_flags(self) -> i32 {
-        let durable =
-            if self.durable && self.durable_by == DurableBy::RwfDsync { libc::RWF_DSYNC } else { 0 };
+        let durable = if self.durable && self.durable_by == DurableBy::RwfDsync { libc::RWF_DSYNC } else { 0 };
         let atomic = if self.atomic { libc::RWF_ATOMIC } else { 0 };
         durable | atomic | if self.drop_pages { libc::RWF_DONTCACHE } else { 0 }
     }

@@ -514,7 +514,9 @@ mod tests {
             }
         }
         let mut options = WorkloadOptions::default();
-        for (flag, value) in [("region", "1GiB+64MiB"), ("thinktime", "20"), ("atomic", ""), ("verify", ""), ("streams", "4")] {
+        for (flag, value) in
+            [("region", "1GiB+64MiB"), ("thinktime", "20"), ("atomic", ""), ("verify", ""), ("streams", "4")]
+        {
             OPTIONS.iter().find(|row| row.flag == flag).unwrap().read(&mut options, value).unwrap();
         }
         assert_eq!(options.to_string(), " --region 1GiB+64MiB --thinktime 20us --streams 4 --verify --atomic");

@@ -455,7 +455,10 @@ mod tests {
         let rows = &reported.rows.buffered.buffered;
         let dropped: Vec<_> = rows.iter().filter(|row| row.uncached).map(|row| row.kept_share).collect();
         assert_eq!(dropped, [Some(0.0); 2]);
-        assert_eq!(reported.rows.buffered.buffered_cost, none.rows.buffered.buffered_cost, "the terms are of the usual");
+        assert_eq!(
+            reported.rows.buffered.buffered_cost, none.rows.buffered.buffered_cost,
+            "the terms are of the usual"
+        );
         let answer = &reported.experiments[0].answer;
         assert!(answer.contains("With pages dropped after use (--uncached), reads of 64 KiB get 80% ("), "{answer}");
         let told = "cost 0.33 ns a byte against 0.27 by the charge alone; 0% of their bytes stay in the page cache, and 100% of \

@@ -19,10 +19,8 @@ const NONE_ATOMIC: &str = "its device or file system offers no atomic writes (st
 
 /// Abilities that these files lack, with the reason.
 pub(super) fn unavailable<'a>(files: impl Iterator<Item = &'a DataFile> + Clone) -> BTreeMap<Ability, String> {
-    let refusals = [
-        (Ability::DroppedPages, drops_pages(files.clone()).err()),
-        (Ability::AtomicWrites, atomic_sizes(files).err()),
-    ];
+    let refusals =
+        [(Ability::DroppedPages, drops_pages(files.clone()).err()), (Ability::AtomicWrites, atomic_sizes(files).err())];
     refusals.into_iter().filter_map(|(ability, why)| Some((ability, why?))).collect()
 }
 

@@ -64,10 +64,7 @@ pub(crate) fn entry(means: Registration, place: &Slot) -> squeue::Entry {
         (Registration::Plain, Action::Flush) => flush!(descriptor, place.mode.flush_by),
         (_, Action::Flush) => flush!(file, place.mode.flush_by),
         (Registration::Registered, Action::Read) => {
-            opcode::ReadFixed::new(file, bytes, length, index)
-                .offset(offset)
-                .rw_flags(place.mode.read_flags())
-                .build()
+            opcode::ReadFixed::new(file, bytes, length, index).offset(offset).rw_flags(place.mode.read_flags()).build()
         }
         // The kernel takes atomic writes from plain memory alone, and refuses them from registered buffers (EINVAL).
         (Registration::Registered, Action::Write) if !place.mode.atomic => {
