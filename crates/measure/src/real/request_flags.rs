@@ -32,7 +32,9 @@ pub(super) fn admit(workload: &Workload, members: &[Member], volume: RunVolume) 
     let WorkloadOptions { uncached, atomic, .. } = workload.options;
     let files = members.iter().map(Member::reached);
     if uncached && let Err(why) = drops_pages(files.clone()) {
-        return Err(MeasureError::Unfit { what: format!("--uncached: this target takes none: {why}; leave it out") });
+        return Err(MeasureError::Unfit {
+            what: format!("--uncached: this target does not take it: {why}; leave it out"),
+        });
     }
     if !atomic {
         return Ok(());
@@ -48,7 +50,9 @@ pub(super) fn admit(workload: &Workload, members: &[Member], volume: RunVolume) 
 fn misfit_of_size(bs: Bytes, sizes: AtomicSizes, volume: RunVolume) -> Option<String> {
     let [least, most] = [sizes.least_bytes, sizes.most_bytes].map(|bytes| Bytes(bytes.into()));
     if !sizes.admit(bs.0) {
-        return Some(format!("this target takes atomic writes of {least} to {most}, and --bs {bs} is none of these"));
+        return Some(format!(
+            "this target takes atomic writes of {least} to {most}, and --bs {bs} is none of these: choose such a power of two"
+        ));
     }
     match volume.layout {
         RunLayout::Stripe(chunk) if !chunk.0.is_multiple_of(bs.0) => Some(format!(
