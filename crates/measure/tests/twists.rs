@@ -61,7 +61,8 @@ fn pages_of_buffered_reads_are_dropped_after_use() {
         return eprintln!("left out: {why}");
     }
     let [kept, dropped] = [WorkloadOptions::default(), uncached].map(|options| {
-        let record = run(&mut backend, Workload { rw: Rw::Read, ..buffered(options) }, LONG);
+        let workload = Workload { rw: Rw::Read, engine: EngineName::Sync, iodepth: 1, ..buffered(options) };
+        let record = run(&mut backend, workload, LONG);
         assert_eq!((record.bytes, record.cached_bytes), (SPAN, Some(0)), "{options}");
         assert!(record.errors.is_empty(), "{:?}", record.errors);
         record.cached_after_bytes.unwrap()
