@@ -370,6 +370,18 @@ fn data_are_checked_whatever_pattern_is_asked_for() {
 }
 
 #[test]
+fn requests_ask_for_dropped_pages_and_atomic_writes_where_those_of_fio_do() {
+    assert!(on_sim("--rw=read --uncached=1").contains("--uncached"), "{}", on_sim("--rw=read --uncached=1"));
+    assert!(!on_sim("--rw=read --direct=1 --uncached=1").contains("--uncached"), "a direct run has no pages");
+    assert!(!on_sim("--rw=read --uncached=1 --uncached=0").contains("--uncached"));
+    let whole = "--rw=randwrite --direct=1 --bs=16k --atomic=1";
+    assert!(on_sim(whole).contains("--atomic"), "{}", on_sim(whole));
+    assert!(on_sim("--rw=randwrite --direct=1 --atomic").contains("--atomic"));
+    assert!(!on_sim("--rw=randread --direct=1 --atomic=1").contains("--atomic"), "nothing is written");
+    assert!(!on_sim("--rw=randwrite --direct=1 --atomic=0").contains("--atomic"));
+}
+
+#[test]
 fn what_is_of_writes_is_left_out_of_a_job_that_only_reads() {
     let read = on_sim("--rw=randread --zero_buffers --fsync=1 --sync=1 --end_fsync=1 --buffer_compress_percentage=30");
     for flag in ["--compressible", "--fdatasync", "--flush-by", "--durable-by", "--end-flush"] {

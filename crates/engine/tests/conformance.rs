@@ -177,6 +177,44 @@ fn what_is_read_is_what_is_there() {
 }
 
 #[test]
+fn pages_are_dropped_after_use_and_the_bytes_are_right() {
+    const LENGTH: u32 = 16384;
+    const WHOLE: usize = 1 << 20;
+    let has_calls = |name: &EngineName| !matches!(name, EngineName::Mmap | EngineName::Iopoll);
+    for name in NAMES.into_iter().filter(has_calls) {
+        if let Err(why) = available(name, None) {
+            skip(&format!("{name}: {why}"));
+            continue;
+        }
+        let file = DataFile::unnamed_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+        let disk = fill(&file, WHOLE);
+        if !file.drops_pages().unwrap() {
+            return skip("the kernel or the build folder's file system drops no pages after use");
+        }
+        file.drop_cached(0..WHOLE as u64).unwrap();
+        let case = Case { name, mode: Mode { drop_pages: true, write: true, ..Mode::default() }, issuing: None };
+        let mut engine = case.open_echoing(&file, 4, u64::from(LENGTH));
+        for batch in 0..16 {
+            let offsets = (0..4).map(|slot| (batch * 4 + slot) * u64::from(LENGTH));
+            assert!(all_moved(&carry(&mut *engine, &requests(Operation::Read, LENGTH, offsets)), LENGTH), "{case:?}");
+        }
+        let held = file.cached_bytes(0..WHOLE as u64).unwrap();
+        // Requests at the same time can hold a page that both reach, and then it stays.
+        assert!(name != EngineName::Sync || held < WHOLE as u64, "{case:?}: all {held} bytes stayed");
+        // Each slot now has one of the last four blocks.
+        let targets = [40, 33, 12, 50].map(|block| block * u64::from(LENGTH));
+        assert!(all_moved(&carry(&mut *engine, &requests(Operation::Write, LENGTH, targets)), LENGTH), "{case:?}");
+        for (slot, target) in targets.into_iter().enumerate() {
+            let wanted = &disk[(60 + slot) * LENGTH as usize..][..LENGTH as usize];
+            let found = contents(&file, target, LENGTH as usize);
+            for (wanted, found) in wanted.chunks(BLOCK).zip(found.chunks(BLOCK)) {
+                assert_eq!(wanted[MARK..], found[MARK..], "{case:?}: at {target}");
+            }
+        }
+    }
+}
+
+#[test]
 fn no_two_written_blocks_are_alike() {
     const LENGTH: u32 = 16384;
     over_all(|case, file| {

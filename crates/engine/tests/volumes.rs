@@ -9,8 +9,15 @@ use halfpower_engine::{
 use halfpower_os::{DataFile, DurableBy, FlushCall, Mode};
 use halfpower_spec::{Bytes, EngineName};
 
-const MODE: Mode =
-    Mode { direct: false, durable: false, durable_by: DurableBy::Odsync, flush_by: FlushCall::Fdatasync, write: true };
+const MODE: Mode = Mode {
+    direct: false,
+    durable: false,
+    durable_by: DurableBy::Odsync,
+    flush_by: FlushCall::Fdatasync,
+    write: true,
+    drop_pages: false,
+    atomic: false,
+};
 const CHUNK: u64 = 4096;
 /// Each written piece begins with a mark of this many bytes.
 const MARK: u64 = 16;

@@ -232,8 +232,8 @@ fn begin_together(
 }
 
 impl TargetBackend for HostsTarget {
-    forwards!(own: environment environment_mut predicted span_bytes prepare check_direct read_back harness_ns_per_io
-        client_ns_per_io clock_ns unix_ms);
+    forwards!(own: environment environment_mut predicted span_bytes prepare check_direct cached_after read_back
+        harness_ns_per_io client_ns_per_io clock_ns unix_ms);
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         self.taking_part(workload)?;

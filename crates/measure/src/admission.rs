@@ -49,6 +49,8 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     }
     makes_durable(workload)?;
     goes_beside(workload)?;
+    drops_pages(workload)?;
+    writes_whole(workload)?;
     if let Some(processors) = options.processors.filter(|_| options.affinity != Affinity::All) {
         let affinity = options.affinity;
         return refuse(format!(
@@ -220,6 +222,63 @@ fn goes_beside(workload: &Workload) -> Result<(), MeasureError> {
         return Ok(());
     };
     Err(MeasureError::Unfit { what })
+}
+
+/// Refuses to drop pages after use where no request has pages in the page cache, or all were brought there before.
+fn drops_pages(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, cache, engine, options, .. } = workload;
+    let what = if !options.uncached {
+        return Ok(());
+    } else if cache.direct() {
+        let both = Cache::Both;
+        format!("--uncached is about the page cache, which --cache {cache} passes by: add --cache {both}")
+    } else if options.page_cache == PageCache::Warm {
+        "--uncached drops the pages that requests bring, and --page-cache warm brings all of them before: leave one of \
+         them out"
+            .to_string()
+    } else if let Some(why) = carries_no_flags(*rw, *engine) {
+        format!("--uncached is asked for by each request, and {why}")
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
+/// Refuses atomic writes where nothing is written, or where the kernel takes none: buffered, and off a multiple of their
+/// size.
+fn writes_whole(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, bs, cache, engine, options, .. } = workload;
+    let from = options.region.map_or(0, |region| region.from.0);
+    let what = if !options.atomic {
+        return Ok(());
+    } else if !rw.writes() {
+        format!("--atomic: --rw {rw} writes nothing; leave it out")
+    } else if !cache.direct() {
+        let device = Cache::Device;
+        format!("--atomic is about direct writes, and --cache {cache} has none: add --cache {device}, or none")
+    } else if let Some(why) = carries_no_flags(*rw, *engine) {
+        format!("--atomic is asked for by each write, and {why}")
+    } else if options.bssplit.is_some() {
+        "--atomic writes begin at multiples of their size, and --bssplit lets them begin anywhere: leave one of them out"
+            .to_string()
+    } else if !bs.0.is_power_of_two() {
+        format!("--atomic writes have sizes that are powers of two, and --bs {bs} is none: choose another one")
+    } else if options.misalign.0 > 0 || !from.is_multiple_of(bs.0) {
+        let flag = if options.misalign.0 > 0 { "--misalign" } else { "--region" };
+        format!("--atomic writes begin at multiples of --bs {bs}, which {flag} shifts them off: leave one of them out")
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
+/// Why requests cannot carry flags of their own; `None` if they can.
+fn carries_no_flags(rw: Rw, engine: EngineName) -> Option<String> {
+    if rw.trims() {
+        return Some(format!("the trims of --rw {rw} cannot: leave it out"));
+    }
+    let has_none = matches!(engine, EngineName::Mmap | EngineName::Null | EngineName::Memory);
+    has_none.then(|| format!("--engine {engine} makes no calls that could: take another one"))
 }
 
 /// Refuses settings that do not work with trims.
@@ -470,6 +529,35 @@ mod tests {
     }
 
     #[test]
+    fn pages_are_dropped_and_writes_are_atomic_where_requests_can_ask_for_it() {
+        let usual = WorkloadOptions::default();
+        let uncached = WorkloadOptions { uncached: true, ..usual };
+        let atomic = WorkloadOptions { atomic: true, ..usual };
+        let buffered = Workload { cache: Cache::Both, options: uncached, ..Workload::default() };
+        let whole = Workload { rw: Rw::Randwrite, bs: Bytes(16384), options: atomic, ..Workload::default() };
+        coherent(&buffered).unwrap();
+        coherent(&Workload { rw: Rw::Write, cache: Cache::Os, engine: EngineName::IoUring, ..buffered }).unwrap();
+        coherent(&whole).unwrap();
+        coherent(&Workload { rw: Rw::Randmixed, cache: Cache::None, engine: EngineName::Libaio, ..whole }).unwrap();
+        let region = "4KiB+64MiB".parse::<halfpower_spec::Region>().ok();
+        for (workload, said) in [
+            (Workload { engine: EngineName::Mmap, ..buffered }, "--engine mmap"),
+            (Workload { rw: Rw::Trim, engine: EngineName::Auto, ..buffered }, "trim"),
+            (
+                Workload { options: WorkloadOptions { page_cache: PageCache::Warm, ..uncached }, ..buffered },
+                "--page-cache warm",
+            ),
+            (Workload { cache: Cache::Both, ..whole }, "--cache both"),
+            (Workload { bs: Bytes(12288), ..whole }, "--bs 12KiB"),
+            (Workload { options: WorkloadOptions { region, ..atomic }, ..whole }, "--region"),
+            (Workload { options: WorkloadOptions { misalign: Bytes(512), ..atomic }, ..whole }, "--misalign"),
+        ] {
+            let refusal = coherent(&workload).unwrap_err().to_string();
+            assert!(refusal.contains(said), "{said}: {refusal}");
+        }
+    }
+
+    #[test]
     fn what_makes_no_sense_together_is_refused_by_its_flag() {
         let twisted = |options| Workload { options, ..Workload::default() };
         let usual = WorkloadOptions::default();
@@ -493,6 +581,8 @@ mod tests {
             ),
             (twisted(WorkloadOptions { fadvise: Fadvise::Random, ..usual }), "--fadvise"),
             (twisted(WorkloadOptions { page_cache: PageCache::Warm, ..usual }), "--page-cache"),
+            (twisted(WorkloadOptions { uncached: true, ..usual }), "--uncached"),
+            (twisted(WorkloadOptions { atomic: true, ..usual }), "--atomic"),
         ];
         for (workload, flag) in cases {
             let error = coherent(&workload).unwrap_err().to_string();

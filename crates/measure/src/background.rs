@@ -20,7 +20,8 @@ pub(crate) const BLOCK: Bytes = Bytes(8192);
 /// The workload of each background reader: one request at a time, through the same caches as `workload`.
 pub(crate) fn reader(workload: &Workload) -> Workload {
     let Workload { cache, engine, .. } = *workload;
-    let options = WorkloadOptions { region: workload.options.region, ..WorkloadOptions::default() };
+    let WorkloadOptions { region, uncached, .. } = workload.options;
+    let options = WorkloadOptions { region, uncached, ..WorkloadOptions::default() };
     Workload { rw: Rw::Randread, bs: BLOCK, iodepth: 1, threads: 1, cache, engine, options, ..Workload::default() }
 }
 

@@ -28,8 +28,8 @@ impl GatedTarget {
 }
 
 impl TargetBackend for GatedTarget {
-    forwards!(target: environment environment_mut predicted span_bytes make_ready prepare check_direct read_back
-        harness_ns_per_io client_ns_per_io clock_ns unix_ms);
+    forwards!(target: environment environment_mut predicted span_bytes make_ready prepare check_direct cached_after
+        read_back harness_ns_per_io client_ns_per_io clock_ns unix_ms);
 
     // A window is never opened a second time: those beside it would be over.
     fn hand_to_workers(&mut self) -> bool {

@@ -165,10 +165,13 @@ fn measure_in_pass(
     let lane_latencies =
         if kept == LatenciesOf::EachLane { own.iter().map(LaneOutcome::latencies).collect() } else { Vec::new() };
     let submitted = sum.submitted_ios() + of_background(&lanes);
+    let mut cached_after_bytes = None;
     // Reading back from a target that has stopped answering would hang.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
         if run.workload.cache.direct() {
             backend.check_direct(run, cached_bytes, sum.bytes);
+        } else {
+            cached_after_bytes = backend.cached_after(run);
         }
         sum.add_found(backend.read_back(run, stop)?);
     }
@@ -204,6 +207,7 @@ fn measure_in_pass(
         harness_ns_per_io: own_ns.0,
         client_ns_per_io: own_ns.1,
         cached_bytes,
+        cached_after_bytes,
         buffer_segments,
         predicted: backend.predicted(&run.workload),
         noise: spent.noise,

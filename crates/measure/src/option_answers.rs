@@ -159,6 +159,18 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
             Disks => because(NONE_OF_A_DISK),
             Calibrated => because(NONE_OF_A_CALIBRATED),
         },
+        Of::Uncached => match backend {
+            Files => None,
+            Share | Objects => because(NO_PAGE_CACHE),
+            Disks => because(NONE_OF_A_DISK),
+            Calibrated => because(NONE_OF_A_CALIBRATED),
+            Machine => because("the page cache of a simulated machine knows no such requests"),
+        },
+        Of::Atomic => match backend {
+            Files => None,
+            Share | Objects => because("the protocol has no writes that are atomic if power fails"),
+            Disks | Calibrated | Machine => because("a simulated system loses no power, so that no write is torn"),
+        },
         Of::WriteCache => match backend {
             Files | Machine => None,
             Share | Objects => because("the server's disks cannot be switched from here"),
@@ -220,6 +232,8 @@ mod tests {
             (Backend::Machine, WorkloadOptions { verify: true, ..default }, "--verify : "),
             (Backend::Files, WorkloadOptions { way: Way::Local, ..default }, "--far-end"),
             (Backend::Disks, WorkloadOptions { backwards: true, ..default }, "--backwards: "),
+            (Backend::Machine, WorkloadOptions { uncached: true, ..default }, "--uncached: "),
+            (Backend::Share, WorkloadOptions { atomic: true, ..default }, "--atomic: "),
             (Backend::Share, WorkloadOptions { hosts: "0-3".parse::<Hosts>().ok(), ..default }, "mpirun"),
         ] {
             let refusal = honours(backend, &Workload { options, ..Workload::default() }).unwrap_err().to_string();

@@ -21,6 +21,7 @@ mod memory_budget;
 mod memory_lanes;
 mod options;
 mod page_cache;
+mod request_flags;
 mod run_volume;
 mod scratch_file;
 mod share_account;

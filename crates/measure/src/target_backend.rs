@@ -155,6 +155,10 @@ pub trait TargetBackend {
     /// cache. If the page cache now holds a large part of them, it adds a note: some file systems take direct requests
     /// through the page cache without a word.
     fn check_direct(&mut self, _run: &Run, _cached_before: Option<u64>, _bytes: u64) {}
+    /// Called after a buffered run: bytes of the target that the page cache now holds; `None` if unknown.
+    fn cached_after(&self, _run: &Run) -> Option<u64> {
+        None
+    }
     /// Reads back what a verified run has written, from every copy; returns the number of bad blocks, by kind of error.
     ///
     /// # Errors
@@ -225,6 +229,11 @@ macro_rules! forwards {
     (@ check_direct $inner:ident) => {
         fn check_direct(&mut self, run: &halfpower_spec::Run, cached_before: Option<u64>, bytes: u64) {
             self.$inner.check_direct(run, cached_before, bytes);
+        }
+    };
+    (@ cached_after $inner:ident) => {
+        fn cached_after(&self, run: &halfpower_spec::Run) -> Option<u64> {
+            self.$inner.cached_after(run)
         }
     };
     (@ read_back $inner:ident) => {

@@ -30,8 +30,8 @@ fn locked(witness: &Mutex<Witness>) -> MutexGuard<'_, Witness> {
 }
 
 impl TargetBackend for WitnessedTarget {
-    forwards!(target: environment environment_mut predicted span_bytes make_ready prepare check_direct read_back
-        hand_to_workers harness_ns_per_io client_ns_per_io clock_ns unix_ms);
+    forwards!(target: environment environment_mut predicted span_bytes make_ready prepare check_direct cached_after
+        read_back hand_to_workers harness_ns_per_io client_ns_per_io clock_ns unix_ms);
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let way = workload.options.way;

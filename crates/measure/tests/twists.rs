@@ -51,6 +51,48 @@ fn buffered(options: WorkloadOptions) -> Workload {
 }
 
 #[test]
+fn pages_of_buffered_reads_are_dropped_after_use() {
+    let (_folder, mut backend) = real();
+    let uncached = WorkloadOptions { uncached: true, ..WorkloadOptions::default() };
+    let why = backend.environment().capabilities.unavailable.get(&Ability::DroppedPages).cloned();
+    if let Some(why) = why {
+        let refusal = backend.admits(&buffered(uncached)).unwrap_err().to_string();
+        assert!(refusal.starts_with("--uncached: ") && refusal.contains(&why), "{refusal}");
+        return eprintln!("left out: {why}");
+    }
+    let [kept, dropped] = [WorkloadOptions::default(), uncached].map(|options| {
+        let workload = Workload { rw: Rw::Read, engine: EngineName::Sync, iodepth: 1, ..buffered(options) };
+        let record = run(&mut backend, workload, LONG);
+        assert_eq!((record.bytes, record.cached_bytes), (SPAN, Some(0)), "{options}");
+        assert!(record.errors.is_empty(), "{:?}", record.errors);
+        record.cached_after_bytes.unwrap()
+    });
+    assert!(dropped < kept / 2, "{dropped} bytes stayed, and {kept} without");
+}
+
+#[test]
+fn atomic_writes_are_made_or_refused_with_the_reason() {
+    let (_folder, mut backend) = real();
+    let options = WorkloadOptions { atomic: true, ..WorkloadOptions::default() };
+    let workload = Workload { rw: Rw::Randwrite, bs: Bytes(4096), iodepth: 2, options, ..Workload::default() };
+    if backend.environment().capabilities.direct_unit.is_none() {
+        return eprintln!("left out: the build folder's file system takes no direct I/O");
+    }
+    match backend.environment().capabilities.unavailable.get(&Ability::AtomicWrites).cloned() {
+        Some(why) => {
+            let refusal = backend.admits(&workload).unwrap_err().to_string();
+            assert!(refusal.starts_with("--atomic: ") && refusal.contains(&why), "{refusal}");
+        }
+        None => {
+            let record = run(&mut backend, workload, Nanos(100_000_000));
+            assert!(record.ios > 0 && record.errors.is_empty(), "{:?}", record.errors);
+            let large = Workload { bs: Bytes(16 * MIB), ..workload };
+            assert!(backend.admits(&large).unwrap_err().to_string().contains("takes atomic writes of"));
+        }
+    }
+}
+
+#[test]
 fn flushes_are_counted_and_their_time_is_the_runs() {
     let options = WorkloadOptions { fdatasync: 4, ..WorkloadOptions::default() };
     let workload = Workload { rw: Rw::Write, bs: Bytes(512), iodepth: 1, options, ..Workload::default() };

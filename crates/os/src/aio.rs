@@ -223,7 +223,11 @@ impl Aio {
                 Action::Write => (PWRITE, self.buffers.outgoing_pointer(slot) as u64, u64::from(length), offset as i64),
                 Action::Flush => (flush, 0, 0, 0),
             };
-            block.rw_flags = if action == Action::Write { mode.write_flags() } else { 0 };
+            block.rw_flags = match action {
+                Action::Read => mode.read_flags(),
+                Action::Write => mode.write_flags(),
+                Action::Flush => 0,
+            };
             self.batch.push(&raw mut *block);
             self.in_flight[index] = true;
             self.in_flight_count += 1;

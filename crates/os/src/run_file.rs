@@ -1,7 +1,7 @@
 //! Opens a data file in one mode for the requests of a run.
 
 use std::fs::File;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 
@@ -24,6 +24,10 @@ pub struct Mode {
     pub flush_by: FlushCall,
     /// Opened for writing too.
     pub write: bool,
+    /// Pages that a buffered request brings into the page cache are dropped after use (`RWF_DONTCACHE`).
+    pub drop_pages: bool,
+    /// Each write is on the medium whole or not at all, also if power fails (`RWF_ATOMIC`).
+    pub atomic: bool,
 }
 
 /// What makes each write durable.
@@ -66,10 +70,22 @@ impl Mode {
         direct | if self.durable { durable } else { 0 }
     }
 
+    /// The flags that each read carries.
+    pub(crate) fn read_flags(self) -> i32 {
+        if self.drop_pages { libc::RWF_DONTCACHE } else { 0 }
+    }
+
     /// The flags that each write carries.
     pub(crate) fn write_flags(self) -> i32 {
-        if self.durable && self.durable_by == DurableBy::RwfDsync { libc::RWF_DSYNC } else { 0 }
+        let durable = if self.durable && self.durable_by == DurableBy::RwfDsync { libc::RWF_DSYNC } else { 0 };
+        let atomic = if self.atomic { libc::RWF_ATOMIC } else { 0 };
+        durable | atomic | if self.drop_pages { libc::RWF_DONTCACHE } else { 0 }
     }
+}
+
+/// Flags of one request, as the C library has them.
+fn of_a_request(flags: i32) -> ReadWriteFlags {
+    ReadWriteFlags::from_bits_retain(flags as u32)
 }
 
 /// A read order that the kernel can be advised of.
@@ -105,7 +121,10 @@ impl RunFile {
     /// # Errors
     /// The error of the request.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.file.read_at(bytes, offset)
+        match self.mode.read_flags() {
+            0 => self.file.read_at(bytes, offset),
+            flags => Ok(rustix::io::preadv2(&self.file, &mut [IoSliceMut::new(bytes)], offset, of_a_request(flags))?),
+        }
     }
 
     /// Writes `bytes` from `offset` on; returns the number of bytes written.
@@ -113,10 +132,10 @@ impl RunFile {
     /// # Errors
     /// The error of the request.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        if self.mode.write_flags() == 0 {
-            return self.file.write_at(bytes, offset);
+        match self.mode.write_flags() {
+            0 => self.file.write_at(bytes, offset),
+            flags => Ok(rustix::io::pwritev2(&self.file, &[IoSlice::new(bytes)], offset, of_a_request(flags))?),
         }
-        Ok(rustix::io::pwritev2(&self.file, &[IoSlice::new(bytes)], offset, ReadWriteFlags::DSYNC)?)
     }
 
     /// Discards a range: a device discards it (`BLKDISCARD`), a file gets a hole and keeps its length

@@ -67,6 +67,10 @@ abilities! {
     PageCache = "page cache",
     /// The page cache can hold the target when a run begins.
     WarmPageCache = "warm page cache",
+    /// The pages of buffered requests can be dropped after use.
+    DroppedPages = "dropped pages",
+    /// Writes can be on the medium whole or not at all, also if power fails.
+    AtomicWrites = "atomic writes",
     /// Buffered writes can be on the medium when they complete.
     DurableBufferedWrites = "durable buffered writes",
     /// The device's own write cache can be switched.

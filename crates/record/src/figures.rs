@@ -114,6 +114,8 @@ figures! {
     spread_bytes: Option<u64> = |r| r.spread_bytes => everywhere;
     /// Bytes of the span in the page cache when the window opened.
     cached_bytes: Option<u64> = |r| r.cached_bytes => everywhere;
+    /// Bytes of the span in the page cache after a buffered run and its closing flush; `null` if unknown or direct.
+    cached_after_bytes: Option<u64> = |r| r.cached_after_bytes => in run;
     /// Bytes moved by requests that succeeded.
     bytes: u64 = |r| r.bytes => everywhere;
     /// Requests that succeeded.

@@ -113,6 +113,10 @@ joined! {
         pub client_ns_per_io: Option<f64> => of_known(rates_added),
         /// Bytes of the span in the page cache when the window opened; `None` if unknown.
         pub cached_bytes: Option<u64> => if_both_know(sum),
+        /// Bytes of the span in the page cache after a buffered run and its closing flush; `None` if unknown, for direct
+        /// runs, and for runs of earlier releases.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub cached_after_bytes: Option<u64> => if_both_know(sum),
         /// Mean number of physical memory segments of a direct request's buffer: contiguous pages are one segment, and
         /// the device receives the request in that many. `None` if the kernel does not report it, for requests through
         /// the page cache, and for runs of the first releases.

@@ -90,6 +90,7 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
         }
     }
     row(out, "depth", &depth(record))?;
+    kept(record).iter().try_for_each(|words| row(out, "page cache", words))?;
     row(out, "processor", &processor(record))?;
     row(out, "machine", &machine(record))?;
     hosts(record).iter().try_for_each(|words| row(out, "hosts", words))?;
@@ -103,6 +104,13 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
         true => row(out, "harness", &harness(record)),
         false => Ok(()),
     }
+}
+
+/// What stays in the page cache of a run whose pages are dropped after use; `None` for others, and if unknown.
+fn kept(record: &Record) -> Option<String> {
+    let held = record.cached_after_bytes.filter(|_| record.run.workload.options.uncached)?;
+    let [held, moved] = [held, record.bytes].map(|bytes| size(bytes as f64));
+    Some(format!("holds {held} of the target after the run, which moved {moved}"))
 }
 
 /// The block sizes, such as `64 KiB blocks`, or with drawn sizes `blocks of 4 KiB (60%), 64 KiB (40%)`.

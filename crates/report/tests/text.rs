@@ -152,3 +152,18 @@ fn a_run_of_operations_on_files_tells_of_files_and_of_no_megabytes() {
     let throughput = text.lines().find(|line| line.trim_start().starts_with("throughput")).unwrap();
     assert!(throughput.contains("create operations a second") && !throughput.contains("MB/s"), "{text}");
 }
+
+#[test]
+fn a_run_whose_pages_are_dropped_tells_what_stayed() {
+    let text_of = |uncached| {
+        let mut record = record();
+        record.run.workload.options.uncached = uncached;
+        (record.bytes, record.cached_after_bytes) = (64 << 20, Some(16 << 20));
+        let mut out = Vec::new();
+        run_text(&record, &[], &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let told = "page cache  holds 16 MiB of the target after the run, which moved 64 MiB";
+    assert!(text_of(true).contains(told), "{}", text_of(true));
+    assert!(!text_of(false).contains("page cache  holds"), "{}", text_of(false));
+}

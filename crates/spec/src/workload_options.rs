@@ -331,6 +331,21 @@ options! {
          differs from the defaults: bs, iodepth, threads, cache (both, os, device, none), engine, rwmixread, fdatasync, \
          flush-by, thinktime. It reaches the file that is laid out, also where the workload has a file of its own, and \
          goes on until the workload ends. What it reads, it reads past the page cache.";
+    /// Whether the pages of buffered requests are dropped from the page cache after use (`RWF_DONTCACHE`).
+    #[serde(skip_serializing_if = "is_off")]
+    Uncached uncached: bool = false;
+        switch(), "uncached" pinned "uncached";
+        "Let the kernel drop the pages of buffered requests (--cache both or os) from the page cache after \
+         use\n\nEach request carries RWF_DONTCACHE, of Linux 6.14: a read drops its pages once they are copied, a write \
+         begins to write its pages back at once and drops them then. Pages that were there before stay. XFS, ext4 and btrfs \
+         take it; a target that does not is refused.";
+    /// Whether each write is on the medium whole or not at all, also if power fails (`RWF_ATOMIC`).
+    #[serde(skip_serializing_if = "is_off")]
+    Atomic atomic: bool = false;
+        switch(), "atomic" pinned "atomic";
+        "Let each write be on the medium whole or not at all, also if power fails: direct writes of a power of two, in the \
+         sizes that the target offers\n\nEach write carries RWF_ATOMIC, of Linux 6.11. The drive and the file system must \
+         both offer it: a target that does not is refused, and so is a size that it does not take.";
 }
 
 /// Small files of each thread, unless another number is asked for.
@@ -514,10 +529,14 @@ mod tests {
             }
         }
         let mut options = WorkloadOptions::default();
-        for (flag, value) in [("region", "1GiB+64MiB"), ("thinktime", "20"), ("verify", ""), ("streams", "4")] {
+        for (flag, value) in
+            [("region", "1GiB+64MiB"), ("thinktime", "20"), ("atomic", ""), ("verify", ""), ("streams", "4")]
+        {
             OPTIONS.iter().find(|row| row.flag == flag).unwrap().read(&mut options, value).unwrap();
         }
-        assert_eq!(options.to_string(), " --region 1GiB+64MiB --thinktime 20us --streams 4 --verify");
+        assert_eq!(options.to_string(), " --region 1GiB+64MiB --thinktime 20us --streams 4 --verify --atomic");
+        let uncached = WorkloadOptions { uncached: true, ..WorkloadOptions::default() };
+        assert_eq!(uncached.to_string(), " --uncached");
         let streams = OPTIONS.iter().find(|row| row.option == WorkloadOption::Streams).unwrap();
         assert!(streams.read(&mut options, "1025").unwrap_err().message.contains("1 to 1024"));
     }

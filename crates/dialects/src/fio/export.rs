@@ -335,6 +335,10 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
         let word = if workload.options.durable_by == DurableBy::Osync { "sync" } else { "dsync" };
         options.insert("sync".to_string(), json!(word));
     }
+    let flags = [("uncached", workload.options.uncached), ("atomic", workload.options.atomic)];
+    for (key, _) in flags.into_iter().filter(|(_, is_given)| *is_given) {
+        options.insert(key.to_string(), json!("1"));
+    }
     if workload.options.fdatasync > 0 {
         let writes = workload.options.fdatasync;
         let (key, value) = match workload.options.flush_by {

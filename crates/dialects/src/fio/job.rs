@@ -392,6 +392,10 @@ impl Job {
                 self.run.note("invalidate: all of the target is in the page cache when the run begins");
             }
         }
+        if !self.is_buffered() {
+            // fio takes no notice of it there either.
+            self.run.unset("--uncached");
+        }
         let is_flushed = self.is_buffered() || self.run.get("--fdatasync").is_some_and(|writes| writes != "0");
         if flushes_at_end && !is_flushed && rw.writes() && !matches!(rw, Rw::Trim | Rw::Randtrim) {
             self.run.set("--end-flush", "");
@@ -404,7 +408,7 @@ impl Job {
         if !self.has_fio_defaults || rw.writes() && !matches!(rw, Rw::Trim | Rw::Randtrim) {
             return;
         }
-        let of_writes = ["--fdatasync", "--flush-by", "--durable-by"];
+        let of_writes = ["--fdatasync", "--flush-by", "--durable-by", "--atomic"];
         of_writes.iter().for_each(|flag| self.run.unset(flag));
         if self.run.get("--verify").is_none() {
             self.run.unset("--compressible");

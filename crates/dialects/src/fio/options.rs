@@ -392,7 +392,21 @@ const ISSUING_OPTIONS: &[Row] = &[
         }
         _ => Err(format!("`{value}`: use none, sync or dsync")),
     }),
-    Row::refused("atomic", "halfpower does not ask for atomic writes").optional(),
+    Row::taken("atomic", "--atomic: the writes must be direct", |job, value| {
+        match on(value)? {
+            true => job.run.set("--atomic", ""),
+            false => job.run.unset("--atomic"),
+        }
+        Ok(())
+    })
+    .optional(),
+    Row::taken("uncached", "--uncached, where the run is buffered", |job, value| {
+        match number(value)? {
+            0 => job.run.unset("--uncached"),
+            _ => job.run.set("--uncached", ""),
+        }
+        Ok(())
+    }),
     Row::taken("iodepth_batch", "--iodepth-batch", |job, value| set(job, "--iodepth-batch", value))
         .or(&["iodepth_batch_submit"]),
     Row::taken(
@@ -455,7 +469,6 @@ const ISSUING_OPTIONS: &[Row] = &[
     .optional(),
     Row::refused("sqthread_poll_cpu", "the kernel chooses where its thread runs"),
     Row::refused("nonvectored", "requests are pread and pwrite, with one buffer each").or(&[
-        "uncached",
         "nowait",
         "force_async",
         "userspace_reap",

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::{BufferedCostRow, PAGE_BYTES, terms};
+use super::dropped::{DroppedPages, compared, kept_share};
 use crate::data::ExperimentData;
 use crate::ratio::{RatioFinding, Scale};
 
@@ -26,6 +27,9 @@ pub struct BufferedRow {
     pub access: Access,
     /// Whether requests go through the page cache.
     pub buffered: bool,
+    /// Whether their pages are dropped after use (`RWF_DONTCACHE`); left out if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub uncached: bool,
     /// State of the page cache when the run began.
     pub page_cache: PageCache,
     /// Advice to the kernel on the order of reads.
@@ -49,6 +53,9 @@ pub struct BufferedRow {
     /// Processor time per request by the soaker, which includes read-ahead and write-behind; `null` without a soaker
     /// pass.
     pub soaker_us: Option<f64>,
+    /// Share of the bytes moved that the page cache held after the run; left out if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_share: Option<f64>,
 }
 
 /// The effect of the page cache on requests.
@@ -66,6 +73,9 @@ pub struct BufferedAnswer {
     pub phases: Option<WritePhases>,
     /// Reads with the advice to expect random access, which turns read-ahead off.
     pub without_read_ahead: Option<WithoutReadAhead>,
+    /// Buffered requests whose pages are dropped after use, by direction and size; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped_pages: Vec<DroppedPages>,
 }
 
 /// How many times as fast buffered requests of one direction are as direct ones, at depth 1.
@@ -150,6 +160,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, BufferedAnswer) {
         below_a_page: walk.below_a_page(),
         phases: walk.phases(),
         without_read_ahead: walk.without_read_ahead(),
+        dropped_pages: compared(&walk.cells, &walk.scale),
     };
     (Rows { buffered: walk.cells.iter().map(|cell| row(cell)).collect(), buffered_cost }, answer)
 }
@@ -160,6 +171,7 @@ fn row(cell: &ExperimentCell) -> BufferedRow {
     BufferedRow {
         access: finding.access(),
         buffered: !workload.cache.direct(),
+        uncached: workload.options.uncached,
         page_cache: workload.options.page_cache,
         fadvise: workload.options.fadvise,
         bs_bytes: workload.bs.0,
@@ -171,6 +183,7 @@ fn row(cell: &ExperimentCell) -> BufferedRow {
         latency_ns_mean: finding.latency_ns.mean.unwrap_or_default(),
         charged_us: finding.charged_us.unwrap_or_default(),
         soaker_us: finding.soaker_us,
+        kept_share: kept_share(cell),
     }
 }
 
@@ -196,6 +209,12 @@ impl<'a> Walk<'a> {
             let workload = cell.workload;
             workload.options.is_default() && cell.finding.rw == rw && workload.cache.direct() == direct
         };
+        self.cells.iter().filter(on_it).copied().collect()
+    }
+
+    /// The walk of buffered requests of one direction whose pages are dropped after use.
+    pub fn dropped(&self, rw: Direction) -> Vec<&'a ExperimentCell<'a>> {
+        let on_it = |cell: &&&ExperimentCell| cell.workload.options.uncached && cell.finding.rw == rw;
         self.cells.iter().filter(on_it).copied().collect()
     }
 
@@ -413,6 +432,38 @@ mod tests {
         assert!(row.cheaper == Cheaper::Unknown && row.behind_us_per_64kib.is_none(), "{row:?}");
         let answer = &reported.experiments[0].answer;
         assert!(!answer.contains("cost less") && !answer.contains("written behind"), "{answer}");
+    }
+
+    #[test]
+    fn dropped_pages_are_held_against_those_that_stay() {
+        let mut records = records();
+        for rw in [Rw::Read, Rw::Write] {
+            let options = WorkloadOptions { uncached: true, ..WorkloadOptions::default() };
+            let workload = Workload { options, ..walk(rw, Cache::Both, 64) };
+            let share = |repeat: u32| 1.25 * (1.0 + 0.02 * (f64::from(repeat) - 1.0));
+            records.extend((0..3).map(|repeat| run(workload, DIRECT, repeat, Pass::Plain, share(repeat))));
+        }
+        let none = findings(&records);
+        assert!(!none.experiments[0].answer.contains("stay in the page cache"), "{}", none.experiments[0].answer);
+        for record in &mut records {
+            let Workload { cache, options, .. } = record.run.workload;
+            record.span_bytes = 1 << 40;
+            let kept = if options.uncached { 0 } else { record.bytes };
+            record.cached_after_bytes = (!cache.direct()).then_some(kept);
+        }
+        let reported = findings(&records);
+        let rows = &reported.rows.buffered.buffered;
+        let dropped: Vec<_> = rows.iter().filter(|row| row.uncached).map(|row| row.kept_share).collect();
+        assert_eq!(dropped, [Some(0.0); 2]);
+        assert_eq!(
+            reported.rows.buffered.buffered_cost, none.rows.buffered.buffered_cost,
+            "the terms are of the usual"
+        );
+        let answer = &reported.experiments[0].answer;
+        assert!(answer.contains("With pages dropped after use (--uncached), reads of 64 KiB get 80% ("), "{answer}");
+        let told = "cost 0.33 ns a byte against 0.27 by the charge alone; 0% of their bytes stay in the page cache, and 100% of \
+                    the others'";
+        assert!(answer.contains(told), "{answer}");
     }
 
     /// A random small write whose calls take `call_ns`.

@@ -1,9 +1,11 @@
 //! Measures `buffered`: what the page cache adds to a request and what it saves.
 //!
-//! The plan: walks of block sizes through the page cache and past it, and small writes.
+//! The plan: walks of block sizes through the page cache and past it, requests whose pages are dropped after use, and
+//! small writes.
 
 mod analysis;
 pub mod cost;
+pub mod dropped;
 pub(crate) mod words;
 
 use halfpower_record::{Ability, Capabilities, TargetKind};
@@ -20,6 +22,8 @@ pub use analysis::*;
 const SIZES: [Bytes; 5] = [Bytes(2 << 10), Bytes(4 << 10), Bytes(16 << 10), Bytes(64 << 10), Bytes(256 << 10)];
 /// Block sizes that also get a soaker pass: enough for the line from a page to the largest.
 const SOAKED: [Bytes; 3] = [SIZES[1], SIZES[3], SIZES[4]];
+/// Block sizes at which pages are dropped after use: a page, and the write size of both papers' systems.
+const DROPPED: [Bytes; 2] = [SIZES[1], SIZES[3]];
 /// Block size at which advice to the kernel is compared.
 const ADVISED: Bytes = SIZES[2];
 /// Region for small writes, small enough that flushing it takes no longer than a window.
@@ -43,6 +47,16 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
             }
         }
     }
+    if drops_pages(ask).is_some_and(|can| can.is_ok()) {
+        for direction in Direction::ALL {
+            for bs in DROPPED {
+                let options = WorkloadOptions { uncached: true, ..WorkloadOptions::default() };
+                let usual = one_at_a_time(ask, Rw::of(Pattern::Sequential, *direction), bs);
+                let cell = PlannedCell::plain(Workload { options, ..usual });
+                cells.extend([cell, cell.beside_soaker()]);
+            }
+        }
+    }
     for fadvise in [Fadvise::Random, Fadvise::Sequential] {
         let options = WorkloadOptions { fadvise, ..WorkloadOptions::default() };
         cells.push(PlannedCell::plain(Workload { options, ..one_at_a_time(ask, Rw::Read, ADVISED) }));
@@ -61,10 +75,27 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     Ok(Plan { cells, missing: missing(ask) })
 }
 
-/// Why small writes are not measured with their pages in memory.
+/// Whether pages can be dropped after use, or why not; `None` if requests are no calls of this machine's kernel.
+fn drops_pages(ask: &PlanRequest) -> Option<Result<(), String>> {
+    let is_mapped = one_at_a_time(ask, Rw::Read, ADVISED).engine == EngineName::Mmap;
+    match ask.capabilities().kind {
+        TargetKind::Folder | TargetKind::File | TargetKind::Device if is_mapped => {
+            Some(Err("mapped memory makes no calls that could ask for it".to_string()))
+        }
+        TargetKind::Folder | TargetKind::File | TargetKind::Device => {
+            Some(ask.capabilities().can(&Ability::DroppedPages))
+        }
+        TargetKind::Share | TargetKind::Simulated | TargetKind::Nothing | TargetKind::Imported => None,
+    }
+}
+
+/// Why small writes are not measured with their pages in memory, and why pages are not dropped after use.
 fn missing(ask: &PlanRequest) -> Vec<String> {
-    let why = ask.capabilities().can(&Ability::WarmPageCache).err();
-    why.into_iter().map(|why| format!("small writes into pages that are at hand are not measured: {why}")).collect()
+    let small = ask.capabilities().can(&Ability::WarmPageCache).err();
+    let small = small.map(|why| format!("small writes into pages that are at hand are not measured: {why}"));
+    let dropped = drops_pages(ask).and_then(Result::err);
+    let dropped = dropped.map(|why| format!("requests whose pages are dropped after use are not measured: {why}"));
+    small.into_iter().chain(dropped).collect()
 }
 
 fn fits(capabilities: &Capabilities, bs: Bytes) -> bool {
@@ -111,5 +142,16 @@ mod tests {
             cells(Some(Bytes(512)), unavailable).iter().filter(is_small).count()
         };
         assert_eq!((small(&[]), small(&[Ability::WarmPageCache])), (3, 0));
+    }
+
+    #[test]
+    fn pages_are_dropped_after_use_where_the_target_does_that() {
+        let dropped = |unavailable: &[Ability]| {
+            let cells = cells(Some(Bytes(512)), unavailable);
+            let dropped = cells.iter().filter(|cell| cell.workload.options.uncached);
+            assert!(dropped.clone().all(|cell| cell.workload.cache == Cache::Both));
+            dropped.count()
+        };
+        assert_eq!((dropped(&[]), dropped(&[Ability::DroppedPages])), (8, 0), "two sizes, both ways, in two passes");
     }
 }

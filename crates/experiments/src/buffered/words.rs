@@ -10,6 +10,7 @@ use super::analysis::{
     WritePhases, call_ns,
 };
 use super::cost::{BufferedCostRow, Cheaper, UNIT_BYTES};
+use super::dropped::{DroppedPages, kept_share};
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
@@ -59,6 +60,7 @@ fn details(found: &BufferedAnswer) -> Vec<String> {
         found.cost.as_ref().map(cost),
         found.small_write.as_ref().map(small_write).or_else(|| found.below_a_page.as_ref().map(below_a_page)),
         found.phases.as_ref().map(phases).or_else(|| found.without_read_ahead.as_ref().map(without_read_ahead)),
+        dropped_pages(&found.dropped_pages),
     ];
     each_sentence(clauses)
 }
@@ -104,6 +106,32 @@ fn without_read_ahead(found: &WithoutReadAhead) -> String {
         true => format!("without read-ahead, reads of {size} keep {share}"),
         false => format!("read-ahead brings reads of {size} nothing that these runs show: {share} without"),
     }
+}
+
+/// Requests whose pages are dropped after use, at the largest size of each direction.
+fn dropped_pages(found: &[DroppedPages]) -> Option<String> {
+    let clause = |one: &DroppedPages| {
+        let direct = one.of_direct.as_ref().map(|ratio| format!(" and {} of direct ones'", share(ratio)));
+        let [cost, usual] = [one.ns_per_byte, one.buffered_ns_per_byte].map(format::two_digits);
+        let by = if one.cost_by == Bound::Charged { " by the charge alone" } else { "" };
+        let kept = match (one.kept_share, one.buffered_kept_share) {
+            (Some(kept), Some(usual)) => {
+                let [kept, usual] = [kept, usual].map(format::percent);
+                format!("; {kept} of their bytes stay in the page cache, and {usual} of the others'")
+            }
+            _ => String::new(),
+        };
+        format!(
+            "{}s of {} get {} of the usual rate{}, and cost {cost} ns a byte against {usual}{by}{kept}",
+            one.rw,
+            size(one.bs_bytes),
+            share(&one.of_buffered),
+            direct.unwrap_or_default()
+        )
+    };
+    let largest = |rw: &Direction| found.iter().filter(|one| one.rw == *rw).max_by_key(|one| one.bs_bytes);
+    let clauses: Vec<String> = Direction::ALL.iter().filter_map(largest).map(clause).collect();
+    (!clauses.is_empty()).then(|| format!("with pages dropped after use (--uncached), {}", clauses.join("; ")))
 }
 
 fn phases(found: &WritePhases) -> String {
@@ -173,24 +201,50 @@ pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
         small_writes(walk),
         advice(walk),
         over_time(walk),
+        kept(walk),
     ];
     pictures.into_iter().flatten().collect()
 }
 
 fn by_size(walk: &Walk, title: &str, y: Axis, value: &dyn Fn(&CellFinding) -> Option<Interval>) -> Option<Picture> {
-    let line = |direct: bool, rw: Direction| {
+    let line = |name: String, cells: &[&ExperimentCell]| {
         let point = |cell: &&ExperimentCell| {
             let bytes = cell.workload.bs.0 as f64;
             Some(Point::at(bytes, format::size(bytes), value(&cell.finding)?))
         };
-        let points: Vec<Point> = walk.along(rw, direct).iter().filter_map(point).collect();
-        let name = format!("{} {rw}", if direct { "direct" } else { "buffered" });
+        let points: Vec<Point> = cells.iter().filter_map(point).collect();
         (!points.is_empty()).then_some(Line { name, points })
     };
-    let both = |direct: bool| Direction::ALL.iter().filter_map(move |rw| line(direct, *rw));
-    let lines: Vec<Line> = both(false).chain(both(true)).collect();
+    let buffered = |rw: &Direction| line(format!("buffered {rw}"), &walk.along(*rw, false));
+    let direct = |rw: &Direction| line(format!("direct {rw}"), &walk.along(*rw, true));
+    let dropped = |rw: &Direction| line(format!("buffered {rw}, pages dropped"), &walk.dropped(*rw));
+    let both = || Direction::ALL.iter();
+    let lines: Vec<Line> =
+        both().filter_map(buffered).chain(both().filter_map(direct)).chain(both().filter_map(dropped)).collect();
     let x = Axis::log("Block size");
     (!lines.is_empty()).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
+}
+
+/// What stays in the page cache, where pages are dropped after use and where they are not; `None` if none are dropped.
+fn kept(walk: &Walk) -> Option<Picture> {
+    let bar = |name: String, cells: &[&ExperimentCell]| {
+        let cell = cells.iter().find(|cell| cell.workload.bs.0 == SHOWN_BYTES)?;
+        Some(Point::named(name, Interval::exact(kept_share(cell)? * 100.0)))
+    };
+    let dropped = |rw: &Direction| bar(format!("{rw}, pages dropped"), &walk.dropped(*rw));
+    let usual = |rw: &Direction| bar(format!("{rw}, as usual"), &walk.along(*rw, false));
+    let dropped: Vec<Point> = Direction::ALL.iter().filter_map(dropped).collect();
+    if dropped.is_empty() {
+        return None;
+    }
+    let points = Direction::ALL.iter().filter_map(usual).chain(dropped).collect();
+    Some(Picture {
+        title: "What stays in the page cache of buffered requests of 64 KiB".to_string(),
+        kind: PictureKind::Bars,
+        x: Axis::even("Requests"),
+        y: Axis::even("Share of the bytes moved, %"),
+        lines: vec![Line { name: "held after the run".to_string(), points }],
+    })
 }
 
 /// The terms of the cost, stacked.

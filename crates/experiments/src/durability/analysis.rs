@@ -26,6 +26,9 @@ pub struct DurabilityRow {
     pub flush_by: FlushCall,
     /// What makes each write durable, with `os` and `none`.
     pub durable_by: DurableBy,
+    /// Whether each write is on the medium whole or not at all (`RWF_ATOMIC`); left out if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub atomic: bool,
     /// State of the device's write cache, if it was switched.
     pub write_cache: Option<Switch>,
     /// Depth asked for.
@@ -48,7 +51,7 @@ pub struct DurabilityRow {
     pub sync_ns_p50: Option<f64>,
     /// 99th percentile of that time in nanoseconds, as the mean over runs.
     pub sync_ns_p99: Option<f64>,
-    /// Throughput as a share of the same writes without durability.
+    /// Throughput as a share of the same writes without durability; of atomic writes, of the same ones that are not.
     pub of_plain: Option<Interval>,
 }
 
@@ -67,6 +70,22 @@ pub struct DurabilityAnswer {
     pub means: Vec<DurableMeans>,
     /// Writes with the device's write cache switched off.
     pub without_write_cache: Vec<WithoutWriteCache>,
+    /// Atomic writes, plain and durable; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub atomic: Vec<AtomicWrites>,
+}
+
+/// Direct writes that are on the medium whole or not at all, one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct AtomicWrites {
+    /// Cache setting; with `none`, each write is durable too.
+    pub cache: Cache,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Writes a second.
+    pub iops: f64,
+    /// Throughput as a share of the same writes that are not atomic.
+    pub of_plain: RatioFinding,
 }
 
 /// One write at a time, made durable by one call or flag.
@@ -160,6 +179,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, DurabilityAnswer) {
         sharing,
         means: writes.means(),
         without_write_cache: writes.without_write_cache(),
+        atomic: writes.atomic(),
     };
     (rows, answer)
 }
@@ -175,7 +195,7 @@ impl<'a> Writes<'a> {
         let mut cells: Vec<&ExperimentCell> = data.sound().collect();
         cells.sort_by_key(|cell| {
             let Workload { cache, bs, iodepth, options, .. } = cell.workload;
-            let by = (options.flush_by, options.durable_by);
+            let by = (options.flush_by, options.durable_by, options.atomic);
             (bs, iodepth, !cache.direct(), options.write_cache, cache, options.fdatasync, by)
         });
         Self { scale: Scale::of(cells.iter().copied()), cells }
@@ -191,6 +211,9 @@ impl<'a> Writes<'a> {
         let usual = WorkloadOptions::default();
         let options = WorkloadOptions { flush_by: usual.flush_by, durable_by: usual.durable_by, ..options };
         let same = |cache, options| self.cell(&Workload { cache, options, ..cell.workload });
+        if options.atomic {
+            return same(cache, WorkloadOptions { atomic: false, ..options });
+        }
         match (cache, options.write_cache) {
             (Cache::None, _) => same(Cache::Device, options),
             (Cache::Os, _) => same(Cache::Both, options),
@@ -214,6 +237,7 @@ impl<'a> Writes<'a> {
             fdatasync: workload.options.fdatasync,
             flush_by: workload.options.flush_by,
             durable_by: workload.options.durable_by,
+            atomic: workload.options.atomic,
             write_cache: workload.options.write_cache,
             iodepth: workload.iodepth,
             bs_bytes: workload.bs.0,
@@ -315,7 +339,7 @@ impl<'a> Writes<'a> {
     fn by_means(&self, cell: &ExperimentCell, plain_cache: Cache) -> Option<DurableMeans> {
         let Workload { bs, iodepth, cache, options, .. } = cell.workload;
         let is_small = self.cells.first().is_some_and(|first| first.workload.bs == bs) && iodepth == 1;
-        let is_of_kind = cache.direct() == plain_cache.direct() && options.write_cache.is_none();
+        let is_of_kind = cache.direct() == plain_cache.direct() && options.write_cache.is_none() && !options.atomic;
         let by_call = options.fdatasync == 1;
         let fits = is_small && is_of_kind && (by_call || cache.durable()) && cell.finding.iops > 0.0;
         fits.then(|| DurableMeans {
@@ -325,6 +349,16 @@ impl<'a> Writes<'a> {
             bs_bytes: bs.0,
             ns_each: 1e9 / cell.finding.iops,
         })
+    }
+
+    /// Compares atomic writes with the same ones that are not.
+    fn atomic(&self) -> Vec<AtomicWrites> {
+        let atomic = self.cells.iter().filter(|cell| cell.workload.options.atomic);
+        let compared = |cell: &&'a ExperimentCell<'a>| {
+            let Workload { cache, bs, .. } = cell.workload;
+            Some(AtomicWrites { cache, bs_bytes: bs.0, iops: cell.finding.iops, of_plain: self.of_plain(cell)? })
+        };
+        atomic.filter_map(compared).collect()
     }
 
     /// Compares writes with and without the device's write cache.
@@ -459,6 +493,24 @@ mod tests {
         once.retain(|record| record.run.repeat == 0);
         let once = answer(&[once]);
         assert!(once.contains("direct ones get 90% (by one run each) of the plain rate with 256 a flush"), "{once}");
+    }
+
+    #[test]
+    fn atomic_writes_are_held_against_those_that_are_not() {
+        let atomic = WorkloadOptions { atomic: true, ..usual() };
+        let reported = findings(&[
+            runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02),
+            runs(Cache::None, 1, usual(), 5.0, 0.02),
+            runs(Cache::Device, 1, atomic, 0.8 * PLAIN_MBPS, 0.02),
+            runs(Cache::None, 1, atomic, 4.5, 0.02),
+        ]);
+        let rows = &reported.rows.durability.durability;
+        let shares: Vec<f64> = rows.iter().filter(|row| row.atomic).map(|row| row.of_plain.unwrap().value).collect();
+        assert!(shares.len() == 2 && near(shares[0], 0.8) && near(shares[1], 0.9), "{shares:?}");
+        let answer = &reported.experiments[0].answer;
+        assert!(answer.contains("Atomic writes of 4 KiB (--atomic) get, direct, 80% ("), "{answer}");
+        assert!(answer.contains("durable direct, 90% ("), "{answer}");
+        assert!(!answer.contains("each durable write of 4 KiB takes"), "they are no means of durability: {answer}");
     }
 
     /// Others use the disk during the whole second round, and it is free again in the third.

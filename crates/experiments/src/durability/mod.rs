@@ -1,6 +1,7 @@
 //! Measures `durability`: the cost of writes that are on the medium when they complete.
 //!
-//! The plan: writes that are each durable, by each call and flag of the kernel; writes that share a flush; plain writes.
+//! The plan: writes that are each durable, by each call and flag of the kernel; writes that share a flush; atomic writes;
+//! plain writes.
 
 mod analysis;
 pub(crate) mod words;
@@ -49,6 +50,11 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if has_calls(capabilities.kind) {
         cells.extend(means(ask, &caches, sizes[0]));
     }
+    if writes_atomically(ask).is_some_and(|can| can.is_ok()) {
+        let options = WorkloadOptions { atomic: true, ..WorkloadOptions::default() };
+        let direct = caches.iter().filter(|cache| cache.direct());
+        cells.extend(direct.map(|cache| write(ask, *cache, sizes[0], 1, options)));
+    }
     if capabilities.can(&Ability::WriteCache).is_ok() {
         let shown = [(Cache::Device, sizes[0]), (Cache::Device, sizes[1]), (Cache::Both, sizes[1])];
         for (cache, bs) in shown.into_iter().filter(|(cache, _)| can(ask, *cache)) {
@@ -87,6 +93,14 @@ fn means(ask: &PlanRequest, caches: &[Cache], bs: Bytes) -> Vec<PlannedCell> {
     caches.iter().flat_map(of_cache).collect()
 }
 
+/// Whether direct writes can be atomic, or why not; `None` if there are none, or if they are no calls of this machine's
+/// kernel.
+fn writes_atomically(ask: &PlanRequest) -> Option<Result<(), String>> {
+    let capabilities = ask.capabilities();
+    let are_calls = has_calls(capabilities.kind) && capabilities.direct_unit.is_some();
+    are_calls.then(|| capabilities.can(&Ability::AtomicWrites))
+}
+
 /// The settings that are not available here.
 fn missing(ask: &PlanRequest) -> Vec<String> {
     let capabilities = ask.capabilities();
@@ -95,6 +109,7 @@ fn missing(ask: &PlanRequest) -> Vec<String> {
         ("direct writes are not measured", direct),
         ("durable buffered writes (--cache os) are not measured", capabilities.can(&Ability::DurableBufferedWrites)),
         ("the device's write cache is left as it is", capabilities.can(&Ability::WriteCache)),
+        ("atomic writes are not measured", writes_atomically(ask).unwrap_or(Ok(()))),
     ];
     settings.into_iter().filter_map(|(what, can)| Some(format!("{what}: {}", can.err()?))).collect()
 }
@@ -142,6 +157,20 @@ mod tests {
         assert!(cells.iter().all(|cell| cell.workload.rw.writes()));
         let missing = missing(&ask);
         assert!(missing.len() == 2 && missing[1] == "the device's write cache is left as it is: it lacks that");
+    }
+
+    #[test]
+    fn atomic_writes_are_measured_where_the_target_offers_them() {
+        let atomic = |kind, unavailable: &[Ability]| {
+            let (question, environment) = ask(kind, unavailable);
+            let plan = plan(&PlanRequest { question: &question, environment: &environment }).unwrap();
+            let atomic = plan.cells.iter().filter(|cell| cell.workload.options.atomic);
+            assert!(atomic.clone().all(|cell| cell.workload.cache.direct()));
+            (atomic.count(), plan.missing.iter().any(|why| why == "atomic writes are not measured: it lacks that"))
+        };
+        assert_eq!(atomic(TargetKind::Folder, &[]), (2, false));
+        assert_eq!(atomic(TargetKind::Folder, &[Ability::AtomicWrites]), (0, true));
+        assert_eq!(atomic(TargetKind::Simulated, &[]), (0, false), "nothing can be torn there");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use halfpower_spec::{Cache, DurableBy, FlushCall, Switch, Workload};
 use halfpower_spec::{cache_word, format};
 
 use super::analysis::{
-    DurabilityAnswer, DurableAtOnce, DurableMeans, DurableWrites, FlushTime, Rows, SharedFlush, WithoutWriteCache,
-    Writes, syncs_ns,
+    AtomicWrites, DurabilityAnswer, DurableAtOnce, DurableMeans, DurableWrites, FlushTime, Rows, SharedFlush,
+    WithoutWriteCache, Writes, syncs_ns,
 };
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
@@ -56,6 +56,7 @@ fn details(found: &DurabilityAnswer) -> Vec<String> {
         sharing(&found.sharing, found.flush.as_ref()),
         means(&found.means),
         without_write_cache(&found.without_write_cache),
+        atomic(&found.atomic),
     ];
     each_sentence(clauses)
 }
@@ -151,6 +152,13 @@ fn without_write_cache(found: &[WithoutWriteCache]) -> Option<String> {
     (!clauses.is_empty()).then(|| format!("without the device's write cache, {}", clauses.join(", ")))
 }
 
+fn atomic(found: &[AtomicWrites]) -> Option<String> {
+    let size = size(found.first()?.bs_bytes);
+    let clause = |one: &AtomicWrites| format!("{}, {}", cache_word(one.cache), share(&one.of_plain));
+    let clauses: Vec<String> = found.iter().map(clause).collect();
+    Some(format!("atomic writes of {size} (--atomic) get, {} of the rate of those that are not", clauses.join("; ")))
+}
+
 pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
     let writes = Drawn(Writes::of(data));
     let all = [writes.settings(), writes.by_interval(), writes.flushes(), writes.by_means(), writes.switched()];
@@ -180,7 +188,7 @@ impl Drawn<'_> {
         let least = self.0.cells.first()?.workload.bs;
         let is_durable = |cell: &&&ExperimentCell| {
             let Workload { bs, iodepth, cache, options, .. } = cell.workload;
-            let is_one = bs == least && iodepth == 1 && options.write_cache.is_none();
+            let is_one = bs == least && iodepth == 1 && options.write_cache.is_none() && !options.atomic;
             is_one && (options.fdatasync == 1 || cache.durable())
         };
         self.bars(

@@ -5,7 +5,7 @@ use halfpower_spec::{Bytes, RandomDistribution, Workload};
 use super::member::Member;
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
-use super::{apply_options, file_lanes, memory_lanes, scratch_file};
+use super::{apply_options, file_lanes, memory_lanes, request_flags, scratch_file};
 use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers};
 use crate::option_answers::{Backend, honours};
 use crate::read_back;
@@ -37,6 +37,7 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     let devices = members.distinct_devices(volume.members);
     apply_options::admit(workload, &devices, members.each.is_empty(), members.direct_unit())?;
     admits_direct(members, workload, volume)?;
+    request_flags::admit(workload, &members.each[..volume.members], volume)?;
     if workload.rw.trims() {
         members.each[..volume.members].iter().try_for_each(Member::admits_trims)?;
     }

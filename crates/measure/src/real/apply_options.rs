@@ -27,7 +27,15 @@ pub(crate) fn mode(workload: &Workload) -> Mode {
         FlushCall::Fsync => halfpower_os::FlushCall::Fsync,
         FlushCall::SyncFileRange => halfpower_os::FlushCall::SyncFileRange,
     };
-    Mode { direct: cache.direct(), durable: cache.durable(), durable_by, flush_by, write: rw.writes() }
+    Mode {
+        direct: cache.direct(),
+        durable: cache.durable(),
+        durable_by,
+        flush_by,
+        write: rw.writes(),
+        drop_pages: options.uncached,
+        atomic: options.atomic,
+    }
 }
 
 /// Abilities that these devices lack, with the reason.

@@ -15,7 +15,7 @@ use super::member::{Member, USUAL_BYTES, refuse_twice};
 use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
 use super::run_volume::{RunLayout, RunVolume, VolumeMembers, environment_of};
-use super::{apply_options, page_cache};
+use super::{apply_options, page_cache, request_flags};
 use crate::MeasureError;
 use crate::admission::note_of_spread;
 
@@ -164,7 +164,9 @@ impl Members {
         let spread = self.spread_bytes.map(Bytes);
         let members = self.each.len() as u32;
         let mut unavailable = apply_options::unavailable(&self.distinct_devices(self.each.len()));
-        unavailable.extend(missing(self.each.iter().map(|member| &member.data)));
+        let files = self.each.iter().map(|member| &member.data);
+        unavailable.extend(missing(files.clone()));
+        unavailable.extend(request_flags::unavailable(files));
         let chunk = self.volume.chunk();
         let direct_unit = self.direct_unit();
         Capabilities { kind, span, spread, members, chunk, direct_unit, unavailable }

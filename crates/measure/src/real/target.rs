@@ -233,6 +233,14 @@ impl TargetBackend for RealTarget {
         }
     }
 
+    fn cached_after(&self, run: &Run) -> Option<u64> {
+        let options = &run.workload.options;
+        // Scratch files and small files are not the members' data, and a memory kernel touches none.
+        let is_elsewhere = options.file_operation.is_some() || run.workload.engine == EngineName::Memory;
+        let tells = self.scratch.is_empty() && !self.members.each.is_empty() && !is_elsewhere;
+        if tells { self.members.cached_bytes(options) } else { None }
+    }
+
     fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
         let Workload { rw, options, .. } = run.workload;
         if !options.verify || !rw.writes() {

@@ -64,19 +64,24 @@ pub(crate) fn entry(means: Registration, place: &Slot) -> squeue::Entry {
         (Registration::Plain, Action::Flush) => flush!(descriptor, place.mode.flush_by),
         (_, Action::Flush) => flush!(file, place.mode.flush_by),
         (Registration::Registered, Action::Read) => {
-            opcode::ReadFixed::new(file, bytes, length, index).offset(offset).build()
+            opcode::ReadFixed::new(file, bytes, length, index).offset(offset).rw_flags(place.mode.read_flags()).build()
         }
-        (Registration::Registered, Action::Write) => {
+        // The kernel takes atomic writes from plain memory alone, and refuses them from registered buffers (EINVAL).
+        (Registration::Registered, Action::Write) if !place.mode.atomic => {
             opcode::WriteFixed::new(file, outgoing, length, place.outgoing_index)
                 .offset(offset)
                 .rw_flags(place.mode.write_flags())
                 .build()
         }
-        (Registration::Unregistered, Action::Read) => opcode::Read::new(file, bytes, length).offset(offset).build(),
-        (Registration::Unregistered, Action::Write) => {
+        (Registration::Unregistered, Action::Read) => {
+            opcode::Read::new(file, bytes, length).offset(offset).rw_flags(place.mode.read_flags()).build()
+        }
+        (Registration::Registered | Registration::Unregistered, Action::Write) => {
             opcode::Write::new(file, outgoing, length).offset(offset).rw_flags(place.mode.write_flags()).build()
         }
-        (Registration::Plain, Action::Read) => opcode::Read::new(descriptor, bytes, length).offset(offset).build(),
+        (Registration::Plain, Action::Read) => {
+            opcode::Read::new(descriptor, bytes, length).offset(offset).rw_flags(place.mode.read_flags()).build()
+        }
         (Registration::Plain, Action::Write) => {
             opcode::Write::new(descriptor, outgoing, length).offset(offset).rw_flags(place.mode.write_flags()).build()
         }
