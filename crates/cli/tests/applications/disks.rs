@@ -1,4 +1,4 @@
-//! Makes the disks that databases lie on: two behind the kernel's throttle, one with a slow flush, and this machine's own.
+//! Makes disks for databases: two behind the kernel's throttle, one with a slow flush, and the machine's own.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

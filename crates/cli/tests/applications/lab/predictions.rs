@@ -31,7 +31,8 @@ fn captured(disk: &Disk, cluster: &Cluster, clients: u32) -> (PathBuf, f64) {
     (file, pgbench.commits_per_second())
 }
 
-/// How many times as many flushes of the log a capture is predicted to get on the path of a study; NaN if that is not told.
+/// How many times as many flushes of the log a capture is predicted to get on the path of a study; NaN if that is not
+/// told.
 fn times_as_many(disk: &Disk, capture: &Path, study: &Path) -> f64 {
     let said = disk.halfpower(&format!("predict '{}' --on '{}'", capture.display(), study.display()));
     println!("{}", said["text"].as_str().unwrap_or_default());
