@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::fs::{Advice, fadvise};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -81,10 +82,15 @@ impl Drop for InUserSpace {
         if let Some(device) = &self.device {
             let _ = done(Command::new("losetup").arg("--detach").arg(device));
         }
-        // It ends when it is unmounted.
-        if !unmounted(self.folder.path()) {
-            let _ = self.server.kill();
+        unmounted(self.folder.path());
+        // It ends when it is unmounted, unless somebody copied the mounts of this machine meanwhile.
+        for _ in 0..50 {
+            if !matches!(self.server.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
+        let _ = self.server.kill();
         let _ = self.server.wait();
     }
 }
@@ -210,15 +216,37 @@ impl Disk {
         self.halfpower(&format!("study DIR {words} --output '{}'", file.display()))
     }
 
-    /// Empties the page cache of the disk alone. Nothing on it may be open.
+    /// Takes the files of the disk out of the page cache, and nothing else. Nobody may have them open.
     ///
     /// # Errors
-    /// What cannot be unmounted or mounted.
+    /// What cannot be read.
     pub fn forget_cached(&self) -> Result<(), String> {
-        let Some((mounted, below)) = self.mounted.as_ref().zip(self.below.as_ref()) else { return Ok(()) };
-        done(Command::new("umount").arg(mounted.0.path()))?;
-        done(Command::new("mount").arg(below.device()).arg(mounted.0.path())).map(|_| ())
+        let folder = self.folder();
+        done(Command::new("sync").arg("-f").arg(&folder))?;
+        forget_files(&folder).map_err(|error| format!("{}: {error}", folder.display()))
     }
+
+    /// Bytes read so far from a disk behind a throttle; 0 from others, which are not counted.
+    pub fn bytes_read(&self) -> u64 {
+        match &self.below {
+            Some(Below::Throttled(device)) => device.bytes_read(),
+            _ => 0,
+        }
+    }
+}
+
+/// To unmount a file system would not do: whoever copied the mounts of this machine meanwhile keeps it in memory.
+fn forget_files(folder: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            forget_files(&entry.path())?;
+        } else if kind.is_file() {
+            fadvise(&fs::File::open(entry.path())?, 0, None, Advice::DontNeed)?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs a command; what it printed.
