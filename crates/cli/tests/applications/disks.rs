@@ -243,7 +243,7 @@ fn forget_files(folder: &Path) -> std::io::Result<()> {
         if kind.is_dir() {
             forget_files(&entry.path())?;
         } else if kind.is_file() {
-            fadvise(&fs::File::open(entry.path())?, 0, None, Advice::DontNeed)?;
+            fadvise(fs::File::open(entry.path())?, 0, None, Advice::DontNeed)?;
         }
     }
     Ok(())
