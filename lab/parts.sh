@@ -39,6 +39,9 @@ lab valgrind valgrind
 lab nginx nginx-light
 lab curl curl
 lab rclone rclone
+lab /usr/lib/postgresql/15/bin/pgbench postgresql-15
+lab etcd etcd-server
+lab ioping ioping
 LIST
 }
 

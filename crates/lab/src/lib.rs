@@ -30,7 +30,7 @@ const QUIET_ENOUGH: f64 = 0.2;
 /// How much others may take in a lab.
 fn quiet(lab: &str) -> f64 {
     match lab {
-        "devices" | "network" | "watch" => QUIET_ENOUGH,
+        "applications" | "devices" | "network" | "watch" => QUIET_ENOUGH,
         // In virtual time nobody disturbs anything.
         "statistics" => 1.0,
         _ => QUIET,

@@ -1,0 +1,89 @@
+//! Compares what `study --for etcd` says of a flush with the histogram of an etcd that takes puts on the same disk.
+
+use std::time::Duration;
+
+use halfpower_lab::{Figure, judge};
+use serde_json::Value;
+
+use super::{LAB, TOLERANCE, disk, figure_on, number, there};
+use crate::disks::Nature;
+use crate::etcd::Etcd;
+
+/// How long keys are put, before and after what is compared with them.
+const PUTS: Duration = Duration::from_secs(4);
+/// The flush of the log that etcd's project asks for: the 99th percentile is below this.
+const NEEDS_US: f64 = 10_000.0;
+/// The words of the profile for the log, of which one run tells the mean of a flush alone.
+const RUN: &str = "run DIR --rw write --bs 2k --iodepth 1 --cache buffered --fdatasync 1 --layout append --size 64m \
+                   --runtime 4s";
+const STUDY: &str = "--for etcd --size 64m --budget 30s";
+
+/// Whether the need of the study is met; `None` if it does not say so.
+fn is_met(need: &Value) -> Option<bool> {
+    match need["verdict"].as_str() {
+        Some("pass") => Some(true),
+        Some("fail") => Some(false),
+        _ => None,
+    }
+}
+
+/// An observation of a sentence: 1 if it is right, 0 if it is wrong, NaN if it is not said.
+fn right(is_right: Option<bool>) -> f64 {
+    is_right.map_or(f64::NAN, |is_right| f64::from(u8::from(is_right)))
+}
+
+/// Compares until the evidence decides.
+fn beside(nature: Nature) {
+    let Some(disk) = disk(nature) else { return };
+    let Some(etcd) = there(Etcd::start(&disk)) else { return };
+    let figures = vec![
+        Figure::near(figure_on(nature, "mean flush of 2 KiB over etcd's own"), 1.0, "", TOLERANCE),
+        Figure::saying(figure_on(nature, "PASS or FAIL for etcd, as its own p99 says")),
+        Figure::saying(figure_on(nature, "p99 of a flush in the class of etcd's own")),
+    ];
+    judge(LAB, figures, || {
+        let before = etcd.put_for(PUTS);
+        let mean_us = number(&disk.halfpower(RUN)["sync"]["latency_ns"]["mean"]) / 1e3;
+        let study = disk.studied(STUDY, "etcd.halfpower");
+        let flushes = before.and(&etcd.put_for(PUTS));
+        let need = &study["experiments"][0]["found"]["needs"][0];
+        let p99_us = number(&need["measured"]["value"]) * 1e3;
+        let (low_us, high_us) = flushes.p99_us();
+        let on_a_line_us = flushes.p99_us_on_a_line();
+        println!(
+            "mean {mean_us:.0} and {:.0} us, p99 {p99_us:.0} and {low_us:.0} to {high_us:.0} us, {on_a_line_us:.0}",
+            flushes.mean_us()
+        );
+        println!("{}", need["verdict"]);
+        let is_in_class = p99_us >= low_us * (1.0 - TOLERANCE) && p99_us <= high_us * (1.0 + TOLERANCE);
+        Some(vec![
+            mean_us / flushes.mean_us(),
+            right(is_met(need).map(|is_met| is_met == (on_a_line_us < NEEDS_US))),
+            right(p99_us.is_finite().then_some(is_in_class)),
+        ])
+    });
+}
+
+#[test]
+#[ignore = "lab: puts keys into etcd and measures flushes beside it"]
+fn flushes_behind_few_requests_are_those_of_etcd() {
+    beside(Nature::FewRequests);
+}
+
+#[test]
+#[ignore = "lab: puts keys into etcd and measures flushes beside it"]
+fn flushes_behind_few_bytes_are_those_of_etcd() {
+    beside(Nature::FewBytes);
+}
+
+#[test]
+#[ignore = "lab: puts keys into etcd and measures flushes beside it"]
+fn slow_flushes_are_those_of_etcd() {
+    beside(Nature::SlowFlush);
+}
+
+#[test]
+#[ignore = "lab: puts keys into etcd and measures flushes beside it"]
+fn flushes_of_the_real_disk_are_those_of_etcd() {
+    beside(Nature::Real);
+}
