@@ -35,6 +35,7 @@ lab mpicc.mpich mpich libmpich-dev
 lab slurmctld slurmctld
 lab srun slurmd slurm-client slurm-wlm-basic-plugins
 lab fio fio
+lab /usr/lib/postgresql/15/bin/postgres postgresql-15
 lab valgrind valgrind
 lab nginx nginx-light
 lab curl curl
