@@ -71,7 +71,7 @@ impl Drop for Running {
         let Some(mut child) = self.child.take() else { return };
         match self.ends_by {
             Some(signal) => {
-                let _ = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
+                let _ = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
             }
             None => {
                 let _ = child.kill();

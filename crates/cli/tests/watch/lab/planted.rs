@@ -190,7 +190,7 @@ fn contention_of_a_journal_is_told() {
         site: || Site::paced(DISK, 0, 2000)?.formatted(),
         subject: |site| site.fio("--directory=DIR --size=16m --rw=write --bs=4k --ioengine=sync --fsync=1", RUNS),
         beside: |site| {
-            let words = "--directory=DIR --filename_format=beside.$jobnum --size=4m --rw=write --bs=4k --ioengine=sync \
+            let words = "--directory=DIR --filename_format=beside.\\$jobnum --size=4m --rw=write --bs=4k --ioengine=sync \
                          --fallocate=none --fsync=1 --numjobs=8";
             vec![site.neighbour(words, 60)]
         },
@@ -204,6 +204,7 @@ fn contention_of_a_journal_is_told() {
 #[test]
 #[ignore = "lab: applications of known limits are watched"]
 fn memory_that_is_too_small_is_told() {
+    // It is read before, so that the memory is full from the beginning.
     const READS: &str =
         "--filename=DIR/data --size=32m --pre_read=1 --norandommap --rw=randread --bs=4k --ioengine=psync";
     judge_all(&[Case {
