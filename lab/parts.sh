@@ -35,11 +35,11 @@ lab mpicc.mpich mpich libmpich-dev
 lab slurmctld slurmctld
 lab srun slurmd slurm-client slurm-wlm-basic-plugins
 lab fio fio
+lab /usr/lib/postgresql/15/bin/postgres postgresql-15
 lab valgrind valgrind
 lab nginx nginx-light
 lab curl curl
 lab rclone rclone
-lab /usr/lib/postgresql/15/bin/pgbench postgresql-15
 lab etcd etcd-server
 lab ioping ioping
 LIST

@@ -8,7 +8,9 @@ use halfpower_analyse::{
     AloneReading, Findings, MeasuredCeilings, OperationGroup, TestChange, WatchAdvice, WatchAlone, WatchStop,
     WatchUnknown, analyse, watch_findings,
 };
-use halfpower_record::{CpuTimes, DeviceRequests, Environment, OperationKind, Operations, ProbeStop, Wait, Watched};
+use halfpower_record::{
+    Cause, CpuTimes, DeviceRequests, DiskRequests, Environment, OperationKind, Operations, ProbeStop, Wait, Watched,
+};
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Question};
 
 /// What stops the group with most time.
@@ -216,6 +218,54 @@ fn a_neighbour_that_never_pauses_is_named_where_requests_wait_behind_its_own() {
     seen.disks[0].busy_ms = 59_800;
     let WatchStop::Neighbour { slowdown, .. } = named(&seen, "neighbour") else { panic!() };
     assert_eq!(slowdown, None);
+}
+
+#[test]
+fn a_neighbour_that_never_pauses_is_named_where_commits_wait_for_its_flushes() {
+    let of = |flush_ns: u64, syncs: u64| {
+        let mut seen = beside(watched(vec![commits(Wait::Flush, 0.8)]), 0.05, 1, 1);
+        (seen.others[0].own_during, seen.others[0].own_without) = (latency(2_000_000, 27_000), latency(2_000_000, 3));
+        seen.others[0].syncs = syncs;
+        let flush = DiskRequests {
+            cause: Cause::Flush,
+            own: None,
+            bytes: 0,
+            device: latency(flush_ns, 50_000),
+            ..seen.requests[0].clone()
+        };
+        seen.requests.push(flush);
+        seen
+    };
+    let WatchStop::Neighbour { syncs_share, slowdown, .. } = named(&of(400_000, 80_000), "neighbour") else { panic!() };
+    assert!(syncs_share > 0.7 && slowdown.is_none());
+    // Two flushes are its own; and few syncs of others accuse nobody.
+    named(&of(800_000, 80_000), "flush");
+    named(&of(400_000, 3_000), "flush");
+}
+
+#[test]
+fn reads_of_what_had_to_leave_a_full_memory_are_named() {
+    let of = |again: f64, change: fn(&mut Operations)| {
+        let mut reads = single_reads();
+        (reads.direct, reads.cached) = (Some(false), reads.count / 2);
+        change(&mut reads);
+        let mut seen = watched(vec![reads]);
+        let mut full = limit("memory", 1e9, 0.99e9, None);
+        full.read_again_bytes = Some((again * seen.requests[0].bytes as f64) as u64);
+        seen.group_limits = vec![full];
+        seen
+    };
+    let seen = of(0.8, |_| ());
+    let WatchStop::Memory { read_again_share, pressure_share, file, .. } = named(&seen, "memory") else { panic!() };
+    assert!((read_again_share.unwrap() - 0.8).abs() < 0.01 && pressure_share == 0.0 && file.is_some());
+    // A pass over a large file, reads that hardly ever find anything, few that come again, and a limit that is far.
+    let is_memory = |seen: &Watched| matches!(stop(seen), WatchStop::Memory { .. });
+    assert!(!is_memory(&of(0.8, |reads| reads.sequential = reads.count)));
+    assert!(!is_memory(&of(0.8, |reads| reads.cached = 0)));
+    assert!(!is_memory(&of(0.1, |_| ())));
+    let mut far = seen;
+    far.group_limits[0].used = 0.5e9;
+    assert!(!is_memory(&far));
 }
 
 #[test]

@@ -218,6 +218,7 @@ fn measure_in_pass(
         hosts: Vec::new(),
         anatomy: spent.anatomy,
         discarded: Vec::new(),
+        session: 0,
         origin: None,
     })
 }

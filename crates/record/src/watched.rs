@@ -294,6 +294,10 @@ pub struct GroupLimit {
     pub used: f64,
     /// Time that the group was held up by it, in nanoseconds; `null` if the kernel does not count it.
     pub held_ns: Option<u64>,
+    /// For memory: bytes that were read again over the whole watch, because the kernel had taken them from it; `null` if it
+    /// does not count them.
+    #[serde(default)]
+    pub read_again_bytes: Option<u64>,
 }
 
 /// Another process that used the same disks in the traced time.

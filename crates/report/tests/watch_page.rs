@@ -84,6 +84,7 @@ fn watched() -> Watched {
         limit: 100.0,
         used: 4.0,
         held_ns: None,
+        read_again_bytes: None,
     };
     Watched {
         subject: Subject { asked: "pid 4711".to_string(), name: HOSTILE.to_string(), ..Subject::default() },

@@ -25,6 +25,11 @@ const THROTTLE: [(&str, &str, &str, &str); 4] = [
     ("blkio.throttle.write_iops_device", "blkio.throttle.io_serviced", "Write", "write_iops"),
 ];
 
+/// What `memory.stat` calls pages that are read again after they were taken away: with the groups below in version 1, and as
+/// older kernels call them.
+const READ_AGAIN: [&str; 4] =
+    ["total_workingset_refault_file", "workingset_refault_file", "total_workingset_refault", "workingset_refault"];
+
 /// What was used of a limit so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Used {
@@ -43,6 +48,7 @@ struct Reading {
     limit: f64,
     used: Used,
     held_ns: Option<u64>,
+    read_again_bytes: Option<u64>,
 }
 
 /// The limits on a process at one moment.
@@ -91,11 +97,17 @@ impl LimitReadings {
                 disk: now.disk.clone(),
                 limit: now.limit,
                 used,
-                held_ns: now.held_ns.zip(then.held_ns).map(|(now, then)| now.saturating_sub(then)),
+                held_ns: grown(now.held_ns, then.held_ns),
+                read_again_bytes: grown(now.read_again_bytes, then.read_again_bytes),
             })
         };
         self.0.iter().filter_map(limit).collect()
     }
+}
+
+/// By how much a counter grew, if it was read both times.
+fn grown(now: Option<u64>, then: Option<u64>) -> Option<u64> {
+    now.zip(then).map(|(now, then)| now.saturating_sub(then))
 }
 
 fn shown(group: &Group, file: &str) -> String {
@@ -132,6 +144,7 @@ fn io_limits(root: &Root, group: &Group, all: &mut Vec<Reading>) {
                 limit,
                 used: Used::Counted(keyed(counted, used_key).unwrap_or(0.0)),
                 held_ns: None,
+                read_again_bytes: None,
             });
         }
     }
@@ -152,6 +165,7 @@ fn throttles(root: &Root, group: &Group, all: &mut Vec<Reading>) {
                 limit,
                 used: Used::Counted(named(&counted, &format!("{number} {word}")).unwrap_or(0.0)),
                 held_ns: None,
+                read_again_bytes: None,
             });
         }
     }
@@ -191,6 +205,7 @@ fn quota(root: &Root, group: &Group, accounts: &[Group]) -> Option<Reading> {
         // Nanoseconds of processor time a second are billionths of a processor.
         used: Used::Counted(used_ns.unwrap_or(0.0) / 1e9),
         held_ns: held_ns.map(|ns| ns as u64),
+        read_again_bytes: None,
     })
 }
 
@@ -202,6 +217,8 @@ fn memory(root: &Root, group: &Group) -> Option<Reading> {
     let limit = root.number::<f64>(group.folder.join(file)).filter(|limit| *limit < NO_LIMIT_BYTES)?;
     let waited = group.is_second_version.then(|| pressure(&root.absolute(&group.folder)));
     let waited = waited.into_iter().flatten().find(|time| time.resource == "memory");
+    let counted = root.text(group.folder.join("memory.stat")).unwrap_or_default();
+    let again_pages = READ_AGAIN.into_iter().find_map(|name| named(&counted, name));
     Some(Reading {
         file: shown(group, file),
         limits: "memory",
@@ -209,6 +226,7 @@ fn memory(root: &Root, group: &Group) -> Option<Reading> {
         limit,
         used: Used::Level(root.number(group.folder.join(counter)).unwrap_or(0.0)),
         held_ns: waited.map(|time| time.some_ns),
+        read_again_bytes: again_pages.map(|pages| pages as u64 * rustix::param::page_size() as u64),
     })
 }
 
@@ -253,11 +271,21 @@ mod tests {
         lay(base, "sys/fs/cgroup/pod/box/memory.max", "268435456\n");
         lay(base, "sys/fs/cgroup/pod/box/memory.current", "1048576\n");
         lay(base, "sys/fs/cgroup/pod/box/memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=20\n");
+        lay(
+            base,
+            "sys/fs/cgroup/pod/box/memory.stat",
+            "file 9\nworkingset_refault_anon 3\nworkingset_refault_file 5\n",
+        );
         let root = Root::at(base);
         let then = LimitReadings::of(&root, &mounts(&root), 7);
         lay(base, "sys/fs/cgroup/pod/box/io.stat", "254:0 rbytes=0 wbytes=2000500 rios=310 wios=1\n");
         lay(base, "sys/fs/cgroup/pod/cpu.stat", "usage_usec 3000000\nthrottled_usec 800005\n");
         lay(base, "sys/fs/cgroup/pod/box/memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=25\n");
+        lay(
+            base,
+            "sys/fs/cgroup/pod/box/memory.stat",
+            "file 9\nworkingset_refault_anon 3\nworkingset_refault_file 105\n",
+        );
         let now = LimitReadings::of(&root, &mounts(&root), 7);
         let limits = now.since(&then, 2_000_000_000);
         assert_eq!(limits.len(), 4, "{limits:?}");
@@ -265,6 +293,8 @@ mod tests {
         assert_eq!(of(&limits, "read_iops"), (200.0, 150.0, None));
         assert_eq!(of(&limits, "cpu_quota"), (1.5, 1.0, Some(800_000_000)));
         assert_eq!(of(&limits, "memory"), (268_435_456.0, 1_048_576.0, Some(5_000)));
+        let again = limits.iter().find_map(|limit| limit.read_again_bytes);
+        assert_eq!(again, Some(100 * rustix::param::page_size() as u64));
         assert!(now.limits_disks() && limits[0].file == "/sys/fs/cgroup/pod/box/io.max" && limits[0].disk == "254:0");
         assert!(!LimitReadings::of(&root, &mounts(&root), 8).limits_disks());
         let (path, found) = unified(&root, &mounts(&root), 7).unwrap();

@@ -122,3 +122,41 @@ fn a_probe_beside_a_process_that_reads_is_bounded_and_no_neighbour() {
     let answered: u64 = probe.latency.iter().map(|(_, latency)| latency.count()).sum();
     assert!(answered <= probe.requests, "{probe:#?}");
 }
+
+#[test]
+#[ignore = "gate: two processes write beside each other, for some seconds"]
+fn syncs_of_others_are_counted() {
+    if let Err(why) = halfpower_os::trace::available() {
+        return skip(&why.to_string());
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let dd = |name: &str, flag: &str, count: &str| {
+        let mut dd = Command::new("dd");
+        dd.args(["if=/dev/zero", "bs=4096", "conv=notrunc"]).arg(format!("oflag={flag}"));
+        dd.arg(format!("of={}", folder.path().join(name).display())).arg(format!("count={count}"));
+        dd.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        dd
+    };
+    if !dd("data", "direct", "1").status().is_ok_and(|status| status.success()) {
+        return skip("dd cannot write past the page cache where the sources are");
+    }
+    let running = Running(dd("data", "direct", "50000").spawn().unwrap());
+    let other = Running(dd("beside", "dsync", "50000").spawn().unwrap());
+    let asked = Asked::Processes { asked: "dd".into(), pids: vec![running.0.id()], with_children: true };
+    let mut session = Session::begin(&asked, &Settings::default(), Path::new("/")).unwrap();
+    let syncs = |session: &Session| {
+        let others = session.so_far().others;
+        others.iter().find(|one| one.pid == other.0.id()).map_or(0, |one| one.syncs)
+    };
+    for _ in 0..MOST_STEPS {
+        if !session.step(Duration::from_millis(100)).unwrap() || syncs(&session) >= ENOUGH {
+            break;
+        }
+    }
+    let seen = syncs(&session);
+    let (watched, _) = session.finish().unwrap();
+    if watched.places.iter().all(|place| place.file_system != "ext4" || place.disks.is_empty()) {
+        return skip("the sources are not on an ext4 on a disk, whose syncs of others are traced");
+    }
+    assert!(seen >= ENOUGH, "{:#?}", watched.others);
+}

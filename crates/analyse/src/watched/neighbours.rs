@@ -4,14 +4,15 @@
 //! where it does no harm. A neighbour is therefore named only with further evidence: its share of the disks, the medians,
 //! and the seconds in which it did much against those in which it did little.
 
-use halfpower_record::{Latency, OperationKind, OtherUser, Wait, Watched, WatchedSecond};
+use halfpower_record::{Cause, DiskRequests, Latency, OperationKind, OtherUser, Wait, Watched, WatchedSecond};
 
 use super::groups::{Gathered, latency_of};
 use super::parts::{OperationGroup, WatchOther};
 use super::scene::Scene;
 use super::stop::WatchStop;
 use super::thresholds::{
-    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_SECONDS, HEAVY, HEAVY_SYNCS, MOSTLY, SLOWED, SLOWED_MEDIAN,
+    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_SECONDS, HEAVY, HEAVY_SYNCS, MORE_THAN_ITS_OWN, MOST_SYNCS, MOSTLY, SLOWED,
+    SLOWED_MEDIAN,
 };
 use crate::Interval;
 use crate::mean::quotient;
@@ -139,8 +140,10 @@ pub(super) fn neighbour(group: &Gathered<'_>, scene: &Scene<'_>) -> Option<Watch
         let is_contrast_enough =
             contrast.as_ref().is_some_and(|ratio| ratio.low >= SLOWED_MEDIAN && ratio.value >= SLOWED);
         let never_pauses = other.slowdown.is_none() && contrast.is_none() && of_reads_and_syncs;
-        let takes_most = never_pauses && is_always_busy && other.bytes_share >= MOST_BYTES && queues_behind(group);
-        if is_slowed && is_confirmed || is_contrast_enough || takes_most {
+        let has_most = other.bytes_share >= MOST_BYTES || other.syncs_share >= MOST_SYNCS;
+        let takes_most = never_pauses && is_always_busy && has_most && queues_behind(group);
+        let syncs_most = never_pauses && other.syncs_share >= MOST_SYNCS && waits_for_flushes_of_others(group, scene);
+        if is_slowed && is_confirmed || is_contrast_enough || takes_most || syncs_most {
             let times = other.slowdown.filter(|_| is_slowed).map(Interval::exact);
             return Some(WatchStop::Neighbour {
                 name: other.name.clone(),
@@ -162,6 +165,22 @@ fn is_heavy(other: &WatchOther) -> bool {
 /// Whether a group's requests wait before the device gets them.
 fn queues_behind(group: &Gathered<'_>) -> bool {
     group.share(&[Wait::BlockQueue, Wait::Writeback]) >= EXCESS
+}
+
+/// Whether commits wait for more flushes than a commit makes.
+fn waits_for_flushes_of_others(group: &Gathered<'_>, scene: &Scene<'_>) -> bool {
+    let disks = scene.disks_of(group);
+    let is_flush = |one: &&DiskRequests| one.cause == Cause::Flush && (disks.is_empty() || disks.contains(&one.disk));
+    let mut flushes = Latency::default();
+    scene.watched.requests.iter().filter(is_flush).for_each(|one| flushes.merge(&one.device));
+    // sync_file_range and its like only begin to write.
+    let commits = group.members.iter().filter(|one| one.kind != OperationKind::OtherSync);
+    let count: f64 = commits.clone().map(|one| one.count as f64).sum();
+    let waits = commits.flat_map(|one| &one.waits).filter(|(wait, _)| matches!(wait, Wait::Flush | Wait::Journal));
+    let waited_ns: f64 = waits.map(|(_, ns)| *ns as f64).sum();
+    group.group == OperationGroup::Commits
+        && flushes.count() >= FEWEST_COMPARED
+        && quotient(waited_ns, count) >= MORE_THAN_ITS_OWN * flushes.mean_ns()
 }
 
 /// Whether the kernel writes back much more than the application wrote, so that it does so for others.

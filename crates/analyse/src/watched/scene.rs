@@ -110,19 +110,33 @@ impl<'a> Scene<'a> {
     /// Share of the application's reads, in bytes, that fetch pages which were taken from processes; `None` if nothing was
     /// traced.
     pub fn paging_share(&self) -> Option<f64> {
-        let reads = self.watched.requests.iter().filter(|one| !one.writes && one.own != Some(false));
-        let bytes = |paging: bool| -> f64 {
-            let of = reads.clone().filter(|one| !paging || one.cause == Cause::Paging);
-            of.map(|one| one.bytes as f64).sum()
-        };
-        let all = bytes(false);
-        (all > 0.0).then(|| bytes(true) / all)
+        let all = self.read_bytes(|_| true);
+        (all > 0.0).then(|| self.read_bytes(|cause| cause == Cause::Paging) / all)
     }
 
-    /// File of a limit on the application's memory that is nearly used up.
-    pub fn memory_limit(&self) -> Option<String> {
+    /// Bytes that the application read from disks in the traced time, for these causes.
+    fn read_bytes(&self, is_meant: impl Fn(Cause) -> bool) -> f64 {
+        let reads = self.watched.requests.iter().filter(|one| !one.writes && one.own != Some(false));
+        reads.filter(|one| is_meant(one.cause)).map(|one| one.bytes as f64).sum()
+    }
+
+    /// Share of the application's reads, in bytes, that fetch what a full limit on its memory had taken from it; `None` if
+    /// there is no such limit, or nobody counts them.
+    pub fn read_again_share(&self) -> Option<f64> {
+        let again = self.full_memory()?.read_again_bytes?;
+        let read = quotient(self.read_bytes(|_| true), self.watched.traced_ns as f64);
+        (read > 0.0).then(|| quotient(quotient(again as f64, self.span_ns()), read).min(1.0))
+    }
+
+    /// A limit on the application's memory that is nearly used up.
+    fn full_memory(&self) -> Option<&'a GroupLimit> {
         let mut limits = self.watched.group_limits.iter().filter(|limit| limit.limits == "memory");
-        limits.find(|limit| used_share(limit) >= AT_LIMIT).map(|limit| limit.file.clone())
+        limits.find(|limit| used_share(limit) >= AT_LIMIT)
+    }
+
+    /// The file of that limit.
+    pub fn memory_limit(&self) -> Option<String> {
+        self.full_memory().map(|limit| limit.file.clone())
     }
 
     /// The disks beneath the places that a group uses; empty if not known.

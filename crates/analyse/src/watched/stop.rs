@@ -158,6 +158,8 @@ pub enum WatchStop {
         pressure_share: f64,
         /// Share of the application's bytes that are such reads; `null` if not known.
         paging_share: Option<f64>,
+        /// Share of the bytes that it reads from disks which a full limit on its memory had taken from it; `null` if not known.
+        read_again_share: Option<f64>,
         /// File of the control group that limits its memory, if it does.
         file: Option<String>,
     },

@@ -36,6 +36,9 @@ pub(super) const MEMORY_PRESSURE: f64 = 0.1;
 pub(super) const MEMORY_PRESSURE_PAGING: f64 = 0.02;
 /// Share of the application's bytes that such reads must have.
 pub(super) const PAGING: f64 = 0.2;
+/// Share of the bytes read that a full memory had taken away, from which it is the cause; and share of reads that it must answer.
+pub(super) const READ_AGAIN: f64 = 0.5;
+pub(super) const ANSWERED: f64 = 0.1;
 /// Share of operations from which the page cache answers.
 pub(super) const CACHED: f64 = 0.95;
 /// Share of a group's time that may be spent on storage where the page cache answers.
@@ -56,6 +59,10 @@ pub(super) const DEEPER_GAIN: f64 = 1.2;
 pub(super) const HEAVY: f64 = 0.2;
 /// Share of all syncs likewise.
 pub(super) const HEAVY_SYNCS: f64 = 0.3;
+/// Share of all syncs from which a neighbour that never pauses is the cause, and flushes for which a commit then waits: a journal
+/// makes one before its commit block and one after it.
+pub(super) const MOST_SYNCS: f64 = 0.5;
+pub(super) const MORE_THAN_ITS_OWN: f64 = 2.5;
 /// Factor by which operations take longer beside a neighbour's requests: their mean, and their median; and than one request
 /// alone.
 pub(super) const SLOWED: f64 = 1.5;

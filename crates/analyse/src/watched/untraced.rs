@@ -41,7 +41,8 @@ pub(super) fn stop(scene: &Scene<'_>, others_bytes_share: Option<f64>) -> WatchS
     if let Some(pressure_share) = scene.pressure("memory").filter(|share| *share >= MEMORY_PRESSURE)
         && waits.is_none_or(|share| share >= LITTLE)
     {
-        return WatchStop::Memory { pressure_share, paging_share: None, file: scene.memory_limit() };
+        let file = scene.memory_limit();
+        return WatchStop::Memory { pressure_share, paging_share: None, read_again_share: None, file };
     }
     if let Some(busy_share) = waits.filter(|share| *share < LITTLE_WAITING) {
         return WatchStop::Itself { busy_share, most_gain: 1.0 / (1.0 - busy_share) };

@@ -2,7 +2,7 @@
 //!
 //! A rule names a limit only with evidence of its own; what no rule explains is not known.
 
-use halfpower_record::{Latency, Operations, Wait, Watched};
+use halfpower_record::{Latency, OperationKind, Operations, Wait, Watched};
 use halfpower_spec::Pattern;
 
 use super::groups::{Gathered, pattern};
@@ -11,9 +11,9 @@ use super::parts::{AloneReading, OperationGroup, WatchAlone, WatchUse};
 use super::scene::Scene;
 use super::stop::{WatchStop, WatchUnknown};
 use super::thresholds::{
-    ASKS_ALWAYS, ASKS_ENOUGH, AT_CEILING, BUSY, CACHED, CAUSE, DEEPER_GAIN, FEW_IN_PROGRESS, FEWEST_OPERATIONS, HEAVY,
-    HELD, LITTLE, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING, MOST_LOST, MOSTLY, PAGING, QUEUED, SHORTEST_TRACE_NS,
-    SLOWED, SLOWER_INSIDE, STOLEN, WAITED,
+    ANSWERED, ASKS_ALWAYS, ASKS_ENOUGH, AT_CEILING, BUSY, CACHED, CAUSE, DEEPER_GAIN, FEW_IN_PROGRESS,
+    FEWEST_OPERATIONS, HEAVY, HELD, LITTLE, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING, MOST_LOST, MOSTLY, PAGING, QUEUED,
+    READ_AGAIN, SHORTEST_TRACE_NS, SLOWED, SLOWER_INSIDE, STOLEN, WAITED,
 };
 use crate::mean::quotient;
 
@@ -129,15 +129,32 @@ fn page_cache(case: &Case<'_>) -> Option<WatchStop> {
 /// Reads of what memory no longer holds.
 fn memory(case: &Case<'_>) -> Option<WatchStop> {
     let Case { group, scene, .. } = case;
-    let pressure_share = scene.pressure("memory")?;
+    if group.group != OperationGroup::Reads || group.share(&ON_DISK) < LITTLE {
+        return None;
+    }
+    let pressure_share = scene.pressure("memory");
     let paging_share = scene.paging_share();
-    let is_paging = paging_share.is_some_and(|share| share >= PAGING) && pressure_share >= MEMORY_PRESSURE_PAGING;
-    let waits = group.group == OperationGroup::Reads && group.share(&ON_DISK) >= LITTLE;
-    (waits && (pressure_share >= MEMORY_PRESSURE || is_paging)).then(|| WatchStop::Memory {
-        pressure_share,
+    let read_again_share = scene.read_again_share();
+    let is_paging = paging_share.is_some_and(|share| share >= PAGING);
+    let least = if is_paging { MEMORY_PRESSURE_PAGING } else { MEMORY_PRESSURE };
+    let is_pressed = pressure_share.is_some_and(|share| share >= least);
+    let reads_again = read_again_share.is_some_and(|share| share >= READ_AGAIN) && more_memory_helps(group);
+    (is_pressed || reads_again).then(|| WatchStop::Memory {
+        pressure_share: pressure_share.unwrap_or(0.0),
         paging_share,
+        read_again_share,
         file: scene.memory_limit(),
     })
+}
+
+/// Whether twice the memory would answer more of these reads: a pass over a file that is larger gains nothing from it, and where
+/// memory answers hardly any, twice as many are still few. What memory answers of a mapping is not seen.
+fn more_memory_helps(group: &Gathered<'_>) -> bool {
+    let helps = |one: &Operations| {
+        let is_mapping = one.kind == OperationKind::FaultRead;
+        pattern(one) != Some(Pattern::Sequential) && (is_mapping || group.cached_share() >= ANSWERED)
+    };
+    group.largest().is_some_and(helps)
 }
 
 fn beside_a_neighbour(case: &Case<'_>) -> Option<WatchStop> {

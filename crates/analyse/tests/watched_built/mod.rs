@@ -191,7 +191,15 @@ pub fn limit(limits: &str, limit: f64, used: f64, held_ns: Option<u64>) -> Group
         _ => "/sys/fs/cgroup/app/io.max",
     };
     let disk = if limits.ends_with("ps") { "vda" } else { "" };
-    GroupLimit { file: file.into(), limits: limits.into(), disk: disk.into(), limit, used, held_ns }
+    GroupLimit {
+        file: file.into(),
+        limits: limits.into(),
+        disk: disk.into(),
+        limit,
+        used,
+        held_ns,
+        read_again_bytes: None,
+    }
 }
 
 /// Pressure on a resource for this share of the watch, in the control group `/app`.

@@ -35,7 +35,8 @@ impl Loop {
         Self::over(&of.device, &[format!("--offset={from}"), format!("--sizelimit={bytes}")], None)
     }
 
-    fn over(file: &Path, flags: &[String], folder: Option<TempDir>) -> Result<Self, String> {
+    /// Creates one over a file, with further flags for losetup; the folder is removed with it.
+    pub fn over(file: &Path, flags: &[String], folder: Option<TempDir>) -> Result<Self, String> {
         let mut losetup = Command::new("losetup");
         losetup.args(["--find", "--show", "--direct-io=on"]).args(flags).arg(file);
         let output = losetup.output().map_err(|error| format!("losetup: {error}"))?;

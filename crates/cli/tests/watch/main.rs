@@ -1,9 +1,10 @@
 //! Watches applications of known limits on loop devices, and kills watches: no tracing stays on.
 //!
-//! Needs root, loop devices, fio and control groups (either version); prints what is missing.
+//! Needs root, loop devices, fio, PostgreSQL and control groups (either version); prints what is missing.
 
 mod killed;
 mod lab;
+mod postgres;
 #[allow(dead_code, reason = "the tests of studies use all of it")]
 #[path = "../program/mod.rs"]
 mod program;

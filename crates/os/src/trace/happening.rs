@@ -287,14 +287,13 @@ pub(crate) fn call_events() -> impl Iterator<Item = WantedEvent<SeenKind>> {
 }
 
 /// Other events of threads.
-pub(crate) const THREAD_EVENTS: [WantedEvent<SeenKind>; 11] = [
+pub(crate) const THREAD_EVENTS: [WantedEvent<SeenKind>; 10] = [
     wanted("sched", "sched_switch", false, SeenKind::Switched),
     wanted("sched", "sched_wakeup", false, SeenKind::Woken),
     wanted("sched", "sched_wakeup_new", false, SeenKind::Woken),
     wanted("io_uring", "io_uring_submit_req", false, SeenKind::RingBegan).before("io_uring_submit_sqe"),
     wanted("io_uring", "io_uring_file_get", false, SeenKind::RingFile),
     wanted("io_uring", "io_uring_complete", false, SeenKind::RingEnded),
-    wanted("ext4", "ext4_sync_file_enter", false, SeenKind::SyncBegan),
     wanted("ext4", "ext4_sync_file_exit", false, SeenKind::SyncEnded),
     wanted("writeback", "balance_dirty_pages", false, SeenKind::Throttled),
     wanted("readahead", "page_cache_ra_unbounded", false, SeenKind::ReadAhead),
@@ -306,8 +305,9 @@ pub(crate) fn block_events() -> impl Iterator<Item = WantedEvent<SeenKind>> {
     BLOCK_EVENTS.into_iter().map(|event| event.made(SeenKind::Block))
 }
 
-/// The events of journals.
-pub(crate) const JOURNAL_EVENTS: [WantedEvent<SeenKind>; 5] = [
+/// The events of file systems, of all threads: journals, and syncs of files.
+pub(crate) const FILE_SYSTEM_EVENTS: [WantedEvent<SeenKind>; 6] = [
+    wanted("ext4", "ext4_sync_file_enter", false, SeenKind::SyncBegan),
     wanted("jbd2", "jbd2_start_commit", false, SeenKind::Commit(CommitStep::Started)),
     wanted("jbd2", "jbd2_commit_locking", false, SeenKind::Commit(CommitStep::Locking)),
     wanted("jbd2", "jbd2_commit_flushing", false, SeenKind::Commit(CommitStep::Flushing)),
@@ -403,7 +403,7 @@ impl SeenDecoder {
 
 /// All events that a watcher may read.
 pub(crate) fn seen_events() -> impl Iterator<Item = WantedEvent<SeenKind>> {
-    call_events().chain(THREAD_EVENTS).chain(block_events()).chain(JOURNAL_EVENTS)
+    call_events().chain(THREAD_EVENTS).chain(block_events()).chain(FILE_SYSTEM_EVENTS)
 }
 
 /// As [`super::events_of_page`], what a watcher sees in one page of a ring buffer.

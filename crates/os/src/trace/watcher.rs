@@ -1,8 +1,8 @@
 //! Traces what some threads do, and what some disks do for anybody.
 //!
 //! Two instances of tracefs share the work. One records events of the watched threads alone, and the kernel follows their
-//! children. The other records the block layer and the journals of the watched disks for all threads: a filter by threads
-//! would hide completions, which happen in interrupts, and the requests of others.
+//! children. The other records the block layer, the journals and the syncs of files on the watched disks for all threads: a
+//! filter by threads would hide completions, which happen in interrupts, and what others do.
 //!
 //! The buffers are read while the kernel goes on writing them, one after the other. So that events come in order of time all
 //! the same, what happened after the reading began, or shortly before, waits for the next reading.
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::disks::{DisksUnder, filter_of};
 use super::format::WantedEvent;
 use super::happening::{
-    Happening, JOURNAL_EVENTS, Seen, SeenDecoder, SeenKind, THREAD_EVENTS, block_events, call_events,
+    FILE_SYSTEM_EVENTS, Happening, Seen, SeenDecoder, SeenKind, THREAD_EVENTS, block_events, call_events,
 };
 use super::instance::{BufferSize, Instance, Pipe, unreadable};
 use super::page::PageLayout;
@@ -150,9 +150,9 @@ impl Watcher {
                 return Err(OsError::Tracing { why: format!("{}: {why}", wanted.name) });
             }
         }
-        // A journal names the device of its file system, which may be a volume.
+        // These name the device of the file system, which may be a volume.
         let filter = filter_of(on_the_way);
-        for wanted in JOURNAL_EVENTS {
+        for wanted in FILE_SYSTEM_EVENTS {
             switched_on(instance, wanted, Some(&filter), decoder, missing);
         }
         Ok(())
@@ -259,7 +259,10 @@ fn switched_on(
 /// The watched thread that an event is of; `None` if it is of a disk.
 fn doer(seen: &Seen) -> Option<u32> {
     match seen.what {
-        Happening::Block { .. } | Happening::Split { .. } | Happening::Commit { .. } => None,
+        // Who was let go may sync still, as one of the others.
+        Happening::Block { .. } | Happening::Split { .. } | Happening::Commit { .. } | Happening::SyncBegan { .. } => {
+            None
+        }
         Happening::SwitchedOut { thread, .. } | Happening::SwitchedIn { thread } | Happening::Woken { thread } => {
             Some(thread)
         }
@@ -363,5 +366,6 @@ mod tests {
         assert_eq!(doer(&seen(Happening::Woken { thread: 3 })), Some(3));
         assert_eq!(doer(&seen(Happening::Throttled { pause_ms: 3 })), Some(7));
         assert_eq!(doer(&seen(Happening::Split { disk: 0, from: 0, at: 8 })), None);
+        assert_eq!(doer(&seen(Happening::SyncBegan { device: 7, inode: 2, data_only: true })), None);
     }
 }

@@ -84,12 +84,8 @@ pub(crate) fn stop(stop: &WatchStop) -> String {
                 percent(*bytes_share)
             )
         }
-        WatchStop::Memory { pressure_share, paging_share, .. } => {
-            let paging = paging_share.filter(|share| *share >= 0.01);
-            let paging = paging.map_or_else(String::new, |share| {
-                format!(", and {} of what it reads was taken from it before", percent(share))
-            });
-            format!("too little memory: tasks wait for it {} of the time{paging}", percent(*pressure_share))
+        WatchStop::Memory { pressure_share, paging_share, read_again_share, .. } => {
+            memory(*pressure_share, *paging_share, *read_again_share)
         }
         WatchStop::Steal { share } => format!("the hypervisor: it takes {} of the processors' time", percent(*share)),
         WatchStop::Itself { busy_share, most_gain } => format!(
@@ -101,6 +97,19 @@ pub(crate) fn stop(stop: &WatchStop) -> String {
         WatchStop::PageCache { share } => format!("not storage: memory answers {} of them", percent(*share)),
         WatchStop::NotKnown { why } => format!("not known: {}", unknown(why)),
     }
+}
+
+fn memory(pressure_share: f64, paging_share: Option<f64>, read_again_share: Option<f64>) -> String {
+    let is_said = |share: &f64| *share >= 0.01;
+    let paging = paging_share.filter(is_said);
+    let again = read_again_share.filter(is_said);
+    let mut why = Vec::new();
+    if is_said(&pressure_share) || paging.is_none() && again.is_none() {
+        why.push(format!("tasks wait for it {} of the time", percent(pressure_share)));
+    }
+    why.extend(paging.map(|share| format!("{} of what it reads was taken from it before", percent(share))));
+    why.extend(again.map(|share| format!("{} of what it reads had to leave its full memory before", percent(share))));
+    format!("too little memory: {}", why.join(", and "))
 }
 
 fn own_depth(stop: &WatchStop) -> String {

@@ -5,7 +5,7 @@ use halfpower_analyse::WatchFindings;
 use super::{Case, RUNS, alone, judge_all};
 use crate::subjects::{Running, Site, idle};
 
-fn names_no_limit(findings: &WatchFindings) -> bool {
+pub(super) fn names_no_limit(findings: &WatchFindings) -> bool {
     findings.groups.iter().all(|group| !group.stop.is_limit())
 }
 

@@ -1,6 +1,7 @@
 //! Holds the tests that judge what a watch says, for the laboratory.
 
 mod cost;
+mod databases;
 mod healthy;
 mod kills;
 mod latencies;

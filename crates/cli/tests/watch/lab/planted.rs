@@ -3,12 +3,13 @@
 use halfpower_analyse::{OperationGroup, WatchFindings, WatchStop};
 
 use super::{Case, RUNS, alone, judge_all};
-use crate::subjects::{Running, Site, burners};
+use crate::subjects::{DISK, Running, Site, burners};
+use crate::throttled::MIB;
 
 const MB: u64 = 1_000_000;
 
 /// What stops these operations.
-fn stop(findings: &WatchFindings, group: OperationGroup) -> Option<&WatchStop> {
+pub(super) fn stop(findings: &WatchFindings, group: OperationGroup) -> Option<&WatchStop> {
     findings.groups.iter().find(|found| found.group == group).map(|found| &found.stop)
 }
 
@@ -16,7 +17,7 @@ fn is_own_depth(findings: &WatchFindings, group: OperationGroup) -> bool {
     matches!(stop(findings, group), Some(WatchStop::OwnDepth { .. }))
 }
 
-fn is_limit(findings: &WatchFindings, wanted: &str) -> bool {
+pub(super) fn is_limit(findings: &WatchFindings, wanted: &str) -> bool {
     findings.groups.iter().any(|group| matches!(&group.stop, WatchStop::GroupLimit { limits, .. } if limits == wanted))
 }
 
@@ -25,7 +26,7 @@ fn is_flush_or_journal(findings: &WatchFindings) -> bool {
     matches!(stop, Some(WatchStop::Flush { .. } | WatchStop::Journal { .. }))
 }
 
-fn is_neighbour(findings: &WatchFindings) -> bool {
+pub(super) fn is_neighbour(findings: &WatchFindings) -> bool {
     findings.groups.iter().any(|group| matches!(&group.stop, WatchStop::Neighbour { name, .. } if name == "neighbour"))
 }
 
@@ -119,6 +120,15 @@ fn what_commits_wait_for_is_told() {
             expects: is_flush_or_journal,
         },
         Case {
+            name: "writes with fdatasync on a disk with a slow flush: the flush",
+            site: || Site::paced(DISK, 0, 4000)?.formatted(),
+            subject: |site| {
+                site.fio("--directory=DIR --size=16m --rw=write --bs=4k --ioengine=sync --fdatasync=1", RUNS)
+            },
+            beside: alone,
+            expects: |findings| matches!(stop(findings, OperationGroup::Commits), Some(WatchStop::Flush { .. })),
+        },
+        Case {
             name: "writes with O_DSYNC: the flush or the journal",
             site: Site::mounted,
             subject: |site| {
@@ -170,6 +180,40 @@ fn a_neighbour_is_named() {
             },
         },
     ]);
+}
+
+#[test]
+#[ignore = "lab: applications of known limits are watched"]
+fn contention_of_a_journal_is_told() {
+    judge_all(&[Case {
+        name: "eight neighbours that sync without a pause: they are named, or the journal that all wait for",
+        site: || Site::paced(DISK, 0, 2000)?.formatted(),
+        subject: |site| site.fio("--directory=DIR --size=16m --rw=write --bs=4k --ioengine=sync --fsync=1", RUNS),
+        beside: |site| {
+            let words = "--directory=DIR --filename_format=beside.\\$jobnum --size=4m --rw=write --bs=4k --ioengine=sync \
+                         --fallocate=none --fsync=1 --numjobs=8";
+            vec![site.neighbour(words, 60)]
+        },
+        expects: |findings| {
+            let stop = stop(findings, OperationGroup::Commits);
+            is_neighbour(findings) || matches!(stop, Some(WatchStop::Journal { .. }))
+        },
+    }]);
+}
+
+#[test]
+#[ignore = "lab: applications of known limits are watched"]
+fn memory_that_is_too_small_is_told() {
+    // It is read before, so that the memory is full from the beginning.
+    const READS: &str =
+        "--filename=DIR/data --size=32m --pre_read=1 --norandommap --rw=randread --bs=4k --ioengine=psync";
+    judge_all(&[Case {
+        name: "reads of a file that is larger than the memory: the memory",
+        site: || Site::paced(DISK, 1000, 0)?.formatted()?.with_memory(24 * MIB),
+        subject: |site| site.fio(READS, RUNS),
+        beside: alone,
+        expects: |findings| matches!(stop(findings, OperationGroup::Reads), Some(WatchStop::Memory { .. })),
+    }]);
 }
 
 #[test]
