@@ -11,8 +11,8 @@ use crate::values::target;
 
 /// Examples, for the end of the help text.
 pub const PREDICT_EXAMPLES: &str =
-    "Nothing is read from or written to any storage: what was captured is asked of a model of the path, in virtual
-time. docs/predict.md says what is assumed.
+    "Nothing is read from or written to any storage: a model of the path is asked, in virtual time.
+docs/predict.md says what is assumed.
 
 Examples:
   halfpower watch --name postgres --record app.halfpower

@@ -63,9 +63,9 @@ fn each_kind_has_both_sides_and_what_differs() {
         "a second in flight p50 p99",
         "direct read 8 KiB captured 2,500 0.50 200 µs 200 µs",
         "here 1,667 0.67 400 µs 400 µs",
-        "so 0.67 slower 1.33 slower 2.00 slower 2.00 slower",
+        "so 0.67 slower 1.33 higher 2.00 slower 2.00 slower",
         "fdatasync captured 2,500 0.25 100 µs 100 µs",
-        "so 0.67 slower 0.67 faster the same the same",
+        "so 0.67 slower 0.67 lower the same the same",
         "All of it was asked in 3 rounds",
     ] {
         assert!(has(line), "{line} in\n{text}");

@@ -89,6 +89,9 @@ pub(crate) fn note(note: &PredictNote) -> String {
             "Some thread was too slow there to come to its end while others went on: its last operations are left out."
                 .to_string()
         }
+        PredictNote::LeftOut { operations: 1 } => {
+            "The capture lacks 1 operation, so the path is busier than is predicted.".to_string()
+        }
         PredictNote::LeftOut { operations } => format!(
             "The capture lacks {} operations, so the path is busier than is predicted.",
             format::thousands(*operations as f64)

@@ -54,6 +54,16 @@ pub(crate) fn change(change: &ReplayChange) -> String {
     }
 }
 
+/// The same of a depth, which is neither fast nor slow: `0.61 lower`.
+pub(crate) fn depth_change(change: &ReplayChange) -> String {
+    match (change.ratio, change.verdict) {
+        (Some(ratio), ReplayVerdict::Slower | ReplayVerdict::Faster) => {
+            format!("{} {}", factor(ratio.value), if ratio.value > 1.0 { "higher" } else { "lower" })
+        }
+        _ => verdict(change.verdict).to_string(),
+    }
+}
+
 /// The first sentence: how many operations a second, of how many.
 pub(crate) fn sentence(findings: &ReplayFindings, subject: &str, place: &str) -> String {
     let whole = &findings.whole;
