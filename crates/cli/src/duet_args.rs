@@ -55,6 +55,27 @@ pub struct DuetArgs {
 }
 
 impl DuetArgs {
+    /// Refuses flags that are of `--live` alone.
+    ///
+    /// # Errors
+    /// If one was given without it: it is required where studies are named, too, of which `--live` takes none.
+    pub fn refuse_alone(&self) -> Result<()> {
+        let Self { live: _, cells, budget, slice, size, seed, overwrite, credentials } = self;
+        let given = [
+            ("--cell", !cells.is_empty()),
+            ("--budget", budget.is_some()),
+            ("--slice", slice.is_some()),
+            ("--size", size.is_some()),
+            ("--seed", seed.is_some()),
+            ("--overwrite", *overwrite),
+            ("--credentials", credentials.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) => bail!("{flag} is of --live, which measures: halfpower compare --live A B {flag} ..."),
+            None => Ok(()),
+        }
+    }
+
     /// Both targets.
     ///
     /// # Errors

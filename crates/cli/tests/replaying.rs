@@ -54,7 +54,7 @@ fn a_capture_is_asked_again_and_leaves_only_what_was_asked_for() {
     let here = folder();
     let before = kept(here.path());
     fs::create_dir(here.path().join("new")).unwrap();
-    let words = ["run", "--workload", "app.halfpower", "new", "--time", "200ms", "-o", "again.halfpower"];
+    let words = ["run", "--workload", "app.halfpower", "new", "--time", "2s", "-o", "again.halfpower"];
     let output = run(here.path(), &words);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let text = out(&output);
@@ -71,7 +71,7 @@ fn a_capture_is_asked_again_and_leaves_only_what_was_asked_for() {
     assert!(commits.chunks(2).all(|pair| pair == &expected[..pair.len()]), "each flush follows its write: {commits:?}");
     assert_eq!((again.subject, again.files), (before.subject, before.files));
     // What came of it can be asked again, also as JSON alone, twice as fast, each operation at its time.
-    let words = ["run", "--workload=again.halfpower", "new", "-d", "100ms", "--speed", "2x", "--open", "--json"];
+    let words = ["run", "--workload=again.halfpower", "new", "-d", "1s", "--speed", "2x", "--open", "--json"];
     let output = run(here.path(), &words);
     assert_eq!((output.status.code(), told(&output).as_str()), (Some(0), ""));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();

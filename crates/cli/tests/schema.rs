@@ -83,6 +83,66 @@ for path in glob.glob('*-*.json'):
 print('documents:', seen)
 ";
 
+/// What strace says of a program that reads, writes and syncs.
+const TRACE: &str = "100 1700000000.000000 openat(AT_FDCWD, \"/srv/a\", O_RDWR) = 3 <0.000010>
+100 1700000000.001000 pread64(3, \"\"..., 4096, 0) = 4096 <0.000100>
+100 1700000000.002000 pwrite64(3, \"\"..., 4096, 4096) = 4096 <0.000020>
+100 1700000000.003000 fdatasync(3) = 0 <0.001000>
+";
+/// Lines that print documents, by their schema.
+const PRINTED: [(&str, &[&str]); 8] = [
+    (
+        "run",
+        &[
+            "run DISK --rw randread --bs 4KiB -d 100ms --json",
+            "run DISK --rw randrw --bs 4KiB -d 100ms --rate-iops 1000 --json",
+            "run sim:win2k-atlas10k --rw write --cache both --bs 64KiB -d 1s --json",
+            "run . --size 64MiB --rw randread --bs 4KiB -d 100ms --percentiles 50,99 --json",
+        ],
+    ),
+    (
+        "report",
+        &[
+            "study DISK --budget 60s --peak 3.5GB/s --output a.halfpower --json",
+            "study sim:fixed=80us,rate=500MB/s,noise=2%,disks=2,shared=700MB/s --experiments all --price 209 --sustain-bytes 1g --p99 1ms --budget 60s \
+         --output b.halfpower --json",
+            "study sim:win2k-atlas10k --experiments buffered,allocation,durability,processors --budget 8m \
+         --output c.halfpower --json",
+            "study sim:win2k-atlas10k --set disks=2 --experiments mirror --budget 20m --output d.halfpower --json",
+            "study sim:size=64MiB,errors=2%,short=2% --experiments engines --budget 20s --output e.halfpower --json",
+            "study . --size 64MiB --budget 5s --output f.halfpower --json",
+            "study . --size 64MiB --experiments all --budget 10s --output g.halfpower --json",
+            "study . --size 64MiB --budget 5s --output f.halfpower --json",
+            "study DISK --budget 60s --set fixed=95us --output h.halfpower --json",
+        ],
+    ),
+    (
+        "compare",
+        &[
+            "compare a.halfpower h.halfpower --json",
+            "compare a.halfpower h.halfpower --price 209,300 --fail-if random\u{a0}read\u{a0}peak<-5% --json",
+        ],
+    ),
+    (
+        "history",
+        &[
+            "history a.halfpower h.halfpower --no-index --target 1 --json",
+            "history a.halfpower --no-index --fail-if random\u{a0}read\u{a0}iops<-5% --json",
+        ],
+    ),
+    (
+        "duet",
+        &[
+            "compare --live DISK sim:fixed=90us,rate=500MB/s,noise=2% --json",
+            "compare --live sim: sim: --cell --rw\u{a0}randrw\u{a0}--bs\u{a0}4k --budget 100ms --json",
+            "compare --live DISK DISK --fail-if random\u{a0}read\u{a0}iops<-5% --json",
+        ],
+    ),
+    ("doctor", &["doctor . --json", "doctor each:.,.. --json --fail-if warn"]),
+    ("predict", &["predict app.capture --on DISK,flush=1ms --json"]),
+    ("replay", &["run --workload app.capture . --time 1s --json"]),
+];
+
 #[test]
 #[ignore = "gate: other programs read it"]
 fn what_is_printed_keeps_to_the_schemas() {
@@ -93,63 +153,16 @@ fn what_is_printed_keeps_to_the_schemas() {
     }
     let folder = folder();
     let folder = folder.path();
-    let disk = |words: &str| words.replace("DISK", DISK);
-    print(
-        folder,
-        "run",
-        &[
-            &disk("run DISK --rw randread --bs 4KiB -d 100ms --json"),
-            &disk("run DISK --rw randrw --bs 4KiB -d 100ms --rate-iops 1000 --json"),
-            "run sim:win2k-atlas10k --rw write --cache both --bs 64KiB -d 1s --json",
-            "run . --size 64MiB --rw randread --bs 4KiB -d 100ms --percentiles 50,99 --json",
-        ],
-    );
-    print(
-        folder,
-        "report",
-        &[
-            &disk("study DISK --budget 60s --peak 3.5GB/s --output a.halfpower --json"),
-            "study sim:fixed=80us,rate=500MB/s,noise=2%,disks=2,shared=700MB/s --experiments all --price 209 --sustain-bytes 1g --p99 1ms --budget 60s \
-         --output b.halfpower --json",
-            "study sim:win2k-atlas10k --experiments buffered,allocation,durability,processors --budget 8m \
-         --output c.halfpower --json",
-            "study sim:win2k-atlas10k --set disks=2 --experiments mirror --budget 20m --output d.halfpower --json",
-            "study sim:size=64MiB,errors=2%,short=2% --experiments engines --budget 20s --output e.halfpower --json",
-            "study . --size 64MiB --budget 5s --output f.halfpower --json",
-            "study . --size 64MiB --experiments all --budget 10s --output g.halfpower --json",
-            "study . --size 64MiB --budget 5s --output f.halfpower --json",
-            &disk("study DISK --budget 60s --set fixed=95us --output h.halfpower --json"),
-        ],
-    );
-    print(
-        folder,
-        "compare",
-        &[
-            "compare a.halfpower h.halfpower --json",
-            "compare a.halfpower h.halfpower --price 209,300 --fail-if random\u{a0}read\u{a0}peak<-5% --json",
-        ],
-    );
-    print(
-        folder,
-        "history",
-        &[
-            "history a.halfpower h.halfpower --no-index --target 1 --json",
-            "history a.halfpower --no-index --fail-if random\u{a0}read\u{a0}iops<-5% --json",
-        ],
-    );
-    print(
-        folder,
-        "duet",
-        &[
-            &disk("compare --live DISK sim:fixed=90us,rate=500MB/s,noise=2% --json"),
-            "compare --live sim: sim: --cell --rw\u{a0}randrw\u{a0}--bs\u{a0}4k --budget 100ms --json",
-            &disk("compare --live DISK DISK --fail-if random\u{a0}read\u{a0}iops<-5% --json"),
-        ],
-    );
-    print(folder, "doctor", &["doctor . --json", "doctor each:.,.. --json --fail-if warn"]);
+    fs::write(folder.join("trace"), TRACE).unwrap();
+    let imported = run(folder, &["import", "trace", "-o", "app.capture"]);
+    assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
+    for (name, lines) in PRINTED {
+        let lines: Vec<String> = lines.iter().map(|line| line.replace("DISK", DISK)).collect();
+        print(folder, name, &lines.iter().map(String::as_str).collect::<Vec<_>>());
+    }
     let schemas = kept("run");
     let judged = Command::new(python).current_dir(folder).args(["-c", JUDGE]).arg(schemas.parent().unwrap()).output();
     let judged = judged.unwrap();
     let said = String::from_utf8_lossy(&judged.stdout);
-    assert_eq!(said.trim(), "documents: 22", "{}", String::from_utf8_lossy(&judged.stderr));
+    assert_eq!(said.trim(), "documents: 24", "{}", String::from_utf8_lossy(&judged.stderr));
 }

@@ -19,6 +19,7 @@ pub fn is_asked(args: &CompareArgs) -> bool {
 /// # Errors
 /// If there are too few studies, if they have no cell in common, or if an option is about a baseline; all errors of writing.
 pub fn alike(args: &CompareArgs) -> Result<()> {
+    args.duet.refuse_alone()?;
     let has_baseline =
         args.baseline.is_some() || args.save.is_some() || !args.fail_if.is_empty() || args.price.is_some();
     let has_form = args.html.is_some() || args.json || args.markdown || args.full;

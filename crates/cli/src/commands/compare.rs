@@ -62,6 +62,7 @@ impl Named {
 /// # Errors
 /// [`ConditionHolds`] if a condition of `--fail-if` holds; all errors of reading and writing.
 pub fn compare(args: &CompareArgs) -> Result<()> {
+    args.duet.refuse_alone()?;
     let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
     let baseline = args.save.as_deref().map(|name| Baseline::new(name, args.force)).transpose()?;
     let mut studies = studies(args)?;
