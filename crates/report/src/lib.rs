@@ -29,8 +29,8 @@ pub use html::format::date;
 pub use html::html;
 pub use html::watch::watch_html;
 pub use json::{
-    Document, compare_json, doctor_json, duet_json, history_json, json, predict_json, repeated_json, replay_json, run_json,
-    schema, watch_json,
+    Document, compare_json, doctor_json, duet_json, history_json, json, predict_json, repeated_json, replay_json,
+    run_json, schema, watch_json,
 };
 pub use memory::{memory_json, memory_text};
 pub use predict::predict_text;

@@ -36,5 +36,5 @@ pub use observed_cell::Observation;
 pub use planner::{Planner, Step, left, next};
 pub use sliced_target::{RunSeeds, SliceError, SlicedTarget};
 pub use study_loop::{Ending, Observer, SoFar, StudyError, conduct};
-pub use turns::{SeenPairs, Side, Slice, pairs};
 pub use study_program::{SessionsSoFar, finished, fixed_runs, grid_runs, sessions_so_far, unfinished_share};
+pub use turns::{SeenPairs, Side, Slice, pairs};

@@ -31,8 +31,13 @@ fn short(found: &ApplicationAnswer) -> Option<ShortAnswer> {
     let settings = if lines == 1 { "1 setting".to_string() } else { format!("{lines} settings") };
     if all == 0 {
         return (!found.settings.is_empty()).then(|| {
-            let text =
-                format!("So many lines follow for the configuration of {}; its profile has no needs.", found.name);
+            let name = &found.name;
+            if lines == 0 {
+                let text =
+                    format!("No line follows for the configuration of {name}: what each rests on is not sure enough.");
+                return ShortAnswer::new(NOT_DECIDED, text);
+            }
+            let text = format!("So many lines follow for the configuration of {name}; its profile has no needs.");
             ShortAnswer::new(settings, text)
         });
     }

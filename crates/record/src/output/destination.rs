@@ -140,8 +140,8 @@ impl Destination {
             Way::Output => {
                 halfpower_os::standard_output::refuse_closed().map_err(refused)?;
                 // JSON stays what it is when it is escaped; any other file goes to a program as it is.
-                let is_escaped =
-                    matches!(self.form, Form::Json | Form::Fio | Form::Watch | Form::Capture) || io::stdout().is_terminal();
+                let is_escaped = matches!(self.form, Form::Json | Form::Fio | Form::Watch | Form::Capture)
+                    || io::stdout().is_terminal();
                 let out = io::stdout().lock();
                 if is_escaped { stream(Shown::new(out), write, refused) } else { stream(out, write, refused) }
             }
