@@ -126,6 +126,8 @@ fn within(range: Range<u64>, block: u64, most: u64) -> Range<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use halfpower_record::{CapturedFile, CapturedOperation};
 
     use super::*;
@@ -161,7 +163,7 @@ mod tests {
         assert_eq!(found.pieces, [0..MIB, 49 * MIB..51 * MIB, 99 * MIB..100 * MIB]);
         assert_eq!((found.laid_out_bytes(), found.written_to, found.is_used), (4 * MIB, 0, true));
         let grown = needs_of(5000, &[(OperationKind::Write, 4000, 8000, true), (OperationKind::Fsync, 0, 0, false)]);
-        assert_eq!((grown.pieces, grown.written_to), (vec![0..5000], 12_000));
+        assert_eq!((grown.pieces.as_slice(), grown.written_to), (from_ref(&(0..5000)), 12_000));
         assert_eq!(needs_of(0, &[(OperationKind::Fsync, 0, 0, false)]), Needs { is_used: true, ..Needs::default() });
     }
 
@@ -170,10 +172,10 @@ mod tests {
         let read = |offset: u64, cached| (OperationKind::Read, offset * 4096, 4096, cached);
         // Page 9 was there before; page 3 was fetched, and is there the second time.
         let found = needs_of(MIB, &[read(9, true), read(3, false), read(3, true), read(9, false)]);
-        assert_eq!(found.cold, [3 * 4096..4 * 4096]);
+        assert_eq!(found.cold, from_ref(&(3 * 4096..4 * 4096)));
         // Read-ahead had fetched what follows.
         let stream = needs_of(MIB, &[read(0, false), read(1, true), read(2, true), read(9, true)]);
-        assert_eq!(stream.cold, [0..3 * 4096]);
+        assert_eq!(stream.cold, from_ref(&(0..3 * 4096)));
         let written = needs_of(MIB, &[(OperationKind::Write, 0, 4096, true), read(0, false)]);
         assert!(written.cold.is_empty());
     }

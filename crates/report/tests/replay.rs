@@ -97,7 +97,7 @@ fn the_table_stands_by_itself_and_drives_no_terminal() {
         first: "captured",
         second: "there",
     };
-    let text = replay_table(&replay_findings(&before, &[before.clone()]), &head);
+    let text = replay_table(&replay_findings(&before, std::slice::from_ref(&before)), &head);
     assert!(text.contains("there") && text.contains("the same") && !text.contains('\u{1b}'), "{text}");
 }
 
