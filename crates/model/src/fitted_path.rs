@@ -1,7 +1,9 @@
 //! Simulates requests to [`Fitted`] devices: several equal devices, what they share, and the processor.
 //!
-//! A request, or all of it that a stripe places on one device, takes the time of a single request. It then leaves the
-//! device at least one gap after the one before, and leaves the shared part once its bytes have passed there. Last, the
+//! A request, or all of it that a stripe places on one device, takes the time of a single request. The device's work grows
+//! by one gap with each, from the moment when it comes, or when the work before it ends; the request leaves when its own time
+//! is over and the work up to it is done. So as many as go side by side do not hold each other up, whatever their sizes, and
+//! together they leave no faster than one a gap. It leaves the shared part once its bytes have passed there. Last, the
 //! submitting processor completes it, after the processor time of the one before. Each stage works while the one before
 //! it does (cut-through), so a single request loses nothing.
 
@@ -88,7 +90,7 @@ pub struct FittedPath {
     /// Reads and writes.
     shared: [Shared; 2],
     processors: f64,
-    /// When each device last released a request.
+    /// When each device has done its work so far.
     devices: Vec<Moment>,
     /// Bytes on each device of the request being laid out.
     shares: Vec<u32>,
@@ -190,9 +192,10 @@ impl FittedPath {
         match part.stage {
             Stage::OffDevice => {
                 let gap_ps = (passage.gap_us(Bytes(u64::from(part.length))) * PS_PER_US).round() as u64;
-                let free = &mut self.devices[part.device as usize];
-                *free = part.at.max(free.after_ps(gap_ps));
-                let at = *free;
+                let came = Moment::from_ps(part.at.ps().saturating_sub(self.alone_ps(place, part.length)));
+                let done = &mut self.devices[part.device as usize];
+                *done = came.max(*done).after_ps(gap_ps);
+                let at = part.at.max(*done);
                 self.add(Part { at, stage: Stage::OffShared, ..part });
             }
             Stage::OffShared => {
