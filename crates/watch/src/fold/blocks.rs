@@ -16,6 +16,8 @@ use super::threads::{Fault, State};
 const PAGE_BYTES: u64 = 4096;
 /// A fault sends its request within this time.
 const LONGEST_FAULT_NS: u64 = 1_000_000;
+/// A ring names the file of a request within this time.
+const NAMED_WITHIN_NS: u64 = 20_000;
 /// Prefixes of the names of kernel threads, for those that have ended before they are looked up.
 const KERNELS: [&str; 6] = ["kworker/", "jbd2/", "kswapd", "xfsaild/", "btrfs-", "dmcrypt_write"];
 /// Prefixes of the names of threads that commit a journal.
@@ -53,6 +55,13 @@ impl BlockEvent<'_> {
 /// Whether a disk is among those of a bit each.
 fn is_among(disks: u64, disk: usize) -> bool {
     disk >= 64 || disks >> disk & 1 == 1
+}
+
+/// Whether a part on this disk may be this operation's. A ring names the file of a request some moments after the request.
+fn may_reach(op: &Op, event: &BlockEvent, at_ns: u64) -> bool {
+    let begun = &op.begun;
+    let may_be_named = begun.by == IssuedBy::IoUring && begun.file.is_none();
+    is_among(begun.disks, event.disk) && !(may_be_named && at_ns < begun.at_ns.saturating_add(NAMED_WITHIN_NS))
 }
 
 impl FoldState {
@@ -149,7 +158,10 @@ impl FoldState {
     fn owner(&mut self, seen: &Seen, event: &BlockEvent, process: u32) -> Option<OpKey> {
         let writes = event.writes();
         let thread = self.threads.get_mut(&seen.thread)?;
-        let current = [thread.op, thread.ring].into_iter().flatten().find(|key| self.slots.get(*key).is_some());
+        // Between two requests of a ring its thread may read what is its own, such as pages of the program, from another disk.
+        let ring =
+            thread.ring.filter(|key| self.slots.get(*key).is_some_and(|op| is_among(op.begun.disks, event.disk)));
+        let current = [thread.op, ring].into_iter().flatten().find(|key| self.slots.get(*key).is_some());
         if current.is_some() {
             return current;
         }
@@ -165,6 +177,7 @@ impl FoldState {
             let is_sync = op.begun.kind.is_durable() && op.begun.kind != OperationKind::DurableWrite;
             op.begun.by == IssuedBy::IoUring
                 && op.begun.process == process
+                && may_reach(op, event, seen.at_ns)
                 && (op.parts == 0 || is_sync)
                 && op.may_send(writes)
         };
@@ -204,7 +217,7 @@ impl FoldState {
         let waits = |op: &Op, exact: bool| {
             let begun = &op.begun;
             let more = limited && begun.asked.is_some_and(|asked| op.sent < asked);
-            let may = (op.parts == 0 || more) && op.may_send(event.writes()) && is_among(begun.disks, event.disk);
+            let may = (op.parts == 0 || more) && op.may_send(event.writes()) && may_reach(op, event, seen.at_ns);
             may && match begun.kind {
                 OperationKind::Read | OperationKind::FaultRead => !exact || begun.asked == Some(bytes),
                 OperationKind::Write | OperationKind::DurableWrite if begun.direct == Some(true) => {
