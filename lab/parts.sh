@@ -18,6 +18,7 @@ gate fuse2fs fuse2fs
 gate bwrap bubblewrap
 gate mkfs.ext4 e2fsprogs
 gate strace strace
+gate fio fio
 gate smbd samba smbclient
 gate ganesha.nfsd nfs-ganesha nfs-ganesha-vfs rpcbind
 gate tc iproute2
@@ -34,7 +35,6 @@ lab nfs-cp libnfs-utils
 lab mpicc.mpich mpich libmpich-dev
 lab slurmctld slurmctld
 lab srun slurmd slurm-client slurm-wlm-basic-plugins
-lab fio fio
 lab /usr/lib/postgresql/15/bin/postgres postgresql-15
 lab valgrind valgrind
 lab nginx nginx-light
