@@ -149,18 +149,6 @@ impl DuetFigure {
     }
 }
 
-/// The settings of a workload as those of a cell; `None` if it both reads and writes.
-pub fn settings_of(workload: &Workload) -> Option<CellSettings> {
-    Some(CellSettings {
-        pattern: workload.rw.pattern(),
-        rw: workload.rw.direction()?,
-        cache: workload.cache,
-        iodepth: workload.iodepth,
-        bs_bytes: workload.bs.0,
-        threads: workload.threads,
-    })
-}
-
 /// Checks conditions on the cells of a duet: one finding for each. Equal targets fulfil any of them in at most 5% of duets.
 pub fn check_duet(conditions: &[Condition], cells: &[DuetCell]) -> Vec<ConditionFinding> {
     check_conditions(conditions, &[compared(cells)]).pop().unwrap_or_default()
@@ -194,7 +182,7 @@ impl DuetCell {
     fn compared(&self) -> Option<CellComparison> {
         let change = |figure: Option<DuetFigure>| figure.map(|figure| figure.change());
         Some(CellComparison {
-            settings: settings_of(&self.workload)?,
+            settings: CellSettings::of_workload(&self.workload)?,
             runs_a: self.pairs as usize,
             runs_b: self.pairs as usize,
             steady: true,

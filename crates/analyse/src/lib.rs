@@ -83,9 +83,7 @@ pub use compare::{
 };
 pub use cost::costs;
 pub use direction_stop::{DirectionStop, StopDoubt, StopTest};
-pub use duet::{
-    Duet, DuetCell, DuetDoubt, DuetFigure, DuetLeftOut, DuetOutcome, asked_in_vain, check_duet, settings_of,
-};
+pub use duet::{Duet, DuetCell, DuetDoubt, DuetFigure, DuetLeftOut, DuetOutcome, asked_in_vain, check_duet};
 pub use experiment_cells::{ExperimentCell, experiment_cells, experiment_limit};
 pub use explained::StopExplanation;
 pub use far_cell::{FarCell, FarDisk, FarDiskLimit};

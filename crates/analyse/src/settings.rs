@@ -1,7 +1,7 @@
 //! Names a path and a cell by their settings.
 
 use halfpower_record::Record;
-use halfpower_spec::{Cache, Direction, Pattern};
+use halfpower_spec::{Cache, Direction, Pattern, Workload};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,10 +73,11 @@ pub struct CellSettings {
 impl CellSettings {
     /// The cell that a run of the walks belongs to; `None` for another run, and for one that reads and writes.
     pub fn of_record(record: &Record) -> Option<Self> {
-        let workload = &record.run.workload;
-        if !record.walks() {
-            return None;
-        }
+        if record.walks() { Self::of_workload(&record.run.workload) } else { None }
+    }
+
+    /// The settings of a workload as those of a cell; `None` if it both reads and writes.
+    pub fn of_workload(workload: &Workload) -> Option<Self> {
         Some(Self {
             pattern: workload.rw.pattern(),
             rw: workload.rw.direction()?,

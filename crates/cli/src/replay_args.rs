@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
+use halfpower_replay::Pace;
 use halfpower_spec::{Nanos, ParseError};
 
 use crate::values::{parse, speed};
@@ -33,6 +34,13 @@ pub struct SpeedArgs {
     /// Ask for each operation of a capture at its time, however long others take (open loop)
     #[arg(long)]
     pub open: bool,
+}
+
+impl SpeedArgs {
+    /// How a capture is asked again.
+    pub fn pace(self) -> Pace {
+        Pace { open: self.open, speed: self.speed }
+    }
 }
 
 /// The flag with which `run` asks a capture again, for the help text of `run`: [`ReplayArgs`] are then its flags.

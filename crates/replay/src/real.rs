@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use halfpower_os::{BufferMemory, Buffers, Clock, FlushCall, RunFile};
 use halfpower_record::{CaptureSource, Captured, CapturedOperation, OperationKind, Script};
 
-use crate::ReplayError;
 use crate::files::{FileHere, LaidOut, is_durable, lay_out};
 use crate::lane::{Call, Lane, Round, Step};
 use crate::touched::{Needs, needs};
+use crate::{Pace, ReplayError};
 
 /// How long a replay takes at least and at most, unless the user says so, and when a round that is under way is cut off.
 const USUAL_TIME_NS: u64 = 10_000_000_000;
@@ -47,10 +47,8 @@ const HEAD_START_OF_A_LANE_NS: u64 = 50_000;
 pub struct ReplaySettings {
     /// How long; `None` takes the capture's own time, but from 10 s to 60 s, and lets a round that is under way end.
     pub time: Option<Duration>,
-    /// Pauses (or in an open loop, the times when operations are due) are divided by this; above 0.
-    pub speed: f64,
-    /// Whether operations are due at their times (open loop), or a pause after the one before (closed loop).
-    pub open: bool,
+    /// After pauses or at set times, and how many times as fast.
+    pub pace: Pace,
     /// Seed of what is written.
     pub seed: u64,
 }
@@ -157,7 +155,7 @@ fn made(
     files: &LaidOut,
     widened: &mut u64,
 ) -> Result<Lane, ReplayError> {
-    let scaled = |ns: u64| ((ns as f64 / settings.speed) as u64).min(MOST_PAUSE_NS);
+    let scaled = |ns: u64| settings.pace.shortened_ns(ns).min(MOST_PAUSE_NS);
     let mut longest = 1;
     let mut steps = Vec::with_capacity(script.steps.len());
     for step in &script.steps {
@@ -249,7 +247,7 @@ fn go_rounds(
     replayed: &mut Replayed,
     stop: &AtomicBool,
 ) -> Result<(), ReplayError> {
-    let pass_ns = ((captured.span_ns() as f64 / settings.speed) as u64).clamp(1, MOST_PAUSE_NS);
+    let pass_ns = settings.pace.shortened_ns(captured.span_ns()).clamp(1, MOST_PAUSE_NS);
     let asked_ns = settings.time.map(|time| u64::try_from(time.as_nanos()).unwrap_or(MOST_PAUSE_NS));
     let wanted_ns = asked_ns.unwrap_or(pass_ns.clamp(USUAL_TIME_NS, MOST_USUAL_TIME_NS));
     let most_ns = asked_ns.unwrap_or(CUT_OFF_NS);
@@ -268,7 +266,7 @@ fn go_rounds(
             began_ns,
             until_ns: began_ns.saturating_add(most_ns - spent_ns),
             passes,
-            open_pass_ns: settings.open.then_some(pass_ns),
+            open_pass_ns: settings.pace.open.then_some(pass_ns),
             lanes_left: AtomicUsize::new(lanes.len()),
             over: AtomicBool::new(false),
             ended_ns: AtomicU64::new(0),

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
-use halfpower_replay::{ReplayError, ReplaySettings, Replayed, laid_out_bytes, replay};
+use halfpower_replay::{Pace, ReplayError, ReplaySettings, Replayed, laid_out_bytes, replay};
 use tempfile::TempDir;
 
 const MS: u64 = 1_000_000;
@@ -53,7 +53,7 @@ fn asked_again(captured: &Captured, settings: &ReplaySettings) -> Replayed {
 }
 
 fn settings(ms: u64) -> ReplaySettings {
-    ReplaySettings { time: Some(Duration::from_millis(ms)), speed: 1.0, open: false, seed: 1 }
+    ReplaySettings { time: Some(Duration::from_millis(ms)), pace: Pace::default(), seed: 1 }
 }
 
 /// What a lane did, in order of time.
@@ -65,7 +65,8 @@ fn kinds(captured: &Captured, lane: u32) -> Vec<OperationKind> {
 fn each_lane_does_its_operations_in_their_order_again_and_again() {
     let before = captured();
     for open in [false, true] {
-        let replayed = asked_again(&before, &ReplaySettings { open, ..settings(150) });
+        let replayed =
+            asked_again(&before, &ReplaySettings { pace: Pace { open, ..Pace::default() }, ..settings(150) });
         assert!(replayed.failed.is_empty() && !replayed.full, "{:?}", replayed.failed);
         assert_eq!((replayed.short, replayed.laid_out_bytes), (0, laid_out_bytes(&before)));
         assert!(!replayed.rounds.is_empty() && replayed.span_ns() > 0);
@@ -102,7 +103,8 @@ fn pauses_are_as_long_as_they_were_and_half_as_long_at_twice_the_speed() {
     before.operations = vec![operation(0, 20 * MS, OperationKind::Read, (2, 0, 4096))];
     before.lanes = 1;
     for (speed, least_ns) in [(1.0, 19 * MS), (2.0, 9 * MS)] {
-        let replayed = asked_again(&before, &ReplaySettings { speed, ..settings(200) });
+        let replayed =
+            asked_again(&before, &ReplaySettings { pace: Pace { speed, ..Pace::default() }, ..settings(200) });
         // A machine may be late, and wakes nobody early; what it was late by before may shorten a pause by a millisecond.
         let first_ns = replayed.rounds[0].operations[0].at_ns;
         assert!(first_ns >= least_ns, "{first_ns} ns at speed {speed}");

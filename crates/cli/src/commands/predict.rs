@@ -46,7 +46,7 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
     if captured.operations.is_empty() {
         bail!("{}: it holds no operation, so nothing can be predicted; capture a longer time", args.capture.display());
     }
-    let pace = Pace { open: args.speed.open, speed: args.speed.speed };
+    let pace = args.speed.pace();
     let predicted = match &args.on.target {
         Target::Simulated(disk) => on_disk(disk, &captured, pace),
         Target::System(system) => on_system(system, &captured, pace, &args.on.words)?,

@@ -49,8 +49,7 @@ pub fn replay(words: &[OsString]) -> Result<()> {
     }
     let settings = ReplaySettings {
         time: args.runtime.map(|runtime| Duration::from_nanos(runtime.0)),
-        speed: args.speed.speed,
-        open: args.speed.open,
+        pace: args.speed.pace(),
         seed: args.seed,
     };
     let replayed = halfpower_replay::replay(&captured, &args.folder, &settings, &stop)?;

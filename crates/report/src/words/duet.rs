@@ -1,6 +1,6 @@
 //! Says how two targets compare that were measured in turns.
 
-use halfpower_analyse::{Duet, DuetCell, DuetDoubt, DuetFigure, settings_of};
+use halfpower_analyse::{CellSettings, Duet, DuetCell, DuetDoubt, DuetFigure};
 use halfpower_record::{Ratio, TrialVerdict};
 use halfpower_spec::format::{iops, mbps};
 use halfpower_spec::{Workload, WorkloadOptions};
@@ -137,7 +137,7 @@ pub(crate) fn rates(cell: &DuetCell) -> [String; 2] {
 /// A cell, such as `random read, 4 KiB, 32 deep`; the words of `run` where it is more than that.
 pub(crate) fn name(workload: &Workload) -> String {
     let is_plain = workload.rate.is_none() && workload.options == WorkloadOptions::default() && !workload.rw.trims();
-    let settings = settings_of(workload).filter(|_| is_plain);
+    let settings = CellSettings::of_workload(workload).filter(|_| is_plain);
     let Some(settings) = settings else { return workload.to_string() };
     let beside = cache_beside_direct(workload.cache).map_or(String::new(), |word| format!(" {word}"));
     let pattern = short_pattern(settings.pattern);
