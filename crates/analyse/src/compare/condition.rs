@@ -409,12 +409,11 @@ fn example(quantity: Quantity) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::Machine;
     use halfpower_spec::{Cache, Direction, Pattern};
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    use super::super::comparison::{Floor, Outcome, PathComparison, Practical, StudyFacts};
+    use super::super::comparison::PathComparison;
     use super::super::spread::Estimate;
     use super::*;
     use crate::CellSettings;
@@ -567,22 +566,6 @@ mod tests {
         (Change::of_logs(means[0], means[1], Some(estimate)).with_estimate_of_b(Some(of_b)), estimate)
     }
 
-    fn facts(letter: &str) -> StudyFacts {
-        StudyFacts {
-            letter: letter.to_string(),
-            name: letter.to_string(),
-            target: "sim:".to_string(),
-            machine: Machine::default(),
-            filesystem: None,
-            device: None,
-            engines: Vec::new(),
-            runs: 48,
-            seconds: 48.0,
-            started_unix_ms: 0,
-            cpu_mhz: None,
-        }
-    }
-
     /// Twelve cells of random reads, all of them e^shift times as fast in B, and the mean of their throughput.
     fn cells(shift: f64, random: &mut Xoshiro256PlusPlus) -> (Vec<CellComparison>, Estimate) {
         let mut cells = Vec::new();
@@ -610,7 +593,6 @@ mod tests {
     /// A comparison of these cells.
     fn comparison(shift: f64, random: &mut Xoshiro256PlusPlus) -> Comparison {
         let (cells, mean) = cells(shift, random);
-        let floor = Floor { noise_percent: None, threshold_percent: 5.0 };
         let path = PathComparison {
             path: PATH,
             cells: cells.len(),
@@ -623,24 +605,7 @@ mod tests {
             peak_at_a: cells[0].settings,
             peak_at_b: cells[0].settings,
         };
-        Comparison {
-            a: facts("A"),
-            b: facts("B"),
-            outcome: Outcome::NoDifference,
-            different: false,
-            notes: Vec::new(),
-            practical: Practical { throughput: floor, p99: floor, cost: floor },
-            paths: vec![path],
-            half_power: Vec::new(),
-            cost: Vec::new(),
-            price: None,
-            cells,
-            only_a: Vec::new(),
-            only_b: Vec::new(),
-            left_out: Vec::new(),
-            checks: None,
-            fail_if: Vec::new(),
-        }
+        Comparison::of_figures(["A", "B"], cells, vec![path])
     }
 
     fn line(conditions: &[&str]) -> Vec<Condition> {
