@@ -48,7 +48,7 @@ fn number(name: &str, otherwise: u32) -> u32 {
 }
 
 fn begin(folder: &Path, words: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    let mut command = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
     command.current_dir(folder).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET).env_remove("AWS_SESSION_TOKEN");
     command.spawn().unwrap()

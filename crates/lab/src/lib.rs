@@ -15,12 +15,22 @@ mod results;
 mod screen;
 
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
 pub use campaign::Campaign;
 use evidence::Evidence;
 pub use evidence::{MOST_TRIES, Verdict};
 use machine::{Disturbance, Machine};
 pub use screen::{AskedRow, RowTruth, Screens, Told, is_state_of_a_path_alone, is_stop_unknown};
+
+/// The program that tests run: the one that `HALFPOWER_JUDGED` names, or else the one that was built for them.
+///
+/// The laboratory names the program as users have it: one that is compiled for tests spends more of the processor, and
+/// what it costs would be judged with it.
+pub fn judged(built: &'static str) -> &'static str {
+    static NAMED: OnceLock<Option<String>> = OnceLock::new();
+    NAMED.get_or_init(|| std::env::var("HALFPOWER_JUDGED").ok()).as_deref().unwrap_or(built)
+}
 
 /// Share of the processors' time used by others above which a try counts as disturbed.
 const QUIET: f64 = 0.05;

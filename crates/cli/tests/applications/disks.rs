@@ -203,7 +203,10 @@ impl Disk {
     /// What halfpower prints as JSON with these words, in which DIR is the folder, behind the limits.
     pub fn halfpower(&self, words: &str) -> Value {
         let words = words.replace("DIR", &self.folder().display().to_string());
-        let output = self.shell(&format!("'{}' {words} --json", env!("CARGO_BIN_EXE_halfpower"))).output().unwrap();
+        let output = self
+            .shell(&format!("'{}' {words} --json", halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower"))))
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words}: {error}"))
     }

@@ -19,7 +19,10 @@ fn runs_of_a_limited_loop_device_end_well_and_their_bytes_and_records_are_right(
     };
     let hp = |words: &str| {
         let mut command = Command::new("sh");
-        command.arg("-c").arg(format!("{} \"$0\" {words}", throttle.within())).arg(env!("CARGO_BIN_EXE_halfpower"));
+        command
+            .arg("-c")
+            .arg(format!("{} \"$0\" {words}", throttle.within()))
+            .arg(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
         let output = command.output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{words}: {errors}");

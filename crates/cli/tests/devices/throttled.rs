@@ -130,7 +130,7 @@ impl Throttle {
         let study = Command::new("sh")
             .arg("-c")
             .arg(format!("{} \"$0\" study \"$1\" --json {words}", self.within()))
-            .args([env!("CARGO_BIN_EXE_halfpower"), target])
+            .args([halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")), target])
             .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -10,7 +10,7 @@ use crate::throttled::{Loop, MIB, skip};
 const READ_AHEAD: &str = "queue/read_ahead_kb";
 
 fn doctor(device: &Loop, setting: &str, budget: &str) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    let mut command = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
     command.arg("doctor").arg(&device.device).args(["--json", "--budget", budget]);
     command.arg(format!("--try={setting}@{}", device.name()));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -65,7 +65,11 @@ fn a_setting_is_tried_and_is_as_before_however_it_ends() {
     killed.wait().unwrap();
     // Another test may start a command at any time, and that puts it back, too.
     for _ in 0..100 {
-        Command::new(env!("CARGO_BIN_EXE_halfpower")).arg("systems").stdout(Stdio::null()).status().unwrap();
+        Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")))
+            .arg("systems")
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
         if device.setting(READ_AHEAD) == before {
             return;
         }

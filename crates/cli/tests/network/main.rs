@@ -43,7 +43,7 @@ fn lab(script: &str) -> Option<String> {
     let output = Command::new("bash")
         .arg(script_file)
         .arg(format!("exec 2>&1\n{script}"))
-        .env("HP", env!("CARGO_BIN_EXE_halfpower"))
+        .env("HP", halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")))
         .env("PATH", path)
         .stdin(Stdio::null())
         .output()

@@ -47,7 +47,10 @@ impl Tracing {
     /// What is left of a process after further starts; another test's start may have taken it away before.
     pub fn left_after_a_start(&self, process: u32) -> Vec<String> {
         for _ in 0..100 {
-            let status = Command::new(env!("CARGO_BIN_EXE_halfpower")).arg("systems").stdout(Stdio::null()).status();
+            let status = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")))
+                .arg("systems")
+                .stdout(Stdio::null())
+                .status();
             assert!(status.unwrap().success());
             if self.left_by(process).is_empty() {
                 return Vec::new();
@@ -66,7 +69,7 @@ impl Drop for Tracing {
 
 /// A watch of this process, which goes on for long.
 pub fn watch(subject: &Running) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    let mut command = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
     command.args(["watch", "--for", "60s", "--pid", &subject.id().to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }

@@ -361,7 +361,7 @@ impl Site {
 
     /// Watches a process for so long, beside whoever called.
     pub fn watch(&self, process: u32, seconds: u32) -> Running {
-        let mut watch = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+        let mut watch = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
         watch.args(["watch", "--pid", &process.to_string(), "--for", &format!("{seconds}s")]);
         Running::begin(watch.stderr(Stdio::null()))
     }
@@ -384,7 +384,7 @@ impl Site {
     /// What `halfpower watch` prints with these words, some time after it began.
     pub fn printed(&self, words: &[&str]) -> String {
         std::thread::sleep(RAMP);
-        let mut watch = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+        let mut watch = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
         let output = watch.arg("watch").args(words).env_remove("COLUMNS").stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
@@ -394,7 +394,7 @@ impl Site {
         std::thread::sleep(RAMP);
         let file = self.tools.path().join(name);
         let _ = fs::remove_file(&file);
-        let mut watch = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+        let mut watch = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
         watch.args(["watch", "--pid", &process.to_string(), "--for", &format!("{seconds}s"), flag]).arg(&file);
         let output = watch.stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -424,7 +424,7 @@ impl Site {
     /// The JSON that halfpower prints with these words of a shell, behind the limits.
     fn said(&self, words: &str) -> Value {
         let within = self.throttle.as_ref().map_or("exec".to_string(), Throttle::within);
-        let line = format!("{within} '{}' {words}", env!("CARGO_BIN_EXE_halfpower"));
+        let line = format!("{within} '{}' {words}", halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
         let output = Command::new("sh").arg("-c").arg(line).stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()

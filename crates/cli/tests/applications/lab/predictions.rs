@@ -26,7 +26,7 @@ fn captured(disk: &Disk, cluster: &Cluster, clients: u32) -> (PathBuf, f64) {
     let pgbench = postgres.pgbench(clients, RUNS);
     std::thread::sleep(RAMP);
     let id = postgres.id().to_string();
-    let mut watch = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    let mut watch = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
     done(watch.args(["watch", "--pid", &id, "--for", WATCHED, "--record"]).arg(&file)).unwrap();
     (file, pgbench.commits_per_second())
 }

@@ -43,7 +43,7 @@ impl Lab {
         let output = Command::new("sh")
             .arg("-c")
             .arg(format!("{} \"$0\" {words}", self.throttle.within()))
-            .arg(env!("CARGO_BIN_EXE_halfpower"))
+            .arg(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")))
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .output()

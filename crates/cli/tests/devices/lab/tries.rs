@@ -59,7 +59,11 @@ fn run(command: &mut Command) -> Result<(), String> {
 fn tries(within: &str, target: &Path, settings: &str, budget: &str) -> Vec<Value> {
     let words = format!("doctor \"$1\" --json --budget {budget} --try={settings}");
     let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("{within} \"$0\" {words}")).arg(env!("CARGO_BIN_EXE_halfpower")).arg(target);
+    command
+        .arg("-c")
+        .arg(format!("{within} \"$0\" {words}"))
+        .arg(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")))
+        .arg(target);
     let output = command.stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -66,7 +66,7 @@ impl Disk {
     fn begin(&self, folder: &TempDir) -> Child {
         let mut command = Command::new("unshare");
         command.args(["-m", "bash", "-c", SCRIPT]).current_dir(folder.path());
-        command.env("HP", env!("CARGO_BIN_EXE_halfpower"));
+        command.env("HP", halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
         command.env("DISK", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/paced_disk.py"));
         let words = [
             ("BYTES", (16 * MIB).to_string()),
