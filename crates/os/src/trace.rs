@@ -86,7 +86,7 @@ impl Tracer {
         if disks.names.is_empty() {
             return Err(OsError::Tracing { why: "no block device is known under the target".to_string() });
         }
-        let (instance, page) = Instance::ready(BUFFERS)?;
+        let (mut instance, page) = Instance::ready(BUFFERS)?;
         let mut decoder = Decoder::new(&disks.numbers);
         let of_disks = filter_of(disks.numbers.iter().flatten());
         for wanted in wanted_events() {

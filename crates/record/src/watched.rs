@@ -72,7 +72,8 @@ pub struct WatchCost {
     pub processor_ns: u64,
     /// Events that the kernel recorded for it.
     pub events: u64,
-    /// Estimated processor time that recording these took from those who were watched, in nanoseconds.
+    /// Estimated processor time that others spent on them, in nanoseconds: on recording them, and on their probes while
+    /// nothing was recorded.
     pub recording_ns: u64,
     /// Events that the kernel could not record, or overwrote before they were read.
     pub lost_events: u64,

@@ -131,6 +131,8 @@ pub(crate) struct Instance {
     folder: PathBuf,
     /// Kept open, so that switching takes one call and nobody can remove the instance while we use it.
     on: Option<File>,
+    /// The folders of the events that were enabled.
+    events: Vec<String>,
     /// Lets a later start find the instance after a kill; `None` if no note could be written.
     note: Option<Note>,
 }
@@ -164,7 +166,7 @@ impl Instance {
         let folder = tracefs.folder.join("instances").join(&name);
         let note = Note::write(&format!("tracing-{name}"), &Switched::Tracing { instance: name.clone() }).ok();
         fs::create_dir(&folder).map_err(|error| refused(format!("no instance of tracefs can be made ({error})")))?;
-        let mut instance = Self { tracefs, folder, on: None, note };
+        let mut instance = Self { tracefs, folder, on: None, events: Vec::new(), note };
         instance.set("tracing_on", "0")?;
         let on = OpenOptions::new().write(true).open(instance.folder.join("tracing_on"));
         instance.on = Some(on.map_err(|error| refused(format!("tracing_on cannot be opened ({error})")))?);
@@ -187,7 +189,7 @@ impl Instance {
     /// # Errors
     /// [`OsError::Tracing`] if it is there and cannot be switched on.
     pub(crate) fn enable<K: Kind>(
-        &self,
+        &mut self,
         wanted: WantedEvent<K>,
         filter: Option<&str>,
         layouts: &mut Layouts<K>,
@@ -202,6 +204,7 @@ impl Instance {
                 self.set(&format!("{event}/filter"), filter)?;
             }
             self.set(&format!("{event}/enable"), "1")?;
+            self.events.push(event);
             return Ok(true);
         }
         Ok(false)
@@ -210,6 +213,19 @@ impl Instance {
     /// Switches tracing on or off.
     pub(crate) fn switch(&self, on: bool) -> io::Result<()> {
         self.on.as_ref().map_or(Ok(()), |mut file| file.write_all(if on { b"1" } else { b"0" }))
+    }
+
+    /// Takes the probes of all its events out of the kernel, or puts them back. Also while tracing is off, whoever comes
+    /// by a probe pays for it: of system calls all processes of the machine.
+    ///
+    /// # Errors
+    /// The error that the system reports.
+    pub(crate) fn arm(&self, armed: bool) -> io::Result<()> {
+        let word: &[u8] = if armed { b"1" } else { b"0" };
+        self.events.iter().try_for_each(|event| {
+            let mut file = OpenOptions::new().write(true).open(self.folder.join(event).join("enable"))?;
+            file.write_all(word)
+        })
     }
 
     /// Folder of the instance.

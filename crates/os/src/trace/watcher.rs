@@ -118,7 +118,7 @@ impl Watcher {
 
     fn enable_threads(&mut self) -> Result<(), OsError> {
         let Self { of_threads, decoder, missing, .. } = self;
-        let instance = &of_threads.instance;
+        let instance = &mut of_threads.instance;
         // Kernels since 6.19 would copy what is written; older ones have no such setting.
         let _ = instance.set("syscall_user_buf_size", "0");
         let mut calls = 0;
@@ -142,7 +142,7 @@ impl Watcher {
         on_the_way: &[u64],
     ) -> Result<(), OsError> {
         let Self { of_disks, decoder, missing, .. } = self;
-        let instance = &of_disks.instance;
+        let instance = &mut of_disks.instance;
         let filter = filter_of(numbers);
         for wanted in block_events() {
             if !switched_on(instance, wanted, Some(&filter), decoder, missing) && wanted.needed {
@@ -188,6 +188,16 @@ impl Watcher {
         self.is_on.store(on, Ordering::Relaxed);
         self.of_threads.instance.switch(on && !self.followed.is_empty())?;
         self.of_disks.instance.switch(on)
+    }
+
+    /// Takes the probes of all events out of the kernel, or puts them back, as they are when the watcher is new. While
+    /// tracing is off they record nothing, and still take time of all who come by: this takes some milliseconds once.
+    ///
+    /// # Errors
+    /// The error that the system reports.
+    pub fn arm(&self, armed: bool) -> io::Result<()> {
+        self.of_threads.instance.arm(armed)?;
+        self.of_disks.instance.arm(armed)
     }
 
     /// What was recorded since the last call, without the last 2 ms while tracing is on; empties the buffers.
@@ -240,7 +250,7 @@ impl Watcher {
 
 /// Switches an event on; `false`, with the reason in `missing`, if that cannot be.
 fn switched_on(
-    instance: &Instance,
+    instance: &mut Instance,
     wanted: WantedEvent<SeenKind>,
     filter: Option<&str>,
     decoder: &mut SeenDecoder,
@@ -295,6 +305,23 @@ mod tests {
         let seen = watcher.drain().unwrap();
         assert_eq!(seen.lost, 0);
         (watcher, seen.events)
+    }
+
+    #[test]
+    fn without_its_probes_a_watcher_sees_nothing_and_with_them_all_again() {
+        let Some((_folder, file, disk)) = traceable_file() else { return };
+        let this = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let mut watcher = Watcher::new(&[disk.as_str()], &[this]).unwrap();
+        let mut buffers = crate::Buffers::new(1, BLOCK as usize, 1).unwrap();
+        let mut calls_seen = |armed: bool| {
+            watcher.arm(armed).unwrap();
+            watcher.switch(true).unwrap();
+            file.read_at(buffers.slot_mut(0), 0).unwrap();
+            watcher.switch(false).unwrap();
+            let events = watcher.drain().unwrap().events;
+            events.iter().filter(|seen| matches!(seen.what, Happening::CallBegan { call: Call::Pread, .. })).count()
+        };
+        assert_eq!([true, false, true].map(&mut calls_seen), [1, 0, 1]);
     }
 
     #[test]

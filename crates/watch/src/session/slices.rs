@@ -6,6 +6,9 @@
 
 /// Estimated processor time that the kernel takes to record an event, from those who are watched.
 pub(crate) const RECORDING_NS: u64 = 400;
+/// The same while tracing is off and the event's probe is in its place. Measured on system calls: some 430 ns alone, 720
+/// with both probes in place, 1,230 recorded.
+pub(crate) const PROBED_NS: u64 = 150;
 /// Length of a slice, in nanoseconds: longer where more of the time is traced.
 const SHORT_NS: u64 = 50_000_000;
 const LONG_NS: u64 = 100_000_000;
@@ -70,13 +73,23 @@ impl Slices {
 
     /// When the present pause ends.
     pub(crate) fn begins_ns(&self) -> u64 {
+        self.since_ns + self.pause_ns()
+    }
+
+    /// Length of a pause.
+    pub(crate) fn pause_ns(&self) -> u64 {
         let length_ns = self.length_ns() as f64;
-        self.since_ns + (length_ns / self.part() - length_ns) as u64
+        (length_ns / self.part() - length_ns) as u64
     }
 
     fn length_ns(&self) -> u64 {
         if self.part() < LONG_FROM { SHORT_NS } else { LONG_NS }
     }
+}
+
+/// What the probes cost others in a pause, when a slice had so many events.
+pub(crate) fn probed_ns(events: u64, slice_ns: u64, pause_ns: u64) -> u64 {
+    (events as f64 * PROBED_NS as f64 * pause_ns as f64 / slice_ns.max(1) as f64) as u64
 }
 
 #[cfg(test)]
@@ -103,6 +116,7 @@ mod tests {
         slices.turn(1_000_000_000);
         assert_eq!(slices.ends_ns(), Some(1_000_000_000 + SHORT_NS));
         let pause_ns = slices.begins_ns() - 1_000_000_000;
+        assert_eq!(pause_ns, slices.pause_ns());
         assert!((pause_ns as f64 / SHORT_NS as f64 - 9.0).abs() < 1.0, "{pause_ns}");
         slices.spent(100_000_000, 90_000_000_000);
         assert_eq!(slices.part(), LEAST);
@@ -126,5 +140,13 @@ mod tests {
         }
         let [quiet, busy] = parts.map(|parts| parts.iter().sum::<f64>() / parts.len() as f64);
         assert!((quiet / busy - 1.0).abs() < 0.2, "{quiet} of quiet times, {busy} of busy ones");
+    }
+
+    #[test]
+    fn probes_cost_as_the_pause_is_longer_than_the_slice() {
+        // 200,000 events a second for a second, at 150 ns each.
+        assert_eq!(probed_ns(10_000, 50_000_000, 1_000_000_000), 30_000_000);
+        assert_eq!(probed_ns(0, 50_000_000, 1_000_000_000), 0);
+        assert_eq!(probed_ns(10, 0, 0), 0, "a slice without length");
     }
 }

@@ -1,6 +1,7 @@
 //! Takes the kernel's events in slices of time, and folds them.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::time::Duration;
 
 use halfpower_os::OsError;
@@ -11,7 +12,7 @@ use halfpower_record::{Captured, Latency, Unseen, WatchCost, Watched};
 use super::clock::monotonic_ns;
 use super::places::{Answers, Places};
 use super::settings::Settings;
-use super::slices::{RECORDING_NS, Slices};
+use super::slices::{RECORDING_NS, Slices, probed_ns};
 use super::subject::Followed;
 use crate::fold::{Fold, Sources};
 
@@ -27,6 +28,9 @@ const PARTS: [(&str, &[&str], &str); 8] = [
     ("events of page faults and read-ahead", &["mm_", "page_"], "which reads of mappings are of files"),
 ];
 
+/// Processor time that it takes to take all probes away and put them back, before it was measured.
+const ARMING_NS: u64 = 6_000_000;
+
 /// The kernel's events of a watch.
 #[derive(Debug)]
 pub(crate) struct Tracing {
@@ -37,6 +41,15 @@ pub(crate) struct Tracing {
     fold: Fold,
     slices: Slices,
     is_on: bool,
+    /// Whether the probes of the events are in their places.
+    is_armed: bool,
+    /// Processor time that it took last to take them away, and to put them back.
+    arming_ns: [u64; 2],
+    /// When the present slice began, and its events.
+    slice_began_ns: u64,
+    slice_events: u64,
+    /// What the probes cost others in pauses.
+    probed_ns: u64,
     threads: BTreeSet<u32>,
     /// The disks that were asked for.
     asked: BTreeSet<String>,
@@ -59,6 +72,11 @@ impl Tracing {
             fold,
             slices: Slices::new(settings.most_cost, now_ns),
             is_on: false,
+            is_armed: true,
+            arming_ns: [ARMING_NS / 2; 2],
+            slice_began_ns: now_ns,
+            slice_events: 0,
+            probed_ns: 0,
             threads: BTreeSet::new(),
             asked: BTreeSet::new(),
             taken_to_ns: now_ns,
@@ -86,6 +104,7 @@ impl Tracing {
                 let sources = Sources { scheduler: has("sched_switch"), faults: has("mm_filemap_fault") };
                 self.fold.sources(sources);
                 self.watcher = Some(watcher);
+                self.is_armed = true;
                 self.switch_on();
             }
             Err(error) => self.why_not = Some(error.to_string()),
@@ -117,8 +136,9 @@ impl Tracing {
     }
 
     fn switch_on(&mut self) {
+        let armed = self.arm(true);
         let Some(watcher) = &self.watcher else { return };
-        if let Err(error) = watcher.switch(true) {
+        if let Err(error) = armed.and_then(|()| watcher.switch(true)) {
             self.why_not = Some(format!("tracing cannot be switched on ({error})"));
             self.watcher = None;
             return;
@@ -127,7 +147,37 @@ impl Tracing {
         self.fold.begin_slice(now_ns);
         self.slices.turn(now_ns);
         self.taken_to_ns = now_ns;
+        self.slice_began_ns = now_ns;
+        self.slice_events = 0;
         self.is_on = true;
+    }
+
+    /// Takes the probes of all events away, or puts them back where they are not; measures what that takes.
+    fn arm(&mut self, armed: bool) -> io::Result<()> {
+        let Some(watcher) = self.watcher.as_ref().filter(|_| self.is_armed != armed) else { return Ok(()) };
+        let before_ns = charged_to_this_thread_ns();
+        watcher.arm(armed)?;
+        self.is_armed = armed;
+        self.arming_ns[usize::from(armed)] = charged_to_this_thread_ns().saturating_sub(before_ns);
+        Ok(())
+    }
+
+    /// A pause has begun: either the probes go until it ends, or they stay and take time of others, whichever is less.
+    /// Gives what that costs.
+    ///
+    /// # Errors
+    /// If the probes cannot be taken away.
+    fn pause(&mut self, now_ns: u64) -> Result<u64, OsError> {
+        let slice_ns = now_ns.saturating_sub(self.slice_began_ns);
+        let probed_ns = probed_ns(self.slice_events, slice_ns, self.slices.pause_ns());
+        let arming_ns = self.arming_ns.iter().sum();
+        if probed_ns <= arming_ns {
+            self.probed_ns += probed_ns;
+            return Ok(probed_ns);
+        }
+        let disarmed = self.arm(false);
+        disarmed.map_err(|error| OsError::Tracing { why: format!("its events cannot be switched off ({error})") })?;
+        Ok(arming_ns)
     }
 
     /// How long until tracing is switched on or off; `None` if it stays as it is.
@@ -184,7 +234,11 @@ impl Tracing {
             self.is_on = false;
         }
         let count = events.len() as u64;
-        let spent_ns = charged_to_this_thread_ns().saturating_sub(before_ns) + count * RECORDING_NS;
+        self.slice_events += count;
+        let mut spent_ns = charged_to_this_thread_ns().saturating_sub(before_ns) + count * RECORDING_NS;
+        if ends && !is_last {
+            spent_ns += self.pause(now_ns)?;
+        }
         self.slices.spent(now_ns.saturating_sub(self.taken_to_ns), spent_ns);
         self.taken_to_ns = now_ns;
         self.events += count;
@@ -207,7 +261,7 @@ impl Tracing {
         WatchCost {
             processor_ns: 0,
             events: self.events,
-            recording_ns: self.events * RECORDING_NS,
+            recording_ns: self.events * RECORDING_NS + self.probed_ns,
             lost_events: self.lost,
         }
     }
