@@ -68,13 +68,13 @@ pub fn history(args: &HistoryArgs) -> Result<()> {
     answer(&history)
 }
 
-/// The digests of all studies that are named or lie in folders that are named, with their files' names, sorted by these; what
-/// cannot be read is told.
-pub fn digests(named: &[PathBuf]) -> Vec<(String, StudyDigest)> {
-    let Gathered { studies, .. } = gathered(named, false, None);
+/// The digests of all studies that are named or lie in folders that are named, with their files' names, sorted by these, and
+/// what cannot be read, which is told. `output` is a file that is written afterwards.
+pub fn digests(named: &[PathBuf], output: Option<&Path>) -> (Vec<(String, StudyDigest)>, Vec<UnreadStudy>) {
+    let Gathered { studies, unread, .. } = gathered(named, false, output);
     let mut digests: Vec<(String, StudyDigest)> = studies.into_iter().map(|one| (one.name, one.digest)).collect();
     digests.sort_by(|one, other| one.0.cmp(&other.0));
-    digests
+    (digests, unread)
 }
 
 /// Studies, what remembers them, and the files that are left out.
