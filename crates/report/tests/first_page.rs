@@ -1,6 +1,6 @@
 //! Checks the first screen of the page: it agrees with the terminal, fits on one screen, and its buttons work.
 
-use halfpower_analyse::{HeadlineDoubt, Interval, ThreadLimit, ThreadScaling, ThreadStep};
+use halfpower_analyse::{HeadlineDoubt, Interval, ThreadLimit, ThreadScaling, ThreadStep, Warning};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_record::Record;
 use halfpower_spec::Experiment;
@@ -76,6 +76,25 @@ fn doubts_and_threads_are_on_the_page_as_on_the_screen() {
     let text = answer(&page(&study, &records));
     assert!(text.contains("May be a cache's: the host of this virtual machine"), "{text}");
     assert!(text.contains("Threads") && text.contains("no more than 1 are needed for 25,000 IOPS"), "{text}");
+}
+
+#[test]
+fn warnings_are_one_line_beside_the_state_and_a_cause_is_bold() {
+    let (mut study, records) = quiet_study();
+    study.findings.warnings.clear();
+    assert!(answer(&page(&study, &records)).contains("Nothing stands against these figures."));
+    study.findings.warnings = vec![Warning::MixedRuns { runs: 3 }];
+    let text = answer(&page(&study, &records));
+    assert!(text.contains("1 warning: 3 runs that read and write are on no curve"), "{text}");
+    study.findings.warnings.insert(0, Warning::NoSoaker);
+    let page = page(&study, &records);
+    let text = answer(&page);
+    assert!(text.contains("2 warnings, first: no run beside the soaker: the cost is known from below alone"), "{text}");
+    assert!(!text.contains("on no curve"), "the others are below: {text}");
+    let state = page.find("<strong>").zip(page.find("class=\"worst")).zip(page.find("class=\"tiles"));
+    assert!(state.is_some_and(|((state, worst), tiles)| state < worst && worst < tiles), "{state:?}");
+    assert!(page.contains("href=\"#trust\""), "it leads to the texts");
+    assert!(page.contains("<dd><b>the device or the hypervisor</b><span>: about 1,"), "the cause is bold");
 }
 
 /// Opens and clicks what a reader would, and posts the results.
