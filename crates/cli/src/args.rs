@@ -16,8 +16,8 @@ use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
 use crate::predict_args::{PREDICT_EXAMPLES, PredictArgs};
 use crate::run_args::RunArgs;
 use crate::values::{
-    FailIf, NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, reached, settled,
-    severity, share, target_words, tried,
+    FailIf, NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, reached,
+    settled, severity, share, target_words, tried,
 };
 use crate::watch_args::{WATCH_EXAMPLES, WatchArgs};
 
