@@ -1,8 +1,10 @@
 //! Checks the first screen of the page: it agrees with the terminal, fits on one screen, and its buttons work.
 
 use halfpower_analyse::{HeadlineDoubt, Interval, ThreadLimit, ThreadScaling, ThreadStep, Warning};
-use halfpower_experiments::{ExperimentSection, StudyFindings};
+use halfpower_experiments::commits::{CommitStop, CommitsAnswer};
+use halfpower_experiments::{ExperimentAnswer, ExperimentSection, StudyFindings};
 use halfpower_record::Record;
+use halfpower_report::Style;
 use halfpower_spec::Experiment;
 use serde_json::Value;
 
@@ -95,6 +97,25 @@ fn warnings_are_one_line_beside_the_state_and_a_cause_is_bold() {
     assert!(state.is_some_and(|((state, worst), tiles)| state < worst && worst < tiles), "{state:?}");
     assert!(page.contains("href=\"#trust\""), "it leads to the texts");
     assert!(page.contains("<dd><b>the device or the hypervisor</b><span>: about 1,"), "the cause is bold");
+}
+
+#[test]
+fn what_stops_commits_is_told_where_it_is_known() {
+    let (study, records) = quiet_study();
+    let screens = |stop: CommitStop| {
+        let found = CommitsAnswer { stops_alone: Some(stop), ..CommitsAnswer::default() };
+        let mut study = many_experiments(study.clone());
+        study.experiments.truncate(1);
+        study.experiments[0].found = Some(ExperimentAnswer::Commits(found));
+        let mut out = Vec::new();
+        halfpower_report::terminal(&study, None, &Style { width: 80, colour: false }, &mut out).unwrap();
+        (answer(&page(&study, &records)), String::from_utf8(out).unwrap())
+    };
+    let (text, screen) = screens(CommitStop::DeviceFlush { share: 0.8 });
+    assert!(screen.contains("  commits the device's flush: 80% of a commit\n"), "{screen}");
+    assert!(text.contains("Commits\n\nthe device's flush: 80% of a commit"), "{text}");
+    let (text, screen) = screens(CommitStop::Unknown);
+    assert!(!screen.contains("commits unknown") && !text.contains("of a commit"), "{screen}");
 }
 
 /// Opens and clicks what a reader would, and posts the results.

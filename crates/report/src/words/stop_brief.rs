@@ -6,7 +6,7 @@ const MOST_WORDS: usize = 5;
 /// What stops something, for the first screen: the cause in a few words, which is set in bold, and what follows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StopBrief {
-    /// The cause, in at most [`MOST_WORDS`] words: `the link`, `one processor, full of interrupts`.
+    /// The cause, in at most five words: `the link`, `one processor, full of interrupts`.
     pub cause: String,
     /// What follows, beginning with its punctuation or a space: `: 91% of the 1,970 MB/s that it advertises`.
     pub rest: String,
