@@ -9,10 +9,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::history::{CellDigest, StudyDigest};
 use crate::mean::median;
+use crate::order::ranks;
 use crate::settings::{Access, CellSettings};
 
 /// Fewest machines that show what is usual.
@@ -29,6 +32,8 @@ const EFFICIENCY: f64 = 0.37;
 const MUCH_MORE: f64 = 1.25;
 /// Smallest deviation, as a logarithm: where most machines are equal to the last digit, there is none.
 const LEAST_DEVIATION: f64 = 1e-6;
+/// Machines that are told as the most typical ones.
+const TYPICAL: usize = 10;
 
 /// The machines of a fleet beside each other.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -39,6 +44,67 @@ pub struct AlikeMachines {
     pub cells: usize,
     /// Machines that are unlike the others, the most unlike first.
     pub unlike: Vec<UnlikeMachine>,
+    /// All machines with all that is known of them, the one that is farthest from the others first.
+    pub all: Vec<MachineLevels>,
+}
+
+impl AlikeMachines {
+    /// The most typical machines, the nearest to the others first: ten at most, and none that is unlike the others.
+    pub fn typical(&self) -> Vec<&MachineLevels> {
+        self.all.iter().rev().filter(|one| !one.is_unlike && one.deviations.is_some()).take(TYPICAL).collect()
+    }
+
+    /// All machines that are neither unlike the others nor among the most typical, the farthest first.
+    pub fn between(&self) -> Vec<&MachineLevels> {
+        let typical = self.typical();
+        let is_typical = |one: &MachineLevels| typical.iter().any(|other| std::ptr::eq(*other, one));
+        self.all.iter().filter(|one| !one.is_unlike && !is_typical(one)).collect()
+    }
+}
+
+/// A machine of a fleet, with its level in each figure.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MachineLevels {
+    /// The file of its study.
+    pub name: String,
+    /// What was measured, in its canonical text.
+    pub target: String,
+    /// Whether it is unlike the others beyond chance.
+    pub is_unlike: bool,
+    /// Its greatest distance from the others, in their standard deviations; `null` if it has too few cells in common with
+    /// them.
+    pub deviations: Option<f64>,
+    /// Its level in each figure and part of the cells: rates first, all cells together before their parts.
+    pub levels: Vec<MachineLevel>,
+}
+
+/// The level of one machine in one figure: the median, over cells, of its distance from what is usual there.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct MachineLevel {
+    /// The figure.
+    pub figure: UnlikeFigure,
+    /// The part of the cells; `null` for all cells together.
+    pub part: Option<Access>,
+    /// The figure as a multiple of the others'.
+    pub of_others: f64,
+    /// Lower end of its 95% interval over the cells; `null` with fewer than six cells.
+    pub low: Option<f64>,
+    /// Upper end of that interval.
+    pub high: Option<f64>,
+    /// Cells that it is the median of.
+    pub cells: usize,
+    /// Its distance from the others in their standard deviations; below 0 where the figure is less than theirs.
+    pub deviations: f64,
+}
+
+impl MachineLevel {
+    /// Whether it differs in the bad direction: slower, or later.
+    pub fn is_worse(&self) -> bool {
+        match self.figure {
+            UnlikeFigure::Rate => self.deviations < 0.0,
+            UnlikeFigure::Latency => self.deviations > 0.0,
+        }
+    }
 }
 
 /// A machine that is unlike the others.
@@ -61,7 +127,8 @@ pub struct UnlikeMachine {
 }
 
 /// A figure in which a machine differs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum UnlikeFigure {
     /// Throughput.
     Rate,
@@ -78,12 +145,27 @@ struct Found {
     figure: UnlikeFigure,
     part: Option<Access>,
     log: f64,
+    /// Ends of the 95% interval of that distance over the cells.
+    reach: Option<[f64; 2]>,
+    cells: usize,
     deviations: f64,
     /// The probability that one machine that is equal to the others lies as far away.
     chance: f64,
 }
 
 impl Found {
+    fn level(&self) -> MachineLevel {
+        MachineLevel {
+            figure: self.figure,
+            part: self.part,
+            of_others: self.log.exp(),
+            low: self.reach.map(|[low, _]| low.exp()),
+            high: self.reach.map(|[_, high]| high.exp()),
+            cells: self.cells,
+            deviations: if self.log < 0.0 { -self.deviations } else { self.deviations },
+        }
+    }
+
     /// Of several findings about a machine, the one with the most is named.
     fn weight(&self) -> f64 {
         let of_all = if self.part.is_none() { MUCH_MORE } else { 1.0 };
@@ -97,6 +179,7 @@ pub fn alike_machines(studies: &[(&str, &StudyDigest)]) -> AlikeMachines {
     let cells = common_cells(studies);
     let distances = distances(studies.len(), &cells);
     let found: Vec<Found> = distances.iter().flat_map(|((figure, part), each)| judged(*figure, *part, each)).collect();
+    let mut all = all_levels(studies, &found);
     let tests = found.len() as f64;
     let mut most: BTreeMap<usize, Found> = BTreeMap::new();
     for mut one in found {
@@ -107,9 +190,30 @@ pub fn alike_machines(studies: &[(&str, &StudyDigest)]) -> AlikeMachines {
             most.insert(one.machine, one);
         }
     }
+    most.keys().for_each(|machine| all[*machine].is_unlike = true);
+    let far = |machine: &MachineLevels| machine.deviations.unwrap_or(-1.0);
+    all.sort_by(|one, other| far(other).total_cmp(&far(one)));
     let mut unlike: Vec<UnlikeMachine> = most.into_values().map(|one| named(&one, studies, &distances)).collect();
     unlike.sort_by(|one, other| other.deviations.total_cmp(&one.deviations));
-    AlikeMachines { machines: studies.len(), cells: cells.len(), unlike }
+    AlikeMachines { machines: studies.len(), cells: cells.len(), unlike, all }
+}
+
+/// Each machine with its levels, in the order of the studies.
+fn all_levels(studies: &[(&str, &StudyDigest)], found: &[Found]) -> Vec<MachineLevels> {
+    let machine = |(name, digest): &(&str, &StudyDigest)| MachineLevels {
+        name: (*name).to_string(),
+        target: digest.target.clone(),
+        is_unlike: false,
+        deviations: None,
+        levels: Vec::new(),
+    };
+    let mut all: Vec<MachineLevels> = studies.iter().map(machine).collect();
+    for one in found {
+        let machine = &mut all[one.machine];
+        machine.deviations = Some(machine.deviations.unwrap_or(0.0).max(one.deviations));
+        machine.levels.push(one.level());
+    }
+    all
 }
 
 /// The cells that enough machines have, with the number of each machine.
@@ -189,13 +293,23 @@ fn judged(figure: UnlikeFigure, part: Option<Access>, each: &[Vec<f64>]) -> Vec<
     let found = |(machine, level): (usize, &Option<f64>)| {
         let log = (*level)? - usual;
         let deviations = log.abs() / deviation.max(LEAST_DEVIATION);
-        Some(Found { machine, figure, part, log, deviations, chance: 2.0 * chances.cdf(-deviations) })
+        let chance = 2.0 * chances.cdf(-deviations);
+        let own = &each[machine];
+        Some(Found { machine, figure, part, log, reach: reach(own, usual), cells: own.len(), deviations, chance })
     };
     levels.iter().enumerate().filter_map(found).collect()
 }
 
+/// The 95% interval of the median of these logarithms less what is usual, by their order alone; `None` with fewer than six.
+fn reach(logs: &[f64], usual: f64) -> Option<[f64; 2]> {
+    let (rank, _) = ranks(logs.len())?;
+    let mut sorted = logs.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    Some([sorted[rank - 1] - usual, sorted[sorted.len() - rank] - usual])
+}
+
 fn named(one: &Found, studies: &[(&str, &StudyDigest)], distances: &Distances) -> UnlikeMachine {
-    let Found { machine, figure, part, log, deviations, chance } = *one;
+    let Found { machine, figure, part, log, deviations, chance, .. } = *one;
     let rate = |((figure, part), each): (&(UnlikeFigure, Option<Access>), &Vec<Vec<f64>>)| {
         let part = part.filter(|_| *figure == UnlikeFigure::Rate)?;
         let levels = levels(each);
@@ -290,6 +404,27 @@ mod tests {
         assert!((writing.rates[&reads] - 1.0).abs() < 0.15, "its reads are as fast: {writing:?}");
         let late = of("m901");
         assert_eq!((late.figure, late.part.map(|part| part.pattern)), (UnlikeFigure::Latency, Some(Pattern::Random)));
+    }
+
+    #[test]
+    fn each_machine_has_its_levels_with_their_intervals_and_ten_are_the_most_typical() {
+        let slow: Planted = |_| (0.6, 1.0);
+        let found = fleet(200, 11, &[(17, slow)]);
+        assert_eq!(found.all.len(), 200);
+        assert!(found.all[0].name == "m17" && found.all[0].is_unlike, "the farthest is first: {:?}", found.all[0]);
+        let of_all = found.all[0].levels[0];
+        assert_eq!((of_all.figure, of_all.part, of_all.cells), (UnlikeFigure::Rate, None, 16));
+        let (low, high) = of_all.low.zip(of_all.high).unwrap();
+        assert!(low < of_all.of_others && of_all.of_others < high && high < 0.8, "{of_all:?}");
+        assert!(of_all.is_worse() && of_all.deviations < -4.0, "{of_all:?}");
+        let of_four = found.all[0].levels.iter().find(|level| level.part.is_some()).unwrap();
+        assert!(of_four.cells == 4 && of_four.low.is_none(), "four cells have no interval: {of_four:?}");
+        let typical = found.typical();
+        assert!(typical.len() == 10 && typical.iter().all(|one| !one.is_unlike), "{typical:?}");
+        let between = found.between();
+        assert_eq!(between.len(), 200 - found.unlike.len() - 10);
+        let farthest = typical.iter().filter_map(|one| one.deviations).fold(0.0, f64::max);
+        assert!(between.iter().all(|one| one.deviations.is_none_or(|far| far >= farthest)), "{farthest}");
     }
 
     #[test]

@@ -88,6 +88,9 @@ pub fn check_history(
     studies: &[StudyInHistory<'_>],
     history: &History,
 ) -> Vec<ConditionFinding> {
+    if conditions.is_empty() {
+        return Vec::new();
+    }
     let digests: Vec<&StudyDigest> = studies.iter().map(|study| study.digest).collect();
     let comparison = last_levels_compared(&digests, history);
     check_conditions(conditions, &[comparison]).pop().unwrap_or_default()

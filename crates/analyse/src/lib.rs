@@ -65,7 +65,9 @@ use halfpower_record::{Environment, Record};
 use halfpower_spec::{Question, Way};
 
 pub use advice::advice;
-pub use alike::{AlikeMachines, LEAST_MACHINES, UnlikeFigure, UnlikeMachine, alike_machines};
+pub use alike::{
+    AlikeMachines, LEAST_MACHINES, MachineLevel, MachineLevels, UnlikeFigure, UnlikeMachine, alike_machines,
+};
 pub use beside::BesideRow;
 pub use busiest::BusiestProcessor;
 pub use calibrate::{

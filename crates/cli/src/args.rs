@@ -16,8 +16,8 @@ use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
 use crate::predict_args::{PREDICT_EXAMPLES, PredictArgs};
 use crate::run_args::RunArgs;
 use crate::values::{
-    NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, reached, settled,
-    severity, share, target_words, tried,
+    FailIf, NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, reached,
+    settled, severity, share, target_words, tried,
 };
 use crate::watch_args::{WATCH_EXAMPLES, WatchArgs};
 
@@ -558,6 +558,7 @@ impl QuestionArgs {
 pub const COMPARE_EXAMPLES: &str = "Examples:
   halfpower compare before.halfpower after.halfpower
   halfpower compare fleet/      which of many alike machines is unlike the others
+  halfpower compare fleet/ --html fleet.html --fail-if unlike
   halfpower compare old=a.halfpower new=b.halfpower tuned=c.halfpower --markdown
   halfpower compare study.halfpower --save main      keeps a copy as the baseline `main`
   halfpower compare study.halfpower --save main --force      in the place of the one before
@@ -586,7 +587,7 @@ pub struct CompareArgs {
     /// Print everything: each cell with its intervals, each depth, each figure that a condition holds for
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     pub full: bool,
-    /// Also write an HTML page with the curves of all studies to this file
+    /// Also write an HTML page with the curves of all studies to this file; of a folder, a map of machines and figures
     #[arg(long)]
     pub html: Option<PathBuf>,
     /// Print the comparison as JSON only
@@ -614,8 +615,10 @@ pub struct CompareArgs {
     /// if one of them meets it: its estimate satisfies the condition beyond chance, unless no change at all satisfies it
     /// too. Chance is corrected for all that the conditions of the command test: equal systems meet any of them in at most
     /// 5% of comparisons. Cells with a single run have no confidence interval and never meet it.
-    #[arg(long, value_name = "CONDITION", value_parser = parse::<Condition>, allow_hyphen_values = true)]
-    pub fail_if: Vec<Condition>,
+    ///
+    /// Of a folder of alike machines the condition is `unlike`: one of them is unlike the others.
+    #[arg(long, value_name = "CONDITION", value_parser = parse::<FailIf>, allow_hyphen_values = true)]
+    pub fail_if: Vec<FailIf>,
     /// Set the price of each study's system, to compare GB/$, KAPS/$ (random 8 KiB reads/s) and MAPS/$ (1 MiB reads/s)
     #[arg(long, value_name = "A,B,...", value_parser = prices)]
     pub price: Option<Prices>,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use halfpower_analyse::Condition;
 use halfpower_doctor::{TRIES, Try, tried_as};
 use halfpower_record::{Severity, input};
 use halfpower_spec::{
@@ -287,6 +288,28 @@ impl NamedStudy {
     /// The name that the user gave, or else the path.
     pub fn name(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.path.display().to_string())
+    }
+}
+
+/// A condition of `halfpower compare`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FailIf {
+    /// A machine of a folder is unlike the others.
+    Unlike,
+    /// A figure differs from that of a baseline.
+    Differs(Condition),
+}
+
+impl FailIf {
+    /// How the first of these is written.
+    pub const UNLIKE: &'static str = "unlike";
+}
+
+impl std::str::FromStr for FailIf {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        if text.trim() == Self::UNLIKE { Ok(Self::Unlike) } else { text.parse().map(Self::Differs) }
     }
 }
 

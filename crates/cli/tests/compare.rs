@@ -540,6 +540,30 @@ mod lab {
     }
 }
 
+/// The machines of the folder `fleet`, of which m7 alone is unlike the others.
+fn alike_for_programs_and_on_a_page(folder: &Path) {
+    let output = run(folder, &["compare", "fleet", "--json", "--html", "fleet.html", "--fail-if", "unlike"]);
+    let (out, err) = said(&output);
+    assert!(output.status.code() == Some(1), "{err}");
+    assert!(err.contains("`unlike` holds for 1 of 12 machines: fleet/m7.halfpower"), "{err}");
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(found["machines"], 12);
+    assert_eq!(found["unlike"][0]["name"], "fleet/m7.halfpower");
+    assert_eq!(found["all"].as_array().map(Vec::len), Some(12));
+    assert_eq!(found["all"][0]["levels"][0]["figure"], "rate");
+    assert!(found["all"][0]["levels"][0]["of_others"].as_f64().is_some_and(|of| of < 0.9), "{found}");
+    let page = std::fs::read_to_string(folder.join("fleet.html")).unwrap();
+    for machine in 0..12 {
+        assert!(page.contains(&format!("fleet/m{machine}.halfpower")), "{machine}");
+    }
+    assert!(page.contains("of the others' rate") && !page.contains("<script"), "{}", page.len());
+    // Without the slow one nobody is unlike, and the condition does not hold.
+    std::fs::rename(folder.join("fleet/m7.halfpower"), folder.join("m7")).unwrap();
+    let output = run(folder, &["compare", "fleet", "--html", "fleet.html", "--fail-if", "unlike"]);
+    assert!(output.status.success(), "{}", said(&output).1);
+    std::fs::rename(folder.join("m7"), folder.join("fleet/m7.halfpower")).unwrap();
+}
+
 /// Twelve alike disks, of which one needs twice the time for each request.
 #[test]
 fn of_a_folder_of_alike_machines_the_slow_one_is_named_and_no_other() {
@@ -555,11 +579,19 @@ fn of_a_folder_of_alike_machines_the_slow_one_is_named_and_no_other() {
     let output = run(folder.path(), &["compare", "fleet"]);
     let (out, err) = said(&output);
     assert!(output.status.success() && out.contains("one is unlike the others"), "{out} {err}");
-    assert!(out.contains("m7.halfpower: ") && out.contains("RATE AS A SHARE OF THE OTHERS'"), "{out}");
-    assert!(!(0..12).any(|machine| machine != 7 && out.contains(&format!("m{machine}.halfpower"))), "{out}");
-    let output = run(folder.path(), &["compare", "fleet", "--json"]);
+    let (unlike, typical) = out.split_once("THE MOST TYPICAL").unwrap();
+    assert!(unlike.contains("m7.halfpower: ") && unlike.contains("RATE AS A SHARE OF THE OTHERS'"), "{out}");
+    let others = |text: &str| (0..12).filter(|one| *one != 7 && text.contains(&format!("m{one}.halfpower"))).count();
+    assert!(others(unlike) == 0 && others(typical) == 10 && !typical.contains("m7.halfpower"), "{out}");
+    alike_for_programs_and_on_a_page(folder.path());
+    for refused in [&["--markdown"][..], &["--full"], &["--fail-if", "random read iops < -5%"]] {
+        let output = run(folder.path(), &[&["compare", "fleet"][..], refused].concat());
+        let (_, err) = said(&output);
+        assert!(output.status.code() == Some(2) && err.contains("name study files instead"), "{refused:?}: {err}");
+    }
+    let output = run(folder.path(), &["compare", "fleet/m0.halfpower", "fleet/m1.halfpower", "--fail-if", "unlike"]);
     let (_, err) = said(&output);
-    assert!(output.status.code() == Some(2) && err.contains("leave out the other options"), "{err}");
+    assert!(output.status.code() == Some(2) && err.contains("name a folder"), "{err}");
     std::fs::remove_file(folder.path().join("fleet/m0.halfpower")).unwrap();
     for machine in 8..12 {
         std::fs::remove_file(folder.path().join(format!("fleet/m{machine}.halfpower"))).unwrap();

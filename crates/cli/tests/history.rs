@@ -129,6 +129,28 @@ fn the_index_gives_what_reading_gives() {
     assert_ne!(json(&[])["figures"], read["figures"]);
 }
 
+/// Puts other bytes into a file that seems to be as it was: the same size, time of change and inode.
+fn spoil(path: &Path) {
+    let found = path.metadata().unwrap();
+    fs::write(path, vec![0x5a; found.len() as usize]).unwrap();
+    File::options().write(true).open(path).unwrap().set_modified(found.modified().unwrap()).unwrap();
+}
+
+#[test]
+fn what_the_index_knows_is_not_read_again_and_what_is_new_is() {
+    let folder = nightly();
+    let here = folder.path();
+    let (before, err) = text(&run(here, &["history", "nightly", "--json"]));
+    assert!(err.is_empty(), "{err}");
+    for day in 0..11 {
+        spoil(&here.join(format!("nightly/{}day-{day:02}.halfpower", if day % 2 == 0 { "" } else { "deeper/" })));
+    }
+    let (after, err) = text(&run(here, &["history", "nightly", "--json"]));
+    assert!(err.is_empty() && after == before, "a file was read again: {err}");
+    let (out, err) = text(&run(here, &["history", "nightly", "--no-index"]));
+    assert!(out.contains("1 study") && err.contains("6 more files are left out"), "{out}{err}");
+}
+
 #[test]
 fn conditions_hold_for_the_last_change() {
     let folder = nightly();

@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::program::{folder, run, skip};
 
 const DISK: &str = "sim:fixed=80us,rate=500MB/s,noise=2%";
-const NAMES: [&str; 9] = ["run", "report", "compare", "duet", "doctor", "history", "watch", "replay", "predict"];
+const NAMES: [&str; 10] =
+    ["run", "report", "compare", "alike", "duet", "doctor", "history", "watch", "replay", "predict"];
 
 fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schema/{name}.json"))
@@ -160,9 +161,15 @@ fn what_is_printed_keeps_to_the_schemas() {
         let lines: Vec<String> = lines.iter().map(|line| line.replace("DISK", DISK)).collect();
         print(folder, name, &lines.iter().map(String::as_str).collect::<Vec<_>>());
     }
+    // Machines that are alike to the last digit.
+    fs::create_dir(folder.join("fleet")).unwrap();
+    for machine in 0..8 {
+        fs::copy(folder.join("a.halfpower"), folder.join(format!("fleet/m{machine}.halfpower"))).unwrap();
+    }
+    print(folder, "alike", &["compare fleet --json"]);
     let schemas = kept("run");
     let judged = Command::new(python).current_dir(folder).args(["-c", JUDGE]).arg(schemas.parent().unwrap()).output();
     let judged = judged.unwrap();
     let said = String::from_utf8_lossy(&judged.stdout);
-    assert_eq!(said.trim(), "documents: 24", "{}", String::from_utf8_lossy(&judged.stderr));
+    assert_eq!(said.trim(), "documents: 25", "{}", String::from_utf8_lossy(&judged.stderr));
 }

@@ -195,7 +195,7 @@ impl RatioFinding {
     }
 
     /// Whether the interval is meaningful, and so wide that the ratio tells nothing.
-    pub(crate) fn is_undecided(&self) -> bool {
+    pub fn is_undecided(&self) -> bool {
         self.is_known() && is_undecided(&self.interval)
     }
 

@@ -51,6 +51,15 @@ pub(crate) fn with_interval(figure: Interval, unit: &str) -> String {
     }
 }
 
+/// A figure in words without its interval, or the ends of that if it is too wide: `1,480 MB/s`, `not decided, 200 MB/s to
+/// 1,900 MB/s`.
+pub(crate) fn decided(figure: Interval, words: impl Fn(f64) -> String) -> String {
+    match is_undecided(&figure) {
+        true => format!("{NOT_DECIDED}, {} to {}", words(figure.low.max(0.0)), words(figure.high)),
+        false => words(figure.value),
+    }
+}
+
 /// A size in bytes, such as `64 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
     format::size(bytes as f64)
@@ -118,5 +127,7 @@ mod tests {
         assert_eq!(with_interval(of(1480.0, 1470.0, 1490.0), "MB/s"), "1,480 MB/s (1,470 to 1,490)");
         assert_eq!(with_interval(Interval::exact(482.0), "MB/s"), "482 MB/s");
         assert_eq!(with_interval(of(500.0, -90.0, 1090.0), "MB/s"), "not decided, 0.00 to 1,090 MB/s");
+        assert_eq!(decided(of(1480.0, 1470.0, 1490.0), format::mbps), "1,480 MB/s");
+        assert_eq!(decided(of(500.0, 200.0, 1090.0), format::mbps), "not decided, 200 MB/s to 1,090 MB/s");
     }
 }

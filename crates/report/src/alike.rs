@@ -1,4 +1,8 @@
-//! Prints which of many alike machines is unlike the others, with a map of these.
+//! Shows which of many alike machines is unlike the others, with a map of these: in the terminal and as a page.
+
+mod page;
+
+pub use page::alike_html;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -16,7 +20,8 @@ const WIDTH: (usize, usize) = (40, 120);
 /// Machines that are shown; the report counts the others.
 const SHOWN: usize = 50;
 
-/// Prints which machines are unlike the others: each with what differs most, then a map of their rates.
+/// Prints which machines are unlike the others: each with what differs most, then a map of their rates, and the names of the
+/// most typical ones to hold them against.
 ///
 /// # Errors
 /// Those of `out`.
@@ -37,7 +42,14 @@ pub fn alike_text(found: &AlikeMachines, style: &Style, out: &mut (impl Write + 
     }
     writeln!(out)?;
     styled("RATE AS A SHARE OF THE OTHERS'", bold, width, out)?;
-    print(&map(found, width), width, out)
+    print(&map(found, width), width, out)?;
+    let typical: Vec<&str> = found.typical().iter().map(|one| one.name.as_str()).collect();
+    if typical.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    styled("THE MOST TYPICAL", bold, width, out)?;
+    print(&folded("  ", &typical.join(", "), width), width, out)
 }
 
 fn print(lines: &[String], width: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {

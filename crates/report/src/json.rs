@@ -1,6 +1,7 @@
 //! Writes findings and comparisons as JSON for other programs, with stable codes beside the texts, and the schemas of
 //! these objects.
 
+mod alike;
 mod comparison;
 mod doctor;
 mod duet;
@@ -16,6 +17,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+pub use alike::alike_json;
 pub use comparison::compare_json;
 pub(crate) use comparison::comparison_value;
 pub use doctor::doctor_json;
@@ -28,6 +30,7 @@ pub(crate) use study::study_value;
 pub use study::{json, repeated_json};
 pub use watch::watch_json;
 
+use alike::AlikeDocument;
 use comparison::{ComparisonDocument, ComparisonsDocument};
 use doctor::DoctorDocument;
 use duet::DuetDocument;
@@ -49,6 +52,8 @@ pub enum Document {
     Compare,
     /// By `halfpower compare` of more than two studies.
     CompareMany,
+    /// By `halfpower compare` of a folder of alike machines.
+    Alike,
     /// By `halfpower compare --live`.
     Duet,
     /// By `halfpower doctor`.
@@ -65,11 +70,12 @@ pub enum Document {
 
 impl Document {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Run,
         Self::Report,
         Self::Compare,
         Self::CompareMany,
+        Self::Alike,
         Self::Duet,
         Self::Doctor,
         Self::History,
@@ -85,6 +91,7 @@ impl Document {
             Self::Report => "report",
             Self::Compare => "compare",
             Self::CompareMany => "compare-many",
+            Self::Alike => "alike",
             Self::Duet => "duet",
             Self::Doctor => "doctor",
             Self::History => "history",
@@ -102,6 +109,7 @@ pub fn schema(document: Document) -> Value {
         Document::Report => of::<StudyDocument<'_>>(),
         Document::Compare => of::<ComparisonDocument<'_>>(),
         Document::CompareMany => of::<ComparisonsDocument<'_>>(),
+        Document::Alike => of::<AlikeDocument<'_>>(),
         Document::Duet => of::<DuetDocument<'_>>(),
         Document::Doctor => of::<DoctorDocument<'_>>(),
         Document::History => of::<HistoryDocument<'_>>(),

@@ -19,7 +19,7 @@ mod terminal;
 mod watch;
 mod words;
 
-pub use alike::alike_text;
+pub use alike::{alike_html, alike_text};
 pub use compare::{compare_full, compare_html, compare_markdown, compare_text};
 pub use doctor::{doctor_markdown, doctor_text};
 pub use duet::duet_text;
@@ -29,8 +29,8 @@ pub use html::format::date;
 pub use html::html;
 pub use html::watch::watch_html;
 pub use json::{
-    Document, compare_json, doctor_json, duet_json, history_json, json, predict_json, repeated_json, replay_json,
-    run_json, schema, watch_json,
+    Document, alike_json, compare_json, doctor_json, duet_json, history_json, json, predict_json, repeated_json,
+    replay_json, run_json, schema, watch_json,
 };
 pub use memory::{memory_json, memory_text};
 pub use predict::predict_text;

@@ -12,6 +12,8 @@ const WIDTH: (usize, usize) = (60, 120);
 const LEAD: usize = 18;
 /// Spaces between two columns.
 const GAP: usize = 2;
+/// Heading of what stops each group.
+pub(crate) const STOPS: &str = "WHAT STOPS IT";
 /// Kinds of operation that are shown.
 const ACTIVITIES: usize = 5;
 
@@ -27,7 +29,7 @@ pub(crate) fn screen(findings: &WatchFindings, watched: &Watched, width: usize) 
     let sections = [
         ("WHERE IT WAITS", where_it_waits(findings)),
         ("WHAT IT USES", what_it_uses(findings)),
-        ("WHAT STOPS IT", of_groups(findings, |group| Some(watch_stops::stop(&group.stop)))),
+        (STOPS, of_groups(findings, |group| Some(watch_stops::stop(&group.stop).to_string()))),
         ("WHO ELSE", watch::others(findings)),
         ("WHAT TO SET", what_to_set(findings)),
         ("FALSIFIED BY", falsified_by(findings)),

@@ -23,6 +23,7 @@ pub(crate) mod replay;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod state;
+pub(crate) mod stop_brief;
 pub(crate) mod stops;
 pub(crate) mod verdict;
 pub(crate) mod warnings;

@@ -1,8 +1,10 @@
 //! Checks the first screen of the page: it agrees with the terminal, fits on one screen, and its buttons work.
 
-use halfpower_analyse::{HeadlineDoubt, Interval, ThreadLimit, ThreadScaling, ThreadStep};
-use halfpower_experiments::{ExperimentSection, StudyFindings};
+use halfpower_analyse::{HeadlineDoubt, Interval, ThreadLimit, ThreadScaling, ThreadStep, Warning};
+use halfpower_experiments::commits::{CommitStop, CommitsAnswer};
+use halfpower_experiments::{ExperimentAnswer, ExperimentSection, StudyFindings};
 use halfpower_record::Record;
+use halfpower_report::Style;
 use halfpower_spec::Experiment;
 use serde_json::Value;
 
@@ -76,6 +78,44 @@ fn doubts_and_threads_are_on_the_page_as_on_the_screen() {
     let text = answer(&page(&study, &records));
     assert!(text.contains("May be a cache's: the host of this virtual machine"), "{text}");
     assert!(text.contains("Threads") && text.contains("no more than 1 are needed for 25,000 IOPS"), "{text}");
+}
+
+#[test]
+fn warnings_are_one_line_beside_the_state_and_a_cause_is_bold() {
+    let (mut study, records) = quiet_study();
+    study.findings.warnings.clear();
+    assert!(answer(&page(&study, &records)).contains("Nothing stands against these figures."));
+    study.findings.warnings = vec![Warning::MixedRuns { runs: 3 }];
+    let text = answer(&page(&study, &records));
+    assert!(text.contains("1 warning: 3 runs that read and write are on no curve"), "{text}");
+    study.findings.warnings.insert(0, Warning::NoSoaker);
+    let page = page(&study, &records);
+    let text = answer(&page);
+    assert!(text.contains("2 warnings, first: no run beside the soaker: the cost is known from below alone"), "{text}");
+    assert!(!text.contains("on no curve"), "the others are below: {text}");
+    let state = page.find("<strong>").zip(page.find("class=\"worst")).zip(page.find("class=\"tiles"));
+    assert!(state.is_some_and(|((state, worst), tiles)| state < worst && worst < tiles), "{state:?}");
+    assert!(page.contains("href=\"#trust\""), "it leads to the texts");
+    assert!(page.contains("<dd><b>the device or the hypervisor</b><span>: about 1,"), "the cause is bold");
+}
+
+#[test]
+fn what_stops_commits_is_told_where_it_is_known() {
+    let (study, records) = quiet_study();
+    let screens = |stop: CommitStop| {
+        let found = CommitsAnswer { stops_alone: Some(stop), ..CommitsAnswer::default() };
+        let mut study = many_experiments(study.clone());
+        study.experiments.truncate(1);
+        study.experiments[0].found = Some(ExperimentAnswer::Commits(found));
+        let mut out = Vec::new();
+        halfpower_report::terminal(&study, None, &Style { width: 80, colour: false }, &mut out).unwrap();
+        (answer(&page(&study, &records)), String::from_utf8(out).unwrap())
+    };
+    let (text, screen) = screens(CommitStop::DeviceFlush { share: 0.8 });
+    assert!(screen.contains("  commits the device's flush: 80% of a commit\n"), "{screen}");
+    assert!(text.contains("Commits\n\nthe device's flush: 80% of a commit"), "{text}");
+    let (text, screen) = screens(CommitStop::Unknown);
+    assert!(!screen.contains("commits unknown") && !text.contains("of a commit"), "{screen}");
 }
 
 /// Opens and clicks what a reader would, and posts the results.

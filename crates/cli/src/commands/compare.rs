@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use halfpower_analyse::{Comparison, ConditionFinding, Outcome, StudyRecords};
+use halfpower_analyse::{Comparison, Condition, ConditionFinding, Outcome, StudyRecords};
 use halfpower_record::StudyFile;
 use halfpower_record::output::{Destination, Form};
 use halfpower_report::{condition_case_figures, condition_case_text};
@@ -12,6 +12,7 @@ use super::report::{Analysed, style_without_a_terminal};
 use super::{destination, opened, shut_out, to_styled_output};
 use crate::args::CompareArgs;
 use crate::baselines::{self, Baseline};
+use crate::values::FailIf;
 
 /// Columns where no terminal says how many there are: every table fits with its intervals.
 pub const WITHOUT_A_TERMINAL: usize = 120;
@@ -63,6 +64,7 @@ impl Named {
 /// [`ConditionHolds`] if a condition of `--fail-if` holds; all errors of reading and writing.
 pub fn compare(args: &CompareArgs) -> Result<()> {
     args.duet.refuse_alone()?;
+    let conditions = conditions(args)?;
     let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
     let baseline = args.save.as_deref().map(|name| Baseline::new(name, args.force)).transpose()?;
     let mut studies = studies(args)?;
@@ -70,7 +72,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     if let Some(baseline) = baseline.as_ref().filter(|baseline| !baseline.is_taken()) {
         keep(baseline, &mut studies)?;
     }
-    let comparisons = if studies.len() < 2 { Vec::new() } else { compared(args, &studies)? };
+    let comparisons = if studies.len() < 2 { Vec::new() } else { compared(args, &conditions, &studies)? };
     if let Some(baseline) = baseline.as_ref().filter(|baseline| baseline.is_taken()) {
         let holds = comparisons.iter().flat_map(|comparison| &comparison.fail_if).any(|finding| finding.holds);
         if holds { stays(baseline) } else { keep(baseline, &mut studies)? }
@@ -134,7 +136,23 @@ fn studies(args: &CompareArgs) -> Result<Vec<Named>> {
     }
 }
 
-fn compared(args: &CompareArgs, studies: &[Named]) -> Result<Vec<Comparison>> {
+/// The conditions of `--fail-if` on differences.
+///
+/// # Errors
+/// If one is about alike machines, which only a folder holds.
+pub fn conditions(args: &CompareArgs) -> Result<Vec<Condition>> {
+    let of_difference = |condition: &FailIf| match condition {
+        FailIf::Differs(condition) => Ok(condition.clone()),
+        FailIf::Unlike => bail!(
+            "--fail-if {} is about alike machines: name a folder with a study of each, or a condition such as 'random read \
+             iops < -5%'",
+            FailIf::UNLIKE
+        ),
+    };
+    args.fail_if.iter().map(of_difference).collect()
+}
+
+fn compared(args: &CompareArgs, conditions: &[Condition], studies: &[Named]) -> Result<Vec<Comparison>> {
     let studies: Vec<StudyRecords<'_>> = studies.iter().map(Named::study).collect();
     let (baseline, others) = studies.split_first().expect("two studies or more");
     let mut comparisons = halfpower_analyse::compare_all(baseline, others);
@@ -155,7 +173,7 @@ fn compared(args: &CompareArgs, studies: &[Named]) -> Result<Vec<Comparison>> {
             );
         }
     }
-    let checked = halfpower_analyse::check_conditions(&args.fail_if, &comparisons);
+    let checked = halfpower_analyse::check_conditions(conditions, &comparisons);
     if let Some(finding) = checked.iter().flatten().find(|finding| finding.cases.is_empty()) {
         bail!(
             "--fail-if `{}`: the studies have no cell in common that the condition names; measure it in both, or leave \

@@ -10,7 +10,7 @@ use halfpower_measure::TargetBackend;
 use halfpower_spec::{Nanos, Target, Workload};
 use halfpower_study::{DuetPlan, DuetProgress, RunSeeds, Side, SlicedTarget, conduct_duet};
 
-use super::compare::{ConditionHolds, WITHOUT_A_TERMINAL, holding};
+use super::compare::{ConditionHolds, WITHOUT_A_TERMINAL, conditions, holding};
 use super::report::style_without_a_terminal;
 use super::{Purpose, backend, to_output, to_styled_output};
 use crate::args::{CommandLine, CompareArgs};
@@ -51,24 +51,25 @@ impl Cells {
 /// [`ConditionHolds`] if a condition of `--fail-if` holds; a sentence if a target cannot be measured, or the user
 /// interrupts.
 pub fn duet(args: &CompareArgs) -> Result<()> {
+    let conditions = conditions(args)?;
     let DuetArgs { cells: words, .. } = &args.duet;
     let chosen: Vec<Workload> = words.iter().map(|words| cells::workload_of(words)).collect::<Result<_>>()?;
     let are_chosen = !chosen.is_empty();
     let measured = if are_chosen { chosen } else { cells::usual() };
-    refuse_vain(&args.fail_if, &measured)?;
+    refuse_vain(&conditions, &measured)?;
     let slice = args.duet.slice()?;
     let stop = halfpower_os::interrupt::stop_flag()?;
     let targets = args.duet.targets()?;
     let mut cells = Cells { measured, left_out: Vec::new(), are_chosen };
     let mut sides = opened(&args.duet, &targets, &mut cells, &stop)?;
-    refuse_vain(&args.fail_if, &cells.measured)?;
+    refuse_vain(&conditions, &cells.measured)?;
     let plan = DuetPlan { cells: cells.measured, slice, budget: args.duet.budget() };
     let line = Line::new(args.json);
     let found = conduct_duet(&mut sides, &plan, |progress| line.show(&shown(progress, &plan)));
     drop(line);
     let [a, b] = targets.map(|target| target.to_string());
     let seconds: f64 = sides.iter().map(|side| side.spent().seconds()).sum();
-    let fail_if = check_duet(&args.fail_if, &found);
+    let fail_if = check_duet(&conditions, &found);
     let left_out = cells.left_out;
     let duet = Duet { a, b, cells: found, left_out, notes: notes(&sides), slice_s: slice.seconds(), seconds, fail_if };
     print(&duet, args.json)?;

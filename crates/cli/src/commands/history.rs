@@ -15,6 +15,7 @@ use super::compare::{ConditionHolds, holding};
 use super::report::{Analysed, style};
 use super::{destination, opened, shut_out, to_output, to_styled_output};
 use crate::args::HistoryArgs;
+use crate::progress::Line;
 
 /// What an index was made by: another release may make other figures of a study.
 const MAKER: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("HALFPOWER_COMMIT"), " history 1");
@@ -24,6 +25,10 @@ const ENDING: &str = "halfpower";
 const DEEPEST: usize = 16;
 /// Files that cannot be read, of which each is told.
 const TOLD: usize = 5;
+/// Studies that are read before they are remembered.
+const BATCH: usize = 64;
+/// Texts of the index that are held at once.
+const TEXTS: usize = 1024;
 
 /// A study file with what was made of it.
 struct Read {
@@ -68,13 +73,13 @@ pub fn history(args: &HistoryArgs) -> Result<()> {
     answer(&history)
 }
 
-/// The digests of all studies that are named or lie in folders that are named, with their files' names, sorted by these; what
-/// cannot be read is told.
-pub fn digests(named: &[PathBuf]) -> Vec<(String, StudyDigest)> {
-    let Gathered { studies, .. } = gathered(named, false, None);
+/// The digests of all studies that are named or lie in folders that are named, with their files' names, sorted by these, and
+/// what cannot be read, which is told. `output` is a file that is written afterwards.
+pub fn digests(named: &[PathBuf], output: Option<&Path>) -> (Vec<(String, StudyDigest)>, Vec<UnreadStudy>) {
+    let Gathered { studies, unread, .. } = gathered(named, false, output);
     let mut digests: Vec<(String, StudyDigest)> = studies.into_iter().map(|one| (one.name, one.digest)).collect();
     digests.sort_by(|one, other| one.0.cmp(&other.0));
-    digests
+    (digests, unread)
 }
 
 /// Studies, what remembers them, and the files that are left out.
@@ -94,11 +99,17 @@ fn gathered(named: &[PathBuf], no_index: bool, output: Option<&Path>) -> Gathere
     // What is remembered needs no file; the others may come from anybody.
     let outputs = output.into_iter().chain(place.as_deref().filter(|_| index.is_some()));
     shut_out(unknown.iter().map(|one| one.path.as_path()), outputs);
-    let fresh = read_all(unknown, &mut unread);
-    if let Some(index) = &mut index {
-        remember(index, &fresh);
+    let line = Line::new(unknown.len() <= BATCH);
+    // A batch is remembered before the next: whoever interrupts the first history of thousands of studies keeps what was read.
+    for (at, batch) in unknown.chunks(BATCH).enumerate() {
+        line.show(&format!("{} of {} new studies read", at * BATCH, unknown.len()));
+        let fresh = read_all(batch, &mut unread);
+        if let Some(index) = &mut index {
+            remember(index, &fresh);
+        }
+        studies.extend(fresh);
     }
-    studies.extend(fresh);
+    drop(line);
     for one in unread.iter().take(TOLD) {
         crate::tell::tell!("halfpower: left out: {}", one.why);
     }
@@ -161,40 +172,49 @@ fn within(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
 
 /// The studies that the index knows, and the files that are to be read.
 fn remembered(candidates: Vec<Candidate>, index: Option<&StudyIndex>) -> (Vec<Read>, Vec<Candidate>) {
+    let Some(index) = index else { return (Vec::new(), candidates) };
     let mut known = Vec::new();
     let mut unknown = Vec::new();
-    for candidate in candidates {
-        let digest = index.and_then(|index| {
-            let text = index.figures(&candidate.stamp)?;
-            serde_json::from_str(&text).ok().filter(StudyDigest::is_sound)
-        });
-        match digest {
-            Some(digest) => {
-                let name = candidate.path.display().to_string();
-                known.push(Read { name, stamp: candidate.stamp, digest, surroundings: None });
+    let mut candidates = candidates.into_iter().peekable();
+    while candidates.peek().is_some() {
+        let batch: Vec<Candidate> = candidates.by_ref().take(TEXTS).collect();
+        let texts: Vec<Option<String>> = batch.iter().map(|one| index.figures(&one.stamp)).collect();
+        let digests =
+            side_by_side(&texts, |text| serde_json::from_str(text.as_deref()?).ok().filter(StudyDigest::is_sound));
+        for (candidate, digest) in batch.into_iter().zip(digests) {
+            match digest {
+                Some(digest) => {
+                    let name = candidate.path.display().to_string();
+                    known.push(Read { name, stamp: candidate.stamp, digest, surroundings: None });
+                }
+                None => unknown.push(candidate),
             }
-            None => unknown.push(candidate),
         }
     }
     (known, unknown)
 }
 
-/// Reads studies, as many at once as there are processors.
-fn read_all(files: Vec<Candidate>, unread: &mut Vec<UnreadStudy>) -> Vec<Read> {
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
+/// What `work` makes of each of these, as many at once as there are processors.
+fn side_by_side<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(all.len().max(1));
     let next = AtomicUsize::new(0);
-    let mut results: Vec<(usize, Result<Read, UnreadStudy>)> = std::thread::scope(|scope| {
-        let work = || {
+    let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let share = || {
             let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-            let own = numbers.map_while(|at| Some((at, files.get(at)?)));
-            own.map(|(at, file)| (at, read(file))).collect::<Vec<_>>()
+            let own = numbers.map_while(|at| Some((at, all.get(at)?)));
+            own.map(|(at, one)| (at, work(one))).collect::<Vec<_>>()
         };
-        let started: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let started: Vec<_> = (0..workers).map(|_| scope.spawn(share)).collect();
         started.into_iter().flat_map(|worker| worker.join().expect("reading a study does not panic")).collect()
     });
     results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Reads studies, as many at once as there are processors.
+fn read_all(files: &[Candidate], unread: &mut Vec<UnreadStudy>) -> Vec<Read> {
     let mut all = Vec::new();
-    for (_, result) in results {
+    for result in side_by_side(files, read) {
         match result {
             Ok(one) => all.push(one),
             Err(one) => unread.push(one),

@@ -9,6 +9,7 @@ use super::analysis::{
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
+use crate::ratio::is_undecided;
 use crate::words::{NOT_DECIDED, each_sentence, sentence};
 
 pub(crate) const QUESTION: &str =
@@ -108,12 +109,18 @@ pub fn at_once(found: &AtOnceFinding) -> String {
     format!("{shape}: {word}{} alone, {} beside {beside}{against}", of(alone), of(together))
 }
 
-/// A figure with its unit and its interval: `1.90 ms (1.80 to 2.00)`.
+/// A figure with its unit and its interval: `1.90 ms (1.80 to 2.00)`; the interval alone if it is too wide for a figure: a
+/// verdict may be sure where the figure is not.
 pub fn measured(interval: Interval, unit: &str) -> String {
+    let is_alone = is_undecided(&interval);
     let Interval { value, low, high } = interval;
     let [value, low, high] = [value, low, high].map(format::three_digits);
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    if low == high { format!("{value}{unit}") } else { format!("{value}{unit} ({low} to {high})") }
+    match is_alone {
+        true => format!("{low} to {high}{unit}"),
+        false if low == high => format!("{value}{unit}"),
+        false => format!("{value}{unit} ({low} to {high})"),
+    }
 }
 
 /// What a figure is compared with: `below 10.0 ms`.

@@ -14,7 +14,7 @@ use super::dropped::{DroppedPages, kept_share};
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{each_sentence, sentence, share, size, times};
+use crate::words::{decided, each_sentence, sentence, share, size, times};
 
 pub(crate) const QUESTION: &str =
     "What does the page cache give to requests of each size, and what does it cost the processor?";
@@ -153,7 +153,7 @@ fn cost(row: &BufferedCostRow) -> String {
     let unit = format::size(UNIT_BYTES);
     let doing = if row.rw == Direction::Write { "written behind" } else { "read ahead" };
     let behind = match row.behind_us_per_64kib {
-        Some(us) if us.low > 0.0 => format!(" and {} for each {unit} {doing}", format::time_us(us.value)),
+        Some(us) if us.low > 0.0 => format!(" and {} for each {unit} {doing}", known(us, format::time_us)),
         Some(_) => format!(" and nothing that the soaker is sure of for each {unit} {doing}"),
         None => String::new(),
     };
@@ -182,7 +182,7 @@ fn cheaper(row: &BufferedCostRow, direct: &str) -> Option<String> {
 
 /// The value in words, or its upper end if it may be zero.
 fn known(interval: Interval, words: impl Fn(f64) -> String) -> String {
-    if interval.low > 0.0 { words(interval.value) } else { format!("at most {}", words(interval.high)) }
+    if interval.low > 0.0 { decided(interval, words) } else { format!("at most {}", words(interval.high)) }
 }
 
 /// Points of a run over time: few enough to read.

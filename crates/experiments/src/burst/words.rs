@@ -12,7 +12,7 @@ use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::ratio::is_undecided;
-use crate::words::{NOT_DECIDED, each_sentence, size, times, times_of, with_interval};
+use crate::words::{NOT_DECIDED, decided, each_sentence, size, times, times_of, with_interval};
 
 pub(crate) const QUESTION: &str = "What do controller and link let through where no medium has to be waited for, and what does each request \
     cost in time?";
@@ -69,7 +69,8 @@ fn way(row: &BurstRow) -> String {
 
 fn link(found: &LinkRate) -> String {
     let best = &found.fastest;
-    let again = format!("The same few blocks come again at {} ({})", format::mbps(best.mbps), way(best));
+    let rate = decided(Interval { value: best.mbps, low: best.low, high: best.high }, format::mbps);
+    let again = format!("The same few blocks come again at {rate} ({})", way(best));
     let of_new = |row: &BurstRow| row.of_new.map(times_of);
     match (&found.answered, of_new(best)) {
         (Some(row), Some(times)) if row == best => {
@@ -102,10 +103,8 @@ fn together(found: &MembersTogether) -> String {
 }
 
 fn fixed_time(row: &OverheadRow) -> String {
-    let OverheadRow { fixed_us, mbps, .. } = row;
-    let [value, low, high] = [fixed_us.value, fixed_us.low, fixed_us.high].map(format::time_us);
-    let bytes = mbps.map_or(String::new(), |mbps| format!(", and its bytes come at {}", format::mbps(mbps)));
-    format!("one at a time, such a request takes {value} ({low} to {high}) whatever its size{bytes}")
+    let bytes = row.mbps.map_or(String::new(), |mbps| format!(", and its bytes come at {}", format::mbps(mbps)));
+    format!("one at a time, such a request takes {} whatever its size{bytes}", fixed(row))
 }
 
 fn after_a_pause(found: &AfterAPause) -> String {

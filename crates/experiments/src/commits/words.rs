@@ -30,14 +30,18 @@ fn short(found: &CommitsAnswer) -> Option<ShortAnswer> {
     let CommitRates { alone, together } = &found.rates;
     let row = alone.as_ref().or(together.as_ref())?;
     let stop = if alone.is_some() { &found.stops_alone } else { &found.stops_together };
-    let is_known = Sureness::of(&row.per_second, row.runs, None).is_known() && !is_undecided(&row.per_second);
-    let figure = match is_known {
+    let figure = match is_known(row) {
         true => format!("{} commits a second", format::number(row.per_second.value)),
         false => NOT_DECIDED.to_string(),
     };
     let who = if row.writers == 1 { "one writer".to_string() } else { format!("{} writers together", row.writers) };
     let stop = stop.as_ref().map_or(String::new(), |stop| format!("; {}", stopped(stop)));
     Some(ShortAnswer::new(figure, format!("By {who}, {} each{stop}.", size(row.bs_bytes))))
+}
+
+/// Whether the runs of a row tell how often commits are made.
+fn is_known(row: &CommitRow) -> bool {
+    Sureness::of(&row.per_second, row.runs, None).is_known() && !is_undecided(&row.per_second)
 }
 
 fn details(found: &CommitsAnswer) -> Vec<String> {
@@ -101,10 +105,12 @@ fn group(found: &GroupCommit) -> String {
 
 /// A row's rate and times: `8 KiB, 1 at a time: 5,669 commits a second (p50 176 µs, p99 240 µs, p99.9 1.2 ms)`.
 fn rate(row: &CommitRow) -> String {
-    let CommitRow { writers, bs_bytes, per_second, commit_ns_p50, commit_ns_p99, commit_ns_p999, .. } = row;
+    let CommitRow { writers, bs_bytes, commit_ns_p50, commit_ns_p99, commit_ns_p999, .. } = row;
     let [p50, p99, p999] = [*commit_ns_p50, *commit_ns_p99, *commit_ns_p999].map(|ns| format::time_ns(ns as f64));
     let how = if *writers == 1 { "1 at a time".to_string() } else { format!("{writers} together") };
-    let commits = format::number(per_second.value);
+    let Interval { value, low, high } = row.per_second;
+    let [value, low, high] = [value, low.max(0.0), high].map(format::number);
+    let commits = if is_known(row) { value } else { format!("{NOT_DECIDED}, {low} to {high}") };
     format!("{}, {how}: {commits} commits a second (p50 {p50}, p99 {p99}, p99.9 {p999})", size(*bs_bytes))
 }
 

@@ -8,7 +8,8 @@ use super::analysis::{CreditAnswer, CreditSpent, LimitCounts, LimitFinding, Rows
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{NOT_DECIDED, each_sentence, sentence, with_interval};
+use crate::ratio::is_undecided;
+use crate::words::{NOT_DECIDED, decided, each_sentence, sentence, with_interval};
 
 pub(crate) const QUESTION: &str =
     "What does a limit let through at once after a rest, for how long, and what does it sustain?";
@@ -46,7 +47,10 @@ fn short(found: &CreditAnswer) -> Option<ShortAnswer> {
             (rate, format!("a limit on requests sustains that{credit}"))
         }
         LimitCounts::Both => {
-            let iops = requests(limit.sustained_iops);
+            let iops = match is_undecided(&limit.iops) {
+                true => decided(limit.iops, requests),
+                false => requests(limit.sustained_iops),
+            };
             (
                 rate,
                 format!("limits on bytes and on requests sustain {ways} at that rate and at {iops} a second{credit}"),
@@ -62,7 +66,11 @@ fn ways(limit: &LimitFinding) -> &'static str {
 
 fn of_direction(limit: &LimitFinding) -> String {
     let ways = ways(limit);
-    let [rate, iops] = [format::mbps(limit.sustained_mbps), requests(limit.sustained_iops)];
+    let told = |interval: Interval, sustained: String, words: fn(f64) -> String| {
+        if is_undecided(&interval) { decided(interval, words) } else { sustained }
+    };
+    let rate = told(limit.mbps, format::mbps(limit.sustained_mbps), format::mbps);
+    let iops = told(limit.iops, requests(limit.sustained_iops), requests);
     let goes_on = match limit.counts {
         LimitCounts::Nothing => {
             return format!(
@@ -175,5 +183,7 @@ mod tests {
         assert_eq!(told(LimitCounts::Unknown, known).figure, NOT_DECIDED);
         let wide = told(LimitCounts::Bytes, Interval { value: 200.0, low: 80.0, high: 320.0 });
         assert_eq!(wide.figure, "not decided, 80.0 to 320 MB/s");
+        let wide = of_direction(&limit(LimitCounts::Bytes, Interval { value: 200.0, low: 80.0, high: 320.0 }));
+        assert!(wide.starts_with("a limit on bytes sustains reads of not decided, 80.0 MB/s to 320 MB/s"), "{wide}");
     }
 }

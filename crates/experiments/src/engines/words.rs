@@ -10,7 +10,7 @@ use super::issuing::{IssuingChange, IssuingPart};
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{NOT_DECIDED, size, times};
+use crate::words::{NOT_DECIDED, decided, size, times};
 
 pub(crate) const QUESTION: &str =
     "Which way of issuing requests is fastest, and which costs the processor least, at equal work?";
@@ -28,7 +28,7 @@ pub(crate) fn answer(found: &EnginesAnswer) -> Told {
 /// The fastest engines with their rate, and the cheapest.
 fn short(found: &EnginesAnswer) -> Option<ShortAnswer> {
     if let Some(only) = &found.only {
-        let figure = format!("{}, {}", only.engine, format::mbps(only.mbps));
+        let figure = format!("{}, {}", only.engine, decided(mbps(only), format::mbps));
         return Some(ShortAnswer::new(figure, "No other engine could be measured."));
     }
     let Some(BusyEngines { iodepth, bs_bytes, speed, fastest, slowest_iops, cheapest }) = &found.busy else {
@@ -36,15 +36,27 @@ fn short(found: &EnginesAnswer) -> Option<ShortAnswer> {
         return Some(ShortAnswer::new(names(soonest_time), soonest(soonest_time)));
     };
     let [rate, slowest] = [fastest.best.iops, *slowest_iops].map(format::iops);
+    let known = decided(iops(&fastest.best), format::iops);
     let figure = match speed {
-        EngineSpeed::Alike => format!("all alike, {rate}"),
+        EngineSpeed::Alike => format!("all alike, {known}"),
         EngineSpeed::Unclear => format!("{NOT_DECIDED}, {slowest} to {rate}"),
-        EngineSpeed::SomeFaster => format!("{}, {rate}", names(fastest)),
+        EngineSpeed::SomeFaster => format!("{}, {known}", names(fastest)),
     };
     let work = format!("{iodepth} × {}", size(*bs_bytes));
     let cost = bounds(&cheapest.best);
     let who = if cheapest.is_all { "all cost alike".to_string() } else { format!("{} least", verb(cheapest, "cost")) };
     Some(ShortAnswer::new(figure, format!("At {work}, {who}: {cost} of a processor a request.")))
+}
+
+/// The rate of an engine with its interval.
+fn mbps(row: &EngineRow) -> Interval {
+    Interval { value: row.mbps, low: row.low, high: row.high }
+}
+
+/// The same in requests a second.
+fn iops(row: &EngineRow) -> Interval {
+    let a_second = |mbps: f64| if row.mbps > 0.0 { mbps * row.iops / row.mbps } else { 0.0 };
+    Interval { value: row.iops, low: a_second(row.low), high: a_second(row.high) }
 }
 
 fn details(found: &EnginesAnswer) -> Vec<String> {
@@ -57,7 +69,9 @@ fn details(found: &EnginesAnswer) -> Vec<String> {
     ];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     match &found.only {
-        Some(only) => vec![format!("Only {} could be measured: {}.", only.engine, format::mbps(only.mbps))],
+        Some(only) => {
+            vec![format!("Only {} could be measured: {}.", only.engine, decided(mbps(only), format::mbps))]
+        }
         None => sentences,
     }
 }
@@ -66,12 +80,13 @@ fn busy(found: &BusyEngines) -> String {
     let BusyEngines { iodepth, bs_bytes, fastest, cheapest, .. } = found;
     let what = format!("{iodepth} requests of {} at a time", size(*bs_bytes));
     let [rate, slowest] = [fastest.best.iops, found.slowest_iops].map(format::iops);
+    let known = decided(iops(&fastest.best), format::iops);
     let speed = match found.speed {
-        EngineSpeed::Alike => format!("With {what} all engines are equally fast ({rate})"),
+        EngineSpeed::Alike => format!("With {what} all engines are equally fast ({known})"),
         EngineSpeed::Unclear => {
             format!("With {what} no engine is surely faster than another ({slowest} to {rate})")
         }
-        EngineSpeed::SomeFaster => format!("With {what} {} {} fastest ({rate})", names(fastest), be(fastest)),
+        EngineSpeed::SomeFaster => format!("With {what} {} {} fastest ({known})", names(fastest), be(fastest)),
     };
     format!("{speed}; {} least, {} of a processor a request.", verb(cheapest, "cost"), bounds(&cheapest.best))
 }
@@ -121,7 +136,7 @@ fn soonest(found: &BestEngines) -> String {
 }
 
 fn buffered(rows: &[EngineRow]) -> Option<String> {
-    let reported = |row: &EngineRow| format!("{} {} at {}", row.engine, format::mbps(row.mbps), bounds(row));
+    let reported = |row: &EngineRow| format!("{} {} at {}", row.engine, decided(mbps(row), format::mbps), bounds(row));
     let parts: Vec<String> = rows.iter().map(reported).collect();
     let size = size(rows.first()?.bs_bytes);
     Some(format!("In order through the page cache, {size} at a time: {}.", parts.join(", ")))
@@ -190,13 +205,8 @@ pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
             })
             .collect(),
     };
-    let rate = |row: &EngineRow| Interval {
-        value: row.iops,
-        low: row.low * row.iops / row.mbps,
-        high: row.high * row.iops / row.mbps,
-    };
     vec![
-        bars("Requests a second", "IOPS", &|row| Some(rate(row))),
+        bars("Requests a second", "IOPS", &|row| Some(iops(row))),
         bars("Median latency", "µs", &|row| row.latency_ns_p50.map(|ns| Interval::exact(ns as f64 / 1e3))),
         bars("Processor time a request, charged", "µs", &|row| Some(Interval::exact(row.charged_us))),
         bars("Processor time a request, by the soaker", "µs", &|row| row.soaker_us.map(Interval::exact)),

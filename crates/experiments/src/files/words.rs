@@ -8,7 +8,8 @@ use super::analysis::{DurableCreation, FEW_FILES, FILES, FileRow, FileStop, File
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{each_sentence, sentence, share, times, with_interval};
+use crate::ratio::is_undecided;
+use crate::words::{decided, each_sentence, sentence, share, times, with_interval};
 
 pub(crate) const QUESTION: &str =
     "How many small files a second can be created, looked at, listed, renamed and removed, and what stops that?";
@@ -26,7 +27,7 @@ pub(crate) fn answer(found: &FilesAnswer) -> Told {
 fn short(found: &FilesAnswer) -> Option<ShortAnswer> {
     let is_creation = |one: &&OperationAnswer| one.operation == FileOperation::Create;
     let first = found.operations.iter().find(is_creation).or(found.operations.first())?;
-    let together = first.together.map_or(String::new(), |together| {
+    let together = first.together.filter(|together| !is_undecided(together)).map_or(String::new(), |together| {
         let count = format::number(together.value);
         let stop = match (first.stop_in_one_folder, first.stop) {
             (Some(FileStop::FolderLock { own_folders }), _) => {
@@ -123,10 +124,12 @@ fn durable(found: &DurableCreation) -> String {
     )
 }
 
-/// `48,000 (47,100 to 48,900)`; a rate without an interval stands alone.
-fn rate(Interval { value, low, high }: Interval) -> String {
-    let [value, low, high] = [value, low, high].map(format::number);
-    if low == high { value } else { format!("{value} ({low} to {high})") }
+/// `48,000 (47,100 to 48,900)`; a rate without an interval stands alone, and the interval alone if it is too wide.
+fn rate(rate: Interval) -> String {
+    let [low, high] = [rate.low, rate.high].map(format::number);
+    let is_alone = low == high || is_undecided(&rate);
+    let shown = decided(rate, format::number);
+    if is_alone { shown } else { format!("{shown} ({low} to {high})") }
 }
 
 pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {

@@ -7,7 +7,8 @@ use super::analysis::{BesideWrites, LoadAnswer, LoadPoint, LoadRow, LoadVerdict,
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{NOT_DECIDED, each_sentence, sentence, size, with_interval};
+use crate::ratio::is_undecided;
+use crate::words::{NOT_DECIDED, decided, each_sentence, sentence, size, with_interval};
 
 pub(crate) const QUESTION: &str = "How many requests a second can come before their latency exceeds a bound?";
 pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 kept a number of requests outstanding and told throughput; latency followed from \
@@ -30,6 +31,7 @@ fn short(bound: LatencyBound, most: &MostLoad) -> ShortAnswer {
     let limit = format::time_ns(bound.most.0 as f64);
     let (figure, text) = match (most.verdict, most.iops, &most.at) {
         (LoadVerdict::Knee, Some(iops), at) => {
+            let at = at.filter(|at| !is_undecided(&at.latency_ns));
             let half = at.map_or(String::new(), |at| format!("; at half of that {}", is(bound, &at)));
             let by = if most.decided { "" } else { ", not decided by repeated runs" };
             let text = format!("{kind} keep {percentile} below {limit} up to there{by}{half}");
@@ -71,7 +73,7 @@ fn most_load(bound: LatencyBound, most: &MostLoad) -> String {
         (LoadVerdict::Knee, Some(iops), at) => {
             let half = at.map_or(String::new(), |at| format!("; at half of that {}", is(bound, &at)));
             let ends = ends(iops, most.decided);
-            format!("{kind}: {percentile} stays below {limit} up to {}{ends}{half}", format::iops(iops.value))
+            format!("{kind}: {percentile} stays below {limit} up to {}{ends}{half}", decided(iops, format::iops))
         }
         (LoadVerdict::NeverBelow, _, Some(at)) => {
             let rate = format::number(at.iops as f64);
@@ -106,19 +108,24 @@ fn beside_writes(bound: LatencyBound, most: &MostLoad) -> Option<String> {
     Some(format!("reads beside writes, {rate} in all: {} {}", bound.percentile.name(), each.join(", ")))
 }
 
-/// ` (39,500 to 42,200)`.
-fn ends(iops: Interval, decided: bool) -> String {
+/// ` (39,500 to 42,200)`; nothing where the ends stand in the place of the figure.
+fn ends(iops: Interval, by_runs: bool) -> String {
     let [low, high] = [iops.low, iops.high].map(format::number);
-    let by = if decided { "" } else { ", not decided by repeated runs" };
-    format!(" ({low} to {high}{by})")
+    match (is_undecided(&iops), by_runs) {
+        (true, _) => String::new(),
+        (false, true) => format!(" ({low} to {high})"),
+        (false, false) => format!(" ({low} to {high}, not decided by repeated runs)"),
+    }
 }
 
 fn is(bound: LatencyBound, at: &LoadPoint) -> String {
     format!("{} is {}", bound.percentile.name(), time(at.latency_ns))
 }
 
+/// A time, or the ends of its interval if that is too wide: a verdict on a bound may be sure where the time is not.
 fn time(latency_ns: Interval) -> String {
-    format::time_ns(latency_ns.value)
+    let [value, low, high] = [latency_ns.value, latency_ns.low.max(0.0), latency_ns.high].map(format::time_ns);
+    if is_undecided(&latency_ns) { format!("{low} to {high}") } else { value }
 }
 
 fn kind(rw: Rw, bs_bytes: u64) -> String {
@@ -239,6 +246,11 @@ mod tests {
         let wide = Interval { value: 41_000.0, low: 15_000.0, high: 61_000.0 };
         let wide = short(MostLoad { iops: Some(wide), ..most(LoadVerdict::Knee, 20_500, 400_000.0) });
         assert_eq!(wide.figure, "not decided, 15,000 to 61,000 IOPS");
+        let late = Interval { value: 2e6, low: 0.5e6, high: 4e6 };
+        let at = Some(LoadPoint { iops: 20_500, latency_ns: late });
+        let half = MostLoad { at, ..most(LoadVerdict::Knee, 20_500, 1.0) };
+        assert!(said(half.clone()).ends_with("at half of that p99 is 500 µs to 4.0 ms."), "{}", said(half.clone()));
+        assert!(short(half).sentence.ends_with("up to there."), "a time that is not decided is left out");
         let never = short(most(LoadVerdict::NeverBelow, 10, 1_300_000.0));
         assert_eq!(
             [never.figure, never.sentence],

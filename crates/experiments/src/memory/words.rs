@@ -7,7 +7,7 @@ use super::analysis::{MemoryAnswer, MemoryRow, Rows};
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::with_interval;
+use crate::words::{decided, with_interval};
 
 pub(crate) const QUESTION: &str =
     "How fast do the processors read, write and copy memory, before any storage comes into it?";
@@ -51,8 +51,9 @@ fn details(found: &MemoryAnswer) -> Vec<String> {
 }
 
 fn rate(verb: &str, row: &Option<MemoryRow>) -> Option<String> {
-    let MemoryRow { kernel, threads: count, mbps, .. } = (*row)?;
-    Some(format!("{verb} at {} ({kernel}, {})", format::mbps(mbps), threads(count)))
+    let MemoryRow { kernel, threads: count, mbps: value, low, high } = (*row)?;
+    let rate = decided(Interval { value, low, high }, format::mbps);
+    Some(format!("{verb} at {rate} ({kernel}, {})", threads(count)))
 }
 
 fn rates(subject: &str, parts: [Option<String>; 3]) -> Option<String> {

@@ -11,7 +11,8 @@ use super::ways::WayRate;
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
-use crate::words::{each_sentence, sentence, size, times, with_interval};
+use crate::ratio::is_undecided;
+use crate::words::{decided, each_sentence, sentence, size, times, with_interval};
 
 pub(crate) const QUESTION: &str = "What does a share give by block size, depth, connections, sealing and way, and what does a byte cost at both ends?";
 pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s over gigabit Ethernet, where the server's PCI bus was \
@@ -26,11 +27,12 @@ pub(crate) fn answer(found: &NetworkAnswer) -> Told {
 /// The best rate of the first direction, from where half of it is reached, and what more connections bring.
 fn short(found: &NetworkAnswer) -> Option<ShortAnswer> {
     let first = found.directions.first()?;
-    let ShareRate { requests: Requests { rw, bs_bytes, iodepth }, mbps, low, high, half_power, .. } = first;
+    let ShareRate { requests: Requests { rw, bs_bytes, iodepth }, half_power, .. } = first;
     let best = format!("{rw}s reach that over one connection ({}, {iodepth} deep)", size(*bs_bytes));
     let half =
         half_power.last().map(|half| format!("; half of it from {} on, {} deep", size(half.bs_bytes), half.iodepth));
-    let other = found.directions.get(1).map(|other| format!("; {}s reach {}", other.rw, format::mbps(other.mbps)));
+    let other = found.directions.get(1).filter(|other| !is_undecided(&interval(other)));
+    let other = other.map(|other| format!("; {}s reach {}", other.rw, format::mbps(other.mbps)));
     let brings = |more: &&MoreConnections| {
         let times = &more.times;
         more.rw == *rw && times.is_more() && !times.is_alike() && !times.is_undecided()
@@ -39,8 +41,11 @@ fn short(found: &NetworkAnswer) -> Option<ShortAnswer> {
         format!("; {} connections bring {} times as much", more.connections, format::factor(more.times.interval.value))
     });
     let rest = [half, other, more].into_iter().flatten().collect::<String>();
-    let rate = Interval { value: *mbps, low: *low, high: *high };
-    Some(ShortAnswer::new(with_interval(rate, "MB/s"), sentence(&(best + &rest))))
+    Some(ShortAnswer::new(with_interval(interval(first), "MB/s"), sentence(&(best + &rest))))
+}
+
+fn interval(found: &ShareRate) -> Interval {
+    Interval { value: found.mbps, low: found.low, high: found.high }
 }
 
 fn details(found: &NetworkAnswer) -> Vec<String> {
@@ -53,8 +58,8 @@ fn details(found: &NetworkAnswer) -> Vec<String> {
 }
 
 fn best_rate(found: &ShareRate) -> String {
-    let ShareRate { requests: Requests { rw, bs_bytes, iodepth }, mbps, .. } = found;
-    let best = format!("{rw}s reach {} ({}, {iodepth} deep)", format::mbps(*mbps), size(*bs_bytes));
+    let ShareRate { requests: Requests { rw, bs_bytes, iodepth }, .. } = found;
+    let best = format!("{rw}s reach {} ({}, {iodepth} deep)", decided(interval(found), format::mbps), size(*bs_bytes));
     let at = |half: &HalfPowerAt| format!("{} at {} deep", size(half.bs_bytes), half.iodepth);
     let halves: Vec<String> = found.half_power.iter().map(at).collect();
     let half = if halves.is_empty() { String::new() } else { format!(", half of it from {}", halves.join(", ")) };

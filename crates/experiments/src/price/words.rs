@@ -56,7 +56,12 @@ fn details(found: &PriceAnswer) -> Option<String> {
         let maps = each(accesses.maps, &format!("MAPS{}", deep(accesses.maps_iodepth)));
         [kaps, maps].into_iter().flatten().collect::<Vec<_>>().join(" and ")
     };
-    let one = joined(&row.one_deep, |_| String::new());
+    let mut one = joined(&row.one_deep, |_| String::new());
+    if let Some(kaps) = found.kaps.filter(is_undecided) {
+        let maps = each(row.one_deep.maps, "MAPS");
+        let kaps = with_interval(kaps, "KAPS");
+        one = std::iter::once(kaps).chain(maps).collect::<Vec<_>>().join(" and ");
+    }
     let best = joined(&found.deeper, |depth| depth.map_or(String::new(), |depth| format!(" {depth} deep")));
     let clauses = [
         (!one.is_empty()).then(|| format!("{one} one request at a time")),

@@ -10,7 +10,7 @@ use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::ratio::is_undecided;
-use crate::words::{NOT_DECIDED, each_sentence, sentence, with_interval};
+use crate::words::{NOT_DECIDED, decided, each_sentence, sentence, with_interval};
 
 pub(crate) const QUESTION: &str =
     "How much is written before the rate falls, what goes on after that, and what does a rest bring back?";
@@ -40,7 +40,12 @@ pub(crate) fn answer(found: &SustainAnswer) -> Told {
 fn short_of_cliff(found: &SustainAnswer, fast: &FastPart) -> ShortAnswer {
     let [value, low, high] = [fast.bytes.value, fast.bytes.low, fast.bytes.high].map(format::precise_size);
     let size = if is_undecided(&fast.bytes) { format!("{low} to {high} ({NOT_DECIDED})") } else { value };
-    let cliff = format!("writes go on at that after the first {size}, which go at {}", format::mbps(fast.mbps.value));
+    let first = if is_undecided(&fast.mbps) {
+        String::new()
+    } else {
+        format!(", which go at {}", format::mbps(fast.mbps.value))
+    };
+    let cliff = format!("writes go on at that after the first {size}{first}");
     let back = found.comes_back_mbps.filter(|back| !is_undecided(back));
     let back = back.map_or(String::new(), |back| format!("; in a rest they come back at {}", format::mbps(back.value)));
     let again = if found.settled { "" } else { "; the rate may change again" };
@@ -56,12 +61,14 @@ fn short_without_cliff(found: &SustainAnswer) -> ShortAnswer {
 }
 
 fn cliff(found: &SustainAnswer, fast: &FastPart) -> String {
+    let is_told = !is_undecided(&fast.mbps) && !is_undecided(&found.mbps);
+    let share = format::percent(found.mbps.value / fast.mbps.value);
+    let share = if is_told { format!(": {share} of it") } else { String::new() };
     format!(
-        "The first {} are written at {}, then writes go on at {}: {} of it",
+        "The first {} are written at {}, then writes go on at {}{share}",
         bytes(fast.bytes),
         rate(fast.mbps),
-        rate(found.mbps),
-        format::percent(found.mbps.value / fast.mbps.value)
+        rate(found.mbps)
     )
 }
 
@@ -89,11 +96,13 @@ fn over(found: &SustainAnswer) -> Option<String> {
 fn recovered(found: &SustainAnswer) -> String {
     let one = |back: &Recovery| {
         let at_least = if back.at_least { "at least " } else { "" };
-        let bytes = back.bytes.value;
-        let amount = if bytes > 0.0 {
-            format!("{at_least}{} ({})", format::precise_size(bytes), format::percent(back.of_fast.min(1.0)))
-        } else {
-            "nothing that shows".to_string()
+        let amount = match back.bytes {
+            bytes if bytes.value <= 0.0 => "nothing that shows".to_string(),
+            bytes if is_undecided(&bytes) => format!("{at_least}{}", decided(bytes, format::precise_size)),
+            bytes => {
+                let share = format::percent(back.of_fast.min(1.0));
+                format!("{at_least}{} ({share})", format::precise_size(bytes.value))
+            }
         };
         format!("{} {amount}", seconds(back.rest_s))
     };
@@ -102,16 +111,14 @@ fn recovered(found: &SustainAnswer) -> String {
     format!("After a rest of so long so much is fast again: {}{pace}", each.join(", "))
 }
 
-/// `1,480 MB/s (1,470 to 1,490)`; a rate without an interval stands alone.
 fn rate(mbps: Interval) -> String {
-    let Interval { value, low, high } = mbps;
-    let [shown, from, to] = [value, low, high].map(format::number);
-    if from == to { format!("{shown} MB/s") } else { format!("{shown} MB/s ({from} to {to})") }
+    with_interval(mbps, "MB/s")
 }
 
 fn bytes(bytes: Interval) -> String {
-    let [value, low, high] = [bytes.value, bytes.low, bytes.high].map(format::precise_size);
-    format!("{value} ({low} to {high})")
+    let [low, high] = [bytes.low, bytes.high].map(format::precise_size);
+    let ends = if is_undecided(&bytes) { String::new() } else { format!(" ({low} to {high})") };
+    decided(bytes, format::precise_size) + &ends
 }
 
 fn seconds(seconds: f64) -> String {

@@ -8,7 +8,7 @@ use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::ratio::is_undecided;
-use crate::words::with_interval;
+use crate::words::{decided, with_interval};
 
 pub(crate) const QUESTION: &str =
     "Is every part of the target as fast as every other, from its first byte to its last?";
@@ -50,7 +50,14 @@ fn short(found: &ZonesAnswer) -> Option<ShortAnswer> {
 fn details(found: &ZonesAnswer) -> Option<String> {
     Some(match *found {
         ZonesAnswer::Unread => return None,
-        ZonesAnswer::Even { mbps, .. } => format!("Yes: {} everywhere.", format::mbps(mbps)),
+        ZonesAnswer::Even { mbps: value, low, high } => {
+            let rate = Interval { value, low, high };
+            let shown = decided(rate, format::mbps);
+            match is_undecided(&rate) {
+                true => format!("The runs differ too much to tell: {shown}."),
+                false => format!("Yes: {shown} everywhere."),
+            }
+        }
         ZonesAnswer::Nearly { least_mbps, most_mbps } => {
             format!("Nearly: from {} to {}, whatever the place.", format::mbps(least_mbps), format::mbps(most_mbps))
         }
@@ -99,6 +106,10 @@ mod tests {
         let wide = of(200.0, 800.0);
         assert_eq!(wide.figure, "not decided, 200 to 800 MB/s");
         assert!(wide.sentence.contains("differ too much"), "{wide:?}");
+        let told = |low: f64, high: f64| details(&ZonesAnswer::Even { mbps: 500.0, low, high }).unwrap();
+        assert_eq!(told(490.0, 510.0), "Yes: 500 MB/s everywhere.");
+        let wide = "The runs differ too much to tell: not decided, 200 MB/s to 800 MB/s.";
+        assert_eq!(told(200.0, 800.0), wide);
         assert_eq!(
             short(&ZonesAnswer::Bands { bands: 4, first_mbps: 24.0, last_mbps: 12.0 }).unwrap().figure,
             "4 bands"

@@ -3,6 +3,7 @@
 //! The frame and the style are those of the report. The charts are drawn here, as SVG: the page needs no script and no other
 //! file, and is some tens of kilobytes.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use halfpower_analyse::{FigureHistory, FigurePoint, History, HistoryChange};
@@ -22,6 +23,7 @@ const OWN_STYLE: &str = "
 .in-time .reach { stroke: var(--soft); stroke-width: 1; opacity: 0.6; }
 .in-time .study { fill: var(--card); stroke: var(--accent); stroke-width: 1.4; }
 .in-time .many { fill: var(--accent); stroke: none; opacity: 0.5; }
+.in-time .dense { fill: none; stroke: var(--accent); stroke-width: 4; stroke-linecap: round; opacity: 0.4; }
 .in-time .change { stroke: var(--bad); stroke-width: 1.2; stroke-dasharray: 4 3; }
 .in-time .grid { stroke: var(--line); stroke-width: 1; }
 .in-time text { fill: var(--soft); font-size: 12px; }
@@ -38,6 +40,10 @@ const TOP: f64 = 22.0;
 const BELOW: f64 = 24.0;
 /// Studies from which a point has no room for an interval of its own.
 const MANY: usize = 250;
+/// Studies from which their marks are drawn together, and those of each figure that keep a mark with their name: the farthest
+/// from their level.
+const DENSE: usize = 1000;
+const NAMED: usize = 100;
 /// Longest sentence, in characters, that is set as a headline.
 const HEADLINE: usize = 80;
 /// Studies that the table lists at most, the last ones.
@@ -177,6 +183,9 @@ fn lines(history: &History) -> Markup {
                 "A mark for each study in order of time, with its 95% interval within that study where it has one; the \
                  lines are the medians of the levels, and the bands their intervals. A dashed line is a change, with its \
                  number above."
+                @if history.studies.len() > DENSE {
+                    " Of so many studies the " (NAMED) " of a figure that are farthest from their level have their names."
+                }
             }
             @for figure in &history.figures {
                 figure {
@@ -243,7 +252,8 @@ impl<'a> Line<'a> {
                     @let y = number(self.y(level.median));
                     line.level x1=(number(from)) x2=(number(to)) y1=(y) y2=(y) {}
                 }
-                @for point in &self.figure.points { (self.point(point)) }
+                @if self.is_dense() { path.dense d=(self.marks()) {} }
+                @for point in self.named() { (self.point(point)) }
                 @for (place, class) in [(self.history.studies.first(), ""), (self.history.studies.last(), "end")] {
                     @if let Some(study) = place {
                         @let x = if class.is_empty() { LEFT } else { WIDE };
@@ -252,6 +262,33 @@ impl<'a> Line<'a> {
                 }
             }
         }
+    }
+
+    fn is_dense(&self) -> bool {
+        self.figure.points.len() > DENSE
+    }
+
+    /// A dot for each study, as one path: those at one place are one.
+    fn marks(&self) -> String {
+        let place =
+            |point: &FigurePoint| (self.x(point.study as f64).round() as i64, self.y(point.value).round() as i64);
+        let places: BTreeSet<(i64, i64)> = self.figure.points.iter().map(place).collect();
+        places.iter().map(|(x, y)| format!("M{x} {y}h0")).collect::<Vec<String>>().concat()
+    }
+
+    /// The studies with a mark and a name of their own: all, or of very many those farthest from their level.
+    fn named(&self) -> Vec<&FigurePoint> {
+        let mut points: Vec<&FigurePoint> = self.figure.points.iter().collect();
+        if self.is_dense() {
+            let level = |point: &FigurePoint| {
+                let own = self.figure.levels.iter().find(|level| (level.first..=level.last).contains(&point.study));
+                own.map_or(point.value, |level| level.median)
+            };
+            let far = |point: &FigurePoint| (point.value / level(point)).ln().abs();
+            points.sort_by(|one, other| far(other).total_cmp(&far(one)));
+            points.truncate(NAMED);
+        }
+        points
     }
 
     fn point(&self, point: &FigurePoint) -> Markup {
@@ -336,5 +373,57 @@ fn left_out(history: &History) -> Markup {
                 ul { @for unread in &history.unread { li { (unread.why) } } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_analyse::{FigureLevel, HistoryFigure, HistoryStudy};
+
+    use super::*;
+
+    /// Studies of which one is far slower than all others.
+    fn history(studies: usize, slow: usize) -> History {
+        let study = |at: usize| HistoryStudy {
+            name: format!("nightly/2026/day-{at:05}.halfpower"),
+            at_unix_ms: 1_767_225_600_000 + at as u64 * 3_600_000,
+            is_dated: true,
+            runs: 500,
+        };
+        let value = |at: usize| if at == slow { 40.0 } else { 100.0 + (at * 7919 % 101) as f64 / 50.0 };
+        let point = |at: usize| FigurePoint { study: at, value: value(at), low: None, high: None };
+        let level =
+            FigureLevel { first: 0, last: studies - 1, studies, median: 101.0, low: None, high: None, coverage: None };
+        let figure = |figure: &HistoryFigure| FigureHistory {
+            figure: *figure,
+            cell: None,
+            points: (0..studies).map(point).collect(),
+            levels: vec![level],
+            two_speeds: None,
+        };
+        History {
+            target: "/srv/data".to_string(),
+            studies: (0..studies).map(study).collect(),
+            figures: HistoryFigure::ALL.iter().map(figure).collect(),
+            changes: Vec::new(),
+            fail_if: Vec::new(),
+            unread: Vec::new(),
+        }
+    }
+
+    fn page(history: &History) -> String {
+        let mut out = Vec::new();
+        history_html(history, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn thousands_of_studies_are_on_one_page_that_can_be_mailed() {
+        let many = page(&history(5000, 77));
+        assert!(many.len() < 600_000, "{} bytes", many.len());
+        assert!(many.contains("day-00077.halfpower"), "the odd one has its name");
+        assert!(many.contains("class=\"dense\"") && many.contains("farthest from their level"));
+        let few = page(&history(300, 77));
+        assert!(!few.contains("class=\"dense\"") && few.contains("day-00123.halfpower"), "all have their names");
     }
 }

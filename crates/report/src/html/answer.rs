@@ -1,4 +1,4 @@
-//! Shows the first screen: state, tiles, one chart, what stops it, what to set, the worst warnings.
+//! Shows the first screen: state with the worst warning, tiles, one chart, what stops it, what to set.
 //!
 //! All of it comes from the same summary as the terminal's first screen.
 
@@ -12,8 +12,6 @@ use crate::html::format::{date, heading};
 use crate::html::tiles::tiles;
 use crate::words::{checks, first_screen, state, warnings};
 
-/// Warnings on the first screen.
-const ALERTS: usize = 3;
 /// Answers of experiments on it, if there were no walks.
 const ANSWERS: usize = 8;
 
@@ -30,7 +28,6 @@ pub(crate) fn answer(study: &StudyFindings, chart: &Markup, span_bytes: Option<u
                 }
             }
             (experiments(study))
-            (worst(study))
         }
     }
 }
@@ -55,6 +52,7 @@ fn subject_and_state(study: &StudyFindings) -> Markup {
             div.state.(class) {
                 strong { (state::word(state)) }
                 p { (state::sentence(state)) }
+                (worst(study))
             }
         }
     }
@@ -66,17 +64,38 @@ fn stops(study: &StudyFindings) -> Markup {
             h2 { "What stops it" }
             dl.stops {
                 @for stop in &study.summary.stops {
-                    div { dt { (heading(stop.rw.word())) "s" } dd { @for piece in pieces(&first_screen::stop(stop, &study.issuing)) { span { (piece.trim_end()) } " " } } }
+                    @let brief = first_screen::stop(stop, &study.issuing);
+                    div { dt { (heading(stop.rw.word())) "s" } dd { b { (brief.cause) } (in_pieces(&brief.rest)) } }
                 }
-                @if let Some(commits) = first_screen::commits(study) {
-                    div { dt { "Commits" } dd { @for piece in pieces(&commits) { span { (piece.trim_end()) } " " } } }
-                }
+                (commits(study))
                 @for scaling in &study.threads {
                     div { dt { "Threads" } dd { (first_screen::threads(scaling)) } }
                 }
             }
         }
     }
+}
+
+/// What stops commits, with their rates.
+fn commits(study: &StudyFindings) -> Markup {
+    let stop = first_screen::commit_stop(study);
+    let rates = first_screen::commits(study);
+    html! {
+        @if stop.is_some() || rates.is_some() {
+            div {
+                dt { "Commits" }
+                dd {
+                    @if let Some(brief) = &stop { b { (brief.cause) } (brief.rest) }
+                    @if let Some(rates) = &rates { @if stop.is_some() { ". " } (rates) }
+                }
+            }
+        }
+    }
+}
+
+/// A text that a narrow screen does not break inside a flag.
+fn in_pieces(text: &str) -> Markup {
+    html! { @for piece in pieces(text) { span { (piece.trim_end()) } " " } }
 }
 
 fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
@@ -146,21 +165,20 @@ fn experiments(study: &StudyFindings) -> Markup {
     }
 }
 
-/// The worst problems of the study, with a link to all of them.
+/// All problems of the study in one line: how many, and the worst in few words, with a link to their texts.
 fn worst(study: &StudyFindings) -> Markup {
-    // What the state means is already at the top.
+    // What the state means is already beside it.
     let state = state::meaning(&study.summary.state);
     let mut alerts = warnings::alerts(study);
     alerts.retain(|alert| *alert != state);
+    let texts = if study.faults.is_empty() { "#trust" } else { "#faults" };
     html! {
-        div.worst {
-            @if alerts.is_empty() { p { "Nothing stands against these figures." } }
-            ul { @for alert in alerts.iter().take(ALERTS) { li { (heading(alert)) } } }
-            @if !study.warnings.is_empty() {
-                a href="#trust" {
-                    @if study.warnings.len() == 1 { "The warning in full" } @else { "All " (study.warnings.len()) " warnings" }
-                }
-            }
+        @match alerts.as_slice() {
+            [] => { p.worst { "Nothing stands against these figures." } },
+            [alert] => { p.worst.caution { a href=(texts) title=(alert) { "1 warning: " (alert) } } },
+            [worst, ..] => {
+                p.worst.caution { a href=(texts) title=(worst) { (alerts.len()) " warnings, first: " (worst) } }
+            },
         }
     }
 }

@@ -10,7 +10,7 @@ mod tables;
 
 use std::io::{self, Write};
 
-use halfpower_analyse::WatchFindings;
+use halfpower_analyse::{OperationGroup, WatchFindings};
 use halfpower_record::Watched;
 use halfpower_spec::format::time_ns;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -18,8 +18,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::html::format::{UNKNOWN, date, heading as capitalised, number, scrolling_table};
 use crate::html::tiles::tile;
 use crate::html::{CHARTS, SCRIPT, footer, head};
-use crate::watch::screen;
-use crate::words::watch::{activity, depth};
+use crate::watch::{STOPS, screen};
+use crate::words::watch::{activity, depth, group};
+use crate::words::watch_stops;
 use figures::latency_at;
 use names::heading_of;
 use series::Series;
@@ -107,7 +108,7 @@ fn answer(findings: &WatchFindings, watched: &Watched) -> Markup {
             dl.rows {
                 @for (heading, lines) in rows(&screen(findings, watched, WIDTH)) {
                     dt { (heading) }
-                    dd { (lines.join("\n")) }
+                    dd { @if heading == STOPS { (stops(findings)) } @else { (lines.join("\n")) } }
                 }
             }
             div.tiles {
@@ -118,6 +119,18 @@ fn answer(findings: &WatchFindings, watched: &Watched) -> Markup {
                             depth(one.depth_while_busy))))
                 }
             }
+        }
+    }
+}
+
+/// What stops each group, a line each, with the cause in bold.
+fn stops(findings: &WatchFindings) -> Markup {
+    html! {
+        @for (at, of) in findings.groups.iter().enumerate() {
+            @let brief = watch_stops::stop(&of.stop);
+            @if at > 0 { "\n" }
+            @if of.group != OperationGroup::All { (group(of.group)) ": " }
+            b { (brief.cause) } (brief.rest)
         }
     }
 }

@@ -283,7 +283,7 @@ fn stop<'a>(stop: &'a DirectionStop, found: &[IssuingChange]) -> StopDocument<'a
     let kind = stop.bottleneck.level.as_ref().filter(|_| stop.doubt.is_none()).map(|level| level.kind);
     StopDocument {
         rw: stop.rw,
-        text: first_screen::stop(stop, found),
+        text: first_screen::stop(stop, found).to_string(),
         kind,
         stopped_by: &stop.bottleneck.stopped_by,
         doubt: &stop.doubt,

@@ -79,7 +79,7 @@ impl<'a> GroupDocument<'a> {
     fn of(group: &'a WatchGroup) -> Self {
         Self {
             group,
-            stop_text: watch_stops::stop(&group.stop),
+            stop_text: watch_stops::stop(&group.stop).to_string(),
             advice_texts: group.advice.iter().map(watch_stops::advice).collect(),
             falsified_by_text: group.falsified_by.as_ref().map(watch_stops::test),
         }

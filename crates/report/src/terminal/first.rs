@@ -14,6 +14,7 @@ use super::commits::commits;
 use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
 use crate::words::state::{self, amount, machine, place};
+use crate::words::stop_brief::StopBrief;
 use crate::words::{checks, first_screen, live, sessions, warnings};
 
 /// Lines of the screen, without the final ones that name the details.
@@ -213,13 +214,15 @@ fn notes(rows: &[RateLine]) -> impl Iterator<Item = String> {
 }
 
 fn stops(study: &StudyFindings, width: usize) -> Section {
-    let sentence = |stop: &DirectionStop| {
-        let lead = format!("  {:<8}", format!("{}s", stop.rw));
-        Item::sentence(&lead, &first_screen::stop(stop, &study.issuing), width, Tone::Plain)
+    let row = |name: &str, brief: &StopBrief| {
+        let lead = format!("  {name:<8}");
+        Item::sentence_with_cause(&lead, &brief.to_string(), brief.cause.chars().count(), width)
     };
+    let sentence = |stop: &DirectionStop| row(&format!("{}s", stop.rw), &first_screen::stop(stop, &study.issuing));
+    let commits = first_screen::commit_stop(study).map(|brief| row("commits", &brief));
     let threads = study.threads.iter().map(first_screen::threads);
     let threads = threads.map(|text| Item::sentence("  threads ", &text, width, Tone::Plain));
-    let items = study.summary.stops.iter().map(sentence).chain(threads).collect();
+    let items = study.summary.stops.iter().map(sentence).chain(commits).chain(threads).collect();
     Section::new(Some("WHAT STOPS IT".to_string()), items)
 }
 

@@ -1,6 +1,7 @@
 //! Prints sections of lines, cut to the width, with colours if requested.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use halfpower_spec::escaped;
 
@@ -68,6 +69,8 @@ pub(super) struct Section {
 pub(super) struct Item {
     pub lines: Vec<String>,
     pub tone: Tone,
+    /// Characters of the first line that are set in bold.
+    pub strong: Option<Range<usize>>,
 }
 
 impl Section {
@@ -99,7 +102,12 @@ impl Section {
             print_line(heading, Tone::Heading, width, colour, out)?;
         }
         for item in &self.items {
-            for line in &item.lines {
+            let mut lines = item.lines.iter();
+            if let Some((first, strong)) = lines.as_slice().first().zip(item.strong.as_ref()) {
+                print_partly_strong(first, strong, width, colour, out)?;
+                lines.next();
+            }
+            for line in lines {
                 print_line(line, item.tone, width, colour, out)?;
             }
         }
@@ -109,12 +117,18 @@ impl Section {
 
 impl Item {
     pub fn line(text: impl Into<String>, tone: Tone) -> Self {
-        Self { lines: vec![text.into()], tone }
+        Self { lines: vec![text.into()], tone, strong: None }
     }
 
     /// A sentence folded to `width`; lines after the first are indented by the length of `lead`.
     pub fn sentence(lead: &str, text: &str, width: usize, tone: Tone) -> Self {
-        Self { lines: folded(lead, text, width), tone }
+        Self { lines: folded(lead, text, width), tone, strong: None }
+    }
+
+    /// The same with the first `strong` characters of the text in bold, as far as they are on the first line.
+    pub fn sentence_with_cause(lead: &str, text: &str, strong: usize, width: usize) -> Self {
+        let from = lead.chars().count();
+        Self { strong: Some(from..from + strong), ..Self::sentence(lead, text, width, Tone::Plain) }
     }
 }
 
@@ -147,6 +161,25 @@ pub(super) fn print_line(
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     styled(text, tone.code().filter(|_| colour), width, out)
+}
+
+/// Prints a line with some of its characters in bold; one that is cut to the width has none.
+fn print_partly_strong(
+    text: &str,
+    strong: &Range<usize>,
+    width: usize,
+    colour: bool,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
+    let text = text.trim_end();
+    let part = |from: usize, to: usize| text.chars().skip(from).take(to.saturating_sub(from)).collect::<String>();
+    let parts = [part(0, strong.start), part(strong.start, strong.end), part(strong.end, usize::MAX)];
+    let [before, strong, after] = parts.map(|part| escaped(&part).to_string());
+    let length = [&before, &strong, &after].map(|part| part.chars().count()).iter().sum::<usize>();
+    if !colour || strong.is_empty() || length > width {
+        return styled(text, None, width, out);
+    }
+    writeln!(out, "{before}{BOLD}{strong}{END}{after}")
 }
 
 /// Prints a line in this style, cut to the width. The one place where a style is set: what the text says is escaped before,
@@ -192,4 +225,29 @@ pub(crate) fn folded(lead: &str, text: &str, width: usize) -> Vec<String> {
         empty = false;
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_bold_on_its_line_and_plain_without_colours() {
+        let text = "the link: 91% of the 1,970 MB/s that it advertises";
+        let printed = |colour: bool, width: usize, text: &str| {
+            let item = Item::sentence_with_cause("  reads   ", text, "the link".len(), width);
+            let mut out = Vec::new();
+            Section::new(None, vec![item]).print(width, colour, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(printed(false, 80, text), format!("  reads   {text}\n"));
+        let bold = format!("  reads   {BOLD}the link{END}: 91% of the 1,970 MB/s that it advertises\n");
+        assert_eq!(printed(true, 80, text), bold);
+        let folded = printed(true, 40, text);
+        assert!(
+            folded.starts_with(&format!("  reads   {BOLD}the link{END}: 91% of the")) && folded.lines().count() == 2
+        );
+        let hostile = printed(true, 80, "the \u{1b}[31: red");
+        assert_eq!(hostile.matches('\u{1b}').count(), 2, "a name sets no style: {hostile:?}");
+    }
 }

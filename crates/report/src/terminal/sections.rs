@@ -170,7 +170,7 @@ fn issuing(findings: &StudyFindings, width: usize) -> Section {
 fn chart(findings: &Findings, width: usize) -> Section {
     let lines = super::chart::chart(findings, width);
     let Some((titles, bars)) = lines.split_first() else { return Section::new(None, vec![]) };
-    let items = vec![Item { lines: bars.to_vec(), tone: Tone::Chart }];
+    let items = vec![Item { lines: bars.to_vec(), tone: Tone::Chart, strong: None }];
     Section::new(Some(titles.clone()), items)
 }
 

@@ -5,13 +5,14 @@ use halfpower_analyse::{
     Interval, StopDoubt, StopTest, StoppedBy, StudyState, Sureness, ThreadLimit, ThreadScaling, ThreadStep, Use,
     UseAdvice,
 };
-use halfpower_experiments::commits::{CommitRates, CommitRow};
+use halfpower_experiments::commits::{CommitRates, CommitRow, CommitStop};
 use halfpower_experiments::{ExperimentAnswer, ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::Unknown;
 use halfpower_spec::{Bytes, Direction, cache_word, format};
 
 use super::checks::explained;
 use super::settings::{cache_beside_direct, pattern_word, short_pattern};
+use super::stop_brief::StopBrief;
 use super::stops::{self, side_by_side};
 use super::{issuing, settings};
 
@@ -195,31 +196,45 @@ pub(crate) fn not_known(more_seconds: Option<f64>) -> String {
 }
 
 /// What stops a direction, in a line or two without a full stop.
-pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> String {
+pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> StopBrief {
     let reported = match &stop.doubt {
-        Some(doubt) => format!("unknown: {}", doubted(doubt)),
-        None => known_of(stop, found) + &explained(stop.explained.as_ref()) + &small_requests(&stop.bottleneck),
+        Some(doubt) => StopBrief::unknown(&doubted(doubt)),
+        None => {
+            let known = known_of(stop, found).and(&explained(stop.explained.as_ref()));
+            known.and(&small_requests(&stop.bottleneck))
+        }
     };
-    stop.test.as_ref().map_or(reported.clone(), |test| format!("{reported}. Test: {}", test_flags(test)))
+    match &stop.test {
+        Some(test) => reported.and(&format!(". Test: {}", test_flags(test))),
+        None => reported,
+    }
 }
 
 /// What stops a direction if it is known. If direct requests from other pages are faster, the pages are the limit, not
 /// the device.
-fn known_of(stop: &DirectionStop, found: &[IssuingChange]) -> String {
+fn known_of(stop: &DirectionStop, found: &[IssuingChange]) -> StopBrief {
     let bottleneck = &stop.bottleneck;
     let known = stops::words(bottleneck).brief;
     let pages = issuing::other_pages(found, stop.rw).filter(|_| bottleneck.stopped_by.is_known_from_cells_alone());
     match (pages, bottleneck.fastest) {
-        (None, _) if matches!(bottleneck.stopped_by, StoppedBy::Ceiling { .. }) => format!("{known}, whatever is set"),
+        (None, _) if matches!(bottleneck.stopped_by, StoppedBy::Ceiling { .. }) => known.and(", whatever is set"),
         (None, _) => known,
-        (Some(pages), Some(fastest)) if fastest.cell.cache.direct() => {
-            format!("the {} pages of their buffers: {}", pages.own, pages.reported)
-        }
+        (Some(pages), Some(fastest)) if fastest.cell.cache.direct() => StopBrief::of_pages(pages.own, &pages.reported),
         (Some(pages), Some(fastest)) if pages.mbps >= issuing::MUCH * fastest.mbps => {
-            format!("the page cache, not the device: direct, {}", pages.reported)
+            StopBrief::of_page_cache(&pages.reported)
         }
-        (Some(pages), _) => format!("{known}; direct, {}", pages.reported),
+        (Some(pages), _) => known.and(&format!("; direct, {}", pages.reported)),
     }
+}
+
+/// What stops the commits of a single writer, or of many; `None` if that is not known.
+pub(crate) fn commit_stop(study: &StudyFindings) -> Option<StopBrief> {
+    let found = |section: &ExperimentSection| match &section.found {
+        Some(ExperimentAnswer::Commits(answer)) => answer.stops_alone.or(answer.stops_together),
+        _ => None,
+    };
+    let stop = study.experiments.iter().find_map(found).filter(|stop| *stop != CommitStop::Unknown)?;
+    Some(stops::of_commits(&stop))
 }
 
 fn doubted(doubt: &StopDoubt) -> String {

@@ -110,10 +110,15 @@ pub(crate) fn rates(found: &IssuingChange) -> [String; 2] {
     [rate(&found.without_iops, &found.without_mbps), rate(&found.with_iops, &found.with_mbps)]
 }
 
-/// The effect, such as `+12% ±3%`, or that chance and effect cannot be told apart.
+/// The effect, such as `+12% ±3%`, or that it is not decided, or that chance and effect cannot be told apart.
 pub(crate) fn brings(times: Option<&RatioFinding>) -> String {
-    let Some(RatioFinding { interval, verdict }) = times else { return "unknown".to_string() };
-    let change = format!("{:+.0}%", (interval.value - 1.0) * 100.0);
+    let Some(times) = times else { return "unknown".to_string() };
+    let RatioFinding { interval, verdict } = times;
+    let percent = |factor: f64| format!("{:+.0}%", (factor - 1.0) * 100.0);
+    if times.is_undecided() {
+        return format!("not decided ({} to {})", percent(interval.low), percent(interval.high));
+    }
+    let change = percent(interval.value);
     let half = (interval.high - interval.low) / 2.0 * 100.0;
     match verdict {
         RatioVerdict::SingleRuns => format!("{change} (one run)"),
@@ -130,4 +135,20 @@ pub(crate) fn costs(found: &IssuingChange) -> [String; 2] {
         }
         _ => format!("{} µs", format::two_digits(charged_us)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_whose_interval_spans_a_factor_of_four_is_not_decided() {
+        let of = |value: f64, low: f64, high: f64, verdict: RatioVerdict| {
+            brings(Some(&RatioFinding { interval: Interval { value, low, high }, verdict }))
+        };
+        assert_eq!(of(1.12, 1.09, 1.15, RatioVerdict::More), "+12% ±3%");
+        assert_eq!(of(25.0, 6.2, 98.0, RatioVerdict::More), "not decided (+520% to +9700%)");
+        assert_eq!(of(1.5, 1.5, 1.5, RatioVerdict::SingleRuns), "+50% (one run)");
+        assert_eq!(brings(None), "unknown");
+    }
 }

@@ -4,10 +4,12 @@ use halfpower_analyse::{
     Bottleneck, BusiestProcessor, Ceiling, DepthGain, FastestCell, InFlight, KnownLimit, LevelId, LevelKind,
     ProcessorsOf, StoppedBy,
 };
-use halfpower_spec::format::{iops, mbps, percent, size, time_us, two_digits};
+use halfpower_experiments::commits::CommitStop;
+use halfpower_spec::format::{factor, iops, mbps, percent, size, time_us, two_digits};
 
 use super::levels::{name, short_name, source};
 use super::settings::{capitalised, path, size_and_depth};
+use super::stop_brief::StopBrief;
 
 /// Smallest reported share of time that threads wait for a processor.
 const WAITED: f64 = 0.02;
@@ -18,13 +20,32 @@ const STOLEN: f64 = 0.01;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StopWords {
     /// For the first screen: a line or two without a full stop.
-    pub brief: String,
+    pub brief: StopBrief,
     /// For the verdict: `What stops it: the device; ...`.
     pub sentence: String,
     /// How that is known: the measurement and the limit that it meets.
     pub why: String,
     /// The observation that would disprove it; empty if no limit is known.
     pub falsified_by: String,
+}
+
+/// What stops commits.
+pub(crate) fn of_commits(stop: &CommitStop) -> StopBrief {
+    match stop {
+        CommitStop::DeviceFlush { share } => {
+            StopBrief::of("the device's flush", format!(": {} of a commit", percent(*share)))
+        }
+        CommitStop::VirtualDisk { share } => StopBrief::of(
+            "the virtual disk's flush",
+            format!(", which its host answers: {} of a commit", percent(*share)),
+        ),
+        CommitStop::FileLock { own_files } => {
+            let times = factor(own_files.interval.value);
+            StopBrief::of("the file's lock", format!(": writers with files of their own commit {times} times as often"))
+        }
+        CommitStop::MoreWriters => StopBrief::of("nothing yet", ": more writers commit more often"),
+        CommitStop::Unknown => StopBrief::unknown("no flush alone explains the time of a commit"),
+    }
 }
 
 /// What the texts about a device call it: the device, or the far end of a share by its own name.
@@ -77,7 +98,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
         StoppedBy::SharedPath { source: known } => {
             let known = source(known);
             StopWords {
-                brief: format!("the {short}: its members do not add up"),
+                brief: StopBrief::of(format!("the {short}"), ": its members do not add up"),
                 sentence: format!("What stops it: the {name}, {known}."),
                 why: format!("Members side by side do not add up any more: {known}."),
                 falsified_by: "more from another number of members with the path as it is".to_string(),
@@ -104,7 +125,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                 ),
             };
             StopWords {
-                brief: format!("the {short}: {share} of the {limit_mbps} {of_it}"),
+                brief: StopBrief::of(format!("the {short}"), format!(": {share} of the {limit_mbps} {of_it}")),
                 sentence: format!("What stops it: {through_it}; {share} of that was reached."),
                 why: format!("{reach}: {share} of the {limit_mbps} that {gets_through} ({}).", source(known)),
                 falsified_by: more_through(limit_mbps),
@@ -114,7 +135,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
             let share = percent(*share);
             let limit_iops = iops(*limit_iops);
             StopWords {
-                brief: format!("the {short}: {share} of the {limit_iops} that it admits"),
+                brief: StopBrief::of(format!("the {short}"), format!(": {share} of the {limit_iops} that it admits")),
                 sentence: format!("What stops it: the {name}, which admits {limit_iops}; {share} of that was reached."),
                 why: format!(
                     "{reach} with {}: {share} of the {limit_iops} that the {name} admits ({}).",
@@ -145,17 +166,19 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
             }
             StopWords {
                 brief: match (processors_of, *processors as u64) {
-                    (ProcessorsOf::Machine, all) => format!("the processors: all {all} are {busy}"),
-                    (ProcessorsOf::Quota, _) => {
-                        format!("a control group's quota: the {processors:.2} processors it allows are {busy}")
-                    }
+                    (ProcessorsOf::Machine, all) => StopBrief::of("the processors", format!(": all {all} are {busy}")),
+                    (ProcessorsOf::Quota, _) => StopBrief::of(
+                        "a control group's quota",
+                        format!(": the {processors:.2} processors it allows are {busy}"),
+                    ),
                     (ProcessorsOf::Threads, 0 | 1) => {
                         let test = if more.is_some() { &then_more } else { ". Test: --threads 2" };
-                        format!("the processor: its one thread is {busy}{test}")
+                        StopBrief::of("the processor", format!(": its one thread is {busy}{test}"))
                     }
-                    (ProcessorsOf::Threads, all) => {
-                        format!("the processors: the {all} that its threads can use are {busy}{then_more}")
-                    }
+                    (ProcessorsOf::Threads, all) => StopBrief::of(
+                        "the processors",
+                        format!(": the {all} that its threads can use are {busy}{then_more}"),
+                    ),
                 },
                 sentence: format!("What stops it: {what}; the fastest run keeps {whose} {busy}."),
                 why: format!(
@@ -170,10 +193,13 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
         StoppedBy::FullOfInterrupts { of_processors, busiest } => {
             let all = if *of_processors > 1.0 { format!(" of {of_processors:.0}") } else { String::new() };
             let taken = percent(busiest.taken_share());
-            let brief = format!(
-                "processor {}{all}: {taken} busy, {} of it in interrupts",
-                busiest.processor,
-                percent(busiest.interrupt_share() / busiest.taken_share())
+            let brief = StopBrief::of(
+                "one processor, full of interrupts",
+                format!(
+                    ": processor {}{all} is {taken} busy, {} of it in interrupts",
+                    busiest.processor,
+                    percent(busiest.interrupt_share() / busiest.taken_share())
+                ),
             );
             StopWords {
                 sentence: format!("What stops it: {brief}, so completions wait for it."),
@@ -197,7 +223,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
             };
             let (brief, busy) = match (*processors, *of_processors) {
                 (1, all) if all > 1 => (
-                    format!("one of the far end's {all} processors: {share} busy"),
+                    StopBrief::of("the far end's processors", format!(": one of {all} is {share} busy")),
                     format!("one of the {all} processors of the far end is busy {share}"),
                 ),
                 (processors, _) => {
@@ -207,7 +233,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                         format!("all {processors} processors")
                     };
                     (
-                        format!("the far end's processors: {share} busy{stolen}"),
+                        StopBrief::of("the far end's processors", format!(": {share} busy{stolen}")),
                         format!("{all} of the far end are busy {share}{stolen}"),
                     )
                 }
@@ -221,7 +247,10 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
         }
         StoppedBy::FarDisk { disk, share } => {
             let share = percent(*share);
-            let brief = format!("the far end's disk {disk}: requests in flight {share} of the time");
+            let brief = StopBrief::of(
+                format!("the far end's disk {disk}"),
+                format!(": requests in flight {share} of the time"),
+            );
             StopWords {
                 sentence: format!("What stops it: {brief}."),
                 brief,
@@ -235,8 +264,10 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
         StoppedBy::FarDiskLimit { disk, mbps: reached, limit_mbps, share, group } => {
             let share = percent(*share);
             let limit = mbps(*limit_mbps);
-            let brief =
-                format!("the far end's disk {disk}: {share} of the {limit} that a control group there lets through");
+            let brief = StopBrief::of(
+                format!("the far end's disk {disk}"),
+                format!(": {share} of the {limit} that a control group there lets through"),
+            );
             StopWords {
                 sentence: format!("What stops it: {brief}."),
                 brief,
@@ -255,7 +286,10 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                  this process: server and network could bring little more"
             );
             StopWords {
-                brief: format!("{short}: {share} of the {limit} that it does against memory. Test: --threads 2"),
+                brief: StopBrief::of(
+                    short,
+                    format!(": {share} of the {limit} that it does against memory. Test: --threads 2"),
+                ),
                 sentence: format!("What stops it: {name}; {evidence}."),
                 why: format!("{reach}: {evidence}."),
                 falsified_by: "no more from --threads 2, or from another client of the same share".to_string(),
@@ -265,8 +299,13 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
             let near = mbps(reads_mbps.max(*writes_mbps));
             let own = link_mbps
                 .map_or(String::new(), |link_mbps| format!("; this machine's own link advertises {}", mbps(link_mbps)));
+            // The name of the wire goes on behind the cause.
+            let whole = format!("the {short}");
+            let (cause, or) = whole
+                .split_once(" or ")
+                .map_or((whole.as_str(), String::new()), |(cause, or)| (cause, format!(" or {or}")));
             StopWords {
-                brief: format!("the {short}: about {near} either way"),
+                brief: StopBrief::of(cause, format!("{or}: about {near} either way")),
                 sentence: format!("What stops it: the {name}; reads and writes both end near {near}."),
                 why: format!(
                     "{reach}; reads end at {} and writes at {}, random and sequential alike, so all of them stand on one \
@@ -282,8 +321,10 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
             let share = percent(*share);
             let limit = iops(*limit_iops);
             let alone = time_us(*alone_us);
-            let brief =
-                format!("the {short}'s queue: {share} of the {limit} that {queue_requests} requests of {alone} make");
+            let brief = StopBrief::of(
+                format!("the {short}'s queue"),
+                format!(": {share} of the {limit} that {queue_requests} requests of {alone} make"),
+            );
             StopWords {
                 sentence: format!("What stops it: {brief}."),
                 brief,
@@ -300,14 +341,14 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
         StoppedBy::Window { in_flight, bytes, round_trip_us, limit_mbps, share } => {
             let bytes = size(*bytes);
             let round_trip = time_us(*round_trip_us);
-            let (brief, whose, falsified_by) = match in_flight {
+            let (how, whose, falsified_by) = match in_flight {
                 InFlight::Requests => (
-                    format!("the network's round trip: {bytes} in flight over {round_trip}; more depth helps"),
+                    format!(": {bytes} in flight over {round_trip}; more depth helps"),
                     "that the requests have in flight",
                     "no more from twice the depth",
                 ),
                 InFlight::TcpWindow => (
-                    format!("the network's round trip: TCP's window lets {bytes} in flight over {round_trip}"),
+                    format!(": TCP's window lets {bytes} in flight over {round_trip}"),
                     "that TCP's window lets be in flight",
                     "no more from a larger window (net.ipv4.tcp_rmem and tcp_wmem at both ends) or from --connections 2",
                 ),
@@ -318,7 +359,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                 mbps(*limit_mbps)
             );
             StopWords {
-                brief,
+                brief: StopBrief::of("the network's round trip", how),
                 sentence: format!("What stops it: the {name}; {evidence}."),
                 why: format!("{reach}: {evidence}."),
                 falsified_by: falsified_by.to_string(),
@@ -338,7 +379,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
             let past = format!("ceiling near {near} that neither {blocks} blocks nor more depth get past");
             StopWords {
                 // The rate is a mean over many cells, so the fastest is a little above it.
-                brief: format!("{}: about {near}", subject.or(before)),
+                brief: StopBrief::of(subject.or(before), format!(": about {near}")),
                 sentence: format!("What stops it: a {past}; nothing {in_the_path}."),
                 why: format!(
                     "A {past}: {cells} cells of {of}s stand on it, from {} at {from_iodepth} deep on. Nothing {in_the_path}.",
@@ -360,7 +401,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
             });
             let serves = format!("serves {at_once}, and more depth only waits{larger}");
             StopWords {
-                brief: format!("the {short}: {}", side_by_side(*most)),
+                brief: StopBrief::of(format!("the {short}"), format!(": {}", side_by_side(*most))),
                 sentence: format!("What stops it: {the_device}; it {serves}."),
                 why: format!("{reach}; {the_device} {serves}."),
                 falsified_by: more_from_two(),
@@ -375,7 +416,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                 mbps(*deeper_mbps)
             );
             StopWords {
-                brief: format!("the {short}: {at}depth beyond {iodepth} adds nothing"),
+                brief: StopBrief::of(format!("the {short}"), format!(": {at}depth beyond {iodepth} adds nothing")),
                 sentence: format!("What stops it: {the_device}; {evidence}."),
                 why: format!("{reach}; {evidence}."),
                 falsified_by: more_from_two(),
@@ -388,7 +429,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                 mbps(*more_mbps)
             );
             StopWords {
-                brief: format!("the {short}: more threads than {threads} add nothing"),
+                brief: StopBrief::of(format!("the {short}"), format!(": more threads than {threads} add nothing")),
                 sentence: format!("What stops it: {the_device}; {evidence}."),
                 why: format!("{reach}; {evidence}."),
                 falsified_by: more_from_two(),
@@ -410,7 +451,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                 None => (String::new(), "no other depth was measured beside it".to_string()),
             };
             StopWords {
-                brief: format!("the time of each request{still}"),
+                brief: StopBrief::of("the time of each request", still),
                 sentence: format!(
                     "What stops it: the time that {the_device} takes for each request; {rose}, so more depth may help."
                 ),
@@ -428,7 +469,7 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
 fn not_known(reason: &str) -> StopWords {
     let why = format!("Nothing can be said: {reason}.");
     StopWords {
-        brief: "unknown".to_string(),
+        brief: StopBrief::of("unknown", ""),
         sentence: format!("What stops it is not known. {why}"),
         why,
         falsified_by: String::new(),
@@ -469,7 +510,10 @@ fn what_fills(busiest: &BusiestProcessor) -> String {
 fn others_have_the_processor(share: f64, waited_share: f64) -> StopWords {
     let (share, waited) = (percent(share), percent(waited_share));
     StopWords {
-        brief: format!("others, who have the processors: its threads ran {share} of the time and waited {waited}"),
+        brief: StopBrief::of(
+            "others, who have the processors",
+            format!(": its threads ran {share} of the time and waited {waited}"),
+        ),
         sentence: format!(
             "What stops it: other programs have the processors; its own threads ran {share} of the time and were ready \
              and waiting for {waited}."
@@ -489,7 +533,168 @@ pub(super) fn side_by_side(most: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use halfpower_analyse::Interval;
+    use halfpower_experiments::{RatioFinding, RatioVerdict};
+
     use super::*;
+
+    /// Stops of all kinds, and in all forms in which a kind has texts of its own.
+    fn every_kind() -> Vec<StoppedBy> {
+        let source = || LevelSource::Unadvertised;
+        let known = |limit| StoppedBy::KnownRate { limit, limit_mbps: 100.0, share: 0.96, source: source() };
+        let full = |processors_of, processors, waited_share| StoppedBy::FullProcessor {
+            processors_of,
+            processors,
+            share: 0.9,
+            waited_share,
+            more_threads: Some(2),
+            more_mbps: Some(1250.0),
+        };
+        let window = |in_flight| StoppedBy::Window {
+            in_flight,
+            bytes: 65_536.0,
+            round_trip_us: 1e4,
+            limit_mbps: 6.5,
+            share: 0.97,
+        };
+        let far = |processors| StoppedBy::FarProcessors { processors, of_processors: 8, share: 0.97, steal_share: 0.1 };
+        let ceiling = |virtualised| StoppedBy::Ceiling {
+            ceiling: Ceiling::Bytes,
+            rate: 1200.0,
+            cells: 30,
+            from_bs_bytes: 64 << 10,
+            from_iodepth: 4,
+            virtualised,
+        };
+        let busiest = BusiestProcessor {
+            processor: 13,
+            user_share: 0.0,
+            system_share: 0.1,
+            irq_share: 0.5,
+            softirq_share: 0.4,
+            steal_share: 0.0,
+        };
+        let group = "io.max of /system.slice".to_string();
+        let disk = || "nvme0n1".to_string();
+        vec![
+            StoppedBy::NothingMeasured,
+            StoppedBy::OnlyCached,
+            StoppedBy::NothingMoved,
+            StoppedBy::SharedPath { source: source() },
+            known(KnownLimit::Attainable),
+            known(KnownLimit::Advertised),
+            known(KnownLimit::SeenOnSharedPath),
+            StoppedBy::KnownRequests { iops: 9e3, limit_iops: 1e4, share: 0.9, source: source() },
+            full(ProcessorsOf::Machine, 8.0, 0.0),
+            full(ProcessorsOf::Quota, 0.5, 0.0),
+            full(ProcessorsOf::Threads, 1.0, 0.0),
+            full(ProcessorsOf::Threads, 4.0, 0.0),
+            full(ProcessorsOf::Threads, 4.0, 0.95),
+            StoppedBy::FullOfInterrupts { of_processors: 64.0, busiest },
+            far(1),
+            far(8),
+            StoppedBy::FarDisk { disk: disk(), share: 0.97 },
+            StoppedBy::FarDiskLimit { disk: disk(), mbps: 29.0, limit_mbps: 30.0, share: 0.97, group },
+            StoppedBy::OwnClient { limit_mbps: 2000.0, share: 0.91 },
+            StoppedBy::OneRate { reads_mbps: 11.9, writes_mbps: 12.1, link_mbps: None },
+            StoppedBy::DeviceQueue { queue_requests: 8, alone_us: 1000.0, limit_iops: 8000.0, share: 0.912 },
+            window(InFlight::Requests),
+            window(InFlight::TcpWindow),
+            ceiling(false),
+            ceiling(true),
+            StoppedBy::Parallelism { side_by_side: 4.0, larger_blocks_mbps: None },
+            StoppedBy::NoGainFromDepth { iodepth: 4, deeper_iodepth: 8, deeper_mbps: 1190.0 },
+            StoppedBy::NoGainFromThreads { threads: 4, more_threads: 8, more_mbps: 1190.0 },
+            StoppedBy::RequestTime { parts: None, deeper: None },
+        ]
+    }
+
+    /// The number of a kind. A new kind does not compile without one.
+    fn number(stop: &StoppedBy) -> usize {
+        match stop {
+            StoppedBy::NothingMeasured => 0,
+            StoppedBy::OnlyCached => 1,
+            StoppedBy::NothingMoved => 2,
+            StoppedBy::SharedPath { .. } => 3,
+            StoppedBy::KnownRate { .. } => 4,
+            StoppedBy::KnownRequests { .. } => 5,
+            StoppedBy::FullProcessor { .. } => 6,
+            StoppedBy::FullOfInterrupts { .. } => 7,
+            StoppedBy::FarProcessors { .. } => 8,
+            StoppedBy::FarDisk { .. } => 9,
+            StoppedBy::FarDiskLimit { .. } => 10,
+            StoppedBy::OwnClient { .. } => 11,
+            StoppedBy::OneRate { .. } => 12,
+            StoppedBy::DeviceQueue { .. } => 13,
+            StoppedBy::Window { .. } => 14,
+            StoppedBy::Ceiling { .. } => 15,
+            StoppedBy::Parallelism { .. } => 16,
+            StoppedBy::NoGainFromDepth { .. } => 17,
+            StoppedBy::NoGainFromThreads { .. } => 18,
+            StoppedBy::RequestTime { .. } => 19,
+        }
+    }
+
+    #[test]
+    fn every_kind_of_stop_begins_with_its_cause_in_five_words() {
+        let kinds: BTreeSet<usize> = every_kind().iter().map(number).collect();
+        assert_eq!(kinds, (0..20).collect::<BTreeSet<usize>>(), "a kind is missing in the list above");
+        let mut levels: Vec<LevelId> = [
+            LevelKind::Memory,
+            LevelKind::Processor,
+            LevelKind::PageCache,
+            LevelKind::Device,
+            LevelKind::DataSheet,
+            LevelKind::ControllerAndLink,
+            LevelKind::SharedPath,
+            LevelKind::SustainedLimit,
+            LevelKind::UnnamedCeiling,
+            LevelKind::Wire,
+            LevelKind::OurClient,
+            LevelKind::RoundTrip,
+            LevelKind::FarProcessors,
+            LevelKind::FarDisk,
+        ]
+        .map(LevelId::of)
+        .to_vec();
+        let names = ["PCIe uplink", "cgroup limit", "network or file server", "a part of a name that goes on and on"];
+        levels.extend(names.map(|name| LevelId::named(name, None)));
+        let briefs = every_kind().into_iter().flat_map(|stop| {
+            levels.iter().map(move |level| of(level.clone(), stop.clone()).brief).collect::<Vec<StopBrief>>()
+        });
+        let own_files =
+            RatioFinding { interval: Interval { value: 2.0, low: 1.8, high: 2.2 }, verdict: RatioVerdict::More };
+        let of_commits = [
+            CommitStop::DeviceFlush { share: 0.8 },
+            CommitStop::VirtualDisk { share: 0.8 },
+            CommitStop::FileLock { own_files },
+            CommitStop::MoreWriters,
+            CommitStop::Unknown,
+        ];
+        let pages = ["ordinary", "huge"].map(|own| StopBrief::of_pages(own, "2,400 MB/s"));
+        let others = [StopBrief::unknown("runs differ too much"), StopBrief::of_page_cache("2,400 MB/s")];
+        let all = briefs.chain(of_commits.iter().map(super::of_commits)).chain(pages).chain(others);
+        for brief in all {
+            let words = brief.cause.split_whitespace().count();
+            assert!((1..=5).contains(&words), "{words} words: {brief}");
+            let begins_well = brief.rest.is_empty() || brief.rest.starts_with([':', ',', ' ']);
+            assert!(begins_well && brief.to_string().starts_with(&brief.cause), "{brief}");
+        }
+    }
+
+    #[test]
+    fn a_full_processor_and_a_long_name_have_a_short_cause() {
+        let interrupts = every_kind().into_iter().find(|stop| number(stop) == 7).unwrap();
+        let brief = of(LevelId::of(LevelKind::Processor), interrupts).brief;
+        assert_eq!(brief.cause, "one processor, full of interrupts");
+        assert!(brief.rest.starts_with(": processor 13 of 64 is "), "{brief}");
+        let long = LevelId::named("part of a name that goes on", None);
+        let stop = of(long, StoppedBy::NoGainFromThreads { threads: 4, more_threads: 8, more_mbps: 1190.0 });
+        let told = "one part of the path, the part of a name that goes on: more threads than 4 add nothing";
+        assert_eq!(stop.brief.to_string(), told);
+    }
 
     fn of(level: LevelId, stopped_by: StoppedBy) -> StopWords {
         words(&Bottleneck { level: Some(level), fastest: None, stopped_by, next: None, request_ceiling: None })
@@ -500,7 +705,7 @@ mod tests {
         let ours = LevelId { name: Some("SMB".to_string()), ..LevelId::of(LevelKind::OurClient) };
         let client = of(ours, StoppedBy::OwnClient { limit_mbps: 2000.0, share: 0.91 });
         assert_eq!(
-            client.brief,
+            client.brief.to_string(),
             "our SMB client: 91% of the 2,000 MB/s that it does against memory. Test: --threads 2"
         );
         let begin = "What stops it: our SMB client; 91% of the 2,000 MB/s that the same requests reach";
@@ -516,7 +721,10 @@ mod tests {
             of(LevelId::of(LevelKind::RoundTrip), stop)
         };
         let requests = window(InFlight::Requests);
-        assert_eq!(requests.brief, "the network's round trip: 64 KiB in flight over 10 ms; more depth helps");
+        assert_eq!(
+            requests.brief.to_string(),
+            "the network's round trip: 64 KiB in flight over 10 ms; more depth helps"
+        );
         let tcp = window(InFlight::TcpWindow);
         assert!(
             tcp.why.contains("64 KiB that TCP's window lets be in flight") && tcp.falsified_by.contains("tcp_rmem")
@@ -528,7 +736,7 @@ mod tests {
         let wire = |link_mbps| {
             of(LevelId::of(LevelKind::Wire), StoppedBy::OneRate { reads_mbps: 11.9, writes_mbps: 12.1, link_mbps })
         };
-        assert_eq!(wire(None).brief, "the wire or the server's link: about 12.1 MB/s either way");
+        assert_eq!(wire(None).brief.to_string(), "the wire or the server's link: about 12.1 MB/s either way");
         assert!(wire(None).why.ends_with("so all of them stand on one limit, the wire or the server's link."));
         assert!(wire(Some(125.0)).why.ends_with("; this machine's own link advertises 125 MB/s."));
     }
@@ -537,7 +745,7 @@ mod tests {
     fn a_full_queue_is_told_with_what_it_holds() {
         let stop = StoppedBy::DeviceQueue { queue_requests: 8, alone_us: 1000.0, limit_iops: 8000.0, share: 0.912 };
         let queue = of(LevelId::of(LevelKind::Device), stop);
-        assert_eq!(queue.brief, "the device's queue: 91% of the 8,000 IOPS that 8 requests of 1.0 ms make");
+        assert_eq!(queue.brief.to_string(), "the device's queue: 91% of the 8,000 IOPS that 8 requests of 1.0 ms make");
         assert!(queue.why.contains("More depth waits before that queue"), "{}", queue.why);
     }
 
@@ -553,10 +761,10 @@ mod tests {
         };
         let server = LevelId::named("network or file server", None);
         let stop = of(server.clone(), ceiling.clone());
-        assert_eq!(stop.brief, "the network or file server: about 1,200 MB/s");
+        assert_eq!(stop.brief.to_string(), "the network or file server: about 1,200 MB/s");
         assert!(stop.why.ends_with("so it is the network or file server."), "{}", stop.why);
         let device = of(LevelId::of(LevelKind::UnnamedCeiling), ceiling);
-        assert_eq!(device.brief, "the device or the hypervisor: about 1,200 MB/s");
+        assert_eq!(device.brief.to_string(), "the device or the hypervisor: about 1,200 MB/s");
         assert!(device.why.ends_with("so it is the device or the hypervisor before it."), "{}", device.why);
         let one = of(server, StoppedBy::Parallelism { side_by_side: 1.0, larger_blocks_mbps: None });
         assert_eq!(

@@ -4,6 +4,7 @@ use halfpower_analyse::{TestChange, WatchAdvice, WatchStop, WatchTest, WatchUnkn
 use halfpower_spec::escaped;
 use halfpower_spec::format::{factor, mbps, percent, size, thousands, time_ns, two_digits, whole_percent};
 
+use super::stop_brief::StopBrief;
 use super::watch::{depth, group, in_group, share, times};
 
 /// Share of the time that the application asks for nothing, from which that is said.
@@ -12,91 +13,112 @@ const THINKS: f64 = 0.1;
 const QUEUES: f64 = 0.1;
 const SLOWER: f64 = 1.5;
 
-/// What stops a group, without a full stop.
-pub(crate) fn stop(stop: &WatchStop) -> String {
+/// What stops a group: the cause in at most five words, and what follows it, without a full stop.
+pub(crate) fn stop(stop: &WatchStop) -> StopBrief {
     match stop {
-        WatchStop::OwnDepth { .. } => own_depth(stop),
-        WatchStop::Device { .. } => device(stop),
+        WatchStop::OwnDepth { .. } => StopBrief::of("its own depth", own_depth(stop)),
+        WatchStop::Device { .. } => StopBrief::of("the device", device(stop)),
         WatchStop::GroupLimit { file, limits, limit, share, disk, .. } => {
             let on = if disk.is_empty() { String::new() } else { format!(" on {}", escaped(disk)) };
-            format!(
-                "a limit of its control group: {} of {}{on} ({})",
-                percent(*share),
-                rate(limits, *limit),
-                escaped(file)
-            )
+            let of = rate(limits, *limit);
+            StopBrief::of("its control group's limit", format!(": {} of {of}{on} ({})", percent(*share), escaped(file)))
         }
         WatchStop::ProcessorQuota { file, limit, used, held_share } => {
             let held = match held_share {
                 Some(held) => format!("held up {} of the time", percent(*held)),
                 None => format!("{} are used", two_digits(*used)),
             };
-            format!("its control group's quota of {} processors: {held} ({})", two_digits(*limit), escaped(file))
+            let of = two_digits(*limit);
+            StopBrief::of("its control group's quota", format!(" of {of} processors: {held} ({})", escaped(file)))
         }
         WatchStop::OneProcessor { busy_share } => {
-            format!("one full processor: its busiest thread is on it {} of the time", percent(*busy_share))
+            let busy = percent(*busy_share);
+            StopBrief::of("one full processor", format!(": its busiest thread is on it {busy} of the time"))
         }
         WatchStop::Processors { full, of, waited_share } => {
             let which = if full == of { format!("all {of} are full") } else { format!("{full} of {of} are full") };
-            format!("the processors: {which}, and its threads wait {} of their time for one", percent(*waited_share))
+            let waited = percent(*waited_share);
+            StopBrief::of("the processors", format!(": {which}, and its threads wait {waited} of their time for one"))
         }
-        WatchStop::Flush { mean_ns, of_ns, together, gain_of_four, .. } => format!(
-            "the device's flush: {} of {}, {} commits in each. Group commit of 4 would bring at most {} times",
-            time_ns(*mean_ns),
-            time_ns(*of_ns),
-            depth(*together),
-            two_digits(*gain_of_four)
+        WatchStop::Flush { mean_ns, of_ns, together, gain_of_four, .. } => StopBrief::of(
+            "the device's flush",
+            format!(
+                ": {} of {}, {} commits in each. Group commit of 4 would bring at most {} times",
+                time_ns(*mean_ns),
+                time_ns(*of_ns),
+                depth(*together),
+                two_digits(*gain_of_four)
+            ),
         ),
         WatchStop::Journal { mean_ns, of_ns, .. } => {
-            format!("the file system's journal: {} of {}", time_ns(*mean_ns), time_ns(*of_ns))
+            StopBrief::of("the file system's journal", format!(": {} of {}", time_ns(*mean_ns), time_ns(*of_ns)))
         }
-        WatchStop::Writeback { mean_ns, of_ns, .. } => {
-            format!("data that is written back meanwhile: {} of {}", time_ns(*mean_ns), time_ns(*of_ns))
-        }
-        WatchStop::DirtyPages { share, mbps: rate, mean_ns } => format!(
-            "the kernel makes writers wait, as too many pages are dirty: {} each, {} of their time, at {}",
-            time_ns(*mean_ns),
-            percent(*share),
-            mbps(*rate)
+        WatchStop::Writeback { mean_ns, of_ns, .. } => StopBrief::of(
+            "data that is written back",
+            format!(" meanwhile: {} of {}", time_ns(*mean_ns), time_ns(*of_ns)),
         ),
-        WatchStop::Neighbour { name, cgroup, bytes_share, syncs_share, slowdown, .. } => {
-            let takes = if bytes_share >= syncs_share {
-                format!("{} of the bytes", percent(*bytes_share))
-            } else {
-                format!("{} of the syncs", percent(*syncs_share))
-            };
-            let longer = match slowdown {
-                Some(slowdown) => format!("operations take {} as long beside it", times(slowdown)),
-                None => "it never pauses, and requests wait behind its own".to_string(),
-            };
-            format!("a neighbour, {}{}, with {takes}: {longer}", escaped(name), in_group(cgroup))
-        }
-        WatchStop::SharedDevice { disk, alone_ns, own_ns, times: longer, name, cgroup, bytes_share } => {
-            let disk = if disk.is_empty() { String::new() } else { format!(", {},", escaped(disk)) };
+        WatchStop::DirtyPages { share, mbps: rate, mean_ns } => StopBrief::of(
+            "the kernel makes writers wait",
             format!(
-                "the device{disk} is shared: one request alone takes {}, the application's {}, {} as long, beside {}{} with {} of \
-                 the bytes",
-                time_ns(*alone_ns),
-                time_ns(*own_ns),
-                times(longer),
-                escaped(name),
-                in_group(cgroup),
-                percent(*bytes_share)
-            )
-        }
-        WatchStop::Memory { pressure_share, paging_share, read_again_share, .. } => {
-            memory(*pressure_share, *paging_share, *read_again_share)
-        }
-        WatchStop::Steal { share } => format!("the hypervisor: it takes {} of the processors' time", percent(*share)),
-        WatchStop::Itself { busy_share, most_gain } => format!(
-            "not storage: operations are in progress at most {} of the time, and without them it would be at most {} \
-             times as fast",
-            percent(*busy_share),
-            factor(*most_gain)
+                ", as too many pages are dirty: {} each, {} of their time, at {}",
+                time_ns(*mean_ns),
+                percent(*share),
+                mbps(*rate)
+            ),
         ),
-        WatchStop::PageCache { share } => format!("not storage: memory answers {} of them", percent(*share)),
-        WatchStop::NotKnown { why } => format!("not known: {}", unknown(why)),
+        WatchStop::Neighbour { .. } => StopBrief::of("a neighbour", neighbour(stop)),
+        WatchStop::SharedDevice { .. } => StopBrief::of("the device", shared_device(stop)),
+        WatchStop::Memory { pressure_share, paging_share, read_again_share, .. } => {
+            StopBrief::of("too little memory", memory(*pressure_share, *paging_share, *read_again_share))
+        }
+        WatchStop::Steal { share } => {
+            StopBrief::of("the hypervisor", format!(": it takes {} of the processors' time", percent(*share)))
+        }
+        WatchStop::Itself { busy_share, most_gain } => StopBrief::of(
+            "not storage",
+            format!(
+                ": operations are in progress at most {} of the time, and without them it would be at most {} times as fast",
+                percent(*busy_share),
+                factor(*most_gain)
+            ),
+        ),
+        WatchStop::PageCache { share } => {
+            StopBrief::of("not storage", format!(": memory answers {} of them", percent(*share)))
+        }
+        WatchStop::NotKnown { why } => StopBrief::of("not known", format!(": {}", unknown(why))),
     }
+}
+
+fn neighbour(stop: &WatchStop) -> String {
+    let WatchStop::Neighbour { name, cgroup, bytes_share, syncs_share, slowdown, .. } = stop else {
+        return String::new();
+    };
+    let takes = if bytes_share >= syncs_share {
+        format!("{} of the bytes", percent(*bytes_share))
+    } else {
+        format!("{} of the syncs", percent(*syncs_share))
+    };
+    let longer = match slowdown {
+        Some(slowdown) => format!("operations take {} as long beside it", times(slowdown)),
+        None => "it never pauses, and requests wait behind its own".to_string(),
+    };
+    format!(", {}{}, with {takes}: {longer}", escaped(name), in_group(cgroup))
+}
+
+fn shared_device(stop: &WatchStop) -> String {
+    let WatchStop::SharedDevice { disk, alone_ns, own_ns, times: longer, name, cgroup, bytes_share } = stop else {
+        return String::new();
+    };
+    let disk = if disk.is_empty() { String::new() } else { format!(", {},", escaped(disk)) };
+    format!(
+        "{disk} is shared: one request alone takes {}, the application's {}, {} as long, beside {}{} with {} of the bytes",
+        time_ns(*alone_ns),
+        time_ns(*own_ns),
+        times(longer),
+        escaped(name),
+        in_group(cgroup),
+        percent(*bytes_share)
+    )
 }
 
 fn memory(pressure_share: f64, paging_share: Option<f64>, read_again_share: Option<f64>) -> String {
@@ -109,7 +131,7 @@ fn memory(pressure_share: f64, paging_share: Option<f64>, read_again_share: Opti
     }
     why.extend(paging.map(|share| format!("{} of what it reads was taken from it before", percent(share))));
     why.extend(again.map(|share| format!("{} of what it reads had to leave its full memory before", percent(share))));
-    format!("too little memory: {}", why.join(", and "))
+    format!(": {}", why.join(", and "))
 }
 
 fn own_depth(stop: &WatchStop) -> String {
@@ -121,15 +143,12 @@ fn own_depth(stop: &WatchStop) -> String {
         _ => String::new(),
     };
     if let (Some(iodepth), Some(gain)) = (best_iodepth, gain) {
-        return format!("its own depth. The device would give {} as much at {iodepth} deep{thinks}", times(gain));
+        return format!(". The device would give {} as much at {iodepth} deep{thinks}", times(gain));
     }
     let device =
         device_share.map_or_else(String::new, |share| format!(", {} of its time at the device", percent(share)));
     let idle = idle_share.map_or_else(String::new, |share| format!(", which is idle {} of the time", percent(share)));
-    format!(
-        "its own depth: {} in flight{device}{idle}. How much more the device would give, a study tells{thinks}",
-        depth(*own)
-    )
+    format!(": {} in flight{device}{idle}. How much more the device would give, a study tells{thinks}", depth(*own))
 }
 
 fn device(stop: &WatchStop) -> String {
@@ -147,7 +166,7 @@ fn device(stop: &WatchStop) -> String {
     if let Some(slower) = slower_inside.filter(|slower| *slower >= SLOWER && share_of_best.is_none()) {
         why.push(format!("at the device {} times as long as the quickest", two_digits(slower)));
     }
-    format!("the device{name}: {}", why.join(", "))
+    format!("{name}: {}", why.join(", "))
 }
 
 /// A limit in its unit: `20.0 MB/s of reads`, `500 writes a second`.
@@ -269,5 +288,115 @@ pub(crate) fn test(test: &WatchTest) -> String {
         format!("{change}: if {subject} does not rise by {factor} times or more, this is wrong")
     } else {
         format!("{change}: if {subject} rises by more than {factor} times, this is wrong")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use halfpower_analyse::Interval;
+
+    use super::*;
+
+    fn every_kind() -> Vec<WatchStop> {
+        let times = Interval { value: 3.0, low: 2.5, high: 3.5 };
+        let of = || "nvme0n1".to_string();
+        let file = || "/sys/fs/cgroup/a/io.max".to_string();
+        let own_depth = |best_iodepth, gain| WatchStop::OwnDepth {
+            depth: 1.0,
+            device_share: Some(0.9),
+            idle_share: Some(0.1),
+            think_share: 0.2,
+            best_iodepth,
+            gain,
+        };
+        let device = |disk| WatchStop::Device {
+            disk,
+            busy_share: Some(0.99),
+            depth: 30.0,
+            queue_share: 0.2,
+            slower_inside: None,
+            share_of_best: None,
+        };
+        let shared = |disk| WatchStop::SharedDevice {
+            disk,
+            alone_ns: 1e5,
+            own_ns: 4e5,
+            times,
+            name: "rsync".to_string(),
+            cgroup: "/backup".to_string(),
+            bytes_share: 0.6,
+        };
+        vec![
+            own_depth(None, None),
+            own_depth(Some(8), Some(times)),
+            device(of()),
+            device(String::new()),
+            WatchStop::GroupLimit {
+                file: file(),
+                limits: "read_bps".to_string(),
+                disk: of(),
+                limit: 20e6,
+                used: 19.8e6,
+                share: 0.99,
+            },
+            WatchStop::ProcessorQuota { file: file(), limit: 2.0, used: 2.0, held_share: Some(0.4) },
+            WatchStop::OneProcessor { busy_share: 0.99 },
+            WatchStop::Processors { full: 2, of: 2, waited_share: 0.4 },
+            WatchStop::Flush { share: 0.8, mean_ns: 2e6, of_ns: 3e6, together: 1.0, gain_of_four: 3.1 },
+            WatchStop::Journal { share: 0.8, mean_ns: 2e6, of_ns: 3e6 },
+            WatchStop::Writeback { share: 0.8, mean_ns: 2e6, of_ns: 3e6 },
+            WatchStop::DirtyPages { share: 0.8, mean_ns: 2e6, mbps: 100.0 },
+            WatchStop::Neighbour {
+                name: "rsync".to_string(),
+                cgroup: "/backup".to_string(),
+                bytes_share: 0.6,
+                syncs_share: 0.0,
+                slowdown: Some(times),
+                excess_share: None,
+            },
+            shared(of()),
+            shared(String::new()),
+            WatchStop::Memory { pressure_share: 0.2, paging_share: None, read_again_share: None, file: None },
+            WatchStop::Steal { share: 0.2 },
+            WatchStop::Itself { busy_share: 0.1, most_gain: 1.1 },
+            WatchStop::PageCache { share: 0.99 },
+            WatchStop::NotKnown { why: WatchUnknown::Nothing },
+        ]
+    }
+
+    /// The number of a kind. A new kind does not compile without one.
+    fn number(stop: &WatchStop) -> usize {
+        match stop {
+            WatchStop::OwnDepth { .. } => 0,
+            WatchStop::Device { .. } => 1,
+            WatchStop::GroupLimit { .. } => 2,
+            WatchStop::ProcessorQuota { .. } => 3,
+            WatchStop::OneProcessor { .. } => 4,
+            WatchStop::Processors { .. } => 5,
+            WatchStop::Flush { .. } => 6,
+            WatchStop::Journal { .. } => 7,
+            WatchStop::Writeback { .. } => 8,
+            WatchStop::DirtyPages { .. } => 9,
+            WatchStop::Neighbour { .. } => 10,
+            WatchStop::SharedDevice { .. } => 11,
+            WatchStop::Memory { .. } => 12,
+            WatchStop::Steal { .. } => 13,
+            WatchStop::Itself { .. } => 14,
+            WatchStop::PageCache { .. } => 15,
+            WatchStop::NotKnown { .. } => 16,
+        }
+    }
+
+    #[test]
+    fn every_kind_of_stop_begins_with_its_cause_in_five_words() {
+        let kinds: BTreeSet<usize> = every_kind().iter().map(number).collect();
+        assert_eq!(kinds, (0..17).collect::<BTreeSet<usize>>(), "a kind is missing in the list above");
+        for brief in every_kind().iter().map(stop) {
+            let words = brief.cause.split_whitespace().count();
+            assert!((1..=5).contains(&words), "{words} words: {brief}");
+            assert!(brief.rest.starts_with([':', ',', '.', ' ']), "{brief}");
+        }
     }
 }
