@@ -3,7 +3,7 @@
 //! Pure in the captures, in the requests that the model had, and in what is known of the model's error.
 
 use halfpower_model::{Demand, Fitted};
-use halfpower_record::{Captured, OperationKind};
+use halfpower_record::Captured;
 use halfpower_spec::{Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -120,8 +120,7 @@ pub struct PredictBasis<'a> {
 impl PredictFindings {
     /// The operations that make data durable and take the most of the time; `None` if there are none that count.
     pub fn commits(&self) -> Option<&ReplayRow> {
-        let durable = self.operations.rows.iter().filter(|row| row.kind.is_some_and(OperationKind::is_durable));
-        durable.max_by(|one, other| one.before.depth.value.total_cmp(&other.before.depth.value))
+        self.operations.commits()
     }
 }
 
@@ -199,7 +198,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use halfpower_model::{FitError, FittedDevice, FittedShared, PathConstants};
-    use halfpower_record::{CaptureSource, CapturedFile, CapturedOperation};
+    use halfpower_record::{CaptureSource, CapturedFile, CapturedOperation, OperationKind};
     use halfpower_spec::Cache;
 
     use super::*;

@@ -12,7 +12,7 @@ pub(crate) fn answer(findings: &PredictFindings, subject: &str, place: &str) -> 
     let times = whole
         .rate
         .ratio
-        .map_or(String::new(), |ratio| format!(", {} times what it does now", format::factor(ratio.value)));
+        .map_or(String::new(), |ratio| format!(", {} times as many as when it was captured", format::factor(ratio.value)));
     let who = if subject.is_empty() { "this application".to_string() } else { escaped(subject).into_owned() };
     let mut text = format!("On {}, {who} would do {rate} operations a second{times}.", escaped(place));
     if let Some(commits) = findings.commits().filter(|row| row.after.operations > 0) {
@@ -30,8 +30,13 @@ fn with_range(interval: &Interval, number: fn(f64) -> String) -> String {
     if low == high { value } else { format!("{value} ({low} to {high})") }
 }
 
+/// What the prediction rests on, and where it may be wrong.
+pub(crate) fn notes(findings: &PredictFindings) -> Vec<String> {
+    flush(&findings.flush).into_iter().chain(findings.notes.iter().map(note)).collect()
+}
+
 /// What is said of flushes; `None` if nothing has to be.
-pub(crate) fn flush(flush: &PredictedFlush) -> Option<String> {
+fn flush(flush: &PredictedFlush) -> Option<String> {
     match flush {
         PredictedFlush::NotNeeded | PredictedFlush::OfSystem => None,
         PredictedFlush::Measured { ns } => {
@@ -47,7 +52,7 @@ pub(crate) fn flush(flush: &PredictedFlush) -> Option<String> {
 }
 
 /// A note in a sentence or two.
-pub(crate) fn note(note: &PredictNote) -> String {
+fn note(note: &PredictNote) -> String {
     match note {
         PredictNote::SizesBeyond { pattern, rw, asked_bytes, studied_bytes } => {
             let asked = sizes(*asked_bytes);
