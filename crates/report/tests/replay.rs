@@ -53,6 +53,7 @@ fn asked() -> ReplayAsked {
         not_direct_files: 1,
         widened: 0,
         full: false,
+        waits: 1200,
     }
 }
 
@@ -78,6 +79,7 @@ fn each_kind_has_both_sides_and_what_differs() {
     assert!(joined.starts_with("postgres, asked again in /mnt/new: 3,333 operations a second, 0.67 times"), "{text}");
     assert!(joined.contains("as many as when it was captured, slower"), "{text}");
     assert!(joined.contains("1 file was used with O_DIRECT"), "{text}");
+    assert!(joined.contains("1,200 pauses were waits for another lane's sync"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
@@ -117,7 +119,7 @@ fn the_json_has_both_sides() {
     assert_eq!(value["rows"][1]["p50"]["verdict"], "same");
     assert_eq!(value["whole"]["kind"], Value::Null);
     assert_eq!(value["asked"]["target"], "/mnt/new");
-    assert!(value["notes"].as_array().is_some_and(|notes| notes.len() == 2), "{value}");
+    assert!(value["notes"].as_array().is_some_and(|notes| notes.len() == 3), "{value}");
 }
 
 /// A name that would be markup if it were not escaped.
@@ -192,12 +194,13 @@ fn a_prediction_has_the_same_page() {
         unsynced_bytes: 4096,
         folded_bytes: None,
         is_whole: true,
+        waits: 1200,
     };
     let findings = predict_findings(&before, std::slice::from_ref(&there), &basis);
     let mut out = Vec::new();
     predict_html(&findings, &prediction_course(&before, &there), &before, "other.halfpower", &mut out).unwrap();
     let page = String::from_utf8(out).unwrap();
-    for told in ["predicted on", "other.halfpower", "times as many as when it was captured", "there", "not synced"] {
+    for told in ["predicted on", "other.halfpower", "times as many as when it was captured", "there", "not synced", "1,200 pauses"] {
         assert!(page.contains(told), "{told} is missing");
     }
     assert_eq!(data(&page)["percentiles"][1]["name"], "direct read 8 KiB, there");

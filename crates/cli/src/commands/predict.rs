@@ -97,6 +97,7 @@ impl Predicted {
             unsynced_bytes: self.round.unsynced_bytes,
             folded_bytes: self.round.folded_bytes,
             is_whole: self.round.is_whole,
+            waits: self.round.waits,
         };
         let known = std::slice::from_ref(&self.round.captured);
         predict_findings(captured, if self.draws.is_empty() { known } else { &self.draws }, &basis)

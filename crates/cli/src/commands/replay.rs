@@ -131,6 +131,7 @@ fn asked(args: &ReplayArgs, replayed: &Replayed) -> ReplayAsked {
         not_direct_files: replayed.not_direct,
         widened: replayed.widened,
         full: replayed.full,
+        waits: replayed.waits,
     }
 }
 

@@ -101,6 +101,11 @@ fn note(note: &PredictNote) -> String {
             "The capture lacks {} operations, so the path is busier than is predicted.",
             format::thousands(*operations as f64)
         ),
+        PredictNote::WaitsForSyncs { pauses } => format!(
+            "{} were waits for another thread's sync of a file that both write, as in a group commit: they last until that sync \
+             has ended there.",
+            if *pauses == 1 { "1 pause".to_string() } else { format!("{} pauses", format::thousands(*pauses as f64)) }
+        ),
     }
 }
 

@@ -168,6 +168,11 @@ fn counts(captured: &Captured, asked: &ReplayAsked) -> Vec<String> {
             "read got less than it asked for, because its file ended",
             "reads got less than they asked for, because their files ended",
         ),
+        (
+            asked.waits,
+            "pause was a wait for another lane's sync, and lasted until that sync had ended here",
+            "pauses were waits for another lane's sync, and lasted until that sync had ended here",
+        ),
         (captured.left_out, "operation is not in the capture", "operations are not in the capture"),
     ];
     let said = |(count, one, many): (u64, &str, &str)| match count {
