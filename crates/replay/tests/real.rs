@@ -165,7 +165,7 @@ fn who_waited_for_the_sync_of_another_waits_for_it_here() {
         operations: (0..2 * STEPS as u64).map(sync).collect(),
         ..captured()
     };
-    let replayed = asked_again(&before, &settings(100));
+    let replayed = asked_again(&before, &settings(300));
     assert_eq!(replayed.waits, 2 * STEPS as u64 - 1);
     let mut compared = 0;
     for round in &replayed.rounds {

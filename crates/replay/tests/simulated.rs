@@ -287,7 +287,8 @@ fn who_waits_for_the_flush_of_another_waits_for_that_of_the_other_disk() {
 #[test]
 fn who_follows_a_leader_gets_what_its_flushes_allow() {
     // Each lane writes its own page, the first one syncs, and all go on 20 us after that.
-    let (write_ns, sync_ns) = (3_000, 1_200_000);
+    let write_ns = 3_000;
+    let sync_ns = 1_200_000;
     let turn_ns = write_ns + sync_ns + 20_000;
     let mut operations = Vec::new();
     for turn in 0..50 {
