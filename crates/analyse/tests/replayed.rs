@@ -136,7 +136,10 @@ fn what_is_drawn_is_of_what_is_compared() {
     assert_eq!(course.latencies.len(), found.rows.len());
     for (row, latencies) in found.rows.iter().zip(&course.latencies) {
         assert_eq!((row.kind, row.direct), (Some(latencies.kind), Some(latencies.direct)));
-        assert_eq!((row.before.operations, row.after.operations), (latencies.before.requests, latencies.after.requests));
+        assert_eq!(
+            (row.before.operations, row.after.operations),
+            (latencies.before.requests, latencies.after.requests)
+        );
     }
     // Two rounds of a second follow each other.
     assert_eq!((course.step_ns, course.before.len(), course.after.len()), (20_000_000, 100, 100));

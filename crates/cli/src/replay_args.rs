@@ -105,8 +105,9 @@ mod tests {
 
     #[test]
     fn a_capture_and_a_folder_are_named() {
-        let args = parsed("--workload app.halfpower /mnt/new --time 30s --speed 2x --open -o again.halfpower --html a.html")
-            .unwrap();
+        let args =
+            parsed("--workload app.halfpower /mnt/new --time 30s --speed 2x --open -o again.halfpower --html a.html")
+                .unwrap();
         assert_eq!(args.html, Some(PathBuf::from("a.html")));
         assert_eq!((args.speed.speed, args.speed.open, args.runtime), (2.0, true, Some(Nanos(30_000_000_000))));
         assert_eq!(args.output, Some(PathBuf::from("again.halfpower")));

@@ -71,8 +71,19 @@ fn a_capture_is_asked_again_and_leaves_only_what_was_asked_for() {
     assert!(commits.chunks(2).all(|pair| pair == &expected[..pair.len()]), "each flush follows its write: {commits:?}");
     assert_eq!((again.subject, again.files), (before.subject, before.files));
     // What came of it can be asked again, also as JSON alone, twice as fast, each operation at its time.
-    let words =
-        ["run", "--workload=again.halfpower", "new", "-d", "1s", "--speed", "2x", "--open", "--json", "--html", "a.html"];
+    let words = [
+        "run",
+        "--workload=again.halfpower",
+        "new",
+        "-d",
+        "1s",
+        "--speed",
+        "2x",
+        "--open",
+        "--json",
+        "--html",
+        "a.html",
+    ];
     let output = run(here.path(), &words);
     assert_eq!((output.status.code(), told(&output).as_str()), (Some(0), ""));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();

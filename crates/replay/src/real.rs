@@ -109,8 +109,7 @@ pub fn replay(
 ) -> Result<Replayed, ReplayError> {
     let scripts = captured.scripts();
     let waits = if settings.pace.open { Waits::default() } else { waits(captured, &scripts) };
-    let scripts: Vec<(u32, Script)> =
-        (0..).zip(scripts).filter(|(_, script)| !script.steps.is_empty()).collect();
+    let scripts: Vec<(u32, Script)> = (0..).zip(scripts).filter(|(_, script)| !script.steps.is_empty()).collect();
     if scripts.is_empty() {
         return Err(ReplayError::Nothing);
     }

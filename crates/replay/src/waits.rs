@@ -202,10 +202,8 @@ fn window_ns(near: &[Near], syncs: &[Synced], span_ns: u64) -> Option<u64> {
     let mut best: Option<(f64, u64)> = None;
     for window_ns in WINDOWS_NS.into_iter().filter(|window_ns| *window_ns <= longest_ns) {
         let covered = covered(syncs, window_ns, span_ns);
-        let tells: Vec<(f64, bool)> = near
-            .iter()
-            .filter_map(|one| Some((one.chance(window_ns, covered)?, one.lag_ns <= window_ns)))
-            .collect();
+        let tells: Vec<(f64, bool)> =
+            near.iter().filter_map(|one| Some((one.chance(window_ns, covered)?, one.lag_ns <= window_ns))).collect();
         let hits = tells.iter().filter(|(_, hit)| *hit).count();
         let expected: f64 = tells.iter().map(|(chance, _)| chance).sum();
         let excess = hits as f64 - expected;
@@ -304,7 +302,8 @@ mod tests {
         for turn in 0..50 {
             let at_ns = turn * 10 * MS + draw(2 * MS);
             operations.push(sync(0, 0, at_ns, 2 * MS));
-            let write = CapturedOperation { kind: OperationKind::Write, bytes: 4096, cached: true, ..sync(1, 0, 0, 1_000) };
+            let write =
+                CapturedOperation { kind: OperationKind::Write, bytes: 4096, cached: true, ..sync(1, 0, 0, 1_000) };
             operations.push(CapturedOperation { at_ns: at_ns + 2 * MS + 8_000, ..write });
         }
         let captured = captured(2, operations);

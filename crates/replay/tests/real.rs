@@ -173,12 +173,18 @@ fn who_waited_for_the_sync_of_another_waits_for_it_here() {
         let [first, second] = [of(0), of(1)];
         let end = |one: &CapturedOperation| one.at_ns + one.took_ns;
         for (index, one) in second.iter().enumerate() {
-            assert!(first.get(index).is_some_and(|awaited| one.at_ns >= end(awaited)), "step {index} of the second lane");
+            assert!(
+                first.get(index).is_some_and(|awaited| one.at_ns >= end(awaited)),
+                "step {index} of the second lane"
+            );
             compared += 1;
         }
         // Nothing comes before a lane's first step.
         for (index, one) in first.iter().enumerate().filter(|(index, _)| index % STEPS != 0) {
-            assert!(second.get(index - 1).is_some_and(|awaited| one.at_ns >= end(awaited)), "step {index} of the first");
+            assert!(
+                second.get(index - 1).is_some_and(|awaited| one.at_ns >= end(awaited)),
+                "step {index} of the first"
+            );
         }
     }
     assert!(compared > 0);

@@ -267,7 +267,9 @@ fn who_waits_for_the_flush_of_another_waits_for_that_of_the_other_disk() {
     let before = in_turns(4, 160, 1_000_000);
     let same = on_disk(&before, Pace::default(), DISK);
     assert_eq!((same.captured.operations, same.waits), (before.operations.clone(), 159));
-    for (constants, flush_ns) in [("fixed=80us,disks=2,flush=10ms", 10_000_000), ("fixed=80us,disks=2,flush=100us", 100_000)] {
+    for (constants, flush_ns) in
+        [("fixed=80us,disks=2,flush=10ms", 10_000_000), ("fixed=80us,disks=2,flush=100us", 100_000)]
+    {
         let round = on_disk(&before, Pace::default(), constants);
         let turn_ns = flush_ns + HANDED_NS;
         // Until the first lane is done and begins again.

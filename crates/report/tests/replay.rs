@@ -2,9 +2,7 @@
 
 use halfpower_analyse::{PredictBasis, predict_findings, prediction_course, replay_course, replay_findings};
 use halfpower_record::{Captured, CapturedFile, CapturedOperation, OperationKind};
-use halfpower_report::{
-    ReplayAsked, ReplayHead, predict_html, replay_html, replay_json, replay_table, replay_text,
-};
+use halfpower_report::{ReplayAsked, ReplayHead, predict_html, replay_html, replay_json, replay_table, replay_text};
 use serde_json::Value;
 
 use crate::chromium::Chromium;
@@ -160,7 +158,10 @@ fn the_page_has_both_sides_as_figures_curves_and_over_time() {
         assert!(page.contains(told), "{told} is missing");
     }
     let data = data(&page);
-    let names: Vec<(&str, &str)> = data["percentiles"].as_array().unwrap().iter()
+    let names: Vec<(&str, &str)> = data["percentiles"]
+        .as_array()
+        .unwrap()
+        .iter()
         .map(|curve| (curve["rw"].as_str().unwrap(), curve["name"].as_str().unwrap()))
         .collect();
     assert_eq!(
@@ -172,14 +173,11 @@ fn the_page_has_both_sides_as_figures_curves_and_over_time() {
             ("1", "fdatasync, here")
         ]
     );
-    let [first, second] = [0, 1].map(|side| &data["findings"]["replay"]["sides"][side]);
+    let [first, second] = [0_usize, 1].map(|side| &data["findings"]["replay"]["sides"][side]);
     assert_eq!((&first["name"], &second["name"]), (&"captured".into(), &"here".into()));
     // Two rounds of 600 ms follow each other, in steps of 10 ms.
     assert_eq!(data["findings"]["replay"]["step_s"], 0.01);
-    assert_eq!(
-        [first, second].map(|side| side["from_s"].as_array().unwrap().len()),
-        [40, 120]
-    );
+    assert_eq!([first, second].map(|side| side["from_s"].as_array().unwrap().len()), [40, 120]);
 }
 
 #[test]
@@ -200,7 +198,14 @@ fn a_prediction_has_the_same_page() {
     let mut out = Vec::new();
     predict_html(&findings, &prediction_course(&before, &there), &before, "other.halfpower", &mut out).unwrap();
     let page = String::from_utf8(out).unwrap();
-    for told in ["predicted on", "other.halfpower", "times as many as when it was captured", "there", "not synced", "1,200 pauses"] {
+    for told in [
+        "predicted on",
+        "other.halfpower",
+        "times as many as when it was captured",
+        "there",
+        "not synced",
+        "1,200 pauses",
+    ] {
         assert!(page.contains(told), "{told} is missing");
     }
     assert_eq!(data(&page)["percentiles"][1]["name"], "direct read 8 KiB, there");

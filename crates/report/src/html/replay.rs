@@ -8,9 +8,7 @@ mod course;
 
 use std::io::{self, Write};
 
-use halfpower_analyse::{
-    Interval, PredictFindings, ReplayChange, ReplayCourse, ReplayFindings, ReplayRow, ReplaySide,
-};
+use halfpower_analyse::{Interval, PredictFindings, ReplayChange, ReplayCourse, ReplayFindings, ReplayRow, ReplaySide};
 use halfpower_record::Captured;
 use halfpower_spec::format::{thousands, time_ns, two_digits};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -154,7 +152,7 @@ impl Page<'_> {
         html! {
             section #answer {
                 h1 { (self.subject()) ", " (self.done) " " code { (self.place) } br; small { (about.join(" · ")) } }
-                div.verdict { p.long { (heading(&self.answer)) } }
+                div.verdict { p.long { (self.answer) } }
                 (tiles(self.findings, self.second))
             }
         }

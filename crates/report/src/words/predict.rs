@@ -9,10 +9,9 @@ use super::settings;
 pub(crate) fn answer(findings: &PredictFindings, subject: &str, place: &str) -> String {
     let whole = &findings.operations.whole;
     let rate = with_range(&whole.after.per_second, format::number);
-    let times = whole
-        .rate
-        .ratio
-        .map_or(String::new(), |ratio| format!(", {} times as many as when it was captured", format::factor(ratio.value)));
+    let times = whole.rate.ratio.map_or(String::new(), |ratio| {
+        format!(", {} times as many as when it was captured", format::factor(ratio.value))
+    });
     let who = if subject.is_empty() { "this application".to_string() } else { escaped(subject).into_owned() };
     let mut text = format!("On {}, {who} would do {rate} operations a second{times}.", escaped(place));
     if let Some(commits) = findings.commits().filter(|row| row.after.operations > 0) {

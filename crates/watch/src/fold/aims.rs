@@ -215,14 +215,14 @@ impl Aims {
     }
 
     /// Where an asynchronous sync goes whose file no event names: to where its process wrote last likewise, on this disk if it
-    /// is known; else to what passes the page cache by on that disk.
-    pub(crate) fn written(&mut self, process: u32, disk: Option<usize>) -> Option<Aim> {
+    /// is known; else to all of that disk, with or without direct I/O.
+    pub(crate) fn written(&mut self, process: u32, disk: Option<usize>, direct: bool) -> Option<Aim> {
         let wrote = self.unnamed.get(&process).copied();
         match (wrote, disk) {
             (Some((wrote_to, file)), disk) if disk.is_none_or(|disk| disk == wrote_to) => {
                 Some(Aim { file, at: Aimed::Offset(0) })
             }
-            (_, Some(disk)) => self.disk(disk, true),
+            (_, Some(disk)) => self.disk(disk, direct),
             (_, None) => None,
         }
     }

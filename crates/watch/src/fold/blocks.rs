@@ -19,7 +19,7 @@ const LONGEST_FAULT_NS: u64 = 1_000_000;
 /// A ring names the file of a request within this time.
 const NAMED_WITHIN_NS: u64 = 20_000;
 /// A worker of the kernel begins a sync that was handed over within this time.
-const BEGUN_WITHIN_NS: u64 = 1_000_000_000;
+const BEGUN_WITHIN_NS: u64 = 100_000_000;
 /// Prefixes of the names of kernel threads, for those that have ended before they are looked up.
 const KERNELS: [&str; 6] = ["kworker/", "jbd2/", "kswapd", "xfsaild/", "btrfs-", "dmcrypt_write"];
 /// Prefixes of the names of threads that commit a journal.
@@ -456,7 +456,8 @@ impl FoldState {
     }
 
     /// Begins the sync that a worker of the kernel carries out, if the subject handed it one (libaio's `IO_CMD_FSYNC`):
-    /// nothing else that asynchronous calls ask for is done by syncing a file.
+    /// nothing else that asynchronous calls ask for is done by syncing a file. It is the last one that was handed over, since
+    /// writes into the page cache have sent nothing either.
     fn begin_workers_sync(
         &mut self,
         seen: &Seen,
@@ -468,7 +469,7 @@ impl FoldState {
         while self.unsent.front().is_some_and(is_late) {
             self.unsent.pop_front();
         }
-        let owed = self.unsent.front().copied()?;
+        let owed = self.unsent.back().copied()?;
         let is_worker = match self.others.known(seen.thread) {
             Some(user) => self.others.is_kernel(user),
             None => files.who(seen.thread).is_some_and(|who| who.pid == 0),
@@ -477,9 +478,9 @@ impl FoldState {
             return None;
         }
         if owed.count <= 1 {
-            self.unsent.pop_front();
-        } else if let Some(first) = self.unsent.front_mut() {
-            first.count -= 1;
+            self.unsent.pop_back();
+        } else if let Some(last) = self.unsent.back_mut() {
+            last.count -= 1;
         }
         let kind = if data_only { OperationKind::Fdatasync } else { OperationKind::Fsync };
         let mut begun = Begun::unnamed(owed.at_ns, owed.thread, owed.process, kind, IssuedBy::Aio);

@@ -208,7 +208,7 @@ impl Capture {
             (IssuedBy::Calls | IssuedBy::Mapping, _) => None,
             // It syncs what was written likewise.
             (_, OperationKind::Fsync | OperationKind::Fdatasync | OperationKind::OtherSync) => {
-                self.aims.written(begun.process, op.disk)
+                self.aims.written(begun.process, op.disk, op.sent == bytes)
             }
             // What passes the page cache by sends what it moves, and no more.
             (_, kind) => {

@@ -156,7 +156,8 @@ pub(super) fn data(findings: &ReplayFindings, course: &ReplayCourse, sides: [&st
     });
     round(&mut replay);
     // The page's main script looks for cells and curves of a study, of which there are none.
-    let whole = json!({ "findings": { "cells": [], "curves": [], "replay": replay }, "percentiles": curves, "runs": null });
+    let whole =
+        json!({ "findings": { "cells": [], "curves": [], "replay": replay }, "percentiles": curves, "runs": null });
     whole.to_string().replace('<', "\\u003c")
 }
 
