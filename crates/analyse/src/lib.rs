@@ -118,7 +118,8 @@ pub use path::{path_peak, peak};
 pub use percentiles::{Percentiles, percentiles};
 pub use predicted::{PredictBasis, PredictFindings, PredictNote, PredictedFlush, predict_findings};
 pub use replayed::{
-    ReplayChange, ReplayFindings, ReplayRow, ReplaySide, ReplayVerdict, prediction_findings, replay_findings,
+    ReplayChange, ReplayCourse, ReplayFindings, ReplayLatencies, ReplayRow, ReplaySide, ReplayStep, ReplayVerdict,
+    prediction_course, prediction_findings, replay_course, replay_findings,
 };
 pub use session_cell::{SessionCell, SessionSpeeds, SessionsFinding};
 pub use sessions::first_session;

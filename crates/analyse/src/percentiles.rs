@@ -22,16 +22,30 @@ pub struct Percentiles {
     pub points: Vec<(f64, u64)>,
 }
 
+impl Percentiles {
+    /// The percentiles of latencies in nanoseconds that rise, by nearest rank.
+    pub(crate) fn of_rising(rising: &[u64]) -> Self {
+        let count = rising.len() as f64;
+        let at = |share: f64| rising[((share * count).ceil() as usize).clamp(1, rising.len()) - 1];
+        let borne = SHARES.iter().filter(|share| is_borne(rising.len() as u64, **share));
+        Self { requests: rising.len() as u64, points: borne.map(|share| (*share, at(*share))).collect() }
+    }
+}
+
+/// Whether enough of so many requests lie beyond a percentile.
+fn is_borne(requests: u64, share: f64) -> bool {
+    requests as f64 * (1.0 - share) >= FEWEST_BEYOND * (1.0 - f64::EPSILON * 1e4)
+}
+
 /// The percentiles of all runs that `cell` is reported by, up to 99.99%; empty if it has no run.
 pub fn percentiles(records: &[Record], cell: &CellSettings) -> Percentiles {
     let mut latency = Latency::default();
     let runs = reported_runs(records, cell);
     runs.iter().for_each(|record| latency.merge(&record.latency));
     let requests = latency.count();
-    let is_borne = |share: &&f64| requests as f64 * (1.0 - **share) >= FEWEST_BEYOND * (1.0 - f64::EPSILON * 1e4);
     // Another tool may have reported only some of them.
     let is_known = |share: &&f64| runs.iter().all(|record| record.knows_latency_at(**share));
-    let shares = SHARES.iter().filter(is_borne).filter(is_known);
+    let shares = SHARES.iter().filter(|share| is_borne(requests, **share)).filter(is_known);
     Percentiles { requests, points: shares.map(|share| (*share, latency.quantile_ns(*share))).collect() }
 }
 

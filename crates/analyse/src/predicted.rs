@@ -3,7 +3,7 @@
 //! Pure in the captures, in the requests that the model had, and in what is known of the model's error.
 
 use halfpower_model::{Demand, Fitted};
-use halfpower_record::{Captured, OperationKind};
+use halfpower_record::Captured;
 use halfpower_spec::{Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -96,6 +96,11 @@ pub enum PredictNote {
         /// How many.
         operations: u64,
     },
+    /// Pauses that lasted until another lane's sync had ended: so they do there.
+    WaitsForSyncs {
+        /// How many.
+        pauses: u64,
+    },
 }
 
 /// What a prediction was made from.
@@ -115,13 +120,14 @@ pub struct PredictBasis<'a> {
     pub folded_bytes: Option<u64>,
     /// Whether each lane came to the end of its script.
     pub is_whole: bool,
+    /// Pauses of the capture that last until another lane's sync has ended.
+    pub waits: u64,
 }
 
 impl PredictFindings {
     /// The operations that make data durable and take the most of the time; `None` if there are none that count.
     pub fn commits(&self) -> Option<&ReplayRow> {
-        let durable = self.operations.rows.iter().filter(|row| row.kind.is_some_and(OperationKind::is_durable));
-        durable.max_by(|one, other| one.before.depth.value.total_cmp(&other.before.depth.value))
+        self.operations.commits()
     }
 }
 
@@ -145,6 +151,7 @@ pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBa
         basis.folded_bytes.map(|bytes| PredictNote::Folded { bytes }),
         (!basis.is_whole).then_some(PredictNote::Cut),
         (before.left_out > 0).then_some(PredictNote::LeftOut { operations: before.left_out }),
+        (basis.waits > 0).then_some(PredictNote::WaitsForSyncs { pauses: basis.waits }),
     ];
     notes.extend(sums.into_iter().flatten());
     PredictFindings { operations, flush, notes }
@@ -199,7 +206,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use halfpower_model::{FitError, FittedDevice, FittedShared, PathConstants};
-    use halfpower_record::{CaptureSource, CapturedFile, CapturedOperation};
+    use halfpower_record::{CaptureSource, CapturedFile, CapturedOperation, OperationKind};
     use halfpower_spec::Cache;
 
     use super::*;
@@ -251,6 +258,7 @@ mod tests {
         unsynced_bytes: 0,
         folded_bytes: None,
         is_whole: true,
+        waits: 0,
     };
 
     #[test]
@@ -297,13 +305,14 @@ mod tests {
     #[test]
     fn what_a_round_could_not_hold_is_told() {
         let before = Captured { left_out: 7, ..captured(OperationKind::Write, 1_000) };
-        let basis = PredictBasis { unsynced_bytes: 10, folded_bytes: Some(20), is_whole: false, ..PLAIN };
+        let basis = PredictBasis { unsynced_bytes: 10, folded_bytes: Some(20), is_whole: false, waits: 3, ..PLAIN };
         let found = predict_findings(&before, std::slice::from_ref(&before), &basis);
         let told = [
             PredictNote::NeverSynced { bytes: 10 },
             PredictNote::Folded { bytes: 20 },
             PredictNote::Cut,
             PredictNote::LeftOut { operations: 7 },
+            PredictNote::WaitsForSyncs { pauses: 3 },
         ];
         assert_eq!(found.notes, told);
         assert_eq!(found.commits(), None);

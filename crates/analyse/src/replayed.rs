@@ -3,14 +3,17 @@
 //! Pure in the captures: one `before`, and one `after` for each round of a replay or each draw of a prediction.
 //! docs/method/replay.md defines every figure.
 
+mod course;
 mod findings;
 mod rounds;
 
 use halfpower_record::Captured;
 
+pub use course::{ReplayCourse, ReplayLatencies, ReplayStep};
 pub use findings::{ReplayChange, ReplayFindings, ReplayRow, ReplaySide, ReplayVerdict};
 
 use crate::Interval;
+use course::course;
 use rounds::{KindAndWay, Round, is_whole, over_draws, over_rounds};
 
 /// Share of the operations, or of their time, from which a kind has a row.
@@ -27,14 +30,27 @@ const FAR: f64 = 3.0;
 /// Rounds in which some lane did fewer operations than `before` has are parts: they are left aside if there is a round
 /// that is none. Otherwise the longest is held against the same part of `before`.
 pub fn replay_findings(before: &Captured, after: &[Captured]) -> ReplayFindings {
-    let whole: Vec<Round<'_>> = after.iter().filter(|round| is_whole(before, round)).map(Round::of).collect();
+    let (before, compared_rounds, part) = held_against(before, after);
+    compared(&before, &compared_rounds, over_rounds, part)
+}
+
+/// What is drawn of the comparison of [`replay_findings`].
+pub fn replay_course(before: &Captured, after: &[Captured]) -> ReplayCourse {
+    let (held, rounds, _) = held_against(before, after);
+    course(&held.groups(LEAST_SHARE), (&held, &rounds), (before, after))
+}
+
+/// The two sides of a comparison, and whether they are parts: the rounds that are whole, or else the longest and as much of
+/// the capture.
+fn held_against<'a>(before: &'a Captured, after: &'a [Captured]) -> (Round<'a>, Vec<Round<'a>>, bool) {
+    let whole: Vec<Round<'a>> = after.iter().filter(|round| is_whole(before, round)).map(Round::of).collect();
     if !whole.is_empty() {
-        return compared(&Round::of(before), &whole, over_rounds, false);
+        return (Round::of(before), whole, false);
     }
-    let Some(longest) = after.iter().max_by_key(|round| round.operations.len()) else {
-        return compared(&Round::of(before), &[], over_rounds, false);
-    };
-    compared(&Round::until(before, longest), &[Round::of(longest)], over_rounds, true)
+    match after.iter().max_by_key(|round| round.operations.len()) {
+        Some(longest) => (Round::until(before, longest), vec![Round::of(longest)], true),
+        None => (Round::of(before), Vec::new(), false),
+    }
 }
 
 /// Compares the capture of an application with what a model makes of it: `draws` has one capture for each draw of the model.
@@ -43,6 +59,13 @@ pub fn replay_findings(before: &Captured, after: &[Captured]) -> ReplayFindings 
 pub fn prediction_findings(before: &Captured, draws: &[Captured]) -> ReplayFindings {
     let drawn: Vec<Round<'_>> = draws.iter().map(Round::of).collect();
     compared(&Round::of(before), &drawn, over_draws, false)
+}
+
+/// What is drawn of a prediction: `known` is the capture that the model gives as it is known.
+pub fn prediction_course(before: &Captured, known: &Captured) -> ReplayCourse {
+    let captured = Round::of(before);
+    let known = std::slice::from_ref(known);
+    course(&captured.groups(LEAST_SHARE), (&captured, &[Round::of(&known[0])]), (before, known))
 }
 
 /// Figures of rounds as one side of a comparison.

@@ -1,6 +1,6 @@
 //! Compares captures made by hand: what is the same, slower, faster, and what few operations leave open.
 
-use halfpower_analyse::{ReplayVerdict, prediction_findings, replay_findings};
+use halfpower_analyse::{ReplayVerdict, prediction_findings, replay_course, replay_findings};
 use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
 
 /// A lane that reads directly and thinks, and one that writes, syncs and thinks, over some seconds.
@@ -125,4 +125,22 @@ fn draws_that_differ_give_an_interval_as_wide() {
     assert!((p50_ns.value - 197_500.0).abs() < 3_000.0 && (p50_ns.low - 105_000.0).abs() < 3_000.0, "{p50_ns:?}");
     assert!((p50_ns.high - 290_000.0).abs() < 3_000.0, "{p50_ns:?}");
     assert_eq!(found.rows[0].p50.verdict, ReplayVerdict::NotDecided);
+}
+
+#[test]
+fn what_is_drawn_is_of_what_is_compared() {
+    let before = captured(2, 100_000, 1_000_000);
+    let after = captured(1, 200_000, 1_000_000);
+    let course = replay_course(&before, &[after.clone(), after.clone()]);
+    let found = replay_findings(&before, &[after.clone(), after]);
+    assert_eq!(course.latencies.len(), found.rows.len());
+    for (row, latencies) in found.rows.iter().zip(&course.latencies) {
+        assert_eq!((row.kind, row.direct), (Some(latencies.kind), Some(latencies.direct)));
+        assert_eq!(
+            (row.before.operations, row.after.operations),
+            (latencies.before.requests, latencies.after.requests)
+        );
+    }
+    // Two rounds of a second follow each other.
+    assert_eq!((course.step_ns, course.before.len(), course.after.len()), (20_000_000, 100, 100));
 }

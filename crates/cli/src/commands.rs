@@ -1,5 +1,6 @@
 //! Holds one module per command, and the code that they share: opening targets and writing output.
 
+pub mod again;
 pub mod alike;
 pub mod applications;
 pub mod at_once;

@@ -36,6 +36,9 @@ pub struct PredictArgs {
     /// Write what is predicted to this file, operation by operation, as a capture
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Also write a page to this file: both sides as figures, by percentile, and over time
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Replace a file that halfpower did not make; a study is never replaced
     #[arg(long)]
     pub force: bool,

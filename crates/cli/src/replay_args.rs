@@ -17,6 +17,7 @@ Examples:
   halfpower watch --name postgres --record app.halfpower
   halfpower run --workload app.halfpower /mnt/new
   halfpower run --workload app.halfpower /mnt/new --runtime 60s --speed 2x -o again.halfpower
+  halfpower run --workload app.halfpower /mnt/new --html app.html
 
 Exit codes: 0 it was asked again; 1 requests failed; 2 it could not be asked again.";
 
@@ -74,6 +75,9 @@ pub struct ReplayArgs {
     /// Write what came of the last round to this file, as a capture
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Also write a page to this file: both sides as figures, by percentile, and over time
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print JSON only
     #[arg(long)]
     pub json: bool,
@@ -101,7 +105,10 @@ mod tests {
 
     #[test]
     fn a_capture_and_a_folder_are_named() {
-        let args = parsed("--workload app.halfpower /mnt/new --time 30s --speed 2x --open -o again.halfpower").unwrap();
+        let args =
+            parsed("--workload app.halfpower /mnt/new --time 30s --speed 2x --open -o again.halfpower --html a.html")
+                .unwrap();
+        assert_eq!(args.html, Some(PathBuf::from("a.html")));
         assert_eq!((args.speed.speed, args.speed.open, args.runtime), (2.0, true, Some(Nanos(30_000_000_000))));
         assert_eq!(args.output, Some(PathBuf::from("again.halfpower")));
         let usual = parsed("/mnt/new --workload=app.halfpower").unwrap();

@@ -135,6 +135,12 @@ fn commits_wait_for_the_flush_of_the_other_disk() {
     near(ratio(sync), 1_099_384.0 / 299_384.0, 0.01);
     let shown = in_one_line(&run(here.path(), &["predict", "app.halfpower", "--on", DISK, "-o", "there.halfpower"]));
     assert!(shown.contains("What it makes durable would take 1.1 ms (p99) instead of 1.1 ms."), "{shown}");
+    let words = ["predict", "app.halfpower", "--on", DISK, "--html", "-"];
+    let page = said(&run(here.path(), &words));
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && page.contains("predicted on") && page.contains("replay-rate"),
+        "{page}"
+    );
     let there = read_capture(&here.path().join("there.halfpower")).unwrap();
     assert_eq!((there.source, there.lanes), (CaptureSource::Prediction, 2));
     // What was predicted is a capture, and so can be predicted elsewhere.

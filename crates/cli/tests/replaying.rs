@@ -71,7 +71,19 @@ fn a_capture_is_asked_again_and_leaves_only_what_was_asked_for() {
     assert!(commits.chunks(2).all(|pair| pair == &expected[..pair.len()]), "each flush follows its write: {commits:?}");
     assert_eq!((again.subject, again.files), (before.subject, before.files));
     // What came of it can be asked again, also as JSON alone, twice as fast, each operation at its time.
-    let words = ["run", "--workload=again.halfpower", "new", "-d", "1s", "--speed", "2x", "--open", "--json"];
+    let words = [
+        "run",
+        "--workload=again.halfpower",
+        "new",
+        "-d",
+        "1s",
+        "--speed",
+        "2x",
+        "--open",
+        "--json",
+        "--html",
+        "a.html",
+    ];
     let output = run(here.path(), &words);
     assert_eq!((output.status.code(), told(&output).as_str()), (Some(0), ""));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -80,6 +92,10 @@ fn a_capture_is_asked_again_and_leaves_only_what_was_asked_for() {
         (&2.0.into(), &true.into(), &"replay".into())
     );
     assert!(value["whole"]["after"]["operations"].as_u64().unwrap() > 0, "{value}");
+    let page = fs::read_to_string(here.path().join("a.html")).unwrap();
+    for told in ["postgres, asked again in", "direct read 4 KiB", "Operations were due 2.00 times as often"] {
+        assert!(page.contains(told), "{told} is missing");
+    }
 }
 
 #[test]
@@ -101,6 +117,9 @@ fn what_a_capture_leaves_nothing_to_say_about_is_refused_in_a_sentence() {
         (&["--workload", "other", "."], "other"),
         (&["--workload", "app.halfpower", ".", "-o", "other"], "other"),
         (&["--workload", "app.halfpower", ".", "-o", "app.halfpower"], "app.halfpower"),
+        (&["--workload", "app.halfpower", ".", "--html", "other"], "other"),
+        (&["--workload", "app.halfpower", ".", "--html", "app.halfpower"], "app.halfpower"),
+        (&["--workload", "app.halfpower", ".", "--html", "new", "-o", "new"], "name two files"),
         (&["--workload", "app.halfpower", ".", "--speed", "0"], "such as 2x"),
     ] {
         let output = run(here.path(), &[&["run"], words].concat());

@@ -9,6 +9,7 @@ use std::time::Duration;
 use halfpower_os::interrupt::resumed;
 use halfpower_os::{Buffers, Clock, FlushCall, RunFile, clock};
 
+use crate::ended::Ended;
 use crate::files::LaidOut;
 
 /// Longest sleep before a lane looks whether the round is over.
@@ -43,6 +44,24 @@ pub(crate) struct Step {
     pub bytes: u64,
     /// Index into the capture's operations.
     pub operation: usize,
+    /// What its pause waits for instead, in a closed loop.
+    pub wait: Option<Awaited>,
+    /// Whether another lane waits for it.
+    pub is_awaited: bool,
+}
+
+/// A sync of another lane that a pause lasts until.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Awaited {
+    /// Index of the lane.
+    pub lane: usize,
+    /// Steps that it does up to and with the sync in its first pass, and in each pass.
+    pub steps: u64,
+    pub steps_of_pass: u64,
+    /// Time that the pause takes at least before, at the speed that was asked for, in nanoseconds.
+    pub think_ns: u64,
+    /// Time that it takes after, likewise.
+    pub after_ns: u64,
 }
 
 /// An operation that was done.
@@ -74,6 +93,8 @@ pub(crate) struct Round<'a> {
     pub ended_ns: AtomicU64,
     /// Whether some lane can keep no more.
     pub full: AtomicBool,
+    /// How far each lane has come, for those that wait for it.
+    pub ended: Vec<Ended>,
     /// The user's wish to stop.
     pub stop: &'a AtomicBool,
     /// Whether each lane may have a processor of its own.
@@ -110,8 +131,18 @@ impl Round<'_> {
     }
 }
 
+/// When a step is due.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    /// What the thread is late by does not make it due before this, by the clock.
+    earliest_ns: u64,
+    at_ns: u64,
+}
+
 /// A lane, ready to go.
 pub(crate) struct Lane {
+    /// Its index among the lanes.
+    pub index: usize,
     pub steps: Vec<Step>,
     /// Pause after the last step, at the speed that was asked for.
     pub then_ns: u64,
@@ -133,6 +164,7 @@ pub(crate) struct Lane {
 impl Lane {
     pub(crate) fn new(steps: Vec<Step>, then_ns: u64, buffers: Buffers, room: usize) -> Self {
         Self {
+            index: 0,
             steps,
             then_ns,
             handles: Vec::new(),
@@ -158,8 +190,15 @@ impl Lane {
             let open_from_ns = round.open_pass_ns.map(|pass_ns| round.began_ns + pass * pass_ns);
             for at in 0..self.steps.len() {
                 let step = self.steps[at];
-                let due_ns = open_from_ns.map_or(free_ns + step.think_ns, |from_ns| from_ns + step.due_ns);
-                let Some(ended_ns) = self.take(&step, due_ns, &mut carried_ns, round) else { return };
+                let due = match open_from_ns {
+                    Some(from_ns) => Some(Due { earliest_ns: from_ns + step.due_ns, at_ns: from_ns + step.due_ns }),
+                    None => self.due(&step, free_ns, pass, round),
+                };
+                let Some(due) = due else { return };
+                let Some(ended_ns) = self.take(&step, due, &mut carried_ns, round) else { return };
+                if step.is_awaited {
+                    round.ended[self.index].tell(pass * self.steps.len() as u64 + at as u64 + 1, ended_ns);
+                }
                 free_ns = ended_ns;
             }
             free_ns = match open_from_ns.zip(round.open_pass_ns) {
@@ -175,11 +214,23 @@ impl Lane {
         }
     }
 
+    /// When a step of a closed loop is due after the one before it ended: after its pause, or when the sync has ended that
+    /// its pause waits for. `None` if the round is over.
+    fn due(&self, step: &Step, free_ns: u64, pass: u64, round: &Round<'_>) -> Option<Due> {
+        let Some(wait) = step.wait else {
+            return Some(Due { earliest_ns: free_ns, at_ns: free_ns + step.think_ns });
+        };
+        let steps = pass * wait.steps_of_pass + wait.steps;
+        let ended_ns = round.ended[wait.lane].wait(steps, || round.is_over(self.clock.now_ns()))?;
+        let earliest_ns = ended_ns.max(free_ns + wait.think_ns);
+        Some(Due { earliest_ns, at_ns: earliest_ns + wait.after_ns })
+    }
+
     /// Waits and does one step; when it ended, or `None` if the round is over. What this thread woke late before shortens
     /// the pause, so that pauses are as long as asked for in the mean; what the target was late by never does.
-    fn take(&mut self, step: &Step, due_ns: u64, carried_ns: &mut u64, round: &Round<'_>) -> Option<u64> {
-        let earliest_ns = if round.open_pass_ns.is_some() { due_ns } else { due_ns - step.think_ns };
-        let early_ns = due_ns.saturating_sub(*carried_ns).max(earliest_ns);
+    fn take(&mut self, step: &Step, due: Due, carried_ns: &mut u64, round: &Round<'_>) -> Option<u64> {
+        let due_ns = due.at_ns;
+        let early_ns = due_ns.saturating_sub(*carried_ns).max(due.earliest_ns);
         if step.call == Call::Write {
             self.serial += 1;
             let length = (step.bytes as usize).min(self.buffers.bytes_each());

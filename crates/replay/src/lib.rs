@@ -3,6 +3,7 @@
 //! Both take the same scripts ([`halfpower_record::Captured::scripts`]) and give a capture of what came of them, so that one
 //! comparison serves both.
 
+mod ended;
 mod error;
 mod files;
 mod lane;
@@ -10,6 +11,7 @@ mod pace;
 mod real;
 mod simulated;
 mod touched;
+mod waits;
 
 pub use error::ReplayError;
 pub use pace::Pace;

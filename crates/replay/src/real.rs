@@ -1,7 +1,8 @@
 //! Asks again what an application asked, of files that are laid out in a folder: a thread for each lane, round after round.
 //!
 //! A lane that has done its script does it again until all have: what others ask goes on, as it did. Then the round ends,
-//! its files become what they were at the beginning, and the next one begins.
+//! its files become what they were at the beginning, and the next one begins. A pause that is a wait for another lane's sync
+//! ([`crate::waits`]) lasts until that sync has ended here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,9 +13,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use halfpower_os::{BufferMemory, Buffers, Clock, FlushCall, RunFile};
 use halfpower_record::{CaptureSource, Captured, CapturedOperation, OperationKind, Script};
 
+use crate::ended::Ended;
 use crate::files::{FileHere, LaidOut, is_durable, lay_out};
-use crate::lane::{Call, Lane, Round, Step};
+use crate::lane::{Awaited, Call, Lane, Round, Step};
 use crate::touched::{Needs, needs};
+use crate::waits::{Waits, waits};
 use crate::{Pace, ReplayError};
 
 /// How long a replay takes at least and at most, unless the user says so, and when a round that is under way is cut off.
@@ -72,6 +75,8 @@ pub struct Replayed {
     pub widened: u64,
     /// Whether it ended early because no more operations are kept.
     pub full: bool,
+    /// Pauses of the capture that last until another lane's sync has ended, here too; 0 in an open loop.
+    pub waits: u64,
 }
 
 impl Replayed {
@@ -102,8 +107,9 @@ pub fn replay(
     settings: &ReplaySettings,
     stop: &AtomicBool,
 ) -> Result<Replayed, ReplayError> {
-    let scripts: Vec<(u32, Script)> =
-        (0..).zip(captured.scripts()).filter(|(_, script)| !script.steps.is_empty()).collect();
+    let scripts = captured.scripts();
+    let waits = if settings.pace.open { Waits::default() } else { waits(captured, &scripts) };
+    let scripts: Vec<(u32, Script)> = (0..).zip(scripts).filter(|(_, script)| !script.steps.is_empty()).collect();
     if scripts.is_empty() {
         return Err(ReplayError::Nothing);
     }
@@ -122,6 +128,8 @@ pub fn replay(
         made.cuts = cuts.iter().filter(|(_, of)| of == lane).map(|(file, _)| *file).collect();
         lanes.push(made);
     }
+    bind(&mut lanes, &scripts, &waits, settings.pace);
+    replayed.waits = waits.count();
     go_rounds(captured, &mut lanes, &files, settings, &mut replayed, stop)?;
     for lane in lanes {
         replayed.short += lane.short;
@@ -130,6 +138,26 @@ pub fn replay(
         }
     }
     Ok(replayed)
+}
+
+/// Lets steps wait for the syncs of other lanes.
+fn bind(lanes: &mut [Lane], scripts: &[(u32, Script)], waits: &Waits, pace: Pace) {
+    let indices: BTreeMap<u32, usize> = scripts.iter().enumerate().map(|(index, (lane, _))| (*lane, index)).collect();
+    for (index, (lane, script)) in scripts.iter().enumerate() {
+        lanes[index].index = index;
+        for step in 0..script.steps.len() {
+            let Some(wait) = waits.at(*lane, step) else { continue };
+            let other = indices[&wait.lane];
+            lanes[other].steps[wait.step].is_awaited = true;
+            lanes[index].steps[step].wait = Some(Awaited {
+                lane: other,
+                steps: wait.step as u64 + 1,
+                steps_of_pass: lanes[other].steps.len() as u64,
+                think_ns: pace.shortened_ns(wait.think_ns).min(MOST_PAUSE_NS),
+                after_ns: pace.shortened_ns(wait.after_ns).min(MOST_PAUSE_NS),
+            });
+        }
+    }
 }
 
 /// The files that grow, each with the lane that cuts it before it does its script again: the first that writes beyond it.
@@ -174,6 +202,8 @@ fn made(
             offset,
             bytes: if moves_bytes { bytes } else { 0 },
             operation: step.operation,
+            wait: None,
+            is_awaited: false,
         });
     }
     let most = (BUFFERS_BYTES / lanes as u64).clamp(LEAST_BUFFER_BYTES, MOST_BUFFER_BYTES);
@@ -271,6 +301,7 @@ fn go_rounds(
             over: AtomicBool::new(false),
             ended_ns: AtomicU64::new(0),
             full: AtomicBool::new(false),
+            ended: lanes.iter().map(|_| Ended::default()).collect(),
             stop,
             has_processors: lanes.len() < processors,
         };

@@ -6,7 +6,8 @@
 //! waits for those, and for what other syncs of the file write back already, then for a flush. A write that is durable by
 //! itself is a request and a flush. Pages that nobody syncs are never written back.
 //!
-//! A lane that has ended its script begins again at once, until the slowest lane has ended it once: that is a round.
+//! A lane that has ended its script begins again at once, until the slowest lane has ended it once: that is a round. A pause
+//! that is a wait for another lane's sync ([`crate::waits`]) lasts until that sync has ended here.
 
 mod address;
 mod dirty;

@@ -152,3 +152,40 @@ fn who_wishes_to_stop_is_heard_while_files_are_laid_out() {
     let refused = replay(&captured(), folder.path(), &settings(10), &AtomicBool::new(true)).unwrap_err();
     assert!(matches!(refused, ReplayError::Interrupted), "{refused}");
 }
+
+#[test]
+fn who_waited_for_the_sync_of_another_waits_for_it_here() {
+    const STEPS: usize = 12;
+    let sync = |turn: u64| CapturedOperation {
+        took_ns: MS,
+        ..operation((turn % 2) as u32, turn * (MS + 5_000), OperationKind::Fdatasync, (1, 0, 0))
+    };
+    let before = Captured {
+        slices: vec![2 * STEPS as u64 * (MS + 5_000)],
+        operations: (0..2 * STEPS as u64).map(sync).collect(),
+        ..captured()
+    };
+    let replayed = asked_again(&before, &settings(300));
+    assert_eq!(replayed.waits, 2 * STEPS as u64 - 1);
+    let mut compared = 0;
+    for round in &replayed.rounds {
+        let of = |lane: u32| round.operations.iter().filter(move |one| one.lane == lane).collect::<Vec<_>>();
+        let [first, second] = [of(0), of(1)];
+        let end = |one: &CapturedOperation| one.at_ns + one.took_ns;
+        for (index, one) in second.iter().enumerate() {
+            assert!(
+                first.get(index).is_some_and(|awaited| one.at_ns >= end(awaited)),
+                "step {index} of the second lane"
+            );
+            compared += 1;
+        }
+        // Nothing comes before a lane's first step.
+        for (index, one) in first.iter().enumerate().filter(|(index, _)| index % STEPS != 0) {
+            assert!(
+                second.get(index - 1).is_some_and(|awaited| one.at_ns >= end(awaited)),
+                "step {index} of the first"
+            );
+        }
+    }
+    assert!(compared > 0);
+}

@@ -229,3 +229,108 @@ fn a_capture_that_would_go_on_for_ever_is_cut() {
     let empty = on_disk(&captured(0, 1_000, Vec::new()), Pace::default(), DISK);
     assert!(empty.captured.operations.is_empty() && empty.demands.is_empty());
 }
+
+#[test]
+fn an_open_loop_at_a_speed_divides_the_times_at_which_operations_are_due() {
+    let read = |turn: u64| operation(0, OperationKind::Read, turn * 10_000, 10_000, (turn << 20, 4096));
+    let before = captured(1, 1_000_000, (0..3).map(read).collect());
+    let after = on_disk(&before, Pace { open: true, speed: 2.0 }, DISK).captured;
+    let times: Vec<(u64, u64)> = after.operations.iter().map(|one| (one.at_ns, one.took_ns)).collect();
+    // Latency counts from then, and what the disk takes is what it is.
+    assert_eq!(times, [(0, 88_192), (5_000, 2 * 88_192 - 5_000), (10_000, 3 * 88_192 - 10_000)]);
+    assert_eq!(after.slices, [500_000]);
+    // Who begins again does so when half of the captured time is over.
+    let two = vec![
+        operation(0, OperationKind::Read, 0, 88_192, (0, 4096)),
+        operation(1, OperationKind::Read, 900_000, 88_192, (1 << 20, 4096)),
+    ];
+    let after = on_disk(&captured(2, 1_000_000, two), Pace { open: true, speed: 2.0 }, DISK).captured;
+    let times: Vec<(u32, u64)> = after.operations.iter().map(|one| (one.lane, one.at_ns)).collect();
+    assert_eq!(times, [(0, 0), (1, 450_000), (0, 500_000)]);
+}
+
+/// Time from the end of a sync to whoever waited for it.
+const HANDED_NS: u64 = 5_000;
+
+/// Lanes behind a lock that sync a file in turns.
+fn in_turns(lanes: u32, turns: u64, flush_ns: u64) -> Captured {
+    let turn_ns = flush_ns + HANDED_NS;
+    let sync = |turn: u64| CapturedOperation {
+        file: 1,
+        ..operation((turn % u64::from(lanes)) as u32, OperationKind::Fdatasync, turn * turn_ns, flush_ns, (0, 0))
+    };
+    captured(lanes, turns * turn_ns, (0..turns).map(sync).collect())
+}
+
+#[test]
+fn who_waits_for_the_flush_of_another_waits_for_that_of_the_other_disk() {
+    let before = in_turns(4, 160, 1_000_000);
+    let same = on_disk(&before, Pace::default(), DISK);
+    assert_eq!((same.captured.operations, same.waits), (before.operations.clone(), 159));
+    for (constants, flush_ns) in
+        [("fixed=80us,disks=2,flush=10ms", 10_000_000), ("fixed=80us,disks=2,flush=100us", 100_000)]
+    {
+        let round = on_disk(&before, Pace::default(), constants);
+        let turn_ns = flush_ns + HANDED_NS;
+        // Until the first lane is done and begins again.
+        for (turn, sync) in (0..).zip(&round.captured.operations[..157]) {
+            assert_eq!((sync.at_ns, sync.took_ns), (turn * turn_ns, flush_ns), "turn {turn} with {constants}");
+        }
+        if flush_ns > 1_000_000 {
+            let per_second = round.captured.operations.len() as f64 * 1e9 / round.captured.slices[0] as f64;
+            let truth = 1e9 / turn_ns as f64;
+            assert!((per_second / truth - 1.0).abs() < 0.03, "{per_second} a second, the truth is {truth}");
+        }
+    }
+    // At their own times, lanes wait for nobody.
+    assert_eq!(on_disk(&before, Pace { open: true, speed: 1.0 }, DISK).waits, 0);
+}
+
+#[test]
+fn who_follows_a_leader_gets_what_its_flushes_allow() {
+    // Each lane writes its own page, the first one syncs, and all go on 20 us after that.
+    let write_ns = 3_000;
+    let sync_ns = 1_200_000;
+    let turn_ns = write_ns + sync_ns + 20_000;
+    let mut operations = Vec::new();
+    for turn in 0..50 {
+        let at_ns = turn * turn_ns;
+        for lane in 0..4 {
+            let write = operation(lane, OperationKind::Write, at_ns, write_ns, (u64::from(lane) << 20, 4096));
+            operations.push(CapturedOperation { file: 1, cached: true, ..write });
+        }
+        let sync = operation(0, OperationKind::Fdatasync, at_ns + write_ns, sync_ns, (0, 0));
+        operations.push(CapturedOperation { file: 1, ..sync });
+    }
+    let before = captured(4, 50 * turn_ns, operations);
+    let round = on_disk(&before, Pace::default(), "fixed=80us,disks=2,flush=10ms");
+    assert_eq!(round.waits, 3 * 49);
+    let mut writes = [0_u64; 4];
+    for one in round.captured.operations.iter().filter(|one| one.kind == OperationKind::Write) {
+        writes[one.lane as usize] += 1;
+    }
+    assert!(writes.iter().all(|count| count.abs_diff(50) <= 1), "{writes:?}");
+    assert!(round.captured.slices[0] > 50 * 10_000_000);
+}
+
+#[test]
+fn lanes_that_do_not_wait_for_each_other_are_not_bound() {
+    let mut state = 1_u64;
+    let mut draw = move |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    let mut operations = Vec::new();
+    let mut span_ns = 0;
+    for lane in 0..4 {
+        let mut at_ns = 0;
+        for _ in 0..50 {
+            at_ns += 500_000 + draw(4_000_000);
+            let sync = operation(lane, OperationKind::Fdatasync, at_ns, 1_000_000, (0, 0));
+            operations.push(CapturedOperation { file: 1, ..sync });
+            at_ns += 1_000_000;
+        }
+        span_ns = span_ns.max(at_ns);
+    }
+    assert_eq!(on_disk(&captured(4, span_ns, operations), Pace::default(), DISK).waits, 0);
+}

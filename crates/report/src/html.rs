@@ -19,6 +19,7 @@ pub(crate) mod knee_chart;
 pub(crate) mod measured;
 pub(crate) mod path;
 pub(crate) mod percentiles;
+pub(crate) mod replay;
 pub(crate) mod scale;
 pub(crate) mod settings;
 pub(crate) mod tables;

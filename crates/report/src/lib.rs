@@ -27,6 +27,7 @@ pub use environment::environment_text;
 pub use history::{history_html, history_text};
 pub use html::format::date;
 pub use html::html;
+pub use html::replay::{predict_html, replay_html};
 pub use html::watch::watch_html;
 pub use json::{
     Document, alike_json, compare_json, doctor_json, duet_json, history_json, json, predict_json, repeated_json,

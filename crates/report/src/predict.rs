@@ -20,8 +20,7 @@ pub fn predict_text(findings: &PredictFindings, captured: &Captured, place: &str
     text.push('\n');
     let head = ReplayHead { subject: &captured.subject, place, lines: Vec::new(), first: "captured", second: "there" };
     text += &replay_table(&findings.operations, &head);
-    let notes: Vec<String> =
-        predict::flush(&findings.flush).into_iter().chain(findings.notes.iter().map(predict::note)).collect();
+    let notes = predict::notes(findings);
     if !notes.is_empty() {
         text.push('\n');
     }

@@ -82,8 +82,7 @@ fn table(findings: &ReplayFindings, head: &ReplayHead<'_>) -> Vec<String> {
         });
         lines.push(line(name, head.first, before));
         lines.push(line("", head.second, after));
-        let [rate, p50, p99] = [row.rate, row.p50, row.p99].map(|change| replay::change(&change));
-        lines.push(line("", SO, [rate, replay::depth_change(&row.depth), p50, p99]));
+        lines.push(line("", SO, [row.rate, row.depth, row.p50, row.p99].map(|change| replay::change(&change))));
     }
     lines
 }

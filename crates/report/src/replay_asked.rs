@@ -26,4 +26,6 @@ pub struct ReplayAsked {
     pub widened: u64,
     /// Whether it ended early because no more operations are kept.
     pub full: bool,
+    /// Pauses of the capture that were waits for another lane's sync, and lasted until that sync had ended here.
+    pub waits: u64,
 }

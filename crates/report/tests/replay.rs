@@ -1,9 +1,11 @@
-//! Checks the screen and the JSON of an application that was asked again.
+//! Checks the screen, the JSON and the page of an application that was asked again.
 
-use halfpower_analyse::replay_findings;
+use halfpower_analyse::{PredictBasis, predict_findings, prediction_course, replay_course, replay_findings};
 use halfpower_record::{Captured, CapturedFile, CapturedOperation, OperationKind};
-use halfpower_report::{ReplayAsked, ReplayHead, replay_json, replay_table, replay_text};
+use halfpower_report::{ReplayAsked, ReplayHead, predict_html, replay_html, replay_json, replay_table, replay_text};
 use serde_json::Value;
+
+use crate::chromium::Chromium;
 
 /// A thousand direct reads of 8 KiB that take `read_ns`, each with a pause of a tenth of a millisecond, and a sync.
 fn captured(read_ns: u64) -> Captured {
@@ -49,6 +51,7 @@ fn asked() -> ReplayAsked {
         not_direct_files: 1,
         widened: 0,
         full: false,
+        waits: 1200,
     }
 }
 
@@ -63,9 +66,9 @@ fn each_kind_has_both_sides_and_what_differs() {
         "a second in flight p50 p99",
         "direct read 8 KiB captured 2,500 0.50 200 µs 200 µs",
         "here 1,667 0.67 400 µs 400 µs",
-        "so 0.67 slower 1.33 higher 2.00 slower 2.00 slower",
+        "so 0.67 times 1.33 times 2.00 times 2.00 times",
         "fdatasync captured 2,500 0.25 100 µs 100 µs",
-        "so 0.67 slower 0.67 lower the same the same",
+        "so 0.67 times 0.67 times the same the same",
         "All of it was asked in 3 rounds",
     ] {
         assert!(has(line), "{line} in\n{text}");
@@ -74,6 +77,7 @@ fn each_kind_has_both_sides_and_what_differs() {
     assert!(joined.starts_with("postgres, asked again in /mnt/new: 3,333 operations a second, 0.67 times"), "{text}");
     assert!(joined.contains("as many as when it was captured, slower"), "{text}");
     assert!(joined.contains("1 file was used with O_DIRECT"), "{text}");
+    assert!(joined.contains("1,200 pauses were waits for another lane's sync"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
@@ -113,5 +117,132 @@ fn the_json_has_both_sides() {
     assert_eq!(value["rows"][1]["p50"]["verdict"], "same");
     assert_eq!(value["whole"]["kind"], Value::Null);
     assert_eq!(value["asked"]["target"], "/mnt/new");
-    assert!(value["notes"].as_array().is_some_and(|notes| notes.len() == 2), "{value}");
+    assert!(value["notes"].as_array().is_some_and(|notes| notes.len() == 3), "{value}");
+}
+
+/// A name that would be markup if it were not escaped.
+const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&<!--";
+
+fn page(before: &Captured, after: &[Captured]) -> String {
+    let asked = ReplayAsked { target: format!("/mnt/{HOSTILE}"), ..asked() };
+    let mut out = Vec::new();
+    replay_html(&replay_findings(before, after), &replay_course(before, after), before, &asked, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The data of the page's script.
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("<script id=\"data\" type=\"application/json\">").unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn the_page_has_both_sides_as_figures_curves_and_over_time() {
+    let before = Captured { subject: HOSTILE.to_string(), ..captured(200_000) };
+    let after = captured(400_000);
+    let page = page(&before, &[after.clone(), after]);
+    for raw in ["<img", "<!--", "</script><img"] {
+        assert!(!page.contains(raw), "{raw} got through");
+    }
+    assert_eq!(page.matches("<script").count(), 2, "data and the page's own");
+    for told in [
+        "times as many",
+        "3,333 here, 5,000 when captured",
+        "direct read 8 KiB",
+        "fdatasync",
+        "1 file was used with O_DIRECT",
+        "data-chart=\"percentiles\" data-path=\"0\"",
+        "data-chart=\"replay-latency\"",
+    ] {
+        assert!(page.contains(told), "{told} is missing");
+    }
+    let data = data(&page);
+    let names: Vec<(&str, &str)> = data["percentiles"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|curve| (curve["rw"].as_str().unwrap(), curve["name"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("0", "direct read 8 KiB, captured"),
+            ("0", "direct read 8 KiB, here"),
+            ("1", "fdatasync, captured"),
+            ("1", "fdatasync, here")
+        ]
+    );
+    let [first, second] = [0_usize, 1].map(|side| &data["findings"]["replay"]["sides"][side]);
+    assert_eq!((&first["name"], &second["name"]), (&"captured".into(), &"here".into()));
+    // Two rounds of 600 ms follow each other, in steps of 10 ms.
+    assert_eq!(data["findings"]["replay"]["step_s"], 0.01);
+    assert_eq!([first, second].map(|side| side["from_s"].as_array().unwrap().len()), [40, 120]);
+}
+
+#[test]
+fn a_prediction_has_the_same_page() {
+    let before = captured(200_000);
+    let there = captured(100_000);
+    let basis = PredictBasis {
+        fitted: None,
+        demands: &[],
+        at_most: None,
+        flush_ns: None,
+        unsynced_bytes: 4096,
+        folded_bytes: None,
+        is_whole: true,
+        waits: 1200,
+    };
+    let findings = predict_findings(&before, std::slice::from_ref(&there), &basis);
+    let mut out = Vec::new();
+    predict_html(&findings, &prediction_course(&before, &there), &before, "other.halfpower", &mut out).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    for told in [
+        "predicted on",
+        "other.halfpower",
+        "times as many as when it was captured",
+        "there",
+        "not synced",
+        "1,200 pauses",
+    ] {
+        assert!(page.contains(told), "{told} is missing");
+    }
+    assert_eq!(data(&page)["percentiles"][1]["name"], "direct read 8 KiB, there");
+}
+
+#[test]
+fn a_capture_that_came_to_nothing_has_a_page() {
+    let page = page(&captured(200_000), &[]);
+    assert!(page.contains("too few operations to compare"), "it says why there is no figure");
+}
+
+/// Posts how many charts were drawn, once the page is ready.
+const PROBE: &str = r"<script>
+const wait = setInterval(() => {
+  const { dataset } = document.documentElement;
+  if (dataset.ready !== 'yes') return;
+  clearInterval(wait);
+  const marks = [...document.querySelectorAll('.chart')].map((figure) => [figure.dataset.chart,
+    figure.querySelectorAll('.lines path').length > 1]);
+  parent.postMessage(JSON.stringify({ charts: Number(dataset.charts), errors: Number(dataset.errors),
+    error: dataset.error ?? '', marks }), '*');
+}, 100);
+</script>";
+
+#[test]
+#[ignore = "gate: a browser draws the page"]
+fn every_chart_of_a_replay_is_drawn_with_both_sides() {
+    let Some(chromium) = Chromium::find() else { return };
+    let after = captured(400_000);
+    let probed = page(&captured(200_000), &[after]).replace("</body>", &format!("{PROBE}</body>"));
+    for (width, dark) in [(1400, false), (390, true)] {
+        let told = chromium.open(&probed, width, dark);
+        assert!(told.unexpected.is_empty(), "{:?}", told.unexpected);
+        let seen: Value = serde_json::from_str(&told.message).unwrap();
+        assert_eq!((&seen["errors"], seen["error"].as_str()), (&Value::from(0), Some("")), "{seen}");
+        assert_eq!(seen["charts"], 5, "latency by percentile of two kinds, and three over time: {seen}");
+        let marks = seen["marks"].as_array().unwrap();
+        assert!(marks.iter().all(|mark| mark[1] == true), "{seen}");
+    }
 }

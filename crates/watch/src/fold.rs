@@ -187,11 +187,12 @@ impl Fold {
                 state.block(seen, &asked, files);
             }
             Happening::Split { disk, from, at } => state.split(at_ns, disk_of(*disk), *from, *at),
-            Happening::SyncBegan { .. } => state.sync_began(seen, files),
+            Happening::SyncBegan { device, data_only, .. } => state.sync_began(seen, *device, *data_only, files),
+            Happening::SyncEnded { .. } => state.sync_ended(seen, files),
             Happening::Commit { device, step, .. } => state.journals.step(at_ns, seen.thread, *device, *step),
             Happening::Throttled { pause_ms } => state.throttled(seen, *pause_ms),
             Happening::Fault { device, inode } => state.faulted(seen, *device, *inode, files),
-            Happening::SyncEnded { .. } | Happening::ReadAhead { .. } => {}
+            Happening::ReadAhead { .. } => {}
         }
     }
 

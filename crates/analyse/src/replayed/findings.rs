@@ -19,6 +19,14 @@ pub struct ReplayFindings {
     pub rows: Vec<ReplayRow>,
 }
 
+impl ReplayFindings {
+    /// The operations that make data durable and take the most of the time; `None` if there are none that count.
+    pub fn commits(&self) -> Option<&ReplayRow> {
+        let durable = self.rows.iter().filter(|row| row.kind.is_some_and(OperationKind::is_durable));
+        durable.max_by(|one, other| one.before.depth.value.total_cmp(&other.before.depth.value))
+    }
+}
+
 /// Operations of one kind, when they were captured and when they are asked again.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReplayRow {

@@ -107,6 +107,13 @@ impl<'a> Round<'a> {
         groups.into_iter().map(|(group, _)| group).collect()
     }
 
+    /// Latencies of a group, or of all, in nanoseconds, shortest first.
+    pub(super) fn rising_ns(&self, group: Option<KindAndWay>) -> Vec<u64> {
+        let mut took_ns: Vec<u64> = self.within(group).map(|operation| operation.took_ns).collect();
+        took_ns.sort_unstable();
+        took_ns
+    }
+
     /// Median of the sizes of a group; 0 if there is none.
     pub(super) fn median_bytes(&self, group: Option<KindAndWay>) -> u64 {
         let mut sizes: Vec<u64> = self.within(group).map(|operation| operation.bytes).collect();

@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use halfpower_analyse::{Ceilings, Interval, PredictBasis, PredictFindings, predict_findings};
+use halfpower_analyse::{Ceilings, Interval, PredictBasis, PredictFindings, predict_findings, prediction_course};
 use halfpower_experiments::commits::{FlushAlone, flush_alone};
 use halfpower_measure::{SimulatedPath, simulated_path};
 use halfpower_model::{Demand, Fitted, likely_factor};
-use halfpower_record::output::{Destination, Form};
-use halfpower_record::{Captured, read_capture, write_capture};
+use halfpower_record::{Captured, read_capture};
 use halfpower_replay::{FlushBy, Pace, SimulatedPlace, SimulatedRound, simulated_round};
 use halfpower_spec::{Bytes, Direction, Pattern, SimulatedDisk, SimulatedSystem, Target, format};
 
+use super::again::Outputs;
 use super::calibrate::calibrated;
 use super::report::{Analysed, style_without_a_terminal};
-use super::{destination, opened, shut_out, to_output, to_styled_output};
+use super::{opened, shut_out, to_output, to_styled_output};
 use crate::predict_args::PredictArgs;
 
 /// Width without a terminal: rows have several figures.
@@ -36,12 +36,8 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
         _ => None,
     };
     let inputs = || [Some(args.capture.as_path()), study].into_iter().flatten();
-    let output = args
-        .output
-        .as_deref()
-        .map(|path| -> Result<Destination> { Ok(destination(path, Form::Capture, args.force)?.apart_from(inputs())?) });
-    let output = output.transpose()?;
-    shut_out(inputs(), args.output.as_deref());
+    let outputs = Outputs::of(args.output.as_deref(), args.html.as_deref(), args.force, inputs())?;
+    shut_out(inputs(), [args.output.as_deref(), args.html.as_deref()].into_iter().flatten());
     let captured = read_capture(&args.capture)?;
     if captured.operations.is_empty() {
         bail!("{}: it holds no operation, so nothing can be predicted; capture a longer time", args.capture.display());
@@ -58,11 +54,12 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
         Some(device) => format!("{} ({device})", args.on.words),
         None => args.on.words.clone(),
     };
-    if let Some(output) = &output {
-        output.write(|out| -> Result<()> { Ok(write_capture(&predicted.round.captured, &mut *out)?) })?;
-        if output.is_standard_output() {
-            return Ok(());
-        }
+    outputs.write(Some(&predicted.round.captured), |out| {
+        let course = prediction_course(&captured, &predicted.round.captured);
+        halfpower_report::predict_html(&findings, &course, &captured, &place, &mut &mut *out)
+    })?;
+    if outputs.take_standard_output() {
+        return Ok(());
     }
     if args.json {
         return to_output(|out| Ok(halfpower_report::predict_json(&findings, &captured, &place, out)?));
@@ -70,7 +67,7 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
     let style = style_without_a_terminal(WITHOUT_A_TERMINAL);
     let text = halfpower_report::predict_text(&findings, &captured, &place, style.width);
     to_styled_output(&style, |out| Ok(out.write_all(text.as_bytes())?))?;
-    output.iter().for_each(|output| crate::tell::tell!("Written: {}", output.path().display()));
+    outputs.tell();
     Ok(())
 }
 
@@ -100,6 +97,7 @@ impl Predicted {
             unsynced_bytes: self.round.unsynced_bytes,
             folded_bytes: self.round.folded_bytes,
             is_whole: self.round.is_whole,
+            waits: self.round.waits,
         };
         let known = std::slice::from_ref(&self.round.captured);
         predict_findings(captured, if self.draws.is_empty() { known } else { &self.draws }, &basis)

@@ -8,17 +8,17 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, Error, Parser};
-use halfpower_analyse::{ReplayFindings, replay_findings};
+use halfpower_analyse::{replay_course, replay_findings};
 use halfpower_os::Kind;
 use halfpower_os::data_file::kind;
-use halfpower_record::output::{Destination, Form};
-use halfpower_record::{Captured, read_capture, write_capture};
+use halfpower_record::{Captured, read_capture};
 use halfpower_replay::{ReplayError, ReplaySettings, Replayed, laid_out_bytes};
 use halfpower_report::ReplayAsked;
 use halfpower_spec::format::size;
 
+use super::again::Outputs;
 use super::report::style_without_a_terminal;
-use super::{destination, outcome, to_output, to_styled_output};
+use super::{outcome, to_output, to_styled_output};
 use crate::args::CommandLine;
 use crate::replay_args::ReplayArgs;
 
@@ -40,7 +40,8 @@ pub fn is_meant(words: &[OsString]) -> bool {
 pub fn replay(words: &[OsString]) -> Result<()> {
     let args = read(words)?;
     refuse_what_is_no_folder(&args.folder)?;
-    let output = args.output.as_deref().map(|path| output(&args, path)).transpose()?;
+    let inputs = std::iter::once(args.workload.as_path());
+    let outputs = Outputs::of(args.output.as_deref(), args.html.as_deref(), args.force, inputs)?;
     let captured = read_capture(&args.workload)?;
     let stop = halfpower_os::interrupt::stop_flag()?;
     let bytes = laid_out_bytes(&captured);
@@ -59,7 +60,7 @@ pub fn replay(words: &[OsString]) -> Result<()> {
         }
         bail!("nothing was asked again: it was ended, or the time was over, before the first operation was done");
     }
-    tell(&args, &captured, &replayed, output.as_ref())?;
+    tell(&args, &captured, &replayed, &outputs)?;
     if stop.load(Ordering::Relaxed) {
         bail!("interrupted after {:.1} s; the figures are of that time", replayed.span_ns() as f64 / 1e9);
     }
@@ -117,11 +118,6 @@ fn refuse_what_is_no_folder(folder: &Path) -> Result<()> {
     }
 }
 
-/// The file for what came of it, checked before any work is done.
-fn output(args: &ReplayArgs, path: &Path) -> Result<Destination> {
-    Ok(destination(path, Form::Capture, args.force)?.apart_from([args.workload.as_path()])?)
-}
-
 /// How it was asked again.
 fn asked(args: &ReplayArgs, replayed: &Replayed) -> ReplayAsked {
     ReplayAsked {
@@ -135,27 +131,27 @@ fn asked(args: &ReplayArgs, replayed: &Replayed) -> ReplayAsked {
         not_direct_files: replayed.not_direct,
         widened: replayed.widened,
         full: replayed.full,
+        waits: replayed.waits,
     }
 }
 
-/// Writes what came of the last round, and prints the comparison unless the file goes to standard output.
-fn tell(args: &ReplayArgs, captured: &Captured, replayed: &Replayed, output: Option<&Destination>) -> Result<()> {
-    let findings: ReplayFindings = replay_findings(captured, &replayed.rounds);
-    if let (Some(output), Some(last)) = (output, replayed.last()) {
-        output.write(|out| -> Result<()> { Ok(write_capture(last, &mut *out)?) })?;
-        if output.is_standard_output() {
-            return Ok(());
-        }
-    }
+/// Writes what came of the last round and the page, and prints the comparison unless a file goes to standard output.
+fn tell(args: &ReplayArgs, captured: &Captured, replayed: &Replayed, outputs: &Outputs) -> Result<()> {
+    let findings = replay_findings(captured, &replayed.rounds);
     let asked = asked(args, replayed);
+    outputs.write(replayed.last(), |out| {
+        let course = replay_course(captured, &replayed.rounds);
+        halfpower_report::replay_html(&findings, &course, captured, &asked, &mut &mut *out)
+    })?;
+    if outputs.take_standard_output() {
+        return Ok(());
+    }
     if args.json {
         return to_output(|out| Ok(halfpower_report::replay_json(&findings, captured, &asked, out)?));
     }
     let style = style_without_a_terminal(WITHOUT_A_TERMINAL);
     let text = halfpower_report::replay_text(&findings, captured, &asked, style.width);
     to_styled_output(&style, |out| Ok(out.write_all(text.as_bytes())?))?;
-    if let Some(output) = output {
-        crate::tell::tell!("Written: {}", output.path().display());
-    }
+    outputs.tell();
     Ok(())
 }

@@ -287,14 +287,13 @@ pub(crate) fn call_events() -> impl Iterator<Item = WantedEvent<SeenKind>> {
 }
 
 /// Other events of threads.
-pub(crate) const THREAD_EVENTS: [WantedEvent<SeenKind>; 10] = [
+pub(crate) const THREAD_EVENTS: [WantedEvent<SeenKind>; 9] = [
     wanted("sched", "sched_switch", false, SeenKind::Switched),
     wanted("sched", "sched_wakeup", false, SeenKind::Woken),
     wanted("sched", "sched_wakeup_new", false, SeenKind::Woken),
     wanted("io_uring", "io_uring_submit_req", false, SeenKind::RingBegan).before("io_uring_submit_sqe"),
     wanted("io_uring", "io_uring_file_get", false, SeenKind::RingFile),
     wanted("io_uring", "io_uring_complete", false, SeenKind::RingEnded),
-    wanted("ext4", "ext4_sync_file_exit", false, SeenKind::SyncEnded),
     wanted("writeback", "balance_dirty_pages", false, SeenKind::Throttled),
     wanted("readahead", "page_cache_ra_unbounded", false, SeenKind::ReadAhead),
     wanted("filemap", "mm_filemap_fault", false, SeenKind::Fault),
@@ -306,8 +305,9 @@ pub(crate) fn block_events() -> impl Iterator<Item = WantedEvent<SeenKind>> {
 }
 
 /// The events of file systems, of all threads: journals, and syncs of files.
-pub(crate) const FILE_SYSTEM_EVENTS: [WantedEvent<SeenKind>; 6] = [
+pub(crate) const FILE_SYSTEM_EVENTS: [WantedEvent<SeenKind>; 7] = [
     wanted("ext4", "ext4_sync_file_enter", false, SeenKind::SyncBegan),
+    wanted("ext4", "ext4_sync_file_exit", false, SeenKind::SyncEnded),
     wanted("jbd2", "jbd2_start_commit", false, SeenKind::Commit(CommitStep::Started)),
     wanted("jbd2", "jbd2_commit_locking", false, SeenKind::Commit(CommitStep::Locking)),
     wanted("jbd2", "jbd2_commit_flushing", false, SeenKind::Commit(CommitStep::Flushing)),

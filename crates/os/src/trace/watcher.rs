@@ -269,10 +269,12 @@ fn switched_on(
 /// The watched thread that an event is of; `None` if it is of a disk.
 fn doer(seen: &Seen) -> Option<u32> {
     match seen.what {
-        // Who was let go may sync still, as one of the others.
-        Happening::Block { .. } | Happening::Split { .. } | Happening::Commit { .. } | Happening::SyncBegan { .. } => {
-            None
-        }
+        // Who was let go may sync still, as one of the others; workers of the kernel sync for those who are watched.
+        Happening::Block { .. }
+        | Happening::Split { .. }
+        | Happening::Commit { .. }
+        | Happening::SyncBegan { .. }
+        | Happening::SyncEnded { .. } => None,
         Happening::SwitchedOut { thread, .. } | Happening::SwitchedIn { thread } | Happening::Woken { thread } => {
             Some(thread)
         }

@@ -1,7 +1,7 @@
 //! Runs the lanes of a capture against a path in virtual time, until each has ended its script.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use halfpower_model::{Demand, Moment, Operation, Submission};
 use halfpower_record::{CaptureSource, Captured, CapturedOperation, OperationKind, Script};
@@ -11,6 +11,7 @@ use super::address::{Address, continuing};
 use super::dirty::Dirty;
 use super::place::{FlushBy, SimulatedPlace};
 use crate::Pace;
+use crate::waits::{Waits, waits};
 
 /// Most bytes that a call moves (read(2)).
 const MOST_BYTES: u64 = 0x7fff_f000;
@@ -35,6 +36,8 @@ pub struct SimulatedRound {
     pub folded_bytes: Option<u64>,
     /// Whether each lane has ended its script; it may be too slow there, or other lanes too fast, to go on for so long.
     pub is_whole: bool,
+    /// Pauses of the capture that last until another lane's sync has ended, there too; 0 in an open loop.
+    pub waits: u64,
 }
 
 /// Asks `captured` of a place, at this pace, for a round.
@@ -47,7 +50,7 @@ pub fn simulated_round(captured: &Captured, pace: Pace, place: SimulatedPlace) -
 /// What a lane is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Doing {
-    /// It rests before its next operation, until its timer.
+    /// It rests before its next operation, until its timer, or until the sync has ended that it waits for.
     #[default]
     Rests,
     /// Its operation takes the time that was captured, until its timer.
@@ -64,12 +67,26 @@ struct Lane {
     doing: Doing,
     /// The step that it does, or does next.
     step: usize,
+    /// How often it has ended its script.
+    pass: u64,
     round_began: Moment,
     /// When its operation began.
     begun: Moment,
     /// Requests that its operation waits for.
     left: u32,
     has_ended: bool,
+}
+
+/// A lane that rests until a sync of another one has ended.
+#[derive(Debug, Clone, Copy)]
+struct Waiter {
+    lane: u32,
+    /// The pass in which the other one makes that sync.
+    pass: u64,
+    /// Before this it does not go on.
+    thought: Moment,
+    /// How long it rests after the sync's end.
+    after_ns: u64,
 }
 
 /// A request of the path.
@@ -98,6 +115,10 @@ struct Round<'a> {
     address: Address,
     continues: Vec<bool>,
     lanes: Vec<Lane>,
+    /// Which pauses last until a sync of another lane has ended.
+    waits: Waits,
+    /// Who waits, by the lane and the step of the sync.
+    waiters: BTreeMap<(u32, usize), Vec<Waiter>>,
     /// One of each lane at most, and that of the device.
     timers: BinaryHeap<Reverse<(Moment, u32)>>,
     files: Vec<File>,
@@ -134,8 +155,10 @@ fn after_ns(moment: Moment, ns: u64) -> Moment {
 
 impl<'a> Round<'a> {
     fn new(captured: &'a Captured, pace: Pace, place: SimulatedPlace) -> Self {
+        let scripts = captured.scripts();
+        let waits = if pace.open { Waits::default() } else { waits(captured, &scripts) };
         let lane = |script| Lane { script, ..Lane::default() };
-        let lanes: Vec<Lane> = captured.scripts().into_iter().map(lane).collect();
+        let lanes: Vec<Lane> = scripts.into_iter().map(lane).collect();
         let unfinished = lanes.iter().filter(|lane| !lane.script.steps.is_empty()).count();
         let both = |pattern| [Direction::Read, Direction::Write].map(|rw| Demand::none(pattern, rw));
         let count = captured.operations.len() as u64;
@@ -147,6 +170,8 @@ impl<'a> Round<'a> {
             address: Address::of(captured),
             continues: continuing(captured),
             lanes,
+            waits,
+            waiters: BTreeMap::new(),
             timers: BinaryHeap::new(),
             files: vec![File::default(); captured.files.len()],
             requests: Vec::new(),
@@ -194,13 +219,47 @@ impl<'a> Round<'a> {
             None => (Doing::Closes, self.span_ns, state.script.then_ns),
         };
         state.doing = doing;
+        if let Some(wait) = self.waits.at(lane, state.step) {
+            let thought = after_ns(now, self.pace.shortened_ns(wait.think_ns));
+            let after_ns = self.pace.shortened_ns(wait.after_ns);
+            let waiter = Waiter { lane, pass: state.pass, thought, after_ns };
+            self.rest_until_sync(waiter, (wait.lane, wait.step), now);
+            return;
+        }
         let at = if self.pace.open {
             after_ns(state.round_began, self.pace.shortened_ns(due_ns))
         } else {
             after_ns(now, self.pace.shortened_ns(pause_ns))
         };
-        state.begun = at;
+        self.rest_until(lane, at, now);
+    }
+
+    fn rest_until(&mut self, lane: u32, at: Moment, now: Moment) {
+        self.lanes[lane as usize].begun = at;
         self.timers.push(Reverse((at.max(now), lane)));
+    }
+
+    /// Lets a lane rest until another lane has done a step in the same pass.
+    fn rest_until_sync(&mut self, waiter: Waiter, sync: (u32, usize), now: Moment) {
+        let other = &self.lanes[sync.0 as usize];
+        if (other.pass, other.step) > (waiter.pass, sync.1) {
+            self.rest_until(waiter.lane, after_ns(waiter.thought, waiter.after_ns), now);
+        } else {
+            self.waiters.entry(sync).or_default().push(waiter);
+        }
+    }
+
+    /// A lane has done a step: those that waited for it go on.
+    fn release(&mut self, sync: (u32, usize), now: Moment) {
+        let pass = self.lanes[sync.0 as usize].pass;
+        let Some(waiters) = self.waiters.remove(&sync) else { return };
+        let (due, later): (Vec<Waiter>, Vec<Waiter>) = waiters.into_iter().partition(|waiter| waiter.pass <= pass);
+        if !later.is_empty() {
+            self.waiters.insert(sync, later);
+        }
+        for waiter in due {
+            self.rest_until(waiter.lane, after_ns(waiter.thought.max(now), waiter.after_ns), now);
+        }
     }
 
     fn timer(&mut self, lane: u32, now: Moment) {
@@ -227,6 +286,7 @@ impl<'a> Round<'a> {
         // In an open loop, a lane that is late stays so.
         state.round_began = if self.pace.open { state.begun } else { now };
         state.step = 0;
+        state.pass += 1;
         if !std::mem::replace(&mut state.has_ended, true) {
             self.unfinished -= 1;
         }
@@ -407,13 +467,15 @@ impl<'a> Round<'a> {
     fn finished(&mut self, lane: u32, now: Moment) {
         let state = &mut self.lanes[lane as usize];
         let begun = state.begun;
-        let operation = self.captured.operations[state.script.steps[state.step].operation];
+        let step = state.step;
+        let operation = self.captured.operations[state.script.steps[step].operation];
         state.step += 1;
         self.in_progress -= 1;
         let at_ns = begun.nanos().0;
         let took_ns = now.nanos().0.saturating_sub(at_ns);
         self.done.push(CapturedOperation { slice: 0, at_ns, took_ns, ..operation });
         if self.ended.is_none() {
+            self.release((lane, step), now);
             self.rest(lane, now);
         }
     }
@@ -440,6 +502,7 @@ impl<'a> Round<'a> {
             unsynced_bytes: self.files.iter().map(|file| file.dirty.bytes()).fold(0, u64::saturating_add),
             folded_bytes: (self.address.bytes > self.place.capacity).then_some(self.address.bytes),
             is_whole: self.is_whole,
+            waits: self.waits.count(),
         }
     }
 }

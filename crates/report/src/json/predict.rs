@@ -49,7 +49,6 @@ pub fn predict_json(
     place: &str,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
-    let notes = findings.notes.iter().map(predict::note);
     let document = PredictDocument {
         schema: SCHEMA,
         subject: &captured.subject,
@@ -59,7 +58,7 @@ pub fn predict_json(
         place,
         text: predict::answer(findings, &captured.subject, place),
         findings,
-        note_texts: predict::flush(&findings.flush).into_iter().chain(notes).collect(),
+        note_texts: predict::notes(findings),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)

@@ -9,10 +9,9 @@ use super::settings;
 pub(crate) fn answer(findings: &PredictFindings, subject: &str, place: &str) -> String {
     let whole = &findings.operations.whole;
     let rate = with_range(&whole.after.per_second, format::number);
-    let times = whole
-        .rate
-        .ratio
-        .map_or(String::new(), |ratio| format!(", {} times what it does now", format::factor(ratio.value)));
+    let times = whole.rate.ratio.map_or(String::new(), |ratio| {
+        format!(", {} times as many as when it was captured", format::factor(ratio.value))
+    });
     let who = if subject.is_empty() { "this application".to_string() } else { escaped(subject).into_owned() };
     let mut text = format!("On {}, {who} would do {rate} operations a second{times}.", escaped(place));
     if let Some(commits) = findings.commits().filter(|row| row.after.operations > 0) {
@@ -30,8 +29,13 @@ fn with_range(interval: &Interval, number: fn(f64) -> String) -> String {
     if low == high { value } else { format!("{value} ({low} to {high})") }
 }
 
+/// What the prediction rests on, and where it may be wrong.
+pub(crate) fn notes(findings: &PredictFindings) -> Vec<String> {
+    flush(&findings.flush).into_iter().chain(findings.notes.iter().map(note)).collect()
+}
+
 /// What is said of flushes; `None` if nothing has to be.
-pub(crate) fn flush(flush: &PredictedFlush) -> Option<String> {
+fn flush(flush: &PredictedFlush) -> Option<String> {
     match flush {
         PredictedFlush::NotNeeded | PredictedFlush::OfSystem => None,
         PredictedFlush::Measured { ns } => {
@@ -47,7 +51,7 @@ pub(crate) fn flush(flush: &PredictedFlush) -> Option<String> {
 }
 
 /// A note in a sentence or two.
-pub(crate) fn note(note: &PredictNote) -> String {
+fn note(note: &PredictNote) -> String {
     match note {
         PredictNote::SizesBeyond { pattern, rw, asked_bytes, studied_bytes } => {
             let asked = sizes(*asked_bytes);
@@ -95,6 +99,11 @@ pub(crate) fn note(note: &PredictNote) -> String {
         PredictNote::LeftOut { operations } => format!(
             "The capture lacks {} operations, so the path is busier than is predicted.",
             format::thousands(*operations as f64)
+        ),
+        PredictNote::WaitsForSyncs { pauses } => format!(
+            "{} were waits for another thread's sync of a file that both write, as in a group commit: they last until that sync \
+             has ended there.",
+            if *pauses == 1 { "1 pause".to_string() } else { format!("{} pauses", format::thousands(*pauses as f64)) }
         ),
     }
 }

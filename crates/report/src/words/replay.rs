@@ -44,24 +44,48 @@ pub(crate) fn depth(depth: &Interval) -> String {
     if depth >= 9.95 { thousands(depth) } else { two_digits(depth) }
 }
 
-/// A quotient and what it says, in a column: `0.95 slower`, `the same`.
+/// A quotient in a column, such as `0.95 times`, where the sides differ; else what it says: `the same`.
 pub(crate) fn change(change: &ReplayChange) -> String {
     match (change.ratio, change.verdict) {
-        (Some(ratio), ReplayVerdict::Slower | ReplayVerdict::Faster) => {
-            format!("{} {}", factor(ratio.value), verdict(change.verdict))
-        }
+        (Some(ratio), ReplayVerdict::Slower | ReplayVerdict::Faster) => format!("{} times", factor(ratio.value)),
         _ => verdict(change.verdict).to_string(),
     }
 }
 
-/// The same of a depth, which is neither fast nor slow: `0.61 lower`.
-pub(crate) fn depth_change(change: &ReplayChange) -> String {
-    match (change.ratio, change.verdict) {
-        (Some(ratio), ReplayVerdict::Slower | ReplayVerdict::Faster) => {
-            format!("{} {}", factor(ratio.value), if ratio.value > 1.0 { "higher" } else { "lower" })
-        }
-        _ => verdict(change.verdict).to_string(),
-    }
+/// What a quotient is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Figured {
+    /// Operations a second.
+    Rate,
+    /// Operations in progress.
+    Depth,
+    /// A latency.
+    Latency,
+}
+
+/// A quotient as a figure of its own: the number, and what it counts.
+pub(crate) fn figure(change: &ReplayChange, of: Figured) -> Option<(String, &'static str)> {
+    let times = match of {
+        Figured::Rate | Figured::Depth => "times as many",
+        Figured::Latency => "times as long",
+    };
+    change.ratio.map(|ratio| (factor(ratio.value), times))
+}
+
+/// What stands below such a figure: its interval, both sides, and what they say. `second` names the other side.
+pub(crate) fn below_figure(change: &ReplayChange, of: Figured, sides: [&str; 2], second: &str) -> String {
+    let [before, after] = sides;
+    let sides = format!("{after} {second}, {before} when captured");
+    let Some(ratio) = change.ratio else { return format!("{sides}; too few operations to compare") };
+    let says = match (change.verdict, of) {
+        (ReplayVerdict::Slower | ReplayVerdict::Faster, Figured::Depth) if ratio.value > 1.0 => "higher",
+        (ReplayVerdict::Slower | ReplayVerdict::Faster, Figured::Depth) => "lower",
+        (ReplayVerdict::Same, _) => "the same within 5%",
+        (said, _) => verdict(said),
+    };
+    let [low, high] = [ratio.low, ratio.high].map(factor);
+    let range = if low == high { String::new() } else { format!(" ({low} to {high} times)") };
+    format!("{says}{range}: {sides}")
 }
 
 /// The first sentence: how many operations a second, of how many.
@@ -143,6 +167,11 @@ fn counts(captured: &Captured, asked: &ReplayAsked) -> Vec<String> {
             asked.short_reads,
             "read got less than it asked for, because its file ended",
             "reads got less than they asked for, because their files ended",
+        ),
+        (
+            asked.waits,
+            "pause was a wait for another lane's sync, and lasted until that sync had ended here",
+            "pauses were waits for another lane's sync, and lasted until that sync had ended here",
         ),
         (captured.left_out, "operation is not in the capture", "operations are not in the capture"),
     ];

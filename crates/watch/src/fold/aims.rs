@@ -145,6 +145,8 @@ pub(crate) struct Aims {
     index: ByNumber<FileKey, u32>,
     held: ByNumber<(u32, u32), Held>,
     streams: Vec<Stream>,
+    /// The disk and the file of each process's last write whose file no event named.
+    unnamed: ByNumber<u32, (usize, u32)>,
 }
 
 impl Aims {
@@ -156,6 +158,7 @@ impl Aims {
             index: ByNumber::default(),
             held: ByNumber::default(),
             streams: Vec::new(),
+            unnamed: ByNumber::default(),
         }
     }
 
@@ -204,6 +207,24 @@ impl Aims {
     pub(crate) fn disk(&mut self, disk: usize, direct: bool) -> Option<Aim> {
         let file = self.file(FileKey::Disk { disk, direct })?;
         Some(Aim { file, at: Aimed::Unknown })
+    }
+
+    /// A process wrote to such a file.
+    pub(crate) fn wrote(&mut self, process: u32, disk: usize, file: u32) {
+        self.unnamed.insert(process, (disk, file));
+    }
+
+    /// Where an asynchronous sync goes whose file no event names: to where its process wrote last likewise, on this disk if it
+    /// is known; else to all of that disk, with or without direct I/O.
+    pub(crate) fn written(&mut self, process: u32, disk: Option<usize>, direct: bool) -> Option<Aim> {
+        let wrote = self.unnamed.get(&process).copied();
+        match (wrote, disk) {
+            (Some((wrote_to, file)), disk) if disk.is_none_or(|disk| disk == wrote_to) => {
+                Some(Aim { file, at: Aimed::Offset(0) })
+            }
+            (_, Some(disk)) => self.disk(disk, direct),
+            (_, None) => None,
+        }
     }
 
     fn file(&mut self, key: FileKey) -> Option<u32> {

@@ -8,7 +8,7 @@ use halfpower_record::{Cause, IssuedBy, OperationKind, Wait};
 use super::files::{Files, Who};
 use super::operations::{Begun, Op, OpKey};
 use super::requests::{Done, Origin, SECTOR_BYTES};
-use super::state::FoldState;
+use super::state::{FoldState, Owed};
 use super::streams::Streams;
 use super::threads::{Fault, State};
 
@@ -18,6 +18,8 @@ const PAGE_BYTES: u64 = 4096;
 const LONGEST_FAULT_NS: u64 = 1_000_000;
 /// A ring names the file of a request within this time.
 const NAMED_WITHIN_NS: u64 = 20_000;
+/// A worker of the kernel begins a sync that was handed over within this time.
+const BEGUN_WITHIN_NS: u64 = 100_000_000;
 /// Prefixes of the names of kernel threads, for those that have ended before they are looked up.
 const KERNELS: [&str; 6] = ["kworker/", "jbd2/", "kswapd", "xfsaild/", "btrfs-", "dmcrypt_write"];
 /// Prefixes of the names of threads that commit a journal.
@@ -128,9 +130,14 @@ impl FoldState {
             true => None,
             false => self.process_of(seen.thread, seen.at_ns, files),
         };
-        let own = process.and_then(|process| self.owner(seen, event, process));
+        let own = match process {
+            Some(process) => self.owner(seen, event, process),
+            None => self.of_worker(seen),
+        };
         let held = match process {
-            None if seen.in_interrupt || event.name().starts_with(WORKER) => self.held_back(seen, event),
+            None if own.is_none() && (seen.in_interrupt || event.name().starts_with(WORKER)) => {
+                self.held_back(seen, event)
+            }
             _ => None,
         };
         let mut origin = Origin {
@@ -359,7 +366,8 @@ impl FoldState {
                 op.open = op.open.saturating_sub(1);
                 op.flushed_with = op.flushed_with.max(done.flushed_with);
                 let ends_here = match op.begun.by {
-                    IssuedBy::Aio => true,
+                    // A sync ends when its worker has done it.
+                    IssuedBy::Aio => !op.begun.kind.is_durable(),
                     IssuedBy::Mapping => !has_scheduler,
                     IssuedBy::Calls | IssuedBy::IoUring => false,
                 };
@@ -399,13 +407,85 @@ impl FoldState {
     }
 
     /// A file is synced; by somebody else, it is counted for them.
-    pub(crate) fn sync_began(&mut self, seen: &Seen, files: &mut dyn Files) {
-        if self.process_of(seen.thread, seen.at_ns, files).is_some() {
-            return;
-        }
-        if let Some(user) = self.others.known(seen.thread) {
+    pub(crate) fn sync_began(&mut self, seen: &Seen, device: u64, data_only: bool, files: &mut dyn Files) {
+        if let Some(process) = self.process_of(seen.thread, seen.at_ns, files) {
+            self.tell_ring_sync(seen, process, device, data_only);
+        } else if let Some(key) = self.begin_workers_sync(seen, device, data_only, files) {
+            if let Some(unended) = self.workers.insert(seen.thread, key) {
+                self.slots.close(unended);
+            }
+        } else if let Some(user) = self.others.known(seen.thread) {
             self.others.synced(user);
         }
+    }
+
+    /// A file was synced.
+    pub(crate) fn sync_ended(&mut self, seen: &Seen, files: &mut dyn Files) {
+        let Some(key) = self.workers.remove(&seen.thread) else { return };
+        if let Some(op) = self.slots.get_mut(key) {
+            op.begun.place = op.disk.and_then(|disk| files.place_on(disk));
+        }
+        self.finish(key, seen.at_ns, 0);
+    }
+
+    /// The sync that a worker of the kernel carries out for the subject.
+    fn of_worker(&self, seen: &Seen) -> Option<OpKey> {
+        let key = self.workers.get(&seen.thread).copied().filter(|_| !seen.in_interrupt)?;
+        self.slots.get(key).map(|_| key)
+    }
+
+    /// Tells the oldest sync of a ring which file system it is on, and whether it syncs data alone: the ring's event has
+    /// neither. A thread in a call syncs by that call.
+    fn tell_ring_sync(&mut self, seen: &Seen, process: u32, device: u64, data_only: bool) {
+        if self.threads.get(&seen.thread).is_some_and(|thread| thread.op.is_some()) {
+            return;
+        }
+        let may_be = |op: &Op| {
+            op.begun.by == IssuedBy::IoUring
+                && op.begun.kind == OperationKind::Fsync
+                && op.begun.process == process
+                && op.begun.device.is_none_or(|known| known == device)
+        };
+        let found = self.slots.oldest(may_be);
+        if let Some(op) = found.and_then(|key| self.slots.get_mut(key)) {
+            op.begun.device = Some(device);
+            if data_only {
+                op.begun.kind = OperationKind::Fdatasync;
+            }
+        }
+    }
+
+    /// Begins the sync that a worker of the kernel carries out, if the subject handed it one (libaio's `IO_CMD_FSYNC`):
+    /// nothing else that asynchronous calls ask for is done by syncing a file. It is the last one that was handed over, since
+    /// writes into the page cache have sent nothing either.
+    fn begin_workers_sync(
+        &mut self,
+        seen: &Seen,
+        device: u64,
+        data_only: bool,
+        files: &mut dyn Files,
+    ) -> Option<OpKey> {
+        let is_late = |owed: &Owed| seen.at_ns > owed.at_ns.saturating_add(BEGUN_WITHIN_NS);
+        while self.unsent.front().is_some_and(is_late) {
+            self.unsent.pop_front();
+        }
+        let owed = self.unsent.back().copied()?;
+        let is_worker = match self.others.known(seen.thread) {
+            Some(user) => self.others.is_kernel(user),
+            None => files.who(seen.thread).is_some_and(|who| who.pid == 0),
+        };
+        if !is_worker {
+            return None;
+        }
+        if owed.count <= 1 {
+            self.unsent.pop_back();
+        } else if let Some(last) = self.unsent.back_mut() {
+            last.count -= 1;
+        }
+        let kind = if data_only { OperationKind::Fdatasync } else { OperationKind::Fsync };
+        let mut begun = Begun::unnamed(owed.at_ns, owed.thread, owed.process, kind, IssuedBy::Aio);
+        begun.device = Some(device);
+        Some(self.slots.open(begun))
     }
 }
 

@@ -204,10 +204,21 @@ impl Capture {
         if begun.aim.is_some() || begun.file.is_some() {
             return begun.aim;
         }
-        match begun.by {
+        match (begun.by, begun.kind) {
+            (IssuedBy::Calls | IssuedBy::Mapping, _) => None,
+            // It syncs what was written likewise.
+            (_, OperationKind::Fsync | OperationKind::Fdatasync | OperationKind::OtherSync) => {
+                self.aims.written(begun.process, op.disk, op.sent == bytes)
+            }
             // What passes the page cache by sends what it moves, and no more.
-            IssuedBy::Aio | IssuedBy::IoUring => self.aims.disk(op.disk?, begun.direct.unwrap_or(op.sent == bytes)),
-            IssuedBy::Calls | IssuedBy::Mapping => None,
+            (_, kind) => {
+                let aim = self.aims.disk(op.disk?, begun.direct.unwrap_or(op.sent == bytes));
+                let writes = matches!(kind, OperationKind::Write | OperationKind::DurableWrite);
+                if let Some((aim, disk)) = aim.zip(op.disk).filter(|_| writes) {
+                    self.aims.wrote(begun.process, disk, aim.file);
+                }
+                aim
+            }
         }
     }
 

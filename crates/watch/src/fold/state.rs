@@ -26,6 +26,8 @@ use super::writeback::Writeback;
 
 /// A thread that was of nobody we know is looked up again after this time: its number may have been given anew.
 const LOOK_AGAIN_NS: u64 = 1_000_000_000;
+/// Calls that handed over requests which have sent nothing yet.
+const MOST_UNSENT: usize = 1 << 12;
 /// Threads that are remembered.
 const MOST_THREADS: usize = 1 << 16;
 
@@ -49,6 +51,10 @@ pub(crate) struct FoldState {
     /// The operation of each request of a ring.
     pub(crate) rings: ByNumber<u64, OpKey>,
     pub(crate) owed: VecDeque<Owed>,
+    /// Those among them that may be syncs, which a worker of the kernel carries out: they had sent nothing when the call ended.
+    pub(crate) unsent: VecDeque<Owed>,
+    /// The sync that a worker of the kernel carries out for the subject, by its thread.
+    pub(crate) workers: ByNumber<u32, OpKey>,
     pub(crate) descriptors: Descriptors,
     pub(crate) requests: Requests,
     /// Where asynchronous operations on each disk ended, whose offsets in their files no event tells.
@@ -74,6 +80,8 @@ impl FoldState {
             slots: Slots::default(),
             rings: ByNumber::default(),
             owed: VecDeque::new(),
+            unsent: VecDeque::new(),
+            workers: ByNumber::default(),
             descriptors: Descriptors::default(),
             requests: Requests::default(),
             disk_streams: Vec::new(),
@@ -178,9 +186,16 @@ impl FoldState {
         let at_ns = thread.since_ns;
         let submitted = thread.submitting.take().filter(|call| call.owed > 0);
         thread.ring = None;
-        if let Some((submitted, process)) = submitted.zip(thread.process).filter(|_| self.is_limited && result > 0) {
+        if let Some((submitted, process)) = submitted.zip(thread.process).filter(|_| result > 0) {
             let Submitting { at_ns, owed } = submitted;
-            self.owed.push_back(Owed { process, thread: seen.thread, at_ns, count: owed.min(result as u64) });
+            let owed = Owed { process, thread: seen.thread, at_ns, count: owed.min(result as u64) };
+            if self.is_limited {
+                self.owed.push_back(owed);
+            }
+            if self.unsent.len() >= MOST_UNSENT {
+                self.unsent.pop_front();
+            }
+            self.unsent.push_back(owed);
         }
         let Some(key) = thread.op.take() else { return };
         let Some(op) = self.slots.get(key) else { return };
@@ -245,8 +260,8 @@ impl FoldState {
         let Some(key) = self.rings.remove(&request) else { return };
         let Some(op) = self.slots.get(key) else { return };
         let moves = matches!(op.begun.kind, OperationKind::Read | OperationKind::Write | OperationKind::DurableWrite);
-        // What has neither a file nor requests may be a socket.
-        let is_unknown = op.begun.file.is_none() && op.parts == 0;
+        // What has neither a file nor requests may be a socket, which cannot be synced.
+        let is_unknown = moves && op.begun.file.is_none() && op.parts == 0;
         if result < 0 || moves && result == 0 || is_unknown {
             self.slots.close(key);
             return;
@@ -391,6 +406,8 @@ impl FoldState {
         self.threads.values_mut().for_each(Thread::cut);
         self.rings.clear();
         self.owed.clear();
+        self.unsent.clear();
+        self.workers.clear();
         self.requests.cut();
         self.journals.cut();
         self.writeback.cut();

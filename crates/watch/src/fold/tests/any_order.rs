@@ -65,6 +65,7 @@ fn lay(scene: &mut Scene, at: u64, (kind, who, one, two, _): Choice) {
         25 => scene.add(at, thread, Happening::RingBegan { request, ring: 1, opcode: two % 30 }),
         26 => scene.add(at, thread, Happening::RingFile { request, fd: fd as u32 }),
         27 | 28 => scene.add(at, thread, Happening::RingEnded { request, result: i64::from(two) - 1 }),
+        29 if two.is_multiple_of(2) => scene.add(at, thread, Happening::SyncEnded { device: DEVICE, inode: 2 }),
         29 => scene.add(at, thread, Happening::SyncBegan { device: DEVICE, inode: 2, data_only: true }),
         30 => scene.fold.limited(two < 128),
         _ => {

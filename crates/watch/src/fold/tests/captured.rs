@@ -3,7 +3,7 @@
 use halfpower_os::trace::{Call, Happening, Step};
 use halfpower_record::{Captured, CapturedFile, OperationKind};
 
-use super::scene::{DEVICE, DIRECT, MANY, PLAIN, PROCESS, SOCKET, Scene, THREAD, us};
+use super::scene::{DEVICE, DIRECT, MANY, OTHER, PLAIN, PROCESS, SOCKET, Scene, THREAD, WORKER, us};
 use crate::fold::Recording;
 use crate::fold::capture::Capture;
 
@@ -83,6 +83,75 @@ fn older_asynchronous_operations_are_kept_by_their_disk() {
     assert_eq!((offsets(&captured), captured.lanes, captured.left_out), (vec![0, 4096], 2, 0));
     assert_eq!(captured.files, [CapturedFile { bytes: 8192, direct: true, name: Some("vda".to_string()) }]);
     assert!(captured.operations.iter().all(|one| one.kind == OperationKind::Write && one.bytes == 4096));
+}
+
+#[test]
+fn a_sync_of_older_asynchronous_io_is_carried_out_by_a_worker_and_goes_to_what_was_written() {
+    let mut scene = kept();
+    scene.began(0, THREAD, Call::IoSubmit, [1, 1, 0, 0]);
+    scene.request([5, 10, 105], THREAD, 6400..6408, "WS");
+    scene.ended(9, THREAD, Call::IoSubmit, 1);
+    // A worker that syncs while nothing was handed over is somebody else's.
+    let sync = |data_only| Happening::SyncBegan { device: DEVICE, inode: 9, data_only };
+    scene.add(120, WORKER, sync(false));
+    scene.add(130, WORKER, Happening::SyncEnded { device: DEVICE, inode: 9 });
+    for (at, data_only, flushes) in [(200, true, true), (400, false, false)] {
+        scene.began(at, THREAD, Call::IoSubmit, [1, 1, 0, 0]);
+        scene.ended(at + 2, THREAD, Call::IoSubmit, 1);
+        scene.add(at + 5, WORKER, sync(data_only));
+        if flushes {
+            scene.flush([at + 10, at + 20, at + 70], WORKER);
+        }
+        scene.add(at + 80, WORKER, Happening::SyncEnded { device: DEVICE, inode: 9 });
+    }
+    // Another process syncs while one is handed over.
+    scene.began(600, THREAD, Call::IoSubmit, [1, 1, 0, 0]);
+    scene.ended(602, THREAD, Call::IoSubmit, 1);
+    scene.add(603, OTHER, sync(true));
+    scene.add(690, OTHER, Happening::SyncEnded { device: DEVICE, inode: 9 });
+    let captured = scene.captured(700);
+    let listed: Vec<_> = captured
+        .operations
+        .iter()
+        .map(|one| (one.kind, one.at_ns / 1000, one.took_ns / 1000, one.file, one.bytes))
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            (OperationKind::Write, 5, 100, 0, 4096),
+            (OperationKind::Fdatasync, 200, 80, 0, 0),
+            (OperationKind::Fsync, 400, 80, 0, 0),
+        ]
+    );
+    assert_eq!((captured.files.len(), captured.lanes, captured.left_out), (1, 1, 0));
+}
+
+#[test]
+fn a_sync_of_a_ring_whose_file_is_registered_goes_to_what_was_written() {
+    let mut scene = kept();
+    let worker = THREAD + 5;
+    scene.add(0, THREAD, Happening::RingBegan { request: 0x100, ring: 7, opcode: 5 });
+    scene.request([1, 2, 50], THREAD, 6400..6408, "WS");
+    scene.add(55, THREAD, Happening::RingEnded { request: 0x100, result: 4096 });
+    // The journal carries out the flush of the first; the second has one of its own.
+    for (at, request) in [(100, 0x200), (300, 0x300)] {
+        scene.add(at, THREAD, Happening::RingBegan { request, ring: 7, opcode: 3 });
+        // The thread goes on to something else than the ring.
+        scene.began(at + 1, THREAD, Call::Read, [SOCKET, 0, 10, 0]);
+        scene.add(at + 2, worker, Happening::SyncBegan { device: DEVICE, inode: 1, data_only: at == 100 });
+        if at == 300 {
+            scene.flush([at + 30, at + 40, at + 70], worker);
+        }
+        scene.add(at + 80, worker, Happening::RingEnded { request, result: 0 });
+        scene.ended(at + 90, THREAD, Call::Read, 10);
+    }
+    let captured = scene.captured(400);
+    let listed: Vec<_> = captured.operations.iter().map(|one| (one.kind, one.at_ns / 1000, one.file)).collect();
+    assert_eq!(
+        listed,
+        [(OperationKind::Write, 0, 0), (OperationKind::Fdatasync, 100, 0), (OperationKind::Fsync, 300, 0)]
+    );
+    assert_eq!((captured.files.len(), captured.left_out), (1, 0));
 }
 
 #[test]

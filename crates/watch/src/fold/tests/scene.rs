@@ -59,6 +59,7 @@ impl Files for Known {
         match thread {
             OTHER => Some(who("rsync", 70, "/backup")),
             JOURNAL => Some(who("jbd2/vda-8", 0, "")),
+            WORKER => Some(who("kworker/1:0H", 0, "")),
             _ => None,
         }
     }

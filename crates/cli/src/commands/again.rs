@@ -1,0 +1,70 @@
+//! Writes what came of a capture that was asked again, of files or of a model: a capture, and a page.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use halfpower_record::output::{Destination, Form};
+use halfpower_record::{Captured, write_capture};
+
+use super::destination;
+
+/// The files to write.
+pub struct Outputs {
+    capture: Option<Destination>,
+    page: Option<Destination>,
+}
+
+impl Outputs {
+    /// The files that `--output` and `--html` name, checked before any work is done; none of them is one of `inputs`.
+    ///
+    /// # Errors
+    /// A sentence if both are the same, or one may not be written.
+    pub fn of<'a>(
+        output: Option<&Path>,
+        html: Option<&Path>,
+        force: bool,
+        inputs: impl Iterator<Item = &'a Path> + Clone,
+    ) -> Result<Self> {
+        if let Some(path) = output.filter(|path| Some(*path) == html) {
+            bail!("{}: it cannot be the capture and the page; name two files", path.display());
+        }
+        let of = |path: Option<&Path>, form| -> Result<Option<Destination>> {
+            let Some(path) = path else { return Ok(None) };
+            Ok(Some(destination(path, form, force)?.apart_from(inputs.clone())?))
+        };
+        Ok(Self { capture: of(output, Form::Capture)?, page: of(html, Form::Page)? })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Destination> {
+        [&self.capture, &self.page].into_iter().flatten()
+    }
+
+    /// Writes those that were asked for.
+    ///
+    /// # Errors
+    /// A sentence that names the file.
+    pub fn write(
+        &self,
+        captured: Option<&Captured>,
+        page: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        if let (Some(output), Some(captured)) = (&self.capture, captured) {
+            output.write(|out| -> Result<()> { Ok(write_capture(captured, &mut *out)?) })?;
+        }
+        match &self.page {
+            Some(output) => output.write(|out| -> Result<()> { Ok(page(out)?) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether one of them is standard output, where nothing else goes then.
+    pub fn take_standard_output(&self) -> bool {
+        self.all().any(Destination::is_standard_output)
+    }
+
+    /// Tells where they are.
+    pub fn tell(&self) {
+        self.all().for_each(|output| crate::tell::tell!("Written: {}", output.path().display()));
+    }
+}
