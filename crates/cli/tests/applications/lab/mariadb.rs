@@ -67,8 +67,8 @@ fn beside(nature: Nature) {
         let study = disk.studied(STUDY, "mysql.halfpower");
         let ours_read_us = number(&disk.halfpower(READS)["latency_ns"]["mean"]) / 1e3;
         let ours_flush_us = 1e6 / per_second_of(&study, "redo");
+        let flush_us = flush_us(&instance.start(&[]).unwrap());
         let mariadb = instance.start(&[LITTLE_MEMORY.to_string()]).unwrap();
-        let flush_us = flush_us(&mariadb);
         let read_us = read_us(&mariadb);
         println!("a commit {ours_flush_us:.0} and {flush_us:.0} us, a read {ours_read_us:.0} and {read_us:.0} us");
         let mut found = vec![ours_flush_us / flush_us, ours_read_us / read_us];
