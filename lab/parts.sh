@@ -41,6 +41,9 @@ lab nginx nginx-light
 lab curl curl
 lab rclone rclone
 lab etcd etcd-server
+lab mariadbd mariadb-server-core
+lab mariadb-slap mariadb-client
+lab db_bench rocksdb-tools
 lab ioping ioping
 LIST
 }

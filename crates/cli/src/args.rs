@@ -325,7 +325,7 @@ pub struct BoundArgs {
     ///
     /// It looks for the highest rate of an open loop, in requests a second that come whether or not earlier ones are
     /// done, at which the percentile stays below the bound: of random reads of 4 KiB, or of the sizes of --bs, or of
-    /// writes with --rw write.
+    /// writes with --rw write. The answer comes first on the screen, and its curve is the page's first chart.
     #[arg(long, value_name = "TIME", group = "latency_bound", value_parser = parse::<Nanos>)]
     pub p50: Option<Nanos>,
     /// The same with the 99th percentile, such as --p99 1ms

@@ -129,6 +129,14 @@ fn the_most_load_under_a_latency_is_told_with_its_interval_and_its_curve() {
         findings["load"].as_array().unwrap().len() > 4 && page.contains("Latency of random reads of 4 KiB by rate")
     );
     assert!(findings["cells"].as_array().unwrap().is_empty(), "the walks were not asked for");
+    let line = findings["most_load"]["text"][0].as_str().unwrap();
+    assert!(
+        line.starts_with("random read 4 KiB: p99 below 5.0 ms up to ") && line.contains(" a second \u{b1}"),
+        "{line}"
+    );
+    assert!(
+        page.contains("id=\"way-load-randread-4096\" checked") && page.contains(&line["random read 4 KiB: ".len()..])
+    );
 }
 
 #[test]

@@ -51,6 +51,6 @@ pub use memory::{MemoryRow, loop_ns_per_kib, memory};
 pub use picture::{Axis, Line, Picture, PictureKind, Point};
 pub use plan::{PlanRequest, PlannedCell};
 pub use ratio::{RatioFinding, RatioVerdict};
-pub use section::{ExperimentSection, sections};
+pub use section::{ExperimentSection, NOT_RUN_YET, sections};
 pub use study_findings::{StudyFindings, analyse};
 pub use table::{ExperimentAnswer, ExperimentRows, left_out, plan};

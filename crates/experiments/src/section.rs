@@ -12,6 +12,9 @@ use crate::picture::Picture;
 use crate::table::{ExperimentAnswer, ExperimentRows, Found, found, texts};
 use crate::words::{above_known, notes};
 
+/// What is noted of an experiment that had no run.
+pub const NOT_RUN_YET: &str = "The time ended before it: give the study a larger budget.";
+
 /// One experiment as the report shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ExperimentSection {
@@ -65,7 +68,7 @@ pub fn sections(
         let mut notes = notes(environment.left_out.iter().filter(|left| left.experiment == experiment));
         notes.extend(above_known(&data));
         if found.is_none() && notes.is_empty() {
-            notes.push("The time ended before it: give the study a larger budget.".to_string());
+            notes.push(NOT_RUN_YET.to_string());
         }
         let mut section = ExperimentSection {
             experiment,

@@ -7,7 +7,7 @@ use halfpower_analyse::{
     levels,
 };
 use halfpower_record::{Diagnosis, Environment, Record};
-use halfpower_spec::{Direction, Experiment, Question};
+use halfpower_spec::{Direction, Experiment, LatencyBound, Question};
 
 use crate::data::ExperimentData;
 use crate::engines::issuing::{IssuingChange, changes};
@@ -33,6 +33,8 @@ pub struct StudyFindings {
     pub faults: Vec<FaultFinding>,
     /// The ceilings that the experiments measured, as used by `findings`.
     pub measured: MeasuredCeilings,
+    /// The bound on latency under which the most load was asked for.
+    pub latency_bound: Option<LatencyBound>,
 }
 
 impl StudyFindings {
@@ -68,7 +70,9 @@ impl From<Findings> for StudyFindings {
         let experiments = Vec::new();
         let rows = ExperimentRows::default();
         let measured = MeasuredCeilings::default();
-        Self { findings, walked: true, experiments, rows, issuing: Vec::new(), faults: Vec::new(), measured }
+        let issuing = Vec::new();
+        let faults = Vec::new();
+        Self { findings, walked: true, experiments, rows, issuing, faults, measured, latency_bound: None }
     }
 }
 
@@ -88,7 +92,8 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     }
     let cells = experiment_cells(&levels(question, environment), Experiment::Engines, &first);
     let issuing = changes(&ExperimentData { question, environment, cells });
-    StudyFindings { findings, walked, experiments, rows, issuing, faults: faults(records), measured }
+    let latency_bound = question.latency_bound;
+    StudyFindings { findings, walked, experiments, rows, issuing, faults: faults(records), measured, latency_bound }
 }
 
 /// The path's ceilings that the experiments measured.

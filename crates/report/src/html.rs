@@ -16,6 +16,7 @@ pub(crate) mod fold;
 pub(crate) mod format;
 pub(crate) mod hosts;
 pub(crate) mod knee_chart;
+pub(crate) mod load_chart;
 pub(crate) mod measured;
 pub(crate) mod path;
 pub(crate) mod percentiles;

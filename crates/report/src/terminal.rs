@@ -1,7 +1,8 @@
 //! Prints the findings of a study: the answer on one screen, everything, or all warnings.
 //!
-//! The first screen has the state of the study, the two worst warnings, and three short sections: how fast, what stops
-//! it, what to set. The details behind them (path, charts, half power, cost, experiments) are printed on request.
+//! The first screen has the state of the study, the two worst warnings, what was asked for by name (an application's needs,
+//! the most load under a latency), and three short sections: how fast, what stops it, what to set. The details behind them
+//! (path, charts, half power, cost, experiments) are printed on request.
 
 mod application;
 mod chart;
@@ -9,6 +10,7 @@ mod commits;
 mod first;
 mod in_place;
 mod live;
+mod most_load;
 mod screen;
 mod sections;
 

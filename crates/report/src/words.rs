@@ -17,6 +17,7 @@ pub(crate) mod history;
 pub(crate) mod issuing;
 pub(crate) mod levels;
 pub(crate) mod live;
+pub(crate) mod most_load;
 pub(crate) mod network;
 pub(crate) mod predict;
 pub(crate) mod replay;

@@ -20,6 +20,7 @@ mod parts;
 #[allow(dead_code, reason = "one shape is used here")]
 #[path = "../../doctor/tests/raw.rs"]
 mod raw;
+mod most_load;
 mod replay;
 mod sample;
 #[path = "../examples/sample_report.rs"]

@@ -507,6 +507,7 @@ impl Lines<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{FlushCall, Layout};
 
     const TEXT: &str = r#"about = "a log"
 
@@ -610,6 +611,19 @@ source = "https://example.org"
         }
         assert_eq!(Application::built_in("etcd").unwrap().short_name(), "etcd");
         assert_eq!(Application::built_in("emacs"), None);
+    }
+
+    /// MariaDB and MySQL 8.4 flush the redo log by fdatasync, and RocksDB's log grows.
+    #[test]
+    fn logs_are_written_and_flushed_as_their_applications_do() {
+        let of = |application: &str, name: &str| {
+            let profile = Application::built_in(application).unwrap().profile().unwrap();
+            profile.shapes.into_iter().find(|shape| shape.name == name).unwrap().workload.options
+        };
+        for name in ["redo", "redo_16", "redo_in_flushing"] {
+            assert_eq!((of("mysql", name).fdatasync, of("mysql", name).flush_by), (1, FlushCall::Fdatasync), "{name}");
+        }
+        assert_eq!((of("rocksdb", "log").fdatasync, of("rocksdb", "log").layout), (1, Layout::Append));
     }
 
     #[test]

@@ -8,8 +8,10 @@ use halfpower_spec::{Bytes, LatencyBound, Nanos, Pass, Percentile, Rw, Workload}
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::asked;
 use super::knee::{FoundKnee, Knee, LoadSeen, RateVerdict};
 use crate::data::ExperimentData;
+use crate::plan::PlanRequest;
 
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
@@ -52,7 +54,7 @@ pub struct LoadRow {
 pub struct LoadAnswer {
     /// The bound.
     pub bound: LatencyBound,
-    /// What was found for each kind and size of requests.
+    /// What was found for each kind and size of requests that was asked for.
     pub found: Vec<MostLoad>,
 }
 
@@ -65,12 +67,14 @@ pub struct MostLoad {
     pub bs_bytes: u64,
     /// Whether there is such a rate.
     pub verdict: LoadVerdict,
+    /// Why that is not known; `null` if it is.
+    pub unknown: Option<LoadUnknown>,
     /// The highest rate below the bound, in requests a second; `null` if there is none. The ends are rates that are
     /// surely below the bound, and surely above it.
     pub iops: Option<Interval>,
     /// Whether repeated runs decided on both ends.
     pub decided: bool,
-    /// Requests a second that the target takes, the most of all runs.
+    /// Requests a second that the target takes, the most of all runs; 0 without a run.
     pub takes_iops: f64,
     /// The percentile where it tells most: at half of the highest rate, at the lowest rate that was tried if no rate is
     /// below the bound, at the highest one if none is above it; `null` if no run has such a rate.
@@ -94,6 +98,20 @@ pub enum LoadVerdict {
     NotLimited,
     /// The runs do not tell.
     Unknown,
+}
+
+/// Why the most load is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadUnknown {
+    /// The time ended before its first run.
+    NotRun,
+    /// Requests failed.
+    Failed,
+    /// A run was faster than the path is known to let through: a cache or a credit answered.
+    AboveKnown,
+    /// The runs do not tell.
+    Undecided,
 }
 
 /// The percentile at a rate.
@@ -129,8 +147,13 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, LoadAnswer) {
     for cell in data.sound() {
         kinds.entry(kind_of(&cell.workload)).or_insert_with(|| Kind::new(bound)).add(cell, bound);
     }
+    // The time may have ended before the first run of what was asked for.
+    let planned = asked::plan(&PlanRequest { question: data.question, environment: data.environment });
+    for cell in planned.map_or_else(|_| Vec::new(), |plan| plan.cells) {
+        kinds.entry(kind_of(&cell.workload)).or_insert_with(|| Kind::new(bound));
+    }
     kinds.values_mut().for_each(Kind::judge);
-    let found = kinds.iter().map(|((rw, bs), kind)| kind.most_load(*rw, *bs)).collect();
+    let found = kinds.iter().map(|(of, kind)| kind.most_load(*of, why_unknown(data, *of))).collect();
     (Rows { load: kinds.into_values().flat_map(|kind| kind.rows).collect() }, LoadAnswer { bound, found })
 }
 
@@ -138,6 +161,20 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, LoadAnswer) {
 fn kind_of(workload: &Workload) -> (Rw, Bytes) {
     let rw = if workload.rw.direction().is_none() { Rw::Randread } else { workload.rw };
     (rw, workload.bs)
+}
+
+/// Why the most load of this kind and size is not known, if it is not.
+fn why_unknown(data: &ExperimentData, of: (Rw, Bytes)) -> LoadUnknown {
+    let cells: Vec<&ExperimentCell> = data.cells.iter().filter(|cell| kind_of(&cell.workload) == of).collect();
+    if cells.is_empty() {
+        LoadUnknown::NotRun
+    } else if cells.iter().any(|cell| cell.finding.errors > 0) {
+        LoadUnknown::Failed
+    } else if cells.iter().any(|cell| cell.finding.cached) {
+        LoadUnknown::AboveKnown
+    } else {
+        LoadUnknown::Undecided
+    }
 }
 
 /// All that was seen of one kind and size of requests.
@@ -204,7 +241,7 @@ impl Kind {
         self.rows.sort_by_key(|row| (row.write_percent, row.asked_iops));
     }
 
-    fn most_load(&self, rw: Rw, bs: Bytes) -> MostLoad {
+    fn most_load(&self, (rw, bs): (Rw, Bytes), why_unknown: LoadUnknown) -> MostLoad {
         let plain = || self.rows.iter().filter(|row| row.write_percent == 0);
         let point_at = |iops: u64| plain().find(|row| row.asked_iops == iops).map(point);
         let highest = |most: f64| plain().rfind(|row| row.asked_iops as f64 <= most).map(point);
@@ -229,6 +266,7 @@ impl Kind {
             rw,
             bs_bytes: bs.0,
             verdict,
+            unknown: (verdict == LoadVerdict::Unknown).then_some(why_unknown),
             iops: knee.map(|knee| knee.iops),
             decided: knee.is_some_and(|knee| knee.decided),
             takes_iops: self.takes_iops,
@@ -257,4 +295,46 @@ fn beside(row: &LoadRow) -> BesideWrites {
 fn latency(run: &Record) -> &Latency {
     let of_reads = run.by_direction.as_ref().filter(|_| run.run.workload.rw.direction().is_none());
     of_reads.map_or(&run.latency, |both| &both.read_latency)
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::Environment;
+    use halfpower_spec::{Experiment, Question};
+
+    use super::*;
+    use crate::built::{disk, record_at};
+    use crate::built_study::folder_without;
+    use crate::study_findings::analyse;
+    use crate::table::ExperimentAnswer;
+
+    /// Two sizes were asked for, and one run was made, in which so many requests failed.
+    fn unknown(failed: u64) -> Vec<(u64, Option<LoadUnknown>)> {
+        let question = Question {
+            experiments: vec![Experiment::Load],
+            bs: vec![Bytes(4 << 10), Bytes(64 << 10)],
+            latency_bound: Some(LatencyBound { percentile: Percentile::P99, most: Nanos(1_000_000) }),
+            ..Question::about("d")
+        };
+        let capabilities = folder_without(Some(Bytes(512)), &[], "");
+        let environment = Environment { capabilities, ..Environment::default() };
+        let ask = PlanRequest { question: &question, environment: &environment };
+        let first = asked::plan(&ask).unwrap().cells[0].workload;
+        let mut record = record_at(&disk(""), first, 0, Pass::Plain, 200e6);
+        record.run.experiment = Some(Experiment::Load);
+        if failed > 0 {
+            record.errors.insert("EIO".to_string(), failed);
+        }
+        let study = analyse(&question, &environment, &[record]);
+        let Some(ExperimentAnswer::Load(answer)) = &study.experiments[0].found else { panic!("it ran") };
+        assert!(answer.found.iter().all(|most| most.verdict == LoadVerdict::Unknown), "{answer:?}");
+        answer.found.iter().map(|most| (most.bs_bytes, most.unknown)).collect()
+    }
+
+    #[test]
+    fn what_was_asked_for_and_is_not_known_is_listed_with_the_reason() {
+        let of_second = (64 << 10, Some(LoadUnknown::NotRun));
+        assert_eq!(unknown(0), [(4 << 10, Some(LoadUnknown::Undecided)), of_second]);
+        assert_eq!(unknown(3), [(4 << 10, Some(LoadUnknown::Failed)), of_second]);
+    }
 }

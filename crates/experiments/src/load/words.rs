@@ -3,7 +3,7 @@
 use halfpower_analyse::Interval;
 use halfpower_spec::{Direction, LatencyBound, Percentile, Rw, format};
 
-use super::analysis::{BesideWrites, LoadAnswer, LoadPoint, LoadRow, LoadVerdict, MostLoad, Rows};
+use super::analysis::{BesideWrites, LoadAnswer, LoadPoint, LoadRow, LoadUnknown, LoadVerdict, MostLoad, Rows};
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
@@ -48,7 +48,12 @@ fn short(bound: LatencyBound, most: &MostLoad) -> ShortAnswer {
             (format::iops(at.iops as f64), text)
         }
         _ => {
-            let text = format!("more runs tell how many {kind} keep {percentile} below {limit}: give a larger budget");
+            let text = match most.unknown {
+                Some(LoadUnknown::Undecided) | None => {
+                    format!("more runs tell how many {kind} keep {percentile} below {limit}: give a larger budget")
+                }
+                Some(why) => format!("how many {kind} keep {percentile} below {limit} is not known: {}", reason(why)),
+            };
             (NOT_DECIDED.to_string(), text)
         }
     };
@@ -86,9 +91,23 @@ fn most_load(bound: LatencyBound, most: &MostLoad) -> String {
                 time(at.latency_ns)
             )
         }
-        _ => format!(
-            "{kind}: the most load with {percentile} below {limit} is not decided: give the study a larger budget"
-        ),
+        _ => {
+            let why = reason(most.unknown.unwrap_or(LoadUnknown::Undecided));
+            format!("{kind}: the most load with {percentile} below {limit} is not known: {why}")
+        }
+    }
+}
+
+/// Why the most load is not known, and what to do, without a full stop.
+pub fn reason(why: LoadUnknown) -> &'static str {
+    match why {
+        LoadUnknown::NotRun => "the time ended before its first run; a larger --budget helps",
+        LoadUnknown::Failed => "requests failed, and a percentile of the others tells nothing; the warnings say which",
+        LoadUnknown::AboveKnown => {
+            "runs were faster than the path is known to let through, so a cache or a credit answered; a larger --size helps \
+             against a cache"
+        }
+        LoadUnknown::Undecided => "its runs do not tell; a larger --budget helps",
     }
 }
 
@@ -204,6 +223,7 @@ mod tests {
             rw: Rw::Randread,
             bs_bytes: 4096,
             verdict,
+            unknown: None,
             iops: Some(Interval { value: 41_000.0, low: 39_500.0, high: 42_200.0 }),
             decided: true,
             takes_iops: 50_000.0,
@@ -230,7 +250,9 @@ mod tests {
         assert!(all.contains("still 400 µs at 48,000 IOPS"), "{all}");
         let credit = said(MostLoad { began_faster: true, decided: false, ..most(LoadVerdict::Knee, 1, 1.0) });
         assert!(credit.contains("not decided by repeated runs") && credit.contains("a credit"), "{credit}");
-        assert!(said(MostLoad { at: None, ..most(LoadVerdict::Unknown, 1, 1.0) }).contains("larger budget"));
+        assert!(said(MostLoad { at: None, ..most(LoadVerdict::Unknown, 1, 1.0) }).contains("larger --budget"));
+        let failed = MostLoad { unknown: Some(LoadUnknown::Failed), at: None, ..most(LoadVerdict::Unknown, 1, 1.0) };
+        assert!(said(failed).contains("not known: requests failed"));
         assert_eq!(answer(&LoadAnswer { bound: BOUND, found: Vec::new() }).sentences, [NOTHING]);
     }
 

@@ -1,16 +1,17 @@
-//! Shows the first screen: state with the worst warning, tiles, one chart, what stops it, what to set.
+//! Shows the first screen: state with the worst warning, the most load under a latency, tiles, one chart, what stops it, what
+//! to set.
 //!
 //! All of it comes from the same summary as the terminal's first screen.
 
 use halfpower_analyse::{StudyState, UseAdvice};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
-use halfpower_spec::{Bytes, Rw, Workload, shell_operand};
+use halfpower_spec::{Bytes, Experiment, Rw, Workload, shell_operand};
 use maud::{Markup, html};
 
 use crate::html::advice::{fio_job, pieces};
 use crate::html::format::{date, heading};
 use crate::html::tiles::tiles;
-use crate::words::{checks, first_screen, state, warnings};
+use crate::words::{checks, first_screen, most_load, state, warnings};
 
 /// Answers of experiments on it, if there were no walks.
 const ANSWERS: usize = 8;
@@ -20,12 +21,15 @@ pub(crate) fn answer(study: &StudyFindings, chart: &Markup, span_bytes: Option<u
     html! {
         section #answer {
             (subject_and_state(study))
+            (of_most_load(study))
             @if study.walked && study.runs > 0 {
                 (tiles(study))
                 div.first {
                     (chart)
                     div.told { (stops(study)) (what_to_set(study, span_bytes)) }
                 }
+            } @else if !chart.0.is_empty() {
+                div.first { (chart) }
             }
             (experiments(study))
         }
@@ -54,6 +58,20 @@ fn subject_and_state(study: &StudyFindings) -> Markup {
                 p { (state::sentence(state)) }
                 (worst(study))
             }
+        }
+    }
+}
+
+/// The most load under the latency that was asked for, a line for each kind and size of requests.
+fn of_most_load(study: &StudyFindings) -> Markup {
+    let lines = most_load::lines(study, false);
+    html! {
+        @if !lines.is_empty() {
+            h2 { (most_load::HEADING) }
+            dl.answers.most-load {
+                @for line in &lines { div { dt { (heading(line.of.trim_start())) } dd { (line.text) } } }
+            }
+            @for note in most_load::notes(study) { p.missing { (note) } }
         }
     }
 }
@@ -149,18 +167,20 @@ fn setting(study: &StudyFindings, advice: &UseAdvice, span_bytes: Option<u64>) -
     }
 }
 
-/// The answers of the experiments, if there were no walks.
+/// The answers of the experiments, if there were no walks; that of the most load under a latency stands above.
 fn experiments(study: &StudyFindings) -> Markup {
     let ran: Vec<&ExperimentSection> = study.experiments.iter().filter(|one| one.ran).collect();
+    let is_here = |one: &&ExperimentSection| one.experiment != Experiment::Load || study.latency_bound.is_none();
+    let shown: Vec<&ExperimentSection> = ran.iter().copied().filter(is_here).collect();
     html! {
         @if !study.walked {
             @if ran.is_empty() { p.missing { "None of the experiments could be run; each says why." } }
             dl.answers {
-                @for one in ran.iter().take(ANSWERS) {
+                @for one in shown.iter().take(ANSWERS) {
                     div { dt { a href={ "#" (one.experiment) } { (heading(one.experiment.word())) } } dd { (one.brief()) } }
                 }
             }
-            @if ran.len() > ANSWERS { p.missing { (ran.len() - ANSWERS) " more below." } }
+            @if shown.len() > ANSWERS { p.missing { (shown.len() - ANSWERS) " more below." } }
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Draws the charts of the first screen: latency against rate of small random requests (`knee_chart.rs`), then throughput
-//! against block size on a linear scale, with a choice of depths.
+//! Draws the charts of the first screen: latency against the rate of an open loop where the most load under a latency was
+//! asked for (`load_chart.rs`), latency against rate of small random requests (`knee_chart.rs`), then throughput against
+//! block size on a linear scale, with a choice of depths.
 //!
 //! The chart is SVG and text placed by percent, so it appears at once, without script and at any width. The line of the
 //! chosen depth shows its 95% interval, half power and figures; the lines of other depths are in the background.
@@ -15,6 +16,7 @@ use maud::{Markup, html};
 
 use crate::html::format::heading;
 use crate::html::knee_chart::{KneeChart, knee_chart};
+use crate::html::load_chart::{LoadChart, load_chart};
 use crate::html::scale::LinearScale;
 
 /// Values above this multiple of the fastest believed cell are cut off.
@@ -48,25 +50,28 @@ struct DepthLine<'a> {
 }
 
 /// The charts, and the styles that show the chosen one and its lines; both empty if neither depths nor block sizes were
-/// walked.
+/// walked, and no rates were tried.
 pub(crate) fn first_chart(study: &StudyFindings) -> (Markup, String) {
     let charts: Vec<PathChart> = Direction::ALL.iter().filter_map(|rw| path_chart(study, *rw)).collect();
     let knees: Vec<KneeChart> = Direction::ALL.iter().filter_map(|rw| KneeChart::of(study, *rw)).collect();
+    let loads = LoadChart::all(study);
+    let of_loads = loads.iter().map(|load| (load.id(), load.name()));
     let of_knees = knees.iter().map(|knee| (format!("knee-{}", knee.rw), knee.name()));
     let of_paths = charts.iter().map(|chart| (chart.rw.to_string(), format!("{}s", heading(&chart.words))));
-    let ways: Vec<(String, String)> = of_knees.chain(of_paths).collect();
+    let ways: Vec<(String, String)> = of_loads.chain(of_knees).chain(of_paths).collect();
     if ways.is_empty() {
         return (html! {}, String::new());
     }
     let markup = html! {
         figure.first-chart {
-            figcaption { (caption(&knees, &charts)) }
+            figcaption { (caption(&loads, &knees, &charts)) }
             @for (place, (id, _)) in ways.iter().enumerate() {
                 input.way.shut type="radio" name="way" id={ "way-" (id) } checked[place == 0];
             }
             div.ways.shut[ways.len() == 1] {
                 @for (id, name) in &ways { label for={ "way-" (id) } { (name) } }
             }
+            @for load in &loads { (load_chart(load)) }
             @for knee in &knees { (knee_chart(knee)) }
             @for chart in &charts { (panel(chart)) }
         }
@@ -75,12 +80,13 @@ pub(crate) fn first_chart(study: &StudyFindings) -> (Markup, String) {
     (markup, of_ways + &charts.iter().map(styles).collect::<String>())
 }
 
-fn caption(knees: &[KneeChart], charts: &[PathChart]) -> String {
-    match (knees, charts) {
-        ([], [chart]) => format!("Throughput by block size, {}s", chart.words),
-        ([], _) => "Throughput by block size".to_string(),
-        ([knee], []) => knee.name(),
-        (_, []) => "Latency against rate".to_string(),
+fn caption(loads: &[LoadChart], knees: &[KneeChart], charts: &[PathChart]) -> String {
+    match (loads, knees, charts) {
+        ([], [], [chart]) => format!("Throughput by block size, {}s", chart.words),
+        ([], [], _) => "Throughput by block size".to_string(),
+        ([load], [], []) => load.name(),
+        ([], [knee], []) => knee.name(),
+        (_, _, []) => "Latency against rate".to_string(),
         _ => "Latency against rate, and throughput by block size".to_string(),
     }
 }

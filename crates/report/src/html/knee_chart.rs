@@ -117,7 +117,7 @@ pub(crate) fn knee_chart(chart: &KneeChart) -> Markup {
             }
             div.stage.rates-across {
                 div.unit { "Latency" }
-                (ground(chart))
+                (ground(chart.rate, chart.latency))
                 div.plane {
                     svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true" {
                         polyline.line.tail points=(chart.line(|point| point.p99_ns)) {}
@@ -131,15 +131,16 @@ pub(crate) fn knee_chart(chart: &KneeChart) -> Markup {
     }
 }
 
-fn ground(chart: &KneeChart) -> Markup {
-    let ticks = chart.rate.ticks();
+/// The grid, with times on the left and rates below.
+pub(crate) fn ground(rate: LinearScale, latency: LogScale) -> Markup {
+    let ticks = rate.ticks();
     html! {
         div.ground aria-hidden="true" {
-            @for tick in chart.latency.ticks() {
-                div.rule style={ "top:" (percent(chart.latency.percent(tick))) } { span { (time_ns(tick)) } }
+            @for tick in latency.ticks() {
+                div.rule style={ "top:" (percent(latency.percent(tick))) } { span { (time_ns(tick)) } }
             }
             @for (place, tick) in ticks.iter().enumerate() {
-                div.size style={ "left:" (percent(chart.x(*tick))) } { (thousands(*tick)) @if place + 1 == ticks.len() { " IOPS" } }
+                div.size style={ "left:" (percent(100.0 - rate.percent(*tick))) } { (thousands(*tick)) @if place + 1 == ticks.len() { " IOPS" } }
             }
         }
     }
@@ -200,6 +201,6 @@ fn told(point: &KneePoint) -> String {
     format!("{} deep: {iops} IOPS, p50 {}{p99}, {runs}", point.cell.iodepth, time_ns(point.p50_ns))
 }
 
-fn percent(value: f64) -> String {
+pub(crate) fn percent(value: f64) -> String {
     format!("{value:.2}%")
 }

@@ -7,14 +7,15 @@ use halfpower_analyse::{
     FleetFinding, Harm, Headline, LevelFinding, LevelKind, Limits, NextLimit, RateRow, SessionsFinding, StopDoubt,
     StopExplanation, StopTest, StoppedBy, StudyChecks, StudyState, ThreadScaling, Warning, WhatToSet,
 };
+use halfpower_experiments::load::MostLoad;
 use halfpower_experiments::{ExperimentRows, ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
-use halfpower_spec::{Direction, path_words};
+use halfpower_spec::{Direction, LatencyBound, path_words};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::words::{advice, bottleneck, first_screen, levels, settings, state, verdict, warnings};
+use crate::words::{advice, bottleneck, first_screen, levels, most_load, settings, state, verdict, warnings};
 
 /// Version of this object's layout; it rises when a key is removed or changes its meaning.
 const SCHEMA: u32 = 2;
@@ -48,6 +49,9 @@ pub(crate) struct StudyDocument<'a> {
     verdict: Vec<String>,
     /// How far to trust the study, in one word.
     state: StateDocument<'a>,
+    /// The most load under a latency; absent if nobody asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    most_load: Option<MostLoadDocument<'a>>,
     /// The rows of the first screen: small requests and the best, reads first.
     how_fast: &'a [RateRow],
     /// The sessions behind these rates; absent for an ordinary study, which is one.
@@ -119,6 +123,17 @@ struct StateDocument<'a> {
     word: String,
     /// What it means.
     text: String,
+}
+
+/// The most load under a latency, as the first screen tells it.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MostLoadDocument<'a> {
+    /// The bound on latency.
+    bound: LatencyBound,
+    /// What was found for each kind and size of requests that was asked for; empty if nothing was measured.
+    found: &'a [MostLoad],
+    /// The lines of the first screen, each with its reason where something is not known.
+    text: Vec<String>,
 }
 
 /// What stops one direction.
@@ -242,6 +257,7 @@ impl<'a> StudyDocument<'a> {
             seconds: findings.seconds,
             verdict: verdict::verdict(study),
             state: state_document(&findings.summary.state),
+            most_load: most_load_document(study),
             how_fast: &findings.summary.how_fast,
             sessions: findings.summary.sessions.as_ref(),
             stops: findings.summary.stops.iter().map(|one| stop(one, &study.issuing)).collect(),
@@ -277,6 +293,14 @@ impl<'a> StudyDocument<'a> {
 
 fn state_document(state: &StudyState) -> StateDocument<'_> {
     StateDocument { state, word: state::word(state), text: state::sentence(state) }
+}
+
+fn most_load_document(study: &StudyFindings) -> Option<MostLoadDocument<'_>> {
+    let lines = most_load::lines(study, false);
+    let text = lines.iter().map(|line| format!("{}: {}", line.of.trim_start(), line.text));
+    let text: Vec<String> = text.chain(most_load::notes(study).iter().cloned()).collect();
+    let found = most_load::found(study).map_or(&[][..], |answer| answer.found.as_slice());
+    study.latency_bound.filter(|_| !text.is_empty()).map(|bound| MostLoadDocument { bound, found, text })
 }
 
 fn stop<'a>(stop: &'a DirectionStop, found: &[IssuingChange]) -> StopDocument<'a> {

@@ -1,16 +1,17 @@
-//! Builds the first screen: state, the worst warnings, how fast, what stops it, what to set.
+//! Builds the first screen: state, the worst warnings, what was asked for by name, how fast, what stops it, what to set.
 
 use std::path::Path;
 
 use halfpower_analyse::{
     BesideRow, CellRate, CellSettings, DirectionStop, Findings, Interval, RateRole, RateRow, Sureness,
 };
-use halfpower_experiments::{ExperimentSection, StudyFindings};
+use halfpower_experiments::{ExperimentSection, NOT_RUN_YET, StudyFindings};
 use halfpower_spec::format::{number, size, thousands, time_us};
 use halfpower_spec::{Cache, Experiment, shell_operand};
 
 use super::application::application;
 use super::commits::commits;
+use super::most_load::most_load;
 use super::screen::{Item, Section, Tone, cut};
 use crate::columns::{Column, lines};
 use crate::words::state::{self, amount, machine, place};
@@ -42,7 +43,8 @@ pub(super) enum Moment {
 
 /// The answer: what was measured, how fast, what stops it, what to set.
 pub(super) fn summary(study: &StudyFindings, moment: Moment, width: usize) -> Vec<Section> {
-    let mut all = vec![top(study, moment, width), application(study, width)];
+    let is_measuring = moment != Moment::After;
+    let mut all = vec![top(study, moment, width), application(study, width), most_load(study, is_measuring, width)];
     if study.walked && study.runs > 0 {
         all.extend([how_fast(study, moment, width), beside(study, width), stops(study, width)]);
         all.push(what_to_set(study, moment, width));
@@ -54,7 +56,7 @@ pub(super) fn summary(study: &StudyFindings, moment: Moment, width: usize) -> Ve
 pub(super) fn sections(study: &StudyFindings, moment: Moment, width: usize) -> Vec<Section> {
     let mut all = summary(study, moment, width);
     let taken: usize = all.iter().map(Section::height).filter(|height| *height > 0).map(|height| height + 1).sum();
-    all.push(experiments(study, width, SCREEN.saturating_sub(taken)));
+    all.push(experiments(study, moment, width, SCREEN.saturating_sub(taken)));
     all
 }
 
@@ -257,13 +259,20 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
 }
 
 /// The answers of the experiments, as far as `room` allows.
-fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
+fn experiments(study: &StudyFindings, moment: Moment, width: usize, room: usize) -> Section {
     let most = if study.walked { LINES_BESIDE } else { LINES_ALONE };
-    // What an application gets has a section of its own.
-    let is_here = |one: &&ExperimentSection| !(one.ran && one.experiment == Experiment::Application);
+    // What an application gets has a section of its own, as has the most load under a latency that was asked for.
+    let is_here = |one: &&ExperimentSection| match one.experiment {
+        Experiment::Application => !one.ran,
+        Experiment::Load => study.latency_bound.is_none(),
+        _ => true,
+    };
     let item = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
-        let reason = || format!("not run: {}", experiment.notes.join(" "));
+        let reason = || match moment {
+            Moment::While(_) if experiment.notes == [NOT_RUN_YET] => live::NO_RUN.to_string(),
+            _ => format!("not run: {}", experiment.notes.join(" ")),
+        };
         let answer = if experiment.ran { experiment.brief() } else { reason() };
         let mut item = Item::sentence(&lead, &answer, width, Tone::Plain);
         // A short answer is one sentence, and is not cut in the middle of it.

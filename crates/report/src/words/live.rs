@@ -13,6 +13,9 @@ pub(crate) fn state(share: f64) -> String {
 /// What stands in the place of advice until there is some.
 pub(crate) const NO_ADVICE: &str = "not known yet";
 
+/// What stands in the place of an experiment's answer until it has a run.
+pub(crate) const NO_RUN: &str = "not measured yet";
+
 /// What stands in the place of the screen until there is one.
 pub(crate) const NO_SCREEN: &str = "the first figures come after some ten seconds";
 

@@ -2,8 +2,11 @@
 
 mod commits;
 mod flushes;
+mod mariadb;
 mod predictions;
+mod rocksdb;
 mod settings;
+mod turns;
 
 use serde_json::Value;
 
@@ -28,6 +31,13 @@ fn there<T>(made: Result<T, String>) -> Option<T> {
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
+}
+
+/// A rate a second of a shape that a study measured alone; NaN if it was not measured.
+fn per_second_of(study: &Value, shape: &str) -> f64 {
+    let rows = study["application"].as_array();
+    let row = rows.and_then(|rows| rows.iter().find(|row| row["shape"] == shape));
+    row.map_or(f64::NAN, |row| number(&row["per_second"]["value"]))
 }
 
 fn figure_on(nature: Nature, what: &str) -> String {

@@ -2,26 +2,17 @@
 
 use std::time::Duration;
 
-use halfpower_lab::{Figure, judge};
-use serde_json::Value;
-
-use super::{LAB, disk, figure_on, there};
+use super::turns::{BETTER, NEVER_WORSE, judge_lines, lines};
+use super::{disk, figure_on, there};
 use crate::disks::{Disk, Nature};
 use crate::postgres::Cluster;
 use crate::throttled::MIB;
 
 const STUDY: &str = "--for postgres --size 64m --budget 90s";
-/// Pairs of a try, in either order as often. The fewest tries make twelve.
-const PAIRS: u32 = 4;
 /// How long pgbench runs in each turn, by how many clients, and when it has to bear a checkpoint.
 const RUNS: u32 = 6;
 const CLIENTS: u32 = 8;
 const CHECKPOINT: Duration = Duration::from_secs(2);
-/// The least share of the defaults' speed, and that where the disk is not what the defaults assume.
-const NEVER_WORSE: f64 = 0.97;
-const BETTER: f64 = 1.05;
-/// Above all that is found.
-const WHATEVER: f64 = 100.0;
 /// A table of 32 MiB, a row a page, whose order is not that of its key.
 const TABLE: [&str; 6] = [
     "CREATE TABLE pages (key int, filler text)",
@@ -36,36 +27,8 @@ const QUERY: &str = "SELECT count(filler) FROM pages WHERE key < 3072";
 const LEAST_READ: u64 = 20 * MIB;
 
 /// The lines for PostgreSQL 15 that a study of the disk prints.
-fn lines(disk: &Disk) -> Vec<String> {
-    let study = disk.studied(STUDY, "postgres.halfpower");
-    let found = &study["experiments"][0]["found"];
-    let settings: Vec<Value> = found["settings"].as_array().cloned().unwrap_or_default();
-    let is_known = |setting: &&Value| !setting["name"].as_str().unwrap_or_default().contains("18 and later");
-    let lines = settings.iter().filter(is_known).filter_map(|setting| setting["line"].as_str().map(str::to_string));
-    let lines: Vec<String> = lines.collect();
-    println!("{}: {lines:?}", disk.nature.words());
-    if lines.is_empty() {
-        println!("nothing is advised: {found}");
-    }
-    lines
-}
-
-/// How many times as fast it is with the lines as with none, over pairs of turns; NaN without a line. `speed` measures
-/// with the lines that it is given.
-fn times_as_fast(lines: &[String], speed: impl Fn(&[String]) -> f64) -> f64 {
-    if lines.is_empty() {
-        return f64::NAN;
-    }
-    let mut sum = 0.0;
-    for pair in 0..PAIRS {
-        let is_set_first = pair % 2 == 1;
-        let first = speed(if is_set_first { lines } else { &[] });
-        let second = speed(if is_set_first { &[] } else { lines });
-        let (set, defaults) = if is_set_first { (first, second) } else { (second, first) };
-        println!("with the defaults {defaults:.3}, with the lines {set:.3}");
-        sum += (set / defaults).ln();
-    }
-    (sum / f64::from(PAIRS)).exp()
+fn lines_of(disk: &Disk) -> Vec<String> {
+    lines(disk, STUDY, &["18 and later"])
 }
 
 /// Commits a second of clients who have to bear a checkpoint.
@@ -81,11 +44,9 @@ fn commits_per_second(cluster: &Cluster, lines: &[String]) -> f64 {
 fn judge_commits(nature: Nature) {
     let Some(disk) = disk(nature) else { return };
     let Some(cluster) = there(Cluster::new(&disk)) else { return };
-    let lines = lines(&disk);
+    let lines = lines_of(&disk);
     let name = figure_on(nature, "pgbench of 8 with the lines of --for postgres over the defaults");
-    judge(LAB, vec![Figure::between(name, 1.0, "", NEVER_WORSE..=WHATEVER)], || {
-        Some(vec![times_as_fast(&lines, |lines| commits_per_second(&cluster, lines))])
-    });
+    judge_lines(name, NEVER_WORSE, &lines, |lines| commits_per_second(&cluster, lines));
 }
 
 /// Queries a second that find nothing cached; NaN if they found most of the table.
@@ -104,11 +65,9 @@ fn judge_query(nature: Nature, least: f64) {
     let Some(disk) = disk(nature) else { return };
     let Some(cluster) = there(Cluster::new(&disk)) else { return };
     cluster.start(&[]).unwrap().ask(&TABLE);
-    let lines = lines(&disk);
+    let lines = lines_of(&disk);
     let name = figure_on(nature, "speed of a query with the lines of --for postgres over the defaults");
-    judge(LAB, vec![Figure::between(name, 1.0, "", least..=WHATEVER)], || {
-        Some(vec![times_as_fast(&lines, |lines| queries_per_second(&disk, &cluster, lines))])
-    });
+    judge_lines(name, least, &lines, |lines| queries_per_second(&disk, &cluster, lines));
 }
 
 #[test]

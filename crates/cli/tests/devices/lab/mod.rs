@@ -3,6 +3,7 @@
 mod calibration;
 mod credit;
 mod limits;
+mod load;
 mod shared_path;
 mod sustain;
 mod tries;
