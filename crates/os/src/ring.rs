@@ -110,7 +110,6 @@ impl Ring {
         files: Vec<RunFile>,
         may_register: bool,
     ) -> Result<Self, OsError> {
-        debug_assert!(form.sends_commands() == matches!(ring, BareRing::Commands(_)), "entries fit the form");
         if form.sends_commands() && files.iter().any(|file| file.namespace().is_none()) {
             return Err(OsError::IoUring { why: "its commands go to NVMe namespaces alone".to_string() });
         }
