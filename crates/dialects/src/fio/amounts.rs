@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use halfpower_spec::{Bytes, IoSize};
 
