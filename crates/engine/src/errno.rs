@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(Errno(5).name(), "EIO");
         assert_eq!(Errno(95).to_string(), "EOPNOTSUPP");
         assert_eq!(Errno(4000).name(), "errno 4000");
-        assert_eq!(Errno(halfpower_os::NVME_STATUS | 0x80).name(), "NVMe LBA out of range");
+        assert_eq!(Errno(halfpower_os::NVME_STATUS | 0x80).name(), "NVMe-LBA-out-of-range");
         assert_eq!(Errno::MISDIRECTED.name(), "misdirected");
     }
 }
