@@ -38,6 +38,18 @@ pub fn disk_beside(path: &Path) -> Result<Option<PathBuf>, OsError> {
     node.map(Some).ok_or_else(|| OsError::NoCommands { path: path.to_path_buf(), why: why.to_string() })
 }
 
+/// The node of the generic device through which commands reach the disk at `path`, or the disk of the partition there;
+/// `None` if there is none.
+pub(crate) fn node_beside(path: &Path) -> Option<PathBuf> {
+    let metadata = path.metadata().ok()?;
+    if !metadata.file_type().is_block_device() {
+        return None;
+    }
+    let folder = fs::canonicalize(DeviceNumber::of(metadata.rdev()).sysfs()).ok()?;
+    let disk = if folder.join("partition").exists() { folder.parent()? } else { &folder };
+    Some(Path::new("/dev").join(generic_folder_beside(disk)?.file_name()?))
+}
+
 /// The folder of the generic device of this number below `sys`; `None` if the character device of this number is none.
 fn generic_folder(sys: &Path, number: DeviceNumber) -> Option<PathBuf> {
     let folder = fs::canonicalize(sys.join("dev/char").join(number.to_string())).ok()?;
@@ -149,6 +161,7 @@ mod tests {
     #[test]
     fn what_is_no_namespace_takes_no_commands_and_says_so() {
         assert_eq!(disk_beside(Path::new("/dev/null")).unwrap(), None);
+        assert_eq!(node_beside(Path::new("/dev/null")), None);
         assert_eq!(disk_beside(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap(), None);
         let file = DataFile::unnamed_in(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         let refused = file.namespace().unwrap_err().to_string();

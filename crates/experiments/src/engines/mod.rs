@@ -153,8 +153,8 @@ mod tests {
             Commands, Hybrid, IoUring, Iopoll, Libaio, Mmap, Plain, PolledCommands, Pool, Sqpoll, Sync,
         };
         let rings = [IoUring, Plain, Sqpoll, Iopoll, Hybrid, Commands, PolledCommands];
-        assert_eq!(asked(4096, 1, Cache::Device), [&[Sync, Pool], &rings[..], &[Libaio]].concat());
-        assert_eq!(asked(4096, 32, Cache::Device), [&[Pool], &rings[..], &[Libaio]].concat());
+        assert_eq!(asked(4096, 1, Cache::Device), [&[Sync, Pool][..], &rings, &[Libaio]].concat());
+        assert_eq!(asked(4096, 32, Cache::Device), [&[Pool][..], &rings, &[Libaio]].concat());
         assert_eq!(asked(65536, 1, Cache::Both), [Sync, Mmap]);
         assert!(all.iter().all(|cell| !cell.rw.writes()));
     }
