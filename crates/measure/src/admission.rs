@@ -183,7 +183,9 @@ fn sends_commands(workload: &Workload) -> Result<(), MeasureError> {
         return Ok(());
     } else if !cache.direct() {
         let direct = Cache::Device;
-        format!("--engine {engine} passes the page cache by, and --cache {cache} does not: add --cache {direct}, or none")
+        format!(
+            "--engine {engine} passes the page cache by, and --cache {cache} does not: add --cache {direct}, or none"
+        )
     } else if options.flush_by == FlushCall::SyncFileRange {
         format!("--flush-by {}: a namespace has no pages, and its flush is a command: leave it out", options.flush_by)
     } else if options.durable_by != usual.durable_by {
@@ -304,7 +306,8 @@ fn carries_no_flags(rw: Rw, engine: EngineName) -> Option<String> {
     if rw.trims() {
         return Some(format!("the trims of --rw {rw} cannot: leave it out"));
     }
-    let has_none = matches!(engine, EngineName::Mmap | EngineName::Null | EngineName::Memory) || engine.sends_commands();
+    let has_none =
+        matches!(engine, EngineName::Mmap | EngineName::Null | EngineName::Memory) || engine.sends_commands();
     has_none.then(|| format!("--engine {engine} makes no calls that could: take another one"))
 }
 

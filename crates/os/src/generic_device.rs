@@ -46,7 +46,7 @@ pub(crate) fn node_beside(path: &Path) -> Option<PathBuf> {
         return None;
     }
     let folder = fs::canonicalize(DeviceNumber::of(metadata.rdev()).sysfs()).ok()?;
-    let disk = if folder.join("partition").exists() { folder.parent()? } else { &folder };
+    let disk: &Path = if folder.join("partition").exists() { folder.parent()? } else { &folder };
     Some(Path::new("/dev").join(generic_folder_beside(disk)?.file_name()?))
 }
 
@@ -107,7 +107,8 @@ impl DataFile {
         let disk = self.device()?;
         let folder = fs::canonicalize(disk.sysfs()).map_err(|error| refuse(error.to_string()))?;
         if folder.join("partition").exists() {
-            let whole = "it is a partition, and commands reach all of its disk; name the disk, or take --engine io_uring";
+            let whole =
+                "it is a partition, and commands reach all of its disk; name the disk, or take --engine io_uring";
             return Err(refuse(whole.to_string()));
         }
         let beside = generic_folder_beside(&folder).ok_or_else(|| refuse(NO_NAMESPACE.to_string()))?;

@@ -66,7 +66,7 @@ impl Format {
         if page.len() < IDENTITY_BYTES {
             return None;
         }
-        let index = usize::from(page[26] & 0xf) | usize::from(page[26] >> 5 & 0b11) << 4;
+        let index = usize::from(page[26] & 0xf) | usize::from((page[26] >> 5) & 0b11) << 4;
         let format = &page[128 + 4 * index..][..4];
         // From 512 bytes to 1 MiB: what is beyond that is no format.
         let is_one = (9..=20).contains(&format[2]);

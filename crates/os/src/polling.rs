@@ -18,7 +18,8 @@ pub fn available(file: &RunFile, form: RingForm) -> Result<(), OsError> {
     }
     let refused = "the device has no queues to poll (queue/io_poll in sysfs is 0); NVMe has some after \
                    nvme.poll_queues=N at boot, virtio disks after virtio_blk.poll_queues=N";
-    let unpolled = "this kernel does not poll for NVMe commands (it does from Linux 6.1 on): take --engine io_uring_cmd";
+    let unpolled =
+        "this kernel does not poll for NVMe commands (it does from Linux 6.1 on): take --engine io_uring_cmd";
     if said_by_sysfs(file.device()) == Some(false) {
         return Err(refusal(refused));
     }

@@ -62,7 +62,7 @@ spared_beside() { # GENERIC DISK REGEX
   same "the first bytes of $2" "$(first_bytes "$2")" "$before"
 }
 sleep 600 3<> /dev/ng0n1 & holder=$!
-spared_beside /dev/ng0n1 /dev/nvme0n1 'open for writing in process .*sleep'
+spared_beside /dev/ng0n1 /dev/nvme0n1 'open for writing in process'
 kill $holder; wait $holder 2> /dev/null || true
 mkfs.ext4 -q -F /dev/nvme0n1; mount -t ext4 /dev/nvme0n1 /mnt
 spared_beside /dev/ng0n1 /dev/nvme0n1 'in use|is mounted'

@@ -187,7 +187,8 @@ pub fn without_what_commands_lack(args: &QuestionArgs, question: &mut Question, 
     }
     let Question { threads, engine, issuing, .. } = *question;
     let fits = |bs: &Bytes| {
-        let workload = Workload { bs: *bs, iodepth: 1, threads, engine, issuing, cache: Cache::Device, ..Workload::default() };
+        let workload =
+            Workload { bs: *bs, iodepth: 1, threads, engine, issuing, cache: Cache::Device, ..Workload::default() };
         backend.admits(&workload).is_ok()
     };
     // Where none fits, the reason is told of the first.

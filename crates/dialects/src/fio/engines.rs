@@ -59,7 +59,9 @@ pub(super) fn ours(engine: &str, ring: Ring) -> Result<Option<&'static str>, Str
             _ => "io_uring_plain",
         },
         "io_uring_cmd" if kernel_thread => {
-            return Err("`io_uring_cmd` has no thread of the kernel here that polls the queue: take sqthread_poll out".into());
+            return Err(
+                "`io_uring_cmd` has no thread of the kernel here that polls the queue: take sqthread_poll out".into()
+            );
         }
         "io_uring_cmd" if registered => {
             return Err("`io_uring_cmd` registers files, and no buffers: take fixedbufs and registerfiles out".into());

@@ -511,7 +511,9 @@ impl Job {
             return Err("rw: trims are no commands here; name the block device, with ioengine=psync".to_string());
         }
         if self.run.get("--sync").is_some_and(|sync| sync != "none") {
-            return Err("sync: a command carries no flag of an open file; write writefua=1 for durable writes".to_string());
+            return Err(
+                "sync: a command carries no flag of an open file; write writefua=1 for durable writes".to_string()
+            );
         }
         self.run.set("--direct", "1");
         if self.ring.forces_writes {

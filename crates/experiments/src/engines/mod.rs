@@ -149,9 +149,7 @@ mod tests {
             let alike = |cell: &&Workload| (cell.bs.0, cell.iodepth, cell.cache) == (bs, depth, cache);
             all.iter().filter(alike).map(|cell| cell.engine).step_by(2).collect::<Vec<_>>()
         };
-        use EngineName::{
-            Commands, Hybrid, IoUring, Iopoll, Libaio, Mmap, Plain, PolledCommands, Pool, Sqpoll, Sync,
-        };
+        use EngineName::{Commands, Hybrid, IoUring, Iopoll, Libaio, Mmap, Plain, PolledCommands, Pool, Sqpoll, Sync};
         let rings = [IoUring, Plain, Sqpoll, Iopoll, Hybrid, Commands, PolledCommands];
         assert_eq!(asked(4096, 1, Cache::Device), [&[Sync, Pool][..], &rings, &[Libaio]].concat());
         assert_eq!(asked(4096, 32, Cache::Device), [&[Pool][..], &rings, &[Libaio]].concat());
@@ -203,12 +201,18 @@ mod tests {
         let question = Question { experiments: vec![Experiment::Engines], ..Question::about("d") };
         let planned = |environment: &Environment| plan(&PlanRequest { question: &question, environment }).unwrap();
         let by_commands = |plan: &Plan| {
-            plan.cells.iter().filter(|cell| cell.workload.engine == EngineName::Commands && cell.workload.cache.direct()).count()
+            plan.cells
+                .iter()
+                .filter(|cell| cell.workload.engine == EngineName::Commands && cell.workload.cache.direct())
+                .count()
         };
         let here = planned(&environment(Some(Bytes(512)), &[]));
         assert_eq!((by_commands(&here), here.missing), (DIRECT.len() * 2, vec![]), "plain and beside the soaker");
         let elsewhere = planned(&environment(Some(Bytes(512)), &why));
-        assert_eq!((by_commands(&elsewhere), elsewhere.missing), (0, vec!["io_uring_cmd: it is no NVMe namespace".to_string()]));
+        assert_eq!(
+            (by_commands(&elsewhere), elsewhere.missing),
+            (0, vec!["io_uring_cmd: it is no NVMe namespace".to_string()])
+        );
         let mut simulated = environment(Some(Bytes(512)), &why);
         simulated.capabilities.kind = TargetKind::Simulated;
         let simulated = planned(&simulated);

@@ -48,7 +48,9 @@ pub(super) fn place(path: &Path) -> Result<(PathBuf, bool), MeasureError> {
 /// The workload with its engine, if that follows from the name of the target.
 pub(super) fn settled<'a>(workload: &Workload, mut members: impl Iterator<Item = &'a CommandPath>) -> Workload {
     match workload.engine {
-        EngineName::Auto if members.any(|member| member.is_generic) => Workload { engine: EngineName::Commands, ..*workload },
+        EngineName::Auto if members.any(|member| member.is_generic) => {
+            Workload { engine: EngineName::Commands, ..*workload }
+        }
         _ => *workload,
     }
 }

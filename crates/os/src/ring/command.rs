@@ -65,7 +65,7 @@ pub(crate) fn reaped(outcome: &cqueue::Entry32) -> Reaped {
     let result = match outcome.result() {
         0 => Ok(length_in(outcome.user_data())),
         error if error < 0 => Err(-error),
-        status => Err(NVME_STATUS | status & STATUS_BITS),
+        status => Err(NVME_STATUS | (status & STATUS_BITS)),
     };
     Reaped { slot, result }
 }
@@ -95,7 +95,11 @@ mod tests {
     fn reads_and_writes_name_their_blocks_and_their_bytes() {
         let read = command(&slot(Action::Read, false));
         assert_eq!((read.opcode, read.namespace, read.address, read.data_bytes), (2, 9, 0x1000, 4096));
-        assert_eq!(read.words_10_15, [0, 1, 7, 0, 0, 0], "from block 2^32 on, eight blocks, of which one is not counted");
+        assert_eq!(
+            read.words_10_15,
+            [0, 1, 7, 0, 0, 0],
+            "from block 2^32 on, eight blocks, of which one is not counted"
+        );
         let write = command(&slot(Action::Write, false));
         assert_eq!((write.opcode, write.address, write.words_10_15[2]), (1, 0x2000, 7));
         assert_eq!(command(&slot(Action::Write, true)).words_10_15[2], 7 | 1 << 30, "forced to the medium");

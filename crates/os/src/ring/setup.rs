@@ -116,7 +116,8 @@ pub(crate) fn set_up(form: RingForm, slots: u32) -> Result<BareRing, OsError> {
 /// What kernels lack that refuse the newer forms.
 const NO_HYBRID: &str = "this kernel does not rest before it polls (IORING_SETUP_HYBRID_IOPOLL came with Linux 6.13): take \
                          --engine io_uring_iopoll";
-const NO_COMMANDS: &str = "the io_uring of this kernel carries no NVMe commands (they came with Linux 5.19): take --engine io_uring";
+const NO_COMMANDS: &str =
+    "the io_uring of this kernel carries no NVMe commands (they came with Linux 5.19): take --engine io_uring";
 
 pub(crate) fn set_up_as(form: RingForm, leanness: Leanness, slots: u32) -> io::Result<BareRing> {
     match form {
@@ -242,7 +243,10 @@ mod tests {
         for form in [RingForm::Hybrid, RingForm::Commands, RingForm::PolledCommands] {
             if let Err(error) = available(form) {
                 let said = error.to_string();
-                assert!(said.contains("came with Linux") || said.contains("forbidden") || said.contains("none"), "{said}");
+                assert!(
+                    said.contains("came with Linux") || said.contains("forbidden") || said.contains("none"),
+                    "{said}"
+                );
             }
         }
     }
