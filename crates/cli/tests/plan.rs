@@ -63,7 +63,9 @@ fn the_help_names_every_experiment_and_engine_that_a_study_takes() {
     for experiment in halfpower_spec::Experiment::ALL {
         assert!(of("--experiments <").contains(experiment.word()), "{experiment}: {help}");
     }
-    for engine in ["auto", "sync", "pool", "io_uring", "io_uring_sqpoll", "io_uring_iopoll", "libaio", "mmap"] {
+    for engine in
+        ["auto", "sync", "pool", "io_uring", "io_uring_sqpoll", "io_uring_iopoll", "io_uring_hybrid", "libaio", "mmap"]
+    {
         assert!(of("--engine <").contains(engine), "{engine}: {help}");
     }
 }

@@ -152,6 +152,25 @@ fn io_uring_is_the_form_that_fio_uses() {
     assert!(refusals(translate(&words("--filename sim: --ioengine rbd")))[0].contains("no engine `rbd`"));
 }
 
+#[test]
+fn commands_are_direct_and_what_they_lack_is_refused() {
+    let line = |more: &str| {
+        words(&format!("--filename sim: --ioengine io_uring_cmd --cmd_type nvme --time_based --runtime 1 {more}"))
+    };
+    let run = |more: &str| runs(translate(&line(more))).remove(0);
+    let read = run("--rw randread");
+    assert!(read.contains("--engine io_uring_cmd "), "{read}");
+    assert!(read.contains("--direct 1"), "as in fio, whatever direct says: {read}");
+    assert!(run("--rw randread --direct 0").contains("--direct 1"));
+    assert!(run("--rw randread --hipri").contains("--engine io_uring_cmd_iopoll "));
+    assert!(run("--rw write --writefua 1").contains("--sync dsync"));
+    let refused = |more: &str| refusals(translate(&line(more))).join("\n");
+    assert!(refused("--rw randread --cmd_type bsg").contains("no others"), "{}", refused("--cmd_type bsg"));
+    assert!(refused("--rw randtrim").contains("trims are no commands"));
+    assert!(refused("--rw write --sync dsync").contains("writefua=1"));
+    assert!(refused("--rw randread --sqthread_poll 1").contains("sqthread_poll"));
+}
+
 /// What a line names is what is measured.
 #[test]
 fn a_section_that_names_a_file_or_device_is_its_target() {

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::nvme_status::NvmeStatus;
+
 /// An error number of the operating system as the result of a request. It is data, not a failure of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Errno(pub i32);
@@ -10,6 +12,8 @@ pub struct Errno(pub i32);
 impl Errno {
     /// The device or file is in use elsewhere; a server has too much to do.
     pub const BUSY: Self = Self(16);
+    /// A request that the target cannot carry: off its blocks, or too large.
+    pub(crate) const INVALID: Self = Self(22);
     /// A file would grow beyond the limit on file sizes, or beyond what its file system can hold.
     pub const TOO_LARGE: Self = Self(27);
     /// The kernel cancelled a request before it began, for example because it could not start a worker for it.
@@ -36,6 +40,9 @@ impl Errno {
 
     /// The name, such as `EIO`; `errno 123` for a number that storage does not usually return.
     pub fn name(self) -> Cow<'static, str> {
+        if let Some(status) = NvmeStatus::of(self.0) {
+            return status.name();
+        }
         Cow::Borrowed(match self.0 {
             1 => "EPERM",
             2 => "ENOENT",
@@ -101,6 +108,7 @@ mod tests {
         assert_eq!(Errno(5).name(), "EIO");
         assert_eq!(Errno(95).to_string(), "EOPNOTSUPP");
         assert_eq!(Errno(4000).name(), "errno 4000");
+        assert_eq!(Errno(halfpower_os::NVME_STATUS | 0x80).name(), "NVMe-LBA-out-of-range");
         assert_eq!(Errno::MISDIRECTED.name(), "misdirected");
     }
 }

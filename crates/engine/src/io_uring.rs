@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halfpower_os::{Clock, Ring, RingForm, Transfer};
+use halfpower_os::{Clock, Namespace, Ring, RingForm, RunFile, Transfer};
 use halfpower_spec::{EngineName, Nanos};
 
 use crate::check::Check;
@@ -31,8 +31,10 @@ pub(crate) struct IoUring {
     serial: u64,
     /// Whether a flush needs a separate call because this form of ring takes none.
     flushes_itself: bool,
-    /// Completions of such flushes.
-    flushed: Vec<Completion>,
+    /// The namespace that each slot's commands go to; empty if requests are reads and writes.
+    namespaces: Vec<Namespace>,
+    /// Completions of requests that are answered without the ring.
+    answered: Vec<Completion>,
 }
 
 /// The name of the engine whose ring is of this form.
@@ -42,16 +44,27 @@ fn name(form: RingForm) -> &'static str {
         RingForm::Plain => EngineName::Plain,
         RingForm::Sqpoll => EngineName::Sqpoll,
         RingForm::Iopoll => EngineName::Iopoll,
+        RingForm::Hybrid => EngineName::Hybrid,
+        RingForm::Commands => EngineName::Commands,
+        RingForm::PolledCommands => EngineName::PolledCommands,
     };
     name.word()
+}
+
+/// The namespace of each slot.
+fn namespaces(config: &EngineConfig) -> Vec<Namespace> {
+    let of_file = |file: u32| config.files.get(file as usize).and_then(RunFile::namespace);
+    config.file_of_slot().into_iter().filter_map(of_file).collect()
 }
 
 impl IoUring {
     pub(crate) fn new(form: RingForm, config: EngineConfig) -> Result<Self, EngineError> {
         let buffers = config.buffers().map_err(unavailable(name(form)))?;
-        let registers = form != RingForm::Plain && !config.files.is_empty();
+        // The kernel maps the buffers of commands for each of them.
+        let registers = form != RingForm::Plain && !form.sends_commands() && !config.files.is_empty();
         let writes = config.files.iter().any(|file| file.mode().write);
-        let flushed = Vec::with_capacity(buffers.count() as usize);
+        let answered = Vec::with_capacity(buffers.count() as usize);
+        let namespaces = if form.sends_commands() { namespaces(&config) } else { Vec::new() };
         let batch = config.batch();
         let ring = Ring::within(config.lane_memory.locked_bytes, form, buffers, config.files)
             .map_err(unavailable(name(form)))?
@@ -59,8 +72,10 @@ impl IoUring {
             .by_workers(config.by_workers);
         let batch = batch.map_or(usize::MAX, |batch| batch.get() as usize);
         let check = config.check;
-        let flushes_itself = form == RingForm::Iopoll;
-        Ok(Self { clock: Clock::new(), ring, batch, writes, registers, check, serial: 0, flushes_itself, flushed })
+        let flushes_itself = form.polls_device();
+        let clock = Clock::new();
+        let serial = 0;
+        Ok(Self { clock, ring, batch, writes, registers, check, serial, flushes_itself, namespaces, answered })
     }
 
     #[inline]
@@ -75,14 +90,25 @@ impl IoUring {
         }
     }
 
-    /// Carries out flushes at once and pushes all other requests to the ring.
-    fn push_all_but_flushes(&mut self, batch: &[Request]) {
-        let is_flush = |request: &&Request| request.operation == Operation::Flush;
-        for flush in batch.iter().filter(is_flush) {
-            let result = self.ring.flush(flush.slot).map(|()| 0).map_err(|error| Errno::of(&error));
-            self.flushed.push(Completion { slot: flush.slot, result });
+    /// Answers at once what this form of ring does not take, and pushes all other requests to the ring: it carries out
+    /// flushes, and requests that no command can carry are errors, as the block layer says of them.
+    fn push_what_it_takes(&mut self, batch: &[Request]) {
+        let namespaces = &self.namespaces;
+        let is_taken = |request: &&Request| match request.operation {
+            Operation::Flush => !self.flushes_itself,
+            _ => {
+                let namespace = namespaces.get(request.slot as usize);
+                namespace.is_none_or(|namespace| namespace.takes(request.offset, request.length))
+            }
+        };
+        for request in batch.iter().filter(|request| !is_taken(request)) {
+            let result = match request.operation {
+                Operation::Flush => self.ring.flush(request.slot).map(|()| 0).map_err(|error| Errno::of(&error)),
+                _ => Err(Errno::INVALID),
+            };
+            self.answered.push(Completion { slot: request.slot, result });
         }
-        self.ring.push(batch.iter().filter(|request| !is_flush(request)).map(Transfer::from));
+        self.ring.push(batch.iter().filter(is_taken).map(Transfer::from));
     }
 
     fn stamp(&mut self, batch: &[Request]) {
@@ -118,8 +144,8 @@ impl Engine for IoUring {
         if self.writes {
             self.stamp(batch);
         }
-        if self.flushes_itself {
-            self.push_all_but_flushes(batch);
+        if self.flushes_itself || !self.namespaces.is_empty() {
+            self.push_what_it_takes(batch);
         } else {
             self.ring.push(batch.iter().map(Transfer::from));
         }
@@ -128,8 +154,8 @@ impl Engine for IoUring {
 
     #[inline]
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
-        let least = least.saturating_sub(self.flushed.len());
-        done.append(&mut self.flushed);
+        let least = least.saturating_sub(self.answered.len());
+        done.append(&mut self.answered);
         // Completions that arrive together are resubmitted together, at most one call's batch.
         let more = (self.ring.in_flight() / IN_FLIGHT_FOR_ONE_MORE).min(self.batch - 1);
         let more = if least > 0 { more } else { 0 };
@@ -148,7 +174,7 @@ impl Engine for IoUring {
 
     fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         wait_until(self, until, done, |engine, time, done| match time {
-            Some(_) if engine.ring.in_flight() == 0 && engine.flushed.is_empty() => {
+            Some(_) if engine.ring.in_flight() == 0 && engine.answered.is_empty() => {
                 rest(time);
                 Ok(())
             }

@@ -23,6 +23,7 @@ mod memory_engine;
 mod mirror;
 mod mmap;
 mod null;
+mod nvme_status;
 mod open;
 mod pause;
 mod pieces;
@@ -138,7 +139,7 @@ pub(crate) fn unavailable(engine: &'static str) -> impl Fn(OsError) -> EngineErr
 /// The reason alone, for sentences that already name the engine.
 pub(crate) fn reason(error: OsError) -> String {
     match error {
-        OsError::IoUring { why } | OsError::Aio { why } | OsError::Mapping { why } => why,
+        OsError::IoUring { why } | OsError::Aio { why } | OsError::Mapping { why } | OsError::NoCommands { why, .. } => why,
         other => other.to_string(),
     }
 }

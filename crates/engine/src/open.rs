@@ -34,6 +34,9 @@ const ANOTHER_TOOL_S: &str = "it is another tool's: name one of halfpower's";
 /// Why the engines of shares cannot be used for files.
 const OF_A_SHARE: &str = "it belongs to a share, smb://server/share, nfs://server/export or s3://bucket";
 
+/// Why commands cannot be sent to what is no namespace.
+const TAKES_NO_COMMANDS: &str = "it is no NVMe namespace, or was not opened as one: name /dev/nvme0n1 or /dev/ng0n1";
+
 /// Checks whether io_uring can be used here.
 ///
 /// # Errors
@@ -53,7 +56,15 @@ pub fn available(name: EngineName, file: Option<&RunFile>) -> Result<(), String>
         (EngineName::Plain, _) => halfpower_os::io_uring_available(RingForm::Plain),
         (EngineName::Sqpoll, _) => halfpower_os::io_uring_available(RingForm::Sqpoll),
         (EngineName::Iopoll, None) => halfpower_os::io_uring_available(RingForm::Iopoll),
-        (EngineName::Iopoll, Some(file)) => halfpower_os::polling::available(file),
+        (EngineName::Iopoll, Some(file)) => halfpower_os::polling::available(file, RingForm::Iopoll),
+        (EngineName::Hybrid, None) => halfpower_os::io_uring_available(RingForm::Hybrid),
+        (EngineName::Hybrid, Some(file)) => halfpower_os::polling::available(file, RingForm::Hybrid),
+        (EngineName::Commands | EngineName::PolledCommands, Some(file)) if file.namespace().is_none() => {
+            return Err(TAKES_NO_COMMANDS.to_string());
+        }
+        (EngineName::Commands, _) => halfpower_os::io_uring_available(RingForm::Commands),
+        (EngineName::PolledCommands, None) => halfpower_os::io_uring_available(RingForm::PolledCommands),
+        (EngineName::PolledCommands, Some(file)) => halfpower_os::polling::available(file, RingForm::PolledCommands),
         (EngineName::Libaio, _) => halfpower_os::aio::available(),
         (EngineName::Mmap, Some(file)) => halfpower_os::mapping::admits(file),
         (EngineName::Memory, _) => return Err("it has no requests for storage".to_string()),
@@ -84,7 +95,7 @@ pub fn open_volume(volume: Volume, settings: EngineSettings) -> Result<Opened, E
     let EngineSettings { depth, bs, .. } = settings;
     let name = settle(settings.name, !volume.files.is_empty(), depth, || io_uring_available().is_ok());
     refuse_impossible(name, depth, bs)?;
-    if name == EngineName::Iopoll {
+    if name.polls_device() || name.sends_commands() {
         // Other engines report what is missing when they are opened; this one would fail in every request.
         volume.files.iter().try_for_each(|file| available(name, Some(file))).map_err(|why| refusal(name, why))?;
     }
@@ -107,11 +118,21 @@ fn bare(name: EngineName, config: EngineConfig) -> Result<Box<dyn Engine>, Engin
         EngineName::Plain => Box::new(IoUring::new(RingForm::Plain, config)?),
         EngineName::Sqpoll => Box::new(IoUring::new(RingForm::Sqpoll, config)?),
         EngineName::Iopoll if has_file => Box::new(IoUring::new(RingForm::Iopoll, config)?),
+        EngineName::Hybrid if has_file => Box::new(IoUring::new(RingForm::Hybrid, config)?),
+        EngineName::Commands if has_file => Box::new(IoUring::new(RingForm::Commands, config)?),
+        EngineName::PolledCommands if has_file => Box::new(IoUring::new(RingForm::PolledCommands, config)?),
         EngineName::Libaio if has_file => Box::new(Libaio::new(config)?),
         EngineName::Mmap if has_file => mmap::open(config)?,
         EngineName::Sync if has_file => sync::open(config)?,
         EngineName::Pool if has_file => Box::new(Pool::new(config)?),
-        EngineName::Sync | EngineName::Pool | EngineName::Libaio | EngineName::Mmap | EngineName::Iopoll => {
+        EngineName::Sync
+        | EngineName::Pool
+        | EngineName::Libaio
+        | EngineName::Mmap
+        | EngineName::Iopoll
+        | EngineName::Hybrid
+        | EngineName::Commands
+        | EngineName::PolledCommands => {
             return Err(refusal(name, "null: has no file; take --engine null or io_uring".to_string()));
         }
         EngineName::Memory => {

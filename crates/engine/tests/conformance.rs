@@ -78,10 +78,35 @@ const NAMES: [EngineName; 8] = [
     EngineName::Mmap,
 ];
 
+/// Engines of newer kernels, if this one has them.
+fn newer() -> Option<EngineName> {
+    let name = EngineName::Hybrid;
+    match available(name, None) {
+        Ok(()) => Some(name),
+        Err(why) => {
+            eprintln!("left out: {name}: {why}");
+            None
+        }
+    }
+}
+
+#[test]
+fn commands_are_refused_where_no_namespace_takes_them() {
+    let file = DataFile::unnamed_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    for name in [EngineName::Commands, EngineName::PolledCommands] {
+        let why = available(name, Some(&file.reopen(Mode::default()).unwrap())).unwrap_err();
+        assert!(why.contains("no NVMe namespace"), "{why}");
+        for run in [Some(file.reopen(Mode::default()).unwrap()), None] {
+            let refused = open(run, name, 1, Bytes(4096), 1).err().expect("a file takes no commands").to_string();
+            assert!(refused.contains(name.word()), "{refused}");
+        }
+    }
+}
+
 /// Runs a check over every engine that moves bytes, buffered, durable and direct, each with its own file. The kernel
 /// may lack some engines of `NAMES`; a device that cannot be polled is reported and fails nothing.
 fn over_all(check: impl Fn(Case, &DataFile)) {
-    for name in NAMES {
+    for name in NAMES.into_iter().chain(newer()) {
         if let Err(why) = available(name, None) {
             skip(&format!("{name}: {why}"));
             continue;

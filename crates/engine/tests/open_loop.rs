@@ -15,7 +15,7 @@ fn over_all(check: impl Fn(EngineName, &mut dyn Engine)) {
     file.sync().unwrap();
     let names = EngineName::ALL.iter().copied();
     for name in names.filter(|name| !matches!(name, EngineName::Auto | EngineName::Simulated | EngineName::Memory)) {
-        let mode = Mode { direct: name == EngineName::Iopoll, ..Mode::default() };
+        let mode = Mode { direct: name.polls_device(), ..Mode::default() };
         let run_file = file.reopen(mode).unwrap();
         match available(name, Some(&run_file)) {
             Ok(()) => check(name, &mut *open(Some(run_file), name, DEPTH, Bytes(4096), 1).unwrap().engine),

@@ -17,6 +17,7 @@ const MODE: Mode = Mode {
     write: true,
     drop_pages: false,
     atomic: false,
+    commands: false,
 };
 const CHUNK: u64 = 4096;
 /// Each written piece begins with a mark of this many bytes.

@@ -3,7 +3,7 @@
 //! These plans are fixed before anything is measured, so `halfpower plan` can print them. The walks `sequential` and
 //! `random` have no fixed plan: their planner decides from run to run.
 
-use halfpower_record::{Ability, Capabilities, Environment, TargetKind};
+use halfpower_record::{Ability, Capabilities, Environment};
 use halfpower_spec::{Bytes, Cache, Direction, Pass, Pattern, Question, Rw, Workload};
 
 /// The input of a plan.
@@ -77,12 +77,7 @@ impl PlanRequest<'_> {
     /// # Errors
     /// Why they cannot.
     pub fn page_cache(&self) -> Result<(), String> {
-        match self.capabilities().kind {
-            TargetKind::Folder | TargetKind::File | TargetKind::Device => Ok(()),
-            TargetKind::Share | TargetKind::Simulated | TargetKind::Nothing | TargetKind::Imported => {
-                self.capabilities().can(&Ability::PageCache)
-            }
-        }
+        self.capabilities().can(&Ability::PageCache)
     }
 }
 

@@ -47,6 +47,7 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         let threads = options.flushing_threads;
         return refuse(format!("--flushing-threads {threads}: nothing flushes: add --fdatasync 1, or leave it out"));
     }
+    sends_commands(workload)?;
     makes_durable(workload)?;
     goes_beside(workload)?;
     drops_pages(workload)?;
@@ -174,6 +175,34 @@ pub(crate) fn note_of_spread(span_bytes: u64, whole_bytes: u64) -> String {
     format!("{span} were used, in {count} pieces of {piece} spread over {whole}")
 }
 
+/// Refuses what commands to a namespace lack: a page cache, files, and the calls of a file system.
+fn sends_commands(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { cache, engine, options, .. } = workload;
+    let usual = WorkloadOptions::default();
+    let what = if !engine.sends_commands() {
+        return Ok(());
+    } else if !cache.direct() {
+        let direct = Cache::Device;
+        format!(
+            "--engine {engine} passes the page cache by, and --cache {cache} does not: add --cache {direct}, or none"
+        )
+    } else if options.flush_by == FlushCall::SyncFileRange {
+        format!("--flush-by {}: a namespace has no pages, and its flush is a command: leave it out", options.flush_by)
+    } else if options.durable_by != usual.durable_by {
+        format!(
+            "--durable-by {} is about system calls, and a command that is durable by itself carries a bit (FUA): leave it \
+             out",
+            options.durable_by
+        )
+    } else if options.layout != Layout::Written || options.own_files {
+        let flag = if options.own_files { "--own-files".to_string() } else { format!("--layout {}", options.layout) };
+        format!("{flag} makes files, and --engine {engine} reaches a namespace, which holds none: leave it out")
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
 /// Refuses what is asked of writes that are none, and means of making them durable that nothing asks for, or that an
 /// engine lacks.
 fn makes_durable(workload: &Workload) -> Result<(), MeasureError> {
@@ -277,7 +306,8 @@ fn carries_no_flags(rw: Rw, engine: EngineName) -> Option<String> {
     if rw.trims() {
         return Some(format!("the trims of --rw {rw} cannot: leave it out"));
     }
-    let has_none = matches!(engine, EngineName::Mmap | EngineName::Null | EngineName::Memory);
+    let has_none =
+        matches!(engine, EngineName::Mmap | EngineName::Null | EngineName::Memory) || engine.sends_commands();
     has_none.then(|| format!("--engine {engine} makes no calls that could: take another one"))
 }
 
@@ -443,6 +473,29 @@ mod tests {
     use halfpower_spec::{Folders, IoMem, Kernel};
 
     use super::*;
+
+    #[test]
+    fn commands_to_a_namespace_have_neither_a_page_cache_nor_calls() {
+        use halfpower_spec::DurableBy;
+        let usual = Workload { engine: EngineName::Commands, rw: Rw::Randwrite, ..Workload::default() };
+        assert!(usual.cache.direct() && coherent(&usual).is_ok());
+        assert!(coherent(&Workload { cache: Cache::None, ..usual }).is_ok(), "each write carries a bit");
+        let flushed = WorkloadOptions { fdatasync: 1, flush_by: FlushCall::Fsync, ..WorkloadOptions::default() };
+        assert!(coherent(&Workload { options: flushed, ..usual }).is_ok(), "fsync is the drive's flush as well");
+        let with = |change: fn(&mut WorkloadOptions)| {
+            let mut options = WorkloadOptions::default();
+            change(&mut options);
+            coherent(&Workload { options, cache: Cache::None, ..usual }).unwrap_err().to_string()
+        };
+        let buffered = coherent(&Workload { cache: Cache::Both, ..usual }).unwrap_err().to_string();
+        assert!(buffered.contains("passes the page cache by"), "{buffered}");
+        assert!(with(|options| options.flush_by = FlushCall::SyncFileRange).contains("no pages"));
+        assert!(with(|options| options.durable_by = DurableBy::RwfDsync).contains("FUA"));
+        assert!(with(|options| options.layout = Layout::New).contains("--layout new"));
+        assert!(with(|options| options.atomic = true).contains("makes no calls that could"));
+        let trims = coherent(&Workload { rw: Rw::Randtrim, ..usual }).unwrap_err().to_string();
+        assert!(trims.contains("--engine pool or sync"), "{trims}");
+    }
 
     #[test]
     fn an_engine_is_asked_only_for_what_it_can_issue() {

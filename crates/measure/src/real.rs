@@ -9,6 +9,7 @@ mod account;
 mod admits;
 mod apply_options;
 mod client_ceiling;
+mod commands;
 mod file_lanes;
 mod host_part;
 mod instruments;

@@ -326,6 +326,9 @@ impl DataFile {
         if mode.write && !self.writable {
             return Err(OsError::ReadOnly { path: self.path.clone() });
         }
+        if mode.commands {
+            return self.reopen_for_commands(mode);
+        }
         let flags = more_flags | mode.open_flags();
         let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let file = OpenOptions::new().read(true).write(mode.write).custom_flags(flags).open(link);

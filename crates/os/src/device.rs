@@ -38,11 +38,17 @@ impl DeviceNumber {
     }
 
     /// A setting of its queue; `None` if the kernel does not say.
-    fn queue_setting(self, name: &str) -> Option<String> {
+    pub(crate) fn queue_setting(self, name: &str) -> Option<String> {
         // A partition shares the queue of its disk, whose folder contains it.
         let folders = ["queue", "../queue"].map(|queue| self.sysfs().join(queue));
         let text = folders.iter().find_map(|folder| fs::read_to_string(folder.join(name)).ok())?;
         Some(text.trim().to_string())
+    }
+
+    /// Whether its counters tell of NVMe commands that pass the block layer by (`iostats_passthrough`, Linux 6.13); `false`
+    /// if the kernel does not say.
+    pub fn counts_commands(self) -> bool {
+        self.queue_setting("iostats_passthrough").is_some_and(|text| text == "1")
     }
 
     /// Whether the kernel lets nobody write to the device; `false` if it does not say.

@@ -156,6 +156,14 @@ pub enum OsError {
         /// Why, and what would help.
         why: String,
     },
+    /// It takes no NVMe commands past the block layer.
+    #[error("NVMe commands cannot be sent to {}: {why}", path.display())]
+    NoCommands {
+        /// The target.
+        path: PathBuf,
+        /// Why, and what would help.
+        why: String,
+    },
     /// The kernel's tracepoints are not available.
     #[error("the block layer's tracepoints cannot be read here: {why}")]
     Tracing {

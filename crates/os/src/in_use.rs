@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::DeviceNumber;
+use crate::generic_device::node_beside;
 use crate::mounts::{mounted_at, unescaped};
 use crate::overlay::other_names;
 use crate::writers::{Writer, is_open_for_writing, we_write, writer};
@@ -205,7 +206,13 @@ pub fn used_by(path: &Path) -> io::Result<Option<Use>> {
 fn used_as(path: &Path, metadata: &Metadata) -> Option<Use> {
     let substance = BackingRange::below(metadata, DEEPEST)?;
     let kernel = loop_on(&substance, DeviceNumber::of(metadata.rdev())).or_else(|| swapped(&substance));
-    kernel.or_else(|| locked(path, metadata)).or_else(|| written(path, metadata))
+    kernel.or_else(|| locked(path, metadata)).or_else(|| written(path, metadata)).or_else(|| written_past(path))
+}
+
+/// Another process that can send NVMe commands to it, past the block layer.
+fn written_past(path: &Path) -> Option<Use> {
+    let generic = node_beside(path)?.metadata().ok()?;
+    writer(&generic).map(|Writer { process, name, .. }| Use::Open { process, name })
 }
 
 /// A loop device over the same bytes, other than `own` and those passed on the way down.

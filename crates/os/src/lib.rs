@@ -20,6 +20,7 @@ mod error;
 pub mod extents;
 mod file_folder;
 pub mod filesystem;
+pub mod generic_device;
 mod held_command;
 mod held_setting;
 pub mod in_use;
@@ -33,6 +34,7 @@ pub mod member_mark;
 pub mod mounts;
 pub mod network_card;
 pub mod nvme;
+mod nvme_namespace;
 pub mod open_files;
 mod overlay;
 pub mod page_arena;
@@ -69,13 +71,14 @@ pub use held_command::{HeldCommand, ask_to_end, has_ended};
 pub use held_setting::HeldSetting;
 pub use loops::{Arena, Streams, Vectors};
 pub use mapping::Mapping;
+pub use nvme_namespace::Namespace;
 pub use payload::Payload;
 pub use request_flags::AtomicSizes;
 pub use ring::{Ring, RingForm, available as io_uring_available};
 pub use run_file::{DurableBy, FlushCall, Mode, ReadOrder, RunFile};
 pub use setting::{Setting, may_change};
 pub use shared_file::{SharedFile, sweep_shared};
-pub use transfer::{Action, Reaped, Transfer, file_of_slot};
+pub use transfer::{Action, NVME_STATUS, Reaped, Transfer, file_of_slot};
 
 /// Restores settings that killed processes of ours left changed; returns one sentence for each.
 pub fn mend_switched() -> Vec<String> {

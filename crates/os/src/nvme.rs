@@ -14,6 +14,19 @@ pub(crate) const GET_LOG_PAGE: u8 = 0x02;
 pub(crate) const IDENTIFY: u8 = 0x06;
 pub(crate) const SET_FEATURES: u8 = 0x09;
 pub(crate) const GET_FEATURES: u8 = 0x0a;
+/// Commands of a namespace.
+pub(crate) const FLUSH: u8 = 0x00;
+pub(crate) const WRITE: u8 = 0x01;
+pub(crate) const READ: u8 = 0x02;
+/// The bit of a write's word 12 that lets it complete only once it is on the medium (Force Unit Access).
+pub(crate) const FORCE_UNIT_ACCESS: u32 = 1 << 30;
+/// The numbers of the `ioctl`s that send a command of the administrator, and one of a namespace.
+const ADMINISTRATOR: u8 = 0x41;
+const OF_A_NAMESPACE: u8 = 0x43;
+/// The number by which io_uring sends a command of a namespace (`NVME_URING_CMD_IO`).
+pub(crate) const URING_IO: u32 = 0xc048_4e80;
+/// Bytes of a command, as the kernel takes it.
+pub(crate) const COMMAND_BYTES: usize = 72;
 /// What Identify is asked for: this namespace, or the controller.
 const NAMESPACE: u32 = 0;
 pub(crate) const CONTROLLER: u32 = 1;
@@ -68,7 +81,8 @@ pub fn page(folder: &Path, page: NvmePage) -> io::Result<Vec<u8>> {
     ask(&|command| controller.send(command), page, namespace)
 }
 
-/// The kernel's `struct nvme_passthru_cmd` (`linux/nvme_ioctl.h`).
+/// The kernel's `struct nvme_passthru_cmd` (`linux/nvme_ioctl.h`), and its `struct nvme_uring_cmd`, where the last word is
+/// reserved.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Command {
@@ -96,6 +110,13 @@ impl Command {
     pub fn into_buffer(self, buffer: &mut [u8]) -> Self {
         Self { address: buffer.as_mut_ptr() as u64, data_bytes: buffer.len() as u32, ..self }
     }
+
+    /// Its bytes, as the kernel takes them.
+    #[inline]
+    pub fn bytes(self) -> [u8; COMMAND_BYTES] {
+        // SAFETY: the structure has no bytes between its fields, so that each byte of it has a value.
+        unsafe { std::mem::transmute::<Self, [u8; COMMAND_BYTES]>(self) }
+    }
 }
 
 /// How a command is sent.
@@ -118,22 +139,42 @@ impl Controller {
 
     /// Sends a command of the administrator.
     pub fn send(&self, command: &mut Command) -> io::Result<()> {
-        let request = rustix::ioctl::opcode::read_write::<Command>(b'N', 0x41);
-        // SAFETY: the structure has the kernel's layout, and the address in it, where there is one, is of a buffer of
-        // the caller's with as many bytes as it says; both live through the call.
-        match unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, &raw mut *command) } {
-            0 => Ok(()),
-            status if status > 0 => Err(io::Error::other(format!("the controller refuses it with status {status:#x}"))),
-            _ => Err(io::Error::last_os_error()),
-        }
+        sent(&self.file, ADMINISTRATOR, command)
     }
 
     /// The number of the namespace through which it was opened.
     fn namespace(&self) -> io::Result<u32> {
-        let request = rustix::ioctl::opcode::none(b'N', 0x40);
-        // SAFETY: the call takes no argument.
-        let number = unsafe { libc::ioctl(self.file.as_raw_fd(), request as _) };
-        u32::try_from(number).map_err(|_| io::Error::last_os_error())
+        namespace_of(&self.file)
+    }
+}
+
+/// The number of the namespace that a disk or its generic device is (`NVME_IOCTL_ID`).
+pub(crate) fn namespace_of(file: &File) -> io::Result<u32> {
+    let request = rustix::ioctl::opcode::none(b'N', 0x40);
+    // SAFETY: the call takes no argument.
+    let number = unsafe { libc::ioctl(file.as_raw_fd(), request as _) };
+    u32::try_from(number).map_err(|_| io::Error::last_os_error())
+}
+
+/// What Identify says of the namespace with this number, which a disk or its generic device is.
+pub(crate) fn identity_of(file: &File, namespace: u32) -> io::Result<Vec<u8>> {
+    identify(&|command| sent(file, ADMINISTRATOR, command), NAMESPACE, namespace)
+}
+
+/// Makes everything written to a namespace durable.
+pub(crate) fn flush(file: &File, namespace: u32) -> io::Result<()> {
+    sent(file, OF_A_NAMESPACE, &mut Command { namespace, ..Command::new(FLUSH, 0, 0) })
+}
+
+/// Sends a command by the `ioctl` of this number, and waits for it.
+fn sent(file: &File, number: u8, command: &mut Command) -> io::Result<()> {
+    let request = rustix::ioctl::opcode::read_write::<Command>(b'N', number);
+    // SAFETY: the structure has the kernel's layout, and the address in it, where there is one, is of a buffer of the
+    // caller's with as many bytes as it says; both live through the call.
+    match unsafe { libc::ioctl(file.as_raw_fd(), request as _, &raw mut *command) } {
+        0 => Ok(()),
+        status if status > 0 => Err(io::Error::other(format!("the controller refuses it with status {status:#x}"))),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -179,9 +220,23 @@ mod tests {
 
     #[test]
     fn the_layout_is_the_kernels() {
-        assert_eq!(size_of::<Command>(), 72);
+        assert_eq!(size_of::<Command>(), COMMAND_BYTES);
         assert_eq!(std::mem::offset_of!(Command, words_10_15), 40);
         assert_eq!(std::mem::offset_of!(Command, result), 68);
+        assert_eq!(std::mem::offset_of!(Command, data_bytes), 36);
+        let number = rustix::ioctl::opcode::read_write::<Command>(b'N', 0x80);
+        assert_eq!(number as u64 & 0xffff_ffff, u64::from(URING_IO), "_IOWR('N', 0x80, struct nvme_uring_cmd)");
+    }
+
+    #[test]
+    fn the_bytes_of_a_command_are_those_of_the_structure() {
+        let command = Command { namespace: 0x0102_0304, data_bytes: 4096, ..Command::new(READ, 7, 8) };
+        let bytes = command.bytes();
+        assert_eq!(bytes[0], 2);
+        assert_eq!(bytes[4..8], 0x0102_0304_u32.to_ne_bytes());
+        assert_eq!(bytes[36..40], 4096_u32.to_ne_bytes());
+        assert_eq!(bytes[40..48], [7_u32.to_ne_bytes(), 8_u32.to_ne_bytes()].concat());
+        assert_eq!(bytes[48..], [0; 24]);
     }
 
     #[test]

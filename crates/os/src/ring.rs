@@ -3,6 +3,8 @@
 //! Transfers enter, each naming a slot; their outcomes leave. A slot in flight belongs to the kernel: nobody can access
 //! it, and no memory is freed before the kernel has returned it.
 
+mod bare;
+mod command;
 mod entry;
 mod ring_handle;
 mod setup;
@@ -16,9 +18,10 @@ use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::Duration;
 
+use bare::BareRing;
 use entry::{Registration, Slot, enqueue, reaped};
+use io_uring::opcode;
 use io_uring::types::CancelBuilder;
-use io_uring::{IoUring, opcode};
 use ring_handle::{EnterCall, RingHandle};
 use setup::{refusal, register, set_up};
 
@@ -36,7 +39,7 @@ const CANCELLATION: u64 = u64::MAX;
 /// It may be made on one thread and used on another. From the first [`Ring::submit_and_wait`] on it belongs to the
 /// thread that made that call.
 pub struct Ring {
-    ring: ManuallyDrop<IoUring>,
+    ring: ManuallyDrop<BareRing>,
     form: RingForm,
     ring_handle: RingHandle,
     buffers: ManuallyDrop<Buffers>,
@@ -101,12 +104,15 @@ impl Ring {
 
     /// Makes a ring from an io_uring that has enough entries for every buffer.
     fn over(
-        ring: IoUring,
+        ring: BareRing,
         form: RingForm,
         buffers: Buffers,
         files: Vec<RunFile>,
         may_register: bool,
     ) -> Result<Self, OsError> {
+        if form.sends_commands() && files.iter().any(|file| file.namespace().is_none()) {
+            return Err(OsError::IoUring { why: "its commands go to NVMe namespaces alone".to_string() });
+        }
         let descriptors: Vec<RawFd> = files.iter().map(|file| file.as_fd().as_raw_fd()).collect();
         let is_plain = form == RingForm::Plain;
         if !files.is_empty() && !is_plain {
@@ -120,15 +126,21 @@ impl Ring {
             let outgoing_index = if payload.is_some() { buffers.count() } else { slot } as u16;
             let transfer = Transfer { slot, action: Action::Read, offset: 0, length: 0 };
             let mode = files.get(index as usize).map(RunFile::mode).unwrap_or_default();
-            Slot { bytes, outgoing: bytes, outgoing_index, file, mode, in_flight: false, transfer, may_wait: false }
+            let to = files.get(index as usize).and_then(RunFile::namespace);
+            let (namespace, block_shift) = to.map_or((0, 0), |to| (to.number, to.block_shift));
+            let outgoing = bytes;
+            let in_flight = false;
+            let may_wait = false;
+            Slot { bytes, outgoing, outgoing_index, file, mode, namespace, block_shift, in_flight, transfer, may_wait }
         };
         let count = buffers.count() as usize;
         let slots: Vec<Slot> = (0..).zip(file_of_slot(buffers.count(), files.len())).map(slot).collect();
         let each = slots.iter().map(|slot| (slot.bytes, buffers.bytes_each()));
         let means = match files.is_empty() {
+            _ if form.sends_commands() => Registration::Commands,
             true => Registration::Nothing,
             false if is_plain => Registration::Plain,
-            false if may_register && register(&ring, each.chain(payload)) => Registration::Registered,
+            false if may_register && register(&ring.submitter(), each.chain(payload)) => Registration::Registered,
             false => Registration::Unregistered,
         };
         Ok(Self {
@@ -223,22 +235,31 @@ impl Ring {
             Registration::Registered => self.push_as(Registration::Registered, transfers),
             Registration::Unregistered => self.push_as(Registration::Unregistered, transfers),
             Registration::Plain => self.push_as(Registration::Plain, transfers),
+            Registration::Commands => self.push_commands(transfers),
         }
     }
 
     #[inline(always)]
     fn push_as(&mut self, means: Registration, transfers: impl IntoIterator<Item = Transfer>) {
         let most_bytes = self.buffers.bytes_each();
-        let mut queue = self.ring.submission();
+        let BareRing::Usual(ring) = &mut *self.ring else { unreachable!("commands have entries of their own") };
+        let mut queue = ring.submission();
         for transfer in transfers {
-            let slot = &mut self.slots[transfer.slot as usize];
-            if slot.in_flight {
-                refuse_in_flight(transfer.slot);
-            }
-            assert!(transfer.length as usize <= most_bytes, "a transfer longer than its slot");
-            slot.transfer = transfer;
-            slot.may_wait = self.by_workers;
+            let slot = lent(&mut self.slots, transfer, most_bytes, self.by_workers);
             enqueue(&mut queue, means, slot);
+            slot.in_flight = true;
+            self.in_flight += 1;
+            self.queued += 1;
+        }
+    }
+
+    fn push_commands(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
+        let most_bytes = self.buffers.bytes_each();
+        let BareRing::Commands(ring) = &mut *self.ring else { unreachable!("commands have entries of their own") };
+        let mut queue = ring.submission();
+        for transfer in transfers {
+            let slot = lent(&mut self.slots, transfer, most_bytes, self.by_workers);
+            command::enqueue(&mut queue, slot);
             slot.in_flight = true;
             self.in_flight += 1;
             self.queued += 1;
@@ -300,7 +321,7 @@ impl Ring {
 
     /// Whether [`Ring::submit_and_wait_at_most`] is available: from Linux 5.11 on, and never if waiting means polling.
     pub fn can_wait_for_a_time(&self) -> bool {
-        self.ring.params().is_feature_ext_arg() && self.form != RingForm::Iopoll
+        self.ring.params().is_feature_ext_arg() && !self.form.polls_device()
     }
 
     /// Submits what is queued and waits until an outcome can be reaped or `limit` has passed; with nothing in flight it
@@ -329,8 +350,8 @@ impl Ring {
     /// have arrived need no call.
     fn wake_and_wait(&mut self, least: usize, limit: Option<Duration>) -> io::Result<()> {
         self.queued = 0;
-        let wakes = self.ring.submission().need_wakeup();
-        if !wakes && self.ring.completion().len() >= least {
+        let wakes = self.ring.needs_wakeup();
+        if !wakes && self.ring.arrived() >= least {
             return Ok(());
         }
         // SAFETY: the entries in the queue are good (see `push`).
@@ -379,12 +400,12 @@ impl Ring {
         self.submit_and_wait(0)?;
         let entry = opcode::AsyncCancel2::new(CancelBuilder::any()).build().user_data(CANCELLATION);
         // SAFETY: a cancellation refers to no memory; everything queued was sent, so there is room for it.
-        if unsafe { self.ring.submission().push(&entry) }.is_ok() {
+        if unsafe { self.ring.push(entry) } {
             self.queued += 1;
         }
         while self.in_flight > 0 {
             self.submit_and_wait(1)?;
-            self.in_flight -= self.ring.completion().filter(|outcome| outcome.user_data() != CANCELLATION).count();
+            self.in_flight -= self.ring.drop_all_but(CANCELLATION);
         }
         Ok(())
     }
@@ -409,6 +430,22 @@ impl Drop for Ring {
     }
 }
 
+/// The slot of a transfer, which now holds it.
+///
+/// # Panics
+/// If the slot is in flight, does not exist, or is shorter than the transfer.
+#[inline(always)]
+fn lent(slots: &mut [Slot], transfer: Transfer, most_bytes: usize, by_workers: bool) -> &mut Slot {
+    let slot = &mut slots[transfer.slot as usize];
+    if slot.in_flight {
+        refuse_in_flight(transfer.slot);
+    }
+    assert!(transfer.length as usize <= most_bytes, "a transfer longer than its slot");
+    slot.transfer = transfer;
+    slot.may_wait = by_workers;
+    slot
+}
+
 /// Whether a wait ended before its outcome because of a signal or the limit.
 fn is_early(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::ETIME))
@@ -424,18 +461,26 @@ impl Ring {
     #[inline]
     pub fn reap(&mut self, mut take: impl FnMut(Reaped)) {
         let mut count = 0;
-        for outcome in self.ring.completion() {
-            let reaped = reaped(self.means, &outcome);
+        let means = self.means;
+        let slots = &mut self.slots;
+        let again = &mut self.again;
+        #[cfg(test)]
+        let give_back = &mut self.give_back;
+        let mut settle = |reaped: Reaped| {
             #[cfg(test)]
-            let reaped = tests::given_back(&mut self.give_back, reaped);
-            let slot = &mut self.slots[reaped.slot as usize];
+            let reaped = tests::given_back(give_back, reaped);
+            let slot = &mut slots[reaped.slot as usize];
             if reaped.result == Err(libc::EAGAIN) && !slot.may_wait {
-                self.again.push(reaped.slot);
-                continue;
+                again.push(reaped.slot);
+                return;
             }
             slot.in_flight = false;
             count += 1;
             take(reaped);
+        };
+        match &mut *self.ring {
+            BareRing::Usual(ring) => ring.completion().for_each(|outcome| settle(reaped(means, &outcome))),
+            BareRing::Commands(ring) => ring.completion().for_each(|outcome| settle(command::reaped(&outcome))),
         }
         self.in_flight -= count;
         if !self.again.is_empty() {
@@ -446,11 +491,13 @@ impl Ring {
     #[cold]
     fn queue_again(&mut self) {
         self.by_workers = true;
-        let mut queue = self.ring.submission();
         for slot in self.again.drain(..) {
             let slot = &mut self.slots[slot as usize];
             slot.may_wait = true;
-            enqueue(&mut queue, self.means, slot);
+            match &mut *self.ring {
+                BareRing::Usual(ring) => enqueue(&mut ring.submission(), self.means, slot),
+                BareRing::Commands(ring) => command::enqueue(&mut ring.submission(), slot),
+            }
             self.queued += 1;
             self.resubmitted += 1;
         }
@@ -599,7 +646,7 @@ mod tests {
             ring.give_back = 2;
             ring.push([write(0, 0, 512), write(1, 512, 512)]);
             assert!(!is_by_worker(&ring, 0), "{form:?}");
-            while ring.ring.completion().len() < 2 {
+            while ring.ring.arrived() < 2 {
                 ring.submit_and_wait(2).unwrap();
             }
             let mut came = Vec::new();

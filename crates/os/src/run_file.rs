@@ -8,8 +8,9 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use rustix::fs::{Advice, FallocateFlags};
 use rustix::io::ReadWriteFlags;
 
-use crate::DeviceNumber;
 use crate::interrupt::resumed;
+use crate::nvme_namespace::Namespace;
+use crate::{DeviceNumber, nvme};
 
 /// How a run accesses its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +29,8 @@ pub struct Mode {
     pub drop_pages: bool,
     /// Each write is on the medium whole or not at all, also if power fails (`RWF_ATOMIC`).
     pub atomic: bool,
+    /// Opened as the generic device of an NVMe namespace, which takes commands past the block layer.
+    pub commands: bool,
 }
 
 /// What makes each write durable.
@@ -103,12 +106,24 @@ pub struct RunFile {
     file: File,
     mode: Mode,
     is_device: bool,
+    /// The namespace that takes commands through it.
+    namespace: Option<Namespace>,
 }
 
 impl RunFile {
     pub(crate) fn new(file: File, mode: Mode) -> Self {
         let is_device = file.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device());
-        Self { file, mode, is_device }
+        Self { file, mode, is_device, namespace: None }
+    }
+
+    /// A generic device, through which `namespace` takes commands.
+    pub(crate) fn for_commands(file: File, mode: Mode, namespace: Namespace) -> Self {
+        Self { file, mode, is_device: false, namespace: Some(namespace) }
+    }
+
+    /// The namespace that takes commands through it; `None` if it takes reads and writes.
+    pub fn namespace(&self) -> Option<Namespace> {
+        self.namespace
     }
 
     /// The mode that it was opened in.
@@ -164,6 +179,9 @@ impl RunFile {
     /// # Errors
     /// The error of the request.
     pub fn flush_by(&self, call: FlushCall) -> io::Result<()> {
+        if let Some(namespace) = self.namespace {
+            return resumed(|| nvme::flush(&self.file, namespace.number));
+        }
         match call {
             FlushCall::Fdatasync => resumed(|| rustix::fs::fdatasync(&self.file)),
             FlushCall::Fsync => resumed(|| rustix::fs::fsync(&self.file)),
@@ -192,11 +210,15 @@ impl RunFile {
     /// # Errors
     /// If the process has no descriptors left.
     pub fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self { file: self.file.try_clone()?, mode: self.mode, is_device: self.is_device })
+        let Self { mode, is_device, namespace, .. } = *self;
+        Ok(Self { file: self.file.try_clone()?, mode, is_device, namespace })
     }
 
     /// The block device that it is or lies on; `None` if the system does not say.
     pub fn device(&self) -> Option<DeviceNumber> {
+        if let Some(namespace) = self.namespace {
+            return Some(namespace.disk);
+        }
         let metadata = self.file.metadata().ok()?;
         let is_device = metadata.file_type().is_block_device();
         Some(DeviceNumber::of(if is_device { metadata.rdev() } else { metadata.dev() }))

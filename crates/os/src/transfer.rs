@@ -24,12 +24,15 @@ pub struct Transfer {
     pub length: u32,
 }
 
+/// Added to the status of an NVMe command that failed: such an error is none of the system's, whose numbers end at 4095.
+pub const NVME_STATUS: i32 = 0x1_0000;
+
 /// The outcome of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reaped {
     /// The slot, free again.
     pub slot: u32,
-    /// Bytes moved, or the error number.
+    /// Bytes moved, or the error number; from [`NVME_STATUS`] on it is what an NVMe drive said, its type and its code.
     pub result: Result<u32, i32>,
 }
 

@@ -86,6 +86,8 @@ impl TargetIdentity {
         let absolute = std::path::absolute(path).map_err(unreachable)?;
         let nearest = absolute.ancestors().find(|above| fs::symlink_metadata(above).is_ok());
         let real = fs::canonicalize(nearest.unwrap_or(&absolute)).map_err(unreachable)?;
+        // The generic device of an NVMe namespace stands for the block device beside it.
+        let real = halfpower_os::generic_device::disk_beside(&real).ok().flatten().unwrap_or(real);
         let metadata = fs::metadata(&real).map_err(unreachable)?;
         let is_device = metadata.file_type().is_block_device();
         let number = if is_device { metadata.rdev() } else { metadata.dev() };

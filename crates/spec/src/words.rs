@@ -180,6 +180,12 @@ words! {
     Sqpoll = "io_uring_sqpoll",
     /// io_uring that polls the device for completions instead of waiting for its interrupt.
     Iopoll = "io_uring_iopoll",
+    /// io_uring that rests for half of the time that requests took before it polls the device (Linux 6.13).
+    Hybrid = "io_uring_hybrid",
+    /// NVMe commands through io_uring to a namespace's generic device, past the block layer (Linux 5.19).
+    Commands = "io_uring_cmd",
+    /// The same, polling the device for completions instead of waiting for its interrupt (Linux 6.1).
+    PolledCommands = "io_uring_cmd_iopoll",
     /// The kernel's older asynchronous interface, io_submit and io_getevents.
     Libaio = "libaio",
     /// Loads and stores on mapped memory; the page faults are the requests.
@@ -404,12 +410,22 @@ impl EngineName {
 
     /// Whether one system call can submit several requests.
     pub fn shares_calls(self) -> bool {
-        matches!(self, Self::Auto | Self::IoUring | Self::Plain | Self::Iopoll | Self::Libaio)
+        matches!(self, Self::Auto | Self::Libaio) || self.is_io_uring() && self != Self::Sqpoll
     }
 
     /// Whether it is io_uring in one of its forms.
     pub fn is_io_uring(self) -> bool {
-        matches!(self, Self::IoUring | Self::Plain | Self::Sqpoll | Self::Iopoll)
+        matches!(self, Self::IoUring | Self::Plain | Self::Sqpoll) || self.polls_device() || self.sends_commands()
+    }
+
+    /// Whether it polls the device for completions, instead of waiting for its interrupt.
+    pub fn polls_device(self) -> bool {
+        matches!(self, Self::Iopoll | Self::Hybrid | Self::PolledCommands)
+    }
+
+    /// Whether its requests are NVMe commands that pass the block layer by.
+    pub fn sends_commands(self) -> bool {
+        matches!(self, Self::Commands | Self::PolledCommands)
     }
 }
 

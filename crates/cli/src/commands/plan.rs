@@ -10,7 +10,7 @@ use halfpower_record::StudyFile;
 use halfpower_spec::{Experiment, Nanos, Question, Run, shell_operand, shell_word};
 
 use super::applications::listed;
-use super::question::{check_cells, open_target, question, without_direct};
+use super::question::{check_cells, open_target, question, without_direct, without_what_commands_lack};
 use super::{line, to_output};
 use crate::args::PlanArgs;
 use crate::hosts::Processes;
@@ -22,6 +22,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut question = question(&args.question)?;
     let mut backend = open_target(&args.question, &question, &Processes::Alone)?;
     without_direct(&args.question, &mut question, backend.as_ref());
+    without_what_commands_lack(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
     let left_out = halfpower_experiments::left_out(&question, backend.environment());
     backend.environment_mut().left_out = left_out.clone();

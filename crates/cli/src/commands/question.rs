@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
+use halfpower_record::Ability;
 use halfpower_spec::{
     Bytes, Cache, Direction, Experiment, Issuing, LatencyBound, Nanos, Question, Rw, Several, Target, Workload, masked,
     shell_operand,
@@ -172,6 +173,28 @@ pub fn without_direct(args: &QuestionArgs, question: &mut Question, backend: &dy
         question.target
     );
     true
+}
+
+/// Removes from the question what NVMe commands do not carry and the user did not ask for, if the target gets nothing but
+/// commands: requests through the page cache, and sizes beyond a command.
+pub fn without_what_commands_lack(args: &QuestionArgs, question: &mut Question, backend: &dyn TargetBackend) {
+    let is_real = matches!(args.target(), Ok(Target::Path(_) | Target::Several(_)));
+    if !is_real || backend.environment().capabilities.can(&Ability::PageCache).is_ok() {
+        return;
+    }
+    if args.cache.is_empty() && !args.fio_cache.is_given() {
+        question.cache.retain(|cache| cache.direct());
+    }
+    let Question { threads, engine, issuing, .. } = *question;
+    let fits = |bs: &Bytes| {
+        let workload =
+            Workload { bs: *bs, iodepth: 1, threads, engine, issuing, cache: Cache::Device, ..Workload::default() };
+        backend.admits(&workload).is_ok()
+    };
+    // Where none fits, the reason is told of the first.
+    if args.bs.is_none() && question.bs.iter().any(fits) {
+        question.bs.retain(fits);
+    }
 }
 
 /// Whether the target is a machine simulated from parts, like the papers' machines, and not a model fitted to a study.

@@ -13,7 +13,7 @@ use halfpower_study::Ending;
 
 use super::applications::listed;
 use super::looked_at::looked_at;
-use super::question::{asked, check_cells, open_target, question, without_direct};
+use super::question::{asked, check_cells, open_target, question, without_direct, without_what_commands_lack};
 use super::report::{Analysed, style};
 use super::{destination, line, outcome, sessions, switched_write_cache, to_styled_output, with_far_end};
 use crate::args::StudyArgs;
@@ -49,6 +49,7 @@ fn measured_session(args: &StudyArgs) -> Result<Then> {
     wait_for_turn(args, &question, (&output, &join_processes), &stop)?;
     let backend = open_target(&args.question, &question, &join_processes)?;
     without_direct(&args.question, &mut question, backend.as_ref());
+    without_what_commands_lack(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
     let earlier =
         if output.exists() { Some(StudyFile::resume(&output, &question, backend.environment())?) } else { None };

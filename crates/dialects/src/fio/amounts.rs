@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use halfpower_spec::{Bytes, IoSize};
 
@@ -173,13 +174,31 @@ fn is_near(one: u64, other: u64) -> bool {
 /// The bytes of a file or block device that is there.
 fn bytes_of(file: &OsString) -> Option<u64> {
     let metadata = std::fs::metadata(file).ok().filter(|metadata| !metadata.is_dir())?;
-    let bytes = if metadata.is_file() { metadata.len() } else { File::open(file).ok()?.seek(SeekFrom::End(0)).ok()? };
+    let end = || File::open(with_an_end(Path::new(file))).ok()?.seek(SeekFrom::End(0)).ok();
+    let bytes = if metadata.is_file() { metadata.len() } else { end()? };
     (bytes > 0).then_some(bytes)
+}
+
+/// The device that tells its end: the block device beside the generic device of an NVMe namespace, which has none.
+fn with_an_end(device: &Path) -> PathBuf {
+    let name = device.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let place = name.strip_prefix("ng").filter(|place| place.starts_with(|first: char| first.is_ascii_digit()));
+    match place.filter(|_| device.parent() == Some(Path::new("/dev"))) {
+        Some(place) => device.with_file_name(format!("nvme{place}")),
+        None => device.to_path_buf(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_generic_device_of_nvme_ends_where_the_disk_beside_it_does() {
+        let of = |device: &str| with_an_end(Path::new(device)).display().to_string();
+        assert_eq!((of("/dev/ng0n1"), of("/dev/nvme0n1")), ("/dev/nvme0n1".to_string(), "/dev/nvme0n1".to_string()));
+        assert_eq!((of("/dev/ngx"), of("ng0n1")), ("/dev/ngx".to_string(), "ng0n1".to_string()));
+    }
 
     const BLOCK: (u64, f64) = (4096, 4096.0);
     const MIB: u64 = 1 << 20;

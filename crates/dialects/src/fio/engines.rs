@@ -6,6 +6,8 @@ pub struct Ring {
     pub(super) registered: bool,
     pub(super) polls_device: bool,
     pub(super) kernel_thread: bool,
+    /// Whether each write is on the medium when it completes (`writefua`), which only commands can ask for.
+    pub(super) forces_writes: bool,
 }
 
 /// Engines that halfpower has no counterpart of (separated by spaces), and what to do instead.
@@ -23,8 +25,9 @@ const FOREIGN: &[(&str, &str)] = &[
     ("mtd", "name a file on the file system that lies on the flash, or its block device"),
     ("libpmem dev-dax pmemblk", "name a file on a file system mounted with dax, with ioengine=mmap"),
     (
-        "sg libzbc xnvme io_uring_cmd libblkio libcufile libhipfile",
-        "commands that pass the block layer by are not built: name the block device or a file, with ioengine=io_uring",
+        "sg libzbc xnvme libblkio libcufile libhipfile",
+        "of commands that pass the block layer by, those to an NVMe namespace are built: name its generic device (/dev/ng0n1), with \
+         ioengine=io_uring_cmd, or a block device or file, with ioengine=io_uring",
     ),
     ("rdma net netsplice", "it moves bytes between machines without storage: measure a share, smb:// or nfs://"),
     ("cpuio exec", "it moves no bytes: take the job out, and start that program beside halfpower"),
@@ -42,7 +45,10 @@ const FOREIGN: &[(&str, &str)] = &[
 /// # Errors
 /// Why there is none, and what to do instead.
 pub(super) fn ours(engine: &str, ring: Ring) -> Result<Option<&'static str>, String> {
-    let Ring { registered, polls_device, kernel_thread } = ring;
+    let Ring { registered, polls_device, kernel_thread, forces_writes } = ring;
+    if forces_writes && engine != "io_uring_cmd" {
+        return Err(format!("writefua is for commands, and `{engine}` sends none: use sync=dsync, with direct=1"));
+    }
     Ok(Some(match engine {
         "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => "sync",
         "libaio" => "libaio",
@@ -52,6 +58,16 @@ pub(super) fn ours(engine: &str, ring: Ring) -> Result<Option<&'static str>, Str
             (_, _, true) => "io_uring",
             _ => "io_uring_plain",
         },
+        "io_uring_cmd" if kernel_thread => {
+            return Err(
+                "`io_uring_cmd` has no thread of the kernel here that polls the queue: take sqthread_poll out".into()
+            );
+        }
+        "io_uring_cmd" if registered => {
+            return Err("`io_uring_cmd` registers files, and no buffers: take fixedbufs and registerfiles out".into());
+        }
+        "io_uring_cmd" if polls_device => "io_uring_cmd_iopoll",
+        "io_uring_cmd" => "io_uring_cmd",
         "mmap" => "mmap",
         "posixaio" => "pool",
         // halfpower's own names.
@@ -60,6 +76,8 @@ pub(super) fn ours(engine: &str, ring: Ring) -> Result<Option<&'static str>, Str
         "io_uring_plain" => "io_uring_plain",
         "io_uring_sqpoll" => "io_uring_sqpoll",
         "io_uring_iopoll" => "io_uring_iopoll",
+        "io_uring_hybrid" => "io_uring_hybrid",
+        "io_uring_cmd_iopoll" => "io_uring_cmd_iopoll",
         "null" => return Ok(None),
         other => {
             let known = FOREIGN.iter().find(|(names, _)| names.split(' ').any(|name| name == other));
@@ -83,5 +101,18 @@ mod tests {
         for (engine, instead) in [("http", "s3://"), ("nfs", "nfs://"), ("rbd", "rbd map"), ("sgx", "io_uring")] {
             assert!(ours(engine).unwrap_err().contains(instead), "{engine}");
         }
+    }
+
+    #[test]
+    fn commands_to_a_namespace_have_their_engines_and_what_is_not_built_is_refused() {
+        let usual = Ring::default();
+        assert_eq!(ours("io_uring_cmd", usual), Ok(Some("io_uring_cmd")));
+        assert_eq!(ours("io_uring_cmd", Ring { polls_device: true, ..usual }), Ok(Some("io_uring_cmd_iopoll")));
+        let thread = Ring { kernel_thread: true, ..usual };
+        let buffers = Ring { registered: true, ..usual };
+        assert!(ours("io_uring_cmd", thread).unwrap_err().contains("sqthread_poll"));
+        assert!(ours("io_uring_cmd", buffers).unwrap_err().contains("fixedbufs"));
+        assert!(ours("io_uring", Ring { forces_writes: true, ..usual }).unwrap_err().contains("sync=dsync"));
+        assert!(ours("sg", usual).unwrap_err().contains("io_uring_cmd"), "what remains names what is built");
     }
 }

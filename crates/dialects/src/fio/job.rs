@@ -497,9 +497,29 @@ impl Job {
                 "auto"
             }
         };
-        let ours = self.that_trims(ours);
+        let ours = if engine == "io_uring_cmd" { self.of_commands(ours)? } else { self.that_trims(ours) };
         self.run.set("--engine", ours);
         Ok(())
+    }
+
+    /// The engine of commands, whose run is direct whatever `direct` says, as in fio.
+    ///
+    /// # Errors
+    /// What it asks for that commands do not have.
+    fn of_commands(&mut self, engine: &'static str) -> Result<&'static str, String> {
+        if self.run.get("--rw").is_some_and(|rw| rw.contains("trim")) {
+            return Err("rw: trims are no commands here; name the block device, with ioengine=psync".to_string());
+        }
+        if self.run.get("--sync").is_some_and(|sync| sync != "none") {
+            return Err(
+                "sync: a command carries no flag of an open file; write writefua=1 for durable writes".to_string()
+            );
+        }
+        self.run.set("--direct", "1");
+        if self.ring.forces_writes {
+            self.run.set("--sync", "dsync");
+        }
+        Ok(engine)
     }
 
     /// The engine for trims, each of which is a system call: in fio it blocks the submitting thread, here a thread of a

@@ -361,7 +361,7 @@ const WORKLOAD_OPTIONS: &[Row] = &[
 const ISSUING_OPTIONS: &[Row] = &[
     Row::taken(
         "ioengine",
-        "--engine: psync and its kin are sync, posixaio is pool, io_uring is io_uring_plain unless fixedbufs or registerfiles is set, null is the target null:",
+        "--engine: psync and its kin are sync, posixaio is pool, io_uring_cmd sends commands to an NVMe namespace, io_uring is io_uring_plain unless fixedbufs or registerfiles is set, null is the target null:",
         |job, value| {
             // A foreign engine is refused here, so that it is the reason and not the options that go with it.
             engines::ours(value, Ring::default())?;
@@ -457,11 +457,23 @@ const ISSUING_OPTIONS: &[Row] = &[
     })
     .or(&["registerfiles"])
     .optional(),
-    Row::taken("hipri", "the engine io_uring_iopoll", |job, value| {
+    Row::taken("hipri", "the engine io_uring_iopoll, and io_uring_cmd_iopoll with commands", |job, value| {
         job.ring.polls_device = on(value)?;
         Ok(())
     })
     .optional(),
+    Row::taken("cmd_type", "nvme: the commands of ioengine=io_uring_cmd", |_, value| match value {
+        "nvme" => Ok(()),
+        other => Err(format!(
+            "`{other}`: commands to an NVMe namespace are built, and no others: name the block device, with ioengine=io_uring"
+        )),
+    }),
+    Row::taken("writefua", "--sync dsync: each write of ioengine=io_uring_cmd carries the bit FUA", |job, value| {
+        job.ring.forces_writes = on(value)?;
+        Ok(())
+    })
+    .optional(),
+    Row::refused("readfua", "a read brings what the drive has, from its cache or from the medium").optional(),
     Row::taken("sqthread_poll", "the engine io_uring_sqpoll", |job, value| {
         job.ring.kernel_thread = on(value)?;
         Ok(())

@@ -238,7 +238,7 @@ fn busy(work: &Work, rows: &[Measured], scale: &Scale) -> BusyEngines {
 /// Processor cost of polling engines compared with io_uring waiting for interrupts.
 fn polling(rows: &[Measured]) -> Vec<PollingCost> {
     let usual = rows.iter().find(|row| row.engine == EngineName::IoUring).filter(|row| cost_us(row) > 0.0);
-    let is_polled = |row: &&Measured| matches!(row.engine, EngineName::Sqpoll | EngineName::Iopoll);
+    let is_polled = |row: &&Measured| row.engine == EngineName::Sqpoll || row.engine.polls_device();
     let cost = |row: &Measured| Some(PollingCost { engine: row.engine, of_io_uring: cost_us(row) / cost_us(usual?) });
     rows.iter().filter(is_polled).filter_map(cost).collect()
 }
@@ -334,6 +334,7 @@ mod tests {
                 Issuing { iodepth_batch: 0, ..usual },
                 "fixed=100us,rate=500MB/s,disks=8,cpu_fixed=4us,cpu_per_kib=0ns,unseen=0.25",
             ),
+            (EngineName::Commands, usual, "fixed=80us,rate=500MB/s,disks=8,cpu_fixed=5us,cpu_per_kib=0ns,unseen=0.25"),
         ];
         let mut records = Vec::new();
         for (engine, issuing, constants) in ways {
@@ -359,6 +360,8 @@ mod tests {
         let all = of(IssuingPart::Batch(0));
         assert!(near(all.times.unwrap().interval.value, 88.192 / 108.192), "{all:?}");
         assert!(near(all.with_us.0, 3.0) && near(all.without_us.1.unwrap(), 6.0), "{all:?}");
+        let past = of(IssuingPart::Passthrough);
+        assert!(near(past.with_us.0, 3.75) && near(past.without_us.0, 6.0), "beside io_uring_plain: {past:?}");
         assert!(near(registered.with_us.0, 4.5) && near(registered.without_us.0, 6.0), "{registered:?}");
         let busy = answer.busy.as_ref().unwrap();
         assert!(

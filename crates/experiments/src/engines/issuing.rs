@@ -56,6 +56,11 @@ pub enum IssuingPart {
     Batch(u32),
     /// File and buffers registered with the ring.
     Registration,
+    /// NVMe commands past the block layer, compared with io_uring that has nothing registered: in both the kernel maps the
+    /// buffers for each request.
+    Passthrough,
+    /// A rest before the device is polled, compared with polling all the time.
+    RestBeforePolling,
 }
 
 impl IssuingPart {
@@ -95,6 +100,12 @@ fn without(workload: &Workload, usual: Issuing) -> Option<(IssuingPart, Workload
     match issuing {
         _ if issuing == usual && workload.engine == EngineName::IoUring => {
             Some((IssuingPart::Registration, Workload { engine: EngineName::Plain, ..*workload }))
+        }
+        _ if issuing == usual && workload.engine == EngineName::Commands => {
+            Some((IssuingPart::Passthrough, Workload { engine: EngineName::Plain, ..*workload }))
+        }
+        _ if issuing == usual && workload.engine == EngineName::Hybrid => {
+            Some((IssuingPart::RestBeforePolling, Workload { engine: EngineName::Iopoll, ..*workload }))
         }
         _ if issuing == usual => None,
         _ if issuing == same_batch => Some((IssuingPart::memory(issuing.iomem), issued_as(usual))),

@@ -33,7 +33,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     }
     ask.capabilities().can(&Ability::Engines)?;
     let can = |name: &EngineName| ask.capabilities().can(&Ability::Engine(*name)).is_ok();
-    let names = || EngineName::ALL.iter().copied().filter(|name| name.is_for_storage() && can(name));
+    let names = || compared(ask).filter(can);
     let mut workloads = Vec::new();
     if let Some(unit) = ask.capabilities().direct_unit {
         let direct = |name: &EngineName| *name != EngineName::Mmap;
@@ -95,7 +95,16 @@ fn ways_of_issuing(ask: &PlanRequest) -> Vec<Workload> {
 /// Why some engines are left out of the comparison.
 fn missing(ask: &PlanRequest) -> Vec<String> {
     let why = |name: &EngineName| Some(format!("{name}: {}", ask.capabilities().can(&Ability::Engine(*name)).err()?));
-    EngineName::ALL.iter().filter_map(why).collect()
+    compared(ask).filter_map(|name| why(&name)).collect()
+}
+
+/// Engines that a target of this kind may have. A simulated one has no queues that differ, and stays with the engines of its
+/// first studies.
+fn compared(ask: &PlanRequest) -> impl Iterator<Item = EngineName> {
+    let is_simulated = ask.capabilities().kind == TargetKind::Simulated;
+    let is_new = |name: &EngineName| *name == EngineName::Hybrid || name.sends_commands();
+    let names = EngineName::ALL.iter().copied().filter(|name| name.is_for_storage());
+    names.filter(move |name| !(is_simulated && is_new(name)))
 }
 
 #[cfg(test)]
@@ -140,9 +149,10 @@ mod tests {
             let alike = |cell: &&Workload| (cell.bs.0, cell.iodepth, cell.cache) == (bs, depth, cache);
             all.iter().filter(alike).map(|cell| cell.engine).step_by(2).collect::<Vec<_>>()
         };
-        use EngineName::{IoUring, Iopoll, Libaio, Mmap, Plain, Pool, Sqpoll, Sync};
-        assert_eq!(asked(4096, 1, Cache::Device), [Sync, Pool, IoUring, Plain, Sqpoll, Iopoll, Libaio]);
-        assert_eq!(asked(4096, 32, Cache::Device), [Pool, IoUring, Plain, Sqpoll, Iopoll, Libaio]);
+        use EngineName::{Commands, Hybrid, IoUring, Iopoll, Libaio, Mmap, Plain, PolledCommands, Pool, Sqpoll, Sync};
+        let rings = [IoUring, Plain, Sqpoll, Iopoll, Hybrid, Commands, PolledCommands];
+        assert_eq!(asked(4096, 1, Cache::Device), [&[Sync, Pool][..], &rings, &[Libaio]].concat());
+        assert_eq!(asked(4096, 32, Cache::Device), [&[Pool][..], &rings, &[Libaio]].concat());
         assert_eq!(asked(65536, 1, Cache::Both), [Sync, Mmap]);
         assert!(all.iter().all(|cell| !cell.rw.writes()));
     }
@@ -183,6 +193,30 @@ mod tests {
             missing(&PlanRequest { question: &question, environment: &environment }),
             ["io_uring_iopoll: no queues to poll"]
         );
+    }
+
+    #[test]
+    fn commands_have_a_row_where_the_target_takes_them_and_a_reason_elsewhere() {
+        let why = [(Ability::Engine(EngineName::Commands), "it is no NVMe namespace")];
+        let question = Question { experiments: vec![Experiment::Engines], ..Question::about("d") };
+        let planned = |environment: &Environment| plan(&PlanRequest { question: &question, environment }).unwrap();
+        let by_commands = |plan: &Plan| {
+            plan.cells
+                .iter()
+                .filter(|cell| cell.workload.engine == EngineName::Commands && cell.workload.cache.direct())
+                .count()
+        };
+        let here = planned(&environment(Some(Bytes(512)), &[]));
+        assert_eq!((by_commands(&here), here.missing), (DIRECT.len() * 2, vec![]), "plain and beside the soaker");
+        let elsewhere = planned(&environment(Some(Bytes(512)), &why));
+        assert_eq!(
+            (by_commands(&elsewhere), elsewhere.missing),
+            (0, vec!["io_uring_cmd: it is no NVMe namespace".to_string()])
+        );
+        let mut simulated = environment(Some(Bytes(512)), &why);
+        simulated.capabilities.kind = TargetKind::Simulated;
+        let simulated = planned(&simulated);
+        assert_eq!((by_commands(&simulated), simulated.missing), (0, vec![]), "as in its first studies");
     }
 
     #[test]

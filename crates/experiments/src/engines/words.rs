@@ -101,7 +101,7 @@ fn polling(costs: &[PollingCost]) -> Option<String> {
 fn issuing(changes: &[IssuingChange]) -> Option<String> {
     let reported = |change: &IssuingChange| {
         let bring = match change.change {
-            IssuingPart::Batch(0 | 1) => "brings",
+            IssuingPart::Batch(0 | 1) | IssuingPart::RestBeforePolling => "brings",
             _ => "bring",
         };
         let what = format!("{} {bring}", issuing_part(change.change));
@@ -127,6 +127,8 @@ pub fn issuing_part(part: IssuingPart) -> String {
         IssuingPart::Batch(1) => "a call for each request".to_string(),
         IssuingPart::Batch(batch) => format!("{batch} requests a call"),
         IssuingPart::Registration => "registered buffers".to_string(),
+        IssuingPart::Passthrough => "NVMe commands past the block layer".to_string(),
+        IssuingPart::RestBeforePolling => "a rest before polling".to_string(),
     }
 }
 

@@ -5,7 +5,7 @@ use halfpower_spec::{Bytes, RandomDistribution, Workload};
 use super::member::Member;
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
-use super::{apply_options, file_lanes, memory_lanes, request_flags, scratch_file};
+use super::{apply_options, commands, file_lanes, memory_lanes, request_flags, scratch_file};
 use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers};
 use crate::option_answers::{Backend, honours};
 use crate::read_back;
@@ -23,6 +23,7 @@ pub(super) struct Rights {
 /// # Errors
 /// A sentence that says why not.
 pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> Result<(), MeasureError> {
+    let workload = &commands::settled(workload, members.command_paths());
     coherent(workload)?;
     honours(Backend::Files, workload)?;
     if memory_lanes::is_memory(workload)? {
@@ -37,6 +38,7 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     let devices = members.distinct_devices(volume.members);
     apply_options::admit(workload, &devices, members.each.is_empty(), members.direct_unit())?;
     admits_direct(members, workload, volume)?;
+    commands::admit(workload, members.command_paths().take(volume.members))?;
     request_flags::admit(workload, &members.each[..volume.members], volume)?;
     if workload.rw.trims() {
         members.each[..volume.members].iter().try_for_each(Member::admits_trims)?;
@@ -45,7 +47,9 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     fits_span(workload, span)?;
     fits_pieces(workload, members.spread(volume)?, span)?;
     if let Some(load) = workload.load_beside() {
+        let load = commands::settled(&load, members.command_paths());
         coherent(&load)?;
+        commands::admit(&load, members.command_paths().take(volume.members))?;
         members.budget.admits(&load, volume.lanes().len() as u64)?;
         admits_direct(members, &load, volume)?;
         fits_span(&load, span)?;

@@ -35,6 +35,7 @@ pub(crate) fn mode(workload: &Workload) -> Mode {
         write: rw.writes(),
         drop_pages: options.uncached,
         atomic: options.atomic,
+        commands: workload.engine.sends_commands(),
     }
 }
 

@@ -9,6 +9,7 @@ use halfpower_record::LaneRole;
 use halfpower_spec::{EngineName, Pattern, Run, Workload};
 
 use super::apply_options::{self, processor};
+use super::commands;
 use super::ledgers::Ledgers;
 use super::members::Members;
 use super::run_volume::RunVolume;
@@ -72,6 +73,7 @@ impl Reached<'_> {
         (lane, seed): (usize, u64),
         address_map: AddressMap,
     ) -> Result<Opened, MeasureError> {
+        let workload = &commands::settled(workload, self.members.command_paths());
         let Workload { rw, bs, iodepth: depth, threads, engine: name, issuing, options, .. } = *workload;
         let mode = apply_options::mode(workload);
         let volume = self.volume_of(lane, address_map, mode)?;

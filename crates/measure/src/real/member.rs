@@ -13,6 +13,7 @@ use halfpower_os::{Alignment, DataFile, DeviceNumber, Kind, OsError, SharedFile}
 use halfpower_record::StudyFile;
 use halfpower_spec::{Bytes, Nanos, Spread};
 
+use super::commands::CommandPath;
 use super::host_part::HostPart;
 use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
@@ -38,6 +39,8 @@ pub(super) struct Member {
     next: Option<DataFile>,
     /// The folder for scratch files.
     pub scratch: PathBuf,
+    /// How it takes NVMe commands past the block layer.
+    pub commands: CommandPath,
     /// What direct requests must be multiples of; `None` without direct I/O.
     pub alignment: Option<Alignment>,
     /// Bytes that are used.
@@ -80,6 +83,7 @@ impl Member {
             kind,
             ours,
             scratch,
+            commands: CommandPath::of(&data, false),
             alignment: data.direct_alignment()?,
             data,
             span_bytes,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use halfpower_os::{DataFile, Kind, Mode};
+use halfpower_os::{DataFile, Kind, Mode, OsError};
 use halfpower_probe::Root;
 use halfpower_record::{Ability, Capabilities, Environment, TargetKind};
 use halfpower_spec::{Bytes, Cache, EngineName, Nanos, PageCache, Spread, Workload, WorkloadOptions};
@@ -15,7 +15,7 @@ use super::member::{Member, USUAL_BYTES, refuse_twice};
 use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
 use super::run_volume::{RunLayout, RunVolume, VolumeMembers, environment_of};
-use super::{apply_options, page_cache, request_flags};
+use super::{apply_options, commands, page_cache, request_flags};
 use crate::MeasureError;
 use crate::admission::note_of_spread;
 
@@ -64,8 +64,14 @@ impl Members {
         wanted: &RealTargetOptions,
     ) -> Result<(Self, Environment), MeasureError> {
         let budget = MemoryBudget::of_this_process();
+        let places = paths.iter().map(|path| commands::place(path)).collect::<Result<Vec<_>, _>>()?;
+        let paths: Vec<PathBuf> = places.iter().map(|(path, _)| path.clone()).collect();
+        let paths = paths.as_slice();
         refuse_twice(paths, wanted.force_in_use)?;
         let mut each = paths.iter().map(|path| Member::open(path, wanted, budget)).collect::<Result<Vec<_>, _>>()?;
+        for (member, (_, is_generic)) in each.iter_mut().zip(&places) {
+            member.commands.is_generic = *is_generic;
+        }
         let mut probed = paths.iter().map(|path| probe(path)).collect::<Result<Vec<_>, _>>()?;
         each.iter_mut().zip(&mut probed).for_each(|(member, environment)| call_direct_what_is(member, environment));
         let devices = probed.iter().map(|backend| backend.device.as_ref().map(|device| device.name.clone())).collect();
@@ -77,7 +83,7 @@ impl Members {
         members.span_bytes = members.common_bytes();
         let fewest = members.each.iter().map(|member| member.whole_bytes).min();
         members.spread_bytes = fewest.filter(|_| wanted.spread).map(|bytes| members.volume.whole(bytes));
-        environment.capabilities = members.capabilities();
+        environment.capabilities = members.capabilities(wanted.engine);
         Ok((members, environment))
     }
 
@@ -152,8 +158,13 @@ impl Members {
         self.volume.whole(self.each.iter().map(|member| member.span_bytes).min().unwrap_or(self.span_bytes))
     }
 
-    /// What experiments can do on these members.
-    fn capabilities(&self) -> Capabilities {
+    /// How each member takes NVMe commands.
+    pub fn command_paths(&self) -> impl Iterator<Item = &commands::CommandPath> {
+        self.each.iter().map(|member| &member.commands)
+    }
+
+    /// What experiments can do on these members, through `engine` unless they say another one.
+    fn capabilities(&self, engine: EngineName) -> Capabilities {
         let all = |kind| self.each.iter().all(|member| member.kind == kind);
         let kind = match () {
             () if all(Kind::Folder) => TargetKind::Folder,
@@ -167,6 +178,7 @@ impl Members {
         let files = self.each.iter().map(|member| &member.data);
         unavailable.extend(missing(files.clone()));
         unavailable.extend(request_flags::unavailable(files));
+        unavailable.extend(commands::unavailable(self.command_paths(), engine));
         let chunk = self.volume.chunk();
         let direct_unit = self.direct_unit();
         Capabilities { kind, span, spread, members, chunk, direct_unit, unavailable }
@@ -296,9 +308,11 @@ fn usual_cache(name: EngineName) -> Cache {
 fn missing<'a>(files: impl Iterator<Item = &'a DataFile> + Clone) -> BTreeMap<Ability, String> {
     let for_storage = EngineName::ALL.iter().copied().filter(|name| name.is_for_storage());
     let why = |name: EngineName| {
-        let mode = Mode { direct: usual_cache(name).direct(), ..Mode::default() };
+        let commands = name.sends_commands();
+        let mode = Mode { direct: usual_cache(name).direct(), commands, ..Mode::default() };
         let asked = files.clone().try_for_each(|file| match file.reopen(mode) {
             Ok(run_file) => halfpower_engine::available(name, Some(&run_file)),
+            Err(OsError::NoCommands { why, .. }) => Err(why),
             // Without direct I/O, ask at least whether the kernel has the engine.
             Err(_) => halfpower_engine::available(name, None),
         });

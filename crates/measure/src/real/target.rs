@@ -22,7 +22,7 @@ use super::options::RealTargetOptions;
 use super::run_volume::{RunVolume, VolumeMembers, witnessed};
 use super::scratch_file::ScratchFile;
 use super::write_cache::WriteCache;
-use super::{apply_options, file_lanes, memory_lanes, page_cache, verification};
+use super::{apply_options, commands, file_lanes, memory_lanes, page_cache, verification};
 use crate::MeasureError;
 use crate::target_backend::{Account, Prepared, TargetBackend};
 
@@ -129,6 +129,15 @@ impl RealTarget {
 }
 
 impl RealTarget {
+    /// Devices whose own byte counts can be compared with a run: they do not count trims as bytes moved, and commands only
+    /// where they are set to.
+    fn counting(&self, workload: &Workload, volume: RunVolume) -> Vec<String> {
+        let devices = witnessed(volume, &self.members.devices);
+        let sends_commands = commands::settled(workload, self.members.command_paths()).engine.sends_commands();
+        let counts = !sends_commands || devices.iter().all(|device| commands::are_counted(device));
+        if counts && !workload.rw.trims() { devices } else { Vec::new() }
+    }
+
     /// Prepares a run of operations on small files, which share the file system with the target and not its blocks.
     fn prepare_files(&mut self, workload: &Workload, operation: FileOperation) -> Result<Prepared, MeasureError> {
         self.witnessed.clear();
@@ -188,8 +197,7 @@ impl TargetBackend for RealTarget {
         self.switched.clear();
         self.switched = apply_options::switched(&options, &self.members.distinct_devices(volume.members))?;
         let cached_bytes = self.members.set_page_cache(&options, volume, self.wanted.drop_caches)?;
-        // Devices do not count trims as bytes moved.
-        self.witnessed = if rw.trims() { Vec::new() } else { witnessed(volume, &self.members.devices) };
+        self.witnessed = self.counting(&run.workload, volume);
         let buffered = !cache.direct() && !self.members.each.is_empty();
         let reads = rw.direction() != Some(Direction::Write);
         // Use each block of a cold buffered run once: a second visit would find it in the page cache.

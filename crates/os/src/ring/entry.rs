@@ -15,6 +15,8 @@ pub(crate) enum Registration {
     Registered,
     /// Registered file; the kernel maps the buffers for each transfer.
     Unregistered,
+    /// Registered generic devices of NVMe namespaces; transfers are commands, and the kernel maps their buffers for each.
+    Commands,
     /// The kernel looks up the descriptor and maps the buffers for each transfer.
     Plain,
 }
@@ -31,6 +33,9 @@ pub(crate) struct Slot {
     pub file: u32,
     /// What its writes and flushes ask for beside the bytes.
     pub mode: Mode,
+    /// The number of the namespace that its commands go to, and the logarithm of the bytes of a block there.
+    pub namespace: u32,
+    pub block_shift: u8,
     pub in_flight: bool,
     /// The current transfer, or the last one.
     pub transfer: Transfer,
@@ -60,6 +65,7 @@ pub(crate) fn entry(means: Registration, place: &Slot) -> squeue::Entry {
     let outgoing = place.outgoing;
     let descriptor = Fd(place.file as i32);
     let entry = match (means, action) {
+        (Registration::Commands, _) => unreachable!("commands have entries of their own"),
         (Registration::Nothing, _) => opcode::Nop::new().build(),
         (Registration::Plain, Action::Flush) => flush!(descriptor, place.mode.flush_by),
         (_, Action::Flush) => flush!(file, place.mode.flush_by),
@@ -86,7 +92,7 @@ pub(crate) fn entry(means: Registration, place: &Slot) -> squeue::Entry {
             opcode::Write::new(descriptor, outgoing, length).offset(offset).rw_flags(place.mode.write_flags()).build()
         }
     };
-    let entry = entry.user_data(u64::from(length) << 32 | u64::from(slot));
+    let entry = entry.user_data(mark(place.transfer));
     if place.may_wait { entry.flags(squeue::Flags::ASYNC) } else { entry }
 }
 
@@ -111,6 +117,12 @@ pub(crate) fn reaped(means: Registration, outcome: &cqueue::Entry) -> Reaped {
         moved => Ok(moved as u32),
     };
     Reaped { slot, result }
+}
+
+/// The `user_data` of a transfer.
+#[inline(always)]
+pub(crate) fn mark(transfer: Transfer) -> u64 {
+    u64::from(transfer.length) << 32 | u64::from(transfer.slot)
 }
 
 /// Bytes of a transfer, decoded from its `user_data`.

@@ -86,9 +86,12 @@ pub(crate) fn pieces(text: &str) -> Vec<&str> {
 /// fio's engine, its depth and its number of jobs for this way of issuing; `None` if fio has no such engine.
 fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
     match settings.engine {
-        EngineName::Auto | EngineName::IoUring | EngineName::Plain | EngineName::Sqpoll | EngineName::Iopoll => {
-            Some(("io_uring", settings.iodepth, settings.threads))
-        }
+        EngineName::Auto
+        | EngineName::IoUring
+        | EngineName::Plain
+        | EngineName::Sqpoll
+        | EngineName::Iopoll
+        | EngineName::Hybrid => Some(("io_uring", settings.iodepth, settings.threads)),
         EngineName::Libaio => Some(("libaio", settings.iodepth, settings.threads)),
         EngineName::Mmap => Some(("mmap", 1, settings.threads)),
         EngineName::Sync => Some(("psync", 1, settings.threads)),
@@ -96,6 +99,9 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
         EngineName::Smb
         | EngineName::Nfs
         | EngineName::S3
+        // fio's io_uring_cmd takes the name of the generic device, which the settings do not hold.
+        | EngineName::Commands
+        | EngineName::PolledCommands
         | EngineName::Null
         | EngineName::Simulated
         | EngineName::Memory

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::fio::take::{on, same_for_all, seconds, size};
 
 /// Options that define the workload; [`Options::settings`] reads them.
-const READ: [&str; 25] = [
+const READ: [&str; 27] = [
     "bs",
     "blocksize",
     "bssplit",
@@ -32,6 +32,8 @@ const READ: [&str; 25] = [
     "fixedbufs",
     "registerfiles",
     "hipri",
+    "cmd_type",
+    "writefua",
     "sqthread_poll",
     "group_reporting",
 ];
@@ -227,6 +229,10 @@ impl<'a> Options<'a> {
     }
 
     fn cache(&self) -> Result<Cache, String> {
+        // Commands pass the page cache by, and carry no flag of an open file.
+        if self.engine()?.sends_commands() {
+            return Ok(if self.is_on("writefua")? { Cache::None } else { Cache::Device });
+        }
         let direct = self.is_on("direct")? || (self.has("buffered") && !self.is_on("buffered")?);
         let sync = self.text(&["sync"]).unwrap_or_default();
         let durable = self.has("sync") && !matches!(sync.as_str(), "0" | "none" | "false");
@@ -250,6 +256,9 @@ impl<'a> Options<'a> {
             "io_uring" if self.is_on("hipri")? => EngineName::Iopoll,
             "io_uring" if self.is_on("fixedbufs")? && self.is_on("registerfiles")? => EngineName::IoUring,
             "io_uring" => EngineName::Plain,
+            "io_uring_cmd" if self.text(&["cmd_type"]).is_some_and(|kind| kind != "nvme") => EngineName::Unknown,
+            "io_uring_cmd" if self.is_on("hipri")? => EngineName::PolledCommands,
+            "io_uring_cmd" => EngineName::Commands,
             _ => EngineName::Unknown,
         })
     }
