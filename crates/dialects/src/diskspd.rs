@@ -52,7 +52,19 @@ impl ParsedOptions {
     fn run(self) -> Result<RunWords, String> {
         let Self { mut run, shown, writes_percent, random, random_align, stride, block_bytes, total_threads, .. } =
             self;
-        let Self { random_percent, interlocked, apart, zeros, .. } = self;
+        let Self {
+            random_percent,
+            interlocked,
+            apart,
+            zeros,
+            zones,
+            burst,
+            pause_ms,
+            mapped,
+            flushes_view,
+            parallel,
+            ..
+        } = self;
         if run.files.is_empty() {
             return Err("name a target: a file, a folder or a block device".to_string());
         }
@@ -76,18 +88,18 @@ impl ParsedOptions {
         if !matches!(writes_percent, 0 | 100) {
             run.set("--rwmixread", 100 - writes_percent);
         }
-        if let Some(threads) = total_threads {
-            if run.files.len() > 1 {
-                return Err(format!("-F{threads}: threads belong to a target each; use -t"));
-            }
-            run.set("--threads", threads);
-        }
+        set_all_threads(&mut run, total_threads)?;
         if let Some(share) = random_percent.filter(|_| random) {
             run.set("--jump", format!("{share}%"));
+        }
+        if let Some(zones) = zones.filter(|_| random) {
+            run.set("--random-distribution", zones);
         }
         if zeros && writes_percent > 0 {
             run.set("--compressible", 100);
         }
+        set_bursts(&mut run, burst, pause_ms)?;
+        set_mapping(&mut run, mapped, flushes_view, writes_percent > 0)?;
         for (flag, value) in [("--iodepth", "2"), ("--runtime", "10s"), ("--cache", "both"), ("--seed", "0")] {
             run.unless_set(flag, value);
         }
@@ -99,7 +111,7 @@ impl ParsedOptions {
             run.unset("--fadvise");
         }
         if !random {
-            goes_through_in_order(&mut run, interlocked, apart);
+            goes_through_in_order(&mut run, (interlocked, parallel), apart)?;
         }
         if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
             run.note("-g: requests come at this rate whether or not earlier ones are done; latency counts from when one was due");
@@ -107,6 +119,50 @@ impl ParsedOptions {
         run.finish()?;
         Ok(run)
     }
+}
+
+/// Sets the threads of all targets together, of which there may be one then.
+fn set_all_threads(run: &mut RunWords, threads: Option<u32>) -> Result<(), String> {
+    let Some(threads) = threads else { return Ok(()) };
+    if run.files.len() > 1 {
+        return Err(format!("-F{threads}: threads belong to a target each; use -t"));
+    }
+    run.set("--threads", threads);
+    Ok(())
+}
+
+/// Lets requests come in bursts, each so long after the one before went out.
+fn set_bursts(run: &mut RunWords, requests: Option<u32>, pause_ms: Option<u32>) -> Result<(), String> {
+    match (requests, pause_ms) {
+        (None, None) => Ok(()),
+        (Some(requests @ 1..), Some(pause_ms @ 1..)) => {
+            if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
+                return Err("-i and -j say when requests come, and so does -g: leave one of them out".to_string());
+            }
+            run.set("--thinktime", format!("{pause_ms}ms"));
+            run.set("--thinktime-blocks", requests);
+            run.set("--thinktime-from", "issued");
+            Ok(())
+        }
+        _ => Err(
+            "bursts have a number of requests, -i, and milliseconds between them, -j: write both, such as -i10 -j100"
+                .to_string(),
+        ),
+    }
+}
+
+/// Maps the target into memory, and flushes each write there, if that is asked for.
+fn set_mapping(run: &mut RunWords, mapped: bool, flushes: bool, writes: bool) -> Result<(), String> {
+    if !mapped {
+        return if flushes { Err("-N flushes memory that is mapped: add -Sm".to_string()) } else { Ok(()) };
+    }
+    run.set("--engine", "mmap");
+    if flushes && writes {
+        run.set("--fdatasync", 1);
+        run.set("--flush-by", "sync_file_range");
+        run.note("-Nv: each flush is of all pages of the file, also those that other threads have written");
+    }
+    Ok(())
 }
 
 /// Sets the distance between sequential requests, if one is named.
@@ -121,8 +177,15 @@ fn set_stride(run: &mut RunWords, stride: Option<u64>, block_bytes: u64) -> Resu
     Ok(())
 }
 
-/// What sequential threads of one target go through: with `-si` the same blocks, in one thread here.
-fn goes_through_in_order(run: &mut RunWords, interlocked: bool, apart: bool) {
+/// What sequential threads of one target go through: with `-si` the same blocks, in one thread here; with `-p` each request
+/// of a thread all blocks of the thread.
+fn goes_through_in_order(run: &mut RunWords, (interlocked, parallel): (bool, bool), apart: bool) -> Result<(), String> {
+    if parallel && interlocked {
+        return Err("-p and -si are two orders of offsets: leave one of them out".to_string());
+    }
+    if parallel {
+        run.set("--same-blocks", "");
+    }
     let threads = run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1_u32);
     if interlocked && threads > 1 {
         let depth = run.get("--iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(2_u32);
@@ -136,6 +199,7 @@ fn goes_through_in_order(run: &mut RunWords, interlocked: bool, apart: bool) {
         let distance = if apart { "whatever distance -T gives" } else { "as with -T" };
         run.note(format!("-t: sequential threads each go through a part of the target of their own, {distance}"));
     }
+    Ok(())
 }
 
 impl Layout for Shown {

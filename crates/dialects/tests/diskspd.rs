@@ -51,6 +51,41 @@ fn what_is_not_taken_is_named() {
 }
 
 #[test]
+fn zones_bursts_priorities_and_mapped_memory_are_diskspd_s() {
+    let run = |options: &str| runs(translate(&words(&format!("-W0 {options} sim:")))).remove(0);
+    let zones = run("-rdpct90/10:0/10:5/20");
+    assert!(
+        zones.contains("--rw randread") && zones.contains("--random-distribution zoned:90/10:0/10:5/20:5/60"),
+        "{zones}"
+    );
+    let sizes = run("-rdabs90/10G:0/10G:5/20G");
+    assert!(sizes.contains("zoned_abs:90/10GiB:0/10GiB:5/20GiB:5/"), "{sizes}");
+    let bursts = run("-i100 -j10");
+    assert!(bursts.contains("--thinktime 10ms --thinktime-blocks 100 --thinktime-from issued"), "{bursts}");
+    assert!(run("-p -o4").contains("--same-blocks") && !run("-p -r").contains("--same-blocks"));
+    assert!(run("-I1").contains("--io-priority idle") && run("-I2").contains("--io-priority best-effort:7"));
+    assert!(!run("-I3").contains("--io-priority"));
+    let mapped = run("-Sm -Nv -w100");
+    assert!(mapped.contains("--cache both --engine mmap") || mapped.contains("--engine mmap"), "{mapped}");
+    assert!(mapped.contains("--fdatasync 1 --flush-by sync_file_range"), "{mapped}");
+    assert!(!run("-Sm -Nv").contains("--fdatasync"), "nothing is written");
+    for (line, why) in [
+        ("-p -si", "-si"),
+        ("-i100", "-j"),
+        ("-j10", "-i"),
+        ("-i10 -j10 -g80", "-g"),
+        ("-Nv", "-Sm"),
+        ("-Smu", "page cache"),
+        ("-rdpct90/60:10/60", "100%"),
+        ("-rd90/10", "-rdpct"),
+        ("-rdpct90/100", "100%"),
+    ] {
+        let named = refusals(translate(&words(&format!("{line} sim:"))));
+        assert!(named[0].contains(why), "{line}: {named:?}");
+    }
+}
+
+#[test]
 fn sequential_requests_may_leave_blocks_out() {
     assert!(runs(translate(&words("-b4K -s64K sim:")))[0].contains("--stride 64KiB"));
     for plain in ["-b4K -s sim:", "-b4K -s4K sim:", "-b4K -r -s64K sim:"] {
@@ -77,7 +112,7 @@ fn order_processors_and_payload_are_diskspd_s() {
 }
 
 /// Lines of diskspd's documentation and of guides that run, in the kinds that they have.
-const RUN: [&str; 20] = [
+const RUN: [&str; 27] = [
     "-c1G -b4K -t2 -d30 -a0,1 sim:",
     "-b8K -d60 -o4 -t8 -h -r -w25 -L -Z1G -c20G sim:",
     "-b64K -d120 -o32 -t4 -Sh -r -w0 -L -c50G sim:",
@@ -98,17 +133,21 @@ const RUN: [&str; 20] = [
     "-g500i -b4K -r -t2 sim:",
     "-b4K -w -fr -Sb -r sim:",
     "-b64K -s128K -Sh sim:",
+    "-rdpct90/10:10/90 -b4K -w30 sim:",
+    "-rdpct90/10:0/10:5/20 -b8K -Sh sim:",
+    "-rdabs90/10G:0/10G:5/20G -r -b8K -Sh -c100G sim:",
+    "-i100 -j10 -b4K -r -o8 sim:",
+    "-Sm -Nv -w100 -b4K sim:",
+    "-I1 -b4K -r -Sh sim:",
+    "-p -o8 -b64K -Sh sim:",
 ];
 
 /// Lines that are refused, and the reason.
-const REFUSED: [(&str, &str); 9] = [
-    ("-Xprofile.xml sim:", "options of the profile"),
+const REFUSED: [(&str, &str); 6] = [
+    ("-Xprofile.xml sim:", "a line for each"),
     ("-ysReady sim:", "no events"),
-    ("-rdpct90/10:10/90 sim:", "evenly random"),
     ("-sb64K sim:", "add --backwards"),
-    ("-i100 -j10 sim:", "bursts"),
-    ("-N1000 sim:", "--fdatasync"),
-    ("-p sim:", "same offset"),
+    ("-Sm -Nn sim:", "-Nv"),
     ("-Z1M,data.bin sim:", "from no file"),
     ("-eRPROCESS sim:", "kernel events"),
 ];

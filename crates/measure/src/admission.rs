@@ -2,7 +2,7 @@
 
 use halfpower_spec::{
     Affinity, Bytes, Cache, Direction, EngineName, Fadvise, FileOperation, FlushCall, Issuing, Jump, Layout, Nanos,
-    PageCache, Pattern, RandomDistribution, Rw, Spread, Workload, WorkloadOptions,
+    PageCache, Pattern, RandomDistribution, Rw, Spread, ThinktimeFrom, Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -12,7 +12,7 @@ use crate::MeasureError;
 /// # Errors
 /// Names the settings and says what to do.
 pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
-    let Workload { rw, cache, rate, engine, issuing, options, .. } = workload;
+    let Workload { rw, cache, engine, issuing, options, .. } = workload;
     let refuse = |what: String| Err(MeasureError::Unfit { what });
     if let Some(Issuing { iodepth_batch, .. }) = issuing.filter(|issuing| *issuing != issuing.by(*engine)) {
         return refuse(format!(
@@ -36,10 +36,8 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     draws_at_random(workload)?;
     jumps(workload)?;
     strides(workload)?;
+    reaches_the_same(workload)?;
     draws_sizes(workload)?;
-    if options.ramp_time > Nanos(0) && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
-        return refuse("--ramp-time goes together with neither --fdatasync nor --thinktime: leave it out".to_string());
-    }
     if options.fdatasync > 0 && (!rw.writes() || matches!(rw, Rw::Trim | Rw::Randtrim)) {
         return refuse(format!("--fdatasync has nothing to make durable with --rw {rw}: leave it out"));
     }
@@ -57,9 +55,8 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
             "--processors {processors} and --affinity {affinity} both say where threads run: leave one of them out"
         ));
     }
-    if options.thinktime > Nanos(0) && rate.is_some() {
-        return refuse("--thinktime and --rate both say when requests come: leave one of them out".to_string());
-    }
+    thinks(workload)?;
+    has_priority(workload)?;
     if cache.direct() && (options.fadvise != Fadvise::Normal || options.page_cache != PageCache::Empty) {
         let flag = if options.fadvise == Fadvise::Normal { "--page-cache" } else { "--fadvise" };
         return refuse(format!(
@@ -68,6 +65,38 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         ));
     }
     Ok(())
+}
+
+/// Refuses time between requests that come at a rate, and bursts without such time.
+fn thinks(workload: &Workload) -> Result<(), MeasureError> {
+    let WorkloadOptions { thinktime, thinktime_blocks, thinktime_from, .. } = workload.options;
+    let what = if thinktime > Nanos(0) && workload.rate.is_some() {
+        "--thinktime and --rate both say when requests come: leave one of them out".to_string()
+    } else if thinktime == Nanos(0) && thinktime_blocks > 1 {
+        format!(
+            "--thinktime-blocks {thinktime_blocks}: no time passes between bursts: add --thinktime, or leave it out"
+        )
+    } else if thinktime == Nanos(0) && thinktime_from != ThinktimeFrom::Done {
+        format!("--thinktime-from {thinktime_from}: no time passes between requests: add --thinktime, or leave it out")
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
+/// Refuses an I/O priority where another thread than those that have it submits.
+fn has_priority(workload: &Workload) -> Result<(), MeasureError> {
+    match workload.options.io_priority {
+        Some(priority) if workload.engine == EngineName::Sqpoll => {
+            let what = format!(
+                "--io-priority {priority} is of the threads that submit, and with --engine {} a thread of the kernel does: \
+                 take --engine io_uring",
+                workload.engine
+            );
+            Err(MeasureError::Unfit { what })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Refuses a memory kernel together with any other option.
@@ -386,6 +415,28 @@ fn goes_backwards(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
+/// Refuses to let several requests reach the same blocks where they are not sequential, or where each block comes once.
+fn reaches_the_same(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, options, .. } = workload;
+    let WorkloadOptions { same_blocks, streams, bssplit, layout, backwards, verify, .. } = *options;
+    let what = if !same_blocks {
+        return Ok(());
+    } else if rw.pattern() != Pattern::Sequential || rw.trims() {
+        format!(
+            "--same-blocks is about sequential reads and writes, and --rw {rw} has none: leave it out, or take --rw read"
+        )
+    } else if bssplit.is_some() || streams > 1 || backwards || layout != Layout::Written {
+        "--same-blocks goes together with neither --bssplit, --streams, --backwards nor --layout: leave it out"
+            .to_string()
+    } else if verify {
+        "--verify knows of one write to a block at a time, and --same-blocks makes several: leave one of them out"
+            .to_string()
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
 /// Refuses several request sizes together with options that need one size.
 fn draws_sizes(workload: &Workload) -> Result<(), MeasureError> {
     let Workload { bs, options, .. } = workload;
@@ -401,6 +452,25 @@ fn draws_sizes(workload: &Workload) -> Result<(), MeasureError> {
     } else {
         return Ok(());
     };
+    Err(MeasureError::Unfit { what })
+}
+
+/// Checks that a zone which gets requests lies within the `reached` bytes in use.
+///
+/// # Errors
+/// If there is none.
+pub(crate) fn fits_zones(workload: &Workload, reached: u64) -> Result<(), MeasureError> {
+    let RandomDistribution::Zoned(zones) = workload.options.random_distribution else { return Ok(()) };
+    let smallest = workload.options.bssplit.map_or(workload.bs.0, |sizes| sizes.smallest().0);
+    let blocks = (reached - (workload.bs.0 - smallest)) / smallest;
+    if !zones.in_blocks(blocks, smallest).is_empty() {
+        return Ok(());
+    }
+    let what = format!(
+        "--random-distribution {zones}: no zone that gets requests has a block within the {} in use: use a larger --size, or \
+         name other zones",
+        Bytes(reached)
+    );
     Err(MeasureError::Unfit { what })
 }
 
@@ -583,6 +653,16 @@ mod tests {
             (twisted(WorkloadOptions { page_cache: PageCache::Warm, ..usual }), "--page-cache"),
             (twisted(WorkloadOptions { uncached: true, ..usual }), "--uncached"),
             (twisted(WorkloadOptions { atomic: true, ..usual }), "--atomic"),
+            (twisted(WorkloadOptions { same_blocks: true, streams: 2, ..usual }), "--same-blocks"),
+            (twisted(WorkloadOptions { thinktime_blocks: 8, ..usual }), "--thinktime-blocks 8"),
+            (twisted(WorkloadOptions { thinktime_from: ThinktimeFrom::Issued, ..usual }), "--thinktime-from issued"),
+            (
+                Workload {
+                    engine: EngineName::Sqpoll,
+                    ..twisted(WorkloadOptions { io_priority: "idle".parse().ok(), ..usual })
+                },
+                "--io-priority idle",
+            ),
         ];
         for (workload, flag) in cases {
             let error = coherent(&workload).unwrap_err().to_string();

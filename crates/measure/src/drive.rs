@@ -281,9 +281,15 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     let flushes =
         lane.role == LaneRole::Beside || stands_for_threads || (index as u32) % run.workload.threads.max(1) < flushers;
     let terms = if flushes { terms } else { terms.without_flushes() };
+    let pauses = if stands_for_threads { terms.pauses.of_threads(workload.threads) } else { terms.pauses };
+    let terms = Terms { pauses, ..terms };
     let seed = run.seed.wrapping_add(index as u64);
     let pinned = lane.cpu.map_or(Ok(()), processor::pin_this_thread);
     pinned.map_err(|error| EngineError::Call { call: "sched_setaffinity", error })?;
+    if let Some(priority) = workload.options.io_priority {
+        let set = halfpower_os::io_priority::set_for_this_thread(priority.bits());
+        set.map_err(|error| EngineError::Call { call: "ioprio_set", error })?;
+    }
     lane.engine.settle()?;
     // Allocate here, in this thread's memory: lanes that share cache lines slow each other down.
     let offsets = Offsets::new(&workload, &lane.range, lane.once, seed);

@@ -26,6 +26,7 @@ mod skewed_blocks;
 mod target_backend;
 mod window;
 mod witnessed;
+mod zoned_blocks;
 
 pub use admission::coherent;
 pub use error::MeasureError;

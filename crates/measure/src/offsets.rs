@@ -13,6 +13,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::covering::{Cover, MOST_UNITS, Permutation};
 use crate::skewed_blocks::DrawnBlocks;
+use crate::zoned_blocks::ZonedBlocks;
 
 /// The stream of requests of one lane.
 pub(crate) struct Offsets {
@@ -47,10 +48,16 @@ enum Order {
         next: u64,
         step: u64,
     },
+    /// For each slot, its next block; each goes through all, `step` blocks at a time.
+    EachSlot {
+        next: Box<[u64]>,
+        step: u64,
+    },
     Streams(Streams),
     Random,
     Jumping(Jumping),
     Skewed(DrawnBlocks),
+    Zoned(ZonedBlocks),
     Permuted(Permutation),
 }
 
@@ -122,6 +129,9 @@ impl Offsets {
             (Pattern::Sequential, _) if workload.options.layout == Layout::LastFirst => {
                 Order::Sequential { next: blocks - 1, step: 1 }
             }
+            (Pattern::Sequential, _) if workload.options.same_blocks => {
+                Order::EachSlot { next: vec![0; workload.total_depth() as usize].into(), step }
+            }
             (Pattern::Sequential, _) if workload.options.backwards => Order::Backwards { next: blocks - 1, step },
             (Pattern::Sequential, _) => Order::Sequential { next: 0, step },
             // The cover says where each request begins.
@@ -129,7 +139,9 @@ impl Offsets {
             (Pattern::Random | Pattern::Unknown, once) if once || shuffled => {
                 Order::Permuted(Permutation::new(blocks, &mut random))
             }
-            (Pattern::Random | Pattern::Unknown, _) => Order::drawn(&workload.options, blocks, &mut random),
+            (Pattern::Random | Pattern::Unknown, _) => {
+                Order::drawn(&workload.options, blocks, block_bytes, &mut random)
+            }
         };
         let operations = match workload.rw.direction() {
             _ if workload.rw.trims() => Operations::All(Operation::Trim),
@@ -216,6 +228,17 @@ impl Offsets {
                 });
                 *next = block;
             }
+            Order::EachSlot { next, step } => {
+                let step = *step;
+                let mut in_turn = slots.iter();
+                shape.fill(slots, batch, &mut random, |_| {
+                    // It is called once for each slot, in their order.
+                    let Some(block) = in_turn.next().and_then(|slot| next.get_mut(*slot as usize)) else { return 0 };
+                    let this = *block;
+                    *block = if this + step >= blocks { 0 } else { this + step };
+                    this
+                });
+            }
             Order::Streams(streams) => shape.fill(slots, batch, &mut random, |_| streams.next()),
             // Multiply and shift instead of a division; the bias is below blocks / 2^64.
             Order::Random => shape.fill(slots, batch, &mut random, |random| {
@@ -227,6 +250,7 @@ impl Offsets {
                 *jumping = jumps;
             }
             Order::Skewed(skewed) => shape.fill(slots, batch, &mut random, |_| skewed.next()),
+            Order::Zoned(zoned) => shape.fill(slots, batch, &mut random, |random| zoned.draw(random)),
             Order::Permuted(permutation) => {
                 shape.fill(slots, batch, &mut random, |_| permutation.next_below(blocks));
             }
@@ -244,11 +268,14 @@ impl Offsets {
 }
 
 impl Order {
-    /// The random order that a workload with these options asks for.
-    fn drawn(options: &WorkloadOptions, blocks: u64, random: &mut Xoshiro256PlusPlus) -> Self {
+    /// The random order over `blocks` blocks of `block_bytes` that a workload with these options asks for.
+    fn drawn(options: &WorkloadOptions, blocks: u64, block_bytes: u64, random: &mut Xoshiro256PlusPlus) -> Self {
         let jumping = Jumping { next: 0, follow: 0, every: 1, share: None };
         match options.jump {
             Jump::Every(1) => {
+                if let RandomDistribution::Zoned(zones) = options.random_distribution {
+                    return ZonedBlocks::new(zones, blocks, block_bytes).map_or(Self::Random, Self::Zoned);
+                }
                 let drawn = DrawnBlocks::new(options.random_distribution, blocks, random);
                 drawn.map_or(Self::Random, Self::Skewed)
             }
@@ -609,6 +636,21 @@ mod tests {
         offsets.fill_at_most(9, &mut vec![0, 1], &mut batch);
         assert!(offsets.ended());
         assert_eq!(batch.iter().filter(|request| request.operation == Operation::Write).count(), 2);
+    }
+
+    #[test]
+    fn each_slot_goes_through_the_same_blocks() {
+        let options = WorkloadOptions { same_blocks: true, ..WorkloadOptions::default() };
+        let workload = Workload { rw: Rw::Read, bs: Bytes(4096), iodepth: 3, options, ..Workload::default() };
+        let mut offsets = Offsets::new(&workload, &(8192..8192 + 2 * 4096), false, 42);
+        let mut fill = |mut free: Vec<u32>| {
+            let mut batch = Vec::new();
+            offsets.fill_at_most(9, &mut free, &mut batch);
+            batch.iter().map(|request| (request.slot, (request.offset - 8192) / 4096)).collect::<Vec<_>>()
+        };
+        assert_eq!(fill(vec![0, 1, 2]), [(0, 0), (1, 0), (2, 0)]);
+        assert_eq!(fill(vec![2, 0]), [(2, 1), (0, 1)]);
+        assert_eq!(fill(vec![1, 2]), [(1, 1), (2, 0)], "the slot that is ahead begins again");
     }
 
     #[test]

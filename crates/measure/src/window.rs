@@ -3,6 +3,7 @@
 //! An engine and a stream of offsets enter, a [`Tally`] leaves. Nothing in the loop allocates, locks, prints or
 //! divides, and the clock is read once a batch.
 
+mod pauses;
 #[cfg(test)]
 mod tests;
 mod writers;
@@ -11,11 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
 use halfpower_record::{Latency, LatencyCounter, Sample, Samples};
-use halfpower_spec::{Nanos, Workload, WorkloadOptions};
+use halfpower_spec::{Nanos, Workload};
 
 use crate::offsets::Offsets;
 use crate::sampler::{Counts, Sampler};
 use crate::schedule::Schedule;
+use pauses::Burst;
+pub(crate) use pauses::Pauses;
 use writers::Writers;
 
 /// Most steps of a series that are kept.
@@ -108,6 +111,12 @@ pub(crate) struct Window<'a> {
     quota: usize,
     /// When the first write since the last flush went out.
     commit_began: Nanos,
+    /// Requests that may still go out before the lane thinks; without bursts as good as endless.
+    burst_left: usize,
+    /// When the last batch of a burst went out.
+    burst_sent: Nanos,
+    /// Whether the window has opened: what completes before does not count.
+    is_open: bool,
     /// The writers of this lane, if each flushes after its own writes; `None` if the lane flushes as one.
     writers: Option<Writers>,
     /// Bytes to ask for within the window, which then ends; `None` lets its time alone end it.
@@ -151,6 +160,9 @@ impl<'a> Window<'a> {
             one_length: offsets.one_length(),
             quota: terms.pauses.quota(),
             commit_began: Nanos(0),
+            burst_left: terms.pauses.burst.map_or(usize::MAX, |burst| burst.requests),
+            burst_sent: Nanos(0),
+            is_open: false,
             writers: None,
             most_bytes: None,
             engine,
@@ -227,6 +239,7 @@ impl<'a> Window<'a> {
         if let Some(most_bytes) = self.most_bytes {
             self.offsets.end_after(most_bytes.saturating_sub(self.in_flight_bytes()));
         }
+        self.is_open = true;
         self.tally.start = now;
         self.step_end = Nanos(now.0 + self.tally.step_ns);
         let deadline = Nanos(now.0.saturating_add(self.terms.runtime.0));
@@ -256,11 +269,15 @@ impl<'a> Window<'a> {
     fn submit(&mut self, now: Nanos) -> Result<(), EngineError> {
         self.batch.clear();
         match &mut self.open_loop {
-            None => self.offsets.fill_at_most(self.quota, &mut self.free, &mut self.batch),
+            None => self.offsets.fill_at_most(self.quota.min(self.burst_left), &mut self.free, &mut self.batch),
             Some(OpenLoop { schedule, intended }) => {
                 schedule.take_due(now, self.free.len().min(self.quota), intended);
                 self.offsets.fill_at_most(intended.len(), &mut self.free, &mut self.batch);
             }
+        }
+        if self.terms.pauses.burst.is_some() && !self.batch.is_empty() {
+            self.burst_left = self.burst_left.saturating_sub(self.batch.len());
+            self.burst_sent = now;
         }
         let apart = self.offsets.apart();
         for request in &self.batch {
@@ -284,6 +301,11 @@ impl<'a> Window<'a> {
                 self.done.clear();
                 self.engine.reap_until(until, &mut self.done)?;
                 Ok(self.engine.now())
+            }
+            // The pause takes in what completes meanwhile.
+            None if self.burst_left == 0 && self.terms.pauses.burst.is_some_and(Burst::counts_from_sending) => {
+                self.done.clear();
+                Ok(now)
             }
             _ => self.reap(),
         }
@@ -445,8 +467,8 @@ impl<'a> Window<'a> {
     /// Flushes when the writes since the last flush are all there and done, then thinks; gives the time after that.
     #[cold]
     fn pause(&mut self, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
-        let Pauses { fdatasync, thinktime } = self.terms.pauses;
-        let thinks = thinktime.0 > 0 && !self.done.is_empty();
+        let Pauses { fdatasync, thinktime, burst } = self.terms.pauses;
+        let thinks = burst.is_none() && thinktime.0 > 0 && !self.done.is_empty();
         let mut now = now;
         if self.writers.is_some() {
             self.flush_each()?;
@@ -462,13 +484,26 @@ impl<'a> Window<'a> {
             if self.quota == 0 && self.all_free() {
                 let took_ns = self.flush()?;
                 now = self.engine.now();
-                let commit_ns = now.0 - self.commit_began.0;
-                self.tally.syncs.iter_mut().for_each(|syncs| syncs.add(took_ns, 1));
-                self.tally.commits.iter_mut().for_each(|commits| commits.add(commit_ns, 1));
+                if self.is_open {
+                    let commit_ns = now.0 - self.commit_began.0;
+                    self.tally.syncs.iter_mut().for_each(|syncs| syncs.add(took_ns, 1));
+                    self.tally.commits.iter_mut().for_each(|commits| commits.add(commit_ns, 1));
+                }
                 self.quota = self.terms.pauses.quota();
             }
         }
-        if thinks { self.think(now, deadline) } else { Ok(now) }
+        match burst.filter(|_| self.burst_left == 0) {
+            Some(burst) if burst.counts_from_sending() => self.think_after(burst, self.burst_sent, now, deadline),
+            Some(burst) if self.all_free() => self.think_after(burst, now, now, deadline),
+            None if thinks => self.think(now, now, deadline),
+            _ => Ok(now),
+        }
+    }
+
+    /// Thinks after a burst, from `from` on, and lets the next one begin.
+    fn think_after(&mut self, burst: Burst, from: Nanos, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
+        self.burst_left = burst.requests;
+        self.think(from, now, deadline)
     }
 
     /// Sends a flush for each writer whose write is done.
@@ -490,12 +525,13 @@ impl<'a> Window<'a> {
     #[cold]
     fn take_flushes(&mut self) {
         let now = self.engine.now();
-        let Self { writers, done, free, issued, tally, .. } = self;
+        let Self { writers, done, free, issued, tally, is_open, .. } = self;
         let Some(writers) = writers else { return };
         done.retain(|completion| {
             let Some(began) = writers.end(completion.slot) else { return true };
             match completion.result {
                 Err(errno) => tally.count_error(errno),
+                Ok(_) if !*is_open => {}
                 Ok(_) => {
                     let commit_ns = now.0 - issued[completion.slot as usize].at.0;
                     tally.syncs.iter_mut().for_each(|syncs| syncs.add(now.0 - began.0, 1));
@@ -507,15 +543,20 @@ impl<'a> Window<'a> {
         });
     }
 
-    /// Lets the time pass and takes in what completes meanwhile.
-    fn think(&mut self, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
-        let until = Nanos(now.0.saturating_add(self.terms.pauses.thinktime.0)).min(deadline);
+    /// Lets the time pass, counted from `from`, and takes in what completes meanwhile.
+    fn think(&mut self, from: Nanos, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
+        let until = Nanos(from.0.saturating_add(self.terms.pauses.thinktime.0)).min(deadline);
         let mut now = now;
         while now < until && !self.stop.load(Ordering::Relaxed) {
             self.done.clear();
             self.engine.reap_until(until.min(Nanos(now.0 + PATIENCE_NS)), &mut self.done)?;
             now = self.engine.now();
-            self.account(now);
+            if self.is_open {
+                self.account(now);
+            } else {
+                self.drain();
+                self.show_progress();
+            }
         }
         Ok(now)
     }
@@ -549,31 +590,6 @@ impl<'a> Window<'a> {
 /// What a request came to: one that moved nothing, as beyond the end of a target that shrank or went away, is no I/O.
 fn outcome(result: Result<u32, Errno>, asked: u32) -> Result<u32, Errno> {
     if result == Ok(0) && asked > 0 { Err(Errno::END_OF_FILE) } else { result }
-}
-
-/// What a lane stops for.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Pauses {
-    /// Writes after which all is made durable; 0 is never.
-    pub fdatasync: u32,
-    /// Time that passes after completions before more is submitted.
-    pub thinktime: Nanos,
-}
-
-impl Pauses {
-    /// Those that a workload asks for.
-    pub(crate) fn of(options: &WorkloadOptions) -> Self {
-        Self { fdatasync: options.fdatasync, thinktime: options.thinktime }
-    }
-
-    fn any(self) -> bool {
-        self.fdatasync > 0 || self.thinktime.0 > 0
-    }
-
-    /// Writes until the next flush.
-    fn quota(self) -> usize {
-        if self.fdatasync == 0 { usize::MAX } else { self.fdatasync as usize }
-    }
 }
 
 /// What one lane saw.
@@ -719,6 +735,9 @@ impl<'a> Window<'a> {
             now = self.wait(now, opens)?;
             self.drain();
             self.show_progress();
+            if self.terms.pauses.any() {
+                now = self.pause(now, opens)?;
+            }
         }
         self.tally.in_flight_beyond_latency_ns -= self.in_flight_ns(now);
         Ok(now)

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use halfpower_spec::{BlockSizes, Bytes, Direction, IoSize, Pattern, Processors, Rw};
+use halfpower_spec::{BlockSizes, Bytes, Direction, IoPriority, IoSize, Nanos, Pattern, Processors, Rw};
 
 use super::amounts::Amounts;
 use super::engines::{self, Ring};
@@ -38,6 +38,29 @@ pub struct Switches {
     pub(super) ends_others: bool,
     /// Whether a group of results begins with it (`new_group`).
     pub(super) begins_group: bool,
+    /// Whether a thread thinks after so many requests that went out, and not that are done (`thinktime_blocks_type`).
+    pub(super) counts_issued: bool,
+}
+
+/// fio's `prioclass`, `prio` and `priohint`, as far as given.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Priority {
+    pub(super) class: Option<u32>,
+    pub(super) level: Option<u32>,
+    pub(super) hint: Option<u32>,
+}
+
+impl Priority {
+    /// The priority that fio gives a job's threads; `None` if none of the options is given.
+    fn asked(self) -> Result<Option<IoPriority>, String> {
+        let Self { class, level, hint } = self;
+        if class.or(level).or(hint).is_none() {
+            return Ok(None);
+        }
+        // As in fio, no class is best effort.
+        let class = class.filter(|class| *class > 0).unwrap_or(2);
+        IoPriority::of_numbers(class, level.unwrap_or(0), hint.unwrap_or(0)).map(Some)
+    }
 }
 
 /// One job: a section of a job file, or the options of a command line.
@@ -53,6 +76,7 @@ pub struct Job {
     /// Request sizes that differ between directions.
     pub(super) by_direction: Option<ByDirection>,
     pub(super) rates: Rates,
+    pub(super) priority: Priority,
     /// Bytes that sequential requests leave out between them (`rw=read:8k`).
     pub(super) skip: Option<Bytes>,
     /// Bytes that they go back from the end of the one before (`rw=read:-8k`).
@@ -99,6 +123,8 @@ impl Job {
         self.set_sizes();
         self.set_stride()?;
         self.set_rate()?;
+        self.set_priority()?;
+        self.set_bursts();
         self.refuse_writes()?;
         let files = self.count_files()?;
         self.set_amounts(files)?;
@@ -224,6 +250,31 @@ impl Job {
             }
         }
         Ok(())
+    }
+
+    fn set_priority(&mut self) -> Result<(), String> {
+        if let Some(priority) = self.priority.asked().map_err(|why| format!("prioclass, prio, priohint: {why}"))? {
+            self.run.set("--io-priority", priority);
+        }
+        Ok(())
+    }
+
+    /// Drops the size of bursts where a thread never thinks, as fio does, and says how long they are.
+    fn set_bursts(&mut self) {
+        if self.run.get("--thinktime-blocks").is_none() {
+            return;
+        }
+        let time = self.run.get("--thinktime").and_then(|time| time.parse::<Nanos>().ok());
+        if time.is_none_or(|time| time == Nanos(0)) {
+            return self.run.unset("--thinktime-blocks");
+        }
+        let is_deep = self.run.get("--iodepth").is_some_and(|depth| depth != "1");
+        if is_deep && !self.switches.counts_issued {
+            self.run.note(
+                "thinktime_blocks: a burst has exactly so many requests, as with thinktime_blocks_type=issue; fio counts what \
+                 is done, and lets others go out meanwhile",
+            );
+        }
     }
 
     fn refuse_writes(&self) -> Result<(), String> {
