@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::program::{folder, run};
 
 /// Lines that run. FILE is a file or device that is there, and DIR a folder.
-const RUN: [&str; 69] = [
+const RUN: [&str; 70] = [
     // fio's own documentation.
     "--name=global --rw=randread --size=128m --name=job1 --name=job2",
     "--name=random-writers --ioengine=libaio --iodepth=4 --rw=randwrite --bs=32k --direct=0 --size=64m --numjobs=4",
@@ -116,6 +116,10 @@ const RUN: [&str; 69] = [
      --size=100% --randrepeat=0 --refill_buffers",
     "--name=mixed --filename=FILE --rw=randrw --rwmixwrite=35 --bssplit=512/4:1k/1:1536/1:2k/1:3k/1:4k/67:8k/10:16k/7:32k/3:64k/5 \
      --iodepth=32 --ioengine=libaio --direct=1 --norandommap --time_based --runtime=60 --percentile_list=50:99:99.9:99.99",
+    "--name=JESD219 --filename=FILE --ioengine=libaio --direct=1 --rw=randrw --norandommap --randrepeat=0 --rwmixread=40 \
+     --rwmixwrite=60 --iodepth=256 --numjobs=4 --group_reporting \
+     --bssplit=512/4:1024/1:1536/1:2048/1:2560/1:3072/1:3584/1:4k/67:8k/10:16k/7:32k/3:64k/3 --blockalign=4k \
+     --random_distribution=zoned:50/5:30/15:20/80",
     "--name=oltp --directory=DIR --size=1g --rw=randrw --rwmixread=70 --bs=8k --ioengine=libaio --iodepth=16 --direct=1 \
      --numjobs=4 --runtime=60 --time_based --group_reporting",
     "--name=redo --filename=DIR/redo --size=1g --rw=write --bs=16k --fsync=1 --ioengine=sync --time_based --runtime=30",

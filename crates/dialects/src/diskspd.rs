@@ -49,31 +49,13 @@ impl AttachedLine for ParsedOptions {
 
 impl ParsedOptions {
     /// The run, with diskspd's defaults for missing options.
-    fn run(self) -> Result<RunWords, String> {
-        let Self { mut run, shown, writes_percent, random, random_align, stride, block_bytes, total_threads, .. } =
-            self;
-        let Self {
-            random_percent,
-            interlocked,
-            apart,
-            zeros,
-            zones,
-            burst,
-            pause_ms,
-            mapped,
-            flushes_view,
-            parallel,
-            ..
-        } = self;
+    fn run(mut self) -> Result<RunWords, String> {
+        let mut run = std::mem::take(&mut self.run);
+        let Self { writes_percent, random, block_bytes, .. } = self;
         if run.files.is_empty() {
             return Err("name a target: a file, a folder or a block device".to_string());
         }
-        if let Some(bytes) = random_align.filter(|bytes| *bytes != block_bytes) {
-            return Err(format!(
-                "-r{bytes}: requests begin at multiples of their size, {block_bytes} bytes; write -r alone"
-            ));
-        }
-        set_stride(&mut run, stride.filter(|bytes| !random && *bytes != block_bytes), block_bytes)?;
+        set_stride(&mut run, self.stride.filter(|bytes| !random && *bytes != block_bytes), block_bytes)?;
         run.set(
             "--rw",
             match (random, writes_percent) {
@@ -88,36 +70,77 @@ impl ParsedOptions {
         if !matches!(writes_percent, 0 | 100) {
             run.set("--rwmixread", 100 - writes_percent);
         }
-        set_all_threads(&mut run, total_threads)?;
-        if let Some(share) = random_percent.filter(|_| random) {
-            run.set("--jump", format!("{share}%"));
+        set_all_threads(&mut run, self.total_threads)?;
+        if random {
+            self.set_places(&mut run)?;
         }
-        if let Some(zones) = zones.filter(|_| random) {
-            run.set("--random-distribution", zones);
-        }
-        if zeros && writes_percent > 0 {
+        if self.zeros && writes_percent > 0 {
             run.set("--compressible", 100);
         }
-        set_bursts(&mut run, burst, pause_ms)?;
-        set_mapping(&mut run, mapped, flushes_view, writes_percent > 0)?;
+        set_bursts(&mut run, self.burst, self.pause_ms)?;
+        set_mapping(&mut run, self.mapped, self.flushes_view, writes_percent > 0)?;
         for (flag, value) in [("--iodepth", "2"), ("--runtime", "10s"), ("--cache", "both"), ("--seed", "0")] {
             run.unless_set(flag, value);
         }
         run.set("--bs", halfpower_spec::Bytes(block_bytes));
-        if shown.warm_up_s > 0 {
-            run.set("--ramp-time", format!("{}s", shown.warm_up_s));
+        if self.shown.warm_up_s > 0 {
+            run.set("--ramp-time", format!("{}s", self.shown.warm_up_s));
         }
         if run.get("--cache").is_none_or(|cache| cache == "device" || cache == "none") {
             run.unset("--fadvise");
         }
         if !random {
-            goes_through_in_order(&mut run, (interlocked, parallel), apart)?;
+            self.go_through_in_order(&mut run)?;
         }
         if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
             run.note("-g: requests come at this rate whether or not earlier ones are done; latency counts from when one was due");
         }
         run.finish()?;
         Ok(run)
+    }
+
+    /// Says which places random requests reach, and how often.
+    fn set_places(&self, run: &mut RunWords) -> Result<(), String> {
+        if let Some(share) = self.random_percent {
+            run.set("--jump", format!("{share}%"));
+        }
+        if let Some(zones) = &self.zones {
+            run.set("--random-distribution", zones);
+        }
+        let Some(bytes) = self.random_align.filter(|bytes| *bytes != self.block_bytes) else { return Ok(()) };
+        if self.random_percent.is_some() {
+            return Err(format!(
+                "-r{bytes}: requests that follow the one before have no other alignment; write -rs alone"
+            ));
+        }
+        run.set("--blockalign", halfpower_spec::Bytes(bytes));
+        Ok(())
+    }
+
+    /// What sequential threads of one target go through: with `-si` the same blocks, in one thread here; with `-p` each
+    /// request of a thread all blocks of the thread.
+    fn go_through_in_order(&self, run: &mut RunWords) -> Result<(), String> {
+        let Self { interlocked, parallel, apart, .. } = *self;
+        if parallel && interlocked {
+            return Err("-p and -si are two orders of offsets: leave one of them out".to_string());
+        }
+        if parallel {
+            run.set("--same-blocks", "");
+        }
+        let threads = run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1_u32);
+        if interlocked && threads > 1 {
+            let depth = run.get("--iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(2_u32);
+            run.set("--threads", 1);
+            run.set("--iodepth", depth.saturating_mul(threads));
+            run.note(format!(
+                "-si: one thread has the {} requests of all {threads}, since threads share no sequence of blocks",
+                depth.saturating_mul(threads)
+            ));
+        } else if threads > 1 {
+            let distance = if apart { "whatever distance -T gives" } else { "as with -T" };
+            run.note(format!("-t: sequential threads each go through a part of the target of their own, {distance}"));
+        }
+        Ok(())
     }
 }
 
@@ -174,31 +197,6 @@ fn set_stride(run: &mut RunWords, stride: Option<u64>, block_bytes: u64) -> Resu
         ));
     }
     run.set("--stride", halfpower_spec::Bytes(bytes));
-    Ok(())
-}
-
-/// What sequential threads of one target go through: with `-si` the same blocks, in one thread here; with `-p` each request
-/// of a thread all blocks of the thread.
-fn goes_through_in_order(run: &mut RunWords, (interlocked, parallel): (bool, bool), apart: bool) -> Result<(), String> {
-    if parallel && interlocked {
-        return Err("-p and -si are two orders of offsets: leave one of them out".to_string());
-    }
-    if parallel {
-        run.set("--same-blocks", "");
-    }
-    let threads = run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1_u32);
-    if interlocked && threads > 1 {
-        let depth = run.get("--iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(2_u32);
-        run.set("--threads", 1);
-        run.set("--iodepth", depth.saturating_mul(threads));
-        run.note(format!(
-            "-si: one thread has the {} requests of all {threads}, since threads share no sequence of blocks",
-            depth.saturating_mul(threads)
-        ));
-    } else if threads > 1 {
-        let distance = if apart { "whatever distance -T gives" } else { "as with -T" };
-        run.note(format!("-t: sequential threads each go through a part of the target of their own, {distance}"));
-    }
     Ok(())
 }
 

@@ -45,7 +45,6 @@ fn what_is_not_taken_is_named() {
     for (refusal, option) in named.iter().zip(expected) {
         assert!(refusal.starts_with(&format!("{option}: ")), "{refusal}");
     }
-    assert!(refusals(translate(&words("-b4K -r8K sim:")))[0].contains("multiples of their size"));
     assert!(refusals(translate(&words("-b4K -s6K sim:")))[0].contains("multiples of their size"));
     assert!(refusals(translate(&words("-b4K")))[0].contains("name a target"));
 }
@@ -62,6 +61,7 @@ fn zones_bursts_priorities_and_mapped_memory_are_diskspd_s() {
     assert!(sizes.contains("zoned_abs:90/10GiB:0/10GiB:5/20GiB:5/"), "{sizes}");
     let bursts = run("-i100 -j10");
     assert!(bursts.contains("--thinktime 10ms --thinktime-blocks 100 --thinktime-from issued"), "{bursts}");
+    assert!(run("-b64K -r4K").contains("--blockalign 4KiB") && !run("-b4K -r4K").contains("--blockalign"));
     assert!(run("-p -o4").contains("--same-blocks") && !run("-p -r").contains("--same-blocks"));
     assert!(run("-I1").contains("--io-priority idle") && run("-I2").contains("--io-priority best-effort:7"));
     assert!(!run("-I3").contains("--io-priority"));
@@ -71,6 +71,7 @@ fn zones_bursts_priorities_and_mapped_memory_are_diskspd_s() {
     assert!(!run("-Sm -Nv").contains("--fdatasync"), "nothing is written");
     for (line, why) in [
         ("-p -si", "-si"),
+        ("-rs30 -r4K", "-rs alone"),
         ("-i100", "-j"),
         ("-j10", "-i"),
         ("-i10 -j10 -g80", "-g"),
@@ -112,7 +113,7 @@ fn order_processors_and_payload_are_diskspd_s() {
 }
 
 /// Lines of diskspd's documentation and of guides that run, in the kinds that they have.
-const RUN: [&str; 27] = [
+const RUN: [&str; 28] = [
     "-c1G -b4K -t2 -d30 -a0,1 sim:",
     "-b8K -d60 -o4 -t8 -h -r -w25 -L -Z1G -c20G sim:",
     "-b64K -d120 -o32 -t4 -Sh -r -w0 -L -c50G sim:",
@@ -140,6 +141,7 @@ const RUN: [&str; 27] = [
     "-Sm -Nv -w100 -b4K sim:",
     "-I1 -b4K -r -Sh sim:",
     "-p -o8 -b64K -Sh sim:",
+    "-r4K -b64K -o8 -t2 -Sh sim:",
 ];
 
 /// Lines that are refused, and the reason.

@@ -380,6 +380,15 @@ fn priorities_zones_and_bursts_are_fio_s() {
     assert!(zones.contains("--random-distribution zoned:50/5:30/15:20/80") && !zones.contains("shuffled"), "{zones}");
     let sizes = on_sim("--rw=randread --random_distribution=zoned_abs:60/20G:30/100G:10/500g");
     assert!(sizes.contains("zoned_abs:60/20GiB:30/100GiB:10/500GiB"), "{sizes}");
+    let aligned = on_sim("--rw=randread --bs=64k --blockalign=4k");
+    assert!(aligned.contains("--blockalign 4KiB") && !aligned.contains("shuffled"), "{aligned}");
+    assert!(!on_sim("--rw=randread --bs=4k --ba=4k").contains("--blockalign"), "that is its size");
+    assert!(!on_sim("--rw=read --bs=64k --blockalign=4k").contains("--blockalign"), "of random requests alone");
+    let jesd219 = "--ioengine=libaio --direct=1 --rw=randrw --norandommap --rwmixread=40 --iodepth=256 --numjobs=4 \
+                   --bssplit=512/4:1024/1:1536/1:2048/1:2560/1:3072/1:3584/1:4k/67:8k/10:16k/7:32k/3:64k/3 \
+                   --blockalign=4k --random_distribution=zoned:50/5:30/15:20/80";
+    assert!(on_sim(jesd219).contains("--random-distribution zoned:50/5:30/15:20/80"), "{}", on_sim(jesd219));
+    assert!(on_sim(jesd219).contains("--blockalign 4KiB"));
     let bursts = on_sim("--rw=randread --thinktime=10ms --thinktime_blocks=16");
     assert!(bursts.contains("--thinktime 10ms --thinktime-blocks 16"), "{bursts}");
     assert!(!on_sim("--rw=randread --thinktime_blocks=16").contains("--thinktime"), "no time passes");

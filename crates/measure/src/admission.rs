@@ -35,6 +35,7 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     gives_back(workload)?;
     draws_at_random(workload)?;
     jumps(workload)?;
+    aligns(workload)?;
     strides(workload)?;
     reaches_the_same(workload)?;
     draws_sizes(workload)?;
@@ -182,6 +183,8 @@ pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>, span_byte
     } else if workload.options.bssplit.is_some() {
         "--bssplit lets requests begin anywhere, and the pieces of --spread have ends: leave one of them out"
             .to_string()
+    } else if workload.options.blockalign != Bytes(0) {
+        "--blockalign lets requests reach over the ends of the pieces of --spread: leave one of them out".to_string()
     } else if !spread.admits(bs.0, span_bytes) {
         format!(
             "--bs {bs} does not fit the pieces of --spread or --interleave, which hold {piece}: ask for a larger --size, or \
@@ -376,6 +379,35 @@ fn jumps(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
+/// Refuses another alignment of random requests where there are none, or where no byte may come twice.
+fn aligns(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, options, .. } = workload;
+    let WorkloadOptions { blockalign, random_distribution, jump, layout, verify, atomic, .. } = *options;
+    let what = if blockalign == Bytes(0) {
+        return Ok(());
+    } else if rw.pattern() != Pattern::Random {
+        format!("--blockalign {blockalign} is about random requests, and --rw {rw} has none: leave it out")
+    } else if random_distribution == RandomDistribution::Shuffled
+        || jump != Jump::default()
+        || layout != Layout::Written
+    {
+        format!(
+            "--blockalign {blockalign} lets requests overlap, or leave something out, and goes together with neither \
+             --random-distribution shuffled, --jump nor --layout: leave it out"
+        )
+    } else if verify || atomic || rw.trims() {
+        let beside = match (verify, atomic) {
+            (true, _) => "--verify".to_string(),
+            (_, true) => "--atomic".to_string(),
+            _ => format!("--rw {rw}"),
+        };
+        format!("{beside} needs requests that begin at multiples of their size: leave --blockalign {blockalign} out")
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
 /// Refuses distances between sequential requests that are none, or that other options have of their own.
 fn strides(workload: &Workload) -> Result<(), MeasureError> {
     goes_backwards(workload)?;
@@ -461,9 +493,9 @@ fn draws_sizes(workload: &Workload) -> Result<(), MeasureError> {
 /// If there is none.
 pub(crate) fn fits_zones(workload: &Workload, reached: u64) -> Result<(), MeasureError> {
     let RandomDistribution::Zoned(zones) = workload.options.random_distribution else { return Ok(()) };
-    let smallest = workload.options.bssplit.map_or(workload.bs.0, |sizes| sizes.smallest().0);
-    let blocks = (reached - (workload.bs.0 - smallest)) / smallest;
-    if !zones.in_blocks(blocks, smallest).is_empty() {
+    let Bytes(unit) = workload.alignment();
+    let blocks = reached.saturating_add(unit).saturating_sub(workload.bs.0) / unit;
+    if !zones.in_blocks(blocks, unit).is_empty() {
         return Ok(());
     }
     let what = format!(
@@ -484,7 +516,8 @@ pub(crate) fn fits_direct(workload: &Workload, unit: Bytes) -> Result<(), Measur
         return Err(MeasureError::Unaligned { bs, unit });
     }
     let from = options.region.map_or(0, |region| region.from.0);
-    for (flag, bytes) in [("--misalign", options.misalign.0), ("--region", from)] {
+    let begins = [("--misalign", options.misalign.0), ("--region", from), ("--blockalign", options.blockalign.0)];
+    for (flag, bytes) in begins {
         if !bytes.is_multiple_of(unit.0) {
             let what = format!(
                 "{flag} begins at {bytes}, and direct I/O begins at multiples of {unit} on this target: choose one, or \
@@ -653,6 +686,7 @@ mod tests {
             (twisted(WorkloadOptions { page_cache: PageCache::Warm, ..usual }), "--page-cache"),
             (twisted(WorkloadOptions { uncached: true, ..usual }), "--uncached"),
             (twisted(WorkloadOptions { atomic: true, ..usual }), "--atomic"),
+            (twisted(WorkloadOptions { blockalign: Bytes(4096), ..usual }), "--blockalign 4KiB"),
             (twisted(WorkloadOptions { same_blocks: true, streams: 2, ..usual }), "--same-blocks"),
             (twisted(WorkloadOptions { thinktime_blocks: 8, ..usual }), "--thinktime-blocks 8"),
             (twisted(WorkloadOptions { thinktime_from: ThinktimeFrom::Issued, ..usual }), "--thinktime-from issued"),

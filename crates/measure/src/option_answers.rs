@@ -75,6 +75,7 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
         | Of::ThinktimeFrom
         | Of::RandomDistribution
         | Of::Jump
+        | Of::Blockalign
         | Of::Stride
         | Of::IoSize
         | Of::RampTime

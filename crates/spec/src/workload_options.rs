@@ -363,6 +363,13 @@ options! {
         one(word), "thinktime-from" pinned "thinktime-from" takes "done|issued";
         "With --thinktime, count the time from when the last request is done, or was issued\n\nissued lets bursts go out at \
          even distances, whether or not those before are done, as diskspd's -i and -j do.";
+    /// Random requests begin at multiples of so many bytes; 0 is their size, or the smallest of several.
+    #[serde(skip_serializing_if = "is_own_size")]
+    Blockalign blockalign: Bytes = Bytes(0);
+        one(word), "blockalign" pinned "blockalign" takes "SIZE";
+        "Let random requests begin at multiples of this size, and not of their own: with --bs 64k and 4k they overlap, and \
+         with a larger one they leave something out\n\n0 is the size of the requests, or the smallest of --bssplit. fio's \
+         blockalign, and diskspd's -r4K.";
     /// Whether each request that a thread keeps outstanding goes through the same blocks by itself.
     #[serde(skip_serializing_if = "is_off")]
     SameBlocks same_blocks: bool = false;
@@ -452,6 +459,10 @@ fn is_every_request(jump: &Jump) -> bool {
 
 fn is_block_size(stride: &Bytes) -> bool {
     *stride == Bytes(0)
+}
+
+fn is_own_size(alignment: &Bytes) -> bool {
+    *alignment == Bytes(0)
 }
 
 fn is_zero(percent: &u8) -> bool {

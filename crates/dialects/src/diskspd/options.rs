@@ -306,11 +306,15 @@ pub(crate) const OPTIONS: &[Row] = &[
         Ok(())
     }),
     Row::without_effect("-P", "no dots are printed while a run goes on"),
-    Row::taken("-r", "random offsets at multiples of the block size; another alignment is refused", |asked, value| {
-        asked.random = true;
-        asked.random_align = if value.is_empty() { None } else { Some(size(asked, value)?) };
-        Ok(())
-    }),
+    Row::taken(
+        "-r",
+        "random offsets at multiples of the block size, or of another one: --blockalign",
+        |asked, value| {
+            asked.random = true;
+            asked.random_align = if value.is_empty() { None } else { Some(size(asked, value)?) };
+            Ok(())
+        },
+    ),
     Row::taken(
         "-rs",
         "-r with --jump: so many percent of the requests are random, and the others follow the one before",

@@ -75,6 +75,8 @@ pub struct Job {
     pub(super) amounts: Amounts,
     /// Request sizes that differ between directions.
     pub(super) by_direction: Option<ByDirection>,
+    /// What random requests begin at multiples of (`blockalign`).
+    pub(super) alignment: Option<Bytes>,
     pub(super) rates: Rates,
     pub(super) priority: Priority,
     /// Bytes that sequential requests leave out between them (`rw=read:8k`).
@@ -121,6 +123,7 @@ impl Job {
             self.fill_in();
         }
         self.set_sizes();
+        self.set_alignment();
         self.set_stride()?;
         self.set_rate()?;
         self.set_priority()?;
@@ -182,6 +185,16 @@ impl Job {
             (true, true) if read != write => self.run.set("--bssplit", format!("{read},{write}")),
             (true, _) => self.run.set("--bs", read),
             (false, _) => self.run.set("--bs", write),
+        }
+    }
+
+    /// Lets random requests begin at other places than at multiples of their size.
+    fn set_alignment(&mut self) {
+        let (block, _) = self.block_bytes();
+        let usual = self.drawn_sizes().map_or(Bytes(block), BlockSizes::smallest);
+        let other = self.alignment.filter(|asked| asked.0 > 0 && *asked != usual);
+        if let Some(asked) = other.filter(|_| self.rw().pattern() == Pattern::Random) {
+            self.run.set("--blockalign", asked);
         }
     }
 
@@ -409,7 +422,8 @@ impl Job {
     fn set_order(&mut self) {
         let rw = self.rw();
         let is_random = rw.pattern() == Pattern::Random;
-        let has_own_order = ["--random-distribution", "--jump"].iter().any(|flag| self.run.get(flag).is_some());
+        let orders = ["--random-distribution", "--jump", "--blockalign"];
+        let has_own_order = orders.iter().any(|flag| self.run.get(flag).is_some());
         if self.has_fio_defaults && is_random && !self.switches.repeats_blocks && !has_own_order {
             if self.drawn_sizes().is_none_or(BlockSizes::are_multiples) {
                 self.run.set("--random-distribution", "shuffled");

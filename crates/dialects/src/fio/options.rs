@@ -13,7 +13,7 @@ use super::output_options::OUTPUT_OPTIONS;
 use super::process_options::PROCESS_OPTIONS;
 use super::rates::Limits;
 use super::sizes::{self, ByDirection};
-use super::take::{count, microseconds, number, on, only, percent, seconds, size};
+use super::take::{count, microseconds, number, on, only, percent, same_for_all, seconds, size};
 use super::verify_options::VERIFY_OPTIONS;
 use crate::{Ends, OptionRow};
 
@@ -129,12 +129,9 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     })
     .or(&["bs_unaligned"])
     .optional(),
-    Row::taken("blockalign", "taken where it is the block size", |job, value| {
-        let bytes = size(value)?.to_string();
-        match job.run.get("--bs") {
-            Some(bs) if bs == bytes => Ok(()),
-            _ => Err(format!("`{value}`: requests begin at multiples of their size; name bs first, and the same here")),
-        }
+    Row::taken("blockalign", "--blockalign, where requests are random: blocks may then come again before all have", |job, value| {
+        job.alignment = Some(size(same_for_all(value)?)?);
+        Ok(())
     })
     .or(&["ba"]),
     Row::taken(
