@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::program::{folder, run};
 
 /// Lines that run. FILE is a file or device that is there, and DIR a folder.
-const RUN: [&str; 70] = [
+const RUN: [&str; 71] = [
     // fio's own documentation.
     "--name=global --rw=randread --size=128m --name=job1 --name=job2",
     "--name=random-writers --ioengine=libaio --iodepth=4 --rw=randwrite --bs=32k --direct=0 --size=64m --numjobs=4",
@@ -133,6 +133,7 @@ const RUN: [&str; 70] = [
     "--name=think --filename=FILE --rw=randread --bs=4k --thinktime=1ms --time_based --runtime=10",
     "--name=burst --filename=FILE --rw=randread --bs=4k --thinktime=10ms --thinktime_blocks=16 --time_based --runtime=10",
     "--name=a --filename=FILE --rw=randread --prioclass=1 --prio=0",
+    "--name=a --filename=FILE --rw=read --steadystate=iops_slope:0.3% --steadystate_duration=60",
     "--name=a --filename=FILE --status-interval=1",
     "--name=a --filename=FILE --rw=randwrite --verify_pattern=0xdeadbeef --verify=pattern",
     "--name=a --filename=FILE --rw=randread --numa_cpu_nodes=0",
@@ -140,7 +141,7 @@ const RUN: [&str; 70] = [
 ];
 
 /// Lines that are refused, and the reason.
-const REFUSED: [(&str, &str); 13] = [
+const REFUSED: [(&str, &str); 12] = [
     ("--name=a --filename=DIR/not-there --rw=randread", "give size="),
     ("--name=a --filename=/dev/not-there --rw=randread --size=1g", "no such device"),
     ("--name=a --filename=FILE --rw=randread --latency_target=10ms --latency_percentile=99", "study TARGET --p99"),
@@ -153,7 +154,6 @@ const REFUSED: [(&str, &str); 13] = [
     ("--client=server --name=a --filename=FILE", "mpirun"),
     ("--server", "mpirun"),
     ("--profile=act", "halfpower study"),
-    ("--name=a --filename=FILE --rw=read --steadystate=iops_slope:0.3% --steadystate_duration=60", "steady"),
 ];
 
 fn said(here: &Path, line: &str) -> (Option<i32>, String, String) {

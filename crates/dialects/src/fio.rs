@@ -21,6 +21,7 @@ mod process_options;
 mod rates;
 pub(crate) mod results;
 mod sizes;
+mod steady;
 mod take;
 pub(crate) mod terse;
 mod turns;

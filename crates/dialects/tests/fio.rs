@@ -396,6 +396,13 @@ fn priorities_zones_and_bursts_are_fio_s() {
     let notes = |line: &str| translate(&words(line)).unwrap().notes().join("\n");
     assert!(notes(deep).contains("thinktime_blocks: "), "{}", notes(deep));
     assert!(!notes(&format!("{deep} --thinktime_blocks_type=issue")).contains("thinktime_blocks: "));
+    let steady = "--rw=read --ss=iops:10% --ss_dur=30s --ss_ramp=10s --runtime=5m --time_based";
+    assert!(on_sim(steady).contains("--steady-state iops:10%:30s:10s"), "{}", on_sim(steady));
+    let latency =
+        "--steadystate=lat:5% --steadystate_duration=300 --steadystate_ramp_time=60 --steadystate_check_interval=10";
+    assert!(on_sim(latency).contains("--steady-state lat:5%:300s:60s:10s"), "{}", on_sim(latency));
+    assert!(!on_sim("--rw=read --steadystate=iops:10%").contains("--steady-state"), "no time is judged");
+    assert!(notes("--filename=sim: --steadystate=iops:10%").contains("steadystate_duration"));
     let trace = refusals(translate(&words("--name=a --read_iolog=/srv/a.log")));
     assert!(
         trace[0].contains("`halfpower import /srv/a.log -o /srv/a.log.halfpower`")

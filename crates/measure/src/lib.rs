@@ -23,6 +23,7 @@ mod schedule;
 mod side_by_side;
 mod simulated;
 mod skewed_blocks;
+mod steady_end;
 mod target_backend;
 mod window;
 mod witnessed;

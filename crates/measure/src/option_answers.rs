@@ -124,6 +124,10 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
             Files | Share | Objects => None,
             Disks | Calibrated | Machine => because("the processors of a simulated system cannot be chosen"),
         },
+        Of::SteadyState => match backend {
+            Files | Share | Objects => None,
+            Disks | Calibrated | Machine => because("a simulated run has the length that it is given"),
+        },
         Of::SameBlocks => match backend {
             Files | Share | Objects => None,
             Disks | Calibrated | Machine => because("requests of a simulated system reach no block at the same time"),

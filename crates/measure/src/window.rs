@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
 use halfpower_record::{Latency, LatencyCounter, Sample, Samples};
-use halfpower_spec::{Nanos, Workload};
+use halfpower_spec::{Nanos, Run, Workload};
 
 use crate::offsets::Offsets;
 use crate::sampler::{Counts, Sampler};
 use crate::schedule::Schedule;
+use crate::steady_end::Teller;
 use pauses::Burst;
 pub(crate) use pauses::Pauses;
 use writers::Writers;
@@ -57,6 +58,12 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// Those of the workload's own lanes, with a closing flush or without.
+    pub(crate) fn of(run: &Run, flush: bool) -> Self {
+        let options = &run.workload.options;
+        Self { runtime: run.runtime, flush, pauses: Pauses::of(options), ramp: options.ramp_time }
+    }
+
     /// Those of a writer beside those that flush.
     pub(crate) fn without_flushes(self) -> Self {
         Self { pauses: Pauses { fdatasync: 0, ..self.pauses }, ..self }
@@ -136,6 +143,8 @@ pub(crate) struct Window<'a> {
     progress: Option<&'a AtomicU64>,
     /// Lanes whose queue has not turned over yet; `None` opens the window with an empty queue.
     cold_lanes: Option<&'a AtomicUsize>,
+    /// Tells what was counted, for whoever judges whether the run is steady.
+    teller: Option<Teller>,
 }
 
 impl<'a> Window<'a> {
@@ -179,6 +188,7 @@ impl<'a> Window<'a> {
             bytes_before_step: 0,
             progress: None,
             cold_lanes: None,
+            teller: None,
         }
     }
 
@@ -212,6 +222,11 @@ impl<'a> Window<'a> {
     /// Shows in `progress` that answers come.
     pub(crate) fn watched(self, progress: &'a AtomicU64) -> Self {
         Self { progress: Some(progress), ..self }
+    }
+
+    /// Tells each second what was counted so far.
+    pub(crate) fn told_by(self, teller: Option<Teller>) -> Self {
+        Self { teller, ..self }
     }
 
     /// Lets `time` pass with nothing in flight, before the window opens; returns whether nobody wanted to stop meanwhile.
@@ -425,6 +440,10 @@ impl<'a> Window<'a> {
             let counts = self.tally.counts();
             self.tally.sampler.end_step(counts);
             self.step_end.0 += self.tally.step_ns;
+        }
+        if let Some(teller) = &mut self.teller {
+            let [reads, others] = self.tally.counts();
+            teller.tell(now.0 - self.tally.start.0, reads.with(others));
         }
     }
 

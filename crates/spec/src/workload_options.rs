@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Affinity, Beside, BlockSizes, Bytes, DurableBy, Fadvise, FileOperation, FlushCall, Folders, Hosts, IoPriority,
     IoSize, Jump, Kernel, Layout, Nanos, PageCache, ParseError, Processors, RandomDistribution, Region, Sealing,
-    Switch, ThinktimeFrom, VolumeLayout, Way,
+    SteadyState, Switch, ThinktimeFrom, VolumeLayout, Way,
 };
 
 /// Parses a value of a type with its own text form.
@@ -376,6 +376,14 @@ options! {
         switch(), "same-blocks" pinned "same-blocks";
         "Let each sequential request that a thread keeps outstanding go through the same blocks by itself: with --iodepth 4, \
          each block comes four times, about at once\n\ndiskspd's -p is that. A buffered read does not end after one pass then.";
+    /// The steady state at which the run ends before its time is over; `None` lets it go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    SteadyState steady_state: Option<SteadyState> = None;
+        perhaps(word), "steady-state" pinned "steady-state" takes "FIGURE:LIMIT:TIME[:AFTER[:EVERY]]";
+        "End the run as soon as it is steady, at the latest at the end of --runtime: such as iops:10%:30s, when none of the \
+         last 30 seconds is further than 10% from their mean\n\nFigures are iops, bw (bytes a second) and lat (mean latency in \
+         ns), and their slopes by least squares, iops_slope, bw_slope and lat_slope; a limit without % is in their unit. AFTER \
+         passes before, and EVERY is an interval other than a second: lat:5%:300s:60s:10s. fio's steadystate.";
     /// I/O priority of the submitting threads (`ioprio_set`); `None` leaves what the process has.
     #[serde(skip_serializing_if = "Option::is_none")]
     IoPriority io_priority: Option<IoPriority> = None;

@@ -11,6 +11,7 @@ use super::logs::LogOptions;
 use super::printed::{self, Formats};
 use super::rates::{Rate, Rates};
 use super::sizes::{self, ByDirection};
+use super::steady::Steady;
 use crate::{Ends, RunWords};
 
 /// Most files that are laid out for the jobs of a section.
@@ -79,6 +80,7 @@ pub struct Job {
     pub(super) alignment: Option<Bytes>,
     pub(super) rates: Rates,
     pub(super) priority: Priority,
+    pub(super) steady: Steady,
     /// Bytes that sequential requests leave out between them (`rw=read:8k`).
     pub(super) skip: Option<Bytes>,
     /// Bytes that they go back from the end of the one before (`rw=read:-8k`).
@@ -127,6 +129,7 @@ impl Job {
         self.set_stride()?;
         self.set_rate()?;
         self.set_priority()?;
+        self.set_steady_state()?;
         self.set_bursts();
         self.refuse_writes()?;
         let files = self.count_files()?;
@@ -268,6 +271,17 @@ impl Job {
     fn set_priority(&mut self) -> Result<(), String> {
         if let Some(priority) = self.priority.asked().map_err(|why| format!("prioclass, prio, priohint: {why}"))? {
             self.run.set("--io-priority", priority);
+        }
+        Ok(())
+    }
+
+    fn set_steady_state(&mut self) -> Result<(), String> {
+        match self.steady.asked().map_err(|why| format!("steadystate: {why}"))? {
+            Some(state) => self.run.set("--steady-state", state),
+            None if self.steady.is_without_time() => {
+                self.run.note("steadystate: nothing is judged without steadystate_duration, as in fio");
+            }
+            None => {}
         }
         Ok(())
     }

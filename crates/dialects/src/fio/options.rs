@@ -691,16 +691,25 @@ const OTHER_OPTIONS: &[Row] = &[
         job.run.note("status_interval: results are printed once, at the end");
         Ok(())
     }),
-    Row::refused("steadystate", "halfpower judges by itself whether a run is steady: see `halfpower report`")
-        .or(&[
-            "ss",
-            "steadystate_duration",
-            "ss_dur",
-            "steadystate_ramp_time",
-            "ss_ramp",
-            "steadystate_check_interval",
-            "ss_interval",
-        ]),
+    Row::taken("steadystate", "--steady-state, with steadystate_duration: the run ends as soon as it is steady", |job, value| {
+        job.steady.take_criterion(value)
+    })
+    .or(&["ss"]),
+    Row::taken("steadystate_duration", "--steady-state, the time that is judged", |job, value| {
+        job.steady.over = seconds(value)?;
+        Ok(())
+    })
+    .or(&["ss_dur"]),
+    Row::taken("steadystate_ramp_time", "--steady-state, what passes before", |job, value| {
+        job.steady.after = seconds(value)?;
+        Ok(())
+    })
+    .or(&["ss_ramp"]),
+    Row::taken("steadystate_check_interval", "--steady-state, the interval of a figure [default: 1s]", |job, value| {
+        job.steady.every = Some(seconds(value)?);
+        Ok(())
+    })
+    .or(&["ss_interval"]),
     Row::refused_as(
         "read_iolog",
         "a trace is asked again of files of halfpower's own: `halfpower import FILE -o FILE.halfpower`, then `halfpower run \

@@ -1,6 +1,7 @@
 //! Tests what a window counts, and what flushes and thinking cost.
 
 use super::*;
+use crate::steady_end::SteadyEnd;
 use halfpower_engine::{Errno, Simulated};
 use halfpower_spec::{Arrival, Arrivals, Bytes, Rw, SimulatedDisk, ThinktimeFrom, Workload};
 
@@ -372,6 +373,22 @@ impl Engine for Slow {
         let Request { slot, length, .. } = self.in_flight.remove(0);
         done.push(Completion { slot, result: Ok(length) });
         Ok(())
+    }
+}
+
+#[test]
+fn a_window_tells_each_second_what_it_counted() {
+    let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+    for (runtime_ns, is_steady) in [(1_900_000_000, false), (2_050_000_000, true)] {
+        let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+        let mut engine = Slow::default();
+        let stop = AtomicBool::new(false);
+        let (to, mut judge) = SteadyEnd::new("iops:2%:2s".parse().unwrap(), std::iter::once(0));
+        let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
+        let window = Window::new(&mut engine, offsets, 1, terms, &stop).told_by(Some(Teller::of(&to, 0)));
+        window.run().unwrap();
+        judge.look(&stop);
+        assert_eq!(stop.load(Ordering::Relaxed), is_steady, "{}", judge.note());
     }
 }
 
