@@ -119,7 +119,7 @@ impl Offsets {
         let unit = if workload.options.blockalign == Bytes(0) { block_bytes } else { workload.alignment().0 };
         let streams = u64::from(workload.options.streams.max(1));
         // Blocks that do not divide evenly among the streams are left out.
-        let part = (length + unit).saturating_sub(largest) / unit / streams;
+        let part = length.saturating_add(unit).saturating_sub(largest) / unit / streams;
         let blocks = part * streams;
         assert!(blocks > 0, "a lane's range holds at least one block for each stream");
         let step = (workload.options.stride.0 / largest).max(1);

@@ -65,6 +65,8 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     let lie =
         record.buffer_segments.map(|count| format!(", each in {} of memory", segments(count))).unwrap_or_default();
     workload.issuing.iter().try_for_each(|issuing| row(out, "issued", &(issued(issuing) + &lie)))?;
+    let priority = workload.options.io_priority;
+    priority.iter().try_for_each(|priority| row(out, "priority", &priority.to_string()))?;
     row(out, "throughput", &throughput(record))?;
     stopped(record).iter().try_for_each(|words| row(out, "STOPPED", words))?;
     ended(record).iter().try_for_each(|words| row(out, "ended", words))?;
