@@ -244,8 +244,7 @@ fn time_passes_between_requests() {
 fn requests_come_in_bursts_with_time_between_them() {
     let bursts = |thinktime_from, threads| {
         let thinktime = Nanos(1_000_000);
-        let options =
-            WorkloadOptions { thinktime, thinktime_blocks: 10, thinktime_from, ..WorkloadOptions::default() };
+        let options = WorkloadOptions { thinktime, thinktime_blocks: 10, thinktime_from, ..WorkloadOptions::default() };
         let workload = Workload { bs: Bytes(512), iodepth: 1, threads, options, ..Workload::default() };
         run(&mut simulated(), workload, Nanos(1_000_000_000)).ios
     };
