@@ -4,11 +4,14 @@
 
 mod layout;
 mod options;
+mod profile_line;
 pub(crate) mod results;
 mod xml;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 pub(crate) use options::OPTIONS;
 pub use options::ParsedOptions;
@@ -25,7 +28,12 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     let mut asked = ParsedOptions::new();
     let typed: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     asked.shown.line = typed.join(" ");
-    attached::translate(asked, words)
+    let names_profile = |word: &&OsString| word.len() > 2 && word.as_bytes().starts_with(b"-X");
+    let Some(profile) = words.iter().find(names_profile) else { return attached::translate(asked, words) };
+    let beside: Vec<OsString> = words.iter().filter(|word| *word != profile).cloned().collect();
+    let file = Path::new(OsStr::from_bytes(&profile.as_bytes()[2..]));
+    let refused = |why: String| vec![Refusal::of(profile.to_string_lossy(), why)];
+    attached::translate(asked, &profile_line::words(file, &beside).map_err(refused)?)
 }
 
 impl AttachedLine for ParsedOptions {

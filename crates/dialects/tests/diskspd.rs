@@ -38,15 +38,52 @@ fn caching_letters_come_in_any_order() {
 
 #[test]
 fn what_is_not_taken_is_named() {
-    let line = "-b4K -rs101 -X<profile> -ag1,0 -Sr -w101 -Z1M,f -zx -ys -q sim:";
+    let line = "-b4K -rs101 -X -ag1,0 -Sr -w101 -Z1M,f -zx -ys -q sim:";
     let named = refusals(translate(&words(line)));
-    let expected = ["-rs101", "-X<profile>", "-ag1,0", "-Sr", "-w101", "-Z1M,f", "-zx", "-ys", "-q"];
+    let expected = ["-rs101", "-X", "-ag1,0", "-Sr", "-w101", "-Z1M,f", "-zx", "-ys", "-q"];
     assert_eq!(named.len(), expected.len(), "{named:?}");
     for (refusal, option) in named.iter().zip(expected) {
         assert!(refusal.starts_with(&format!("{option}: ")), "{refusal}");
     }
     assert!(refusals(translate(&words("-b4K -s6K sim:")))[0].contains("multiples of their size"));
     assert!(refusals(translate(&words("-b4K")))[0].contains("name a target"));
+}
+
+#[test]
+fn a_profile_becomes_the_line_that_asks_the_same() {
+    let with_profile = runs(translate(&words("-Xtests/data/diskspd-profile.xml sim:"))).remove(0);
+    let as_line = "-b8192 -o16 -t2 -w30 -r4096 -Suw -d30 -W5 -C2 -z0 -L -D250 -I2 -a0,1 sim:";
+    let line = runs(translate(&words(as_line))).remove(0);
+    let sorted = |run: &str| {
+        let mut flags: Vec<String> = run.split(" --").map(str::to_string).collect();
+        flags.sort();
+        flags
+    };
+    assert_eq!(sorted(&with_profile), sorted(&line));
+    assert!(runs(translate(&words("-Xtests/data/diskspd-profile.xml -z7 sim:")))[0].contains("--seed 7"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.xml");
+    let refused = |targets: &str, beside: &str| {
+        let text =
+            format!("<Profile><TimeSpans><TimeSpan><Targets>{targets}</Targets></TimeSpan></TimeSpans></Profile>");
+        std::fs::write(&path, text).unwrap();
+        refusals(translate(&words(&format!("-X{} {beside}", path.display())))).remove(0)
+    };
+    let one = "<Target><Path>sim:</Path><BlockSize>4096</BlockSize></Target>";
+    for (targets, beside, why) in [
+        ("", "", "names no target"),
+        (one, "-b4K", "leave it out"),
+        (one, "sim:", "names its targets itself"),
+        (one.replace("sim:", "*2").as_str(), "sim:", "target *2"),
+        (one.replace("BlockSize", "Distribution").as_str(), "", "<Distribution>"),
+        (format!("{one}{}", one.replace("4096", "8192")).as_str(), "", "different options"),
+        (one.replace("<BlockSize>4096</BlockSize>", "<DisableLocalCache>true</DisableLocalCache>").as_str(), "", "-Sr"),
+        ("<Target>", "", "is no XML profile"),
+    ] {
+        let said = refused(targets, beside);
+        assert!(said.contains(why), "{why}: {said}");
+    }
+    assert!(refusals(translate(&words("-Xno-such.xml")))[0].contains("cannot be read"));
 }
 
 #[test]
@@ -113,7 +150,7 @@ fn order_processors_and_payload_are_diskspd_s() {
 }
 
 /// Lines of diskspd's documentation and of guides that run, in the kinds that they have.
-const RUN: [&str; 28] = [
+const RUN: [&str; 29] = [
     "-c1G -b4K -t2 -d30 -a0,1 sim:",
     "-b8K -d60 -o4 -t8 -h -r -w25 -L -Z1G -c20G sim:",
     "-b64K -d120 -o32 -t4 -Sh -r -w0 -L -c50G sim:",
@@ -142,11 +179,11 @@ const RUN: [&str; 28] = [
     "-I1 -b4K -r -Sh sim:",
     "-p -o8 -b64K -Sh sim:",
     "-r4K -b64K -o8 -t2 -Sh sim:",
+    "-Xtests/data/diskspd-profile.xml -Rxml -z7 sim:",
 ];
 
 /// Lines that are refused, and the reason.
-const REFUSED: [(&str, &str); 6] = [
-    ("-Xprofile.xml sim:", "a line for each"),
+const REFUSED: [(&str, &str); 5] = [
     ("-ysReady sim:", "no events"),
     ("-sb64K sim:", "add --backwards"),
     ("-Sm -Nn sim:", "-Nv"),

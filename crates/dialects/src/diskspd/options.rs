@@ -389,9 +389,10 @@ pub(crate) const OPTIONS: &[Row] = &[
         Ok(())
     }),
     Row::without_effect("-x", "completions are taken from the engine's queue"),
-    Row::refused(
+    Row::taken(
         "-X",
-        "a profile has options of their own for each of its targets: write a line for each, with its options",
+        "an XML profile with one time span, whose targets have the same options; -R, -v, -z and targets may stand beside it",
+        |_, _| Err("write the profile's name attached, as in -Xprofile.xml".to_string()),
     ),
     Row::refused("-y", "there are no events to wait for; use the shell"),
     Row::taken("-z", "--seed [default: 0]; alone, a seed from the clock, which the output tells", |asked, value| {
