@@ -403,7 +403,10 @@ fn priorities_zones_and_bursts_are_fio_s() {
     assert!(on_sim(latency).contains("--steady-state lat:5%:300s:60s:10s"), "{}", on_sim(latency));
     assert!(!on_sim("--rw=read --steadystate=iops:10%").contains("--steady-state"), "no time is judged");
     assert!(notes("--filename=sim: --steadystate=iops:10%").contains("steadystate_duration"));
-    assert!(on_sim("--rw=write --verify=crc32c --verify_interval=4096").contains("--verify"), "each 512 bytes are checked");
+    assert!(
+        on_sim("--rw=write --verify=crc32c --verify_interval=4096").contains("--verify"),
+        "each 512 bytes are checked"
+    );
     let trace = refusals(translate(&words("--name=a --read_iolog=/srv/a.log")));
     assert!(
         trace[0].contains("`halfpower import /srv/a.log -o /srv/a.log.halfpower`")
