@@ -179,7 +179,8 @@ pub(crate) fn drive(
 ) -> Result<(Vec<LaneOutcome>, Spent), MeasureError> {
     let Prepared { lanes, flush, silence, warms_up, .. } = prepared;
     let terms = Terms::of(run, flush);
-    let ends_by_bytes = lanes.iter().any(|lane| lane.most_bytes.is_some());
+    let is_judged = run.workload.options.steady_state.is_some();
+    let ends_early = is_judged || lanes.iter().any(|lane| lane.most_bytes.is_some());
     let identities: Vec<_> = lanes.iter().map(|lane| (lane.role, lane.cpu, lane.depth)).collect();
     let own_lanes = lanes.iter().filter(|lane| lane.role == LaneRole::Own).count();
     let own = (0..lanes.len()).filter(|lane| lanes[*lane].role == LaneRole::Own);
@@ -214,8 +215,8 @@ pub(crate) fn drive(
         return Err(error);
     }
     shared.set_gate(Gate::Open);
-    // A run that ends by its bytes may have all the time that they take: answers must come from the beginning on.
-    let window = if ends_by_bytes { Nanos(0) } else { run.runtime };
+    // A run that ends by its bytes may have all the time that they take, so that answers must come from the beginning on.
+    let window = if ends_early { Nanos(0) } else { run.runtime };
     let opened = Instant::now();
     let mut watch = silence.map(|silence| Watch::new(&shared, window, silence));
     let all_ended = |state: &State| has_ended(state) == count;
@@ -230,7 +231,7 @@ pub(crate) fn drive(
     let trims = run.workload.rw.trims();
     let ended: Vec<Option<Ended>> = shared.state().ended.iter_mut().map(Option::take).collect();
     let lost_after =
-        if ends_by_bytes { run.runtime.min(Nanos(opened.elapsed().as_nanos() as u64)) } else { run.runtime };
+        if ends_early { run.runtime.min(Nanos(opened.elapsed().as_nanos() as u64)) } else { run.runtime };
     let driven = identities.into_iter().zip(ended).map(|((role, cpu, depth), ended)| match ended {
         Some((_, outcome)) => Ok(LaneOutcome { role, cpu, trims, tally: outcome?, is_lost: false }),
         None => Ok(LaneOutcome { role, cpu, trims, tally: unanswered(lost_after, depth), is_lost: true }),

@@ -35,6 +35,11 @@ impl Teller {
         Self { to: to.clone(), lane, next_ns: SECOND_NS }
     }
 
+    /// How long the window has been open when it is to tell next.
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
     /// Tells what was counted in the first `since_ns` of the window, if a second is over.
     pub(crate) fn tell(&mut self, since_ns: u64, all: Sample) {
         if since_ns >= self.next_ns {

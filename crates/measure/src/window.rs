@@ -4,6 +4,7 @@
 //! divides, and the clock is read once a batch.
 
 mod pauses;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod writers;
@@ -11,15 +12,16 @@ mod writers;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
-use halfpower_record::{Latency, LatencyCounter, Sample, Samples};
+use halfpower_record::LatencyCounter;
 use halfpower_spec::{Nanos, Run, Workload};
 
 use crate::offsets::Offsets;
-use crate::sampler::{Counts, Sampler};
+use crate::sampler::Sampler;
 use crate::schedule::Schedule;
 use crate::steady_end::Teller;
 use pauses::Burst;
 pub(crate) use pauses::Pauses;
+pub(crate) use tally::Tally;
 use writers::Writers;
 
 /// Most steps of a series that are kept.
@@ -30,7 +32,7 @@ const MOST_STEPS: u64 = 1 << 16;
 const LONGEST_STEP_NS: u64 = 10_000_000;
 const LONG_STEPS: u64 = 4_000;
 
-/// Most steps of a run that ends by its bytes, whose length is not known before: with more, two become one.
+/// Most steps of a run that may end early, whose length is not known before: with more, two become one.
 const MOST_STEPS_OF_BYTES: usize = 1 << 13;
 
 /// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
@@ -41,9 +43,6 @@ const PATIENCE_NS: u64 = 100_000_000;
 /// turned over, they would be those that waited least.
 const TURNOVER_WINDOWS: u64 = 3;
 const TURNOVER_NS: u64 = 10_000_000_000;
-
-/// Different kinds of error that are told apart within a run; the rest is counted as the last of them.
-const ERROR_KINDS: usize = 16;
 
 /// How long, and how it ends.
 #[derive(Debug, Clone, Copy)]
@@ -136,6 +135,8 @@ pub(crate) struct Window<'a> {
     batch: Vec<Request>,
     done: Vec<Completion>,
     tally: Tally,
+    /// When to look at what is due: the end of the running step, or what is told each second.
+    look_at: Nanos,
     /// End of the running step and the bytes in it so far.
     step_end: Nanos,
     bytes_before_step: u64,
@@ -185,6 +186,7 @@ impl<'a> Window<'a> {
             done: Vec::with_capacity(slots),
             tally,
             step_end: Nanos(0),
+            look_at: Nanos(0),
             bytes_before_step: 0,
             progress: None,
             cold_lanes: None,
@@ -199,14 +201,8 @@ impl<'a> Window<'a> {
     }
 
     /// Ends the window when so many bytes have been asked for and are there, or when its time is over.
-    pub(crate) fn ends_after(mut self, most_bytes: Option<u64>) -> Self {
-        if most_bytes.is_some() {
-            self.tally.step_ns = self.tally.step_ns.min(LONGEST_STEP_NS);
-            self.tally.step_bytes = Vec::with_capacity(MOST_STEPS_OF_BYTES);
-            let most_ns = MOST_STEPS_OF_BYTES as u64 * self.tally.step_ns;
-            self.tally.sampler = Sampler::new(most_ns.min(self.terms.runtime.0), self.tally.step_ns);
-        }
-        Self { most_bytes, ..self }
+    pub(crate) fn ends_after(self, most_bytes: Option<u64>) -> Self {
+        Self { most_bytes, ..self }.with_steps()
     }
 
     /// Makes each slot a writer of its own, of which the first `flushers` flush after each of their writes: in virtual
@@ -224,9 +220,25 @@ impl<'a> Window<'a> {
         Self { progress: Some(progress), ..self }
     }
 
-    /// Tells each second what was counted so far.
+    /// Tells each second what was counted so far, to somebody who may end the window before its time.
     pub(crate) fn told_by(self, teller: Option<Teller>) -> Self {
-        Self { teller, ..self }
+        Self { teller, ..self }.with_steps()
+    }
+
+    /// Whether the window may end long before its time is over.
+    fn may_end_early(&self) -> bool {
+        self.most_bytes.is_some() || self.teller.is_some()
+    }
+
+    /// Makes steps short, however long the window may last, if it may end early.
+    fn with_steps(mut self) -> Self {
+        if self.may_end_early() {
+            self.tally.step_ns = self.tally.step_ns.min(LONGEST_STEP_NS);
+            self.tally.step_bytes = Vec::with_capacity(MOST_STEPS_OF_BYTES);
+            let most_ns = MOST_STEPS_OF_BYTES as u64 * self.tally.step_ns;
+            self.tally.sampler = Sampler::new(most_ns.min(self.terms.runtime.0), self.tally.step_ns);
+        }
+        self
     }
 
     /// Lets `time` pass with nothing in flight, before the window opens; returns whether nobody wanted to stop meanwhile.
@@ -257,6 +269,7 @@ impl<'a> Window<'a> {
         self.is_open = true;
         self.tally.start = now;
         self.step_end = Nanos(now.0 + self.tally.step_ns);
+        self.set_look();
         let deadline = Nanos(now.0.saturating_add(self.terms.runtime.0));
         while now < deadline && !self.stop.load(Ordering::Relaxed) {
             self.submit(now)?;
@@ -346,8 +359,8 @@ impl<'a> Window<'a> {
 
     #[inline]
     fn account(&mut self, now: Nanos) {
-        if now >= self.step_end {
-            self.close_steps(now);
+        if now >= self.look_at {
+            self.look(now);
         }
         let mut has_exceptions = false;
         // Whether lengths differ is asked once a batch and not for each request.
@@ -427,9 +440,8 @@ impl<'a> Window<'a> {
     /// Closes every step that ended before `now`; what was reaped now belongs to the step that is open then.
     #[cold]
     fn close_steps(&mut self, now: Nanos) {
-        self.show_progress();
         while now >= self.step_end {
-            if self.most_bytes.is_some() && self.tally.step_bytes.len() == MOST_STEPS_OF_BYTES {
+            if self.may_end_early() && self.tally.step_bytes.len() == MOST_STEPS_OF_BYTES {
                 self.step_end.0 += self.tally.join_steps();
                 continue;
             }
@@ -441,10 +453,27 @@ impl<'a> Window<'a> {
             self.tally.sampler.end_step(counts);
             self.step_end.0 += self.tally.step_ns;
         }
+    }
+
+    /// Closes steps and tells what was counted, if it is time to; what was reaped now is not counted yet.
+    #[cold]
+    fn look(&mut self, now: Nanos) {
+        self.show_progress();
+        if now >= self.step_end {
+            self.close_steps(now);
+        }
         if let Some(teller) = &mut self.teller {
             let [reads, others] = self.tally.counts();
             teller.tell(now.0 - self.tally.start.0, reads.with(others));
         }
+        self.set_look();
+    }
+
+    /// Sets when to look next.
+    fn set_look(&mut self) {
+        let start = self.tally.start.0;
+        let told_next = self.teller.as_ref().map(|teller| Nanos(start.saturating_add(teller.next_ns())));
+        self.look_at = told_next.map_or(self.step_end, |told_next| told_next.min(self.step_end));
     }
 
     /// Waits for what is still in flight. With a flush to come it counts, since the flush waits for it too; otherwise
@@ -609,98 +638,6 @@ impl<'a> Window<'a> {
 /// What a request came to: one that moved nothing, as beyond the end of a target that shrank or went away, is no I/O.
 fn outcome(result: Result<u32, Errno>, asked: u32) -> Result<u32, Errno> {
     if result == Ok(0) && asked > 0 { Err(Errno::END_OF_FILE) } else { result }
-}
-
-/// What one lane saw.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
-    /// The opening: the first submission, or where the queue was turned over before, the first one after that.
-    pub start: Nanos,
-    /// Last reaping that counts, the closing flush included.
-    pub end: Nanos,
-    /// The closing flush alone.
-    pub flush_ns: u64,
-    pub bytes: u64,
-    /// Of these, bytes that were read; of a run that trims and writes these and all that is called reads are its trims.
-    pub read_bytes: u64,
-    pub ios: u64,
-    pub read_ios: u64,
-    pub short_transfers: u64,
-    /// Requests that completed before the window opened or after it closed: they cost processor time, and count for
-    /// nothing else.
-    pub drained_ios: u64,
-    /// Open loop: requests that should have come before the window closed and were not completed by then.
-    pub overdue_ios: u64,
-    /// Requests that the engine had to send again, before and after the window too.
-    pub resubmitted_ios: u64,
-    /// Reads that were to be checked and could not be judged, before and after the window too.
-    pub unjudged_reads: u64,
-    pub errors: Vec<(Errno, u64)>,
-    pub read_latency: LatencyCounter,
-    pub write_latency: LatencyCounter,
-    /// Time that requests were in flight within the window, all together, beyond the latencies counted: of those that
-    /// failed or were in flight when it closed, less what passed before it opened.
-    pub in_flight_beyond_latency_ns: i128,
-    /// What the flushes between requests took; `None` where none were asked for.
-    pub syncs: Option<LatencyCounter>,
-    /// What commits took, each from its first write's submission to the end of its flush; `None` likewise.
-    pub commits: Option<LatencyCounter>,
-    pub step_ns: u64,
-    pub step_bytes: Vec<u64>,
-    pub sampler: Sampler,
-    /// Time that the lane's thread could have run but waited for a processor.
-    pub waited_ns: u64,
-}
-
-impl Tally {
-    /// Nothing yet, with room for errors.
-    fn with_room() -> Self {
-        Self { errors: Vec::with_capacity(ERROR_KINDS), ..Self::default() }
-    }
-
-    /// Counts an error without allocating; kinds beyond the last place are counted there.
-    fn count_error(&mut self, errno: Errno) {
-        let errors = &mut self.errors;
-        match errors.iter().position(|(known, _)| *known == errno) {
-            Some(kind) => errors[kind].1 += 1,
-            None if errors.len() < ERROR_KINDS => errors.push((errno, 1)),
-            None => errors[ERROR_KINDS - 1].1 += 1,
-        }
-    }
-
-    /// Makes one step of each two, in place; gives their length before.
-    #[cold]
-    fn join_steps(&mut self) -> u64 {
-        let half = self.step_bytes.len() / 2;
-        for at in 0..half {
-            self.step_bytes[at] = self.step_bytes[2 * at] + self.step_bytes[2 * at + 1];
-        }
-        self.step_bytes.truncate(half);
-        let before_ns = self.step_ns;
-        self.step_ns *= 2;
-        // Its stretches are a number of the shorter steps.
-        self.sampler = Sampler::default();
-        before_ns
-    }
-
-    /// What was counted in each stretch of the window.
-    pub(crate) fn samples(&self) -> Samples {
-        self.sampler.samples(self.step_ns)
-    }
-
-    /// What has been counted so far.
-    fn counts(&self) -> Counts {
-        let side = |ios, bytes, latency: &LatencyCounter| Sample { ios, bytes, latency_ns: latency.sum_ns() };
-        let reads = side(self.read_ios, self.read_bytes, &self.read_latency);
-        [reads, side(self.ios - self.read_ios, self.bytes - self.read_bytes, &self.write_latency)]
-    }
-
-    /// Latencies of reads and writes together.
-    pub(crate) fn latency(&self) -> Latency {
-        let mut latency = self.read_latency.latency();
-        latency.merge(&self.write_latency.latency());
-        latency
-    }
 }
 
 impl<'a> Window<'a> {

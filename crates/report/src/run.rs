@@ -179,6 +179,11 @@ fn ended(record: &Record) -> Option<String> {
         return ((all || is_over) && record.bytes < asked)
             .then(|| format!("after {moved} of the {} that were asked: {why}", size(asked as f64)));
     }
+    if let Some(state) = options.steady_state {
+        let is_over = record.elapsed_ns >= record.run.runtime.0;
+        let when = if is_over { "with its time, and was not steady before" } else { "before its time" };
+        return Some(format!("{when} (--steady-state {state})"));
+    }
     let is_early = (record.elapsed_ns as f64) < 0.9 * record.run.runtime.0 as f64;
     (all && is_early).then(|| {
         let asked = time_us(record.run.runtime.0 as f64 / 1e3);
