@@ -230,8 +230,7 @@ pub(crate) fn drive(
     shared.over.store(true, Ordering::Relaxed);
     let trims = run.workload.rw.trims();
     let ended: Vec<Option<Ended>> = shared.state().ended.iter_mut().map(Option::take).collect();
-    let lost_after =
-        if ends_early { run.runtime.min(Nanos(opened.elapsed().as_nanos() as u64)) } else { run.runtime };
+    let lost_after = if ends_early { run.runtime.min(Nanos(opened.elapsed().as_nanos() as u64)) } else { run.runtime };
     let driven = identities.into_iter().zip(ended).map(|((role, cpu, depth), ended)| match ended {
         Some((_, outcome)) => Ok(LaneOutcome { role, cpu, trims, tally: outcome?, is_lost: false }),
         None => Ok(LaneOutcome { role, cpu, trims, tally: unanswered(lost_after, depth), is_lost: true }),
