@@ -234,7 +234,8 @@ impl Offsets {
                 let mut in_turn = slots.iter();
                 shape.fill(slots, batch, &mut random, |_| {
                     // It is called once for each slot, in their order.
-                    let Some(block) = in_turn.next().and_then(|slot| next.get_mut(*slot as usize)) else { return 0 };
+                    let Some(slot) = in_turn.next() else { return 0 };
+                    let Some(block) = next.get_mut(*slot as usize) else { return 0 };
                     let this = *block;
                     *block = if this + step >= blocks { 0 } else { this + step };
                     this
