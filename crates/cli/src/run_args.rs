@@ -140,13 +140,17 @@ impl RunArgs {
 
     /// The longest time of the run.
     pub fn longest(&self) -> Nanos {
-        let usual = if self.options.0.io_size.is_some() { UNTIL_MOVED } else { USUAL_RUNTIME };
-        self.runtime.unwrap_or(usual)
+        self.runtime.unwrap_or(if self.ends_by_itself() { UNTIL_MOVED } else { USUAL_RUNTIME })
     }
 
-    /// The time that the run is known to take; `None` if it ends by what it has moved.
+    /// The time that the run is known to take; `None` if it ends by what it has moved, or when it is steady.
     pub fn known_runtime(&self) -> Option<Nanos> {
-        if self.options.0.io_size.is_some() { self.runtime } else { Some(self.longest()) }
+        if self.ends_by_itself() { self.runtime } else { Some(self.longest()) }
+    }
+
+    /// Whether something else than its time ends the run.
+    fn ends_by_itself(&self) -> bool {
+        self.options.0.io_size.is_some() || self.options.0.steady_state.is_some()
     }
 
     /// Requests a second of each thread in an open loop, with `mean_bytes` per request on average.

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::program::{folder, run};
 
 /// Lines that run. FILE is a file or device that is there, and DIR a folder.
-const RUN: [&str; 65] = [
+const RUN: [&str; 71] = [
     // fio's own documentation.
     "--name=global --rw=randread --size=128m --name=job1 --name=job2",
     "--name=random-writers --ioengine=libaio --iodepth=4 --rw=randwrite --bs=32k --direct=0 --size=64m --numjobs=4",
@@ -14,6 +14,8 @@ const RUN: [&str; 65] = [
     "--name=a --filename=DIR/tmp --size=1g --rw=randrw --bssplit=2k/50:4k/50,4k/90:8k/10",
     "--name=a --filename=DIR/tmp --size=1g --rw=randrw --bsrange=1k-4k,2k-8k",
     "--name=a --filename=FILE --rw=randread --random_distribution=zipf:1.2",
+    "--name=a --filename=FILE --rw=randread --random_distribution=zoned:60/10:30/20:8/30:2/40",
+    "--name=a --filename=FILE --rw=randread --random_distribution=zoned_abs:60/20G:30/100G:10/500g",
     "--name=a --filename=FILE --rw=write --sync_file_range=wait_before,write,wait_after:8",
     "--name=a --filename=FILE --rw=read --rate=500k --rate_process=poisson",
     "--name=a --filename=FILE --rw=randrw --rate=1m,500k --rwmixread=70",
@@ -114,6 +116,10 @@ const RUN: [&str; 65] = [
      --size=100% --randrepeat=0 --refill_buffers",
     "--name=mixed --filename=FILE --rw=randrw --rwmixwrite=35 --bssplit=512/4:1k/1:1536/1:2k/1:3k/1:4k/67:8k/10:16k/7:32k/3:64k/5 \
      --iodepth=32 --ioengine=libaio --direct=1 --norandommap --time_based --runtime=60 --percentile_list=50:99:99.9:99.99",
+    "--name=JESD219 --filename=FILE --ioengine=libaio --direct=1 --rw=randrw --norandommap --randrepeat=0 --rwmixread=40 \
+     --rwmixwrite=60 --iodepth=256 --numjobs=4 --group_reporting \
+     --bssplit=512/4:1024/1:1536/1:2048/1:2560/1:3072/1:3584/1:4k/67:8k/10:16k/7:32k/3:64k/3 --blockalign=4k \
+     --random_distribution=zoned:50/5:30/15:20/80",
     "--name=oltp --directory=DIR --size=1g --rw=randrw --rwmixread=70 --bs=8k --ioengine=libaio --iodepth=16 --direct=1 \
      --numjobs=4 --runtime=60 --time_based --group_reporting",
     "--name=redo --filename=DIR/redo --size=1g --rw=write --bs=16k --fsync=1 --ioengine=sync --time_based --runtime=30",
@@ -125,6 +131,9 @@ const RUN: [&str; 65] = [
     "--name=logged --filename=FILE --rw=randread --bs=4k --write_bw_log=DIR/x --write_lat_log=DIR/x --write_iops_log=DIR/x \
      --log_avg_msec=1000 --time_based --runtime=10 --output-format=json+",
     "--name=think --filename=FILE --rw=randread --bs=4k --thinktime=1ms --time_based --runtime=10",
+    "--name=burst --filename=FILE --rw=randread --bs=4k --thinktime=10ms --thinktime_blocks=16 --time_based --runtime=10",
+    "--name=a --filename=FILE --rw=randread --prioclass=1 --prio=0",
+    "--name=a --filename=FILE --rw=read --steadystate=iops_slope:0.3% --steadystate_duration=60",
     "--name=a --filename=FILE --status-interval=1",
     "--name=a --filename=FILE --rw=randwrite --verify_pattern=0xdeadbeef --verify=pattern",
     "--name=a --filename=FILE --rw=randread --numa_cpu_nodes=0",
@@ -132,12 +141,12 @@ const RUN: [&str; 65] = [
 ];
 
 /// Lines that are refused, and the reason.
-const REFUSED: [(&str, &str); 14] = [
+const REFUSED: [(&str, &str); 12] = [
     ("--name=a --filename=DIR/not-there --rw=randread", "give size="),
     ("--name=a --filename=/dev/not-there --rw=randread --size=1g", "no such device"),
     ("--name=a --filename=FILE --rw=randread --latency_target=10ms --latency_percentile=99", "study TARGET --p99"),
     ("--name=a --filename=FILE --zonemode=zbd --rw=randwrite", "zoned device"),
-    ("--name=replay --read_iolog=DIR/trace", "replays no traces"),
+    ("--name=replay --read_iolog=DIR/trace", "/trace.halfpower FOLDER --open"),
     ("--name=a --ioengine=rbd --clientname=admin --pool=rbd --rbdname=image --rw=randwrite --bs=4k", "rbd map"),
     ("--name=a --ioengine=sg --filename=FILE --rw=read", "pass the block layer by"),
     ("--name=a --ioengine=http --http_mode=s3 --filename=/bucket/object", "s3://"),
@@ -145,8 +154,6 @@ const REFUSED: [(&str, &str); 14] = [
     ("--client=server --name=a --filename=FILE", "mpirun"),
     ("--server", "mpirun"),
     ("--profile=act", "halfpower study"),
-    ("--name=a --filename=FILE --rw=read --steadystate=iops_slope:0.3% --steadystate_duration=60", "steady"),
-    ("--name=a --filename=FILE --rw=randread --prioclass=1 --prio=0", "ionice"),
 ];
 
 fn said(here: &Path, line: &str) -> (Option<i32>, String, String) {

@@ -4,11 +4,14 @@
 
 mod layout;
 mod options;
+mod profile_line;
 pub(crate) mod results;
 mod xml;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 pub(crate) use options::OPTIONS;
 pub use options::ParsedOptions;
@@ -25,7 +28,12 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     let mut asked = ParsedOptions::new();
     let typed: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     asked.shown.line = typed.join(" ");
-    attached::translate(asked, words)
+    let names_profile = |word: &&OsString| word.len() > 2 && word.as_bytes().starts_with(b"-X");
+    let Some(profile) = words.iter().find(names_profile) else { return attached::translate(asked, words) };
+    let beside: Vec<OsString> = words.iter().filter(|word| *word != profile).cloned().collect();
+    let file = Path::new(OsStr::from_bytes(&profile.as_bytes()[2..]));
+    let refused = |why: String| vec![Refusal::of(profile.to_string_lossy(), why)];
+    attached::translate(asked, &profile_line::words(file, &beside).map_err(refused)?)
 }
 
 impl AttachedLine for ParsedOptions {
@@ -49,19 +57,13 @@ impl AttachedLine for ParsedOptions {
 
 impl ParsedOptions {
     /// The run, with diskspd's defaults for missing options.
-    fn run(self) -> Result<RunWords, String> {
-        let Self { mut run, shown, writes_percent, random, random_align, stride, block_bytes, total_threads, .. } =
-            self;
-        let Self { random_percent, interlocked, apart, zeros, .. } = self;
+    fn run(mut self) -> Result<RunWords, String> {
+        let mut run = std::mem::take(&mut self.run);
+        let Self { writes_percent, random, block_bytes, .. } = self;
         if run.files.is_empty() {
             return Err("name a target: a file, a folder or a block device".to_string());
         }
-        if let Some(bytes) = random_align.filter(|bytes| *bytes != block_bytes) {
-            return Err(format!(
-                "-r{bytes}: requests begin at multiples of their size, {block_bytes} bytes; write -r alone"
-            ));
-        }
-        set_stride(&mut run, stride.filter(|bytes| !random && *bytes != block_bytes), block_bytes)?;
+        set_stride(&mut run, self.stride.filter(|bytes| !random && *bytes != block_bytes), block_bytes)?;
         run.set(
             "--rw",
             match (random, writes_percent) {
@@ -76,30 +78,27 @@ impl ParsedOptions {
         if !matches!(writes_percent, 0 | 100) {
             run.set("--rwmixread", 100 - writes_percent);
         }
-        if let Some(threads) = total_threads {
-            if run.files.len() > 1 {
-                return Err(format!("-F{threads}: threads belong to a target each; use -t"));
-            }
-            run.set("--threads", threads);
+        set_all_threads(&mut run, self.total_threads)?;
+        if random {
+            self.set_places(&mut run)?;
         }
-        if let Some(share) = random_percent.filter(|_| random) {
-            run.set("--jump", format!("{share}%"));
-        }
-        if zeros && writes_percent > 0 {
+        if self.zeros && writes_percent > 0 {
             run.set("--compressible", 100);
         }
+        set_bursts(&mut run, self.burst, self.pause_ms)?;
+        set_mapping(&mut run, self.mapped, self.flushes_view, writes_percent > 0)?;
         for (flag, value) in [("--iodepth", "2"), ("--runtime", "10s"), ("--cache", "both"), ("--seed", "0")] {
             run.unless_set(flag, value);
         }
         run.set("--bs", halfpower_spec::Bytes(block_bytes));
-        if shown.warm_up_s > 0 {
-            run.set("--ramp-time", format!("{}s", shown.warm_up_s));
+        if self.shown.warm_up_s > 0 {
+            run.set("--ramp-time", format!("{}s", self.shown.warm_up_s));
         }
         if run.get("--cache").is_none_or(|cache| cache == "device" || cache == "none") {
             run.unset("--fadvise");
         }
         if !random {
-            goes_through_in_order(&mut run, interlocked, apart);
+            self.go_through_in_order(&mut run)?;
         }
         if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
             run.note("-g: requests come at this rate whether or not earlier ones are done; latency counts from when one was due");
@@ -107,6 +106,94 @@ impl ParsedOptions {
         run.finish()?;
         Ok(run)
     }
+
+    /// Says which places random requests reach, and how often.
+    fn set_places(&self, run: &mut RunWords) -> Result<(), String> {
+        if let Some(share) = self.random_percent {
+            run.set("--jump", format!("{share}%"));
+        }
+        if let Some(zones) = &self.zones {
+            run.set("--random-distribution", zones);
+        }
+        let Some(bytes) = self.random_align.filter(|bytes| *bytes != self.block_bytes) else { return Ok(()) };
+        if self.random_percent.is_some() {
+            return Err(format!(
+                "-r{bytes}: requests that follow the one before have no other alignment; write -rs alone"
+            ));
+        }
+        run.set("--blockalign", halfpower_spec::Bytes(bytes));
+        Ok(())
+    }
+
+    /// What sequential threads of one target go through: with `-si` the same blocks, in one thread here; with `-p` each
+    /// request of a thread all blocks of the thread.
+    fn go_through_in_order(&self, run: &mut RunWords) -> Result<(), String> {
+        let Self { interlocked, parallel, apart, .. } = *self;
+        if parallel && interlocked {
+            return Err("-p and -si are two orders of offsets: leave one of them out".to_string());
+        }
+        if parallel {
+            run.set("--same-blocks", "");
+        }
+        let threads = run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1_u32);
+        if interlocked && threads > 1 {
+            let depth = run.get("--iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(2_u32);
+            run.set("--threads", 1);
+            run.set("--iodepth", depth.saturating_mul(threads));
+            run.note(format!(
+                "-si: one thread has the {} requests of all {threads}, since threads share no sequence of blocks",
+                depth.saturating_mul(threads)
+            ));
+        } else if threads > 1 {
+            let distance = if apart { "whatever distance -T gives" } else { "as with -T" };
+            run.note(format!("-t: sequential threads each go through a part of the target of their own, {distance}"));
+        }
+        Ok(())
+    }
+}
+
+/// Sets the threads of all targets together, of which there may be one then.
+fn set_all_threads(run: &mut RunWords, threads: Option<u32>) -> Result<(), String> {
+    let Some(threads) = threads else { return Ok(()) };
+    if run.files.len() > 1 {
+        return Err(format!("-F{threads}: threads belong to a target each; use -t"));
+    }
+    run.set("--threads", threads);
+    Ok(())
+}
+
+/// Lets requests come in bursts, each so long after the one before went out.
+fn set_bursts(run: &mut RunWords, requests: Option<u32>, pause_ms: Option<u32>) -> Result<(), String> {
+    match (requests, pause_ms) {
+        (None, None) => Ok(()),
+        (Some(requests @ 1..), Some(pause_ms @ 1..)) => {
+            if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
+                return Err("-i and -j say when requests come, and so does -g: leave one of them out".to_string());
+            }
+            run.set("--thinktime", format!("{pause_ms}ms"));
+            run.set("--thinktime-blocks", requests);
+            run.set("--thinktime-from", "issued");
+            Ok(())
+        }
+        _ => Err(
+            "bursts have a number of requests, -i, and milliseconds between them, -j: write both, such as -i10 -j100"
+                .to_string(),
+        ),
+    }
+}
+
+/// Maps the target into memory, and flushes each write there, if that is asked for.
+fn set_mapping(run: &mut RunWords, mapped: bool, flushes: bool, writes: bool) -> Result<(), String> {
+    if !mapped {
+        return if flushes { Err("-N flushes memory that is mapped: add -Sm".to_string()) } else { Ok(()) };
+    }
+    run.set("--engine", "mmap");
+    if flushes && writes {
+        run.set("--fdatasync", 1);
+        run.set("--flush-by", "sync_file_range");
+        run.note("-Nv: each flush is of all pages of the file, also those that other threads have written");
+    }
+    Ok(())
 }
 
 /// Sets the distance between sequential requests, if one is named.
@@ -119,23 +206,6 @@ fn set_stride(run: &mut RunWords, stride: Option<u64>, block_bytes: u64) -> Resu
     }
     run.set("--stride", halfpower_spec::Bytes(bytes));
     Ok(())
-}
-
-/// What sequential threads of one target go through: with `-si` the same blocks, in one thread here.
-fn goes_through_in_order(run: &mut RunWords, interlocked: bool, apart: bool) {
-    let threads = run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1_u32);
-    if interlocked && threads > 1 {
-        let depth = run.get("--iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(2_u32);
-        run.set("--threads", 1);
-        run.set("--iodepth", depth.saturating_mul(threads));
-        run.note(format!(
-            "-si: one thread has the {} requests of all {threads}, since threads share no sequence of blocks",
-            depth.saturating_mul(threads)
-        ));
-    } else if threads > 1 {
-        let distance = if apart { "whatever distance -T gives" } else { "as with -T" };
-        run.note(format!("-t: sequential threads each go through a part of the target of their own, {distance}"));
-    }
 }
 
 impl Layout for Shown {

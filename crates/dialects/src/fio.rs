@@ -4,6 +4,7 @@
 //! (`--filename`, `--directory`, `--name`, a job file), missing options get fio's defaults.
 
 mod amounts;
+mod distribution;
 mod engines;
 mod export;
 mod job;
@@ -16,9 +17,11 @@ mod numa_nodes;
 mod options;
 mod output_options;
 mod printed;
+mod process_options;
 mod rates;
 pub(crate) mod results;
 mod sizes;
+mod steady;
 mod take;
 pub(crate) mod terse;
 mod turns;

@@ -38,16 +38,89 @@ fn caching_letters_come_in_any_order() {
 
 #[test]
 fn what_is_not_taken_is_named() {
-    let line = "-b4K -rs101 -X<profile> -ag1,0 -Sr -w101 -Z1M,f -zx -ys -q sim:";
+    let line = "-b4K -rs101 -X -ag1,0 -Sr -w101 -Z1M,f -zx -ys -q sim:";
     let named = refusals(translate(&words(line)));
-    let expected = ["-rs101", "-X<profile>", "-ag1,0", "-Sr", "-w101", "-Z1M,f", "-zx", "-ys", "-q"];
+    let expected = ["-rs101", "-X", "-ag1,0", "-Sr", "-w101", "-Z1M,f", "-zx", "-ys", "-q"];
     assert_eq!(named.len(), expected.len(), "{named:?}");
     for (refusal, option) in named.iter().zip(expected) {
         assert!(refusal.starts_with(&format!("{option}: ")), "{refusal}");
     }
-    assert!(refusals(translate(&words("-b4K -r8K sim:")))[0].contains("multiples of their size"));
     assert!(refusals(translate(&words("-b4K -s6K sim:")))[0].contains("multiples of their size"));
     assert!(refusals(translate(&words("-b4K")))[0].contains("name a target"));
+}
+
+#[test]
+fn a_profile_becomes_the_line_that_asks_the_same() {
+    let with_profile = runs(translate(&words("-Xtests/data/diskspd-profile.xml sim:"))).remove(0);
+    let as_line = "-b8192 -o16 -t2 -w30 -r4096 -Suw -d30 -W5 -C2 -z0 -L -D250 -I2 -a0,1 sim:";
+    let line = runs(translate(&words(as_line))).remove(0);
+    let sorted = |run: &str| {
+        let mut flags: Vec<String> = run.split(" --").map(str::to_string).collect();
+        flags.sort();
+        flags
+    };
+    assert_eq!(sorted(&with_profile), sorted(&line));
+    assert!(runs(translate(&words("-Xtests/data/diskspd-profile.xml -z7 sim:")))[0].contains("--seed 7"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.xml");
+    let refused = |targets: &str, beside: &str| {
+        let text =
+            format!("<Profile><TimeSpans><TimeSpan><Targets>{targets}</Targets></TimeSpan></TimeSpans></Profile>");
+        std::fs::write(&path, text).unwrap();
+        refusals(translate(&words(&format!("-X{} {beside}", path.display())))).remove(0)
+    };
+    let one = "<Target><Path>sim:</Path><BlockSize>4096</BlockSize></Target>";
+    for (targets, beside, why) in [
+        ("", "", "names no target"),
+        (one, "-b4K", "leave it out"),
+        (one, "sim:", "names its targets itself"),
+        (one.replace("sim:", "*2").as_str(), "sim:", "target *2"),
+        (one.replace("BlockSize", "Distribution").as_str(), "", "<Distribution>"),
+        (format!("{one}{}", one.replace("4096", "8192")).as_str(), "", "different options"),
+        (one.replace("<BlockSize>4096</BlockSize>", "<DisableLocalCache>true</DisableLocalCache>").as_str(), "", "-Sr"),
+        ("<Target>", "", "is no XML profile"),
+    ] {
+        let said = refused(targets, beside);
+        assert!(said.contains(why), "{why}: {said}");
+    }
+    assert!(refusals(translate(&words("-Xno-such.xml")))[0].contains("cannot be read"));
+}
+
+#[test]
+fn zones_bursts_priorities_and_mapped_memory_are_diskspd_s() {
+    let run = |options: &str| runs(translate(&words(&format!("-W0 {options} sim:")))).remove(0);
+    let zones = run("-rdpct90/10:0/10:5/20");
+    assert!(
+        zones.contains("--rw randread") && zones.contains("--random-distribution zoned:90/10:0/10:5/20:5/60"),
+        "{zones}"
+    );
+    let sizes = run("-rdabs90/10G:0/10G:5/20G");
+    assert!(sizes.contains("zoned_abs:90/10GiB:0/10GiB:5/20GiB:5/"), "{sizes}");
+    let bursts = run("-i100 -j10");
+    assert!(bursts.contains("--thinktime 10ms --thinktime-blocks 100 --thinktime-from issued"), "{bursts}");
+    assert!(run("-b64K -r4K").contains("--blockalign 4KiB") && !run("-b4K -r4K").contains("--blockalign"));
+    assert!(run("-p -o4").contains("--same-blocks") && !run("-p -r").contains("--same-blocks"));
+    assert!(run("-I1").contains("--io-priority idle") && run("-I2").contains("--io-priority best-effort:7"));
+    assert!(!run("-I3").contains("--io-priority"));
+    let mapped = run("-Sm -Nv -w100");
+    assert!(mapped.contains("--cache both --engine mmap") || mapped.contains("--engine mmap"), "{mapped}");
+    assert!(mapped.contains("--fdatasync 1 --flush-by sync_file_range"), "{mapped}");
+    assert!(!run("-Sm -Nv").contains("--fdatasync"), "nothing is written");
+    for (line, why) in [
+        ("-p -si", "-si"),
+        ("-rs30 -r4K", "-rs alone"),
+        ("-i100", "-j"),
+        ("-j10", "-i"),
+        ("-i10 -j10 -g80", "-g"),
+        ("-Nv", "-Sm"),
+        ("-Smu", "page cache"),
+        ("-rdpct90/60:10/60", "100%"),
+        ("-rd90/10", "-rdpct"),
+        ("-rdpct90/100", "100%"),
+    ] {
+        let named = refusals(translate(&words(&format!("{line} sim:"))));
+        assert!(named[0].contains(why), "{line}: {named:?}");
+    }
 }
 
 #[test]
@@ -77,7 +150,7 @@ fn order_processors_and_payload_are_diskspd_s() {
 }
 
 /// Lines of diskspd's documentation and of guides that run, in the kinds that they have.
-const RUN: [&str; 20] = [
+const RUN: [&str; 29] = [
     "-c1G -b4K -t2 -d30 -a0,1 sim:",
     "-b8K -d60 -o4 -t8 -h -r -w25 -L -Z1G -c20G sim:",
     "-b64K -d120 -o32 -t4 -Sh -r -w0 -L -c50G sim:",
@@ -98,17 +171,22 @@ const RUN: [&str; 20] = [
     "-g500i -b4K -r -t2 sim:",
     "-b4K -w -fr -Sb -r sim:",
     "-b64K -s128K -Sh sim:",
+    "-rdpct90/10:10/90 -b4K -w30 sim:",
+    "-rdpct90/10:0/10:5/20 -b8K -Sh sim:",
+    "-rdabs90/10G:0/10G:5/20G -r -b8K -Sh -c100G sim:",
+    "-i100 -j10 -b4K -r -o8 sim:",
+    "-Sm -Nv -w100 -b4K sim:",
+    "-I1 -b4K -r -Sh sim:",
+    "-p -o8 -b64K -Sh sim:",
+    "-r4K -b64K -o8 -t2 -Sh sim:",
+    "-Xtests/data/diskspd-profile.xml -Rxml -z7 sim:",
 ];
 
 /// Lines that are refused, and the reason.
-const REFUSED: [(&str, &str); 9] = [
-    ("-Xprofile.xml sim:", "options of the profile"),
+const REFUSED: [(&str, &str); 5] = [
     ("-ysReady sim:", "no events"),
-    ("-rdpct90/10:10/90 sim:", "evenly random"),
     ("-sb64K sim:", "add --backwards"),
-    ("-i100 -j10 sim:", "bursts"),
-    ("-N1000 sim:", "--fdatasync"),
-    ("-p sim:", "same offset"),
+    ("-Sm -Nn sim:", "-Nv"),
     ("-Z1M,data.bin sim:", "from no file"),
     ("-eRPROCESS sim:", "kernel events"),
 ];

@@ -389,6 +389,52 @@ fn data_are_checked_whatever_pattern_is_asked_for() {
 }
 
 #[test]
+fn priorities_zones_and_bursts_are_fio_s() {
+    assert!(on_sim("--rw=read --prioclass=1 --prio=0").contains("--io-priority realtime:0"));
+    assert!(on_sim("--rw=read --prio=6").contains("--io-priority best-effort:6"), "no class is best effort");
+    assert!(on_sim("--rw=read --prioclass=3").contains("--io-priority idle"));
+    assert!(on_sim("--rw=read --prioclass=2 --prio=4 --priohint=1").contains("--io-priority best-effort:4:1"));
+    assert!(refusals(translate(&words("--filename=sim: --prioclass=2 --prio=9")))[0].contains("no level 9"));
+    let zones = on_sim("--rw=randread --random_distribution=zoned:50/5:30/15:20/");
+    assert!(zones.contains("--random-distribution zoned:50/5:30/15:20/80") && !zones.contains("shuffled"), "{zones}");
+    let sizes = on_sim("--rw=randread --random_distribution=zoned_abs:60/20G:30/100G:10/500g");
+    assert!(sizes.contains("zoned_abs:60/20GiB:30/100GiB:10/500GiB"), "{sizes}");
+    let aligned = on_sim("--rw=randread --bs=64k --blockalign=4k");
+    assert!(aligned.contains("--blockalign 4KiB") && !aligned.contains("shuffled"), "{aligned}");
+    assert!(!on_sim("--rw=randread --bs=4k --ba=4k").contains("--blockalign"), "that is its size");
+    assert!(!on_sim("--rw=read --bs=64k --blockalign=4k").contains("--blockalign"), "of random requests alone");
+    let jesd219 = "--ioengine=libaio --direct=1 --rw=randrw --norandommap --rwmixread=40 --iodepth=256 --numjobs=4 \
+                   --bssplit=512/4:1024/1:1536/1:2048/1:2560/1:3072/1:3584/1:4k/67:8k/10:16k/7:32k/3:64k/3 \
+                   --blockalign=4k --random_distribution=zoned:50/5:30/15:20/80";
+    assert!(on_sim(jesd219).contains("--random-distribution zoned:50/5:30/15:20/80"), "{}", on_sim(jesd219));
+    assert!(on_sim(jesd219).contains("--blockalign 4KiB"));
+    let bursts = on_sim("--rw=randread --thinktime=10ms --thinktime_blocks=16");
+    assert!(bursts.contains("--thinktime 10ms --thinktime-blocks 16"), "{bursts}");
+    assert!(!on_sim("--rw=randread --thinktime_blocks=16").contains("--thinktime"), "no time passes");
+    let deep = "--filename=sim: --rw=randread --iodepth=8 --thinktime=10ms --thinktime_blocks=16";
+    let notes = |line: &str| translate(&words(line)).unwrap().notes().join("\n");
+    assert!(notes(deep).contains("thinktime_blocks: "), "{}", notes(deep));
+    assert!(!notes(&format!("{deep} --thinktime_blocks_type=issue")).contains("thinktime_blocks: "));
+    let steady = "--rw=read --ss=iops:10% --ss_dur=30s --ss_ramp=10s --runtime=5m --time_based";
+    assert!(on_sim(steady).contains("--steady-state iops:10%:30s:10s"), "{}", on_sim(steady));
+    let latency =
+        "--steadystate=lat:5% --steadystate_duration=300 --steadystate_ramp_time=60 --steadystate_check_interval=10";
+    assert!(on_sim(latency).contains("--steady-state lat:5%:300s:60s:10s"), "{}", on_sim(latency));
+    assert!(!on_sim("--rw=read --steadystate=iops:10%").contains("--steady-state"), "no time is judged");
+    assert!(notes("--filename=sim: --steadystate=iops:10%").contains("steadystate_duration"));
+    assert!(
+        on_sim("--rw=write --verify=crc32c --verify_interval=4096").contains("--verify"),
+        "each 512 bytes are checked"
+    );
+    let trace = refusals(translate(&words("--name=a --read_iolog=/srv/a.log")));
+    assert!(
+        trace[0].contains("`halfpower import /srv/a.log -o /srv/a.log.halfpower`")
+            && trace[0].contains("`halfpower run --workload /srv/a.log.halfpower FOLDER --open`"),
+        "{trace:?}"
+    );
+}
+
+#[test]
 fn requests_ask_for_dropped_pages_and_atomic_writes_where_those_of_fio_do() {
     assert!(on_sim("--rw=read --uncached=1").contains("--uncached"), "{}", on_sim("--rw=read --uncached=1"));
     assert!(!on_sim("--rw=read --direct=1 --uncached=1").contains("--uncached"), "a direct run has no pages");

@@ -17,7 +17,7 @@ use files::{
     TRACED_DISK, blkparse_output, diskspd_results, elbencho_results, fio_logs, fio_results, ior_results, records,
     sqlio_results, sqlio_trace, strace_output, study_file, trace_page, watch_file,
 };
-use lines::{command_line, job_file, witness_replies};
+use lines::{command_line, diskspd_profile, job_file, witness_replies};
 use texts::{profile, quantity, system, target};
 use tree::{NVME, sysfs};
 
@@ -52,6 +52,7 @@ entries! {
     profile, profiles;
     command_line, command_lines;
     job_file, job_files;
+    diskspd_profile, profiles_of_diskspd;
     sqlio_trace, traces;
     sqlio_results, results_of_sqlio;
     fio_results, results_of_fio;

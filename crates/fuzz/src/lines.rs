@@ -23,6 +23,19 @@ pub(crate) fn job_file(bytes: &[u8]) {
     halfpower::understand(&[path.into_os_string()]);
 }
 
+/// Feeds an XML profile of diskspd.
+///
+/// # Panics
+/// If a temporary file cannot be created.
+pub(crate) fn diskspd_profile(bytes: &[u8]) {
+    let folder = crate::folder();
+    let path = folder.path().join("fuzzed.xml");
+    std::fs::write(&path, bytes).expect("a temporary file");
+    let mut word = OsString::from("-X");
+    word.push(path);
+    halfpower::understand(&[word, "sim:".into()]);
+}
+
 /// Feeds replies of a witness, one per line.
 ///
 /// # Panics

@@ -263,6 +263,10 @@ pub(crate) fn job_files() -> Vec<Vec<u8>> {
     ])
 }
 
+pub(crate) fn profiles_of_diskspd() -> Vec<Vec<u8>> {
+    bytes(&[include_str!("../../dialects/tests/data/diskspd-profile.xml")])
+}
+
 /// The replies of a witness to every request.
 pub(crate) fn replies() -> Vec<Vec<u8>> {
     let asked = "{\"id\":0,\"do\":\"hello\"}\n{\"id\":1,\"do\":\"time\"}\n{\"id\":2,\"do\":\"begin\",\"soaker\":false}\n\

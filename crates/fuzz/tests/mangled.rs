@@ -179,6 +179,7 @@ entries! {
     profile: 500;
     command_line: 1000;
     job_file: 2000;
+    diskspd_profile: 1000;
     sqlio_trace: 4000;
     sqlio_results: 250;
     fio_results: 250;

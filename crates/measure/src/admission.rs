@@ -2,7 +2,7 @@
 
 use halfpower_spec::{
     Affinity, Bytes, Cache, Direction, EngineName, Fadvise, FileOperation, FlushCall, Issuing, Jump, Layout, Nanos,
-    PageCache, Pattern, RandomDistribution, Rw, Spread, Workload, WorkloadOptions,
+    PageCache, Pattern, RandomDistribution, Rw, Spread, ThinktimeFrom, Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -12,7 +12,7 @@ use crate::MeasureError;
 /// # Errors
 /// Names the settings and says what to do.
 pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
-    let Workload { rw, cache, rate, engine, issuing, options, .. } = workload;
+    let Workload { rw, cache, engine, issuing, options, .. } = workload;
     let refuse = |what: String| Err(MeasureError::Unfit { what });
     if let Some(Issuing { iodepth_batch, .. }) = issuing.filter(|issuing| *issuing != issuing.by(*engine)) {
         return refuse(format!(
@@ -35,11 +35,10 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     gives_back(workload)?;
     draws_at_random(workload)?;
     jumps(workload)?;
+    aligns(workload)?;
     strides(workload)?;
+    reaches_the_same(workload)?;
     draws_sizes(workload)?;
-    if options.ramp_time > Nanos(0) && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
-        return refuse("--ramp-time goes together with neither --fdatasync nor --thinktime: leave it out".to_string());
-    }
     if options.fdatasync > 0 && (!rw.writes() || matches!(rw, Rw::Trim | Rw::Randtrim)) {
         return refuse(format!("--fdatasync has nothing to make durable with --rw {rw}: leave it out"));
     }
@@ -58,9 +57,8 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
             "--processors {processors} and --affinity {affinity} both say where threads run: leave one of them out"
         ));
     }
-    if options.thinktime > Nanos(0) && rate.is_some() {
-        return refuse("--thinktime and --rate both say when requests come: leave one of them out".to_string());
-    }
+    thinks(workload)?;
+    has_priority(workload)?;
     if cache.direct() && (options.fadvise != Fadvise::Normal || options.page_cache != PageCache::Empty) {
         let flag = if options.fadvise == Fadvise::Normal { "--page-cache" } else { "--fadvise" };
         return refuse(format!(
@@ -69,6 +67,38 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         ));
     }
     Ok(())
+}
+
+/// Refuses time between requests that come at a rate, and bursts without such time.
+fn thinks(workload: &Workload) -> Result<(), MeasureError> {
+    let WorkloadOptions { thinktime, thinktime_blocks, thinktime_from, .. } = workload.options;
+    let what = if thinktime > Nanos(0) && workload.rate.is_some() {
+        "--thinktime and --rate both say when requests come: leave one of them out".to_string()
+    } else if thinktime == Nanos(0) && thinktime_blocks > 1 {
+        format!(
+            "--thinktime-blocks {thinktime_blocks}: no time passes between bursts: add --thinktime, or leave it out"
+        )
+    } else if thinktime == Nanos(0) && thinktime_from != ThinktimeFrom::Done {
+        format!("--thinktime-from {thinktime_from}: no time passes between requests: add --thinktime, or leave it out")
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
+/// Refuses an I/O priority where another thread than those that have it submits.
+fn has_priority(workload: &Workload) -> Result<(), MeasureError> {
+    match workload.options.io_priority {
+        Some(priority) if workload.engine == EngineName::Sqpoll => {
+            let what = format!(
+                "--io-priority {priority} is of the threads that submit, and with --engine {} a thread of the kernel does: \
+                 take --engine io_uring",
+                workload.engine
+            );
+            Err(MeasureError::Unfit { what })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Refuses a memory kernel together with any other option.
@@ -154,6 +184,8 @@ pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>, span_byte
     } else if workload.options.bssplit.is_some() {
         "--bssplit lets requests begin anywhere, and the pieces of --spread have ends: leave one of them out"
             .to_string()
+    } else if workload.options.blockalign != Bytes(0) {
+        "--blockalign lets requests reach over the ends of the pieces of --spread: leave one of them out".to_string()
     } else if !spread.admits(bs.0, span_bytes) {
         format!(
             "--bs {bs} does not fit the pieces of --spread or --interleave, which hold {piece}: ask for a larger --size, or \
@@ -377,6 +409,35 @@ fn jumps(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
+/// Refuses another alignment of random requests where there are none, or where no byte may come twice.
+fn aligns(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, options, .. } = workload;
+    let WorkloadOptions { blockalign, random_distribution, jump, layout, verify, atomic, .. } = *options;
+    let what = if blockalign == Bytes(0) {
+        return Ok(());
+    } else if rw.pattern() != Pattern::Random {
+        format!("--blockalign {blockalign} is about random requests, and --rw {rw} has none: leave it out")
+    } else if random_distribution == RandomDistribution::Shuffled
+        || jump != Jump::default()
+        || layout != Layout::Written
+    {
+        format!(
+            "--blockalign {blockalign} lets requests overlap, or leave something out, and goes together with neither \
+             --random-distribution shuffled, --jump nor --layout: leave it out"
+        )
+    } else if verify || atomic || rw.trims() {
+        let beside = match (verify, atomic) {
+            (true, _) => "--verify".to_string(),
+            (_, true) => "--atomic".to_string(),
+            _ => format!("--rw {rw}"),
+        };
+        format!("{beside} needs requests that begin at multiples of their size: leave --blockalign {blockalign} out")
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
 /// Refuses distances between sequential requests that are none, or that other options have of their own.
 fn strides(workload: &Workload) -> Result<(), MeasureError> {
     goes_backwards(workload)?;
@@ -416,6 +477,28 @@ fn goes_backwards(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
+/// Refuses to let several requests reach the same blocks where they are not sequential, or where each block comes once.
+fn reaches_the_same(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, options, .. } = workload;
+    let WorkloadOptions { same_blocks, streams, bssplit, layout, backwards, verify, .. } = *options;
+    let what = if !same_blocks {
+        return Ok(());
+    } else if rw.pattern() != Pattern::Sequential || rw.trims() {
+        format!(
+            "--same-blocks is about sequential reads and writes, and --rw {rw} has none: leave it out, or take --rw read"
+        )
+    } else if bssplit.is_some() || streams > 1 || backwards || layout != Layout::Written {
+        "--same-blocks goes together with neither --bssplit, --streams, --backwards nor --layout: leave it out"
+            .to_string()
+    } else if verify {
+        "--verify knows of one write to a block at a time, and --same-blocks makes several: leave one of them out"
+            .to_string()
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
 /// Refuses several request sizes together with options that need one size.
 fn draws_sizes(workload: &Workload) -> Result<(), MeasureError> {
     let Workload { bs, options, .. } = workload;
@@ -434,6 +517,25 @@ fn draws_sizes(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
+/// Checks that a zone which gets requests lies within the `reached` bytes in use.
+///
+/// # Errors
+/// If there is none.
+pub(crate) fn fits_zones(workload: &Workload, reached: u64) -> Result<(), MeasureError> {
+    let RandomDistribution::Zoned(zones) = workload.options.random_distribution else { return Ok(()) };
+    let Bytes(unit) = workload.alignment();
+    let blocks = reached.saturating_add(unit).saturating_sub(workload.bs.0) / unit;
+    if !zones.in_blocks(blocks, unit).is_empty() {
+        return Ok(());
+    }
+    let what = format!(
+        "--random-distribution {zones}: no zone that gets requests has a block within the {} in use: use a larger --size, or \
+         name other zones",
+        Bytes(reached)
+    );
+    Err(MeasureError::Unfit { what })
+}
+
 /// Checks that direct requests of `workload` begin and end at multiples of `unit`.
 ///
 /// # Errors
@@ -444,7 +546,8 @@ pub(crate) fn fits_direct(workload: &Workload, unit: Bytes) -> Result<(), Measur
         return Err(MeasureError::Unaligned { bs, unit });
     }
     let from = options.region.map_or(0, |region| region.from.0);
-    for (flag, bytes) in [("--misalign", options.misalign.0), ("--region", from)] {
+    let begins = [("--misalign", options.misalign.0), ("--region", from), ("--blockalign", options.blockalign.0)];
+    for (flag, bytes) in begins {
         if !bytes.is_multiple_of(unit.0) {
             let what = format!(
                 "{flag} begins at {bytes}, and direct I/O begins at multiples of {unit} on this target: choose one, or \
@@ -636,6 +739,17 @@ mod tests {
             (twisted(WorkloadOptions { page_cache: PageCache::Warm, ..usual }), "--page-cache"),
             (twisted(WorkloadOptions { uncached: true, ..usual }), "--uncached"),
             (twisted(WorkloadOptions { atomic: true, ..usual }), "--atomic"),
+            (twisted(WorkloadOptions { blockalign: Bytes(4096), ..usual }), "--blockalign 4KiB"),
+            (twisted(WorkloadOptions { same_blocks: true, streams: 2, ..usual }), "--same-blocks"),
+            (twisted(WorkloadOptions { thinktime_blocks: 8, ..usual }), "--thinktime-blocks 8"),
+            (twisted(WorkloadOptions { thinktime_from: ThinktimeFrom::Issued, ..usual }), "--thinktime-from issued"),
+            (
+                Workload {
+                    engine: EngineName::Sqpoll,
+                    ..twisted(WorkloadOptions { io_priority: "idle".parse().ok(), ..usual })
+                },
+                "--io-priority idle",
+            ),
         ];
         for (workload, flag) in cases {
             let error = coherent(&workload).unwrap_err().to_string();

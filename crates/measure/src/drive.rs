@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -18,8 +19,9 @@ use halfpower_spec::{Nanos, Run, Workload, WorkloadOptions};
 
 use crate::offsets::Offsets;
 use crate::schedule::Schedule;
+use crate::steady_end::{SteadyEnd, Teller, Told};
 use crate::target_backend::{Account, Lane, Prepared, Spent};
-use crate::window::{Pauses, Tally, Terms, Window};
+use crate::window::{Tally, Terms, Window};
 use crate::{MeasureError, background};
 
 /// How often to check whether the user wants to stop and whether the target is silent.
@@ -98,6 +100,8 @@ struct Shared {
     cold_lanes: Option<AtomicUsize>,
     /// Grows whenever a lane gets completions.
     progress: AtomicU64,
+    /// Where own lanes tell what they counted, if the run ends when it is steady.
+    seconds: Option<SyncSender<Told>>,
 }
 
 struct State {
@@ -174,15 +178,13 @@ pub(crate) fn drive(
     stop: &AtomicBool,
 ) -> Result<(Vec<LaneOutcome>, Spent), MeasureError> {
     let Prepared { lanes, flush, silence, warms_up, .. } = prepared;
-    let terms = Terms {
-        runtime: run.runtime,
-        flush,
-        pauses: Pauses::of(&run.workload.options),
-        ramp: run.workload.options.ramp_time,
-    };
-    let ends_by_bytes = lanes.iter().any(|lane| lane.most_bytes.is_some());
+    let terms = Terms::of(run, flush);
+    let is_judged = run.workload.options.steady_state.is_some();
+    let ends_early = is_judged || lanes.iter().any(|lane| lane.most_bytes.is_some());
     let identities: Vec<_> = lanes.iter().map(|lane| (lane.role, lane.cpu, lane.depth)).collect();
     let own_lanes = lanes.iter().filter(|lane| lane.role == LaneRole::Own).count();
+    let own = (0..lanes.len()).filter(|lane| lanes[*lane].role == LaneRole::Own);
+    let (seconds, mut steady) = run.workload.options.steady_state.map(|asked| SteadyEnd::new(asked, own)).unzip();
     let shared = Arc::new(Shared {
         state: Mutex::new(State { gate: Gate::Closed, ready: 0, ended: lanes.iter().map(|_| None).collect() }),
         changed: Condvar::new(),
@@ -192,6 +194,7 @@ pub(crate) fn drive(
         own_lanes: AtomicUsize::new(own_lanes),
         cold_lanes: warms_up.then(|| AtomicUsize::new(own_lanes)),
         progress: AtomicU64::new(0),
+        seconds,
     });
     start(&shared, lanes, run, terms)?;
     let count = identities.len();
@@ -212,19 +215,22 @@ pub(crate) fn drive(
         return Err(error);
     }
     shared.set_gate(Gate::Open);
-    // A run that ends by its bytes may have all the time that they take: answers must come from the beginning on.
-    let window = if ends_by_bytes { Nanos(0) } else { run.runtime };
+    // A run that ends by its bytes may have all the time that they take, so that answers must come from the beginning on.
+    let window = if ends_early { Nanos(0) } else { run.runtime };
     let opened = Instant::now();
     let mut watch = silence.map(|silence| Watch::new(&shared, window, silence));
     let all_ended = |state: &State| has_ended(state) == count;
-    let stopped = shared.wait(all_ended, || stopping.is_overdue() || watch.as_mut().is_some_and(Watch::is_silent));
-    let spent = Spent { stopped_ns: stopped.as_nanos() as u64, ..account.end() };
+    let stopped = shared.wait(all_ended, || {
+        steady.iter_mut().for_each(|steady| steady.look(&shared.stop));
+        stopping.is_overdue() || watch.as_mut().is_some_and(Watch::is_silent)
+    });
+    let mut spent = Spent { stopped_ns: stopped.as_nanos() as u64, ..account.end() };
+    spent.notes.extend(steady.iter().map(SteadyEnd::note));
     shared.stop.store(true, Ordering::Relaxed);
     shared.over.store(true, Ordering::Relaxed);
     let trims = run.workload.rw.trims();
     let ended: Vec<Option<Ended>> = shared.state().ended.iter_mut().map(Option::take).collect();
-    let lost_after =
-        if ends_by_bytes { run.runtime.min(Nanos(opened.elapsed().as_nanos() as u64)) } else { run.runtime };
+    let lost_after = if ends_early { run.runtime.min(Nanos(opened.elapsed().as_nanos() as u64)) } else { run.runtime };
     let driven = identities.into_iter().zip(ended).map(|((role, cpu, depth), ended)| match ended {
         Some((_, outcome)) => Ok(LaneOutcome { role, cpu, trims, tally: outcome?, is_lost: false }),
         None => Ok(LaneOutcome { role, cpu, trims, tally: unanswered(lost_after, depth), is_lost: true }),
@@ -281,9 +287,15 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     let flushes =
         lane.role == LaneRole::Beside || stands_for_threads || (index as u32) % run.workload.threads.max(1) < flushers;
     let terms = if flushes { terms } else { terms.without_flushes() };
+    let pauses = if stands_for_threads { terms.pauses.of_threads(workload.threads) } else { terms.pauses };
+    let terms = Terms { pauses, ..terms };
     let seed = run.seed.wrapping_add(index as u64);
     let pinned = lane.cpu.map_or(Ok(()), processor::pin_this_thread);
     pinned.map_err(|error| EngineError::Call { call: "sched_setaffinity", error })?;
+    if let Some(priority) = workload.options.io_priority {
+        let set = halfpower_os::io_priority::set_for_this_thread(priority.bits());
+        set.map_err(|error| EngineError::Call { call: "ioprio_set", error })?;
+    }
     lane.engine.settle()?;
     // Allocate here, in this thread's memory: lanes that share cache lines slow each other down.
     let offsets = Offsets::new(&workload, &lane.range, lane.once, seed);
@@ -293,7 +305,8 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     }
     let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
     let cold_lanes = shared.cold_lanes.as_ref().filter(|_| lane.role == LaneRole::Own);
-    let window = window.watched(&shared.progress).warmed_up(cold_lanes).ends_after(lane.most_bytes);
+    let teller = shared.seconds.as_ref().filter(|_| lane.role == LaneRole::Own).map(|to| Teller::of(to, index));
+    let window = window.watched(&shared.progress).told_by(teller).warmed_up(cold_lanes).ends_after(lane.most_bytes);
     let mut window = window.each_slot_commits((stands_for_threads && fdatasync > 0).then_some(flushers));
     if lane.role == LaneRole::Own && !window.rests(run.workload.options.rest)? {
         return Err(MeasureError::Interrupted);

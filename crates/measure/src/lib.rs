@@ -23,9 +23,11 @@ mod schedule;
 mod side_by_side;
 mod simulated;
 mod skewed_blocks;
+mod steady_end;
 mod target_backend;
 mod window;
 mod witnessed;
+mod zoned_blocks;
 
 pub use admission::coherent;
 pub use error::MeasureError;

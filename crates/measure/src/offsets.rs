@@ -13,6 +13,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::covering::{Cover, MOST_UNITS, Permutation};
 use crate::skewed_blocks::DrawnBlocks;
+use crate::zoned_blocks::ZonedBlocks;
 
 /// The stream of requests of one lane.
 pub(crate) struct Offsets {
@@ -47,10 +48,16 @@ enum Order {
         next: u64,
         step: u64,
     },
+    /// For each slot, its next block; each goes through all, `step` blocks at a time.
+    EachSlot {
+        next: Box<[u64]>,
+        step: u64,
+    },
     Streams(Streams),
     Random,
     Jumping(Jumping),
     Skewed(DrawnBlocks),
+    Zoned(ZonedBlocks),
     Permuted(Permutation),
 }
 
@@ -81,6 +88,8 @@ struct Streams {
 #[derive(Clone, Copy)]
 struct Shape {
     first: u64,
+    /// Bytes from where a block begins to where the next one does.
+    unit: u64,
     block_bytes: u32,
     operations: Operations,
 }
@@ -107,9 +116,10 @@ impl Offsets {
         let can_cover = |sizes: &BlockSizes| sizes.are_multiples() && length / sizes.smallest().0 <= MOST_UNITS;
         let covers = bssplit.filter(|sizes| shuffled && is_random && can_cover(sizes));
         let block_bytes = bssplit.filter(|_| !once && !shuffled).map_or(largest, |sizes| sizes.smallest().0);
+        let unit = if workload.options.blockalign == Bytes(0) { block_bytes } else { workload.alignment().0 };
         let streams = u64::from(workload.options.streams.max(1));
         // Blocks that do not divide evenly among the streams are left out.
-        let part = (length.saturating_sub(largest - block_bytes)) / block_bytes / streams;
+        let part = length.saturating_add(unit).saturating_sub(largest) / unit / streams;
         let blocks = part * streams;
         assert!(blocks > 0, "a lane's range holds at least one block for each stream");
         let step = (workload.options.stride.0 / largest).max(1);
@@ -122,6 +132,9 @@ impl Offsets {
             (Pattern::Sequential, _) if workload.options.layout == Layout::LastFirst => {
                 Order::Sequential { next: blocks - 1, step: 1 }
             }
+            (Pattern::Sequential, _) if workload.options.same_blocks => {
+                Order::EachSlot { next: vec![0; workload.total_depth() as usize].into(), step }
+            }
             (Pattern::Sequential, _) if workload.options.backwards => Order::Backwards { next: blocks - 1, step },
             (Pattern::Sequential, _) => Order::Sequential { next: 0, step },
             // The cover says where each request begins.
@@ -129,7 +142,7 @@ impl Offsets {
             (Pattern::Random | Pattern::Unknown, once) if once || shuffled => {
                 Order::Permuted(Permutation::new(blocks, &mut random))
             }
-            (Pattern::Random | Pattern::Unknown, _) => Order::drawn(&workload.options, blocks, &mut random),
+            (Pattern::Random | Pattern::Unknown, _) => Order::drawn(&workload.options, blocks, unit, &mut random),
         };
         let operations = match workload.rw.direction() {
             _ if workload.rw.trims() => Operations::All(Operation::Trim),
@@ -137,7 +150,7 @@ impl Offsets {
             Some(Direction::Write) => Operations::All(Operation::Write),
             None => Operations::Mixed { read_share: (u64::from(workload.rwmixread) << 32) / 100 },
         };
-        let shape = Shape { first: range.start, block_bytes: block_bytes as u32, operations };
+        let shape = Shape { first: range.start, unit, block_bytes: block_bytes as u32, operations };
         let cover = covers.map(|sizes| Cover::new(range, sizes.smallest().0, once, &mut random));
         let is_covered = cover.is_some();
         let sizes = bssplit.map(|sizes| DrawnSizes::new(sizes, workload.rw.pattern(), range, once, cover));
@@ -216,6 +229,18 @@ impl Offsets {
                 });
                 *next = block;
             }
+            Order::EachSlot { next, step } => {
+                let step = *step;
+                let mut in_turn = slots.iter();
+                shape.fill(slots, batch, &mut random, |_| {
+                    // It is called once for each slot, in their order.
+                    let Some(slot) = in_turn.next() else { return 0 };
+                    let Some(block) = next.get_mut(*slot as usize) else { return 0 };
+                    let this = *block;
+                    *block = if this + step >= blocks { 0 } else { this + step };
+                    this
+                });
+            }
             Order::Streams(streams) => shape.fill(slots, batch, &mut random, |_| streams.next()),
             // Multiply and shift instead of a division; the bias is below blocks / 2^64.
             Order::Random => shape.fill(slots, batch, &mut random, |random| {
@@ -227,6 +252,7 @@ impl Offsets {
                 *jumping = jumps;
             }
             Order::Skewed(skewed) => shape.fill(slots, batch, &mut random, |_| skewed.next()),
+            Order::Zoned(zoned) => shape.fill(slots, batch, &mut random, |random| zoned.draw(random)),
             Order::Permuted(permutation) => {
                 shape.fill(slots, batch, &mut random, |_| permutation.next_below(blocks));
             }
@@ -244,11 +270,14 @@ impl Offsets {
 }
 
 impl Order {
-    /// The random order that a workload with these options asks for.
-    fn drawn(options: &WorkloadOptions, blocks: u64, random: &mut Xoshiro256PlusPlus) -> Self {
+    /// The random order that a workload with these options asks for, over `blocks` blocks that begin `unit` bytes apart.
+    fn drawn(options: &WorkloadOptions, blocks: u64, unit: u64, random: &mut Xoshiro256PlusPlus) -> Self {
         let jumping = Jumping { next: 0, follow: 0, every: 1, share: None };
         match options.jump {
             Jump::Every(1) => {
+                if let RandomDistribution::Zoned(zones) = options.random_distribution {
+                    return ZonedBlocks::new(zones, blocks, unit).map_or(Self::Random, Self::Zoned);
+                }
                 let drawn = DrawnBlocks::new(options.random_distribution, blocks, random);
                 drawn.map_or(Self::Random, Self::Skewed)
             }
@@ -319,9 +348,9 @@ impl Shape {
         random: &mut Xoshiro256PlusPlus,
         mut next_block: impl FnMut(&mut Xoshiro256PlusPlus) -> u64,
     ) {
-        let Self { first, block_bytes: length, operations } = self;
+        let Self { first, unit, block_bytes: length, operations } = self;
         let mut request = |slot, random: &mut Xoshiro256PlusPlus, operation| {
-            let offset = first + next_block(random) * u64::from(length);
+            let offset = first + next_block(random) * unit;
             Request { slot, operation, offset, length }
         };
         match operations {
@@ -609,6 +638,45 @@ mod tests {
         offsets.fill_at_most(9, &mut vec![0, 1], &mut batch);
         assert!(offsets.ended());
         assert_eq!(batch.iter().filter(|request| request.operation == Operation::Write).count(), 2);
+    }
+
+    #[test]
+    fn random_requests_begin_at_multiples_of_what_is_asked() {
+        for (blockalign, bs, places) in [(4096, 65536, 241), (65536, 4096, 16)] {
+            let options = WorkloadOptions { blockalign: Bytes(blockalign), ..WorkloadOptions::default() };
+            let workload = Workload { rw: Rw::Randread, bs: Bytes(bs), options, ..Workload::default() };
+            let batch = requests(&mut Offsets::new(&workload, &(8192..8192 + (1 << 20)), false, 42), 10_000);
+            assert!(batch.iter().all(|request| (request.offset - 8192).is_multiple_of(blockalign)));
+            assert!(
+                batch.iter().all(|request| u64::from(request.length) == bs && request.offset + bs <= 8192 + (1 << 20))
+            );
+            let starts: std::collections::BTreeSet<u64> = batch.iter().map(|request| request.offset).collect();
+            assert_eq!(starts.len(), places, "every place at which a request fits");
+        }
+        let options = WorkloadOptions {
+            blockalign: Bytes(4096),
+            bssplit: "512/50:8k/50".parse().ok(),
+            ..WorkloadOptions::default()
+        };
+        let workload = Workload { rw: Rw::Randwrite, bs: Bytes(8192), options, ..Workload::default() };
+        let batch = requests(&mut Offsets::new(&workload, &(0..1 << 20), false, 42), 10_000);
+        assert!(batch.iter().all(|request| request.offset.is_multiple_of(4096)));
+        assert!(batch.iter().any(|request| request.length == 512), "sizes are drawn all the same");
+    }
+
+    #[test]
+    fn each_slot_goes_through_the_same_blocks() {
+        let options = WorkloadOptions { same_blocks: true, ..WorkloadOptions::default() };
+        let workload = Workload { rw: Rw::Read, bs: Bytes(4096), iodepth: 3, options, ..Workload::default() };
+        let mut offsets = Offsets::new(&workload, &(8192..8192 + 2 * 4096), false, 42);
+        let mut fill = |mut free: Vec<u32>| {
+            let mut batch = Vec::new();
+            offsets.fill_at_most(9, &mut free, &mut batch);
+            batch.iter().map(|request| (request.slot, (request.offset - 8192) / 4096)).collect::<Vec<_>>()
+        };
+        assert_eq!(fill(vec![0, 1, 2]), [(0, 0), (1, 0), (2, 0)]);
+        assert_eq!(fill(vec![2, 0]), [(2, 1), (0, 1)]);
+        assert_eq!(fill(vec![1, 2]), [(1, 1), (2, 0)], "the slot that is ahead begins again");
     }
 
     #[test]

@@ -71,8 +71,11 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
         Of::Misalign
         | Of::Region
         | Of::Thinktime
+        | Of::ThinktimeBlocks
+        | Of::ThinktimeFrom
         | Of::RandomDistribution
         | Of::Jump
+        | Of::Blockalign
         | Of::Stride
         | Of::IoSize
         | Of::RampTime
@@ -120,6 +123,19 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
         Of::Processors => match backend {
             Files | Share | Objects => None,
             Disks | Calibrated | Machine => because("the processors of a simulated system cannot be chosen"),
+        },
+        Of::SteadyState => match backend {
+            Files | Share | Objects => None,
+            Disks | Calibrated | Machine => because("a simulated run has the length that it is given"),
+        },
+        Of::SameBlocks => match backend {
+            Files | Share | Objects => None,
+            Disks | Calibrated | Machine => because("requests of a simulated system reach no block at the same time"),
+        },
+        Of::IoPriority => match backend {
+            Files => None,
+            Share | Objects => because("requests to a server carry no I/O priority of this machine"),
+            Disks | Calibrated | Machine => because("a simulated system takes requests in their order"),
         },
         Of::FlushBy => match backend {
             Files => None,
@@ -234,6 +250,7 @@ mod tests {
             (Backend::Disks, WorkloadOptions { backwards: true, ..default }, "--backwards: "),
             (Backend::Machine, WorkloadOptions { uncached: true, ..default }, "--uncached: "),
             (Backend::Share, WorkloadOptions { atomic: true, ..default }, "--atomic: "),
+            (Backend::Disks, WorkloadOptions { io_priority: "idle".parse().ok(), ..default }, "--io-priority idle: "),
             (Backend::Share, WorkloadOptions { hosts: "0-3".parse::<Hosts>().ok(), ..default }, "mpirun"),
         ] {
             let refusal = honours(backend, &Workload { options, ..Workload::default() }).unwrap_err().to_string();

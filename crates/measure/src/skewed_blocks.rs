@@ -50,11 +50,11 @@ enum Ranks {
 }
 
 impl SkewedBlocks {
-    /// A distribution over `blocks` blocks, at least one; `None` if it is even.
+    /// A distribution over `blocks` blocks, at least one; `None` if it is even, or has zones.
     fn new(distribution: RandomDistribution, blocks: u64) -> Option<Self> {
         let parameter = distribution.parameter();
         let ranks = match distribution {
-            RandomDistribution::Even | RandomDistribution::Shuffled => return None,
+            RandomDistribution::Even | RandomDistribution::Shuffled | RandomDistribution::Zoned(_) => return None,
             RandomDistribution::Zipf(_) => Ranks::Zipf(Zipf::new(blocks as f64, parameter).ok()?),
             RandomDistribution::Pareto(_) => Ranks::Pareto(parameter.ln() / (1.0 - parameter).ln()),
         };

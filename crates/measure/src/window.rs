@@ -3,6 +3,8 @@
 //! An engine and a stream of offsets enter, a [`Tally`] leaves. Nothing in the loop allocates, locks, prints or
 //! divides, and the clock is read once a batch.
 
+mod pauses;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod writers;
@@ -10,12 +12,16 @@ mod writers;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
-use halfpower_record::{Latency, LatencyCounter, Sample, Samples};
-use halfpower_spec::{Nanos, Workload, WorkloadOptions};
+use halfpower_record::LatencyCounter;
+use halfpower_spec::{Nanos, Run, Workload};
 
 use crate::offsets::Offsets;
-use crate::sampler::{Counts, Sampler};
+use crate::sampler::Sampler;
 use crate::schedule::Schedule;
+use crate::steady_end::Teller;
+use pauses::Burst;
+pub(crate) use pauses::Pauses;
+pub(crate) use tally::Tally;
 use writers::Writers;
 
 /// Most steps of a series that are kept.
@@ -26,7 +32,7 @@ const MOST_STEPS: u64 = 1 << 16;
 const LONGEST_STEP_NS: u64 = 10_000_000;
 const LONG_STEPS: u64 = 4_000;
 
-/// Most steps of a run that ends by its bytes, whose length is not known before: with more, two become one.
+/// Most steps of a run that may end early, whose length is not known before: with more, two become one.
 const MOST_STEPS_OF_BYTES: usize = 1 << 13;
 
 /// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
@@ -37,9 +43,6 @@ const PATIENCE_NS: u64 = 100_000_000;
 /// turned over, they would be those that waited least.
 const TURNOVER_WINDOWS: u64 = 3;
 const TURNOVER_NS: u64 = 10_000_000_000;
-
-/// Different kinds of error that are told apart within a run; the rest is counted as the last of them.
-const ERROR_KINDS: usize = 16;
 
 /// How long, and how it ends.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +57,12 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// Those of the workload's own lanes, with a closing flush or without.
+    pub(crate) fn of(run: &Run, flush: bool) -> Self {
+        let options = &run.workload.options;
+        Self { runtime: run.runtime, flush, pauses: Pauses::of(options), ramp: options.ramp_time }
+    }
+
     /// Those of a writer beside those that flush.
     pub(crate) fn without_flushes(self) -> Self {
         Self { pauses: Pauses { fdatasync: 0, ..self.pauses }, ..self }
@@ -108,6 +117,12 @@ pub(crate) struct Window<'a> {
     quota: usize,
     /// When the first write since the last flush went out.
     commit_began: Nanos,
+    /// Requests that may still go out before the lane thinks; without bursts as good as endless.
+    burst_left: usize,
+    /// When the last batch of a burst went out.
+    burst_sent: Nanos,
+    /// Whether the window has opened: what completes before does not count.
+    is_open: bool,
     /// The writers of this lane, if each flushes after its own writes; `None` if the lane flushes as one.
     writers: Option<Writers>,
     /// Bytes to ask for within the window, which then ends; `None` lets its time alone end it.
@@ -120,6 +135,8 @@ pub(crate) struct Window<'a> {
     batch: Vec<Request>,
     done: Vec<Completion>,
     tally: Tally,
+    /// When to look at what is due: the end of the running step, or what is told each second.
+    look_at: Nanos,
     /// End of the running step and the bytes in it so far.
     step_end: Nanos,
     bytes_before_step: u64,
@@ -127,6 +144,8 @@ pub(crate) struct Window<'a> {
     progress: Option<&'a AtomicU64>,
     /// Lanes whose queue has not turned over yet; `None` opens the window with an empty queue.
     cold_lanes: Option<&'a AtomicUsize>,
+    /// Tells what was counted, for whoever judges whether the run is steady.
+    teller: Option<Teller>,
 }
 
 impl<'a> Window<'a> {
@@ -151,6 +170,9 @@ impl<'a> Window<'a> {
             one_length: offsets.one_length(),
             quota: terms.pauses.quota(),
             commit_began: Nanos(0),
+            burst_left: terms.pauses.burst.map_or(usize::MAX, |burst| burst.requests),
+            burst_sent: Nanos(0),
+            is_open: false,
             writers: None,
             most_bytes: None,
             engine,
@@ -164,9 +186,11 @@ impl<'a> Window<'a> {
             done: Vec::with_capacity(slots),
             tally,
             step_end: Nanos(0),
+            look_at: Nanos(0),
             bytes_before_step: 0,
             progress: None,
             cold_lanes: None,
+            teller: None,
         }
     }
 
@@ -177,14 +201,8 @@ impl<'a> Window<'a> {
     }
 
     /// Ends the window when so many bytes have been asked for and are there, or when its time is over.
-    pub(crate) fn ends_after(mut self, most_bytes: Option<u64>) -> Self {
-        if most_bytes.is_some() {
-            self.tally.step_ns = self.tally.step_ns.min(LONGEST_STEP_NS);
-            self.tally.step_bytes = Vec::with_capacity(MOST_STEPS_OF_BYTES);
-            let most_ns = MOST_STEPS_OF_BYTES as u64 * self.tally.step_ns;
-            self.tally.sampler = Sampler::new(most_ns.min(self.terms.runtime.0), self.tally.step_ns);
-        }
-        Self { most_bytes, ..self }
+    pub(crate) fn ends_after(self, most_bytes: Option<u64>) -> Self {
+        Self { most_bytes, ..self }.with_steps()
     }
 
     /// Makes each slot a writer of its own, of which the first `flushers` flush after each of their writes: in virtual
@@ -200,6 +218,27 @@ impl<'a> Window<'a> {
     /// Shows in `progress` that answers come.
     pub(crate) fn watched(self, progress: &'a AtomicU64) -> Self {
         Self { progress: Some(progress), ..self }
+    }
+
+    /// Tells each second what was counted so far, to somebody who may end the window before its time.
+    pub(crate) fn told_by(self, teller: Option<Teller>) -> Self {
+        Self { teller, ..self }.with_steps()
+    }
+
+    /// Whether the window may end long before its time is over.
+    fn may_end_early(&self) -> bool {
+        self.most_bytes.is_some() || self.teller.is_some()
+    }
+
+    /// Makes steps short, however long the window may last, if it may end early.
+    fn with_steps(mut self) -> Self {
+        if self.may_end_early() {
+            self.tally.step_ns = self.tally.step_ns.min(LONGEST_STEP_NS);
+            self.tally.step_bytes = Vec::with_capacity(MOST_STEPS_OF_BYTES);
+            let most_ns = MOST_STEPS_OF_BYTES as u64 * self.tally.step_ns;
+            self.tally.sampler = Sampler::new(most_ns.min(self.terms.runtime.0), self.tally.step_ns);
+        }
+        self
     }
 
     /// Lets `time` pass with nothing in flight, before the window opens; returns whether nobody wanted to stop meanwhile.
@@ -227,8 +266,10 @@ impl<'a> Window<'a> {
         if let Some(most_bytes) = self.most_bytes {
             self.offsets.end_after(most_bytes.saturating_sub(self.in_flight_bytes()));
         }
+        self.is_open = true;
         self.tally.start = now;
         self.step_end = Nanos(now.0 + self.tally.step_ns);
+        self.set_look();
         let deadline = Nanos(now.0.saturating_add(self.terms.runtime.0));
         while now < deadline && !self.stop.load(Ordering::Relaxed) {
             self.submit(now)?;
@@ -256,11 +297,15 @@ impl<'a> Window<'a> {
     fn submit(&mut self, now: Nanos) -> Result<(), EngineError> {
         self.batch.clear();
         match &mut self.open_loop {
-            None => self.offsets.fill_at_most(self.quota, &mut self.free, &mut self.batch),
+            None => self.offsets.fill_at_most(self.quota.min(self.burst_left), &mut self.free, &mut self.batch),
             Some(OpenLoop { schedule, intended }) => {
                 schedule.take_due(now, self.free.len().min(self.quota), intended);
                 self.offsets.fill_at_most(intended.len(), &mut self.free, &mut self.batch);
             }
+        }
+        if self.terms.pauses.burst.is_some() && !self.batch.is_empty() {
+            self.burst_left = self.burst_left.saturating_sub(self.batch.len());
+            self.burst_sent = now;
         }
         let apart = self.offsets.apart();
         for request in &self.batch {
@@ -284,6 +329,11 @@ impl<'a> Window<'a> {
                 self.done.clear();
                 self.engine.reap_until(until, &mut self.done)?;
                 Ok(self.engine.now())
+            }
+            // The pause takes in what completes meanwhile.
+            None if self.burst_left == 0 && self.terms.pauses.burst.is_some_and(Burst::counts_from_sending) => {
+                self.done.clear();
+                Ok(now)
             }
             _ => self.reap(),
         }
@@ -309,8 +359,8 @@ impl<'a> Window<'a> {
 
     #[inline]
     fn account(&mut self, now: Nanos) {
-        if now >= self.step_end {
-            self.close_steps(now);
+        if now >= self.look_at {
+            self.look(now);
         }
         let mut has_exceptions = false;
         // Whether lengths differ is asked once a batch and not for each request.
@@ -390,9 +440,8 @@ impl<'a> Window<'a> {
     /// Closes every step that ended before `now`; what was reaped now belongs to the step that is open then.
     #[cold]
     fn close_steps(&mut self, now: Nanos) {
-        self.show_progress();
         while now >= self.step_end {
-            if self.most_bytes.is_some() && self.tally.step_bytes.len() == MOST_STEPS_OF_BYTES {
+            if self.may_end_early() && self.tally.step_bytes.len() == MOST_STEPS_OF_BYTES {
                 self.step_end.0 += self.tally.join_steps();
                 continue;
             }
@@ -404,6 +453,27 @@ impl<'a> Window<'a> {
             self.tally.sampler.end_step(counts);
             self.step_end.0 += self.tally.step_ns;
         }
+    }
+
+    /// Closes steps and tells what was counted, if it is time to; what was reaped now is not counted yet.
+    #[cold]
+    fn look(&mut self, now: Nanos) {
+        self.show_progress();
+        if now >= self.step_end {
+            self.close_steps(now);
+        }
+        if let Some(teller) = &mut self.teller {
+            let [reads, others] = self.tally.counts();
+            teller.tell(now.0 - self.tally.start.0, reads.with(others));
+        }
+        self.set_look();
+    }
+
+    /// Sets when to look next.
+    fn set_look(&mut self) {
+        let start = self.tally.start.0;
+        let told_next = self.teller.as_ref().map(|teller| Nanos(start.saturating_add(teller.next_ns())));
+        self.look_at = told_next.map_or(self.step_end, |told_next| told_next.min(self.step_end));
     }
 
     /// Waits for what is still in flight. With a flush to come it counts, since the flush waits for it too; otherwise
@@ -445,8 +515,8 @@ impl<'a> Window<'a> {
     /// Flushes when the writes since the last flush are all there and done, then thinks; gives the time after that.
     #[cold]
     fn pause(&mut self, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
-        let Pauses { fdatasync, thinktime } = self.terms.pauses;
-        let thinks = thinktime.0 > 0 && !self.done.is_empty();
+        let Pauses { fdatasync, thinktime, burst } = self.terms.pauses;
+        let thinks = burst.is_none() && thinktime.0 > 0 && !self.done.is_empty();
         let mut now = now;
         if self.writers.is_some() {
             self.flush_each()?;
@@ -462,13 +532,26 @@ impl<'a> Window<'a> {
             if self.quota == 0 && self.all_free() {
                 let took_ns = self.flush()?;
                 now = self.engine.now();
-                let commit_ns = now.0 - self.commit_began.0;
-                self.tally.syncs.iter_mut().for_each(|syncs| syncs.add(took_ns, 1));
-                self.tally.commits.iter_mut().for_each(|commits| commits.add(commit_ns, 1));
+                if self.is_open {
+                    let commit_ns = now.0 - self.commit_began.0;
+                    self.tally.syncs.iter_mut().for_each(|syncs| syncs.add(took_ns, 1));
+                    self.tally.commits.iter_mut().for_each(|commits| commits.add(commit_ns, 1));
+                }
                 self.quota = self.terms.pauses.quota();
             }
         }
-        if thinks { self.think(now, deadline) } else { Ok(now) }
+        match burst.filter(|_| self.burst_left == 0) {
+            Some(burst) if burst.counts_from_sending() => self.think_after(burst, self.burst_sent, now, deadline),
+            Some(burst) if self.all_free() => self.think_after(burst, now, now, deadline),
+            None if thinks => self.think(now, now, deadline),
+            _ => Ok(now),
+        }
+    }
+
+    /// Thinks after a burst, from `from` on, and lets the next one begin.
+    fn think_after(&mut self, burst: Burst, from: Nanos, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
+        self.burst_left = burst.requests;
+        self.think(from, now, deadline)
     }
 
     /// Sends a flush for each writer whose write is done.
@@ -490,12 +573,13 @@ impl<'a> Window<'a> {
     #[cold]
     fn take_flushes(&mut self) {
         let now = self.engine.now();
-        let Self { writers, done, free, issued, tally, .. } = self;
+        let Self { writers, done, free, issued, tally, is_open, .. } = self;
         let Some(writers) = writers else { return };
         done.retain(|completion| {
             let Some(began) = writers.end(completion.slot) else { return true };
             match completion.result {
                 Err(errno) => tally.count_error(errno),
+                Ok(_) if !*is_open => {}
                 Ok(_) => {
                     let commit_ns = now.0 - issued[completion.slot as usize].at.0;
                     tally.syncs.iter_mut().for_each(|syncs| syncs.add(now.0 - began.0, 1));
@@ -507,15 +591,20 @@ impl<'a> Window<'a> {
         });
     }
 
-    /// Lets the time pass and takes in what completes meanwhile.
-    fn think(&mut self, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
-        let until = Nanos(now.0.saturating_add(self.terms.pauses.thinktime.0)).min(deadline);
+    /// Lets the time pass, counted from `from`, and takes in what completes meanwhile.
+    fn think(&mut self, from: Nanos, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
+        let until = Nanos(from.0.saturating_add(self.terms.pauses.thinktime.0)).min(deadline);
         let mut now = now;
         while now < until && !self.stop.load(Ordering::Relaxed) {
             self.done.clear();
             self.engine.reap_until(until.min(Nanos(now.0 + PATIENCE_NS)), &mut self.done)?;
             now = self.engine.now();
-            self.account(now);
+            if self.is_open {
+                self.account(now);
+            } else {
+                self.drain();
+                self.show_progress();
+            }
         }
         Ok(now)
     }
@@ -549,123 +638,6 @@ impl<'a> Window<'a> {
 /// What a request came to: one that moved nothing, as beyond the end of a target that shrank or went away, is no I/O.
 fn outcome(result: Result<u32, Errno>, asked: u32) -> Result<u32, Errno> {
     if result == Ok(0) && asked > 0 { Err(Errno::END_OF_FILE) } else { result }
-}
-
-/// What a lane stops for.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Pauses {
-    /// Writes after which all is made durable; 0 is never.
-    pub fdatasync: u32,
-    /// Time that passes after completions before more is submitted.
-    pub thinktime: Nanos,
-}
-
-impl Pauses {
-    /// Those that a workload asks for.
-    pub(crate) fn of(options: &WorkloadOptions) -> Self {
-        Self { fdatasync: options.fdatasync, thinktime: options.thinktime }
-    }
-
-    fn any(self) -> bool {
-        self.fdatasync > 0 || self.thinktime.0 > 0
-    }
-
-    /// Writes until the next flush.
-    fn quota(self) -> usize {
-        if self.fdatasync == 0 { usize::MAX } else { self.fdatasync as usize }
-    }
-}
-
-/// What one lane saw.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
-    /// The opening: the first submission, or where the queue was turned over before, the first one after that.
-    pub start: Nanos,
-    /// Last reaping that counts, the closing flush included.
-    pub end: Nanos,
-    /// The closing flush alone.
-    pub flush_ns: u64,
-    pub bytes: u64,
-    /// Of these, bytes that were read; of a run that trims and writes these and all that is called reads are its trims.
-    pub read_bytes: u64,
-    pub ios: u64,
-    pub read_ios: u64,
-    pub short_transfers: u64,
-    /// Requests that completed before the window opened or after it closed: they cost processor time, and count for
-    /// nothing else.
-    pub drained_ios: u64,
-    /// Open loop: requests that should have come before the window closed and were not completed by then.
-    pub overdue_ios: u64,
-    /// Requests that the engine had to send again, before and after the window too.
-    pub resubmitted_ios: u64,
-    /// Reads that were to be checked and could not be judged, before and after the window too.
-    pub unjudged_reads: u64,
-    pub errors: Vec<(Errno, u64)>,
-    pub read_latency: LatencyCounter,
-    pub write_latency: LatencyCounter,
-    /// Time that requests were in flight within the window, all together, beyond the latencies counted: of those that
-    /// failed or were in flight when it closed, less what passed before it opened.
-    pub in_flight_beyond_latency_ns: i128,
-    /// What the flushes between requests took; `None` where none were asked for.
-    pub syncs: Option<LatencyCounter>,
-    /// What commits took, each from its first write's submission to the end of its flush; `None` likewise.
-    pub commits: Option<LatencyCounter>,
-    pub step_ns: u64,
-    pub step_bytes: Vec<u64>,
-    pub sampler: Sampler,
-    /// Time that the lane's thread could have run but waited for a processor.
-    pub waited_ns: u64,
-}
-
-impl Tally {
-    /// Nothing yet, with room for errors.
-    fn with_room() -> Self {
-        Self { errors: Vec::with_capacity(ERROR_KINDS), ..Self::default() }
-    }
-
-    /// Counts an error without allocating; kinds beyond the last place are counted there.
-    fn count_error(&mut self, errno: Errno) {
-        let errors = &mut self.errors;
-        match errors.iter().position(|(known, _)| *known == errno) {
-            Some(kind) => errors[kind].1 += 1,
-            None if errors.len() < ERROR_KINDS => errors.push((errno, 1)),
-            None => errors[ERROR_KINDS - 1].1 += 1,
-        }
-    }
-
-    /// Makes one step of each two, in place; gives their length before.
-    #[cold]
-    fn join_steps(&mut self) -> u64 {
-        let half = self.step_bytes.len() / 2;
-        for at in 0..half {
-            self.step_bytes[at] = self.step_bytes[2 * at] + self.step_bytes[2 * at + 1];
-        }
-        self.step_bytes.truncate(half);
-        let before_ns = self.step_ns;
-        self.step_ns *= 2;
-        // Its stretches are a number of the shorter steps.
-        self.sampler = Sampler::default();
-        before_ns
-    }
-
-    /// What was counted in each stretch of the window.
-    pub(crate) fn samples(&self) -> Samples {
-        self.sampler.samples(self.step_ns)
-    }
-
-    /// What has been counted so far.
-    fn counts(&self) -> Counts {
-        let side = |ios, bytes, latency: &LatencyCounter| Sample { ios, bytes, latency_ns: latency.sum_ns() };
-        let reads = side(self.read_ios, self.read_bytes, &self.read_latency);
-        [reads, side(self.ios - self.read_ios, self.bytes - self.read_bytes, &self.write_latency)]
-    }
-
-    /// Latencies of reads and writes together.
-    pub(crate) fn latency(&self) -> Latency {
-        let mut latency = self.read_latency.latency();
-        latency.merge(&self.write_latency.latency());
-        latency
-    }
 }
 
 impl<'a> Window<'a> {
@@ -719,6 +691,9 @@ impl<'a> Window<'a> {
             now = self.wait(now, opens)?;
             self.drain();
             self.show_progress();
+            if self.terms.pauses.any() {
+                now = self.pause(now, opens)?;
+            }
         }
         self.tally.in_flight_beyond_latency_ns -= self.in_flight_ns(now);
         Ok(now)

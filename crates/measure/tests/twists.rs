@@ -6,7 +6,7 @@ use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, SimulatedTa
 use halfpower_record::{Ability, LaneRole, Record};
 use halfpower_spec::{
     Affinity, Bytes, Cache, EngineName, Fadvise, Layout, Nanos, PageCache, Pass, Region, Run, Rw, SimulatedDisk,
-    Switch, Workload, WorkloadOptions,
+    Switch, ThinktimeFrom, Workload, WorkloadOptions,
 };
 
 const MIB: u64 = 1 << 20;
@@ -238,6 +238,53 @@ fn time_passes_between_requests() {
     let options = WorkloadOptions { thinktime: Nanos(5_000_000), ..WorkloadOptions::default() };
     let record = run(&mut backend, Workload { iodepth: 1, ..buffered(options) }, Nanos(30_000_000));
     assert!(record.ios >= 1 && record.ios <= 7, "{} requests in 30 ms with 5 ms between two", record.ios);
+}
+
+#[test]
+fn requests_come_in_bursts_with_time_between_them() {
+    let bursts = |thinktime_from, threads| {
+        let thinktime = Nanos(1_000_000);
+        let options = WorkloadOptions { thinktime, thinktime_blocks: 10, thinktime_from, ..WorkloadOptions::default() };
+        let workload = Workload { bs: Bytes(512), iodepth: 1, threads, options, ..Workload::default() };
+        run(&mut simulated(), workload, Nanos(1_000_000_000)).ios
+    };
+    // Ten requests of 100 us, then 1 ms: from the end of the last, or from when it went out.
+    assert_eq!(bursts(ThinktimeFrom::Done, 1), 5_000);
+    let from_issue = bursts(ThinktimeFrom::Issued, 1);
+    assert!((5_250..=5_270).contains(&from_issue), "{from_issue} of 10 in each 1.9 ms");
+    // The disk serves one after the other: twenty requests of two threads take 2 ms.
+    let of_two = bursts(ThinktimeFrom::Done, 2);
+    assert!((6_660..=6_680).contains(&of_two), "{of_two} of 20 in each 3 ms");
+}
+
+#[test]
+fn what_is_asked_of_threads_and_of_places_is_done_or_refused() {
+    let (_folder, mut backend) = real();
+    let usual = WorkloadOptions::default();
+    let priority = WorkloadOptions { io_priority: "best-effort:7".parse().ok(), ..usual };
+    for engine in [EngineName::Sync, EngineName::Pool, EngineName::Auto] {
+        let workload = Workload { rw: Rw::Randwrite, engine, ..buffered(priority) };
+        let record = run(&mut backend, workload, Nanos(5_000_000));
+        assert!(record.ios > 0 && record.errors.is_empty(), "{engine}: {:?}", record.errors);
+    }
+    let refusal = simulated().admits(&Workload { options: priority, ..Workload::default() }).unwrap_err().to_string();
+    assert!(refusal.contains("--io-priority best-effort:7"), "{refusal}");
+
+    let zoned = |zones: &str| {
+        let random_distribution = zones.parse().unwrap();
+        Workload { rw: Rw::Randwrite, ..buffered(WorkloadOptions { random_distribution, ..usual }) }
+    };
+    assert!(run(&mut backend, zoned("zoned:90/10:0/10:10/80"), Nanos(5_000_000)).ios > 0);
+    let refusal = backend.admits(&zoned("zoned_abs:0/1GiB:100/1GiB")).unwrap_err().to_string();
+    assert!(refusal.contains("no zone that gets requests"), "{refusal}");
+
+    // Four requests go through the same blocks, so that a pass moves the file four times, and does not end the run.
+    let same_blocks = WorkloadOptions { same_blocks: true, io_size: "400%".parse().ok(), ..usual };
+    let record = run(&mut backend, Workload { iodepth: 4, ..buffered(same_blocks) }, LONG);
+    assert_eq!(record.bytes, 4 * SPAN);
+    let aligned = WorkloadOptions { blockalign: Bytes(4096), io_size: "200%".parse().ok(), ..usual };
+    let record = run(&mut backend, Workload { rw: Rw::Randread, ..buffered(aligned) }, LONG);
+    assert_eq!((record.bytes, record.errors.len()), (2 * SPAN, 0), "blocks come again, also in the page cache");
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod held_command;
 mod held_setting;
 pub mod in_use;
 pub mod interrupt;
+pub mod io_priority;
 pub mod keys;
 pub mod locked_memory;
 pub mod lone_reads;

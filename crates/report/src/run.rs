@@ -65,6 +65,8 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     let lie =
         record.buffer_segments.map(|count| format!(", each in {} of memory", segments(count))).unwrap_or_default();
     workload.issuing.iter().try_for_each(|issuing| row(out, "issued", &(issued(issuing) + &lie)))?;
+    let priority = workload.options.io_priority;
+    priority.iter().try_for_each(|priority| row(out, "priority", &priority.to_string()))?;
     row(out, "throughput", &throughput(record))?;
     stopped(record).iter().try_for_each(|words| row(out, "STOPPED", words))?;
     ended(record).iter().try_for_each(|words| row(out, "ended", words))?;
@@ -176,6 +178,11 @@ fn ended(record: &Record) -> Option<String> {
         let moved = size(record.bytes as f64);
         return ((all || is_over) && record.bytes < asked)
             .then(|| format!("after {moved} of the {} that were asked: {why}", size(asked as f64)));
+    }
+    if let Some(state) = options.steady_state {
+        let is_over = record.elapsed_ns >= record.run.runtime.0;
+        let when = if is_over { "with its time, and was not steady before" } else { "before its time" };
+        return Some(format!("{when} (--steady-state {state})"));
     }
     let is_early = (record.elapsed_ns as f64) < 0.9 * record.run.runtime.0 as f64;
     (all && is_early).then(|| {

@@ -154,6 +154,20 @@ fn a_run_of_operations_on_files_tells_of_files_and_of_no_megabytes() {
 }
 
 #[test]
+fn a_run_tells_the_priority_of_its_requests() {
+    let text_of = |priority: Option<&str>| {
+        let mut record = record();
+        record.run.workload.options.io_priority = priority.and_then(|text| text.parse().ok());
+        let mut out = Vec::new();
+        run_text(&record, &[], &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let shown = text_of(Some("best-effort:7"));
+    assert!(shown.lines().any(|line| line.trim() == "priority    best-effort:7"), "{shown}");
+    assert!(!text_of(None).contains("priority"));
+}
+
+#[test]
 fn a_run_whose_pages_are_dropped_tells_what_stayed() {
     let text_of = |uncached| {
         let mut record = record();

@@ -17,6 +17,7 @@ mod experiment;
 pub mod format;
 mod formula;
 mod hosts;
+mod io_priority;
 mod io_size;
 mod issuing;
 mod jump;
@@ -32,6 +33,7 @@ mod shell;
 mod shown;
 mod simulated;
 mod spread;
+mod steady_state;
 mod system;
 mod target;
 mod utc_time;
@@ -39,6 +41,7 @@ mod words;
 mod workload;
 mod workload_options;
 mod workload_words;
+mod zones;
 
 pub use application::{Application, Need, NeedBound, PROFILES, Profile, ProfileError, Setting, SettingValues, Shape};
 pub use beside::Beside;
@@ -50,6 +53,7 @@ pub use error::ParseError;
 pub use experiment::Experiment;
 pub use formula::{Figure, Formula, Known};
 pub use hosts::{HostFiles, HostLayout, Hosts};
+pub use io_priority::IoPriority;
 pub use io_size::IoSize;
 pub use issuing::{IoMem, Issuing};
 pub use jump::Jump;
@@ -67,14 +71,16 @@ pub use shown::{Shown, escaped, is_unseen};
 pub use simulated::Faults;
 pub use simulated::SimulatedDisk;
 pub use spread::Spread;
+pub use steady_state::{SteadyFigure, SteadyState};
 pub use system::{DiskArray, Setup, SimulatedSystem};
 pub use target::{Several, Target};
 pub use utc_time::UtcTime;
 pub use words::{
     Affinity, Arrivals, Cache, Direction, DurableBy, EngineName, Fadvise, FileOperation, FlushCall, Folders, Kernel,
-    Layout, PageCache, Pass, Pattern, Rw, Sealing, Switch, VolumeLayout, Way,
+    Layout, PageCache, Pass, Pattern, Rw, Sealing, Switch, ThinktimeFrom, VolumeLayout, Way,
 };
 pub use words::{cache_word, path_words};
 pub use workload::{Arrival, Run, Workload};
 pub use workload_options::{OPTIONS, OptionRow, WorkloadOption, WorkloadOptions};
 pub use workload_words::workload_of_words;
+pub use zones::Zones;

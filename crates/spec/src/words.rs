@@ -129,6 +129,15 @@ words! {
 }
 
 words! {
+    /// From when a thread's pause between requests lasts.
+    ThinktimeFrom, "beginning of a pause":
+    /// From when the last of its requests is done.
+    Done = "done",
+    /// From when the last of its requests went out, done or not.
+    Issued = "issued",
+}
+
+words! {
     /// State of the page cache when a buffered run begins.
     PageCache, "state of the page cache":
     /// Holds nothing of the target, and each block is read once: the run measures the path.

@@ -78,6 +78,15 @@ impl Workload {
         self.options.bssplit.into_iter().flat_map(BlockSizes::sizes).chain(one)
     }
 
+    /// Random requests begin at multiples of this: their size, unless the options say otherwise, and as in fio the smallest
+    /// of several.
+    pub fn alignment(&self) -> Bytes {
+        match self.options.blockalign {
+            Bytes(0) => self.options.bssplit.map_or(self.bs, BlockSizes::smallest),
+            asked => asked,
+        }
+    }
+
     /// Mean bytes that a request asks for.
     pub fn mean_bytes(&self) -> f64 {
         let read_share = match self.rw.direction() {

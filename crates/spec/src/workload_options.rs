@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Affinity, Beside, BlockSizes, Bytes, DurableBy, Fadvise, FileOperation, FlushCall, Folders, Hosts, IoSize, Jump,
-    Kernel, Layout, Nanos, PageCache, ParseError, Processors, RandomDistribution, Region, Sealing, Switch,
-    VolumeLayout, Way,
+    Affinity, Beside, BlockSizes, Bytes, DurableBy, Fadvise, FileOperation, FlushCall, Folders, Hosts, IoPriority,
+    IoSize, Jump, Kernel, Layout, Nanos, PageCache, ParseError, Processors, RandomDistribution, Region, Sealing,
+    SteadyState, Switch, ThinktimeFrom, VolumeLayout, Way,
 };
 
 /// Parses a value of a type with its own text form.
@@ -199,10 +199,13 @@ options! {
     #[serde(skip_serializing_if = "is_even")]
     RandomDistribution random_distribution: RandomDistribution = RandomDistribution::Even;
         one(word), "random-distribution" pinned "random-distribution" alias "random_distribution";
-        "Distribute random requests over the blocks: random (evenly), shuffled, zipf:S, pareto:H\n\nshuffled reaches \
+        "Distribute random requests over the blocks: random (evenly), shuffled, zipf:S, pareto:H, zoned:..., \
+         zoned_abs:...\n\nshuffled reaches \
          every block once before one comes again, as fio does without norandommap. zipf:1.2 gives the k-th \
          block a frequency proportional to 1 / k^1.2. pareto:0.2 sends 80% of the requests to 20% of the blocks. \
-         Frequent blocks are scattered over the target.";
+         Frequent blocks are scattered over the target. zoned:90/10:0/10:10/80 sends 90% of the requests to the first 10% of \
+         the bytes in use, none to the next 10%, and 10% to the rest; zoned_abs:90/1GiB:10/ has sizes, and its last zone \
+         is all that is left. Zones beyond the end get none, and the others theirs in proportion.";
     /// When random requests jump to another place; in between, each follows the one before.
     #[serde(skip_serializing_if = "is_every_request")]
     Jump jump: Jump = Jump::Every(1);
@@ -346,6 +349,49 @@ options! {
         "Let each write be on the medium whole or not at all, also if power fails: direct writes of a power of two, in the \
          sizes that the target offers\n\nEach write carries RWF_ATOMIC, of Linux 6.11. The drive and the file system must \
          both offer it: a target that does not is refused, and so is a size that it does not take.";
+    /// Requests of a thread between two of its pauses (`thinktime`), which go out as fast as its depth lets them.
+    #[serde(skip_serializing_if = "is_single")]
+    ThinktimeBlocks thinktime_blocks: u32 = 1;
+        one(count::<1, { u32::MAX }>), "thinktime-blocks" pinned "thinktime-blocks" alias "thinktime_blocks"
+            takes "REQUESTS";
+        "With --thinktime, let so many requests of a thread go out before it waits: bursts\n\n1 waits after each \
+         completion. From 2 on, a thread waits when all of a burst are done (fio's thinktime_blocks), or by \
+         --thinktime-from issued.";
+    /// From when a thread's pause lasts.
+    #[serde(skip_serializing_if = "is_done")]
+    ThinktimeFrom thinktime_from: ThinktimeFrom = ThinktimeFrom::Done;
+        one(word), "thinktime-from" pinned "thinktime-from" takes "done|issued";
+        "With --thinktime, count the time from when the last request is done, or was issued\n\nissued lets bursts go out at \
+         even distances, whether or not those before are done, as diskspd's -i and -j do.";
+    /// Random requests begin at multiples of so many bytes; 0 is their size, or the smallest of several.
+    #[serde(skip_serializing_if = "is_own_size")]
+    Blockalign blockalign: Bytes = Bytes(0);
+        one(word), "blockalign" pinned "blockalign" takes "SIZE";
+        "Let random requests begin at multiples of this size, and not of their own: with --bs 64k and 4k they overlap, and \
+         with a larger one they leave something out\n\n0 is the size of the requests, or the smallest of --bssplit. fio's \
+         blockalign, and diskspd's -r4K.";
+    /// Whether each request that a thread keeps outstanding goes through the same blocks by itself.
+    #[serde(skip_serializing_if = "is_off")]
+    SameBlocks same_blocks: bool = false;
+        switch(), "same-blocks" pinned "same-blocks";
+        "Let each sequential request that a thread keeps outstanding go through the same blocks by itself: with --iodepth 4, \
+         each block comes four times, about at once\n\ndiskspd's -p is that. A buffered read does not end after one pass then.";
+    /// The steady state at which the run ends before its time is over; `None` lets it go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    SteadyState steady_state: Option<SteadyState> = None;
+        perhaps(word), "steady-state" pinned "steady-state" takes "FIGURE:LIMIT:TIME[:AFTER[:EVERY]]";
+        "End the run as soon as it is steady, at the latest at the end of --runtime: such as iops:10%:30s, when none of the \
+         last 30 seconds is further than 10% from their mean\n\nFigures are iops, bw (bytes a second) and lat (mean latency in \
+         ns), and their slopes by least squares, iops_slope, bw_slope and lat_slope; a limit without % is in their unit. AFTER \
+         passes before, and EVERY is an interval other than a second: lat:5%:300s:60s:10s. fio's steadystate.";
+    /// I/O priority of the submitting threads (`ioprio_set`); `None` leaves what the process has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    IoPriority io_priority: Option<IoPriority> = None;
+        perhaps(word), "io-priority" pinned "io-priority" takes "CLASS[:LEVEL[:HINT]]";
+        "Give the submitting threads this I/O priority: idle, best-effort:4, realtime:0, with a level from 0, the highest, to \
+         7\n\nThe schedulers bfq and mq-deadline go by it, and drives that take priorities or limits on their time (the hint); \
+         with the scheduler none most drives do not. What a buffered run writes is written back by the kernel, without it. \
+         realtime needs CAP_SYS_NICE or CAP_SYS_ADMIN.";
 }
 
 /// Small files of each thread, unless another number is asked for.
@@ -423,8 +469,16 @@ fn is_block_size(stride: &Bytes) -> bool {
     *stride == Bytes(0)
 }
 
+fn is_own_size(alignment: &Bytes) -> bool {
+    *alignment == Bytes(0)
+}
+
 fn is_zero(percent: &u8) -> bool {
     *percent == 0
+}
+
+fn is_done(from: &ThinktimeFrom) -> bool {
+    *from == ThinktimeFrom::Done
 }
 
 fn is_none_counted(count: &u32) -> bool {

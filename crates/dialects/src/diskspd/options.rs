@@ -1,6 +1,6 @@
 //! Lists diskspd's options, and what its layouts show of them.
 
-use halfpower_spec::{Bytes, ParseError, Processors};
+use halfpower_spec::{Bytes, ParseError, Processors, RandomDistribution};
 
 use crate::{OptionRow, RunWords};
 
@@ -26,6 +26,16 @@ pub struct ParsedOptions {
     pub(super) apart: bool,
     /// Whether zeros are written.
     pub(super) zeros: bool,
+    /// Zones of random requests, as halfpower writes them.
+    pub(super) zones: Option<String>,
+    /// Requests of a burst, and milliseconds between two bursts.
+    pub(super) burst: Option<u32>,
+    pub(super) pause_ms: Option<u32>,
+    /// Whether the target is mapped into memory, and whether each write is flushed then.
+    pub(super) mapped: bool,
+    pub(super) flushes_view: bool,
+    /// Whether each outstanding request goes through the same blocks.
+    pub(super) parallel: bool,
 }
 
 /// Default warm-up in seconds, unless -W sets it.
@@ -47,6 +57,12 @@ impl ParsedOptions {
             interlocked: false,
             apart: false,
             zeros: false,
+            zones: None,
+            burst: None,
+            pause_ms: None,
+            mapped: false,
+            flushes_view: false,
+            parallel: false,
         }
     }
 }
@@ -103,9 +119,12 @@ fn caching(asked: &mut ParsedOptions, letters: &str) -> Result<(), String> {
             'u' => uncached = true,
             'w' => durable = true,
             'r' => return Err("caches of a server are not switched apart; use -Su or -Sb".to_string()),
-            'm' => return Err("use `halfpower run TARGET --engine mmap`".to_string()),
-            other => return Err(format!("there is no letter `{other}`; use b, h, u or w")),
+            'm' => asked.mapped = true,
+            other => return Err(format!("there is no letter `{other}`; use b, h, m, u or w")),
         }
+    }
+    if letters.contains('m') && (uncached || durable) {
+        return Err("memory that is mapped goes through the page cache; write -Sm, and -Nv to flush it".to_string());
     }
     if letters.contains('b') && uncached {
         return Err("b does not go together with u and h".to_string());
@@ -119,6 +138,43 @@ fn caching(asked: &mut ParsedOptions, letters: &str) -> Result<(), String> {
             (false, false) => "both",
         },
     );
+    Ok(())
+}
+
+/// Takes -rd: a distribution of random requests over zones, `pct` of the target or `abs` in sizes. What the shares lack of
+/// 100 is of the rest of the target.
+fn zones(asked: &mut ParsedOptions, value: &str) -> Result<(), String> {
+    let (name, list) = match (value.strip_prefix("pct"), value.strip_prefix("abs")) {
+        (Some(list), _) => ("zoned", list),
+        (_, Some(list)) => ("zoned_abs", list),
+        _ => return Err(format!("`{value}`: write it like -rdpct90/10:10/90 or -rdabs90/1G:10/9G")),
+    };
+    let mut all = 0;
+    let mut text = name.to_string();
+    for zone in list.split(':') {
+        let (share, length) = zone.split_once('/').ok_or_else(|| format!("`{zone}`: write a zone like 90/10"))?;
+        let share = count(share)?;
+        all += share.min(100);
+        let length = if name == "zoned" { u64::from(count(length)?) } else { size(asked, length)? };
+        text += &format!(":{share}/{length}");
+    }
+    if all < 100 {
+        text += &format!(":{}/", 100 - all);
+    }
+    let distribution: RandomDistribution = text.parse().map_err(|error: ParseError| error.to_string())?;
+    asked.random = true;
+    asked.zones = Some(distribution.to_string());
+    Ok(())
+}
+
+/// Takes -I, whose classes are those of Windows.
+fn priority(asked: &mut ParsedOptions, value: &str) -> Result<(), String> {
+    match value {
+        "1" => asked.run.set("--io-priority", "idle"),
+        "2" => asked.run.set("--io-priority", "best-effort:7"),
+        "3" => asked.run.unset("--io-priority"),
+        other => return Err(format!("`{other}`: write 1, very low, 2, low, or 3, normal")),
+    }
     Ok(())
 }
 
@@ -201,11 +257,19 @@ pub(crate) const OPTIONS: &[Row] = &[
     }),
     Row::taken("-g", "--rate in bytes a millisecond for each thread; with i at its end --rate-iops", throttle),
     Row::taken("-h", "as -Sh", |asked, _| caching(asked, "h")),
-    Row::refused("-i", "requests do not come in bursts; -g gives them a rate"),
-    Row::refused("-j", "requests do not come in bursts; -g gives them a rate"),
-    Row::taken("-I", "taken where it is 3, normal", |_, value| {
-        if value == "3" { Ok(()) } else { Err("use `ionice halfpower diskspd ...`".to_string()) }
+    Row::taken("-i", "--thinktime-blocks: requests of a burst, with -j", |asked, value| {
+        asked.burst = Some(count(value)?);
+        Ok(())
     }),
+    Row::taken(
+        "-j",
+        "--thinktime, --thinktime-from issued: milliseconds between two bursts, with -i",
+        |asked, value| {
+            asked.pause_ms = Some(count(value)?);
+            Ok(())
+        },
+    ),
+    Row::taken("-I", "--io-priority: 1, very low, is idle; 2, low, best-effort:7; 3 is normal", priority),
     Row::taken("-l", "--iomem huge", |asked, _| {
         asked.run.set("--iomem", "huge");
         Ok(())
@@ -215,7 +279,20 @@ pub(crate) const OPTIONS: &[Row] = &[
         Ok(())
     }),
     Row::without_effect("-n", "threads run where the kernel puts them"),
-    Row::refused("-N", "use --fdatasync of `halfpower run`"),
+    Row::taken(
+        "-N",
+        "with -Sm, v: --fdatasync 1 --flush-by sync_file_range, as FlushViewOfFile; n and i are refused",
+        |asked, value| {
+            asked.flushes_view = true;
+            match value {
+                "v" => Ok(()),
+                "n" | "i" => {
+                    Err("flushes of memory that keeps its data without power are not built; write -Nv".to_string())
+                }
+                other => Err(format!("`{other}`: write -Nv")),
+            }
+        },
+    ),
     Row::taken("-o", "--iodepth, for each thread [default: 2]", |asked, value| {
         asked.run.set("--iodepth", count(value)?);
         Ok(())
@@ -224,13 +301,20 @@ pub(crate) const OPTIONS: &[Row] = &[
         asked.run.set("--iodepth", count(value)?);
         Ok(())
     }),
-    Row::refused("-p", "requests outstanding at once never have the same offset in a sequential run"),
-    Row::without_effect("-P", "no dots are printed while a run goes on"),
-    Row::taken("-r", "random offsets at multiples of the block size; another alignment is refused", |asked, value| {
-        asked.random = true;
-        asked.random_align = if value.is_empty() { None } else { Some(size(asked, value)?) };
+    Row::taken("-p", "--same-blocks: each of the -o requests goes through the same blocks by itself", |asked, _| {
+        asked.parallel = true;
         Ok(())
     }),
+    Row::without_effect("-P", "no dots are printed while a run goes on"),
+    Row::taken(
+        "-r",
+        "random offsets at multiples of the block size, or of another one: --blockalign",
+        |asked, value| {
+            asked.random = true;
+            asked.random_align = if value.is_empty() { None } else { Some(size(asked, value)?) };
+            Ok(())
+        },
+    ),
     Row::taken(
         "-rs",
         "-r with --jump: so many percent of the requests are random, and the others follow the one before",
@@ -244,7 +328,7 @@ pub(crate) const OPTIONS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::refused("-rd", "offsets are evenly random; use --random-distribution of `halfpower run`"),
+    Row::taken("-rd", "-r with --random-distribution: pct is zoned, abs is zoned_abs", zones),
     Row::taken("-R", "text or xml", |asked, value| {
         asked.shown.xml = match value {
             "text" => false,
@@ -273,7 +357,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     Row::refused("-sb", "for offsets that fall leave it out, and add --backwards"),
     Row::taken(
         "-S",
-        "--cache: h is none, u (and -S alone) device, w os, b both; r and m are refused [default: both]",
+        "--cache: h is none, u (and -S alone) device, w os, b both [default: both]; m is --engine mmap; r is refused",
         caching,
     ),
     Row::taken("-t", "--threads, for each target [default: 1]", |asked, value| {
@@ -305,7 +389,11 @@ pub(crate) const OPTIONS: &[Row] = &[
         Ok(())
     }),
     Row::without_effect("-x", "completions are taken from the engine's queue"),
-    Row::refused("-X", "write the options of the profile on the line"),
+    Row::taken(
+        "-X",
+        "an XML profile with one time span, whose targets have the same options; -R, -v, -z and targets may stand beside it",
+        |_, _| Err("write the profile's name attached, as in -Xprofile.xml".to_string()),
+    ),
     Row::refused("-y", "there are no events to wait for; use the shell"),
     Row::taken("-z", "--seed [default: 0]; alone, a seed from the clock, which the output tells", |asked, value| {
         if value.is_empty() {

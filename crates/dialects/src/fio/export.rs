@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use halfpower_record::{DeviceUse, Latency, Record, RecordError, Unknown};
-use halfpower_spec::{DurableBy, EngineName, FlushCall, IoMem, Issuing, UtcTime};
+use halfpower_spec::{DurableBy, EngineName, FlushCall, IoMem, Issuing, UtcTime, WorkloadOptions};
 use serde_json::{Map, Value, json};
 
 use super::job_sum::{FioJob, FioSide, cells};
@@ -335,9 +335,8 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
         let word = if workload.options.durable_by == DurableBy::Osync { "sync" } else { "dsync" };
         options.insert("sync".to_string(), json!(word));
     }
-    let flags = [("uncached", workload.options.uncached), ("atomic", workload.options.atomic)];
-    for (key, _) in flags.into_iter().filter(|(_, is_given)| *is_given) {
-        options.insert(key.to_string(), json!("1"));
+    for (key, value) in asked_of_the_kernel(&workload.options) {
+        options.insert(key.to_string(), json!(value));
     }
     if workload.options.fdatasync > 0 {
         let writes = workload.options.fdatasync;
@@ -356,6 +355,17 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
         options.insert("bssplit".to_string(), json!(sizes.to_string().replace("iB", "")));
     }
     Value::Object(options)
+}
+
+/// What single requests and threads ask the kernel for, in fio's words.
+fn asked_of_the_kernel(options: &WorkloadOptions) -> Vec<(&'static str, String)> {
+    let flags = [("uncached", options.uncached), ("atomic", options.atomic)];
+    let mut asked: Vec<_> =
+        flags.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| (key, "1".to_string())).collect();
+    if let Some(priority) = options.io_priority {
+        asked.extend([("prioclass", priority.class().to_string()), ("prio", priority.level().to_string())]);
+    }
+    asked
 }
 
 /// How requests are handed to the kernel, as fio's options; 0 means the whole depth there too.

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use halfpower_spec::{BlockSizes, Bytes, Direction, IoSize, Pattern, Processors, Rw};
+use halfpower_spec::{BlockSizes, Bytes, Direction, IoPriority, IoSize, Nanos, Pattern, Processors, Rw};
 
 use super::amounts::Amounts;
 use super::engines::{self, Ring};
@@ -11,6 +11,7 @@ use super::logs::LogOptions;
 use super::printed::{self, Formats};
 use super::rates::{Rate, Rates};
 use super::sizes::{self, ByDirection};
+use super::steady::Steady;
 use crate::{Ends, RunWords};
 
 /// Most files that are laid out for the jobs of a section.
@@ -38,6 +39,29 @@ pub struct Switches {
     pub(super) ends_others: bool,
     /// Whether a group of results begins with it (`new_group`).
     pub(super) begins_group: bool,
+    /// Whether a thread thinks after so many requests that went out, and not that are done (`thinktime_blocks_type`).
+    pub(super) counts_issued: bool,
+}
+
+/// fio's `prioclass`, `prio` and `priohint`, as far as given.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Priority {
+    pub(super) class: Option<u32>,
+    pub(super) level: Option<u32>,
+    pub(super) hint: Option<u32>,
+}
+
+impl Priority {
+    /// The priority that fio gives a job's threads; `None` if none of the options is given.
+    fn asked(self) -> Result<Option<IoPriority>, String> {
+        let Self { class, level, hint } = self;
+        if class.or(level).or(hint).is_none() {
+            return Ok(None);
+        }
+        // As in fio, no class is best effort.
+        let class = class.filter(|class| *class > 0).unwrap_or(2);
+        IoPriority::of_numbers(class, level.unwrap_or(0), hint.unwrap_or(0)).map(Some)
+    }
 }
 
 /// One job: a section of a job file, or the options of a command line.
@@ -52,7 +76,11 @@ pub struct Job {
     pub(super) amounts: Amounts,
     /// Request sizes that differ between directions.
     pub(super) by_direction: Option<ByDirection>,
+    /// What random requests begin at multiples of (`blockalign`).
+    pub(super) alignment: Option<Bytes>,
     pub(super) rates: Rates,
+    pub(super) priority: Priority,
+    pub(super) steady: Steady,
     /// Bytes that sequential requests leave out between them (`rw=read:8k`).
     pub(super) skip: Option<Bytes>,
     /// Bytes that they go back from the end of the one before (`rw=read:-8k`).
@@ -97,8 +125,12 @@ impl Job {
             self.fill_in();
         }
         self.set_sizes();
+        self.set_alignment();
         self.set_stride()?;
         self.set_rate()?;
+        self.set_priority()?;
+        self.set_steady_state()?;
+        self.set_bursts();
         self.refuse_writes()?;
         let files = self.count_files()?;
         self.set_amounts(files)?;
@@ -156,6 +188,16 @@ impl Job {
             (true, true) if read != write => self.run.set("--bssplit", format!("{read},{write}")),
             (true, _) => self.run.set("--bs", read),
             (false, _) => self.run.set("--bs", write),
+        }
+    }
+
+    /// Lets random requests begin at other places than at multiples of their size.
+    fn set_alignment(&mut self) {
+        let (block, _) = self.block_bytes();
+        let usual = self.drawn_sizes().map_or(Bytes(block), BlockSizes::smallest);
+        let other = self.alignment.filter(|asked| asked.0 > 0 && *asked != usual);
+        if let Some(asked) = other.filter(|_| self.rw().pattern() == Pattern::Random) {
+            self.run.set("--blockalign", asked);
         }
     }
 
@@ -224,6 +266,42 @@ impl Job {
             }
         }
         Ok(())
+    }
+
+    fn set_priority(&mut self) -> Result<(), String> {
+        if let Some(priority) = self.priority.asked().map_err(|why| format!("prioclass, prio, priohint: {why}"))? {
+            self.run.set("--io-priority", priority);
+        }
+        Ok(())
+    }
+
+    fn set_steady_state(&mut self) -> Result<(), String> {
+        match self.steady.asked().map_err(|why| format!("steadystate: {why}"))? {
+            Some(state) => self.run.set("--steady-state", state),
+            None if self.steady.is_without_time() => {
+                self.run.note("steadystate: nothing is judged without steadystate_duration, as in fio");
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Drops the size of bursts where a thread never thinks, as fio does, and says how long they are.
+    fn set_bursts(&mut self) {
+        if self.run.get("--thinktime-blocks").is_none() {
+            return;
+        }
+        let time = self.run.get("--thinktime").and_then(|time| time.parse::<Nanos>().ok());
+        if time.is_none_or(|time| time == Nanos(0)) {
+            return self.run.unset("--thinktime-blocks");
+        }
+        let is_deep = self.run.get("--iodepth").is_some_and(|depth| depth != "1");
+        if is_deep && !self.switches.counts_issued {
+            self.run.note(
+                "thinktime_blocks: a burst has exactly so many requests, as with thinktime_blocks_type=issue; fio counts what \
+                 is done, and lets others go out meanwhile",
+            );
+        }
     }
 
     fn refuse_writes(&self) -> Result<(), String> {
@@ -358,7 +436,8 @@ impl Job {
     fn set_order(&mut self) {
         let rw = self.rw();
         let is_random = rw.pattern() == Pattern::Random;
-        let has_own_order = ["--random-distribution", "--jump"].iter().any(|flag| self.run.get(flag).is_some());
+        let orders = ["--random-distribution", "--jump", "--blockalign"];
+        let has_own_order = orders.iter().any(|flag| self.run.get(flag).is_some());
         if self.has_fio_defaults && is_random && !self.switches.repeats_blocks && !has_own_order {
             if self.drawn_sizes().is_none_or(BlockSizes::are_multiples) {
                 self.run.set("--random-distribution", "shuffled");

@@ -13,7 +13,7 @@ use super::{job_file, turns};
 use crate::{Ends, Output, Refusal, RunWords, Translation, Value};
 
 /// fio's options that are also flags of `halfpower run` with the same meaning; they do not make a line fio's.
-const SHARED: [&str; 20] = [
+const SHARED: [&str; 21] = [
     "rw",
     "rwmixread",
     "bs",
@@ -30,6 +30,7 @@ const SHARED: [&str; 20] = [
     "randseed",
     "fdatasync",
     "thinktime",
+    "thinktime_blocks",
     "iodepth_batch",
     "iomem",
     "verify",

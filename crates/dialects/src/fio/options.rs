@@ -1,18 +1,19 @@
-//! Lists fio's options: of target and workload, of issuing requests and caches, of output, and all others.
+//! Lists fio's options: of target and workload, of issuing requests and caches, and all that have no list of their own.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use halfpower_spec::{ParseError, Processors, RandomDistribution, Rw};
+use halfpower_spec::{ParseError, RandomDistribution, Rw, shell_operand};
 
 use super::amounts::Amount;
+use super::distribution;
 use super::engines::{self, Ring};
 use super::job::{Job, set};
-use super::numa_nodes;
 use super::output_options::OUTPUT_OPTIONS;
+use super::process_options::PROCESS_OPTIONS;
 use super::rates::Limits;
 use super::sizes::{self, ByDirection};
-use super::take::{count, microseconds, number, on, only, percent, seconds, size};
+use super::take::{count, microseconds, number, on, only, percent, same_for_all, seconds, size};
 use super::verify_options::VERIFY_OPTIONS;
 use crate::{Ends, OptionRow};
 
@@ -20,7 +21,7 @@ type Row = OptionRow<Job>;
 
 /// All options, those of the workload first.
 pub(crate) fn all() -> impl Iterator<Item = &'static OptionRow<Job>> {
-    let tables = [WORKLOAD_OPTIONS, ISSUING_OPTIONS, OUTPUT_OPTIONS, VERIFY_OPTIONS, OTHER_OPTIONS];
+    let tables = [WORKLOAD_OPTIONS, ISSUING_OPTIONS, PROCESS_OPTIONS, OUTPUT_OPTIONS, VERIFY_OPTIONS, OTHER_OPTIONS];
     tables.into_iter().flatten()
 }
 
@@ -128,12 +129,9 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     })
     .or(&["bs_unaligned"])
     .optional(),
-    Row::taken("blockalign", "taken where it is the block size", |job, value| {
-        let bytes = size(value)?.to_string();
-        match job.run.get("--bs") {
-            Some(bs) if bs == bytes => Ok(()),
-            _ => Err(format!("`{value}`: requests begin at multiples of their size; name bs first, and the same here")),
-        }
+    Row::taken("blockalign", "--blockalign, where requests are random: blocks may then come again before all have", |job, value| {
+        job.alignment = Some(size(same_for_all(value)?)?);
+        Ok(())
     })
     .or(&["ba"]),
     Row::taken(
@@ -223,12 +221,20 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         job.run.set("--thinktime", microseconds(value)?);
         Ok(())
     }),
-    Row::refused("thinktime_blocks", "a thread thinks after each completion").or(&[
-        "thinkcycles",
-        "thinktime_spin",
-        "thinktime_iotime",
-        "thinktime_blocks_type",
-    ]),
+    Row::taken("thinktime_blocks", "--thinktime-blocks: so many requests go out, and all are done, before a thread thinks", |job, value| {
+        match count(value)? {
+            0 => return Err(format!("`{value}`: a thread thinks after at least one request")),
+            1 => job.run.unset("--thinktime-blocks"),
+            requests => job.run.set("--thinktime-blocks", requests),
+        }
+        Ok(())
+    }),
+    Row::taken("thinktime_blocks_type", "taken where it is complete or issue: a burst is waited for whole", |job, value| {
+        only(value, &["complete", "issue"], "write complete or issue")?;
+        job.switches.counts_issued = value == "issue";
+        Ok(())
+    }),
+    Row::refused("thinktime_iotime", "a burst has a number of requests: use thinktime_blocks").or(&["thinkcycles", "thinktime_spin"]),
     Row::taken(
         "rate",
         "--rate, for each thread; in a mix, a list such as `1m,2m` also sets the share of reads; requests come at the \
@@ -263,10 +269,10 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     Row::refused("max_latency", "no latency ends a run: the largest one is in its results"),
     Row::taken(
         "random_distribution",
-        "--random-distribution: random, zipf:S, pareto:H; normal and zoned are refused",
+        "--random-distribution: random, zipf:S, pareto:H, zoned:..., zoned_abs:..., which are the same for reads and writes; \
+         normal is refused",
         |job, value| {
-            let distribution: RandomDistribution = value.parse().map_err(|error: ParseError| error.to_string())?;
-            match distribution {
+            match distribution::parse(value)? {
                 RandomDistribution::Even => job.run.unset("--random-distribution"),
                 skewed => job.run.set("--random-distribution", skewed),
             }
@@ -547,43 +553,6 @@ const ISSUING_OPTIONS: &[Row] = &[
         .optional(),
     Row::without_effect("allow_file_create", "a file that is not there is laid out for the run").optional(),
     Row::refused("allow_mounted_write", "a mounted device is never written to"),
-    Row::taken("cpus_allowed", "--processors: each thread runs on one of them, in turn", |job, value| {
-        let list: Processors = value.replace(':', ",").parse().map_err(|error: ParseError| error.to_string())?;
-        job.run.set("--processors", list);
-        Ok(())
-    }),
-    Row::taken("cpumask", "--processors, those of the mask's bits", |job, value| {
-        let wrong = || format!("`{value}` is no mask of processors; write it like 0xf");
-        let hexadecimal = value.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
-        let mask = hexadecimal.unwrap_or_else(|| value.parse()).map_err(|_| wrong())?;
-        let list = Processors::of((0..64).filter(|bit| mask >> bit & 1 == 1)).ok_or_else(wrong)?;
-        job.run.set("--processors", list);
-        Ok(())
-    }),
-    Row::without_effect("cpus_allowed_policy", "each thread stays on one processor of the list"),
-    Row::taken("numa_cpu_nodes", "--processors, those of these nodes, such as 0-1; all sets none", |job, value| {
-        match numa_nodes::processors(value)? {
-            Some(list) => job.run.set("--processors", list),
-            None => job.run.unset("--processors"),
-        }
-        Ok(())
-    }),
-    Row::refused(
-        "numa_mem_policy",
-        "memory is taken where the kernel gives it: use `numactl --membind=NODE halfpower ...`",
-    ),
-    Row::refused("nice", "use `nice halfpower ...`, `ionice` or a cgroup around it").or(&[
-        "prio",
-        "prioclass",
-        "priohint",
-        "cgroup",
-        "cgroup_weight",
-        "cgroup_nodelete",
-        "ioscheduler",
-        "uid",
-        "gid",
-    ]),
-    Row::refused("lockmem", "halfpower pins no memory beside its buffers"),
 ];
 
 const PAYLOAD: &str = "what is written is never the same twice";
@@ -734,20 +703,48 @@ const OTHER_OPTIONS: &[Row] = &[
         job.run.note("status_interval: results are printed once, at the end");
         Ok(())
     }),
-    Row::refused("steadystate", "halfpower judges by itself whether a run is steady: see `halfpower report`")
-        .or(&[
-            "ss",
-            "steadystate_duration",
-            "ss_dur",
-            "steadystate_ramp_time",
-            "ss_ramp",
-            "steadystate_check_interval",
-            "ss_interval",
-        ]),
-    Row::refused("read_iolog", "halfpower replays no traces").or(&[
-        "write_iolog",
-        "read_iolog_chunked",
+    Row::taken("steadystate", "--steady-state, with steadystate_duration: the run ends as soon as it is steady", |job, value| {
+        job.steady.take_criterion(value)
+    })
+    .or(&["ss"]),
+    Row::taken("steadystate_duration", "--steady-state, the time that is judged", |job, value| {
+        job.steady.over = seconds(value)?;
+        Ok(())
+    })
+    .or(&["ss_dur"]),
+    Row::taken("steadystate_ramp_time", "--steady-state, what passes before", |job, value| {
+        job.steady.after = seconds(value)?;
+        Ok(())
+    })
+    .or(&["ss_ramp"]),
+    Row::taken("steadystate_check_interval", "--steady-state, the interval of a figure [default: 1s]", |job, value| {
+        job.steady.every = Some(seconds(value)?);
+        Ok(())
+    })
+    .or(&["ss_interval"]),
+    Row::refused_as(
+        "read_iolog",
+        "a trace is asked again of files of halfpower's own: `halfpower import FILE -o FILE.halfpower`, then `halfpower run \
+         --workload FILE.halfpower FOLDER --open`",
+        |file| {
+            let mut capture = file.to_os_string();
+            capture.push(".halfpower");
+            let file = shell_operand(file);
+            let capture = shell_operand(capture);
+            format!(
+                "a trace is asked again of files of halfpower's own, in a folder that you name: `halfpower import {file} -o \
+                 {capture}`, then `halfpower run --workload {capture} FOLDER --open` (without --open, with the same pauses \
+                 and not at the same times); give what blktrace recorded as the text that blkparse prints of it"
+            )
+        },
+    ),
+    Row::refused("write_iolog", "use `halfpower watch --record`, or fio's own: `halfpower import` reads what it writes"),
+    Row::refused(
         "replay_no_stall",
+        "a trace is asked again by `halfpower run --workload`, which has --speed, --open and the folder: see read_iolog",
+    )
+    .or(&[
+        "read_iolog_chunked",
         "replay_redirect",
         "replay_scale",
         "replay_align",

@@ -52,7 +52,8 @@ pub(super) const VERIFY_OPTIONS: &[Row] = &[
             "verify_write_sequence",
         ])
         .optional(),
+    Row::without_effect("verify_interval", "each 512 bytes have a header and a checksum of their own"),
     Row::refused("verify_only", "a run verifies what it has written itself")
-        .or(&["verify_pattern_interval", "verify_interval", "verify_offset", "verify_policy", "verify_state_load"])
+        .or(&["verify_pattern_interval", "verify_offset", "verify_policy", "verify_state_load"])
         .optional(),
 ];

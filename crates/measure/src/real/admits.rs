@@ -6,7 +6,7 @@ use super::member::Member;
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
 use super::{apply_options, commands, file_lanes, memory_lanes, request_flags, scratch_file};
-use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers};
+use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers, fits_zones};
 use crate::option_answers::{Backend, honours};
 use crate::read_back;
 use crate::{MeasureError, background, covering};
@@ -90,6 +90,7 @@ pub(super) fn fits_span(workload: &Workload, span: u64) -> Result<(), MeasureErr
         return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
     }
     fits_cover(workload, reached)?;
+    fits_zones(workload, reached)?;
     fits_readers(workload, background::BLOCK, Bytes(reached))
 }
 

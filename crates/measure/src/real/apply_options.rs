@@ -8,7 +8,7 @@ use halfpower_os::{Mode, ReadOrder, RunFile};
 use halfpower_probe::{Interrupts, Root};
 use halfpower_record::Ability;
 use halfpower_spec::{
-    Affinity, Bytes, DurableBy, Fadvise, FlushCall, PageCache, Processors, Workload, WorkloadOptions,
+    Affinity, Bytes, DurableBy, Fadvise, FlushCall, IoPriority, PageCache, Processors, Workload, WorkloadOptions,
 };
 
 use super::write_cache::WriteCache;
@@ -72,6 +72,7 @@ pub(crate) fn admit(
         return unfit(format!("--affinity {}: {why}; leave it out", options.affinity));
     }
     has_processors(options)?;
+    may_have_priority(options)?;
     let caching =
         (options.fadvise, options.page_cache, options.write_cache) != (Fadvise::Normal, PageCache::Empty, None);
     if is_null && caching {
@@ -111,6 +112,22 @@ pub(crate) fn has_processors(options: &WorkloadOptions) -> Result<(), MeasureErr
     }
 }
 
+/// Checks that this process may give its threads the I/O priority that the options ask for.
+fn may_have_priority(options: &WorkloadOptions) -> Result<(), MeasureError> {
+    let Some(priority) = options.io_priority else { return Ok(()) };
+    halfpower_os::io_priority::may_have(priority.bits()).map_err(|error| {
+        let what = if error.kind() == std::io::ErrorKind::PermissionDenied {
+            format!(
+                "--io-priority {priority}: this process may not have it (it needs CAP_SYS_NICE or CAP_SYS_ADMIN): run \
+                 halfpower with sudo, or ask for best-effort:0"
+            )
+        } else {
+            format!("--io-priority {priority}: the kernel refuses it ({error}): leave it out")
+        };
+        MeasureError::Unfit { what }
+    })
+}
+
 /// Switches the write caches of these devices as a run asks; dropping the result restores them.
 pub(crate) fn switched(options: &WorkloadOptions, devices: &[String]) -> Result<Vec<WriteCache>, MeasureError> {
     options.write_cache.map_or(Ok(Vec::new()), |to| WriteCache::set_all(devices, to))
@@ -125,6 +142,20 @@ pub(crate) fn advise(advice: Fadvise, files: &[RunFile]) -> Result<(), EngineErr
     };
     let reported = files.iter().try_for_each(|file| file.expect_order(order));
     reported.map_err(|error| EngineError::Call { call: "posix_fadvise", error })
+}
+
+/// Opens an engine with its lane's I/O priority and on its processor, so that its own threads have and stay on them too.
+///
+/// # Errors
+/// If it cannot be opened, or the kernel refuses one of them.
+pub(crate) fn open_with(
+    priority: Option<IoPriority>,
+    cpu: Option<usize>,
+    open: impl FnOnce() -> Result<Opened, MeasureError>,
+) -> Result<Opened, MeasureError> {
+    let Some(priority) = priority else { return open_on(cpu, open) };
+    let opened = halfpower_os::io_priority::with(priority.bits(), || open_on(cpu, open));
+    opened.map_err(|error| EngineError::Call { call: "ioprio_set", error })?
 }
 
 /// Opens an engine on its lane's processor, so that its own threads stay there too.

@@ -138,7 +138,7 @@ impl Reached<'_> {
             let reached = Reached { scratch, ..*self };
             let used = if is_of_load { options.reached(reached.span_bytes()) } else { used.clone() };
             let open = || reached.open_lane(workload, (volume, seed), self.volume.address_map());
-            let opened = apply_options::open_on(cpu, open)?;
+            let opened = apply_options::open_with(workload.options.io_priority, cpu, open)?;
             if role == LaneRole::Own {
                 name = opened.name;
                 buffers = Some(buffers.map_or(opened.buffers, |before| before.joined(opened.buffers)));

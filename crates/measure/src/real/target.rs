@@ -202,8 +202,11 @@ impl TargetBackend for RealTarget {
         let reads = rw.direction() != Some(Direction::Write);
         // Use each block of a cold buffered run once: a second visit would find it in the page cache.
         let cold = buffered && (reads || options.region.is_some()) && options.page_cache == PageCache::Empty;
-        // A skewed distribution needs blocks to come again, and so does an order that jumps now and then.
-        let is_even = !options.random_distribution.is_skewed() && options.jump == Jump::default();
+        // A skewed distribution needs blocks to come again, and so do orders in which requests jump, overlap or meet.
+        let is_even = !options.random_distribution.is_skewed()
+            && options.jump == Jump::default()
+            && options.blockalign == Bytes(0)
+            && !options.same_blocks;
         // In a file, a trimmed block is a hole and cannot be trimmed again.
         let holes = rw.trims() && self.members.each.iter().any(Member::has_holes_after_trims);
         let extends = self.scratch.iter().any(|file| !file.is_written());

@@ -14,7 +14,7 @@ use super::fitted::Calibrated;
 use super::subject::{Opened, Subject, least_bytes, unfit};
 use super::system::Machine;
 use crate::MeasureError;
-use crate::admission::{coherent, fits_readers, note_of_spread};
+use crate::admission::{coherent, fits_readers, fits_zones, note_of_spread};
 use crate::background::{self, Background, BackgroundAccount};
 use crate::option_answers::{Backend, honours};
 use crate::target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
@@ -153,6 +153,7 @@ impl TargetBackend for SimulatedTarget {
             let span = Bytes(reached.end - reached.start);
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
+        fits_zones(workload, reached.end - reached.start)?;
         fits_readers(workload, background::BLOCK, Bytes(reached.end - reached.start))?;
         if let Some(load) = workload.load_beside() {
             coherent(&load)?;

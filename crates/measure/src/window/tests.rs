@@ -1,8 +1,9 @@
 //! Tests what a window counts, and what flushes and thinking cost.
 
 use super::*;
+use crate::steady_end::SteadyEnd;
 use halfpower_engine::{Errno, Simulated};
-use halfpower_spec::{Arrival, Arrivals, Bytes, Rw, SimulatedDisk, Workload};
+use halfpower_spec::{Arrival, Arrivals, Bytes, Rw, SimulatedDisk, ThinktimeFrom, Workload};
 
 const BLOCK_BYTES: u32 = 4096;
 const REQUEST_NS: u64 = 1_000;
@@ -309,6 +310,47 @@ fn what_completes_while_a_lane_thinks_is_reaped_when_it_does() {
     assert_eq!(tally.ios, 4 * (10_000_000 / 51_000) + 4);
 }
 
+#[test]
+fn a_burst_goes_out_whole_and_the_time_counts_from_its_end_or_from_when_it_was_sent() {
+    // Six requests at a depth of four: the last goes out after 2 us and is done after 6.
+    for (from, period_ns) in [(ThinktimeFrom::Issued, 102_000), (ThinktimeFrom::Done, 106_000)] {
+        let burst = Some(Burst { requests: 6, from });
+        let (tally, engine) = run(Rw::Read, 4, Pauses { thinktime: Nanos(100_000), burst, ..Pauses::default() });
+        let begins: Vec<u64> = engine.entries.chunks(6).map(|burst| burst[0].0).collect();
+        assert_eq!(begins, (0..begins.len() as u64).map(|nth| nth * period_ns).collect::<Vec<_>>(), "{from}");
+        assert!(begins.len() > 90 && tally.ios >= 6 * 90, "{from}: {} requests", tally.ios);
+        assert_eq!(tally.latency().max_ns(), 4 * REQUEST_NS, "{from}: no latency holds the time between bursts");
+    }
+}
+
+#[test]
+fn time_passes_between_requests_of_a_ramp_too() {
+    let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+    let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+    let mut engine = Diary::default();
+    let stop = AtomicBool::new(false);
+    let pauses = Pauses { thinktime: Nanos(7_000), ..Pauses::default() };
+    let terms = Terms { runtime: Nanos(800_000), flush: false, pauses, ramp: Nanos(80_000) };
+    let tally = Window::new(&mut engine, offsets, 1, terms, &stop).run().unwrap();
+    assert!(engine.entries.windows(2).all(|pair| pair[1].0 - pair[0].0 == REQUEST_NS + 7_000));
+    assert_eq!((engine.entries.len(), tally.ios, tally.drained_ios), (110, 100, 10));
+}
+
+#[test]
+fn flushes_of_a_ramp_count_for_nothing() {
+    let workload = Workload { rw: Rw::Write, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+    let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+    let mut engine = Diary::default();
+    let stop = AtomicBool::new(false);
+    let pauses = Pauses { fdatasync: 1, ..Pauses::default() };
+    let period_ns = REQUEST_NS + FLUSH_NS;
+    let terms = Terms { runtime: Nanos(100 * period_ns), flush: true, pauses, ramp: Nanos(10 * period_ns) };
+    let tally = Window::new(&mut engine, offsets, 1, terms, &stop).run().unwrap();
+    let counted = |latencies: &Option<LatencyCounter>| latencies.as_ref().unwrap().latency().count();
+    assert_eq!((counted(&tally.syncs), counted(&tally.commits), tally.ios), (100, 100, 100));
+    assert_eq!(engine.entries.len(), 2 * 110 + 1, "each write of the ramp was flushed too");
+}
+
 /// One request at a time, each of which takes 10 ms.
 #[derive(Default)]
 struct Slow {
@@ -331,6 +373,22 @@ impl Engine for Slow {
         let Request { slot, length, .. } = self.in_flight.remove(0);
         done.push(Completion { slot, result: Ok(length) });
         Ok(())
+    }
+}
+
+#[test]
+fn a_window_tells_each_second_what_it_counted() {
+    let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+    for (runtime_ns, is_steady) in [(1_900_000_000, false), (2_050_000_000, true)] {
+        let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+        let mut engine = Slow::default();
+        let stop = AtomicBool::new(false);
+        let (to, mut judge) = SteadyEnd::new("iops:2%:2s".parse().unwrap(), std::iter::once(0));
+        let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
+        let window = Window::new(&mut engine, offsets, 1, terms, &stop).told_by(Some(Teller::of(&to, 0)));
+        window.run().unwrap();
+        judge.look(&stop);
+        assert_eq!(stop.load(Ordering::Relaxed), is_steady, "{}", judge.note());
     }
 }
 
