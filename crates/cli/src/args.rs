@@ -122,7 +122,7 @@ pub enum Command {
     Study(StudyArgs),
     /// Measure one workload once
     #[command(after_help = MORE, after_long_help = [RUN_EXAMPLES, VALUES].concat())]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Run an SQLIO command line and print the result in SQLIO's layout
     #[command(disable_help_flag = true)]
     Sqlio(DialectArgs),
@@ -522,7 +522,7 @@ impl CommandLine {
         let front: [OsString; 2] = ["halfpower".into(), "run".into()];
         let words: Vec<OsString> = front.iter().chain(words).cloned().collect();
         match Self::read(&words).command {
-            Command::Run(args) => args,
+            Command::Run(args) => *args,
             _ => unreachable!("the words begin with run"),
         }
     }

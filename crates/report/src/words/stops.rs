@@ -535,7 +535,7 @@ pub(super) fn side_by_side(most: f64) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use halfpower_analyse::Interval;
+    use halfpower_analyse::{Interval, LevelSource};
     use halfpower_experiments::{RatioFinding, RatioVerdict};
 
     use super::*;
