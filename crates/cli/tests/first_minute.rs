@@ -41,7 +41,7 @@ fn a_clumsy_line_says_what_where_and_what_to_do() {
         ("compare --baseline none a", "there is no baseline `none`"),
         ("probe /nowhere", "/nowhere: name an existing folder, file or device"),
         ("sqlio -k", "write -kR or -kW"),
-        ("diskspd -b4K -d1 -Sx F", "-Sx: there is no letter `x`; use b, h, u or w"),
+        ("diskspd -b4K -d1 -Sx F", "-Sx: there is no letter `x`; use b, h, m, u or w"),
         ("import none.json -o out.halfpower", "none.json"),
     ] {
         let output = line(&here, words);
