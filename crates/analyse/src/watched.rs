@@ -44,7 +44,15 @@ pub fn watch_findings(watched: &Watched, path: Option<&Findings>) -> WatchFindin
     let groups = if has_operations {
         let all_ns: f64 = gathered.iter().map(|group| group.latency.sum_ns() as f64).sum();
         let dominates = |group: &&Gathered<'_>| group.latency.sum_ns() as f64 >= DOMINANT * all_ns;
-        gathered.iter().filter(dominates).map(|group| judged(group, &scene, path)).collect()
+        let mut judged: Vec<_> = gathered.iter().filter(dominates).map(|group| judged(group, &scene, path)).collect();
+        // Operations that take longer than a slice are seen too seldom: counters may tell all the same.
+        if judged.iter().all(|group| matches!(group.stop, WatchStop::NotKnown { why: WatchUnknown::TooFew { .. } })) {
+            let all = by_counters(&scene, others_bytes_share);
+            if all.stop.is_limit() {
+                judged.insert(0, all);
+            }
+        }
+        judged
     } else {
         vec![by_counters(&scene, others_bytes_share)]
     };

@@ -9,7 +9,8 @@ use halfpower_analyse::{
     WatchUnknown, analyse, watch_findings,
 };
 use halfpower_record::{
-    Cause, CpuTimes, DeviceRequests, DiskRequests, Environment, OperationKind, Operations, ProbeStop, Wait, Watched,
+    Cause, CpuTimes, DeviceRequests, DiskRequests, Environment, OperationKind, Operations, OtherUser, ProbeStop, Wait,
+    Watched,
 };
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Question};
 
@@ -129,6 +130,11 @@ fn a_limit_of_the_control_group_is_named_though_nothing_shows_the_wait() {
     seen.group_limits = vec![limit("write_iops", 500.0, 2.0, None), limit("read_iops", 500.0, 497.0, None)];
     let WatchStop::GroupLimit { limits, share, .. } = named(&seen, "group-limit") else { panic!() };
     assert!(limits == "read_iops" && share > 0.99);
+    // Operations that take longer than a slice are hardly ever seen whole: counters tell of the limit.
+    let mut few = seen.clone();
+    (few.operations[0].count, few.operations[0].latency) = (12, latency(160_000_000, 12));
+    let WatchStop::GroupLimit { limits, .. } = named(&few, "group-limit") else { panic!() };
+    assert_eq!(limits, "read_iops");
     // Writes have a limit of their own.
     let shares = [(Wait::Throttle, 0.7), (Wait::Device, 0.25), (Wait::Processor, 0.05)];
     let mut writes = watched(vec![operations(OperationKind::DurableWrite, 1200, 780_000, 1.0, &shares)]);
@@ -218,6 +224,54 @@ fn a_neighbour_that_never_pauses_is_named_where_requests_wait_behind_its_own() {
     seen.disks[0].busy_ms = 59_800;
     let WatchStop::Neighbour { slowdown, .. } = named(&seen, "neighbour") else { panic!() };
     assert_eq!(slowdown, None);
+}
+
+/// Reads of 8 KiB that the device takes this long for, beside others' writes of 128 KiB that take it 4 ms and never pause.
+fn reads_beside_large_writes(device_ns: u64) -> Watched {
+    let shares = [(Wait::Device, 0.95), (Wait::Processor, 0.05)];
+    let mut seen = beside(
+        watched(vec![operations(OperationKind::Read, 940_000_000 / device_ns, device_ns, 1.0, &shares)]),
+        0.9,
+        1,
+        1,
+    );
+    (seen.others[0].own_during, seen.others[0].own_without) = (latency(device_ns, 14_000), latency(device_ns, 3));
+    (seen.requests[0].device, seen.requests[1].device) = (latency(device_ns, 14_000), latency(4_000_000, 14_000));
+    (seen.disks[0].busy_ms, seen.disks[0].in_queue_ms) = (59_800, 480_000);
+    seen
+}
+
+#[test]
+fn a_neighbour_that_never_pauses_is_named_where_small_requests_take_as_long_as_its_large_ones() {
+    let WatchStop::Neighbour { slowdown, .. } = named(&reads_beside_large_writes(3_900_000), "neighbour") else {
+        panic!()
+    };
+    assert_eq!(slowdown, None);
+    // Beneath a loop device the kernel moves the same bytes again: half of all are the neighbour's.
+    let mut seen = reads_beside_large_writes(3_900_000);
+    let kernel = OtherUser { name: "the kernel".into(), pid: 0, written_bytes: 0, syncs: 0, ..seen.others[0].clone() };
+    seen.others.push(OtherUser { read_bytes: seen.others[0].written_bytes, ..kernel });
+    named(&seen, "neighbour");
+}
+
+#[test]
+fn own_depth_is_not_the_limit_of_a_device_that_others_fill() {
+    // Eight in flight, one of them the application's, which takes its usual time.
+    let stop = &watch_findings(&reads_beside_large_writes(400_000), None).groups[0].stop;
+    let WatchStop::NotKnown { why: WatchUnknown::NeedsStudy { depth, .. } } = stop else { panic!("{stop:?}") };
+    assert!((*depth - 8.0).abs() < 0.1, "{depth}");
+}
+
+#[test]
+fn slices_that_are_spread_over_a_watch_are_enough_with_many_operations() {
+    let of = |slices: u64, count: u64| {
+        let mut seen = watched(vec![single_reads()]);
+        (seen.traced_ns, seen.slices) = (300_000_000, slices);
+        seen.operations[0].count = count;
+        seen.operations[0].latency = latency(100_000, count);
+        matches!(watch_findings(&seen, None).groups[0].stop, WatchStop::NotKnown { why: WatchUnknown::TooFew { .. } })
+    };
+    assert_eq!([of(6, 200), of(2, 200), of(6, 50)], [false, true, true]);
 }
 
 #[test]

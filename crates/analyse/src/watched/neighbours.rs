@@ -26,6 +26,10 @@ const LITTLE: f64 = 0.1;
 const ON_STORAGE: [Wait; 5] = [Wait::Device, Wait::BlockQueue, Wait::Flush, Wait::Journal, Wait::Writeback];
 /// Share of all bytes from which a neighbour that never pauses is the cause, if the disk is always busy.
 const MOST_BYTES: f64 = 0.5;
+/// How many times as large as the application's requests those of others must be, and for what part of their time the
+/// application's must be at the device, for these to wait behind them.
+const MUCH_LARGER: f64 = 8.0;
+const NEARLY_AS_LONG: f64 = 0.5;
 /// How many times the bytes that the application writes the kernel must write back to do so for others.
 const FOR_OTHERS: u64 = 2;
 
@@ -124,6 +128,9 @@ pub(super) fn neighbour(group: &Gathered<'_>, scene: &Scene<'_>) -> Option<Watch
     let contrast = contrast(&scene.watched.seconds, latency_of(group.group));
     let is_always_busy = scene.busiest(&scene.disks_of(group)).is_some_and(|disk| disk.busy_share() >= BUSY);
     let of_reads_and_syncs = group.group != OperationGroup::Writes;
+    // Beneath a loop device or a volume the kernel moves the same bytes once more, for whoever asked.
+    let kernel = scene.others.iter().filter(|other| other.pid == Some(0) && !writes_for_others(scene.watched));
+    let of_processes = 1.0 - kernel.map(|other| other.bytes_share).sum::<f64>().min(1.0);
     let candidates = scene
         .others
         .iter()
@@ -140,8 +147,9 @@ pub(super) fn neighbour(group: &Gathered<'_>, scene: &Scene<'_>) -> Option<Watch
         let is_contrast_enough =
             contrast.as_ref().is_some_and(|ratio| ratio.low >= SLOWED_MEDIAN && ratio.value >= SLOWED);
         let never_pauses = other.slowdown.is_none() && contrast.is_none() && of_reads_and_syncs;
-        let has_most = other.bytes_share >= MOST_BYTES || other.syncs_share >= MOST_SYNCS;
-        let takes_most = never_pauses && is_always_busy && has_most && queues_behind(group);
+        let has_most = other.bytes_share >= MOST_BYTES * of_processes || other.syncs_share >= MOST_SYNCS;
+        let is_behind = queues_behind(group) || waits_behind_larger(group, scene);
+        let takes_most = never_pauses && is_always_busy && has_most && is_behind;
         let syncs_most = never_pauses && other.syncs_share >= MOST_SYNCS && waits_for_flushes_of_others(group, scene);
         if is_slowed && is_confirmed || is_contrast_enough || takes_most || syncs_most {
             let times = other.slowdown.filter(|_| is_slowed).map(Interval::exact);
@@ -165,6 +173,26 @@ fn is_heavy(other: &WatchOther) -> bool {
 /// Whether a group's requests wait before the device gets them.
 fn queues_behind(group: &Gathered<'_>) -> bool {
     group.share(&[Wait::BlockQueue, Wait::Writeback]) >= EXCESS
+}
+
+/// Whether requests wait within the device behind those of others: they are a fraction as large, and take nearly as long.
+fn waits_behind_larger(group: &Gathered<'_>, scene: &Scene<'_>) -> bool {
+    let disks = scene.disks_of(group);
+    let means = |own: bool| {
+        let is_it = |one: &&DiskRequests| {
+            one.own == Some(own) && (disks.is_empty() || disks.contains(&one.disk)) && one.count > 0
+        };
+        let mut device = Latency::default();
+        let mut bytes = 0.0;
+        for one in scene.watched.requests.iter().filter(is_it) {
+            device.merge(&one.device);
+            bytes += one.bytes as f64;
+        }
+        let count = device.count();
+        (count >= FEWEST_COMPARED).then(|| (bytes / count as f64, device.mean_ns()))
+    };
+    let (Some((own_bytes, own_ns)), Some((bytes, ns))) = (means(true), means(false)) else { return false };
+    bytes >= MUCH_LARGER * own_bytes && own_ns >= NEARLY_AS_LONG * ns
 }
 
 /// Whether commits wait for more flushes than a commit makes.

@@ -8,12 +8,12 @@ use halfpower_spec::Pattern;
 use super::groups::{Gathered, pattern};
 use super::neighbours::neighbour;
 use super::parts::{AloneReading, OperationGroup, WatchAlone, WatchUse};
-use super::scene::Scene;
+use super::scene::{Scene, depth_while_busy};
 use super::stop::{WatchStop, WatchUnknown};
 use super::thresholds::{
     ANSWERED, ASKS_ALWAYS, ASKS_ENOUGH, AT_CEILING, BUSY, CACHED, CAUSE, DEEPER_GAIN, FEW_IN_PROGRESS,
-    FEWEST_OPERATIONS, HEAVY, HELD, LITTLE, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING, MOST_LOST, MOSTLY, PAGING, QUEUED,
-    READ_AGAIN, SHORTEST_TRACE_NS, SLOWED, SLOWER_INSIDE, STOLEN, WAITED,
+    FEWEST_OPERATIONS, FEWEST_SLICES, HEAVY, HELD, LITTLE, MANY_OPERATIONS, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING,
+    MOST_LOST, MOSTLY, PAGING, QUEUED, READ_AGAIN, SHORTEST_TRACE_NS, SLOWED, SLOWER_INSIDE, STOLEN, WAITED,
 };
 use crate::mean::quotient;
 
@@ -62,14 +62,16 @@ fn not_known(why: WatchUnknown) -> WatchStop {
 }
 
 fn too_little(case: &Case<'_>) -> Option<WatchStop> {
-    let Watched { traced_ns, .. } = case.scene.watched;
+    let Watched { traced_ns, span_ns, slices, .. } = case.scene.watched;
     let share = case.scene.lost_share();
     if share > MOST_LOST {
         return Some(not_known(WatchUnknown::LostEvents { share }));
     }
     let count = case.group.count;
-    (count < FEWEST_OPERATIONS || *traced_ns < SHORTEST_TRACE_NS)
-        .then(|| not_known(WatchUnknown::TooFew { count, traced_ns: *traced_ns }))
+    // Slices that are spread over the watch tell as much as a longer time in one piece.
+    let is_spread = *slices >= FEWEST_SLICES && *span_ns >= SHORTEST_TRACE_NS && count >= MANY_OPERATIONS;
+    let is_long = *traced_ns >= SHORTEST_TRACE_NS && count >= FEWEST_OPERATIONS;
+    (!is_spread && !is_long).then(|| not_known(WatchUnknown::TooFew { count, traced_ns: *traced_ns }))
 }
 
 fn rate_limit(case: &Case<'_>) -> Option<WatchStop> {
@@ -240,6 +242,12 @@ fn disk(case: &Case<'_>) -> WatchStop {
     }
     let is_read_ahead = |one: &Operations| one.direct != Some(true) && pattern(one) == Some(Pattern::Sequential);
     let has_read_ahead = group.group == OperationGroup::Reads && group.largest().is_some_and(is_read_ahead);
+    // A device that is busy with others' requests is not idle between those of the application.
+    let of_all = device.map_or(0.0, depth_while_busy);
+    let has_heavy_others = scene.others.iter().any(|other| other.bytes_share >= HEAVY);
+    if is_busy && has_heavy_others && of_all >= 2.0 * depth {
+        return not_known(WatchUnknown::NeedsStudy { depth: of_all, busy_share });
+    }
     if depth > FEW_IN_PROGRESS || has_read_ahead && is_busy || group.share(&ON_DISK) < CAUSE {
         return not_known(WatchUnknown::NeedsStudy { depth, busy_share });
     }

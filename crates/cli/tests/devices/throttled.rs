@@ -22,7 +22,12 @@ pub struct Loop {
 impl Loop {
     /// Creates one over a file of `bytes` random bytes.
     pub fn new(bytes: u64) -> Result<Self, String> {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self::within(Path::new(env!("CARGO_TARGET_TMPDIR")), bytes)
+    }
+
+    /// Creates one over a file in this folder.
+    pub fn within(folder: &Path, bytes: u64) -> Result<Self, String> {
+        let folder = tempfile::tempdir_in(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let file = folder.path().join("disk");
         let mut written = fs::File::create(&file).unwrap();
         std::io::copy(&mut fs::File::open("/dev/urandom").unwrap().take(bytes), &mut written).unwrap();

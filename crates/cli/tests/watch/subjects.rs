@@ -209,6 +209,14 @@ impl Site {
         Self::on(Loop::new(bytes)?, None)
     }
 
+    /// A disk in memory, whose speed no disk of others changes.
+    ///
+    /// # Errors
+    /// What is missing here.
+    pub fn in_memory() -> Result<Self, String> {
+        Self::on(Loop::within(Path::new("/dev/shm"), DISK)?, None)
+    }
+
     /// A disk in user space, each request of which takes `fixed_us` microseconds, and each flush `flush_us`.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Compares how fast an application is while it is watched with how fast it is alone.
 //!
-//! One fio runs all the time, and is watched by turns: two runs of fio differ by more than a watch may cost.
+//! One fio runs all the time, on a disk in memory, and is watched by turns: two runs of fio differ by more than a watch may
+//! cost, and so does a disk that others use.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -59,7 +60,7 @@ fn a_watch_costs_the_application_a_hundredth_at_most() {
         ),
         ("reads from the page cache", "rchar", "--filename=DISK --rw=randread --bs=4k --ioengine=psync"),
     ] {
-        let site = match Site::bare() {
+        let site = match Site::in_memory() {
             Ok(site) => site,
             Err(why) => return skip(&format!("no disk of its own for fio here (root is needed): {why}")),
         };

@@ -5,10 +5,13 @@ use halfpower_record::{Latency, OperationKind, Watched};
 
 use super::WATCHED;
 use crate::program::skip;
-use crate::subjects::Site;
+use crate::subjects::{DISK, Site};
 
 /// Largest relative error of a mean.
 const TOLERANCE: f64 = 0.05;
+/// What a request of the disk takes, and a flush. fio counts over another time than the watch, so the disk is an even one.
+const REQUEST_US: u32 = 500;
+const FLUSH_US: u32 = 2_000;
 /// How long fio runs: the time before the watch, the watch, and a little.
 const RUNS: u32 = WATCHED + 4;
 
@@ -24,28 +27,28 @@ struct Compared {
 const COMPARED: [Compared; 4] = [
     Compared {
         name: "direct reads, 1 deep",
-        site: Site::bare,
+        site: || Site::paced(DISK, REQUEST_US, FLUSH_US),
         words: "--filename=DISK --direct=1 --rw=randread --bs=4k --ioengine=psync",
         kind: OperationKind::Read,
         place: "/jobs/0/read/clat_ns/mean",
     },
     Compared {
         name: "direct writes, 1 deep",
-        site: Site::bare,
+        site: || Site::paced(DISK, REQUEST_US, FLUSH_US),
         words: "--filename=DISK --direct=1 --rw=randwrite --bs=16k --ioengine=psync",
         kind: OperationKind::Write,
         place: "/jobs/0/write/clat_ns/mean",
     },
     Compared {
         name: "direct reads by io_uring, 4 deep",
-        site: Site::bare,
+        site: || Site::paced(DISK, REQUEST_US, FLUSH_US),
         words: "--filename=DISK --direct=1 --rw=randread --bs=64k --ioengine=io_uring --iodepth=4",
         kind: OperationKind::Read,
         place: "/jobs/0/read/clat_ns/mean",
     },
     Compared {
         name: "fdatasync after each write",
-        site: Site::mounted,
+        site: || Site::paced(DISK, REQUEST_US, FLUSH_US)?.formatted(),
         words: "--directory=DIR --size=16m --rw=write --bs=4k --ioengine=sync --fdatasync=1",
         kind: OperationKind::Fdatasync,
         place: "/jobs/0/sync/lat_ns/mean",
