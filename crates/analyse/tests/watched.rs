@@ -271,7 +271,7 @@ fn slices_that_are_spread_over_a_watch_are_enough_with_many_operations() {
         seen.operations[0].latency = latency(100_000, count);
         matches!(watch_findings(&seen, None).groups[0].stop, WatchStop::NotKnown { why: WatchUnknown::TooFew { .. } })
     };
-    assert_eq!([of(6, 200), of(2, 200), of(6, 50)], [false, true, true]);
+    assert_eq!([of(4, 200), of(2, 200), of(6, 50)], [false, true, true]);
 }
 
 #[test]

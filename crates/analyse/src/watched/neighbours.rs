@@ -26,6 +26,8 @@ const LITTLE: f64 = 0.1;
 const ON_STORAGE: [Wait; 5] = [Wait::Device, Wait::BlockQueue, Wait::Flush, Wait::Journal, Wait::Writeback];
 /// Share of all bytes from which a neighbour that never pauses is the cause, if the disk is always busy.
 const MOST_BYTES: f64 = 0.5;
+/// Most bytes of the kernel, as a multiple of those of all processes, that may be the same bytes once more.
+const ONCE_MORE: f64 = 1.2;
 /// How many times as large as the application's requests those of others must be, and for what part of their time the
 /// application's must be at the device, for these to wait behind them.
 const MUCH_LARGER: f64 = 8.0;
@@ -128,13 +130,15 @@ pub(super) fn neighbour(group: &Gathered<'_>, scene: &Scene<'_>) -> Option<Watch
     let contrast = contrast(&scene.watched.seconds, latency_of(group.group));
     let is_always_busy = scene.busiest(&scene.disks_of(group)).is_some_and(|disk| disk.busy_share() >= BUSY);
     let of_reads_and_syncs = group.group != OperationGroup::Writes;
-    // Beneath a loop device or a volume the kernel moves the same bytes once more, for whoever asked.
-    let kernel = scene.others.iter().filter(|other| other.pid == Some(0) && !writes_for_others(scene.watched));
-    let of_processes = 1.0 - kernel.map(|other| other.bytes_share).sum::<f64>().min(1.0);
-    let candidates = scene
-        .others
-        .iter()
-        .filter(|other| is_heavy(other) && (other.pid != Some(0) || writes_for_others(scene.watched)));
+    // Beneath a loop device or a volume the kernel moves the bytes of processes once more.
+    let (kernel, processes): (Vec<_>, Vec<_>) = scene.others.iter().partition(|other| other.pid == Some(0));
+    let share = |of: &[&WatchOther]| of.iter().map(|other| other.bytes_share).sum::<f64>();
+    let of_kernel = share(&kernel);
+    let moves_again = of_kernel <= ONCE_MORE * (1.0 - of_kernel);
+    let of_processes = if moves_again { 1.0 - of_kernel } else { 1.0 };
+    let writes_back = !moves_again && writes_for_others(scene.watched);
+    let candidates =
+        processes.into_iter().chain(kernel.into_iter().filter(|_| writes_back)).filter(|other| is_heavy(other));
     for other in candidates {
         let is_slowed = other.slowdown.is_some_and(|times| times >= SLOWED)
             && other.slowdown_p50.is_some_and(|times| times >= SLOWED_MEDIAN)

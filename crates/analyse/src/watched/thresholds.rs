@@ -5,7 +5,7 @@ pub(super) const FEWEST_OPERATIONS: u64 = 30;
 /// Traced time from which anything is judged, in nanoseconds.
 pub(super) const SHORTEST_TRACE_NS: u64 = 1_000_000_000;
 /// The same of slices that are spread over a watch of this length, and operations that they must have.
-pub(super) const FEWEST_SLICES: u64 = 5;
+pub(super) const FEWEST_SLICES: u64 = 4;
 pub(super) const MANY_OPERATIONS: u64 = 100;
 /// Share of a group's operations that one kind must have for it to stand for all.
 pub(super) const STANDS_FOR_ALL: f64 = 0.7;
