@@ -139,7 +139,10 @@ pub(crate) fn unavailable(engine: &'static str) -> impl Fn(OsError) -> EngineErr
 /// The reason alone, for sentences that already name the engine.
 pub(crate) fn reason(error: OsError) -> String {
     match error {
-        OsError::IoUring { why } | OsError::Aio { why } | OsError::Mapping { why } | OsError::NoCommands { why, .. } => why,
+        OsError::IoUring { why }
+        | OsError::Aio { why }
+        | OsError::Mapping { why }
+        | OsError::NoCommands { why, .. } => why,
         other => other.to_string(),
     }
 }

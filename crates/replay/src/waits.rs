@@ -341,7 +341,11 @@ mod tests {
         assert_eq!(found(&captured(4, (0..160).map(own_files).collect())).count(), 0);
         let reads = |turn: u64| {
             let one = sync((turn % 2) as u32, 0, turn * 1_005_000, MS);
-            if turn.is_multiple_of(2) { one } else { CapturedOperation { kind: OperationKind::Read, bytes: 4096, ..one } }
+            if turn.is_multiple_of(2) {
+                one
+            } else {
+                CapturedOperation { kind: OperationKind::Read, bytes: 4096, ..one }
+            }
         };
         assert_eq!(found(&captured(2, (0..160).map(reads).collect())).count(), 0);
     }

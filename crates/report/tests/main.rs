@@ -14,13 +14,13 @@ mod json;
 #[allow(dead_code, reason = "one shape is used here")]
 #[path = "../../doctor/tests/machines.rs"]
 mod machines;
+mod most_load;
 #[allow(dead_code, reason = "one shape is used here")]
 #[path = "../../doctor/tests/parts.rs"]
 mod parts;
 #[allow(dead_code, reason = "one shape is used here")]
 #[path = "../../doctor/tests/raw.rs"]
 mod raw;
-mod most_load;
 mod replay;
 mod sample;
 #[path = "../examples/sample_report.rs"]
