@@ -33,9 +33,10 @@ table() {
   local runs=0 all=0
   for file in "$folder"/*.fio; do
     name=$(basename "$file")
-    sed -e "s#^\( *filename *= *\)/dev/[^ ;:]*#\1$work/place/device#" \
-      -e "s#^\( *directory *= *\)[^ ;\$]*#\1$work/place#" \
-      -e "s#^\( *filename *= *\)/tmp/#\1$work/place/#" "$file" >"$work/$name"
+    # What lies in /tmp first: so does the place of this script.
+    sed -e "s#^\( *filename *= *\)/tmp/#\1$work/place/#" \
+      -e "s#^\( *filename *= *\)/dev/[^ ;:]*#\1$work/place/device#" \
+      -e "s#^\( *directory *= *\)[^ ;\$]*#\1$work/place#" "$file" >"$work/$name"
     all=$((all + 1))
     if "$halfpower" run "$work/$name" --parse-only >"$work/words" 2>"$work/said"; then
       runs=$((runs + 1))
