@@ -127,7 +127,6 @@ fn a_real_folder_has_commits_and_keeps_nothing() {
         let times = ["p50", "p99", "p999"].map(|name| row[format!("commit_ns_{name}")].as_u64());
         assert!(times[0] > Some(0) && times.is_sorted(), "{row}");
     }
-    assert!(found["means"].as_array().unwrap().len() > 2, "{found}");
     let mut names: Vec<String> = std::fs::read_dir(here.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
