@@ -156,6 +156,18 @@ pub(crate) fn head(title: &str, own_style: &str) -> Markup {
     }
 }
 
+/// The foot of a page that needs no script.
+pub(crate) fn foot_without_script() -> Markup {
+    html! {
+        footer {
+            p {
+                "Written by halfpower " (env!("CARGO_PKG_VERSION")) ". The page needs no script; nothing is fetched and \
+                 nothing is sent."
+            }
+        }
+    }
+}
+
 pub(crate) fn footer() -> Markup {
     html! {
         footer {

@@ -5,7 +5,7 @@ use halfpower_record::{Captured, CapturedFile, CapturedOperation, OperationKind}
 use halfpower_report::{ReplayAsked, ReplayHead, predict_html, replay_html, replay_json, replay_table, replay_text};
 use serde_json::Value;
 
-use crate::chromium::Chromium;
+use crate::chromium::{Chromium, probed};
 
 /// A thousand direct reads of 8 KiB that take `read_ns`, each with a pause of a tenth of a millisecond, and a sync.
 fn captured(read_ns: u64) -> Captured {
@@ -217,25 +217,12 @@ fn a_capture_that_came_to_nothing_has_a_page() {
     assert!(page.contains("too few operations to compare"), "it says why there is no figure");
 }
 
-/// Posts how many charts were drawn, once the page is ready.
-const PROBE: &str = r"<script>
-const wait = setInterval(() => {
-  const { dataset } = document.documentElement;
-  if (dataset.ready !== 'yes') return;
-  clearInterval(wait);
-  const marks = [...document.querySelectorAll('.chart')].map((figure) => [figure.dataset.chart,
-    figure.querySelectorAll('.lines path').length > 1]);
-  parent.postMessage(JSON.stringify({ charts: Number(dataset.charts), errors: Number(dataset.errors),
-    error: dataset.error ?? '', marks }), '*');
-}, 100);
-</script>";
-
 #[test]
 #[ignore = "gate: a browser draws the page"]
 fn every_chart_of_a_replay_is_drawn_with_both_sides() {
     let Some(chromium) = Chromium::find() else { return };
     let after = captured(400_000);
-    let probed = page(&captured(200_000), &[after]).replace("</body>", &format!("{PROBE}</body>"));
+    let probed = probed(&page(&captured(200_000), &[after]), "figure.querySelectorAll('.lines path').length > 1");
     for (width, dark) in [(1400, false), (390, true)] {
         let told = chromium.open(&probed, width, dark);
         assert!(told.unexpected.is_empty(), "{:?}", told.unexpected);

@@ -7,7 +7,7 @@ use halfpower_record::{
 };
 use serde_json::Value;
 
-use crate::chromium::Chromium;
+use crate::chromium::{Chromium, probed};
 
 /// A name that would be markup if it were not escaped.
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&<!--";
@@ -153,24 +153,11 @@ fn a_watch_that_saw_nothing_has_a_page() {
     assert!(page.contains("pid 1") && !page.contains("data-chart="), "it has no charts");
 }
 
-/// Posts how many charts were drawn, once the page is ready.
-const PROBE: &str = r"<script>
-const wait = setInterval(() => {
-  const { dataset } = document.documentElement;
-  if (dataset.ready !== 'yes') return;
-  clearInterval(wait);
-  const marks = [...document.querySelectorAll('.chart')].map((figure) => [figure.dataset.chart,
-    figure.querySelectorAll('.lines path, .map path').length > 0]);
-  parent.postMessage(JSON.stringify({ charts: Number(dataset.charts), errors: Number(dataset.errors),
-    error: dataset.error ?? '', marks }), '*');
-}, 100);
-</script>";
-
 #[test]
 #[ignore = "gate: a browser draws the page"]
 fn every_chart_of_a_watch_is_drawn() {
     let Some(chromium) = Chromium::find() else { return };
-    let probed = page(&watched()).replace("</body>", &format!("{PROBE}</body>"));
+    let probed = probed(&page(&watched()), "figure.querySelectorAll('.lines path, .map path').length > 0");
     for (width, dark) in [(1400, false), (390, true)] {
         let told = chromium.open(&probed, width, dark);
         assert!(told.unexpected.is_empty(), "{:?}", told.unexpected);

@@ -11,7 +11,7 @@ use halfpower_spec::format::{percent, thousands, two_digits};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::html::format::{UNKNOWN, heading, scrolling_table};
-use crate::html::head;
+use crate::html::{foot_without_script, head};
 use crate::words::alike as words;
 use crate::words::settings::count;
 
@@ -86,12 +86,7 @@ pub fn alike_html(found: &AlikeMachines, unread: &[UnreadStudy], out: &mut impl 
                     (map(found))
                     (left_out(unread))
                 }
-                footer {
-                    p {
-                        "Written by halfpower " (env!("CARGO_PKG_VERSION")) ". The page needs no script; nothing is \
-                         fetched and nothing is sent."
-                    }
-                }
+                (foot_without_script())
             }
         }
     };

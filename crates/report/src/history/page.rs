@@ -10,8 +10,8 @@ use halfpower_analyse::{FigureHistory, FigurePoint, History, HistoryChange};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::html::format::{heading, scrolling_table};
-use crate::html::head;
 use crate::html::tiles::tile;
+use crate::html::{foot_without_script, head};
 use crate::words::compare::{case, case_figures, signed};
 use crate::words::history as words;
 
@@ -69,12 +69,7 @@ pub fn history_html(history: &History, out: &mut impl Write) -> io::Result<()> {
                     (studies(history))
                     (left_out(history))
                 }
-                footer {
-                    p {
-                        "Written by halfpower " (env!("CARGO_PKG_VERSION")) ". The page needs no script; nothing is \
-                         fetched and nothing is sent."
-                    }
-                }
+                (foot_without_script())
             }
         }
     };

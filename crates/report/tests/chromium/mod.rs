@@ -33,6 +33,23 @@ struct Arrival {
     body: String,
 }
 
+/// The page with a script that posts how many charts were drawn, and of each whether `is_drawn` holds of its `figure`, once the
+/// page is ready.
+#[allow(dead_code, reason = "each test file takes what it needs")]
+pub fn probed(page: &str, is_drawn: &str) -> String {
+    let probe = r"<script>
+const wait = setInterval(() => {
+  const { dataset } = document.documentElement;
+  if (dataset.ready !== 'yes') return;
+  clearInterval(wait);
+  const marks = [...document.querySelectorAll('.chart')].map((figure) => [figure.dataset.chart, IS_DRAWN]);
+  parent.postMessage(JSON.stringify({ charts: Number(dataset.charts), errors: Number(dataset.errors),
+    error: dataset.error ?? '', marks }), '*');
+}, 100);
+</script>";
+    page.replace("</body>", &format!("{}</body>", probe.replace("IS_DRAWN", is_drawn)))
+}
+
 impl Chromium {
     /// The first of chromium's names in the search path; `None`, with a printed note, if none is installed.
     pub fn find() -> Option<Self> {
