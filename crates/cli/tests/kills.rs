@@ -80,7 +80,7 @@ fn notes_of(process: u32) -> Vec<String> {
 fn kill(mut child: Child, longest_ms: u64, study: &Path, dice: &mut Xoshiro256PlusPlus) -> (bool, Vec<Record>) {
     std::thread::sleep(Duration::from_millis(dice.random_range(0..longest_ms)));
     let acknowledged = if study.exists() { records(study) } else { Vec::new() };
-    std::thread::sleep(Duration::from_micros(dice.random_range(0..20_000)));
+    std::thread::sleep(Duration::from_micros(dice.random_range(0..(longest_ms * 300).min(20_000))));
     let ended = child.try_wait().unwrap();
     // A process that ended by itself must have succeeded, or refused an experiment on its target.
     if ended.is_some_and(|status| !matches!(status.code(), Some(0 | 1))) {
@@ -133,15 +133,16 @@ fn kill_reports(here: &Path, study: &Path, tally: &mut Tally, dice: &mut Xoshiro
     let before = fs::read(study).unwrap();
     let traced = begin(here, &["export", "study.halfpower", "--format", "sqlio", "--output", "study.trace"]);
     traced.wait_with_output().unwrap();
-    for (kind, words) in [
-        ("report", ["report", "study.halfpower", "--html", "study.html"].as_slice()),
-        ("export", &["export", "study.halfpower", "--format", "csv", "--output", "study.csv"]),
-        ("compare", &["compare", "study.halfpower", "study.halfpower", "--html", "compared.html"]),
-        ("calibrate", &["calibrate", "study.halfpower", "-o", "system.toml"]),
-        ("import", &["import", "study.trace", "--output", "imported.halfpower"]),
-        ("doctor", &["doctor", "data"]),
+    // The longest time until the kill is some times what each takes.
+    for (kind, longest_ms, words) in [
+        ("report", 60, ["report", "study.halfpower", "--html", "study.html"].as_slice()),
+        ("export", 60, &["export", "study.halfpower", "--format", "csv", "--output", "study.csv"]),
+        ("compare", 60, &["compare", "study.halfpower", "study.halfpower", "--html", "compared.html"]),
+        ("calibrate", 60, &["calibrate", "study.halfpower", "-o", "system.toml"]),
+        ("import", 60, &["import", "study.trace", "--output", "imported.halfpower"]),
+        ("doctor", 10, &["doctor", "data"]),
     ] {
-        let (at_work, _) = kill(begin(here, words), 60, Path::new("/nowhere"), dice);
+        let (at_work, _) = kill(begin(here, words), longest_ms, Path::new("/nowhere"), dice);
         *tally.kills.entry(kind).or_default() += u32::from(at_work);
         tally.too_late += u32::from(!at_work);
     }
