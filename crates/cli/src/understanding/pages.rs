@@ -32,7 +32,8 @@ fn pages(root: &Path) -> Vec<PathBuf> {
 fn lines(page: &str) -> Vec<String> {
     let mut is_code = false;
     let mut lines = Vec::new();
-    let joined = page.replace("\\\n", " ");
+    // A line that goes on in the next one, which is indented.
+    let joined = page.replace("\\\n    ", "").replace("\\\n", "");
     for line in joined.lines() {
         is_code ^= line.starts_with("```");
         let line = line.strip_prefix("$ ").unwrap_or(line);
