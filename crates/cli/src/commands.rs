@@ -259,6 +259,26 @@ pub fn destination(path: &Path, form: Form, force: bool) -> Result<Destination, 
     Destination::new(path, form, force)
 }
 
+/// Refuses a file that goes to standard output where `--json` prints there too.
+///
+/// # Errors
+/// A sentence that names the file.
+pub fn refuse_beside_json<'a>(json: bool, files: impl IntoIterator<Item = &'a Destination>) -> Result<()> {
+    match files.into_iter().find(|file| json && file.is_standard_output()) {
+        Some(file) => bail!(
+            "{}: --json prints to standard output too, and only one can go there; name another file, or leave --json out",
+            file.path().display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Whether two paths name one file, as far as their text tells.
+pub fn are_one(one: &Path, other: &Path) -> bool {
+    let absolute = [one, other].map(std::path::absolute);
+    one == other || matches!(absolute, [Ok(one), Ok(other)] if one == other)
+}
+
 /// Whether the reader of our output closed the pipe, as `head` does; this is not an error.
 pub fn output_was_closed(error: &anyhow::Error) -> bool {
     let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;

@@ -41,7 +41,7 @@ pub fn replay(words: &[OsString]) -> Result<()> {
     let args = read(words)?;
     refuse_what_is_no_folder(&args.folder)?;
     let inputs = std::iter::once(args.workload.as_path());
-    let outputs = Outputs::of(args.output.as_deref(), args.html.as_deref(), args.force, inputs)?;
+    let outputs = Outputs::of([args.output.as_deref(), args.html.as_deref()], args.force, args.json, inputs)?;
     let captured = read_capture(&args.workload)?;
     let stop = halfpower_os::interrupt::stop_flag()?;
     let bytes = laid_out_bytes(&captured);
