@@ -238,7 +238,7 @@ pub enum Gather {
     One,
     /// Those that follow one another and had arrived when the first began.
     Waiting,
-    /// Also those that arrive before the last of them begins.
+    /// Also those that arrive before the last of them begins, and [`Disk::write_lead_ms`] before their own turn.
     Arriving,
 }
 
@@ -304,6 +304,10 @@ pub struct Disk {
     pub through: Gather,
     /// How it gathers writes that it acknowledges when they are in the buffer.
     pub back: Gather,
+    /// How long before its turn a write that is [arriving](Gather::Arriving) has to be in the drive, in ms: decoded, and
+    /// its sectors found, before the head is there.
+    #[serde(default)]
+    pub write_lead_ms: f64,
     /// Whether it can begin a write anywhere within its range.
     #[serde(default)]
     pub writes_from_anywhere: bool,
