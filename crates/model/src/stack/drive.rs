@@ -389,7 +389,9 @@ impl Drive {
         let (begin_ps, end_ps) = if follows && gathered {
             (ps(now), ps(now) + written_ps)
         } else {
-            let there_ps = ps(now) + self.turnaround_ps.max(self.geometry.seek_ps(self.head, place));
+            // What lies ready for the same go needs no time besides that of the arm.
+            let ready_ps = if gathered && pass.ended == now { 0.0 } else { self.turnaround_ps };
+            let there_ps = ps(now) + ready_ps.max(self.geometry.seek_ps(self.head, place));
             if self.from_anywhere && self.geometry.past(place, there_ps) < turns {
                 (there_ps, there_ps + turn_ps.max(written_ps))
             } else {

@@ -282,7 +282,8 @@ pub struct Disk {
     pub settle_ms: f64,
     /// Time that the drive spends on a command before anything moves, in microseconds.
     pub overhead_us: f64,
-    /// Time that it needs before it can write or read again at the medium, in microseconds.
+    /// Time that it needs before it can write again at the medium, in microseconds; none for a write that lay ready for
+    /// the same go, whether it follows the one before or not.
     pub turnaround_us: f64,
     /// How far it reads ahead, in KiB.
     pub read_ahead_kib: u64,
