@@ -8,6 +8,7 @@ mod calibrate;
 mod callers_of_fio;
 mod commits;
 mod compare;
+mod depth_search;
 mod device_experiments;
 mod doctor;
 mod documented_lines;

@@ -11,6 +11,7 @@ mod job;
 mod job_file;
 mod job_sum;
 mod keywords;
+mod latency_options;
 mod line;
 mod logs;
 mod numa_nodes;

@@ -369,7 +369,7 @@ fn what_is_written_and_where_threads_run_is_taken() {
     assert!(translate(&words("--filename=sim: --readonly --max-jobs=4 --io_submit_mode=inline")).is_ok());
     let run = translate(&words("--filename=sim: --startdelay=2")).unwrap().runs.remove(0);
     assert_eq!(run.start_delay, Some(halfpower_spec::Nanos(2_000_000_000)));
-    for refused in ["--create_only=1", "--fill_device=1", "--file_append=1", "--latency_target=10ms"] {
+    for refused in ["--create_only=1", "--fill_device=1", "--file_append=1", "--latency_max_queue_depth=8"] {
         assert_eq!(refusals(translate(&words(&format!("--filename=sim: {refused}")))).len(), 1, "{refused}");
     }
 }
@@ -383,9 +383,31 @@ fn data_are_checked_whatever_pattern_is_asked_for() {
     assert!(on_sim("--rw=read --numa_cpu_nodes=0").contains("--processors "), "one node is always there");
     assert!(!on_sim("--rw=read --numa_cpu_nodes=all").contains("--processors "));
     assert!(refusals(translate(&words("--filename=sim: --numa_mem_policy=bind:0")))[0].contains("--membind"));
-    let target = refusals(translate(&words("--filename=sim: --latency_target=10ms --latency_max_queue_depth=64")));
-    assert!(target.len() == 2 && target.iter().all(|why| why.contains("study TARGET --p99")), "{target:?}");
     assert!(refusals(translate(&words("--filename=sim: --status-interval=x"))).len() == 1);
+}
+
+#[test]
+fn a_depth_is_looked_for_that_keeps_a_latency() {
+    let profile = on_sim(
+        "--rw=randread --iodepth=128 --latency_target=500000 --latency_window=5000000 --latency_percentile=99.9",
+    );
+    for flag in ["--latency-target 500ms", "--latency-window 5s", "--latency-percentile 99.9", "--runtime 5s"] {
+        assert!(profile.contains(flag), "{flag}: {profile}");
+    }
+    assert!(on_sim("--rw=randread --latency_target=10ms").contains("--runtime 1s"), "it ends when a depth is found");
+    let timed = on_sim("--rw=randread --latency_target=10ms --runtime=60 --time_based");
+    assert!(timed.contains("--runtime 60s"), "{timed}");
+    let on = translate(&words("--filename=sim: --latency_target=10ms --latency_run=1")).unwrap();
+    assert!(!on.runs[0].words.iter().any(|word| word == "--runtime"), "{:?}", on.runs[0].words);
+    assert!(on.notes().iter().any(|note| note.starts_with("latency_run: ")), "{:?}", on.notes());
+    assert!(
+        !on_sim("--rw=read --latency_target=0 --latency_window=5000").contains("--latency"),
+        "nothing is looked for"
+    );
+    for wrong in ["--latency_target=x", "--latency_percentile=101", "--latency_percentile=0", "--latency_run=2"] {
+        assert_eq!(refusals(translate(&words(&format!("--filename=sim: {wrong}")))).len(), 1, "{wrong}");
+    }
+    assert!(!speaks(&words("sim: --latency-target 10ms --latency-percentile 99")), "these are our own flags too");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod admission;
 mod anatomy;
 mod background;
 mod covering;
+mod depth_search;
 mod drive;
 mod error;
 mod gated;
@@ -30,6 +31,7 @@ mod witnessed;
 mod zoned_blocks;
 
 pub use admission::coherent;
+pub use depth_search::find_depth;
 pub use error::MeasureError;
 pub use gated::GatedTarget;
 pub use measure_run::{LatenciesOf, measure, measure_keeping, measure_own_part, measure_until_stopped};

@@ -111,6 +111,9 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>, notes: Notes) -> Resul
         let turn = at_once::turn(&translation.runs, done.len());
         let results = measured(&translation, &asked, turn.clone(), &join_processes, &stop)?;
         for (nth, (record, environment)) in turn.zip(results) {
+            if notes == Notes::Told {
+                run::tell_depth(&record);
+            }
             let measured = Measured { run: &translation.runs[nth], record, environment };
             if translation.is_printed_as_ours() && file.is_none() {
                 to_output(|out| print_as_ours(&asked[nth], &measured, out))?;

@@ -9,6 +9,7 @@ use super::amounts::Amount;
 use super::distribution;
 use super::engines::{self, Ring};
 use super::job::{Job, set};
+use super::latency_options::LATENCY_OPTIONS;
 use super::output_options::OUTPUT_OPTIONS;
 use super::process_options::PROCESS_OPTIONS;
 use super::rates::Limits;
@@ -21,7 +22,15 @@ type Row = OptionRow<Job>;
 
 /// All options, those of the workload first.
 pub(crate) fn all() -> impl Iterator<Item = &'static OptionRow<Job>> {
-    let tables = [WORKLOAD_OPTIONS, ISSUING_OPTIONS, PROCESS_OPTIONS, OUTPUT_OPTIONS, VERIFY_OPTIONS, OTHER_OPTIONS];
+    let tables = [
+        WORKLOAD_OPTIONS,
+        LATENCY_OPTIONS,
+        ISSUING_OPTIONS,
+        PROCESS_OPTIONS,
+        OUTPUT_OPTIONS,
+        VERIFY_OPTIONS,
+        OTHER_OPTIONS,
+    ];
     tables.into_iter().flatten()
 }
 
@@ -260,13 +269,6 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         "ratecycle",
         "rate_ignore_thinktime",
     ]),
-    Row::refused(
-        "latency_target",
-        "a run keeps the depth that it is given: `halfpower study TARGET --p99 10ms` looks for the highest load whose \
-         latency stays below that (the experiment load)",
-    )
-    .or(&["latency_window", "latency_percentile", "latency_max_queue_depth", "latency_run"]),
-    Row::refused("max_latency", "no latency ends a run: the largest one is in its results"),
     Row::taken(
         "random_distribution",
         "--random-distribution: random, zipf:S, pareto:H, zoned:..., zoned_abs:..., which are the same for reads and writes; \
