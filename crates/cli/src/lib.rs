@@ -10,6 +10,7 @@ mod hosts;
 mod live;
 mod measuring_args;
 mod misread;
+mod payload_args;
 mod predict_args;
 mod progress;
 mod replay_args;

@@ -13,6 +13,7 @@ use halfpower_spec::{
 };
 
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
+use crate::payload_args::PayloadArgs;
 use crate::replay_args::ReplayFlag;
 use crate::values::{
     one_count, one_size, one_target, parse, percentile, reached, settled, share_of_requests, target_words,
@@ -84,6 +85,8 @@ pub struct RunArgs {
     pub json: bool,
     #[command(flatten)]
     pub depth: DepthSearchArgs,
+    #[command(flatten)]
+    pub payload: PayloadArgs,
     #[command(flatten)]
     pub options: WorkloadOptionArgs,
     #[command(flatten)]

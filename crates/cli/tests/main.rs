@@ -42,6 +42,7 @@ mod open_loop;
 mod other_programs;
 mod outputs;
 mod page;
+mod payload;
 mod places;
 mod plan;
 mod predicting;

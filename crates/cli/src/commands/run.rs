@@ -33,7 +33,7 @@ pub fn tell_depth(record: &Record) {
 
 /// The target that the flags name.
 pub fn asked(args: &RunArgs) -> Result<TargetRequest<'_>> {
-    Ok(TargetRequest { target: args.target()?, common: &args.common })
+    Ok(TargetRequest { target: args.target()?, common: &args.common, payload: Some(&args.payload) })
 }
 
 /// Prints a record as the flags say.
@@ -76,6 +76,10 @@ pub fn checked(args: &RunArgs) -> Result<Workload> {
         );
     }
     args.depth.search(&workload)?;
+    args.payload.suits(&workload, &args.target()?)?;
+    if args.payload.note().is_some() && args.place.output.is_some() {
+        anyhow::bail!("--payload: runs of a study write random bytes: leave --output out, and keep --json");
+    }
     Ok(workload)
 }
 
@@ -93,8 +97,9 @@ pub fn opened(
     if workload.options.way == Way::Wire || args.common.far_end.is_none() {
         backend.admits(&workload)?;
     }
-    let backend = with_far_end(backend, &args.common)?;
+    let mut backend = with_far_end(backend, &args.common)?;
     backend.admits(&workload)?;
+    args.payload.note().iter().for_each(|note| backend.note(note));
     let PlaceInStudyArgs { experiment, repeat, pass, .. } = &args.place;
     let seed = args.common.seed;
     let run = Run { experiment: *experiment, workload, repeat: *repeat, pass: *pass, runtime: args.longest(), seed };
