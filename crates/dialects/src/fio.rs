@@ -20,6 +20,8 @@ mod output_options;
 mod printed;
 mod process_options;
 mod rates;
+mod replay;
+mod replay_options;
 pub(crate) mod results;
 mod sizes;
 mod steady;

@@ -10,6 +10,7 @@ use super::engines::{self, Ring};
 use super::logs::LogOptions;
 use super::printed::{self, Formats};
 use super::rates::{Rate, Rates};
+use super::replay::Replay;
 use super::sizes::{self, ByDirection};
 use super::steady::Steady;
 use crate::{Ends, RunWords};
@@ -86,6 +87,7 @@ pub struct Job {
     pub(super) rates: Rates,
     pub(super) priority: Priority,
     pub(super) steady: Steady,
+    pub(super) replay: Replay,
     /// Bytes that sequential requests leave out between them (`rw=read:8k`).
     pub(super) skip: Option<Bytes>,
     /// Bytes that they go back from the end of the one before (`rw=read:-8k`).
@@ -123,6 +125,9 @@ impl Job {
     /// # Errors
     /// A sentence about options that cannot be combined.
     pub(super) fn finished(mut self) -> Result<RunWords, String> {
+        if let Some(log) = self.replay.log.take() {
+            return self.replayed(log);
+        }
         self.name_by_section();
         self.place_files()?;
         self.choose_engine()?;
@@ -577,7 +582,7 @@ impl Job {
     ///
     /// # Errors
     /// If it is no directory: its parent would be measured.
-    fn place_files(&mut self) -> Result<(), String> {
+    pub(super) fn place_files(&mut self) -> Result<(), String> {
         let Some(directory) = self.directory.take() else { return Ok(()) };
         if !directory.is_dir() {
             return Err(format!("directory: `{}` is no directory; make it, or name another", directory.display()));
