@@ -80,11 +80,11 @@ fn a_job_of_fio_ends_at_the_depth_that_keeps_its_latency_target() {
         ("latency_target", 10_500_000.into()),
         ("latency_percentile", Value::from(99.0)),
         ("latency_window", 2_000_000.into()),
-        ("elapsed", 2.into()),
+        ("job_runtime", 2_000.into()),
     ] {
         assert_eq!(job[key], value, "{key}");
     }
-    let both = format!("{line} --name=other --rw=randread");
+    let both = format!("{line} --name=other --filename=sim:fixed=2ms --rw=randread");
     let (code, _, told) = said(&both);
     assert!(code == Some(2) && told.contains("--latency-target is for a job alone"), "{told}");
 }
