@@ -103,7 +103,7 @@ pub struct DepthSearchArgs {
     /// Find the greatest depth, up to --iodepth, at which latencies stay within this time, and measure there
     ///
     /// Depths are tried by halving, each in a window of its own, before the run. A bare number is microseconds, as in fio.
-    /// Not even depth 1 holds: exit code 1.
+    /// If not even depth 1 keeps it, the run has depth 1, and the exit code is 1.
     #[arg(long, help_heading = "Workload", value_name = "TIME", alias = "latency_target", value_parser = microseconds)]
     pub latency_target: Option<Nanos>,
     /// Let this share of the requests stay within --latency-target, in percent
