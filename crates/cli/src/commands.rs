@@ -79,12 +79,12 @@ impl Purpose {
     }
 }
 
-/// Opens the backend of a target. If several processes measure it, `part` holds this process's part and whether another
+/// Opens the backend of a target for a purpose, with the bytes that writes carry, if they are given. If several processes measure it, `part` holds this process's part and whether another
 /// process on this machine has opened the target before.
 pub fn backend(
     target: &Target,
     common: &CommonArgs,
-    purpose: &Purpose,
+    (purpose, payload): (&Purpose, Option<&'static [u8]>),
     part: Option<(HostPart, bool)>,
 ) -> Result<Box<dyn TargetBackend>> {
     let (host_part, is_beside_another) = part.map_or((None, false), |(part, beside)| (Some(part), beside));
@@ -98,6 +98,7 @@ pub fn backend(
         force_content: common.force_content || is_beside_another,
         host_part,
         drop_caches: common.drop_caches,
+        payload,
         engine: common.engine,
         // Each host writes different data.
         seed: common.seed.wrapping_add(rank.wrapping_mul(0xD1B5_4A32_D192_ED03)),
