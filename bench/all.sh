@@ -7,11 +7,12 @@
 # FOLDER (default: this one) takes the files of the benchmarks, which are removed again.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-tiny=() profile=release shares=() issuing=(--control) segments=() size=1G
+tiny=() profile=release shares=() issuing=(--control) segments=() history=() size=1G
 if [ "${1:-}" = --tiny ]; then
   # The build that tests use will do: nobody looks at the numbers.
   tiny=(--tiny) profile=dev shares=(--pairs 1 --size 16 --runtime 0.2)
   issuing=(--control --pairs 1 --runtime 0.1 --cells randread:4k:8) segments=(--mib 0,8 --runtime 0.1 --fios 1) size=64M
+  history=(--studies 24 --kinds 2 --rounds 1)
   export PAIRS=1 RUNTIME=1 SIZE=16m SECONDS_MORE=0.2 DEPTHS=32
   shift
 fi
@@ -25,6 +26,7 @@ for line in sys.stdin:
 "$here/instructions.sh"
 "$here/against-fio.sh" "$folder"
 "$here/against-stream.sh" "${tiny[@]}"
+"$here/history.py" --halfpower "$HALFPOWER" "${history[@]}" "$folder"
 # How requests are issued, and where their pages lie, which the kernel tells root.
 data=$(mktemp -p "$folder")
 trap 'rm -f "$data"' EXIT

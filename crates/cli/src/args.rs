@@ -60,8 +60,8 @@ const EXAMPLES: &str = "Examples:
   halfpower predict app.halfpower --on other.halfpower     what it would get on another path
   halfpower compare before.halfpower after.halfpower --fail-if 'random read iops < -5%'
 
-Exit codes: 0 all is well; 1 something to look at: a --fail-if condition holds, wrong data was read, requests failed,
-or a command that was watched did; 2 it could not be done.";
+Exit codes: 0 all is well; 1 something to look at: a --fail-if condition holds, no depth keeps --latency-target, wrong
+data was read, requests failed, or a command that was watched did; 2 it could not be done.";
 
 const MORE: &str = "--help shows all flags, values and examples.";
 

@@ -79,12 +79,12 @@ impl Purpose {
     }
 }
 
-/// Opens the backend of a target. If several processes measure it, `part` holds this process's part and whether another
+/// Opens the backend of a target for a purpose, with the bytes that writes carry, if they are given. If several processes measure it, `part` holds this process's part and whether another
 /// process on this machine has opened the target before.
 pub fn backend(
     target: &Target,
     common: &CommonArgs,
-    purpose: &Purpose,
+    (purpose, payload): (&Purpose, Option<&'static [u8]>),
     part: Option<(HostPart, bool)>,
 ) -> Result<Box<dyn TargetBackend>> {
     let (host_part, is_beside_another) = part.map_or((None, false), |(part, beside)| (Some(part), beside));
@@ -98,6 +98,7 @@ pub fn backend(
         force_content: common.force_content || is_beside_another,
         host_part,
         drop_caches: common.drop_caches,
+        payload,
         engine: common.engine,
         // Each host writes different data.
         seed: common.seed.wrapping_add(rank.wrapping_mul(0xD1B5_4A32_D192_ED03)),
@@ -257,6 +258,26 @@ pub fn destination(path: &Path, form: Form, force: bool) -> Result<Destination, 
         crate::tell::tell!("halfpower: removed {}, which a killed halfpower left unfinished", removed.display());
     }
     Destination::new(path, form, force)
+}
+
+/// Refuses a file that goes to standard output where `--json` prints there too.
+///
+/// # Errors
+/// A sentence that names the file.
+pub fn refuse_beside_json<'a>(json: bool, files: impl IntoIterator<Item = &'a Destination>) -> Result<()> {
+    match files.into_iter().find(|file| json && file.is_standard_output()) {
+        Some(file) => bail!(
+            "{}: --json prints to standard output too, and only one can go there; name another file, or leave --json out",
+            file.path().display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Whether two paths name one file, as far as their text tells.
+pub fn are_one(one: &Path, other: &Path) -> bool {
+    let absolute = [one, other].map(std::path::absolute);
+    one == other || matches!(absolute, [Ok(one), Ok(other)] if one == other)
 }
 
 /// Whether the reader of our output closed the pipe, as `head` does; this is not an error.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::{Purpose, backend};
 use crate::measuring_args::CommonArgs;
+use crate::payload_args::PayloadArgs;
 
 /// Program and version, which all processes must have in common.
 const PROGRAM: &str = concat!("halfpower ", env!("CARGO_PKG_VERSION"), " (", env!("HALFPOWER_COMMIT"), ")");
@@ -35,6 +36,8 @@ pub struct TargetRequest<'a> {
     pub target: Target,
     /// The flags about target and engine.
     pub common: &'a CommonArgs,
+    /// The flags about what is written, of a command that has them.
+    pub payload: Option<&'a PayloadArgs>,
 }
 
 /// Message in which process 0 tells the others about a target.
@@ -79,7 +82,7 @@ impl Processes {
                     "{flag} is about many hosts, and this process is alone: start it by mpirun, or leave the flag out"
                 );
             }
-            return backend(&asked.target, asked.common, &purpose, None);
+            return backend(&asked.target, asked.common, (&purpose, asked.given()?), None);
         };
         if let Some(switch) = purpose.write_cache.filter(|_| !is_simulated(&asked.target)) {
             bail!("--write-cache {switch} switches a device of one host: leave it out of a study of many");
@@ -118,8 +121,13 @@ fn word_of_its_own() -> u64 {
 }
 
 impl TargetRequest<'_> {
+    /// The bytes that writes carry; `None` if they are random.
+    fn given(&self) -> Result<Option<&'static [u8]>> {
+        self.payload.map_or(Ok(None), PayloadArgs::given)
+    }
+
     fn open(&self, reported: &TargetMessage, turn: Turn) -> Result<Opened> {
-        let Self { target, common } = self;
+        let Self { target, common, .. } = self;
         let part = HostPart {
             rank: turn.rank,
             of: turn.size,
@@ -134,7 +142,8 @@ impl TargetRequest<'_> {
         if part.reorder && !matches!(target, Target::Path(_)) {
             bail!("--reorder takes one folder, file or device that all hosts see, and {target} is none");
         }
-        let target = backend(target, common, &reported.purpose, Some((part, turn.is_beside_another)))?;
+        let what = (&reported.purpose, self.given()?);
+        let target = backend(target, common, what, Some((part, turn.is_beside_another)))?;
         Ok(Opened { target, link: self.link() })
     }
 

@@ -10,6 +10,7 @@ mod hosts;
 mod live;
 mod measuring_args;
 mod misread;
+mod payload_args;
 mod predict_args;
 mod progress;
 mod replay_args;
@@ -27,13 +28,13 @@ use std::process::ExitCode;
 use args::{Command, CommandLine};
 use commands::compare::ConditionHolds;
 use commands::doctor::SettingsFound;
-use commands::outcome::{FailedRequests, WrongData};
+use commands::outcome::{FailedRequests, NoDepthHolds, WrongData};
 use commands::watch::CommandFailed;
 
 pub use understanding::understand;
 
-/// Exit code if there is something to look at: a `--fail-if` condition holds, wrong data was read, requests failed, or a
-/// command that was watched did.
+/// Exit code if there is something to look at: a `--fail-if` condition holds, no depth keeps the latency asked for, wrong
+/// data was read, requests failed, or a command that was watched did.
 const EXIT_CONDITION: u8 = 1;
 /// Exit code for errors: bad input, or a refusal by the system.
 const EXIT_ERROR: u8 = 2;
@@ -53,7 +54,8 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             crate::tell::tell!("halfpower: {error:#}");
-            let is_condition = error.is::<ConditionHolds>() || error.is::<SettingsFound>();
+            let is_condition =
+                error.is::<ConditionHolds>() || error.is::<SettingsFound>() || error.is::<NoDepthHolds>();
             let has_failed = error.is::<FailedRequests>() || error.is::<CommandFailed>();
             let is_finding = is_condition || has_failed || error.is::<WrongData>();
             ExitCode::from(if is_finding { EXIT_CONDITION } else { EXIT_ERROR })

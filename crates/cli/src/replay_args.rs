@@ -4,20 +4,23 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 use halfpower_replay::Pace;
-use halfpower_spec::{Nanos, ParseError};
+use halfpower_spec::{Cache, Nanos, ParseError};
 
+use crate::measuring_args::cache;
 use crate::values::{parse, speed};
 
 /// Examples and exit codes, for the end of the help text.
 const REPLAY_EXAMPLES: &str =
     "The capture comes from `halfpower watch --record` or `halfpower import`. Its files are laid out in the folder, as our
-own and without names; no others are touched. docs/replay.md describes all of it.
+own and without names; no others are touched. A file or device that is named itself is used, and written to with --overwrite
+alone. docs/replay.md describes all of it.
 
 Examples:
   halfpower watch --name postgres --record app.halfpower
   halfpower run --workload app.halfpower /mnt/new
   halfpower run --workload app.halfpower /mnt/new --runtime 60s --speed 2x -o again.halfpower
   halfpower run --workload app.halfpower /mnt/new --html app.html
+  halfpower run --workload fio.iolog /dev/sdb --open --overwrite
 
 Exit codes: 0 it was asked again; 1 requests failed; 2 it could not be asked again.";
 
@@ -54,18 +57,37 @@ pub struct ReplayFlag {
     pub workload: Option<PathBuf>,
 }
 
-/// Ask again what an application asked, of files laid out in a folder, and compare
+/// Ask again what an application asked, of files laid out in a folder or of one that is there, and compare
 #[derive(Debug, Parser)]
 #[command(name = "halfpower run", max_term_width = 100, after_help = REPLAY_EXAMPLES)]
 pub struct ReplayArgs {
-    /// Folder on the path, in which the files of the capture are laid out
-    #[arg(value_name = "FOLDER")]
-    pub folder: PathBuf,
-    /// Ask this capture again
+    /// Folder on the path, in which the files of the capture are laid out; or, for a capture of a single one, a file or block
+    /// device that is there
+    #[arg(value_name = "FOLDER|FILE|DEVICE")]
+    pub place: PathBuf,
+    /// Ask this capture again; or what strace, blkparse and fio's logs tell, as `halfpower import` reads it
     #[arg(long, value_name = "FILE")]
     pub workload: PathBuf,
     #[command(flatten)]
     pub speed: SpeedArgs,
+    /// Ask for each operation as soon as the one before it in its lane has ended, without the pauses of the capture
+    #[arg(long, conflicts_with_all = ["open", "speed"])]
+    pub no_pauses: bool,
+    /// Let up to so many operations of one of fio's logs, which do not tell who issued them, be in progress at once
+    #[arg(long, value_name = "OPERATIONS", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub iodepth: Option<u32>,
+    /// Let all operations use the page cache (both) or pass it by (device), whatever the capture says
+    #[arg(long, value_parser = cache)]
+    pub cache: Option<Cache>,
+    /// Allow writing to a file or a device that is there; its contents are lost
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Allow writing to one that is in use; its data may be lost, and the machine may crash
+    #[arg(long)]
+    pub force_in_use: bool,
+    /// Allow writing to a device that holds a file system, a swap area or a partition table, which are destroyed
+    #[arg(long)]
+    pub force_content: bool,
     /// Ask for this long, round after round [default: one round, at least 10s]
     #[arg(short = 'd', long, visible_alias = "time", value_parser = length)]
     pub runtime: Option<Nanos>,
@@ -113,7 +135,12 @@ mod tests {
         assert_eq!(args.output, Some(PathBuf::from("again.halfpower")));
         let usual = parsed("/mnt/new --workload=app.halfpower").unwrap();
         assert_eq!((usual.speed.speed, usual.speed.open, usual.runtime, usual.seed), (1.0, false, None, 1));
+        let log = parsed("/dev/sdb --workload fio.iolog --no-pauses --iodepth 8 --cache device --overwrite").unwrap();
+        assert!(log.no_pauses && log.overwrite && !log.force_content);
+        assert_eq!((log.iodepth, log.cache), (Some(8), Some(Cache::Device)));
         for (line, why) in [
+            ("--workload a b --no-pauses --open", "cannot be used with"),
+            ("--workload a b --iodepth 0", "1..=1024"),
             ("--workload app.halfpower", "FOLDER"),
             ("/mnt/new", "--workload"),
             ("--workload a b c", "unexpected argument 'c'"),

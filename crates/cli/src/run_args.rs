@@ -6,14 +6,18 @@ use anyhow::{Result, bail};
 use clap::builder::{StringValueParser, TypedValueParser as _};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use halfpower_record::DepthSearch;
 use halfpower_spec::{
     Arrival, Arrivals, Bytes, Cache, Experiment, Nanos, OPTIONS, OptionRow, ParseError, Pass, Rate, Rw, Target,
-    Workload, WorkloadOption, WorkloadOptions,
+    Workload, WorkloadOption, WorkloadOptions, microseconds,
 };
 
 use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
+use crate::payload_args::PayloadArgs;
 use crate::replay_args::ReplayFlag;
-use crate::values::{one_count, one_size, one_target, parse, percentile, reached, settled, target_words};
+use crate::values::{
+    one_count, one_size, one_target, parse, percentile, reached, settled, share_of_requests, target_words,
+};
 
 /// Length of a run if neither a time nor an amount is given.
 const USUAL_RUNTIME: Nanos = Nanos(3_000_000_000);
@@ -80,6 +84,10 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
+    pub depth: DepthSearchArgs,
+    #[command(flatten)]
+    pub payload: PayloadArgs,
+    #[command(flatten)]
     pub options: WorkloadOptionArgs,
     #[command(flatten)]
     pub replay: ReplayFlag,
@@ -87,6 +95,69 @@ pub struct RunArgs {
     pub place: PlaceInStudyArgs,
     #[command(flatten)]
     pub common: CommonArgs,
+}
+
+/// The bound on latency for which a depth is looked for.
+#[derive(Debug, Args)]
+pub struct DepthSearchArgs {
+    /// Find the greatest depth, up to --iodepth, at which latencies stay within this time, and measure there
+    ///
+    /// Depths are tried by halving, each in a window of its own, before the run. A bare number is microseconds, as in fio.
+    /// If not even depth 1 keeps it, the run has depth 1, and the exit code is 1.
+    #[arg(long, help_heading = "Workload", value_name = "TIME", alias = "latency_target", value_parser = microseconds)]
+    pub latency_target: Option<Nanos>,
+    /// Let this share of the requests stay within --latency-target, in percent
+    #[arg(
+        long,
+        help_heading = "Workload",
+        hide_short_help = true,
+        value_name = "PERCENT",
+        alias = "latency_percentile"
+    )]
+    #[arg(requires = "latency_target", value_parser = share_of_requests, default_value = "100")]
+    pub latency_percentile: f64,
+    /// Try each depth for this long; a bare number is microseconds
+    #[arg(long, help_heading = "Workload", hide_short_help = true, value_name = "TIME", alias = "latency_window")]
+    #[arg(requires = "latency_target", value_parser = microseconds, default_value = "1s")]
+    pub latency_window: Nanos,
+}
+
+impl DepthSearchArgs {
+    /// The search that is asked for, before anything was tried; `None` if the depth is given.
+    ///
+    /// # Errors
+    /// If the times contradict each other, or the workload has no depth to look for.
+    pub fn search(&self, workload: &Workload) -> Result<Option<DepthSearch>> {
+        let Some(most) = self.latency_target else { return Ok(None) };
+        let window = self.latency_window;
+        if most == Nanos(0) {
+            bail!("--latency-target {most}: every request takes time; give one such as 10ms");
+        }
+        if window <= most {
+            bail!(
+                "--latency-window {window} is too short to see requests that take longer than --latency-target {most}: give \
+                 a longer one, such as {}",
+                Nanos(most.0.saturating_mul(100))
+            );
+        }
+        let options = workload.options;
+        let why = [
+            (workload.rate.is_some(), "with a rate, requests come at their times whatever the depth"),
+            (options.verify, "--verify checks data, and each depth would check them"),
+            (options.file_operation.is_some(), "small files are made and removed, and each depth would need others"),
+            (options.kernel.is_some(), "a memory kernel has no requests"),
+        ];
+        if let Some((_, why)) = why.into_iter().find(|(is_asked, _)| *is_asked) {
+            bail!("--latency-target {most} looks for a depth, and {why}: leave one of them out");
+        }
+        Ok(Some(DepthSearch {
+            most_ns: most.0,
+            percent: self.latency_percentile,
+            window_ns: window.0,
+            most_depth: workload.iodepth,
+            tried: Vec::new(),
+        }))
+    }
 }
 
 /// The study, experiment and repetition that the record belongs to.

@@ -43,3 +43,5 @@ fn ask(words: &[OsString]) {
 
 #[cfg(test)]
 mod mangled;
+#[cfg(test)]
+mod pages;

@@ -211,6 +211,14 @@ pub fn percentile(text: &str) -> Result<f64, ParseError> {
     }
 }
 
+/// Parses a share of the requests in percent, above 0 and up to 100.
+pub fn share_of_requests(text: &str) -> Result<f64, ParseError> {
+    match text.trim().trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
+        _ => Err(ParseError::new(text, 0, "write a share of the requests up to 100, such as 99.9")),
+    }
+}
+
 /// Returns the TOML of a simulated machine: of a shipped one by its name, or else of a file.
 fn system_text(path: &Path) -> std::io::Result<String> {
     let shipped = halfpower_model::systems().iter().find(|system| Path::new(system.name) == path);

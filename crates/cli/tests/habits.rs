@@ -437,7 +437,9 @@ fn completions_man_pages_and_the_version_come_from_one_definition() {
     }
     let bash = std::fs::read_to_string(here.path().join("shells/halfpower.bash")).unwrap();
     let completes = |word: &str| bash.lines().any(|line| line.contains("compgen -W") && line.contains(word));
-    assert!(completes(" io_uring ") && completes(" durability "), "{bash}");
+    for word in [" io_uring ", " durability ", " randtrim ", "\"fixed poisson\""] {
+        assert!(completes(word), "{word}: {bash}");
+    }
     let page = std::fs::read_to_string(here.path().join("pages/halfpower.1")).unwrap();
     assert!(
         page.contains(".SH EXAMPLES\n.nf\nhalfpower study /srv/data   "),

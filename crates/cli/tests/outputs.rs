@@ -191,6 +191,11 @@ fn pipes_and_devices_are_written_to_and_stay_what_they_are() {
     for words in [["report", "s.halfpower", "--html", "-"], ["calibrate", "s.halfpower", "-o", "-"]] {
         assert!(done(here, &words).stdout.len() > 100, "{words:?}");
     }
+    for words in [&["compare", "s.halfpower", "s.halfpower", "--html", "-"][..], &["history", "s.halfpower", "-o", "-"]]
+    {
+        let why = refused(here, &[words, &["--json"]].concat());
+        assert!(why.contains("only one can go there"), "{why}");
+    }
     // Standard output may be a file that the shell opened.
     let mut to_file = command(here, &["export", "s.halfpower", "--format", "csv", "-o", "/dev/stdout"]);
     assert!(to_file.stdout(fs::File::create(here.join("shell")).unwrap()).status().unwrap().success());

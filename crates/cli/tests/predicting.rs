@@ -141,6 +141,12 @@ fn commits_wait_for_the_flush_of_the_other_disk() {
         page.starts_with("<!DOCTYPE html>") && page.contains("predicted on") && page.contains("replay-rate"),
         "{page}"
     );
+    for (more, why) in [(["--html", "-", "--json"], "only one can go there"), (["--html", "./x", "-o=x"], "two files")]
+    {
+        let refused = run(here.path(), &[&words[..4], &more[..]].concat());
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && refused.stdout.is_empty() && told.contains(why), "{told}");
+    }
     let there = read_capture(&here.path().join("there.halfpower")).unwrap();
     assert_eq!((there.source, there.lanes), (CaptureSource::Prediction, 2));
     // What was predicted is a capture, and so can be predicted elsewhere.

@@ -108,7 +108,9 @@ fn what_a_capture_leaves_nothing_to_say_about_is_refused_in_a_sentence() {
     for (words, why) in [
         (&["--workload", "app.halfpower", ".", "--bs", "4k"][..], "--bs does not go with --workload"),
         (&["--workload", "app.halfpower", ".", "-b", "4k"], "-b does not go with --workload"),
-        (&["--workload", "app.halfpower", ".", "--overwrite"], "--overwrite does not go with --workload"),
+        (&["--workload", "app.halfpower", ".", "--overwrite"], "--overwrite: files of our own"),
+        (&["--workload", "app.halfpower", ".", "--iodepth", "4"], "the capture says who issued"),
+        (&["--workload", "app.halfpower", ".", "--cache", "os"], "take both or device"),
         (&["--workload", "app.halfpower", ".", "--sped", "2x"], "--speed"),
         (&["--workload", "app.halfpower", "other"], "name a folder on the path"),
         (&["--workload", "app.halfpower", "sim:"], "halfpower predict FILE --on sim:"),
@@ -134,7 +136,52 @@ fn what_a_capture_leaves_nothing_to_say_about_is_refused_in_a_sentence() {
 fn its_help_has_its_flags_and_that_of_run_leads_there() {
     let here = folder();
     let own = out(&run(here.path(), &["run", "--workload", "app.halfpower", "--help"]));
-    assert!(own.contains("--speed") && own.contains("--runtime") && !own.contains("--iodepth"), "{own}");
+    assert!(own.contains("--speed") && own.contains("--runtime") && !own.contains("--bs "), "{own}");
     let of_run = out(&run(here.path(), &["run", "--help"]));
     assert!(of_run.contains("--workload <FILE>") && of_run.contains("--iodepth"), "{of_run}");
+}
+
+#[test]
+fn a_log_of_fio_is_asked_again_of_the_file_that_is_there() {
+    let here = folder();
+    let data = here.path().join("data");
+    fs::write(&data, vec![7; 1 << 20]).unwrap();
+    let log = |action: &str, offset: u64| {
+        let lines = format!(
+            "fio version 2 iolog\n{0} add\n{0} open\n{0} {action} {offset} 4096\n{0} {action} 0 4096\n{0} close\n",
+            data.display()
+        );
+        fs::write(here.path().join("log"), lines).unwrap();
+    };
+    let asked = |more: &[&str]| {
+        let words = ["run", "--workload", "log", "data", "--cache", "both", "-d", "200ms", "--json"];
+        run(here.path(), &[&words, more].concat())
+    };
+    log("read", 8192);
+    let output = asked(&["--no-pauses", "--iodepth", "2"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let document: Value = serde_json::from_str(&out(&output)).unwrap();
+    assert!(document.to_string().contains("\"pauses\":false"), "{document}");
+    log("write", 8192);
+    let refused = asked(&["--open"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(told(&refused).contains("--overwrite"), "{}", told(&refused));
+    assert!(fs::read(&data).unwrap().iter().all(|byte| *byte == 7), "nothing was written");
+    let written = asked(&["--open", "--overwrite"]);
+    assert_eq!(written.status.code(), Some(0), "{}", told(&written));
+    let bytes = fs::read(&data).unwrap();
+    let is_new = |from: usize| bytes[from..from + 4096].iter().any(|byte| *byte != 7);
+    assert!(is_new(0) && !is_new(4096) && is_new(8192) && bytes.len() == 1 << 20, "where the log says");
+    log("read", 1 << 20);
+    let beyond = asked(&["--open"]);
+    assert!(beyond.status.code() == Some(2) && told(&beyond).contains("data ends at 1 MiB"), "{}", told(&beyond));
+    log("read", 8192);
+    let line = ["run", "--name=a", "--read_iolog=log", "--runtime=200ms", "--iodepth=2"];
+    let output = run(here.path(), &line);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert!(
+        out(&output).contains("fio, asked again in ") && told(&output).contains("read_iolog: "),
+        "{}",
+        out(&output)
+    );
 }

@@ -1,6 +1,9 @@
-//! Measures studies in several sessions, in virtual time: by one command again and again, with `--every`, and interrupted.
+//! Measures studies in several sessions, in virtual time and in a folder: by one command again and again, with `--every`, and
+//! interrupted.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use halfpower_measure::{SimulatedTarget, TargetBackend};
@@ -8,8 +11,9 @@ use halfpower_record::{Record, StudyFile};
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Nanos, Question, Rate, Run, SimulatedDisk};
 use halfpower_study::{Ending, Observer, SoFar, conduct};
 use serde_json::Value;
+use tempfile::TempDir;
 
-use crate::program::{folder, run};
+use crate::program::{command, folder, run};
 
 const DISK: &str = "fixed=80us,rate=500MB/s,disks=4,noise=3%";
 /// A small study of it.
@@ -162,4 +166,64 @@ fn the_first_session_of_several_is_the_ordinary_study() {
     session(&ordinary, 1, 0, None);
     session(&first, 4, 0, None);
     assert!(records(&ordinary) == records(&first));
+}
+
+/// A study of a folder that takes some seconds.
+const OF_A_FOLDER: &str =
+    "study data --size 4MiB --experiments random --rw read --cache device --bs 4KiB --iodepth 1,2 --budget 2s";
+
+/// A folder with the one that is measured.
+fn with_data() -> TempDir {
+    let here = folder();
+    std::fs::create_dir(here.path().join("data")).unwrap();
+    here
+}
+
+/// Its words with so many sessions in these intervals.
+fn of_a_folder(sessions: &'static str, every: &'static str) -> Vec<&'static str> {
+    OF_A_FOLDER.split(' ').chain(["--sessions", sessions, "--every", every]).collect()
+}
+
+/// When each session of the study in a folder began, in milliseconds of Unix time.
+fn begun_unix_ms(folder: &Path) -> Vec<u64> {
+    let records = records(&folder.join("study.halfpower"));
+    let sessions = records.iter().map(|record| record.session).max().unwrap_or(0) + 1;
+    let began = |number: u32| {
+        let own = records.iter().filter(|record| record.session == number);
+        own.map(|record| record.started_unix_ms).min().expect("it has a run")
+    };
+    (0..sessions).map(began).collect()
+}
+
+#[test]
+fn sessions_of_a_folder_begin_in_the_intervals_that_were_asked_for() {
+    let here = with_data();
+    let output = run(here.path(), &of_a_folder("3", "4s"));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    let begun = begun_unix_ms(here.path());
+    let are_apart = begun.windows(2).all(|pair| pair[1] - pair[0] >= 4_000);
+    assert!(begun.len() == 3 && are_apart, "{begun:?}: {said}");
+    assert!(said.contains("1 of 3 sessions is measured") && said.contains("2 of 3 sessions are measured"), "{said}");
+    let left = std::fs::read_dir(here.path().join("data")).unwrap().count();
+    assert_eq!(left, 0, "a layout is left");
+}
+
+#[test]
+fn who_waits_for_a_session_can_be_interrupted_and_goes_on_later() {
+    let here = with_data();
+    let mut waiting = command(here.path(), &of_a_folder("2", "1h"));
+    let mut child = waiting.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(|line| line.unwrap());
+    let waits = lines.by_ref().find(|line| line.contains("the next begins on")).expect("it waits");
+    assert!(waits.contains("1 of 2 sessions is measured"), "{waits}");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let said: String = lines.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{said}");
+    assert!(said.contains("interrupted; 1 of 2 sessions is measured into study.halfpower"), "{said}");
+    assert_eq!(begun_unix_ms(here.path()).len(), 1);
+
+    let output = run(here.path(), &of_a_folder("2", "1ms"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(begun_unix_ms(here.path()).len(), 2);
 }

@@ -142,6 +142,8 @@ fn what_was_seen_is_written_and_shown_again() {
     assert_eq!(document["subject"]["ended"], "exit code 0");
     let written = watch(here, &["--show", "app.watch.json", "-o", "-"]);
     assert_eq!(written.stdout, fs::read(here.join("app.watch.json")).unwrap());
+    let both = watch(here, &["--show", "app.watch.json", "-o", "-", "--json"]);
+    assert!(both.status.code() == Some(2) && told(&both).contains("only one can go there"), "{}", told(&both));
     let page = watch(here, &["--show", "app.watch.json", "-o", "other.html"]);
     assert!(page.status.success(), "{}", told(&page));
     assert_eq!(fs::read(here.join("other.html")).unwrap(), fs::read(here.join("app.watch.html")).unwrap());

@@ -12,6 +12,7 @@ use crate::results::ResultsError;
 use collected::{Broken, Collected, Text};
 
 pub use collected::ImportedCapture;
+pub(crate) use fio_log::{IoLogFiles, io_log_files};
 
 /// A kind of text that tells single operations.
 struct TraceFormat {

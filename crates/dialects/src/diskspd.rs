@@ -17,8 +17,13 @@ pub(crate) use options::OPTIONS;
 pub use options::ParsedOptions;
 use options::Shown;
 
+use halfpower_spec::Bytes;
+
 use crate::attached::{self, AttachedLine};
 use crate::{Layout, Measured, OptionRow, Refusal, RunWords, Translation};
+
+/// Most bytes of a file that are written again and again (`--payload-size`).
+const MOST_OF_A_PAYLOAD: u64 = 16 << 20;
 
 /// Translates the words after `halfpower diskspd`.
 ///
@@ -82,15 +87,15 @@ impl ParsedOptions {
         if random {
             self.set_places(&mut run)?;
         }
-        if self.zeros && writes_percent > 0 {
-            run.set("--compressible", 100);
+        if writes_percent > 0 {
+            self.set_content(&mut run);
         }
         set_bursts(&mut run, self.burst, self.pause_ms)?;
         set_mapping(&mut run, self.mapped, self.flushes_view, writes_percent > 0)?;
         for (flag, value) in [("--iodepth", "2"), ("--runtime", "10s"), ("--cache", "both"), ("--seed", "0")] {
             run.unless_set(flag, value);
         }
-        run.set("--bs", halfpower_spec::Bytes(block_bytes));
+        run.set("--bs", Bytes(block_bytes));
         if self.shown.warm_up_s > 0 {
             run.set("--ramp-time", format!("{}s", self.shown.warm_up_s));
         }
@@ -107,6 +112,20 @@ impl ParsedOptions {
         Ok(run)
     }
 
+    /// Says what is written, if it is neither random nor diskspd's pattern.
+    fn set_content(&self, run: &mut RunWords) {
+        if self.zeros {
+            run.set("--compressible", 100);
+        }
+        let Some((file, bytes)) = &self.source else { return };
+        run.unset("--compressible");
+        run.set("--payload", file);
+        run.set("--payload-size", Bytes((*bytes).min(MOST_OF_A_PAYLOAD)));
+        if *bytes > MOST_OF_A_PAYLOAD {
+            run.note(format!("-Z: the first {} of {file} are written, and not more", Bytes(MOST_OF_A_PAYLOAD)));
+        }
+    }
+
     /// Says which places random requests reach, and how often.
     fn set_places(&self, run: &mut RunWords) -> Result<(), String> {
         if let Some(share) = self.random_percent {
@@ -121,19 +140,23 @@ impl ParsedOptions {
                 "-r{bytes}: requests that follow the one before have no other alignment; write -rs alone"
             ));
         }
-        run.set("--blockalign", halfpower_spec::Bytes(bytes));
+        run.set("--blockalign", Bytes(bytes));
         Ok(())
     }
 
     /// What sequential threads of one target go through: with `-si` the same blocks, in one thread here; with `-p` each
     /// request of a thread all blocks of the thread.
     fn go_through_in_order(&self, run: &mut RunWords) -> Result<(), String> {
-        let Self { interlocked, parallel, apart, .. } = *self;
-        if parallel && interlocked {
-            return Err("-p and -si are two orders of offsets: leave one of them out".to_string());
+        let Self { interlocked, parallel, backwards, apart, .. } = *self;
+        if parallel && (interlocked || backwards) {
+            let other = if backwards { "-sb" } else { "-si" };
+            return Err(format!("-p and {other} are two orders of offsets: leave one of them out"));
         }
         if parallel {
             run.set("--same-blocks", "");
+        }
+        if backwards {
+            run.set("--backwards", "");
         }
         let threads = run.get("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1_u32);
         if interlocked && threads > 1 {
@@ -204,7 +227,7 @@ fn set_stride(run: &mut RunWords, stride: Option<u64>, block_bytes: u64) -> Resu
             "-s{bytes}: requests begin at multiples of their size, {block_bytes} bytes; write such a distance, or -s alone"
         ));
     }
-    run.set("--stride", halfpower_spec::Bytes(bytes));
+    run.set("--stride", Bytes(bytes));
     Ok(())
 }
 

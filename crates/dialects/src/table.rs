@@ -40,8 +40,6 @@ pub enum Handling<A: 'static> {
     WithoutEffect,
     /// It is refused.
     Refused,
-    /// It is refused, with words that name its value.
-    RefusedAs(fn(&OsStr) -> String),
 }
 
 impl<A> OptionRow<A> {
@@ -63,11 +61,6 @@ impl<A> OptionRow<A> {
     /// An option that is refused.
     pub const fn refused(name: &'static str, says: &'static str) -> Self {
         Self { name, aliases: &[], value: Value::Needed, fate: Handling::Refused, says }
-    }
-
-    /// An option that is refused, with what to do instead of this value.
-    pub const fn refused_as(name: &'static str, says: &'static str, instead: fn(&OsStr) -> String) -> Self {
-        Self { name, aliases: &[], value: Value::Needed, fate: Handling::RefusedAs(instead), says }
     }
 
     /// Adds other spellings.
@@ -93,7 +86,6 @@ impl<A> OptionRow<A> {
             Handling::TakenPath(take) => take(asked, value),
             Handling::WithoutEffect => Ok(()),
             Handling::Refused => Err(self.says.to_string()),
-            Handling::RefusedAs(instead) => Err(instead(value)),
         }
     }
 
@@ -102,7 +94,7 @@ impl<A> OptionRow<A> {
         match self.fate {
             Handling::Taken(_) | Handling::TakenPath(_) => "taken",
             Handling::WithoutEffect => "no effect",
-            Handling::Refused | Handling::RefusedAs(_) => "refused",
+            Handling::Refused => "refused",
         }
     }
 }

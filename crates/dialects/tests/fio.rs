@@ -369,7 +369,7 @@ fn what_is_written_and_where_threads_run_is_taken() {
     assert!(translate(&words("--filename=sim: --readonly --max-jobs=4 --io_submit_mode=inline")).is_ok());
     let run = translate(&words("--filename=sim: --startdelay=2")).unwrap().runs.remove(0);
     assert_eq!(run.start_delay, Some(halfpower_spec::Nanos(2_000_000_000)));
-    for refused in ["--create_only=1", "--fill_device=1", "--file_append=1", "--latency_target=10ms"] {
+    for refused in ["--create_only=1", "--fill_device=1", "--file_append=1", "--latency_max_queue_depth=8"] {
         assert_eq!(refusals(translate(&words(&format!("--filename=sim: {refused}")))).len(), 1, "{refused}");
     }
 }
@@ -383,9 +383,31 @@ fn data_are_checked_whatever_pattern_is_asked_for() {
     assert!(on_sim("--rw=read --numa_cpu_nodes=0").contains("--processors "), "one node is always there");
     assert!(!on_sim("--rw=read --numa_cpu_nodes=all").contains("--processors "));
     assert!(refusals(translate(&words("--filename=sim: --numa_mem_policy=bind:0")))[0].contains("--membind"));
-    let target = refusals(translate(&words("--filename=sim: --latency_target=10ms --latency_max_queue_depth=64")));
-    assert!(target.len() == 2 && target.iter().all(|why| why.contains("study TARGET --p99")), "{target:?}");
     assert!(refusals(translate(&words("--filename=sim: --status-interval=x"))).len() == 1);
+}
+
+#[test]
+fn a_depth_is_looked_for_that_keeps_a_latency() {
+    let profile = on_sim(
+        "--rw=randread --iodepth=128 --latency_target=500000 --latency_window=5000000 --latency_percentile=99.9",
+    );
+    for flag in ["--latency-target 500ms", "--latency-window 5s", "--latency-percentile 99.9", "--runtime 5s"] {
+        assert!(profile.contains(flag), "{flag}: {profile}");
+    }
+    assert!(on_sim("--rw=randread --latency_target=10ms").contains("--runtime 1s"), "it ends when a depth is found");
+    let timed = on_sim("--rw=randread --latency_target=10ms --runtime=60 --time_based");
+    assert!(timed.contains("--runtime 60s"), "{timed}");
+    let on = translate(&words("--filename=sim: --latency_target=10ms --latency_run=1")).unwrap();
+    assert!(!on.runs[0].words.iter().any(|word| word == "--runtime"), "{:?}", on.runs[0].words);
+    assert!(on.notes().iter().any(|note| note.starts_with("latency_run: ")), "{:?}", on.notes());
+    assert!(
+        !on_sim("--rw=read --latency_target=0 --latency_window=5000").contains("--latency"),
+        "nothing is looked for"
+    );
+    for wrong in ["--latency_target=x", "--latency_percentile=101", "--latency_percentile=0", "--latency_run=2"] {
+        assert_eq!(refusals(translate(&words(&format!("--filename=sim: {wrong}")))).len(), 1, "{wrong}");
+    }
+    assert!(!speaks(&words("sim: --latency-target 10ms --latency-percentile 99")), "these are our own flags too");
 }
 
 #[test]
@@ -426,12 +448,46 @@ fn priorities_zones_and_bursts_are_fio_s() {
         on_sim("--rw=write --verify=crc32c --verify_interval=4096").contains("--verify"),
         "each 512 bytes are checked"
     );
-    let trace = refusals(translate(&words("--name=a --read_iolog=/srv/a.log")));
-    assert!(
-        trace[0].contains("`halfpower import /srv/a.log -o /srv/a.log.halfpower`")
-            && trace[0].contains("`halfpower run --workload /srv/a.log.halfpower FOLDER --open`"),
-        "{trace:?}"
-    );
+}
+
+#[test]
+fn a_log_is_asked_again_of_what_is_named_for_it_or_of_what_it_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().display();
+    let log = folder.path().join("log");
+    let written = |version: &str, lines: &str| {
+        let lines = lines.replace("DIR", &at.to_string());
+        std::fs::write(&log, format!("fio version {version} iolog\n{lines}\n")).unwrap();
+    };
+    let asked = |options: &str| translate(&words(&format!("--name=a --read_iolog={} {options}", log.display())));
+    let run = |options: &str| runs(asked(options)).remove(0);
+    std::fs::write(folder.path().join("data"), [0; 8192]).unwrap();
+    written("2", "DIR/data add\nDIR/data open\nDIR/data read 0 4096\nDIR/data close");
+    let plain = format!("{at}/data --open --iodepth 1 --cache both --workload {}", log.display());
+    assert_eq!(run(""), plain);
+    assert_eq!(run("--rw=randwrite --bs=1m --size=1g --readonly"), plain, "the log says what is asked");
+    let deep = run("--iodepth=8 --direct=1 --replay_no_stall=1 --replay_redirect=/dev/null --runtime=5");
+    assert!(deep.starts_with("/dev/null --no-pauses --iodepth 8 --cache device --runtime 5s --workload "), "{deep}");
+    assert!(run("--replay_time_scale=50 --filename=other.dat").contains(". --open --speed 0.5x"), "laid out here");
+    written("3", "0 DIR/a write 0 4096\n10 DIR/b read 0 4096");
+    assert!(run("").starts_with(&format!("{at} --open ")), "files of our own in the folder of both");
+    assert!(run("--overwrite --replay_redirect=data").contains("--overwrite --workload "), "{}", run("--overwrite"));
+    for (options, why) in [
+        ("--readonly", "readonly"),
+        ("--numjobs=2", "numjobs"),
+        ("--verify=crc32c", "--verify"),
+        ("--output-format=json", "--json"),
+        ("--replay_scale=2", "leave it out"),
+        ("--filename=a:b", "write one"),
+    ] {
+        assert!(refusals(asked(options))[0].contains(why), "{options}: {:?}", refusals(asked(options)));
+    }
+    written("3", "0 /dev/sda write 0 4096\n10 /dev/sdb read 0 4096");
+    assert!(refusals(asked(""))[0].contains("write directory"));
+    std::fs::write(&log, [0x07, 0x75, 0x61, 0x65]).unwrap();
+    assert!(refusals(asked(""))[0].contains("blkparse"), "what blktrace recorded");
+    std::fs::remove_file(&log).unwrap();
+    assert!(refusals(asked(""))[0].contains("cannot be read"));
 }
 
 #[test]

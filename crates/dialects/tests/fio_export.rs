@@ -4,7 +4,7 @@ use crate::sample::record;
 use halfpower_dialects::fio::{fio_documents, translate, write_fio};
 use halfpower_dialects::{Measured, read_results};
 use halfpower_record::{
-    DeviceRequests, DeviceUse, Environment, LaneLatencies, LaneRecord, LaneRole, LaneSide, Record, Unknown,
+    DepthSearch, DeviceRequests, DeviceUse, Environment, LaneLatencies, LaneRecord, LaneRole, LaneSide, Record, Unknown,
 };
 use halfpower_spec::{EngineName, Pass, Rw};
 use serde_json::Value;
@@ -159,6 +159,12 @@ fn what_the_machine_did_stands_beside_what_was_moved() {
     assert_eq!((&job["ctx"], &job["majf"], &job["minf"]), (&Value::from(21), &Value::from(0), &Value::from(9)));
     assert_eq!((&job["iodepth_level"]["1"], &job["iodepth_submit"]["4"]), (&Value::from(100.0), &Value::from(100.0)));
     assert_eq!((&job["latency_percentile"], &job["latency_target"]), (&Value::from(100.0), &Value::from(0)));
+    let searched =
+        DepthSearch { most_ns: 5_000_000, percent: 99.0, window_ns: 2_000_000, most_depth: 8, tried: Vec::new() };
+    records.iter_mut().for_each(|record| record.depth_search = Some(Box::new(searched.clone())));
+    let job = document(&records)["jobs"][0].clone();
+    let told = ["latency_depth", "latency_target", "latency_percentile", "latency_window"].map(|key| job[key].clone());
+    assert_eq!(told, [Value::from(1), Value::from(5_000_000), Value::from(99.0), Value::from(2_000)]);
     let disk = &of_all["disk_util"][0];
     assert_eq!((&disk["name"], &disk["read_ios"], &disk["read_sectors"]), (&"vda".into(), &150.into(), &1200.into()));
     assert_eq!((&disk["read_ticks"], &disk["write_ios"], &disk["util"]), (&270.into(), &0.into(), &50.0.into()));

@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use halfpower_os::{BufferMemory, Buffers, OsError, Payload, RunFile, locked_memory};
+use halfpower_os::{BufferMemory, Buffers, OsError, Payload, PayloadData, RunFile, locked_memory};
 use halfpower_spec::{Bytes, EngineName, IoMem, Issuing};
 
 use crate::check::Check;
@@ -22,8 +22,8 @@ pub struct EngineSettings {
     pub issuing: Option<Issuing>,
     /// Seed of the payload.
     pub seed: u64,
-    /// Share of zeros in the payload, in percent.
-    pub zeros_percent: u8,
+    /// What writes carry.
+    pub data: PayloadData,
     /// Memory that the engine may take besides its slots.
     pub memory: LaneMemory,
     /// Whether a write carries what its slot last read, except for the mark, instead of new bytes. Tests use it to see
@@ -43,7 +43,7 @@ impl EngineSettings {
             bs,
             issuing: None,
             seed,
-            zeros_percent: 0,
+            data: PayloadData::default(),
             memory: LaneMemory::default(),
             echoes: false,
             by_workers: false,
@@ -63,8 +63,8 @@ pub(crate) struct EngineConfig {
     pub slot_bytes: usize,
     /// Seed of the payload.
     pub seed: u64,
-    /// Share of zeros in the payload, in percent.
-    pub zeros_percent: u8,
+    /// What writes carry.
+    pub data: PayloadData,
     /// How requests are handed to the kernel; `None` is the default of the first releases.
     pub issuing: Option<Issuing>,
     /// Memory that the engine may take besides its slots.
@@ -97,7 +97,7 @@ impl EngineConfig {
     pub fn payload(&self) -> Result<Option<Arc<Payload>>, OsError> {
         let writes = self.check.is_none() && !self.echoes && self.writes;
         let usual = self.lane_memory.payload_bytes;
-        let data = (self.seed, self.zeros_percent);
+        let data = (self.seed, self.data);
         let payload = || Payload::new(self.memory(), self.slots, self.slot_bytes, usual, data).map(Arc::new);
         writes.then(payload).transpose()
     }

@@ -51,7 +51,7 @@ impl Volume {
         settings: EngineSettings,
         bare: impl FnOnce(EngineConfig) -> Result<Box<dyn Engine>, EngineError>,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        let EngineSettings { depth, bs, issuing, seed, zeros_percent, memory, echoes, by_workers, .. } = settings;
+        let EngineSettings { depth, bs, issuing, seed, data, memory, echoes, by_workers, .. } = settings;
         let (slot_layout, slot_bytes) = self.slot_layout(depth, bs);
         let check = self.ledger.map(|ledger| Arc::new(Check::new(ledger, depth, bs.0, slot_layout.owners())));
         let config = EngineConfig {
@@ -60,7 +60,7 @@ impl Volume {
             slots: slot_layout.count(),
             slot_bytes: slot_bytes.0 as usize,
             seed,
-            zeros_percent,
+            data,
             issuing,
             lane_memory: memory,
             echoes,

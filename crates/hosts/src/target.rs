@@ -83,7 +83,7 @@ impl HostsTarget {
         self.rank() == 0
     }
 
-    /// The processes that take part in this workload.
+    /// The processes that take part in this workload, which must end together.
     fn taking_part(&self, workload: &Workload) -> Result<Hosts, MeasureError> {
         let size = self.crew.ranks.size();
         let hosts = workload.options.hosts.unwrap_or(Hosts::first(size));
@@ -91,6 +91,14 @@ impl HostsTarget {
             let what = format!(
                 "--hosts {hosts}: there are {size} processes, 0 to {}; name some of these",
                 size.saturating_sub(1)
+            );
+            return Err(MeasureError::Unfit { what });
+        }
+        if let Some(state) = workload.options.steady_state.filter(|_| hosts.count > 1) {
+            let what = format!(
+                "--steady-state {state}: each of the {} processes would end at a time of its own, and leave the others the path: \
+                 leave it out, or start one process",
+                hosts.count
             );
             return Err(MeasureError::Unfit { what });
         }

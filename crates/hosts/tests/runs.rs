@@ -100,6 +100,23 @@ fn whoever_is_left_out_measures_nothing() {
     assert!(all.contains("there are 2 processes, 0 to 1"), "{all}");
 }
 
+#[test]
+fn processes_that_would_end_at_times_of_their_own_are_refused() {
+    let refused = |hosts: Option<Hosts>| {
+        let mut asked = run(hosts);
+        asked.workload.options.steady_state = "iops:10%:30s".parse().ok();
+        led(
+            InProcess::all(2),
+            |_| "p".to_string(),
+            |_| Ok(Box::new(simulated())),
+            |target| target.unwrap().admits(&asked.workload).unwrap_err().to_string(),
+        )
+    };
+    assert!(refused(None).contains("a time of its own"));
+    let own = refused(Some(Hosts::only(0)));
+    assert!(own.contains("a simulated run has the length"), "one process may, if its target can: {own}");
+}
+
 /// Bytes that process 0 receives in a run of `size` processes over `runtime_ns`.
 fn gathered_bytes(size: u32, runtime_ns: u64) -> u64 {
     let all = InProcess::all(size);

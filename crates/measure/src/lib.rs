@@ -8,6 +8,7 @@ mod admission;
 mod anatomy;
 mod background;
 mod covering;
+mod depth_search;
 mod drive;
 mod error;
 mod gated;
@@ -30,11 +31,14 @@ mod witnessed;
 mod zoned_blocks;
 
 pub use admission::coherent;
+pub use depth_search::find_depth;
 pub use error::MeasureError;
 pub use gated::GatedTarget;
 pub use measure_run::{LatenciesOf, measure, measure_keeping, measure_own_part, measure_until_stopped};
 pub use offered_ways::OfferedWays;
-pub use real::{HostPart, RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, probe_share};
+pub use real::{
+    HostPart, RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, open_existing, probe_share,
+};
 pub use side_by_side::of_hosts as levels_of_hosts;
 pub use simulated::{SimulatedPath, SimulatedTarget, simulated_path};
 pub use target_backend::{Account, Lane, Prepared, Spent, TargetBackend};

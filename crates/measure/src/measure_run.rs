@@ -217,6 +217,7 @@ fn measure_in_pass(
         stopped_ns: spent.stopped_ns,
         hosts: Vec::new(),
         anatomy: spent.anatomy,
+        depth_search: None,
         discarded: Vec::new(),
         session: 0,
         origin: None,

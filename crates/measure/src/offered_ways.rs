@@ -89,6 +89,7 @@ fn wanted(size: Bytes, seed: u64) -> RealTargetOptions {
         force_in_use: false,
         force_content: false,
         drop_caches: false,
+        payload: None,
         host_part: None,
         engine: EngineName::Auto,
         seed,

@@ -64,8 +64,8 @@ struct Rates {
 struct LaneTold {
     /// At the end of the interval before.
     before: Told,
-    /// Seconds told since then.
-    seconds: u32,
+    /// Whole seconds of the window up to then.
+    until_s: u64,
     /// Intervals that not all other lanes have told yet.
     intervals: VecDeque<Rates>,
 }
@@ -156,21 +156,24 @@ impl SteadyEnd {
 }
 
 impl LaneTold {
-    /// Takes what a lane told, and ends its interval if that has so many seconds.
+    /// Takes what a lane told, and ends each interval of so many seconds that is over by then. A lane whose requests take
+    /// longer than a second tells less often, and did as much in each interval since.
     fn take(&mut self, told: Told, every_s: u32) {
-        self.seconds += 1;
-        if self.seconds < every_s {
+        let every_s = u64::from(every_s);
+        let over = (told.since_ns / SECOND_NS).saturating_sub(self.until_s) / every_s;
+        if over == 0 {
             return;
         }
         let seconds = told.since_ns.saturating_sub(self.before.since_ns).max(1) as f64 / SECOND_NS as f64;
         let more = told.all.since(self.before.all);
-        self.intervals.push_back(Rates {
+        let rates = Rates {
             iops: more.ios as f64 / seconds,
             bytes: more.bytes as f64 / seconds,
             latency_ns: more.latency_ns as f64 / seconds,
-        });
+        };
+        self.intervals.extend((0..over).map(|_| rates));
+        self.until_s += over * every_s;
         self.before = told;
-        self.seconds = 0;
     }
 }
 
@@ -233,6 +236,24 @@ mod tests {
         assert_eq!(steady_after("iops:0.1%:3s", &falling), None);
         assert_eq!(steady_after("iops:2%:3s:5s", &falling), Some(8), "the first seconds are not looked at");
         assert_eq!(steady_after("lat:1%:2s", &falling), Some(2), "the mean latency is the same all the time");
+    }
+
+    #[test]
+    fn a_lane_whose_requests_take_seconds_tells_of_the_same_time_as_the_others() {
+        let (to, mut judge) = SteadyEnd::new("iops:2%:3s".parse().unwrap(), [0, 1].into_iter());
+        let stop = AtomicBool::new(false);
+        let [mut quick, mut slow] = [0, 1].map(|lane| Teller::of(&to, lane));
+        let mut sum = 0;
+        for (second, ios) in (1..).zip([900, 500, 300, 101, 100, 99, 100, 100, 100]) {
+            sum += ios;
+            let sample = |ios| Sample { ios, bytes: 4096 * ios, latency_ns: 500 * ios };
+            quick.tell(second * SECOND_NS, sample(sum));
+            if second % 3 == 0 {
+                slow.tell(second * SECOND_NS, sample(second / 3));
+            }
+            judge.look(&stop);
+        }
+        assert_eq!(judge.reached.map(|(seconds, _)| seconds), Some(6), "not after as many requests of the slow lane");
     }
 
     #[test]

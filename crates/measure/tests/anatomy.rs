@@ -25,6 +25,7 @@ fn place() -> Option<((MutexGuard<'static, ()>, tempfile::TempDir), RealTarget)>
         force_content: false,
         host_part: None,
         drop_caches: false,
+        payload: None,
         engine: EngineName::Auto,
         seed: 1,
         layout_limit: Nanos(60_000_000_000),

@@ -20,6 +20,7 @@ fn wanted(writes: bool) -> RealTargetOptions {
         force_content: false,
         host_part: None,
         drop_caches: false,
+        payload: None,
         engine: EngineName::Auto,
         seed: 1,
         layout_limit: Nanos(60_000_000_000),

@@ -3,9 +3,10 @@
 use std::sync::atomic::AtomicBool;
 
 use halfpower_measure::{
-    Account, LatenciesOf, MeasureError, Prepared, SimulatedTarget, TargetBackend, forwards, measure, measure_keeping,
+    Account, LatenciesOf, MeasureError, Prepared, SimulatedTarget, TargetBackend, find_depth, forwards, measure,
+    measure_keeping,
 };
-use halfpower_record::{DiscardReason, Environment, Record};
+use halfpower_record::{DepthSearch, DiscardReason, Environment, Record};
 use halfpower_spec::{Arrival, Arrivals, Bytes, Nanos, Pass, Run, Rw, SimulatedDisk, Workload};
 
 fn run(constants: &str, workload: Workload, pass: Pass) -> Record {
@@ -36,6 +37,33 @@ fn depth_is_achieved_and_a_shared_limit_holds() {
     let record = run("fixed=0us,rate=1GB/s,disks=8,shared=2GB/s", cell(1 << 20, 16), Pass::Plain);
     assert!((record.mbps() / 2000.0 - 1.0).abs() < 0.01, "{}", record.mbps());
     assert!((record.achieved_depth - 16.0).abs() < 1e-9, "{}", record.achieved_depth);
+}
+
+#[test]
+fn the_greatest_depth_that_keeps_a_latency_is_found() {
+    let found = |constants: &str, most_us: u64, percent: f64| {
+        let mut backend = SimulatedTarget::new(SimulatedDisk::from_constants(constants).unwrap());
+        let workload = cell(4096, 32);
+        let run =
+            Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(1_000_000_000), seed: 3 };
+        let search = DepthSearch {
+            most_ns: most_us * 1_000,
+            percent,
+            window_ns: 500_000_000,
+            most_depth: workload.iodepth,
+            tried: Vec::new(),
+        };
+        let mut told = Vec::new();
+        let stop = AtomicBool::new(false);
+        let search = find_depth(&mut backend, &run, search, &mut |depth| told.push(depth), &stop).unwrap();
+        assert_eq!(told, search.tried.iter().map(|tried| tried.depth).collect::<Vec<_>>());
+        search.found()
+    };
+    // One disk: at depth d a request takes d x 100 us. Four disks: 100 us as long as each has one.
+    assert_eq!(found("fixed=100us,rate=900000GB/s", 1_050, 100.0), Some(10));
+    assert_eq!(found("fixed=100us,rate=900000GB/s", 1_050, 99.0), Some(10));
+    assert_eq!(found("fixed=100us,rate=900000GB/s", 99, 100.0), None);
+    assert_eq!(found("fixed=100us,rate=900000GB/s,disks=4", 150, 100.0), Some(4));
 }
 
 #[test]

@@ -134,6 +134,7 @@ impl System {
             ("disk.overhead_us", self.disk.overhead_us),
             ("disk.turnaround_us", self.disk.turnaround_us),
             ("disk.patience_ms", self.disk.patience_ms),
+            ("disk.write_lead_ms", self.disk.write_lead_ms),
             ("bus.setup_us", self.bus.setup_us),
             ("bus.contention_us_per_kib", self.bus.contention_us_per_kib),
             ("adapter.command_us", self.adapter.command_us),

@@ -49,8 +49,9 @@ fn depth_helps_write_through_and_not_reads() {
     assert!(flat(&reads, 0.02) && rising(&writes), "{reads:?} {writes:?}");
     assert!((3.7..4.5).contains(&(writes[4] / writes[FIRST])), "{writes:?}");
     let later = machine("nt4sp6-ultrawide").through();
-    let two_kib: Vec<f64> = [1, 2, 3, 4, 8].iter().map(|depth| later.mbps(true, 2, *depth)).collect();
-    assert!(rising(&two_kib[..4]) && near(two_kib[4], two_kib[3]), "gains end at four deep: {two_kib:?}");
+    // At 32 KB three are enough (Chung Fig. 7), so the fourth is of use below.
+    let small: Vec<f64> = [1, 2, 3, 4, 8].iter().map(|depth| later.mbps(true, 16, *depth)).collect();
+    assert!(rising(&small[..4]) && near(small[4], small[3]), "gains end at four deep: {small:?}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn nt4_half_power_of_write_through_takes_three_requests_of_16_kib_or_eight_of_8(
 }
 
 /// Chung Fig. 7: at a depth of three or more, writes of 32 KB are as fast as with write cache; at a depth of two they
-/// are not. (Ours are from 4 KB on, see the page.)
+/// are not, and smaller ones are not at three.
 #[test]
 fn three_writes_of_32_kib_at_a_time_are_as_good_as_the_write_cache_and_two_are_not() {
     for name in ["nt4sp6-ultrawide", "win2k-ultrawide"] {
@@ -70,7 +70,23 @@ fn three_writes_of_32_kib_at_a_time_are_as_good_as_the_write_cache_and_two_are_n
             assert!(rates[2..].iter().all(|rate| near(*rate, back[at(kib)])), "{name}, {kib} KiB: {rates:?} {back:?}");
             assert!(rates[1] > 1.3 * rates[0] && rates[1] < 0.75 * rates[2], "{name}, {kib} KiB: {rates:?}");
         }
+        let three = through.writes(3);
+        assert!(
+            three[..at(32)].iter().zip(&back).all(|(three, back)| *three < 0.75 * back),
+            "{name}: {three:?} {back:?}"
+        );
     }
+}
+
+/// Riedel section 4: three of the newer disks fill half of their bus with writes of 64 KB and not with smaller ones,
+/// however many are outstanding.
+#[test]
+fn three_newer_disks_half_fill_their_bus_with_writes_of_64_kib() {
+    let stripe = machine("nt4-ultrawide").disks(3, Array::SoftwareStripe).through();
+    let best = |kib| by_depth(&stripe, true, kib).into_iter().fold(0.0, f64::max);
+    let half = stripe.system.bus.mbps / 2.0;
+    let rates = [16, 32, 64].map(best);
+    assert!(rates[1] < 0.95 * half && rates[2] > half, "{rates:?}");
 }
 
 /// Riedel Fig. 6, lower part: over four disks on one bus, depth helps small reads too, and large ones fill the bus.
@@ -154,7 +170,7 @@ fn buffered_random_reads_are_twice_the_straight_ones_and_disks_add_up() {
     // The gain is not from sorting: the file is small.
     assert!(near(random(&straight, false, 1, FILE), random(&buffered, false, 1, FILE)));
     let writes = random(&buffered, true, 1, FILE) / alone;
-    assert!((0.8..1.1).contains(&writes), "{writes}");
+    assert!((0.9..1.1).contains(&writes), "{writes}");
     assert!(near(random(&dynamic("win2k-atlas10k"), false, 1, 0), alone));
     for disks in 2..=4 {
         let each = random(&machine("win2k-atlas10k").disks(disks, Array::Separate), false, 1, 0);
@@ -172,6 +188,21 @@ fn fireball_random_reads_rise_gradually_to_the_rate_of_its_writes() {
     let writes = rates(true);
     assert!(near(reads[1], reads[0]) && rising(&reads[1..]) && near(reads[5], 100.0), "{reads:?}");
     assert!(near(writes[0], 92.0) && flat(&writes, 0.01), "{writes:?}");
+}
+
+/// Chung Table 10: the Fireball makes 15 accesses to a megabyte a second. What is written lies in the drive's buffer in
+/// parts, which go to the medium in their order, without a turn lost between them.
+#[test]
+fn a_megabyte_anywhere_is_written_in_one_go_as_it_is_read() {
+    let fireball = machine("win2k-3ware5400");
+    let rate = |write| {
+        let mut stack = fireball.system.path(&fireball.setting, 1).unwrap();
+        let order = LoadOrder::Random;
+        let load = Load { order, write, bytes: 1 << 20, depth: 1, separate_disks: 0, file_bytes: 1 << 30 };
+        run(&mut stack, &load, 50, 400, 1).iops()
+    };
+    let [reads, writes] = [false, true].map(rate);
+    assert!(near(reads, 15.0) && writes > 0.9 * reads && writes < reads, "{reads} {writes}");
 }
 
 /// Chung Fig. 29 and 36 to 38: a stripe made by a card is slower with small requests one at a time; a network path is

@@ -5,6 +5,8 @@ use std::thread;
 
 /// Names a single thread; 0 is then the calling one (`IOPRIO_WHO_PROCESS`).
 const OF_A_THREAD: libc::c_int = 1;
+/// The bit from which on a priority has its class.
+const CLASS_FROM: u32 = 13;
 
 /// Gives the calling thread this I/O priority, in the kernel's form: the class from bit 13 on, a hint from bit 3 on, and
 /// the level. Threads that it starts from then on have it too.
@@ -45,8 +47,15 @@ pub fn with<T>(bits: i32, work: impl FnOnce() -> T) -> io::Result<T> {
     let before = of_this_thread()?;
     set_for_this_thread(bits)?;
     let result = work();
-    set_for_this_thread(before)?;
+    set_for_this_thread(as_taken(before))?;
     Ok(result)
+}
+
+/// A priority that the kernel told, as it takes it. Of a thread that has set none, kernels before 6.0 tell a level without a
+/// class, which they refuse.
+fn as_taken(told: i32) -> i32 {
+    let has_class = told >> CLASS_FROM != 0;
+    if has_class { told } else { 0 }
 }
 
 #[cfg(test)]
@@ -55,6 +64,11 @@ mod tests {
 
     /// Best effort, level 7.
     const LOW: i32 = 2 << 13 | 7;
+
+    #[test]
+    fn what_is_told_of_a_thread_without_a_class_is_taken_back() {
+        assert_eq!([4, 0, LOW, 1 << 13].map(as_taken), [0, 0, LOW, 1 << 13]);
+    }
 
     #[test]
     fn threads_started_meanwhile_have_it_and_this_one_has_its_own_again() {

@@ -73,7 +73,7 @@ pub use held_setting::HeldSetting;
 pub use loops::{Arena, Streams, Vectors};
 pub use mapping::Mapping;
 pub use nvme_namespace::Namespace;
-pub use payload::Payload;
+pub use payload::{Payload, PayloadData};
 pub use request_flags::AtomicSizes;
 pub use ring::{Ring, RingForm, available as io_uring_available};
 pub use run_file::{DurableBy, FlushCall, Mode, ReadOrder, RunFile};

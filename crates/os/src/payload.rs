@@ -32,6 +32,63 @@ static SPARE: Mutex<Vec<Mapped>> = Mutex::new(Vec::new());
 /// Most spare payloads that are kept.
 const MOST_SPARE: usize = 4;
 
+/// What writes carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PayloadData {
+    /// Random bytes, but for a share of zeros at the end of each 512 bytes, in percent; with 100 there is nothing else, and
+    /// no mark.
+    Random {
+        /// The share of zeros.
+        zeros_percent: u8,
+    },
+    /// These bytes, one after the other and again from the first, without marks; at least one. They stay for the process,
+    /// whose lanes each have a copy.
+    Given(&'static [u8]),
+}
+
+impl PayloadData {
+    /// Whether each block has a mark of its own.
+    fn is_marked(self) -> bool {
+        matches!(self, Self::Random { zeros_percent: 0..=99 })
+    }
+
+    /// Whether it is what any other payload without zeros may carry as well.
+    fn is_usual(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Bytes after which it begins again; 0 if it does not.
+    fn period_bytes(self) -> usize {
+        match self {
+            Self::Random { .. } => 0,
+            Self::Given(bytes) => bytes.len(),
+        }
+    }
+
+    /// Fills `memory`, random bytes from `seed`.
+    fn fill(self, memory: &mut [u8], seed: u64) {
+        let zeros_percent = match self {
+            Self::Random { zeros_percent } => usize::from(zeros_percent.min(100)),
+            Self::Given(given) => {
+                return memory.chunks_mut(given.len()).for_each(|chunk| chunk.copy_from_slice(&given[..chunk.len()]));
+            }
+        };
+        Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(memory);
+        if zeros_percent > 0 {
+            memory.chunks_mut(ZEROS_EVERY).for_each(|block| {
+                let first = block.len() - block.len() * zeros_percent / 100;
+                block[first..].fill(0);
+            });
+        }
+    }
+}
+
+impl Default for PayloadData {
+    fn default() -> Self {
+        Self::Random { zeros_percent: 0 }
+    }
+}
+
 /// The data of writes. It may be shared: each claimed place belongs to one holder.
 pub struct Payload {
     /// Places are accessed through this pointer and never through the memory: a reference to the memory would span
@@ -41,8 +98,7 @@ pub struct Payload {
     memory: Option<Mapped>,
     bytes_each: usize,
     stride: usize,
-    /// Share of zeros, in percent.
-    zeros_percent: u8,
+    data: PayloadData,
     is_taken: Vec<AtomicBool>,
 }
 
@@ -61,35 +117,34 @@ impl Payload {
     /// Bytes if little memory may be locked: twice the window of a compressor with fast settings (2 MiB).
     pub const LEAST_BYTES: usize = 4 << 20;
 
-    /// Makes a payload for at most `slots` concurrent requests of at most `bytes_each` bytes, filled randomly from
-    /// `seed`. It has `usual_bytes` unless the requests need more. `zeros_percent` of each block of 512 bytes are zeros,
-    /// so that it can be compressed; with 100 there is nothing else, and no mark.
+    /// Makes a payload of this data for at most `slots` concurrent requests of at most `bytes_each` bytes; what is random
+    /// comes from `seed`. It has `usual_bytes` unless the requests or the data need more.
     ///
     /// # Errors
     /// [`OsError::Memory`] or [`OsError::Limited`] if the kernel refuses so much memory, [`OsError::HugePages`] if huge
     /// pages are requested and it gives none.
     ///
     /// # Panics
-    /// If `slots` or `bytes_each` is 0.
+    /// If `slots` or `bytes_each` is 0, or bytes are given and there are none.
     pub fn new(
         memory: BufferMemory,
         slots: u32,
         bytes_each: usize,
         usual_bytes: usize,
-        (seed, zeros_percent): (u64, u8),
+        (seed, data): (u64, PayloadData),
     ) -> Result<Self, OsError> {
-        assert!(slots > 0 && bytes_each > 0, "a payload holds something");
+        assert!(slots > 0 && bytes_each > 0 && data != PayloadData::Given(&[]), "a payload holds something");
         let refused = || no_room(slots, bytes_each);
         let alignment = if bytes_each < PAGE { PLACE_ALIGNMENT } else { PAGE };
         let stride = bytes_each.checked_next_multiple_of(alignment).ok_or_else(refused)?;
-        let places = (usual_bytes / stride).max(slots as usize + 1);
+        let places = (usual_bytes / stride).max(data.period_bytes().div_ceil(stride)).max(slots as usize + 1);
         let bytes = places.checked_mul(stride).filter(|bytes| *bytes as u64 <= memory_bytes() / 4);
-        let mapped = filled(memory, bytes.ok_or_else(refused)?, seed, zeros_percent).ok_or_else(refused)?;
+        let mapped = filled(memory, bytes.ok_or_else(refused)?, seed, data).ok_or_else(refused)?;
         if !mapped.is_as_asked() {
             return Err(OsError::HugePages);
         }
         let is_taken = (0..places).map(|_| AtomicBool::new(false)).collect();
-        Ok(Self { base: mapped.base(), memory: Some(mapped), bytes_each, stride, zeros_percent, is_taken })
+        Ok(Self { base: mapped.base(), memory: Some(mapped), bytes_each, stride, data, is_taken })
     }
 
     /// The whole memory, for the kernel.
@@ -124,7 +179,7 @@ impl Payload {
     #[inline]
     pub(crate) fn stamp(&self, place: &mut Piece, length: usize, number: u64) {
         assert!(length <= self.bytes_each, "a request longer than its place");
-        if self.zeros_percent >= 100 {
+        if !self.data.is_marked() {
             return;
         }
         // SAFETY: the place lies in the memory, is filled, and is the holder's alone, which is borrowed alone.
@@ -150,9 +205,9 @@ impl Payload {
 impl Drop for Payload {
     fn drop(&mut self) {
         let Ok(mut spare) = SPARE.lock() else { return };
-        let is_random = self.zeros_percent == 0;
+        let is_usual = self.data.is_usual();
         if let Some(memory) = (self.memory.take())
-            .filter(|memory| is_random && memory.len() <= Self::USUAL_BYTES && spare.len() < MOST_SPARE)
+            .filter(|memory| is_usual && memory.len() <= Self::USUAL_BYTES && spare.len() < MOST_SPARE)
         {
             spare.push(memory);
         }
@@ -171,23 +226,16 @@ pub(crate) fn stamp(bytes: &mut [u8], number: u64) {
     }
 }
 
-/// A spare payload memory of sufficient size, else new memory with random bytes; with zeros, always new memory.
-fn filled(memory: BufferMemory, bytes: usize, seed: u64, zeros_percent: u8) -> Option<Mapped> {
-    if zeros_percent == 0
+/// A spare payload memory of sufficient size if random bytes are asked for, else new memory that is filled.
+fn filled(memory: BufferMemory, bytes: usize, seed: u64, data: PayloadData) -> Option<Mapped> {
+    if data.is_usual()
         && let Ok(mut spare) = SPARE.lock()
         && let Some(at) = spare.iter().position(|spare| spare.memory() == memory && spare.len() >= bytes)
     {
         return Some(spare.swap_remove(at));
     }
     let mut mapped = Mapped::new(memory, bytes).ok()?;
-    Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(mapped.bytes_mut());
-    if zeros_percent > 0 {
-        mapped.bytes_mut().chunks_mut(ZEROS_EVERY).for_each(|block| {
-            let zeros = block.len() * usize::from(zeros_percent.min(100)) / 100;
-            let first = block.len() - zeros;
-            block[first..].fill(0);
-        });
-    }
+    data.fill(mapped.bytes_mut(), seed);
     Some(mapped)
 }
 
@@ -199,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_place_belongs_to_one_request_at_a_time() {
-        let payload = Payload::new(BufferMemory::Pages, 4, 16 << 20, Payload::USUAL_BYTES, (1, 0)).unwrap();
+        let payload =
+            Payload::new(BufferMemory::Pages, 4, 16 << 20, Payload::USUAL_BYTES, (1, PayloadData::default())).unwrap();
         let places: Vec<Piece> = [0, 16 << 20, 80 << 20, 0].into_iter().map(|offset| payload.claim(offset)).collect();
         assert_eq!(places, [Piece(0), Piece(1), Piece(2), Piece(3)], "a taken one is passed by");
         places.into_iter().for_each(|place| payload.give_back(place));
@@ -209,7 +258,8 @@ mod tests {
     #[test]
     fn as_much_is_zero_as_asked_and_the_rest_is_not() {
         for (percent, expected) in [(0, 0), (50, 256), (100, 512)] {
-            let payload = Payload::new(BufferMemory::Pages, 1, 4096, 1 << 20, (7, percent)).unwrap();
+            let data = PayloadData::Random { zeros_percent: percent };
+            let payload = Payload::new(BufferMemory::Pages, 1, 4096, 1 << 20, (7, data)).unwrap();
             let mut place = payload.claim(0);
             payload.stamp(&mut place, 4096, 1);
             for block in payload.bytes(&place).chunks(512).skip(1) {
@@ -220,11 +270,29 @@ mod tests {
         }
     }
 
+    #[test]
+    fn given_bytes_come_one_after_the_other_and_again_without_marks() {
+        let data = PayloadData::Given(b"abc");
+        let payload = Payload::new(BufferMemory::Pages, 2, 4096, 16384, (7, data)).unwrap();
+        for (offset, first) in [(0, 0), (4096, 4096), (16384, 0)] {
+            let mut place = payload.claim(offset);
+            payload.stamp(&mut place, 4096, 9);
+            let expected = (first..first + 4096).map(|at| b"abc"[at % 3]);
+            assert!(payload.bytes(&place).iter().copied().eq(expected), "at {offset}");
+            payload.give_back(place);
+        }
+        let long: &'static [u8] = vec![7; 1 << 20].leak();
+        let payload = Payload::new(BufferMemory::Pages, 1, 4096, 16384, (7, PayloadData::Given(long))).unwrap();
+        assert_eq!(payload.extent().1, 1 << 20, "all of it is written");
+    }
+
     // From large requests to small ones: a reused payload keeps the marks of the run before.
     #[test]
     fn bytes_come_again_only_as_far_away_as_a_payload_is_large() {
         for (bytes_each, length) in [(65536, 65536), (4096, 4096), (4096, 1024), (512, 512)] {
-            let payload = Payload::new(BufferMemory::Pages, 1, bytes_each, Payload::USUAL_BYTES, (7, 0)).unwrap();
+            let payload =
+                Payload::new(BufferMemory::Pages, 1, bytes_each, Payload::USUAL_BYTES, (7, PayloadData::default()))
+                    .unwrap();
             let mut last_at: HashMap<[u8; 8], u64> = HashMap::new();
             let mut serial = 0;
             for offset in (0..6 << 20).step_by(bytes_each) {

@@ -127,6 +127,12 @@ impl Captured {
         self.slices.iter().sum()
     }
 
+    /// Whether it writes anything.
+    pub fn writes(&self) -> bool {
+        let writes = |kind| matches!(kind, OperationKind::Write | OperationKind::DurableWrite);
+        self.operations.iter().any(|operation| writes(operation.kind))
+    }
+
     /// What each lane does, with the slices one after the other. A lane that did nothing has no steps.
     pub fn scripts(&self) -> Vec<Script> {
         let mut begins = Vec::with_capacity(self.slices.len());

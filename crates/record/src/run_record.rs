@@ -10,8 +10,8 @@ use crate::joined::{
     chained, counts, first, given, greatest, if_both_know, joined, least, of_known, one_by_one, parts, rates_added, sum,
 };
 use crate::{
-    Anatomy, CpuTimes, DeviceUse, FarEnd, HostShare, Join, LaneLatencies, LaneRecord, LaneRole, Latency, Noise, Origin,
-    Samples, Soaker, Tcp, Unknown, total,
+    Anatomy, CpuTimes, DepthSearch, DeviceUse, FarEnd, HostShare, Join, LaneLatencies, LaneRecord, LaneRole, Latency,
+    Noise, Origin, Samples, Soaker, Tcp, Unknown, total,
 };
 
 joined! {
@@ -146,6 +146,9 @@ joined! {
         /// Where the requests spent their time; only in the traced pass.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub anatomy: Option<Anatomy> => of_known(first),
+        /// How its depth was found, if it was looked for (`--latency-target`); `None` if it was given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub depth_search: Option<Box<DepthSearch>> => of_known(first),
         /// Discarded windows that were measured again, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub discarded: Vec<DiscardedWindow> => chained,
@@ -500,6 +503,11 @@ impl Record {
     /// The latency that a share `quantile` (0 to 1) of the requests does not exceed; `None` if unknown.
     pub fn latency_ns_at(&self, quantile: f64) -> Option<u64> {
         self.knows_latency_at(quantile).then(|| self.latency.quantile_ns(quantile))
+    }
+
+    /// The percentile of latency that the search for a depth goes by, in nanoseconds; `None` if unknown.
+    pub fn sought_latency_ns(&self, search: &DepthSearch) -> Option<u64> {
+        search.latency_ns(&self.latency).filter(|_| self.knows_latency())
     }
 
     /// Times of the flushes between requests; `None` without any.

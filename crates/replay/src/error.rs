@@ -15,6 +15,34 @@ pub enum ReplayError {
         /// What was named.
         path: PathBuf,
     },
+    /// The target is one file or device, and the capture is of several.
+    #[error(
+        "{} is one file or device, and the capture is of {}: name a folder on the path, in which files of our own are laid \
+         out",
+        path.display(),
+        thousands(*files as f64)
+    )]
+    SeveralFiles {
+        /// What was named.
+        path: PathBuf,
+        /// Files that operations are on.
+        files: usize,
+    },
+    /// The target is shorter than what the capture reaches.
+    #[error(
+        "{} ends at {}, and the capture reaches {}: name a file or device that is as long, or a folder",
+        path.display(),
+        size(*bytes as f64),
+        size(*reached_bytes as f64)
+    )]
+    BeyondTheEnd {
+        /// What was named.
+        path: PathBuf,
+        /// Where the last operation ends.
+        reached_bytes: u64,
+        /// Where the target ends.
+        bytes: u64,
+    },
     /// The capture has no operations.
     #[error("the capture holds no operations, so there is nothing to ask again")]
     Nothing,

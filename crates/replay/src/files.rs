@@ -1,4 +1,4 @@
-//! Lays out the files of a capture in a folder: our own, without names, gone with the process.
+//! Has the files of a capture in a folder, our own, without names, gone with the process; or in one that is there.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -30,9 +30,32 @@ pub(crate) struct LaidOut {
     pub own_handles: bool,
 }
 
+/// Where a capture is asked again.
+#[derive(Debug)]
+pub enum ReplayPlace<'a> {
+    /// Of files of our own in this folder.
+    Folder(&'a Path),
+    /// Of this file or block device that is there, which is the capture's only file; open for writing if the capture writes.
+    There(DataFile),
+}
+
+impl<'a> From<&'a Path> for ReplayPlace<'a> {
+    fn from(folder: &'a Path) -> Self {
+        Self::Folder(folder)
+    }
+}
+
+impl From<DataFile> for ReplayPlace<'_> {
+    fn from(data: DataFile) -> Self {
+        Self::There(data)
+    }
+}
+
 /// A file of a capture, as it is here.
 pub(crate) struct FileHere {
     data: DataFile,
+    /// Whether it is opened for writing.
+    is_writable: bool,
     direct: bool,
     /// Offsets and lengths must be multiples of this.
     pub alignment: u64,
@@ -42,11 +65,70 @@ pub(crate) struct FileHere {
     cold: Vec<Range<u64>>,
 }
 
+/// The files of a capture in a place: laid out in a folder, or the one that is there.
+///
+/// # Errors
+/// As [`lay_out`] and [`there`].
+pub(crate) fn at(
+    place: ReplayPlace<'_>,
+    captured: &Captured,
+    needs: Vec<Needs>,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<LaidOut, ReplayError> {
+    match place {
+        ReplayPlace::Folder(folder) => lay_out(folder, captured, needs, seed, stop),
+        ReplayPlace::There(data) => there(data, captured, needs),
+    }
+}
+
+/// Refuses a capture of several files for one file or device at `path`.
+///
+/// # Errors
+/// [`ReplayError::SeveralFiles`].
+pub fn has_one_file(captured: &Captured, path: &Path) -> Result<(), ReplayError> {
+    let files = captured.operations.iter().map(|operation| operation.file).collect::<BTreeSet<_>>().len();
+    if files <= 1 { Ok(()) } else { Err(ReplayError::SeveralFiles { path: path.to_path_buf(), files }) }
+}
+
+/// A file or device that is there, as the only file of a capture.
+///
+/// # Errors
+/// A sentence if the capture has several files, or reaches beyond the end of this one.
+fn there(data: DataFile, captured: &Captured, needs: Vec<Needs>) -> Result<LaidOut, ReplayError> {
+    has_one_file(captured, data.path())?;
+    let own_handles = has_own_handles(captured, &needs)?;
+    let operations = &captured.operations;
+    let reached_bytes = operations.iter().map(|one| one.offset.saturating_add(one.bytes)).max().unwrap_or(0);
+    let bytes = data.size_bytes()?;
+    if reached_bytes > bytes {
+        return Err(ReplayError::BeyondTheEnd { path: data.path().to_path_buf(), reached_bytes, bytes });
+    }
+    let wants_direct = captured.files.iter().zip(&needs).any(|(file, needs)| file.direct && needs.is_used);
+    let alignment = if wants_direct { unit_of(&data)? } else { None };
+    let direct = alignment.is_some();
+    let not_direct = usize::from(wants_direct && !direct);
+    let is_writable = captured.writes();
+    let mut data = Some(data);
+    let mut here = |needs: Needs| {
+        let cold = if direct { Vec::new() } else { needs.cold };
+        let data = data.take()?;
+        Some(FileHere { data, is_writable, direct, alignment: alignment.unwrap_or(1), bytes, grows: false, cold })
+    };
+    let files = needs.into_iter().map(|needs| if needs.is_used { here(needs) } else { None }).collect();
+    Ok(LaidOut { files, bytes: 0, not_direct, own_handles })
+}
+
+/// What direct requests to a file must be multiples of; `None` if there are none.
+fn unit_of(data: &DataFile) -> Result<Option<u64>, ReplayError> {
+    Ok(data.direct_alignment()?.map(|found| u64::from(found.offset_bytes.max(found.memory_bytes).max(1))))
+}
+
 /// Lays out all files of a capture in `folder`.
 ///
 /// # Errors
 /// A sentence if the folder is none, has no room, or cannot be written to, or if the user wishes to stop.
-pub(crate) fn lay_out(
+fn lay_out(
     folder: &Path,
     captured: &Captured,
     needs: Vec<Needs>,
@@ -116,7 +198,7 @@ fn direct_alignment(folder: &Path) -> Result<Option<u64>, ReplayError> {
     let tried = DataFile::unnamed_in(folder)?;
     tried.write_all_at(&[1; TRIED_BYTES], 0)?;
     tried.sync()?;
-    Ok(tried.direct_alignment()?.map(|found| u64::from(found.offset_bytes.max(found.memory_bytes).max(1))))
+    unit_of(&tried)
 }
 
 /// Where the bytes of files come from: no two blocks are alike.
@@ -170,7 +252,7 @@ fn one(
     }
     data.sync()?;
     let cold = if direct { Vec::new() } else { needs.cold };
-    Ok(FileHere { data, direct, alignment, bytes, grows: needs.written_to > bytes, cold })
+    Ok(FileHere { data, is_writable: true, direct, alignment, bytes, grows: needs.written_to > bytes, cold })
 }
 
 impl FileHere {
@@ -179,7 +261,7 @@ impl FileHere {
     /// # Errors
     /// The system's error.
     pub(crate) fn open(&self, durable: bool) -> Result<RunFile, ReplayError> {
-        Ok(self.data.reopen(Mode { direct: self.direct, durable, write: true, ..Mode::default() })?)
+        Ok(self.data.reopen(Mode { direct: self.direct, durable, write: self.is_writable, ..Mode::default() })?)
     }
 
     /// Whether some of it has to leave the page cache before each round.

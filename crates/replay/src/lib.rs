@@ -14,6 +14,7 @@ mod touched;
 mod waits;
 
 pub use error::ReplayError;
+pub use files::{ReplayPlace, has_one_file};
 pub use pace::Pace;
 pub use real::{ReplaySettings, Replayed, laid_out_bytes, replay};
 pub use simulated::{FlushBy, SimulatedPlace, SimulatedRound, simulated_round};

@@ -17,6 +17,14 @@ impl Default for Pace {
 }
 
 impl Pace {
+    /// Each step as soon as the one before it in its lane has ended.
+    pub const WITHOUT_PAUSES: Self = Self { open: false, speed: f64::INFINITY };
+
+    /// Whether there are any pauses.
+    pub fn has_pauses(self) -> bool {
+        self.speed.is_finite()
+    }
+
     /// A pause, or the time at which a step is due, at this speed.
     pub fn shortened_ns(self, ns: u64) -> u64 {
         // A float holds no long time to the nanosecond.
@@ -33,5 +41,7 @@ mod tests {
         let long = (1 << 60) - 1;
         assert_eq!(Pace::default().shortened_ns(long), long);
         assert_eq!(Pace { speed: 2.0, ..Pace::default() }.shortened_ns(5), 3);
+        assert_eq!(Pace::WITHOUT_PAUSES.shortened_ns(long), 0);
+        assert!(Pace::default().has_pauses() && !Pace::WITHOUT_PAUSES.has_pauses());
     }
 }

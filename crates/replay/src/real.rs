@@ -5,7 +5,6 @@
 //! ([`crate::waits`]) lasts until that sync has ended here.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +13,7 @@ use halfpower_os::{BufferMemory, Buffers, Clock, FlushCall, RunFile};
 use halfpower_record::{CaptureSource, Captured, CapturedOperation, OperationKind, Script};
 
 use crate::ended::Ended;
-use crate::files::{FileHere, LaidOut, is_durable, lay_out};
+use crate::files::{self, FileHere, LaidOut, ReplayPlace, is_durable};
 use crate::lane::{Awaited, Call, Lane, Round, Step};
 use crate::touched::{Needs, needs};
 use crate::waits::{Waits, waits};
@@ -97,18 +96,19 @@ pub fn laid_out_bytes(captured: &Captured) -> u64 {
     needs(captured).iter().fold(0_u64, |sum, needs| sum.saturating_add(needs.laid_out_bytes()))
 }
 
-/// Asks `captured` again, of files of our own in `folder`. Ends early if `stop` is set.
+/// Asks `captured` again, of files of our own in a folder, or of a file or device that is there. Ends early if `stop` is set.
 ///
 /// # Errors
-/// A sentence if its files cannot be laid out, or its threads cannot be started.
-pub fn replay(
+/// A sentence if its files cannot be laid out, it does not fit what is there, or its threads cannot be started.
+pub fn replay<'a>(
     captured: &Captured,
-    folder: &Path,
+    place: impl Into<ReplayPlace<'a>>,
     settings: &ReplaySettings,
     stop: &AtomicBool,
 ) -> Result<Replayed, ReplayError> {
     let scripts = captured.scripts();
-    let waits = if settings.pace.open { Waits::default() } else { waits(captured, &scripts) };
+    let waits =
+        if settings.pace.open || !settings.pace.has_pauses() { Waits::default() } else { waits(captured, &scripts) };
     let scripts: Vec<(u32, Script)> = (0..).zip(scripts).filter(|(_, script)| !script.steps.is_empty()).collect();
     if scripts.is_empty() {
         return Err(ReplayError::Nothing);
@@ -118,7 +118,7 @@ pub fn replay(
     }
     let needs = needs(captured);
     let cuts = cuts(captured, &needs);
-    let files = lay_out(folder, captured, needs, settings.seed, stop)?;
+    let files = files::at(place.into(), captured, needs, settings.seed, stop)?;
     let mut replayed = Replayed { laid_out_bytes: files.bytes, not_direct: files.not_direct, ..Replayed::default() };
     let mut handles = Handles { files: &files, shared: BTreeMap::new() };
     let mut lanes = Vec::with_capacity(scripts.len());
@@ -283,7 +283,7 @@ fn go_rounds(
     let most_ns = asked_ns.unwrap_or(CUT_OFF_NS);
     // What left the cache is back after a pass.
     let is_cooled = files.files.iter().flatten().any(FileHere::is_cooled);
-    let passes = if is_cooled { 1 } else { (wanted_ns / ROUNDS / pass_ns).max(1) };
+    let passes = if is_cooled || !settings.pace.has_pauses() { 1 } else { (wanted_ns / ROUNDS / pass_ns).max(1) };
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let clock = Clock::new();
     let mut spent_ns = 0;

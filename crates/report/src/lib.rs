@@ -37,7 +37,7 @@ pub use memory::{memory_json, memory_text};
 pub use predict::predict_text;
 pub use replay::{ReplayHead, replay_table, replay_text, verdict_words};
 pub use replay_asked::ReplayAsked;
-pub use run::{limit_text, run_text};
+pub use run::{limit_text, run_text, searched as searched_text};
 pub use terminal::{InPlace, Now, STYLES, Style, live_frame, terminal, terminal_full, warnings_text};
 pub use watch::watch_text;
 pub use words::calibrate::{error as calibrate_error_text, not_fitted as not_fitted_text, toml as calibration_toml};

@@ -6,10 +6,12 @@ use serde::Serialize;
 /// How a capture was asked again on a real target.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReplayAsked {
-    /// The folder.
+    /// The folder, file or device.
     pub target: String,
     /// Whether operations were due at their times (open loop), or a pause after the one before (closed loop).
     pub open: bool,
+    /// Whether there were pauses, or times; without them, each operation came as soon as the one before in its lane had ended.
+    pub pauses: bool,
     /// What pauses, or the times when operations were due, were divided by.
     pub speed: f64,
     /// Time of all rounds, in nanoseconds.

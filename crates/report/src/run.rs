@@ -9,6 +9,7 @@ use halfpower_record::{HostShare, LaneRole, Latency, Level, Record, Side, Tcp};
 use halfpower_spec::format::{self, number, percent, size, thousands, time_us, two_digits};
 use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw, Sealing, Way, Workload};
 
+use crate::words::depth_search;
 use crate::words::issuing::segments;
 
 /// Most processes that are listed one by one.
@@ -67,6 +68,7 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     workload.issuing.iter().try_for_each(|issuing| row(out, "issued", &(issued(issuing) + &lie)))?;
     let priority = workload.options.io_priority;
     priority.iter().try_for_each(|priority| row(out, "priority", &priority.to_string()))?;
+    searched(record).iter().try_for_each(|words| row(out, "searched", words))?;
     row(out, "throughput", &throughput(record))?;
     stopped(record).iter().try_for_each(|words| row(out, "STOPPED", words))?;
     ended(record).iter().try_for_each(|words| row(out, "ended", words))?;
@@ -106,6 +108,11 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
         true => row(out, "harness", &harness(record)),
         false => Ok(()),
     }
+}
+
+/// How the depth of a run was found; `None` if it was given.
+pub fn searched(record: &Record) -> Option<String> {
+    record.depth_search.as_deref().map(|search| depth_search::found(search, record))
 }
 
 /// What stays in the page cache of a run whose pages are dropped after use; `None` for others, and if unknown.

@@ -7,6 +7,7 @@ pub(crate) mod calibrate;
 pub(crate) mod checks;
 pub(crate) mod compare;
 pub(crate) mod compare_notes;
+pub(crate) mod depth_search;
 pub(crate) mod doctor;
 pub(crate) mod duet;
 pub(crate) mod far_end;

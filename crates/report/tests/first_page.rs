@@ -14,6 +14,8 @@ use crate::screens::quiet_study;
 
 /// Height of the first screen, in pixels.
 const SCREEN_PX: f64 = 900.0;
+/// Height of a phone's screen, in pixels.
+const PHONE_PX: f64 = 844.0;
 /// Most pages of a print.
 const PAGES: usize = 10;
 
@@ -211,6 +213,18 @@ fn the_answer_lies_on_one_screen_and_its_buttons_work() {
     let copied: Vec<&str> = reported["copied"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
     assert!(copied.len() >= 2 && copied[0].starts_with("halfpower run ") && copied[1].starts_with("["), "{copied:?}");
     assert_eq!(reported["said"], "Copied");
+}
+
+#[test]
+#[ignore = "gate: a browser draws the page"]
+fn on_a_phone_what_to_set_ends_within_a_screen_and_a_half() {
+    let Some(chromium) = Chromium::find() else { return };
+    let (study, records) = quiet_study();
+    let reported = look(&chromium, &page(&study, &records), 390, false);
+    let [tiles, settings, stops, chart] =
+        [".tiles", ".setting", ".stops", ".first-chart"].map(|what| reported["bottoms"][what].as_f64().unwrap());
+    assert!(tiles < settings && settings <= 1.5 * PHONE_PX, "what to set ends at {settings} px");
+    assert!(settings < stops && stops < chart, "{reported}");
 }
 
 #[test]

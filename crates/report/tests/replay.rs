@@ -43,6 +43,7 @@ fn asked() -> ReplayAsked {
     ReplayAsked {
         target: "/mnt/new".to_string(),
         open: false,
+        pauses: true,
         speed: 1.0,
         span_ns: 12_000_000_000,
         laid_out_bytes: 3 << 20,

@@ -32,7 +32,10 @@ pub(crate) fn percent(text: &str) -> Result<u8, ParseError> {
 }
 
 /// Parses a time; without a unit it is in microseconds, as in fio.
-pub(crate) fn microseconds(text: &str) -> Result<Nanos, ParseError> {
+///
+/// # Errors
+/// If it is no time.
+pub fn microseconds(text: &str) -> Result<Nanos, ParseError> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return text.parse();
     }

@@ -45,6 +45,9 @@ impl Zones {
                 "" => open.push(place),
                 length if in_bytes => {
                     let bytes: Bytes = length.parse().map_err(|error: ParseError| error.within(text, at_length))?;
+                    if bytes.0 == 0 {
+                        return Err(ParseError::new(text, at_length, "a zone has one byte at least"));
+                    }
                     zones.lengths[place] = bytes.0;
                 }
                 length => {
@@ -82,8 +85,13 @@ impl Zones {
         }
         let all: u64 = self.lengths.iter().sum();
         let count = open.len() as u64;
-        if all > 100 || count > 100 - all.min(100) {
+        if all > 100 {
             return Err(format!("the zones make {all}% of the target: let them make 100% at most"));
+        }
+        if count > 100 - all {
+            return Err(format!(
+                "the zones make {all}% of the target, and those without a length have less than 1% each: leave more to them"
+            ));
         }
         for (nth, place) in open.iter().enumerate() {
             let end = |nth: u64| (100 - all) * nth / count;
@@ -159,10 +167,13 @@ mod tests {
             ("zoned:60/10:40/0", 15),
             ("zoned_abs:60/:40/1g", 10),
             ("zoned_abs:60/1g:40/x", 19),
+            ("zoned_abs:60/0:40/1g", 13),
+            ("zoned:60/100:40", 6),
             ("zoned:", 6),
         ] {
             assert_eq!(zones(text).unwrap_err().at, at, "{text}");
         }
+        assert!(zones("zoned:60/100:40").unwrap_err().to_string().contains("less than 1% each"));
         let many = |count: usize| format!("zoned:100/1{}", ":0/1".repeat(count - 1));
         assert!(zones(&many(16)).is_ok() && zones(&many(17)).unwrap_err().to_string().contains("at most 16 zones"));
     }

@@ -1,14 +1,15 @@
 //! Lists every run of the walks that is worth its time, with its urgency.
 //!
-//! The order: a coarse look at each path; then the cells that decide peak, half power and advice; then the soaker's
-//! pass; then repeats, deciding cells first; and last, cells with too wide an interval.
+//! The order: a coarse look at each path; then the first screen's rows of small requests; then the cells that decide peak,
+//! half power and advice; then the soaker's pass; then repeats, deciding cells first; and last, cells with too wide an
+//! interval.
 
 use std::collections::BTreeMap;
 
 use halfpower_spec::{Decides, Direction, Experiment, Pass, Question};
 
 use crate::confirmation;
-use crate::deciding_cells::{AdvisedCells, CellId, HalfPowerBracket, advice, best, half_power, shown_cells};
+use crate::deciding_cells::{AdvisedCells, CellId, HalfPowerBracket, advice, best, half_power, row_cells, shown_cells};
 use crate::observed_cell::{SHARP, deciding_runs};
 use crate::observed_path::ObservedPath;
 
@@ -71,6 +72,7 @@ pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], stage: Sta
         if path_candidates.seeds() {
             continue;
         }
+        path_candidates.rows();
         if !path.rates.is_empty() {
             path_candidates.explore();
             path_candidates.soaker();
@@ -87,7 +89,8 @@ pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], stage: Sta
     candidates
 }
 
-/// Adds the runs that shown cells still lack, so that every shown rate rests on the fewest runs.
+/// Adds the runs that shown cells still lack, so that every shown rate rests on the fewest runs, and those that the rows of
+/// small requests need to be known well.
 fn show(question: &Question, paths: &[ObservedPath], candidates: &mut Vec<RunCandidate>) {
     for (number, path) in paths.iter().enumerate() {
         for cell in shown_cells(path).into_iter().filter(|cell| path.cells[*cell].runs[0] > 0) {
@@ -95,6 +98,14 @@ fn show(question: &Question, paths: &[ObservedPath], candidates: &mut Vec<RunCan
             for later in 0..confirmation::LEAST_RUNS.min(question.repeats).saturating_sub(done) {
                 let priority = Priority::Confirm;
                 let rank = f64::from(done + later);
+                candidates.push(RunCandidate { priority, rank, cell: (number, cell), pass: Pass::Plain, later });
+            }
+        }
+        for cell in row_cells(path).into_iter().filter(|cell| path.cells[*cell].sound()) {
+            let rate = &path.cells[cell].rate;
+            for later in 0..confirmation::runs_to_know(rate, path.spread).min(AHEAD) {
+                let priority = Priority::ConfirmAgain;
+                let rank = -rate.narrows(rate.count + later, path.spread);
                 candidates.push(RunCandidate { priority, rank, cell: (number, cell), pass: Pass::Plain, later });
             }
         }
@@ -114,19 +125,21 @@ fn choose(question: &Question, paths: &[ObservedPath], advice: &AdviceByKind, ca
     }
 }
 
-/// Adds the confirming runs of the chosen cells, one run per cell in turn. The fewest runs that the peaks need come
-/// first.
+/// Adds the confirming runs of the chosen cells: first the fewest of each, one run per cell in turn, those of the peaks
+/// before all; then those that narrow an interval most.
 fn confirm(paths: &[ObservedPath], advice: &AdviceByKind, candidates: &mut Vec<RunCandidate>) {
     let of_kind = |experiment, direction| advice.get(&(experiment, direction)).cloned();
     let peaks = confirmation::chosen_peaks(paths);
     for cell in confirmation::chosen(paths, of_kind) {
-        let done = paths[cell.0].cells[cell.1].confirmed.count;
-        for later in 0..confirmation::wanted_runs(&paths[cell.0], cell.1).min(AHEAD) {
-            let made = done + later;
-            let is_least = made < confirmation::LEAST_RUNS;
-            let ahead = if is_least && peaks.contains(&cell) { confirmation::LEAST_RUNS } else { 0 };
-            let rank = f64::from(made) - f64::from(ahead);
-            let priority = if is_least { Priority::Confirm } else { Priority::ConfirmAgain };
+        let path = &paths[cell.0];
+        let confirmed = &path.cells[cell.1].confirmed;
+        for later in 0..confirmation::wanted_runs(path, cell.1).min(AHEAD) {
+            let made = confirmed.count + later;
+            let ahead = if peaks.contains(&cell) { confirmation::LEAST_RUNS } else { 0 };
+            let (priority, rank) = match made < confirmation::LEAST_RUNS {
+                true => (Priority::Confirm, f64::from(made) - f64::from(ahead)),
+                false => (Priority::ConfirmAgain, -confirmed.narrows(made, path.spread)),
+            };
             candidates.push(RunCandidate { priority, rank, cell, pass: Pass::Confirm, later });
         }
     }
@@ -211,6 +224,20 @@ impl PathCandidates<'_> {
             }
         }
         self.candidates.len() > before
+    }
+
+    /// Requests runs of the first screen's rows of small requests, until they are known well or have the runs of a deciding
+    /// cell: what narrows a row most comes first.
+    fn rows(&mut self) {
+        let spread = self.path.spread;
+        for cell in row_cells(self.path).into_iter().filter(|cell| self.measured(*cell)).collect::<Vec<_>>() {
+            let known = self.path.cells[cell];
+            let lacking = deciding_runs(self.question).saturating_sub(known.runs[0]);
+            for later in 0..lacking.min(confirmation::runs_to_know(&known.rate, spread)).min(AHEAD) {
+                let rank = -known.rate.narrows(known.rate.count + later, spread);
+                self.want(Priority::Row, rank, cell, Pass::Plain, later);
+            }
+        }
     }
 
     /// Whether the answer shows this depth's curve first.
@@ -412,6 +439,8 @@ pub(crate) enum Priority {
     Seed,
     /// Cells that would be reported now, until they have the fewest runs.
     Choose,
+    /// The first screen's rows of small requests, until they are known well.
+    Row,
     /// Cells that decide peak, half power and advice.
     Explore,
     /// First run with the soaker.
@@ -441,7 +470,7 @@ impl Priority {
             Self::Explore => Decides::Leaders,
             Self::Soaker | Self::SoakerAgain => Decides::Cost,
             Self::Repeat => Decides::Scatter,
-            Self::Decide | Self::Sharpen | Self::Widest => Decides::Widest,
+            Self::Row | Self::Decide | Self::Sharpen | Self::Widest => Decides::Widest,
             Self::Complete => Decides::OtherDepths,
         }
     }

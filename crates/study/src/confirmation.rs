@@ -10,7 +10,7 @@ use halfpower_spec::{Direction, Experiment, Pattern};
 
 use crate::deciding_cells::{AdvisedCells, CellId, best};
 use crate::kriging::{LogEstimate, highest};
-use crate::observed_cell::SHARP;
+use crate::observed_cell::{SHARP, Sample};
 use crate::observed_path::ObservedPath;
 
 /// Fewest runs behind a reported value.
@@ -112,9 +112,12 @@ fn peak(paths: &[(usize, &ObservedPath)]) -> Option<CellId> {
 
 /// Number of confirming runs that a cell still needs, estimated from its runs so far.
 pub(crate) fn wanted_runs(path: &ObservedPath, cell: usize) -> u32 {
-    let confirmed = &path.cells[cell].confirmed;
-    let done = confirmed.count;
-    let spread = path.spread;
-    let enough = (LEAST_RUNS.max(done)..MOST_RUNS).find(|count| confirmed.reach(*count, spread) <= SHARP);
+    runs_to_know(&path.cells[cell].confirmed, path.spread)
+}
+
+/// Number of further runs after which the interval of these is expected to be within 5%.
+pub(crate) fn runs_to_know(sample: &Sample, spread: f64) -> u32 {
+    let done = sample.count;
+    let enough = (LEAST_RUNS.max(done)..MOST_RUNS).find(|count| sample.reach(*count, spread) <= SHARP);
     enough.unwrap_or(MOST_RUNS).saturating_sub(done)
 }

@@ -130,6 +130,20 @@ fn candidates(paths: &[(usize, &ObservedPath)]) -> Vec<AdviceCandidate> {
     candidates
 }
 
+/// The cells of the first screen's rows of small requests on a direct path of random ones: the smallest block size at the
+/// last depth, for reads also at the first.
+pub(crate) fn row_cells(path: &ObservedPath) -> Vec<usize> {
+    if path.pattern != Pattern::Random || !path.cache.direct() {
+        return Vec::new();
+    }
+    let deep = path.cell_at(path.depths.len() - 1, 0);
+    let alone = path.cell_at(0, 0);
+    let mut cells = if path.direction == Direction::Read { vec![alone, deep] } else { vec![deep] };
+    cells.dedup();
+    cells.retain(|cell| !path.closed(*cell));
+    cells
+}
+
 /// The shown cells of a direct path of random requests: the smallest block size at the first and the last depth; for
 /// reads also the size next to a database page at every depth, which the advice needs.
 pub(crate) fn shown_cells(path: &ObservedPath) -> Vec<usize> {

@@ -42,6 +42,11 @@ impl Sample {
         }
         quantile(count) * (self.variance().sqrt().max(spread) / f64::from(count).sqrt())
     }
+
+    /// How much one run after `count` narrows half of that interval; infinite as long as there is none.
+    pub fn narrows(&self, count: u32, spread: f64) -> f64 {
+        if count < 2 { f64::INFINITY } else { self.reach(count, spread) - self.reach(count + 1, spread) }
+    }
 }
 
 /// The results of a cell so far.

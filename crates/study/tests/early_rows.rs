@@ -11,6 +11,47 @@ use halfpower_spec::{Bytes, Question, SimulatedDisk};
 /// When the screen is looked at, in seconds of the study; the first is when it is first shown.
 const MOMENTS_S: [f64; 4] = [10.0, 15.0, 30.0, 60.0];
 
+/// Half of a row's interval, as a share of it, at which it counts as known.
+const KNOWN: f64 = 0.05;
+/// Time between two looks at the screen in seconds.
+const LOOK_S: f64 = 4.0;
+
+/// From when on all rows of a study's screens are known.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    /// Seconds after which each row has an interval.
+    intervals_s: f64,
+    /// Seconds after which each row is known within 5%.
+    rows_s: f64,
+    /// Seconds of the study.
+    spent_s: f64,
+    /// Rows of its last screen that are not known within 5%.
+    unknown: usize,
+}
+
+impl Known {
+    /// Of a study of this disk.
+    fn of(disk: &SimulatedDisk, question: &Question) -> Self {
+        let studied = grid::study(question, disk);
+        let target = SimulatedTarget::new(disk.clone());
+        let wider = |most: f64, seconds: f64| {
+            let known = until(&studied.records, seconds);
+            let screen = analyse(question, target.environment(), known, &MeasuredCeilings::default());
+            let rows = screen.summary.how_fast;
+            let is_known = |sureness| matches!(sureness, Sureness::Within { share } if share <= most);
+            rows.iter().filter(|row| !is_known(row.rate.sureness)).count()
+        };
+        let looks = (studied.spent_s / LOOK_S).ceil() as usize;
+        // The last look at which a row is wider; from the next one on none is.
+        let since = |most: f64| {
+            let last = (0..=looks).rev().find(|look| wider(most, *look as f64 * LOOK_S) > 0);
+            last.map_or(0.0, |look| (look as f64 + 1.0) * LOOK_S)
+        };
+        let unknown = wider(KNOWN, f64::INFINITY);
+        Self { intervals_s: since(f64::INFINITY), rows_s: since(KNOWN), spent_s: studied.spent_s, unknown }
+    }
+}
+
 /// Rows of some early screens.
 #[derive(Debug, Clone, Copy, Default)]
 struct Early {
@@ -89,6 +130,22 @@ fn a_few_early_screens_are_not_contradicted() {
     let early = Early::of(1..=3, 1);
     assert!(early.rows >= 3 && early.contradicted <= 1 + early.rows / 20, "{early:?}");
     assert!(early.with_right_row * 2 >= early.screens, "{early:?}");
+}
+
+/// The middle one of these figures.
+fn median(known: &[Known], of: fn(&Known) -> f64) -> f64 {
+    let mut values: Vec<f64> = known.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[test]
+fn every_row_is_known_within_five_percent_before_a_study_ends() {
+    let known: Vec<Known> = (1..=10).map(|number| Known::of(&grid::disk(number), &grid::question())).collect();
+    let unknown: usize = known.iter().map(|one| one.unknown).sum();
+    assert!(unknown <= 1, "rows of the last screens that are not known within 5%: {known:#?}");
+    assert!(median(&known, |one| one.rows_s / one.spent_s) <= 0.9, "known within 5%: {known:#?}");
+    assert!(median(&known, |one| one.intervals_s / one.spent_s) <= 0.42, "an interval: {known:#?}");
 }
 
 /// Tests for the laboratory.

@@ -327,6 +327,20 @@ fn what_the_first_screen_shows_has_three_runs_however_noisy_the_disk() {
     }
 }
 
+#[test]
+fn the_rows_of_small_requests_get_their_runs_before_others_are_looked_at() {
+    let question = Question::about("x");
+    let (seen, _) = play(&question, noisy);
+    let spent = |seen: &[Observation]| spent_ns(seen) as f64 / question.budget.0 as f64;
+    let early = (1..seen.len()).take_while(|count| spent(&seen[..*count]) < 0.15).count();
+    let runs = runs_by_cell(&seen[..early]);
+    for (rw, iodepth) in [(Rw::Randread, 1), (Rw::Randread, 32), (Rw::Randwrite, 32)] {
+        let row = Workload { rw, bs: Bytes(4096), iodepth, ..Workload::default() };
+        let made = runs.get(&(row, Pass::Plain)).copied().unwrap_or(0);
+        assert!(made >= 3, "{made} runs of {row} in a seventh of the budget");
+    }
+}
+
 /// If a lucky choice does not repeat, the reported peak must not be below other cells' results.
 #[test]
 fn where_a_choice_was_luck_the_next_best_is_confirmed_too() {

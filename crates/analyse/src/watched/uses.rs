@@ -34,8 +34,7 @@ pub(super) fn uses(group: &Gathered<'_>, rate: &Interval, study: &Findings) -> O
     let (best_iodepth, best_iops) = surface.best(size_bytes)?;
     let from_disk = 1.0 - group.cached_share();
     let rate = Interval { value: rate.value * from_disk, low: rate.low * from_disk, high: rate.high * from_disk };
-    // A test needs a depth beyond the one that the study promises more for.
-    let test_iodepth = ((TEST_DEPTH * depth).ceil().max(2.0) as u32).next_power_of_two().min(best_iodepth.max(2));
+    let test_iodepth = test_depth(depth, best_iodepth);
     let at_test = surface.iops(size_bytes, f64::from(test_iodepth)).unwrap_or(best_iops);
     Some(WatchUse {
         rw: surface.rw,
@@ -52,6 +51,13 @@ pub(super) fn uses(group: &Gathered<'_>, rate: &Interval, study: &Findings) -> O
         test_iodepth,
         test_gain: ratio(&at_test, &at_depth_iops),
     })
+}
+
+/// The depth of a test, beyond the application's own: the study must promise more for it. A file of somebody else may tell any
+/// own depth.
+fn test_depth(own: f64, best_iodepth: u32) -> u32 {
+    let beyond = (TEST_DEPTH * own).ceil().max(2.0) as u32;
+    beyond.checked_next_power_of_two().unwrap_or(u32::MAX).min(best_iodepth.max(2))
 }
 
 /// Cells of one pattern, direction and way through the caches.
@@ -174,5 +180,14 @@ mod tests {
         assert_eq!([at(1.0), at(2.0), at(4.0), at(8.0)], [Some(10.0), Some(20.0), Some(40.0), Some(40.0)]);
         assert_eq!([at(0.7), at(0.5), at(20.0), at(64.0)], [Some(10.0), None, Some(40.0), None]);
         assert_eq!(between(&[], 1.0, 1.5), None);
+    }
+
+    #[test]
+    fn a_test_is_deeper_than_the_application_and_no_deeper_than_the_best() {
+        assert_eq!(
+            [(0.0, 1), (1.0, 32), (10.0, 32), (20.0, 32)].map(|(own, best)| test_depth(own, best)),
+            [2, 4, 32, 32]
+        );
+        assert_eq!([1e300, f64::MAX, -1.0].map(|own| test_depth(own, 16)), [16, 16, 2]);
     }
 }

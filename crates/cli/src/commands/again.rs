@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use halfpower_record::output::{Destination, Form};
 use halfpower_record::{Captured, write_capture};
 
-use super::destination;
+use super::{are_one, destination, refuse_beside_json};
 
 /// The files to write.
 pub struct Outputs {
@@ -16,24 +16,27 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The files that `--output` and `--html` name, checked before any work is done; none of them is one of `inputs`.
+    /// The files that `--output` and `--html` name, checked before any work is done; none of them is one of `inputs`. `json`
+    /// says whether `--json` prints.
     ///
     /// # Errors
-    /// A sentence if both are the same, or one may not be written.
+    /// A sentence if both are the same, if one goes where `--json` prints, or if one may not be written.
     pub fn of<'a>(
-        output: Option<&Path>,
-        html: Option<&Path>,
+        [output, html]: [Option<&Path>; 2],
         force: bool,
+        json: bool,
         inputs: impl Iterator<Item = &'a Path> + Clone,
     ) -> Result<Self> {
-        if let Some(path) = output.filter(|path| Some(*path) == html) {
+        if let Some(path) = output.filter(|path| html.is_some_and(|html| are_one(path, html))) {
             bail!("{}: it cannot be the capture and the page; name two files", path.display());
         }
         let of = |path: Option<&Path>, form| -> Result<Option<Destination>> {
             let Some(path) = path else { return Ok(None) };
             Ok(Some(destination(path, form, force)?.apart_from(inputs.clone())?))
         };
-        Ok(Self { capture: of(output, Form::Capture)?, page: of(html, Form::Page)? })
+        let outputs = Self { capture: of(output, Form::Capture)?, page: of(html, Form::Page)? };
+        refuse_beside_json(json, outputs.all())?;
+        Ok(outputs)
     }
 
     fn all(&self) -> impl Iterator<Item = &Destination> {

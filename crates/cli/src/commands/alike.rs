@@ -8,7 +8,7 @@ use halfpower_record::output::Form;
 
 use super::compare::ConditionHolds;
 use super::report::style;
-use super::{destination, history, to_output, to_styled_output};
+use super::{destination, history, refuse_beside_json, to_output, to_styled_output};
 use crate::args::CompareArgs;
 use crate::values::FailIf;
 
@@ -29,6 +29,7 @@ pub fn alike(args: &CompareArgs) -> Result<()> {
     args.duet.refuse_alone()?;
     refuse_of_a_baseline(args)?;
     let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
+    refuse_beside_json(args.json, &page)?;
     let named: Vec<PathBuf> = args.studies.iter().map(|study| study.path.clone()).collect();
     let (studies, unread) = history::digests(&named, args.html.as_deref());
     let found = compared(&studies)?;
@@ -77,10 +78,14 @@ fn compared(studies: &[(String, StudyDigest)]) -> Result<AlikeMachines> {
     }
     let listed: Vec<(&str, &StudyDigest)> = studies.iter().map(|(name, digest)| (name.as_str(), digest)).collect();
     let found = halfpower_analyse::alike_machines(&listed);
+    let same = "measure the same patterns, directions, cache settings, block sizes and depths on each machine";
     if found.cells == 0 {
+        bail!("no cell is in half of these studies: {same}");
+    }
+    if found.all.iter().all(|one| one.levels.is_empty()) {
         bail!(
-            "no cell is in half of these studies: measure the same patterns, directions, cache settings, block sizes and \
-             depths on each machine"
+            "fewer than {LEAST_MACHINES} of these studies have half of the cells that they have in common, so that none is \
+             held against the others: {same}"
         );
     }
     Ok(found)

@@ -63,6 +63,7 @@ pub fn refuse(runs: &[RunWords], asked: &[RunArgs]) -> Result<()> {
     let refused = |args: &RunArgs| {
         let flags = [
             ("--output", args.place.output.is_some(), "a study has runs that were alone on their target"),
+            ("--latency-target", args.depth.latency_target.is_some(), "a depth is looked for while nothing else runs"),
             ("--soaker", args.soaker, "it measures a second time, and sees what all jobs spend"),
             ("--pass", args.place.pass != Pass::Plain, "it sees what all jobs spend"),
             ("--far-end", args.common.far_end.is_some(), "it sees what all jobs spend"),

@@ -9,7 +9,7 @@ use halfpower_record::output::{Destination, Form};
 use halfpower_report::{condition_case_figures, condition_case_text};
 
 use super::report::{Analysed, style_without_a_terminal};
-use super::{destination, opened, shut_out, to_styled_output};
+use super::{destination, opened, refuse_beside_json, shut_out, to_styled_output};
 use crate::args::CompareArgs;
 use crate::baselines::{self, Baseline};
 use crate::values::FailIf;
@@ -66,6 +66,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     args.duet.refuse_alone()?;
     let conditions = conditions(args)?;
     let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
+    refuse_beside_json(args.json, &page)?;
     let baseline = args.save.as_deref().map(|name| Baseline::new(name, args.force)).transpose()?;
     let mut studies = studies(args)?;
     // A new baseline is kept whatever is found; an older one is replaced where no condition holds.

@@ -13,7 +13,7 @@ use halfpower_measure::LatenciesOf;
 use halfpower_record::output::{Destination, Form, TEXT_MARK};
 use halfpower_record::{Environment, Record};
 
-use super::{at_once, destination, line, outcome, refuse_passwords, run, to_output};
+use super::{at_once, destination, line, outcome, refuse_passwords, replay, run, to_output};
 use crate::args::CommandLine;
 use crate::hosts::{Processes, join_processes};
 use crate::run_args::RunArgs;
@@ -90,6 +90,9 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>, notes: Notes) -> Resul
     let translation = translated.or_else(|refusals| refused(&refusals))?;
     // A job file may hold them too.
     translation.runs.iter().try_for_each(|run| refuse_passwords(&run.words))?;
+    if translation.runs.iter().any(|run| replay::is_meant(&run.words)) {
+        return conduct_replay(&translation);
+    }
     if translation.only_shows {
         return show(&translation);
     }
@@ -111,6 +114,9 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>, notes: Notes) -> Resul
         let turn = at_once::turn(&translation.runs, done.len());
         let results = measured(&translation, &asked, turn.clone(), &join_processes, &stop)?;
         for (nth, (record, environment)) in turn.zip(results) {
+            if notes == Notes::Told {
+                run::tell_depth(&record);
+            }
             let measured = Measured { run: &translation.runs[nth], record, environment };
             if translation.is_printed_as_ours() && file.is_none() {
                 to_output(|out| print_as_ours(&asked[nth], &measured, out))?;
@@ -127,6 +133,25 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>, notes: Notes) -> Resul
     }
     let records: Vec<_> = done.into_iter().map(|measured| measured.record).collect();
     outcome::of(&records)
+}
+
+/// Asks the log of a line again, which is the line's only run.
+fn conduct_replay(translation: &Translation) -> Result<()> {
+    let [run] = &translation.runs[..] else {
+        bail!("read_iolog: a log is asked again alone: write its job as a line of its own");
+    };
+    if translation.output.is_some() {
+        bail!("--output: what a replay tells goes to standard output: send that to the file");
+    }
+    for note in translation.notes() {
+        crate::tell::tell!("halfpower: {note}");
+    }
+    if translation.only_shows {
+        return to_output(|out| Ok(writeln!(out, "{}", shown(run))?));
+    }
+    let front: [OsString; 2] = ["halfpower".into(), "run".into()];
+    let words: Vec<OsString> = front.iter().chain(&run.words).cloned().collect();
+    replay::replay(&words)
 }
 
 /// Measures the runs of a turn.

@@ -111,7 +111,8 @@ fn opened<'a>(
     let writes = cells.measured.iter().any(|workload| workload.rw.writes() || workload.options.verify);
     let open = |side: Side, target: &Target| -> Result<Box<dyn TargetBackend>> {
         let said = || format!("{} ({target})", side.letter());
-        let mut target = backend(target, &common, &Purpose::of_run(&common, writes, None), None).with_context(said)?;
+        let mut target =
+            backend(target, &common, (&Purpose::of_run(&common, writes, None), None), None).with_context(said)?;
         target.make_ready(None, stop).with_context(said)?;
         Ok(target)
     };

@@ -12,7 +12,7 @@ use clap_complete::{Generator, Shell};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use halfpower_report::Document;
-use halfpower_spec::{Cache, EngineName, Experiment, IoMem, Sealing};
+use halfpower_spec::{Arrivals, Cache, Direction, EngineName, Experiment, IoMem, Pass, Rw, Sealing, Switch};
 
 use crate::args::{CommandLine, GenerateArgs, Generated};
 use crate::values::engines_of_storage;
@@ -46,10 +46,15 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
     Ok(())
 }
 
-/// The words that shells complete after an option; of a list they complete the first. Their parsers, which have errors of
-/// their own, do not tell them.
-fn words_of(option: &str) -> Vec<&'static str> {
+/// The words that shells complete after an option of a command; of a list they complete the first. Their parsers, which have
+/// errors of their own, do not tell them.
+fn words_of(command: &str, option: &str) -> Vec<&'static str> {
     match option {
+        "rw" if command == "run" => Rw::ALL.iter().map(|one| one.word()).collect(),
+        "rw" => Direction::ALL.iter().map(|one| one.word()).collect(),
+        "arrivals" => Arrivals::ALL.iter().map(|one| one.word()).collect(),
+        "pass" => Pass::ALL.iter().map(|one| one.word()).collect(),
+        "write_cache" => Switch::ALL.iter().map(|one| one.word()).collect(),
         "engine" => engines_of_storage().into_iter().map(EngineName::word).collect(),
         "experiments" => std::iter::once("all").chain(Experiment::ALL.iter().map(|one| one.word())).collect(),
         "cache" => Cache::ALL.iter().map(|one| one.word()).collect(),
@@ -61,7 +66,8 @@ fn words_of(option: &str) -> Vec<&'static str> {
 
 /// The definition of a command line with the words of its options, for completions alone.
 fn with_words(command: Command) -> Command {
-    let with_its_words = |arg: Arg| match words_of(arg.get_id().as_str()) {
+    let name = command.get_name().to_string();
+    let with_its_words = |arg: Arg| match words_of(&name, arg.get_id().as_str()) {
         words if words.is_empty() => arg,
         words => arg.value_parser(PossibleValuesParser::new(words)),
     };

@@ -13,7 +13,7 @@ use halfpower_record::{FileStamp, StudyFile, StudyIndex};
 
 use super::compare::{ConditionHolds, holding};
 use super::report::{Analysed, style};
-use super::{destination, opened, shut_out, to_output, to_styled_output};
+use super::{destination, opened, refuse_beside_json, shut_out, to_output, to_styled_output};
 use crate::args::HistoryArgs;
 use crate::progress::Line;
 
@@ -52,6 +52,7 @@ struct Candidate {
 /// errors of writing.
 pub fn history(args: &HistoryArgs) -> Result<()> {
     let page = args.output.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
+    refuse_beside_json(args.json, &page)?;
     let Gathered { studies, index, unread } = gathered(&args.files, args.no_index, args.output.as_deref());
     let mut studies = of_one_target(studies, args.target.as_deref())?;
     studies.sort_by_cached_key(|one| (one.in_history().at_unix_ms(), one.name.clone()));

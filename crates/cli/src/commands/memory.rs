@@ -74,6 +74,7 @@ fn open_target(args: &MemoryArgs) -> Result<RealTarget> {
         force_content: false,
         host_part: None,
         drop_caches: false,
+        payload: None,
         engine: EngineName::Memory,
         seed: args.seed,
         layout_limit: Nanos(0),

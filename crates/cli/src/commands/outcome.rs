@@ -37,11 +37,23 @@ impl std::fmt::Display for FailedRequests {
 
 impl std::error::Error for FailedRequests {}
 
+/// No depth keeps latencies within the bound that was asked for. The command completed, at depth 1.
+#[derive(Debug)]
+pub struct NoDepthHolds(String);
+
+impl std::fmt::Display for NoDepthHolds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "--latency-target: {}", self.0)
+    }
+}
+
+impl std::error::Error for NoDepthHolds {}
+
 /// Checks the records of a command.
 ///
 /// # Errors
-/// [`WrongData`] if reads found wrong data, [`FailedRequests`] if some requests failed; a sentence if there is no run, or
-/// if no request of any run succeeded.
+/// [`WrongData`] if reads found wrong data, [`FailedRequests`] if some requests failed, [`NoDepthHolds`] if a depth was
+/// looked for and none holds; a sentence if there is no run, or if no request of any run succeeded.
 pub fn of(records: &[Record]) -> Result<()> {
     let wrong: u64 = records.iter().map(Record::wrong_data).sum();
     if wrong > 0 {
@@ -59,7 +71,12 @@ pub fn of(records: &[Record]) -> Result<()> {
         let names: Vec<&str> = kinds.into_keys().collect();
         bail!("every request failed ({}), so nothing was measured", names.join(", "));
     }
-    of_failed(&kinds)
+    of_failed(&kinds)?;
+    let found_none = |record: &&Record| record.depth_search.as_ref().is_some_and(|search| search.found().is_none());
+    match records.iter().find(found_none).and_then(halfpower_report::searched_text) {
+        Some(why) => Err(NoDepthHolds(why).into()),
+        None => Ok(()),
+    }
 }
 
 /// Checks which requests failed: kinds of error, with how many of each.

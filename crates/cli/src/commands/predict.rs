@@ -36,7 +36,7 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
         _ => None,
     };
     let inputs = || [Some(args.capture.as_path()), study].into_iter().flatten();
-    let outputs = Outputs::of(args.output.as_deref(), args.html.as_deref(), args.force, inputs())?;
+    let outputs = Outputs::of([args.output.as_deref(), args.html.as_deref()], args.force, args.json, inputs())?;
     shut_out(inputs(), [args.output.as_deref(), args.html.as_deref()].into_iter().flatten());
     let captured = read_capture(&args.capture)?;
     if captured.operations.is_empty() {

@@ -272,7 +272,7 @@ pub fn open_target(
 
 /// The target that the flags name.
 pub fn asked(args: &QuestionArgs) -> Result<TargetRequest<'_>> {
-    Ok(TargetRequest { target: args.target()?, common: &args.common })
+    Ok(TargetRequest { target: args.target()?, common: &args.common, payload: None })
 }
 
 /// Refuses a study with a cell that the target cannot measure, before anything is measured.

@@ -9,12 +9,15 @@ use anyhow::{Result, bail};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, Error, Parser};
 use halfpower_analyse::{replay_course, replay_findings};
+use halfpower_dialects::{Foreign, ImportedCapture, read_foreign};
+use halfpower_measure::{RealTargetOptions, USUAL_SILENCE};
 use halfpower_os::Kind;
 use halfpower_os::data_file::kind;
-use halfpower_record::{Captured, read_capture};
-use halfpower_replay::{ReplayError, ReplaySettings, Replayed, laid_out_bytes};
+use halfpower_record::{CaptureSource, Captured, input, read_capture};
+use halfpower_replay::{Pace, ReplayPlace, ReplaySettings, Replayed, has_one_file, laid_out_bytes};
 use halfpower_report::ReplayAsked;
 use halfpower_spec::format::size;
+use halfpower_spec::{Cache, EngineName, Nanos};
 
 use super::again::Outputs;
 use super::report::style_without_a_terminal;
@@ -39,21 +42,22 @@ pub fn is_meant(words: &[OsString]) -> bool {
 /// [`outcome::FailedRequests`] if requests failed.
 pub fn replay(words: &[OsString]) -> Result<()> {
     let args = read(words)?;
-    refuse_what_is_no_folder(&args.folder)?;
+    let kind = kind_of_place(&args.place)?;
     let inputs = std::iter::once(args.workload.as_path());
-    let outputs = Outputs::of(args.output.as_deref(), args.html.as_deref(), args.force, inputs)?;
-    let captured = read_capture(&args.workload)?;
+    let outputs = Outputs::of([args.output.as_deref(), args.html.as_deref()], args.force, args.json, inputs)?;
+    let captured = as_asked(&args, capture_of(&args)?)?;
     let stop = halfpower_os::interrupt::stop_flag()?;
+    let place = opened(&args, kind, &captured)?;
     let bytes = laid_out_bytes(&captured);
-    if !args.json && bytes > 0 {
-        crate::tell::tell!("halfpower: laying out {} in {}", size(bytes as f64), args.folder.display());
+    if !args.json && bytes > 0 && kind == Kind::Folder {
+        crate::tell::tell!("halfpower: laying out {} in {}", size(bytes as f64), args.place.display());
     }
     let settings = ReplaySettings {
         time: args.runtime.map(|runtime| Duration::from_nanos(runtime.0)),
-        pace: args.speed.pace(),
+        pace: if args.no_pauses { Pace::WITHOUT_PAUSES } else { args.speed.pace() },
         seed: args.seed,
     };
-    let replayed = halfpower_replay::replay(&captured, &args.folder, &settings, &stop)?;
+    let replayed = halfpower_replay::replay(&captured, place, &settings, &stop)?;
     if replayed.last().is_none() {
         if let Some((words, _)) = replayed.failed.first_key_value() {
             bail!("every request failed ({words}), so nothing was measured");
@@ -103,26 +107,100 @@ fn contradicting(error: &Error) -> Option<String> {
     line.find_subcommand("run")?.get_arguments().any(is_it).then(|| flag.clone())
 }
 
-/// Says what to do with targets of other commands.
-fn refuse_what_is_no_folder(folder: &Path) -> Result<()> {
-    let text = folder.to_string_lossy();
+/// What the place is; says what to do with targets of other commands.
+fn kind_of_place(place: &Path) -> Result<Kind> {
+    let text = place.to_string_lossy();
     if text.starts_with("sim:") {
         bail!("{text}: a model is asked by `halfpower predict FILE --on {text}`; name a folder");
     }
     if text.contains("://") || text == "null:" {
         bail!("{text}: a replay lays out files of its own; name a folder, such as one where the share is mounted");
     }
-    match kind(folder)? {
-        Kind::Folder => Ok(()),
-        _ => Err(ReplayError::NotAFolder { path: folder.to_path_buf() }.into()),
+    Ok(kind(place)?)
+}
+
+/// The capture to ask: halfpower's own, or what another tool listed.
+fn capture_of(args: &ReplayArgs) -> Result<Captured> {
+    let path = &args.workload;
+    let refusal = match read_capture(path) {
+        Ok(captured) => return Ok(captured),
+        Err(refusal) => refusal,
+    };
+    let name = path.display().to_string();
+    let bytes = input::read(path, input::MOST_OF_RESULTS);
+    let Some(Ok(Foreign::Capture(text))) = bytes.ok().map(|bytes| read_foreign(&name, &bytes)) else {
+        return Err(refusal.into());
+    };
+    let ImportedCapture { captured, notes } = halfpower_dialects::captured(std::slice::from_ref(&text), false)?;
+    if !args.json {
+        notes.iter().for_each(|note| crate::tell::tell!("halfpower: {note}"));
     }
+    Ok(captured)
+}
+
+/// The capture with what the flags say of it: how many operations are in progress at once, and whether they use the page
+/// cache.
+fn as_asked(args: &ReplayArgs, mut captured: Captured) -> Result<Captured> {
+    if let Some(depth) = args.iodepth {
+        if captured.source != CaptureSource::FioLog {
+            bail!(
+                "--iodepth {depth}: the capture says who issued each operation, which only fio's logs do not: leave it out"
+            );
+        }
+        captured.lanes = depth;
+        captured.operations.iter_mut().zip((0..depth).cycle()).for_each(|(operation, lane)| operation.lane = lane);
+    }
+    let direct = match args.cache {
+        None => return Ok(captured),
+        Some(Cache::Both) => false,
+        Some(Cache::Device) => true,
+        Some(other) => bail!("--cache {other}: the capture says which writes are durable; take both or device"),
+    };
+    captured.files.iter_mut().for_each(|file| file.direct = direct);
+    Ok(captured)
+}
+
+/// The folder, or the file or device that is there, under the rules of runs.
+fn opened<'a>(args: &'a ReplayArgs, kind: Kind, captured: &Captured) -> Result<ReplayPlace<'a>> {
+    let place = args.place.as_path();
+    if kind == Kind::Folder {
+        let flags = [
+            ("--overwrite", args.overwrite),
+            ("--force-in-use", args.force_in_use),
+            ("--force-content", args.force_content),
+        ];
+        return match flags.into_iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) => {
+                bail!("{flag}: files of our own are laid out in a folder, and no others are touched: leave it out")
+            }
+            None => Ok(ReplayPlace::Folder(place)),
+        };
+    }
+    has_one_file(captured, place)?;
+    let wanted = RealTargetOptions {
+        size: None,
+        spread: false,
+        writes: captured.writes(),
+        overwrite: args.overwrite,
+        force_in_use: args.force_in_use,
+        force_content: args.force_content,
+        drop_caches: false,
+        payload: None,
+        host_part: None,
+        engine: EngineName::Auto,
+        seed: args.seed,
+        layout_limit: Nanos(0),
+        silence: USUAL_SILENCE,
+    };
+    Ok(ReplayPlace::There(halfpower_measure::open_existing(place, &wanted)?))
 }
 
 /// How it was asked again.
 fn asked(args: &ReplayArgs, replayed: &Replayed) -> ReplayAsked {
     ReplayAsked {
-        target: args.folder.display().to_string(),
+        target: args.place.display().to_string(),
         open: args.speed.open,
+        pauses: !args.no_pauses,
         speed: args.speed.speed,
         span_ns: replayed.span_ns(),
         laid_out_bytes: replayed.laid_out_bytes,

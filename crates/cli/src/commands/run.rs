@@ -5,26 +5,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use halfpower_measure::{LatenciesOf, TargetBackend};
-use halfpower_record::{Environment, Record, StudyFile};
+use halfpower_record::{DepthSearch, Environment, Record, StudyFile};
 use halfpower_spec::{Pass, Run, Switch, Target, Way, Workload};
 
 use super::question::canonical;
 use super::{Purpose, outcome, switched_write_cache, to_output, with_far_end};
 use crate::hosts::{Processes, TargetRequest, join_processes};
-use crate::progress::RunProgress;
+use crate::progress::{Line, RunProgress};
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
 
 pub fn run(args: &RunArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
     let Some(join_processes) = join_processes(&[asked(args)?], &stop)? else { return Ok(()) };
     let (record, environment) = measured(args, (0, &join_processes), LatenciesOf::AllLanes, &stop)?;
+    tell_depth(&record);
     to_output(|out| print(args, &record, &environment, out))?;
     outcome::of(std::slice::from_ref(&record))
 }
 
+/// Says on standard error which depth was found for a run, if it was looked for; that none was is an error of the command.
+pub fn tell_depth(record: &Record) {
+    let is_found = record.depth_search.as_ref().is_some_and(|search| search.found().is_some());
+    if let Some(found) = halfpower_report::searched_text(record).filter(|_| is_found) {
+        crate::tell::tell!("halfpower: {found}");
+    }
+}
+
 /// The target that the flags name.
 pub fn asked(args: &RunArgs) -> Result<TargetRequest<'_>> {
-    Ok(TargetRequest { target: args.target()?, common: &args.common })
+    Ok(TargetRequest { target: args.target()?, common: &args.common, payload: Some(&args.payload) })
 }
 
 /// Prints a record as the flags say.
@@ -66,6 +75,11 @@ pub fn checked(args: &RunArgs) -> Result<Workload> {
             workload.rw
         );
     }
+    args.depth.search(&workload)?;
+    args.payload.suits(&workload, &args.target()?)?;
+    if args.payload.note().is_some() && args.place.output.is_some() {
+        anyhow::bail!("--payload: runs of a study write random bytes: leave --output out, and keep --json");
+    }
     Ok(workload)
 }
 
@@ -83,8 +97,9 @@ pub fn opened(
     if workload.options.way == Way::Wire || args.common.far_end.is_none() {
         backend.admits(&workload)?;
     }
-    let backend = with_far_end(backend, &args.common)?;
+    let mut backend = with_far_end(backend, &args.common)?;
     backend.admits(&workload)?;
+    args.payload.note().iter().for_each(|note| backend.note(note));
     let PlaceInStudyArgs { experiment, repeat, pass, .. } = &args.place;
     let seed = args.common.seed;
     let run = Run { experiment: *experiment, workload, repeat: *repeat, pass: *pass, runtime: args.longest(), seed };
@@ -108,8 +123,10 @@ pub fn measured(
     let (mut backend, run) = opened(args, workload, place, write_cache)?;
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;
     backend.make_ready(None, stop)?;
-    let progress = RunProgress::of(&workload, args.known_runtime(), args.json);
+    let (run, depth_search) = at_depth_found(args, backend.as_mut(), run, stop)?;
+    let progress = RunProgress::of(&run.workload, args.known_runtime(), args.json);
     let mut record = halfpower_measure::measure_keeping(backend.as_mut(), &run, kept, stop)?;
+    record.depth_search = depth_search;
     drop(progress);
     if stop.load(Ordering::Relaxed) {
         return cut_short(args, &record, backend.environment());
@@ -127,6 +144,22 @@ pub fn measured(
         file.append(&record)?;
     }
     Ok((record, backend.environment().clone()))
+}
+
+/// The run at the depth that is found for it, or at depth 1 if none is; as it is if its depth is given.
+fn at_depth_found(
+    args: &RunArgs,
+    backend: &mut dyn TargetBackend,
+    run: Run,
+    stop: &AtomicBool,
+) -> Result<(Run, Option<Box<DepthSearch>>)> {
+    let Some(search) = args.depth.search(&run.workload)? else { return Ok((run, None)) };
+    let line = Line::new(args.json);
+    let most = search.most_depth;
+    let mut told = |depth: u32| line.show(&format!("looking for a depth up to {most}: {depth}"));
+    let search = halfpower_measure::find_depth(backend, &run, search, &mut told, stop)?;
+    let workload = Workload { iodepth: search.found().unwrap_or(1), ..run.workload };
+    Ok((Run { workload, ..run }, Some(Box::new(search))))
 }
 
 /// Prints the record of a run that the user interrupted, and returns an error; the record is not stored.

@@ -20,7 +20,7 @@ use halfpower_spec::Nanos;
 use halfpower_watch::{Recording, Session, Settings};
 
 use super::report::{Analysed, style_without_a_terminal};
-use super::{destination, opened, shut_out, to_output, to_styled_output};
+use super::{destination, opened, refuse_beside_json, shut_out, to_output, to_styled_output};
 use crate::watch_args::WatchArgs;
 use live::Live;
 use recorded::Recorded;
@@ -143,7 +143,9 @@ fn outputs(args: &WatchArgs) -> Result<Vec<Output>> {
         let destination = destination(path, form, args.force)?.apart_from(inputs.into_iter().flatten())?;
         Ok(Output { destination, form })
     };
-    args.output.iter().map(of).collect()
+    let outputs: Vec<Output> = args.output.iter().map(of).collect::<Result<_>>()?;
+    refuse_beside_json(args.json, outputs.iter().map(|output| &output.destination))?;
+    Ok(outputs)
 }
 
 /// What a file of this name holds.

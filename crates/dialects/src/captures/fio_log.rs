@@ -202,12 +202,8 @@ pub(crate) fn read_io_logs(texts: &[Text<'_>], collected: &mut Collected) -> Res
     collected.notes.push(NO_ENDS.to_string());
     let mut tells_no_times = false;
     for (job, text) in texts.iter().enumerate() {
-        let version = first_line(text.text).and_then(|line| line.strip_prefix(IO_LOG)?.strip_suffix(" iolog"));
-        let has_times = match version {
-            Some("3") => true,
-            Some("2") => false,
-            _ => return Err((job, FileError::at(1, "it is no I/O log of version 2 or 3, which are read"))),
-        };
+        let wrong = || (job, FileError::at(1, "it is no I/O log of version 2 or 3, which are read"));
+        let has_times = has_times(text.text).ok_or_else(wrong)?;
         tells_no_times |= !has_times;
         read_io_log(job as u64, text, has_times, collected).map_err(|error| (job, error))?;
     }
@@ -215,6 +211,38 @@ pub(crate) fn read_io_logs(texts: &[Text<'_>], collected: &mut Collected) -> Res
         collected.notes.push(NO_TIMES.to_string());
     }
     Ok(())
+}
+
+/// Whether the lines of an I/O log begin with times; `None` of a version that is not read, and of other texts.
+fn has_times(text: &str) -> Option<bool> {
+    match first_line(text)?.strip_prefix(IO_LOG)?.strip_suffix(" iolog")? {
+        "3" => Some(true),
+        "2" => Some(false),
+        _ => None,
+    }
+}
+
+/// What an I/O log tells of its files.
+pub(crate) struct IoLogFiles {
+    /// Their names, in the order in which they first come.
+    pub names: Vec<String>,
+    /// Whether any is written to.
+    pub writes: bool,
+}
+
+/// The files of an I/O log; `None` of a version that is not read, and of other texts.
+pub(crate) fn io_log_files(text: &str) -> Option<IoLogFiles> {
+    let before = usize::from(has_times(text)?);
+    let mut files = IoLogFiles { names: Vec::new(), writes: false };
+    for line in text.lines().filter(|line| !line.trim().starts_with(IO_LOG)) {
+        let mut words = line.split_whitespace().skip(before);
+        let (Some(name), Some(action)) = (words.next(), words.next()) else { continue };
+        files.writes |= action == "write";
+        if !files.names.iter().any(|known| known == name) {
+            files.names.push(name.to_string());
+        }
+    }
+    Some(files)
 }
 
 fn read_io_log(job: u64, text: &Text<'_>, has_times: bool, collected: &mut Collected) -> Result<(), FileError> {

@@ -17,6 +17,8 @@ pub struct ParsedOptions {
     /// Alignment of random offsets in bytes, if given.
     pub(super) random_align: Option<u64>,
     pub(super) stride: Option<u64>,
+    /// Whether sequential requests go backwards.
+    pub(super) backwards: bool,
     pub(super) total_threads: Option<u32>,
     /// Share of requests that jump, in percent, if it is not all of them.
     pub(super) random_percent: Option<u32>,
@@ -26,6 +28,8 @@ pub struct ParsedOptions {
     pub(super) apart: bool,
     /// Whether zeros are written.
     pub(super) zeros: bool,
+    /// The file that holds what is written, and how many bytes of it are used.
+    pub(super) source: Option<(String, u64)>,
     /// Zones of random requests, as halfpower writes them.
     pub(super) zones: Option<String>,
     /// Requests of a burst, and milliseconds between two bursts.
@@ -52,11 +56,13 @@ impl ParsedOptions {
             random: false,
             random_align: None,
             stride: None,
+            backwards: false,
             total_threads: None,
             random_percent: None,
             interlocked: false,
             apart: false,
             zeros: false,
+            source: None,
             zones: None,
             burst: None,
             pause_ms: None,
@@ -354,7 +360,11 @@ pub(crate) const OPTIONS: &[Row] = &[
             Ok(())
         },
     ),
-    Row::refused("-sb", "for offsets that fall leave it out, and add --backwards"),
+    Row::taken("-sb", "-s with --backwards: offsets that fall", |asked, value| {
+        asked.backwards = true;
+        asked.stride = if value.is_empty() { None } else { Some(size(asked, value)?) };
+        Ok(())
+    }),
     Row::taken(
         "-S",
         "--cache: h is none, u (and -S alone) device, w os, b both [default: both]; m is --engine mmap; r is refused",
@@ -407,15 +417,19 @@ pub(crate) const OPTIONS: &[Row] = &[
     }),
     Row::taken(
         "-Z",
-        "alone, --compressible 100: zeros; r or a size: incompressible, as without it; a file is refused",
-        |asked, value| match value {
-            "r" => Ok(()),
-            "" => {
+        "alone, --compressible 100: zeros; r or a size: incompressible, as without it; a size and a file: --payload",
+        |asked, value| match (value, value.split_once(',')) {
+            ("r", _) => Ok(()),
+            ("", _) => {
                 asked.zeros = true;
                 Ok(())
             }
-            value if value.contains(',') => Err("what is written comes from no file".to_string()),
-            value => size(asked, value).map(|_| ()),
+            (_, Some((_, ""))) => Err(format!("`{value}`: name the file behind the size, as in -Z1M,data.bin")),
+            (_, Some((bytes, file))) => {
+                asked.source = Some((file.to_string(), size(asked, bytes)?));
+                Ok(())
+            }
+            (value, None) => size(asked, value).map(|_| ()),
         },
     ),
     Row::refused(

@@ -235,9 +235,15 @@ fn content(of: Node<'_, '_>) -> Result<Option<String>, String> {
         match (name(&element), text(&element)) {
             ("Pattern", "sequential" | "random") => {}
             ("Pattern", "zero") => option = Some("-Z".to_string()),
-            ("RandomDataSource", _) if !elements(&element).any(|source| name(&source) == "FilePath") => {}
+            ("RandomDataSource", _) => option = source(&element).or(option),
             _ => return Err(unknown(&element)),
         }
     }
     Ok(option)
+}
+
+/// The file that holds what is written, with how many bytes of it are used; `None` if what is written is random.
+fn source(of: &Node<'_, '_>) -> Option<String> {
+    let told = |key: &str| elements(of).find(|element| name(element) == key).map(|element| text(&element));
+    Some(format!("-Z{},{}", told("SizeInBytes")?, told("FilePath")?))
 }

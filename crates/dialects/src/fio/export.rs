@@ -224,6 +224,11 @@ fn job(cell: &FioJob, target: &str) -> Value {
     let bins = latency_bins(&cell.latency);
     // fio sums the time of all threads.
     let threads = if cell.is_thread { 1 } else { u64::from(workload.threads.max(1)) };
+    // fio has these figures if it looks for no depth.
+    let (most_ns, percent, window_us) = match &cell.depth_search {
+        Some(search) => (search.most_ns, search.percent, search.window_ns / 1_000),
+        None => (0, 100.0, 0),
+    };
     let syncs = if cell.syncs.count() > 0 { latency_object(&cell.syncs, &cell.percentiles) } else { no_latency() };
     let mut job = json!({
         "jobname": name,
@@ -246,12 +251,11 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "latency_us": bins.us,
         "latency_ms": bins.ms,
         "latency_depth": workload.iodepth,
-        // What fio has if it searches no depth for a latency.
-        "latency_target": 0,
-        "latency_target_ns": 0,
-        "latency_percentile": 100.0,
-        "latency_window": 0,
-        "latency_window_us": 0,
+        "latency_target": most_ns,
+        "latency_target_ns": most_ns,
+        "latency_percentile": percent,
+        "latency_window": window_us,
+        "latency_window_us": window_us,
         "total_err": of_whole(cell, cell.errors),
         "halfpower_runs": cell.runs,
     });

@@ -10,12 +10,16 @@ use super::engines::{self, Ring};
 use super::logs::LogOptions;
 use super::printed::{self, Formats};
 use super::rates::{Rate, Rates};
+use super::replay::Replay;
 use super::sizes::{self, ByDirection};
 use super::steady::Steady;
 use crate::{Ends, RunWords};
 
 /// Most files that are laid out for the jobs of a section.
 const MOST_FILES: u32 = 64;
+
+/// How long each depth is tried, unless `latency_window` says it: the default of `--latency-window`.
+const LATENCY_WINDOW: &str = "1s";
 
 /// fio's switches of a job that change what becomes of its other options.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,6 +45,8 @@ pub struct Switches {
     pub(super) begins_group: bool,
     /// Whether a thread thinks after so many requests that went out, and not that are done (`thinktime_blocks_type`).
     pub(super) counts_issued: bool,
+    /// Whether it goes on when a depth was found that keeps a latency (`latency_run`).
+    pub(super) goes_on_at_depth: bool,
 }
 
 /// fio's `prioclass`, `prio` and `priohint`, as far as given.
@@ -81,6 +87,7 @@ pub struct Job {
     pub(super) rates: Rates,
     pub(super) priority: Priority,
     pub(super) steady: Steady,
+    pub(super) replay: Replay,
     /// Bytes that sequential requests leave out between them (`rw=read:8k`).
     pub(super) skip: Option<Bytes>,
     /// Bytes that they go back from the end of the one before (`rw=read:-8k`).
@@ -118,6 +125,9 @@ impl Job {
     /// # Errors
     /// A sentence about options that cannot be combined.
     pub(super) fn finished(mut self) -> Result<RunWords, String> {
+        if let Some(log) = self.replay.log.take() {
+            return self.replayed(log);
+        }
         self.name_by_section();
         self.place_files()?;
         self.choose_engine()?;
@@ -130,6 +140,7 @@ impl Job {
         self.set_rate()?;
         self.set_priority()?;
         self.set_steady_state()?;
+        self.set_depth_search();
         self.set_bursts();
         self.refuse_writes()?;
         let files = self.count_files()?;
@@ -284,6 +295,25 @@ impl Job {
             None => {}
         }
         Ok(())
+    }
+
+    /// Lets a job that looks for a depth, and has no time of its own, end with a window at that depth, as fio's does when it
+    /// has found it.
+    fn set_depth_search(&mut self) {
+        if self.run.get("--latency-target").is_none() {
+            ["--latency-percentile", "--latency-window"].iter().for_each(|flag| self.run.unset(flag));
+            return;
+        }
+        let window = self.run.get("--latency-window").unwrap_or(LATENCY_WINDOW).to_string();
+        if self.switches.goes_on_at_depth {
+            self.run.note("latency_run: the job is measured at the depth that was found; fio goes on to adjust it");
+        } else {
+            self.run.unless_set("--runtime", &window);
+        }
+        self.run.note(format!(
+            "latency_target: depths are tried by halving, for {window} each, and the job is then measured at the greatest that \
+             holds"
+        ));
     }
 
     /// Drops the size of bursts where a thread never thinks, as fio does, and says how long they are.
@@ -552,7 +582,7 @@ impl Job {
     ///
     /// # Errors
     /// If it is no directory: its parent would be measured.
-    fn place_files(&mut self) -> Result<(), String> {
+    pub(super) fn place_files(&mut self) -> Result<(), String> {
         let Some(directory) = self.directory.take() else { return Ok(()) };
         if !directory.is_dir() {
             return Err(format!("directory: `{}` is no directory; make it, or name another", directory.display()));

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{
-    DeviceRequests, DeviceUse, LaneLatencies, LaneRecord, LaneRole, LaneSide, Latency, Record, Side, Unknown,
+    DepthSearch, DeviceRequests, DeviceUse, LaneLatencies, LaneRecord, LaneRole, LaneSide, Latency, Record, Side,
+    Unknown,
 };
 use halfpower_spec::{Direction, EngineName, Pass, Workload};
 
@@ -44,6 +45,8 @@ pub struct FioJob {
     pub unknown: BTreeSet<Unknown>,
     /// Whether latency is known only at those percentiles.
     pub only_percentiles: bool,
+    /// How its depth was found, if it was looked for.
+    pub depth_search: Option<DepthSearch>,
     /// Whether it was measured at once with the job before it.
     pub joins: bool,
     /// Whether runs at once hand their requests to the kernel in different ways.
@@ -122,6 +125,7 @@ impl FioJob {
             percentiles: Vec::new(),
             unknown: BTreeSet::new(),
             only_percentiles: false,
+            depth_search: record.depth_search.as_deref().cloned(),
             joins: false,
             is_handed_differently: false,
             is_thread: false,

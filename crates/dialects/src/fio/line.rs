@@ -13,7 +13,7 @@ use super::{job_file, turns};
 use crate::{Ends, Output, Refusal, RunWords, Translation, Value};
 
 /// fio's options that are also flags of `halfpower run` with the same meaning; they do not make a line fio's.
-const SHARED: [&str; 21] = [
+const SHARED: [&str; 24] = [
     "rw",
     "rwmixread",
     "bs",
@@ -35,6 +35,9 @@ const SHARED: [&str; 21] = [
     "iomem",
     "verify",
     "io_size",
+    "latency_target",
+    "latency_percentile",
+    "latency_window",
 ];
 
 /// Most bytes of a file that may be a job file by what it holds; a larger one is a target.

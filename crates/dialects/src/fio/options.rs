@@ -3,15 +3,17 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use halfpower_spec::{ParseError, RandomDistribution, Rw, shell_operand};
+use halfpower_spec::{ParseError, RandomDistribution, Rw};
 
 use super::amounts::Amount;
 use super::distribution;
 use super::engines::{self, Ring};
 use super::job::{Job, set};
+use super::latency_options::LATENCY_OPTIONS;
 use super::output_options::OUTPUT_OPTIONS;
 use super::process_options::PROCESS_OPTIONS;
 use super::rates::Limits;
+use super::replay_options::REPLAY_OPTIONS;
 use super::sizes::{self, ByDirection};
 use super::take::{count, microseconds, number, on, only, percent, same_for_all, seconds, size};
 use super::verify_options::VERIFY_OPTIONS;
@@ -21,7 +23,16 @@ type Row = OptionRow<Job>;
 
 /// All options, those of the workload first.
 pub(crate) fn all() -> impl Iterator<Item = &'static OptionRow<Job>> {
-    let tables = [WORKLOAD_OPTIONS, ISSUING_OPTIONS, PROCESS_OPTIONS, OUTPUT_OPTIONS, VERIFY_OPTIONS, OTHER_OPTIONS];
+    let tables = [
+        WORKLOAD_OPTIONS,
+        LATENCY_OPTIONS,
+        ISSUING_OPTIONS,
+        PROCESS_OPTIONS,
+        OUTPUT_OPTIONS,
+        VERIFY_OPTIONS,
+        OTHER_OPTIONS,
+        REPLAY_OPTIONS,
+    ];
     tables.into_iter().flatten()
 }
 
@@ -260,13 +271,6 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         "ratecycle",
         "rate_ignore_thinktime",
     ]),
-    Row::refused(
-        "latency_target",
-        "a run keeps the depth that it is given: `halfpower study TARGET --p99 10ms` looks for the highest load whose \
-         latency stays below that (the experiment load)",
-    )
-    .or(&["latency_window", "latency_percentile", "latency_max_queue_depth", "latency_run"]),
-    Row::refused("max_latency", "no latency ends a run: the largest one is in its results"),
     Row::taken(
         "random_distribution",
         "--random-distribution: random, zipf:S, pareto:H, zoned:..., zoned_abs:..., which are the same for reads and writes; \
@@ -722,38 +726,7 @@ const OTHER_OPTIONS: &[Row] = &[
         Ok(())
     })
     .or(&["ss_interval"]),
-    Row::refused_as(
-        "read_iolog",
-        "a trace is asked again of files of halfpower's own: `halfpower import FILE -o FILE.halfpower`, then `halfpower run \
-         --workload FILE.halfpower FOLDER --open`",
-        |file| {
-            let mut capture = file.to_os_string();
-            capture.push(".halfpower");
-            let file = shell_operand(file);
-            let capture = shell_operand(capture);
-            format!(
-                "a trace is asked again of files of halfpower's own, in a folder that you name: `halfpower import {file} -o \
-                 {capture}`, then `halfpower run --workload {capture} FOLDER --open` (without --open, with the same pauses \
-                 and not at the same times); give what blktrace recorded as the text that blkparse prints of it"
-            )
-        },
-    ),
     Row::refused("write_iolog", "use `halfpower watch --record`, or fio's own: `halfpower import` reads what it writes"),
-    Row::refused(
-        "replay_no_stall",
-        "a trace is asked again by `halfpower run --workload`, which has --speed, --open and the folder: see read_iolog",
-    )
-    .or(&[
-        "read_iolog_chunked",
-        "replay_redirect",
-        "replay_scale",
-        "replay_align",
-        "replay_time_scale",
-        "replay_skip",
-        "merge_blktrace_file",
-        "merge_blktrace_scalars",
-        "merge_blktrace_iters",
-    ]),
     Row::refused("exec_prerun", "a job file starts no programs; call them from the shell").or(&["exec_postrun"]),
     Row::refused("include", "a job file stands for itself; copy the included lines into it"),
     Row::refused("profile", "use `halfpower study` for a whole plan").or(&[

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_engine::{EngineError, Opened};
-use halfpower_os::{Mode, ReadOrder, RunFile};
+use halfpower_os::{Mode, PayloadData, ReadOrder, RunFile};
 use halfpower_probe::{Interrupts, Root};
 use halfpower_record::Ability;
 use halfpower_spec::{
@@ -13,6 +13,11 @@ use halfpower_spec::{
 
 use super::write_cache::WriteCache;
 use crate::{MeasureError, background};
+
+/// What writes carry: what is given, or random bytes with this share of zeros.
+pub(crate) fn payload(zeros_percent: u8, given: Option<&'static [u8]>) -> PayloadData {
+    given.map_or(PayloadData::Random { zeros_percent }, PayloadData::Given)
+}
 
 /// The mode in which a run opens its files.
 pub(crate) fn mode(workload: &Workload) -> Mode {

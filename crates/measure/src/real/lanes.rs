@@ -29,6 +29,8 @@ pub(super) struct Reached<'a> {
     pub volume: RunVolume,
     /// Seed of the payload.
     pub seed: u64,
+    /// What writes carry, again and again; `None` is random bytes.
+    pub payload: Option<&'static [u8]>,
     /// Whether io_uring passes every request to kernel workers at once.
     pub by_workers: bool,
 }
@@ -92,7 +94,8 @@ impl Reached<'_> {
         };
         let by_workers = self.by_workers;
         let usual = EngineSettings::new(name, depth, bs, self.seed ^ seed);
-        let settings = EngineSettings { issuing, memory, by_workers, zeros_percent: options.compressible, ..usual };
+        let data = apply_options::payload(options.compressible, self.payload);
+        let settings = EngineSettings { issuing, memory, by_workers, data, ..usual };
         let opened = halfpower_engine::open_volume(Volume { ledger, ..volume }, settings)?;
         // A scratch file is never spread.
         let spread = if self.scratch.is_some() { None } else { self.members.spread(self.volume)? };

@@ -295,6 +295,15 @@ fn own_file(folder: &Path, wanted: &RealTargetOptions) -> Result<(DataFile, Opti
     shared.map_or_else(|| Ok((DataFile::unnamed_in(folder)?, None)), Ok)
 }
 
+/// Opens a file or device that is there for requests of somebody else than a run, under the rules of runs: for writing only if
+/// `wanted` allows it.
+///
+/// # Errors
+/// If it is none of these, or may not be used like this.
+pub fn open_existing(path: &Path, wanted: &RealTargetOptions) -> Result<DataFile, MeasureError> {
+    open_foreign(path, halfpower_os::data_file::kind(path)?, wanted)
+}
+
 /// Opens a file or device that existed before, for writing only if the user explicitly allowed it.
 fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<DataFile, MeasureError> {
     let refuse = |what: String| Err(MeasureError::Target { path: path.to_path_buf(), what });

@@ -23,6 +23,8 @@ pub struct RealTargetOptions {
     pub force_content: bool,
     /// Whether to drop the page cache of the whole machine before each run, which needs root.
     pub drop_caches: bool,
+    /// What writes carry, again and again; `None` is random bytes.
+    pub payload: Option<&'static [u8]>,
     /// The part of this process, if several measure the target together; `None` if it is alone.
     pub host_part: Option<HostPart>,
     /// The engine that issues requests.

@@ -93,6 +93,7 @@ impl ShareTarget {
             budget: *budget,
             span_bytes: *span_bytes,
             seed: wanted.seed,
+            payload: wanted.payload,
         }
     }
 
@@ -287,6 +288,8 @@ struct ReachedShare<'a> {
     pub span_bytes: u64,
     /// Seed of the payload.
     pub seed: u64,
+    /// What writes carry, again and again; `None` is random bytes.
+    pub payload: Option<&'static [u8]>,
 }
 
 impl ReachedShare<'_> {
@@ -298,7 +301,8 @@ impl ReachedShare<'_> {
         let Workload { rw, bs, iodepth: depth, threads, cache, engine: name, issuing, options, .. } = *workload;
         let memory = self.budget.of_lane(u64::from(threads) + u64::from(options.random_readers));
         let usual = EngineSettings::new(name, depth, bs, self.seed ^ seed);
-        let settings = EngineSettings { issuing, memory, zeros_percent: options.compressible, ..usual };
+        let data = apply_options::payload(options.compressible, self.payload);
+        let settings = EngineSettings { issuing, memory, data, ..usual };
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.first()).filter(|_| options.verify);
         let writes = rw.writes();
         let durable = cache.durable();

@@ -109,8 +109,8 @@ impl RealTarget {
         let own_files = if self.scratch.len() > 1 { self.scratch.as_slice() } else { &[] };
         let ledgers = self.ledgers.as_ref();
         let by_workers = self.by_workers;
-        let seed = self.wanted.seed;
-        Reached { members: &self.members, scratch, own_files, ledgers, volume, seed, by_workers }
+        let RealTargetOptions { seed, payload, .. } = self.wanted;
+        Reached { members: &self.members, scratch, own_files, ledgers, volume, seed, payload, by_workers }
     }
 
     /// Lays out verifiable blocks if the run verifies and there are none; drops the ledgers if the run overwrites such

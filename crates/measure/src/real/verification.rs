@@ -93,6 +93,7 @@ mod tests {
             force_content: false,
             host_part: None,
             drop_caches: false,
+            payload: None,
             engine: EngineName::Auto,
             seed: SEED,
             layout_limit: Nanos(60_000_000_000),
@@ -113,6 +114,7 @@ mod tests {
             ledgers: Some(ledgers),
             volume,
             seed: SEED,
+            payload: None,
             by_workers: false,
         };
         let options = WorkloadOptions { verify: true, ..WorkloadOptions::default() };
@@ -125,7 +127,16 @@ mod tests {
     fn laid_out(members: &Members) -> Ledgers {
         let volume = members.run_volume(&WorkloadOptions::default()).unwrap();
         lay_out(
-            Reached { members, scratch: None, own_files: &[], ledgers: None, volume, seed: SEED, by_workers: false },
+            Reached {
+                members,
+                scratch: None,
+                own_files: &[],
+                ledgers: None,
+                volume,
+                seed: SEED,
+                payload: None,
+                by_workers: false,
+            },
             &AtomicBool::new(false),
         )
         .unwrap()

@@ -73,6 +73,7 @@ pub struct Drive {
     merged: u32,
     write_pace: f64,
     gather: Gather,
+    lead_ps: u64,
     from_anywhere: bool,
     reorder: Reorder,
     reorder_buffered: Reorder,
@@ -119,6 +120,7 @@ impl Drive {
             merged: disk.write_merge_kib * KIB as u32,
             write_pace: disk.write_pace,
             gather: if write_cache { disk.back } else { disk.through },
+            lead_ps: (disk.write_lead_ms * 1000.0 * PS_PER_US) as u64,
             from_anywhere: disk.writes_from_anywhere && !write_cache,
             reorder: disk.reorder,
             reorder_buffered: disk.reorder_buffered,
@@ -293,7 +295,9 @@ impl Drive {
         let place = match (next, self.reorder_buffered) {
             (Some(next), _) => next,
             (None, Reorder::None) => 0,
-            (None, Reorder::Nearest) => self.nearest(&self.dirty),
+            (None, Reorder::Nearest) => {
+                self.nearest(self.dirty.iter().enumerate().filter(|(_, job)| self.begins_a_run(job)))
+            }
         };
         let job = self.dirty.remove(place).expect("a destage is due only while something is dirty");
         self.dirty_bytes -= u64::from(job.length);
@@ -307,15 +311,23 @@ impl Drive {
         let oldest = self.jobs.front()?;
         let is_due = oldest.offset == self.head_end || oldest.arrived.after_ps(self.patience_ps) <= now;
         let place = match self.reorder {
-            Reorder::Nearest if self.jobs.len() > 1 && !is_due => self.nearest(&self.jobs),
+            Reorder::Nearest if self.jobs.len() > 1 && !is_due => self.nearest(self.jobs.iter().enumerate()),
             _ => 0,
         };
         self.jobs.remove(place)
     }
 
-    fn nearest(&self, jobs: &VecDeque<Job>) -> usize {
+    /// Whether no other buffered write ends where this one begins. A drive writes what follows one another in one go,
+    /// and one that began in the middle would have to come back for the rest: the write cache "allows the drive to
+    /// perform fewer and larger media writes" (Riedel, van Ingen and Gray, 1998, section 3).
+    fn begins_a_run(&self, job: &Job) -> bool {
+        !self.dirty.iter().any(|other| other.offset < job.offset && other.end() == job.offset)
+    }
+
+    /// The place of the job that the arm reaches first.
+    fn nearest<'jobs>(&self, jobs: impl Iterator<Item = (usize, &'jobs Job)>) -> usize {
         let mut best = (f64::INFINITY, 0);
-        for (place, job) in jobs.iter().enumerate() {
+        for (place, job) in jobs {
             let distance = (self.geometry.place(job.offset) - self.head).abs();
             if distance < best.0 {
                 best = (distance, place);
@@ -370,14 +382,16 @@ impl Drive {
         let gathered = match self.gather {
             Gather::One => false,
             Gather::Waiting => job.arrived <= pass.began,
-            Gather::Arriving => job.arrived <= pass.last_began,
+            Gather::Arriving => job.arrived <= pass.last_began && job.arrived.after_ps(self.lead_ps) <= now,
         };
         let turn_ps = self.geometry.turn_ps();
         let written_ps = turns * turn_ps / self.write_pace;
         let (begin_ps, end_ps) = if follows && gathered {
             (ps(now), ps(now) + written_ps)
         } else {
-            let there_ps = ps(now) + self.turnaround_ps.max(self.geometry.seek_ps(self.head, place));
+            // What lies ready for the same go needs no time besides that of the arm.
+            let ready_ps = if gathered && pass.ended == now { 0.0 } else { self.turnaround_ps };
+            let there_ps = ps(now) + ready_ps.max(self.geometry.seek_ps(self.head, place));
             if self.from_anywhere && self.geometry.past(place, there_ps) < turns {
                 (there_ps, there_ps + turn_ps.max(written_ps))
             } else {

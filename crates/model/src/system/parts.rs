@@ -238,7 +238,7 @@ pub enum Gather {
     One,
     /// Those that follow one another and had arrived when the first began.
     Waiting,
-    /// Also those that arrive before the last of them begins.
+    /// Also those that arrive before the last of them begins, and [`Disk::write_lead_ms`] before their own turn.
     Arriving,
 }
 
@@ -282,7 +282,8 @@ pub struct Disk {
     pub settle_ms: f64,
     /// Time that the drive spends on a command before anything moves, in microseconds.
     pub overhead_us: f64,
-    /// Time that it needs before it can write or read again at the medium, in microseconds.
+    /// Time that it needs before it can write again at the medium, in microseconds; none for a write that lay ready for
+    /// the same go, whether it follows the one before or not.
     pub turnaround_us: f64,
     /// How far it reads ahead, in KiB.
     pub read_ahead_kib: u64,
@@ -304,6 +305,10 @@ pub struct Disk {
     pub through: Gather,
     /// How it gathers writes that it acknowledges when they are in the buffer.
     pub back: Gather,
+    /// How long before its turn a write that is [arriving](Gather::Arriving) has to be in the drive, in ms: decoded, and
+    /// its sectors found, before the head is there.
+    #[serde(default)]
+    pub write_lead_ms: f64,
     /// Whether it can begin a write anywhere within its range.
     #[serde(default)]
     pub writes_from_anywhere: bool,

@@ -13,6 +13,8 @@ const ROOM_BYTES: usize = 80;
 /// The bits of a completion's status that tell what failed: the type and the code. Above them are whether more is known, and
 /// whether to try again is of no use.
 const STATUS_BITS: i32 = 0x7ff;
+/// The status of a command that the driver gave up.
+const ABORTED_BY_THE_HOST: i32 = 0x371;
 
 /// The ring entry of the command for the transfer in a slot.
 #[inline]
@@ -62,12 +64,20 @@ pub(crate) fn enqueue(queue: &mut squeue::SubmissionQueue<'_, squeue::Entry128>,
 #[inline]
 pub(crate) fn reaped(outcome: &cqueue::Entry32) -> Reaped {
     let slot = outcome.user_data() as u32;
-    let result = match outcome.result() {
-        0 => Ok(length_in(outcome.user_data())),
+    Reaped { slot, result: result(outcome.result(), length_in(outcome.user_data())) }
+}
+
+/// What the kernel's answer to a command of so many bytes says. No signal interrupts a command: with EINTR the driver tells
+/// that it gave it up, as after a time-out.
+#[inline]
+fn result(answer: i32, bytes: u32) -> Result<u32, i32> {
+    const GIVEN_UP: i32 = -libc::EINTR;
+    match answer {
+        0 => Ok(bytes),
+        GIVEN_UP => Err(NVME_STATUS | ABORTED_BY_THE_HOST),
         error if error < 0 => Err(-error),
         status => Err(NVME_STATUS | (status & STATUS_BITS)),
-    };
-    Reaped { slot, result }
+    }
 }
 
 #[cfg(test)]
@@ -106,6 +116,14 @@ mod tests {
         assert_eq!(command(&slot(Action::Read, true)).words_10_15[2], 7, "a read is as it was");
         let flush = command(&slot(Action::Flush, false));
         assert_eq!(flush, Command { namespace: 9, ..Command::default() });
+    }
+
+    #[test]
+    fn an_answer_is_all_bytes_a_status_or_an_error_of_the_system() {
+        assert_eq!(result(0, 4096), Ok(4096));
+        assert_eq!(result(0x4281, 4096), Err(NVME_STATUS | 0x281), "without the bit that says not to try again");
+        assert_eq!(result(-libc::EIO, 4096), Err(libc::EIO));
+        assert_eq!(result(-libc::EINTR, 4096), Err(NVME_STATUS | 0x371), "given up by the driver");
     }
 
     #[test]

@@ -248,7 +248,7 @@ fn numbers(machine: &MachineLevels) -> Markup {
 fn others(others: &[&MachineLevels], figures: &[Figure]) -> Markup {
     let mapped = &others[..others.len().min(MAPPED)];
     html! {
-        @if !others.is_empty() {
+        @if !others.is_empty() && !figures.is_empty() {
             h3 { "All others, the farthest first" }
             @if mapped.len() < others.len() {
                 p.lead { "The " (thousands(MAPPED as f64)) " farthest of " (thousands(others.len() as f64)) "." }
@@ -403,6 +403,15 @@ mod tests {
         assert_eq!(page.matches("<details class=\"machine\">").count(), SHOWN + 10);
         assert!(page.contains("... and 20 more") && page.contains("<svg class=\"others\""));
         assert!(page.contains("x is &lt;no&gt; study"), "what was left out is told, and drives no page");
+    }
+
+    #[test]
+    fn machines_of_which_no_figure_is_known_have_a_page_without_a_map() {
+        let mut found = fleet(30, 0);
+        for one in &mut found.all {
+            (one.levels, one.deviations) = (Vec::new(), None);
+        }
+        assert!(!page(&found).contains("<svg"));
     }
 
     #[test]

@@ -79,15 +79,17 @@ fn of_most_load(study: &StudyFindings) -> Markup {
 fn stops(study: &StudyFindings) -> Markup {
     html! {
         @if !study.summary.stops.is_empty() {
-            h2 { "What stops it" }
-            dl.stops {
-                @for stop in &study.summary.stops {
-                    @let brief = first_screen::stop(stop, &study.issuing);
-                    div { dt { (heading(stop.rw.word())) "s" } dd { b { (brief.cause) } (in_pieces(&brief.rest)) } }
-                }
-                (commits(study))
-                @for scaling in &study.threads {
-                    div { dt { "Threads" } dd { (first_screen::threads(scaling)) } }
+            div {
+                h2 { "What stops it" }
+                dl.stops {
+                    @for stop in &study.summary.stops {
+                        @let brief = first_screen::stop(stop, &study.issuing);
+                        div { dt { (heading(stop.rw.word())) "s" } dd { b { (brief.cause) } (in_pieces(&brief.rest)) } }
+                    }
+                    (commits(study))
+                    @for scaling in &study.threads {
+                        div { dt { "Threads" } dd { (first_screen::threads(scaling)) } }
+                    }
                 }
             }
         }
@@ -120,18 +122,20 @@ fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
     let reported = &study.summary.what_to_set;
     html! {
         @if !study.summary.how_fast.is_empty() {
-            h2 { "What to set" }
-            @for advice in &reported.uses { (setting(study, advice, span_bytes)) }
-            @for [of, settings, result] in first_screen::pages(&study.issuing) {
-                p.half-from { (heading(&of)) ": " (settings) ", " (result) "." }
-            }
-            @if reported.uses.is_empty() {
-                p.none { (heading(first_screen::no_advice(&study.summary.state))) "." }
-            }
-            @if let Some(half) = first_screen::half_power(&reported.half_power) { p.half-from { (heading(&half)) } }
-            @for setting in &reported.to_change { p.half-from { (checks::to_change(setting)) } }
-            @if let Some(more) = checks::more_to_change(reported.more_to_change, &study.target) {
-                p.half-from { (more) " (" a href="#checks" { "all that was found" } ")" }
+            div.settings-part {
+                h2 { "What to set" }
+                @for advice in &reported.uses { (setting(study, advice, span_bytes)) }
+                @for [of, settings, result] in first_screen::pages(&study.issuing) {
+                    p.half-from { (heading(&of)) ": " (settings) ", " (result) "." }
+                }
+                @if reported.uses.is_empty() {
+                    p.none { (heading(first_screen::no_advice(&study.summary.state))) "." }
+                }
+                @if let Some(half) = first_screen::half_power(&reported.half_power) { p.half-from { (heading(&half)) } }
+                @for setting in &reported.to_change { p.half-from { (checks::to_change(setting)) } }
+                @if let Some(more) = checks::more_to_change(reported.more_to_change, &study.target) {
+                    p.half-from { (more) " (" a href="#checks" { "all that was found" } ")" }
+                }
             }
         }
     }

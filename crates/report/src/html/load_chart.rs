@@ -11,7 +11,7 @@ use maud::{Markup, html};
 
 use crate::html::knee_chart::{ground, percent};
 use crate::html::scale::{LinearScale, LogScale};
-use crate::words::most_load::found;
+use crate::words::most_load::{found, is_known};
 use crate::words::settings::count;
 
 /// Least number of rates that make a line.
@@ -114,14 +114,14 @@ fn band(chart: &LoadChart, iops: Interval) -> String {
     format!("{low:.0},0 {high:.0},0 {high:.0},1000 {low:.0},1000")
 }
 
-/// The bound, and the highest rate below it.
+/// The bound, and the highest rate below it, if that is known.
 fn rules(chart: &LoadChart) -> Markup {
     let bound_ns = chart.bound.most.0.max(1) as f64;
     html! {
         div.half style={ "top:" (percent(chart.latency.percent(bound_ns))) } {
             span { (chart.bound.percentile.name()) " below " (time_ns(bound_ns)) }
         }
-        @if let Some(iops) = chart.knee() {
+        @if let Some(iops) = chart.knee().filter(is_known) {
             div.upright style={ "left:" (percent(chart.x(iops.value))) } {
                 span { "up to " (thousands(iops.value)) " a second" }
             }
@@ -146,4 +146,36 @@ fn told(bound: LatencyBound, row: &LoadRow) -> String {
     let p50 = time_ns(row.latency_ns_p50 as f64);
     let runs = count(row.runs, "run");
     format!("{rate} a second: {} {latency}, median {p50}, {runs}", bound.percentile.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::{Nanos, Rw};
+
+    use super::*;
+
+    #[test]
+    fn a_rate_that_is_not_known_has_no_rule() {
+        let ruled = |low: f64, high: f64| {
+            let most = MostLoad {
+                rw: Rw::Randread,
+                bs_bytes: 4096,
+                verdict: LoadVerdict::Knee,
+                unknown: None,
+                iops: Some(Interval { value: 41_200.0, low, high }),
+                decided: true,
+                takes_iops: 50_000.0,
+                at: None,
+                beside_writes: Vec::new(),
+                began_faster: false,
+            };
+            let bound = LatencyBound { percentile: Percentile::P99, most: Nanos(1_000_000) };
+            let rate = LinearScale::up_to(50_000.0);
+            let latency = LogScale::over(&[1e5, 1e6]);
+            let chart = LoadChart { bound, most: &most, rows: Vec::new(), rate, latency };
+            rules(&chart).into_string()
+        };
+        assert!(ruled(39_500.0, 42_800.0).contains("up to 41,200 a second"));
+        assert!(!ruled(9_000.0, 70_000.0).contains("up to"), "its interval is drawn, and no figure");
+    }
 }

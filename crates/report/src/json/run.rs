@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use halfpower_record::{Cpu, Environment, FlatFigures, HostShare, Latency, Record, Series, Side, Tcp};
+use halfpower_record::{Cpu, DepthSearch, Environment, FlatFigures, HostShare, Latency, Record, Series, Side, Tcp};
 use halfpower_spec::Direction;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,6 +29,9 @@ pub(crate) struct RunDocument<'a> {
     latency_ns: Option<LatencyDocument>,
     /// The flushes between requests (`--fdatasync`); `null` without any.
     sync: Option<SyncDocument>,
+    /// How the depth was found (`--latency-target`); left out if it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    depth_search: Option<DepthSearchDocument<'a>>,
     /// Processor time during the window.
     cpu: CpuDocument,
     /// The account of the machine that serves the target; `null` without a witness there.
@@ -98,6 +101,19 @@ struct LatencyDocument {
     /// The percentiles that `--percentiles` asked for, by number.
     #[serde(skip_serializing_if = "Option::is_none")]
     percentiles: Option<BTreeMap<String, u64>>,
+}
+
+/// How the depth of a run was found.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DepthSearchDocument<'a> {
+    #[serde(flatten)]
+    search: &'a DepthSearch,
+    /// The greatest depth that held, at which the run was measured; `null` if none did, and the run has depth 1.
+    found: Option<u32>,
+    /// The percentile of latency of this run, in nanoseconds; `null` if it is not known.
+    latency_ns: Option<u64>,
+    /// Whether it stayed within the bound.
+    held: bool,
 }
 
 /// Processor time of a run.
@@ -170,6 +186,7 @@ impl<'a> RunDocument<'a> {
             figures: FlatFigures(record),
             latency_ns: record.knows_latency().then(|| latency_at(&record.latency, percentiles)),
             sync: record.flushes().map(|flushes| sync(record, flushes, percentiles)),
+            depth_search: record.depth_search.as_deref().map(|search| depth_search(record, search)),
             cpu: cpu(&record.cpu),
             far_end: far_end(record),
             hosts: &record.hosts,
@@ -194,6 +211,11 @@ fn latency_at(of: &Latency, percentiles: &[f64]) -> LatencyDocument {
 fn sync(record: &Record, flushes: &Latency, percentiles: &[f64]) -> SyncDocument {
     let count = flushes.count();
     SyncDocument { count, per_second: record.per_second(count), latency_ns: latency_at(flushes, percentiles) }
+}
+
+fn depth_search<'a>(record: &Record, search: &'a DepthSearch) -> DepthSearchDocument<'a> {
+    let latency_ns = record.sought_latency_ns(search);
+    DepthSearchDocument { search, found: search.found(), latency_ns, held: search.holds(latency_ns) }
 }
 
 fn side(side: &Side<'_>, is_known: bool) -> SideDocument {

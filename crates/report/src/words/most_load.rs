@@ -96,7 +96,7 @@ fn up_to(iops: Interval, at: Option<&LoadPoint>, most: &MostLoad, is_measuring: 
         (false, true) => "; not decided yet",
         (false, false) => "; not decided by repeated runs, a larger --budget helps",
     };
-    if !Sureness::of(&iops, REPEATED, None).is_known() {
+    if !is_known(&iops) {
         let [low, high] = [iops.low, iops.high].map(format::number);
         let helps = if most.decided && !is_measuring { "; a larger --budget helps" } else { "" };
         return format!("up to somewhere from {low} to {high} a second, so not known{more}{helps}");
@@ -130,8 +130,15 @@ fn beside_writes(bound: LatencyBound, most: &MostLoad) -> Option<LoadLine> {
     Some(LoadLine { of: "  beside writes".to_string(), text })
 }
 
+/// Whether a figure may be shown: its interval is not too wide.
+pub(crate) fn is_known(figure: &Interval) -> bool {
+    Sureness::of(figure, REPEATED, None).is_known()
+}
+
+/// A time, or the ends of its interval if that is too wide: a verdict on a bound may be sure where the time is not.
 fn time(latency_ns: Interval) -> String {
-    format::time_ns(latency_ns.value)
+    let [value, low, high] = [latency_ns.value, latency_ns.low.max(0.0), latency_ns.high].map(format::time_ns);
+    if is_known(&latency_ns) { value } else { format!("{low} to {high}") }
 }
 
 #[cfg(test)]
@@ -177,6 +184,9 @@ mod tests {
         let unknown = MostLoad { unknown: Some(LoadUnknown::Failed), ..most(LoadVerdict::Unknown, 1.0, 2.0) };
         assert!(said(&unknown).starts_with("p99 below 1.0 ms: not known, requests failed"), "{}", said(&unknown));
         assert_eq!(text(BOUND, &unknown, true), "p99 below 1.0 ms: not known yet");
+        let late = LoadPoint { iops: 20_600, latency_ns: Interval { value: 2e6, low: 0.5e6, high: 4e6 } };
+        let late = said(&MostLoad { at: Some(late), ..knee() });
+        assert!(late.ends_with("; 500 µs to 4.0 ms at half of it"), "{late}");
         let credit = said(&MostLoad { began_faster: true, ..knee() });
         assert!(credit.ends_with("a credit or a cache may have answered"), "{credit}");
     }

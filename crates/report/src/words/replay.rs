@@ -125,9 +125,16 @@ pub(crate) fn rounds(findings: &ReplayFindings) -> String {
 /// What was asked otherwise than it was captured, and what is missing.
 pub(crate) fn notes(captured: &Captured, asked: &ReplayAsked) -> Vec<String> {
     let seconds = two_digits(asked.span_ns as f64 / 1e9);
-    let laid_out = size(asked.laid_out_bytes as f64);
-    let mut notes =
-        vec![format!("It took {seconds} s; the files that were laid out for it ({laid_out}) are gone again")];
+    let laid_out = match asked.laid_out_bytes {
+        0 => String::new(),
+        bytes => format!("; the files that were laid out for it ({}) are gone again", size(bytes as f64)),
+    };
+    let mut notes = vec![format!("It took {seconds} s{laid_out}")];
+    if !asked.pauses {
+        notes.push(
+            "Operations had no pauses: each was asked as soon as the one before in its lane had ended".to_string(),
+        );
+    }
     if asked.speed != 1.0 {
         let what = if asked.open { "Operations were due" } else { "Pauses were" };
         let how = if asked.open { "times as often as captured" } else { "times shorter than captured" };

@@ -207,6 +207,7 @@ impl<'a> Bench<'a> {
             force_in_use: false,
             force_content: false,
             drop_caches: false,
+            payload: None,
             host_part: None,
             engine: EngineName::Auto,
             seed: 1,

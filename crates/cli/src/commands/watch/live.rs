@@ -1,7 +1,7 @@
 //! Shows what was seen so far: each second the whole answer in a terminal, every ten seconds a line without one.
 
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use halfpower_analyse::WatchFindings;
 use halfpower_record::{Latency, Watched, WatchedSecond};
@@ -17,6 +17,8 @@ type OfSecond = fn(&WatchedSecond) -> &Latency;
 /// Time between two screens, and between two lines.
 const SCREEN_EVERY: Duration = Duration::from_secs(1);
 const LINE_EVERY: Duration = Duration::from_secs(10);
+/// What is shown takes one part in so many of the time until the next at most: the longer a watch is, the more there is to add up.
+const SHOWN_PART: u32 = 100;
 /// Widest screen, and its size if the terminal does not tell.
 const WIDEST: usize = 120;
 const USUAL: (usize, usize) = (80, 24);
@@ -64,11 +66,12 @@ impl Live {
         if elapsed < self.next {
             return;
         }
-        match &self.place {
-            Place::Nowhere => {}
+        let began = Instant::now();
+        let every = match &self.place {
+            Place::Nowhere => return,
             Place::Lines => {
                 crate::tell::tell!("halfpower: {}", line(&so_far(), elapsed, self.length));
-                self.next = elapsed + LINE_EVERY;
+                LINE_EVERY
             }
             Place::Screen(bar) => {
                 let watched = so_far();
@@ -76,9 +79,10 @@ impl Live {
                 let text = halfpower_report::watch_text(&verdict(&watched), &watched, width);
                 // All lines are written at once.
                 bar.set_message(screen(&text, &progress(elapsed, self.length), height));
-                self.next = elapsed + SCREEN_EVERY;
+                SCREEN_EVERY
             }
-        }
+        };
+        self.next = next(elapsed, every, began.elapsed());
     }
 
     /// Takes the screen away.
@@ -87,6 +91,11 @@ impl Live {
             bar.finish_and_clear();
         }
     }
+}
+
+/// When something is shown again, if what is shown now took so long.
+fn next(elapsed: Duration, every: Duration, took: Duration) -> Duration {
+    elapsed + every.max(took.saturating_mul(SHOWN_PART))
 }
 
 /// Columns and rows of the terminal behind standard error.
@@ -164,6 +173,14 @@ mod tests {
         assert!(told.ends_with("1.50 in flight"), "{told}");
         watched.seconds[14].other_bytes = 4096;
         assert!(line(&watched, Duration::from_secs(15), None).ends_with("0 B moved, 4 KiB by others"));
+    }
+
+    #[test]
+    fn what_takes_long_is_shown_less_often() {
+        let [now, second] = [100, 1].map(Duration::from_secs);
+        assert_eq!(next(now, second, Duration::from_millis(2)), Duration::from_secs(101));
+        assert_eq!(next(now, second, Duration::from_millis(50)), Duration::from_secs(105));
+        assert_eq!(next(now, LINE_EVERY, Duration::from_millis(50)), Duration::from_secs(110));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use halfpower_record::{Captured, Watched, write_capture};
 use halfpower_spec::format::thousands;
 use halfpower_spec::shell_operand;
 
-use crate::commands::destination;
+use crate::commands::{are_one, destination, refuse_beside_json};
 use crate::watch_args::WatchArgs;
 
 /// The operations, and the file that keeps them.
@@ -21,10 +21,11 @@ pub(super) struct Recorded {
 /// A sentence that says why nothing can be kept, or not there.
 pub(super) fn destination_of(args: &WatchArgs) -> Result<Option<Destination>> {
     let Some(path) = &args.record else { return Ok(None) };
-    if args.output.contains(path) {
+    if args.output.iter().any(|output| are_one(output, path)) {
         bail!("--record {}: -o names the same file; name another", path.display());
     }
     let destination = destination(path, Form::Capture, args.force)?.apart_from(args.study.as_deref())?;
+    refuse_beside_json(args.json, [&destination])?;
     if let Err(error) = halfpower_os::trace::available() {
         bail!(
             "--record: {error}; `strace -f -ttt -T -o app.strace COMMAND` keeps what a command asks without that, for \
