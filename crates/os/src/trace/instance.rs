@@ -183,6 +183,14 @@ impl Instance {
         written.map_err(|error| refused(format!("{path} in tracefs cannot be set to {value} ({error})")))
     }
 
+    /// Empties a list of the kernel's.
+    ///
+    /// # Errors
+    /// The error that the system reports.
+    pub(crate) fn empty(&self, path: &str) -> io::Result<()> {
+        OpenOptions::new().write(true).truncate(true).open(self.folder.join(path)).map(drop)
+    }
+
     /// Switches an event on that this kernel has in the usual form, so that `layouts` can read it; `false` if it has not.
     /// Only events that pass the filter are recorded.
     ///

@@ -42,6 +42,8 @@ pub struct Watcher {
     followed: BTreeSet<u32>,
     /// Those that were asked for before, still live, and are no longer: the kernel goes on recording them.
     let_go: BTreeSet<u32>,
+    /// Whether the probes are in the kernel, with its list of threads.
+    is_armed: bool,
     is_on: AtomicBool,
     /// Read, but too young to be handed out.
     held: Vec<Seen>,
@@ -104,6 +106,7 @@ impl Watcher {
             missing: Vec::new(),
             followed: BTreeSet::new(),
             let_go: BTreeSet::new(),
+            is_armed: true,
             is_on: AtomicBool::new(false),
             held: Vec::new(),
         };
@@ -164,10 +167,11 @@ impl Watcher {
     /// [`OsError::Tracing`] if the kernel refuses them.
     pub fn follow(&mut self, threads: &[u32]) -> Result<(), OsError> {
         let wanted: BTreeSet<u32> = threads.iter().copied().collect();
-        let new: Vec<String> = wanted.difference(&self.followed).map(u32::to_string).collect();
-        if !new.is_empty() {
-            self.of_threads.instance.set("set_event_pid", &new.join(" "))?;
+        if !self.is_armed {
+            self.followed = wanted;
+            return Ok(());
         }
+        self.add_to_the_list(wanted.difference(&self.followed))?;
         // The kernel's list can be emptied but not shortened, and while it is empty all threads of the machine count.
         let before = std::mem::replace(&mut self.followed, wanted);
         self.let_go.extend(before);
@@ -178,6 +182,15 @@ impl Watcher {
             switched.map_err(|error| OsError::Tracing { why: format!("tracing_on cannot be set ({error})") })?;
         }
         Ok(())
+    }
+
+    /// Adds threads to those whose events the kernel records.
+    fn add_to_the_list<'a>(&self, threads: impl Iterator<Item = &'a u32>) -> Result<(), OsError> {
+        let threads: Vec<String> = threads.map(u32::to_string).collect();
+        if threads.is_empty() {
+            return Ok(());
+        }
+        self.of_threads.instance.set("set_event_pid", &threads.join(" "))
     }
 
     /// Starts or stops tracing. After stopping, [`Watcher::drain`] hands out all that is left.
@@ -191,12 +204,23 @@ impl Watcher {
     }
 
     /// Takes the probes of all events out of the kernel, or puts them back, as they are when the watcher is new. While
-    /// tracing is off they record nothing, and still take time of all who come by: this takes some milliseconds once.
+    /// tracing is off they record nothing, and still take time of all who come by: this takes some milliseconds once. The
+    /// kernel's list of threads goes, too: while there is one, each switch of threads and each wake-up looks into it.
     ///
     /// # Errors
     /// The error that the system reports.
-    pub fn arm(&self, armed: bool) -> io::Result<()> {
-        self.of_threads.instance.arm(armed)?;
+    pub fn arm(&mut self, armed: bool) -> io::Result<()> {
+        let threads = &self.of_threads.instance;
+        if !armed {
+            threads.arm(false)?;
+            threads.empty("set_event_pid")?;
+            self.let_go.clear();
+        } else if !self.is_armed {
+            // First the list: where it is empty, all threads of the machine are recorded.
+            self.add_to_the_list(self.followed.iter()).map_err(io::Error::other)?;
+            threads.arm(true)?;
+        }
+        self.is_armed = armed;
         self.of_disks.instance.arm(armed)
     }
 
@@ -324,6 +348,11 @@ mod tests {
             events.iter().filter(|seen| matches!(seen.what, Happening::CallBegan { call: Call::Pread, .. })).count()
         };
         assert_eq!([true, false, true].map(&mut calls_seen), [1, 0, 1]);
+        let mut listed = |armed: bool| {
+            watcher.arm(armed).unwrap();
+            std::fs::read_to_string(watcher.of_threads.instance.folder().join("set_event_pid")).unwrap()
+        };
+        assert_eq!([false, true].map(&mut listed), [String::new(), format!("{this}\n")]);
     }
 
     #[test]

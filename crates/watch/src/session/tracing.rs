@@ -126,11 +126,31 @@ impl Tracing {
             self.attach(places, followed);
             return Ok(());
         }
+        self.follow_threads(followed)
+    }
+
+    fn follow_threads(&mut self, followed: &Followed) -> Result<(), OsError> {
         let threads: BTreeSet<u32> = followed.threads().into_iter().collect();
         if let Some(watcher) = self.watcher.as_mut().filter(|_| threads != self.threads) {
             let listed: Vec<u32> = threads.iter().copied().collect();
             watcher.follow(&listed)?;
             self.threads = threads;
+        }
+        Ok(())
+    }
+
+    /// A pause has ended. While the kernel has no list of threads it adds none that they start, so they are looked for.
+    fn resume(&mut self, followed: &mut Followed) -> Result<(), OsError> {
+        let before_ns = charged_to_this_thread_ns();
+        let was_armed = self.is_armed;
+        if !was_armed {
+            followed.scan();
+            self.follow_threads(followed)?;
+        }
+        let looked_ns = charged_to_this_thread_ns().saturating_sub(before_ns);
+        self.switch_on();
+        if !was_armed {
+            self.arming_ns[1] += looked_ns;
         }
         Ok(())
     }
@@ -154,7 +174,7 @@ impl Tracing {
 
     /// Takes the probes of all events away, or puts them back where they are not; measures what that takes.
     fn arm(&mut self, armed: bool) -> io::Result<()> {
-        let Some(watcher) = self.watcher.as_ref().filter(|_| self.is_armed != armed) else { return Ok(()) };
+        let Some(watcher) = self.watcher.as_mut().filter(|_| self.is_armed != armed) else { return Ok(()) };
         let before_ns = charged_to_this_thread_ns();
         watcher.arm(armed)?;
         self.is_armed = armed;
@@ -211,7 +231,7 @@ impl Tracing {
         let ends = is_last || self.slices.ends_ns().is_some_and(|ends_ns| now_ns >= ends_ns);
         if !self.is_on {
             if !is_last && now_ns >= self.slices.begins_ns() {
-                self.switch_on();
+                self.resume(answers.followed)?;
             }
             return Ok(());
         }
