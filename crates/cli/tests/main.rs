@@ -4,6 +4,7 @@ mod adverse;
 mod anatomy;
 mod applications;
 mod at_once;
+mod beside_fio;
 mod calibrate;
 mod callers_of_fio;
 mod commits;
