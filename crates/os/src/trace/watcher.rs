@@ -210,18 +210,26 @@ impl Watcher {
     /// # Errors
     /// The error that the system reports.
     pub fn arm(&mut self, armed: bool) -> io::Result<()> {
+        if armed == self.is_armed {
+            return Ok(());
+        }
         let threads = &self.of_threads.instance;
-        if !armed {
-            threads.arm(false)?;
-            threads.empty("set_event_pid")?;
-            self.let_go.clear();
-        } else if !self.is_armed {
+        if armed {
             // First the list: where it is empty, all threads of the machine are recorded.
             self.add_to_the_list(self.followed.iter()).map_err(io::Error::other)?;
             threads.arm(true)?;
+        } else {
+            threads.arm(false)?;
+            threads.empty("set_event_pid")?;
+            self.let_go.clear();
         }
         self.is_armed = armed;
         self.of_disks.instance.arm(armed)
+    }
+
+    /// Whether the probes are in the kernel.
+    pub fn is_armed(&self) -> bool {
+        self.is_armed
     }
 
     /// What was recorded since the last call, without the last 2 ms while tracing is on; empties the buffers.

@@ -41,8 +41,6 @@ pub(crate) struct Tracing {
     fold: Fold,
     slices: Slices,
     is_on: bool,
-    /// Whether the probes of the events are in their places.
-    is_armed: bool,
     /// Processor time that it took last to take them away, and to put them back.
     arming_ns: [u64; 2],
     /// When the present slice began, and its events.
@@ -72,7 +70,6 @@ impl Tracing {
             fold,
             slices: Slices::new(settings.most_cost, now_ns),
             is_on: false,
-            is_armed: true,
             arming_ns: [ARMING_NS / 2; 2],
             slice_began_ns: now_ns,
             slice_events: 0,
@@ -104,7 +101,6 @@ impl Tracing {
                 let sources = Sources { scheduler: has("sched_switch"), faults: has("mm_filemap_fault") };
                 self.fold.sources(sources);
                 self.watcher = Some(watcher);
-                self.is_armed = true;
                 self.switch_on();
             }
             Err(error) => self.why_not = Some(error.to_string()),
@@ -142,15 +138,14 @@ impl Tracing {
     /// A pause has ended. While the kernel has no list of threads it adds none that they start, so they are looked for.
     fn resume(&mut self, followed: &mut Followed) -> Result<(), OsError> {
         let before_ns = charged_to_this_thread_ns();
-        let was_armed = self.is_armed;
-        if !was_armed {
+        let were_away = self.watcher.as_ref().is_some_and(|watcher| !watcher.is_armed());
+        if were_away {
             followed.scan();
             self.follow_threads(followed)?;
         }
-        let looked_ns = charged_to_this_thread_ns().saturating_sub(before_ns);
         self.switch_on();
-        if !was_armed {
-            self.arming_ns[1] += looked_ns;
+        if were_away {
+            self.arming_ns[1] = charged_to_this_thread_ns().saturating_sub(before_ns);
         }
         Ok(())
     }
@@ -174,10 +169,9 @@ impl Tracing {
 
     /// Takes the probes of all events away, or puts them back where they are not; measures what that takes.
     fn arm(&mut self, armed: bool) -> io::Result<()> {
-        let Some(watcher) = self.watcher.as_mut().filter(|_| self.is_armed != armed) else { return Ok(()) };
+        let Some(watcher) = self.watcher.as_mut().filter(|watcher| watcher.is_armed() != armed) else { return Ok(()) };
         let before_ns = charged_to_this_thread_ns();
         watcher.arm(armed)?;
-        self.is_armed = armed;
         self.arming_ns[usize::from(armed)] = charged_to_this_thread_ns().saturating_sub(before_ns);
         Ok(())
     }
