@@ -6,12 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use halfpower_spec::{Bytes, Rw, Target, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, MOST_PAYLOAD, Rw, Target, Workload, WorkloadOptions};
 
 use crate::values::one_size;
-
-/// Most bytes of a file that are written again and again.
-const MOST: Bytes = Bytes(16 << 20);
 
 /// What is written, if it does not come from halfpower.
 #[derive(Debug, Args)]
@@ -24,7 +21,7 @@ pub struct PayloadArgs {
     pub payload: Option<PathBuf>,
     /// Take only the first so many bytes of --payload, up to 16MiB
     #[arg(long, help_heading = "More of the workload", hide_short_help = true, value_name = "SIZE")]
-    #[arg(requires = "payload", value_parser = one_size, default_value = "16MiB")]
+    #[arg(requires = "payload", value_parser = one_size, default_value_t = MOST_PAYLOAD)]
     pub payload_size: Bytes,
 }
 
@@ -42,8 +39,8 @@ impl PayloadArgs {
         if !rw.writes() || matches!(rw, Rw::Trim | Rw::Randtrim) {
             bail!("--payload: --rw {rw} writes nothing: leave it out");
         }
-        if self.payload_size == Bytes(0) || self.payload_size > MOST {
-            bail!("--payload-size {}: write a size from 1 byte to {MOST}", self.payload_size);
+        if self.payload_size == Bytes(0) || self.payload_size > MOST_PAYLOAD {
+            bail!("--payload-size {}: write a size from 1 byte to {MOST_PAYLOAD}", self.payload_size);
         }
         let others = [
             (verify, "--verify writes data of its own"),
@@ -65,7 +62,8 @@ impl PayloadArgs {
         let Some(path) = &self.payload else { return Ok(None) };
         let name = path.display();
         let mut bytes = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(self.payload_size.0.min(MOST.0)).read_to_end(&mut bytes));
+        let read = File::open(path)
+            .and_then(|file| file.take(self.payload_size.0.min(MOST_PAYLOAD.0)).read_to_end(&mut bytes));
         read.with_context(|| format!("--payload {name} cannot be read"))?;
         if bytes.is_empty() {
             bail!("--payload {name} is empty: name a file that holds what is to be written");

@@ -118,7 +118,7 @@ pub struct DepthSearchArgs {
     pub latency_percentile: f64,
     /// Try each depth for this long; a bare number is microseconds
     #[arg(long, help_heading = "Workload", hide_short_help = true, value_name = "TIME", alias = "latency_window")]
-    #[arg(requires = "latency_target", value_parser = microseconds, default_value = "1s")]
+    #[arg(requires = "latency_target", value_parser = microseconds, default_value_t = DepthSearch::USUAL_WINDOW)]
     pub latency_window: Nanos,
 }
 

@@ -17,13 +17,10 @@ pub(crate) use options::OPTIONS;
 pub use options::ParsedOptions;
 use options::Shown;
 
-use halfpower_spec::Bytes;
+use halfpower_spec::{Bytes, MOST_PAYLOAD};
 
 use crate::attached::{self, AttachedLine};
 use crate::{Layout, Measured, OptionRow, Refusal, RunWords, Translation};
-
-/// Most bytes of a file that are written again and again (`--payload-size`).
-const MOST_OF_A_PAYLOAD: u64 = 16 << 20;
 
 /// Translates the words after `halfpower diskspd`.
 ///
@@ -120,9 +117,9 @@ impl ParsedOptions {
         let Some((file, bytes)) = &self.source else { return };
         run.unset("--compressible");
         run.set("--payload", file);
-        run.set("--payload-size", Bytes((*bytes).min(MOST_OF_A_PAYLOAD)));
-        if *bytes > MOST_OF_A_PAYLOAD {
-            run.note(format!("-Z: the first {} of {file} are written, and not more", Bytes(MOST_OF_A_PAYLOAD)));
+        run.set("--payload-size", Bytes(*bytes).min(MOST_PAYLOAD));
+        if Bytes(*bytes) > MOST_PAYLOAD {
+            run.note(format!("-Z: the first {MOST_PAYLOAD} of {file} are written, and not more"));
         }
     }
 

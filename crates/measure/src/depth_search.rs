@@ -1,8 +1,8 @@
 //! Finds the greatest depth at which the latencies of a workload stay within a bound.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use halfpower_record::DepthSearch;
+use halfpower_record::{DepthSearch, TriedDepth};
 use halfpower_spec::{Nanos, Pass, Run, Workload, WorkloadOptions};
 
 use crate::measure_run::measure;
@@ -15,7 +15,7 @@ use crate::{MeasureError, TargetBackend};
 /// did not. A window ends by its time alone, and each has other offsets.
 ///
 /// # Errors
-/// As [`measure`].
+/// As [`measure`]; [`MeasureError::Interrupted`] if `stop` is set before a depth is known.
 pub fn find_depth(
     backend: &mut dyn TargetBackend,
     run: &Run,
@@ -26,14 +26,21 @@ pub fn find_depth(
     while let Some(depth) = next(&search) {
         told(depth);
         let record = measure(backend, &window(run, &search, depth), stop)?;
-        search.add(depth, record.sought_latency_ns(&search));
+        if stop.load(Ordering::Relaxed) {
+            return Err(MeasureError::Interrupted);
+        }
+        let latency_ns = record.sought_latency_ns(&search);
+        search.tried.push(TriedDepth { depth, latency_ns });
     }
     Ok(search)
 }
 
 /// The depth to try next; `None` if the search is over.
 fn next(search: &DepthSearch) -> Option<u32> {
-    let depths = |held: bool| search.tried.iter().filter(move |tried| tried.held == held).map(|tried| tried.depth);
+    let depths = |held: bool| {
+        let is_it = move |tried: &&TriedDepth| search.holds(tried.latency_ns) == held;
+        search.tried.iter().filter(is_it).map(|tried| tried.depth)
+    };
     let most = search.most_depth.max(1);
     match (depths(true).max(), depths(false).min()) {
         (None, None) => Some(most),
@@ -60,7 +67,7 @@ mod tests {
         let mut search = DepthSearch { most_ns, percent: 99.0, window_ns: 1, most_depth, tried: Vec::new() };
         while let Some(depth) = next(&search) {
             assert!(!search.tried.iter().any(|tried| tried.depth == depth), "no depth is tried twice");
-            search.add(depth, Some(depth.into()));
+            search.tried.push(TriedDepth { depth, latency_ns: Some(depth.into()) });
         }
         (search.found(), search.tried.len())
     }
@@ -80,7 +87,7 @@ mod tests {
     #[test]
     fn a_depth_without_a_known_latency_does_not_hold() {
         let mut search = DepthSearch { most_ns: 5, percent: 99.0, window_ns: 1, most_depth: 8, tried: Vec::new() };
-        search.add(8, None);
+        search.tried.push(TriedDepth { depth: 8, latency_ns: None });
         assert_eq!((next(&search), search.found()), (Some(1), None));
     }
 

@@ -1,5 +1,6 @@
 //! Keeps how the depth of a run was found: the greatest at which latencies stay within a bound.
 
+use halfpower_spec::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +29,12 @@ pub struct TriedDepth {
     /// The percentile of latency, in nanoseconds; `null` if no request was done, or if the window was too short for its
     /// queue (Little's law).
     pub latency_ns: Option<u64>,
-    /// Whether it stayed within the bound.
-    pub held: bool,
 }
 
 impl DepthSearch {
+    /// How long each depth is tried if nothing else is asked for.
+    pub const USUAL_WINDOW: Nanos = Nanos(1_000_000_000);
+
     /// The percentile of these latencies, in nanoseconds; `None` without any.
     pub fn latency_ns(&self, latency: &Latency) -> Option<u64> {
         (latency.count() > 0).then(|| match self.percent {
@@ -46,14 +48,8 @@ impl DepthSearch {
         latency_ns.is_some_and(|latency_ns| latency_ns <= self.most_ns)
     }
 
-    /// Adds the percentile of latency that a depth had.
-    pub fn add(&mut self, depth: u32, latency_ns: Option<u64>) {
-        let held = self.holds(latency_ns);
-        self.tried.push(TriedDepth { depth, latency_ns, held });
-    }
-
     /// The greatest depth that held; `None` if none did.
     pub fn found(&self) -> Option<u32> {
-        self.tried.iter().filter(|tried| tried.held).map(|tried| tried.depth).max()
+        self.tried.iter().filter(|tried| self.holds(tried.latency_ns)).map(|tried| tried.depth).max()
     }
 }

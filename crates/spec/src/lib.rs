@@ -81,6 +81,6 @@ pub use words::{
 };
 pub use words::{cache_word, path_words};
 pub use workload::{Arrival, Run, Workload};
-pub use workload_options::{OPTIONS, OptionRow, WorkloadOption, WorkloadOptions, microseconds};
+pub use workload_options::{MOST_PAYLOAD, OPTIONS, OptionRow, WorkloadOption, WorkloadOptions, microseconds};
 pub use workload_words::workload_of_words;
 pub use zones::Zones;

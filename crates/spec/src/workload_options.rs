@@ -31,6 +31,9 @@ pub(crate) fn percent(text: &str) -> Result<u8, ParseError> {
     count::<0, 100>(text).map(|percent| percent as u8)
 }
 
+/// Most bytes of a file that writes carry again and again (`--payload-size`).
+pub const MOST_PAYLOAD: Bytes = Bytes(16 << 20);
+
 /// Parses a time; without a unit it is in microseconds, as in fio.
 ///
 /// # Errors

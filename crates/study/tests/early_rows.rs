@@ -134,9 +134,7 @@ fn a_few_early_screens_are_not_contradicted() {
 
 /// The middle one of these figures.
 fn median(known: &[Known], of: fn(&Known) -> f64) -> f64 {
-    let mut values: Vec<f64> = known.iter().map(of).collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    halfpower_analyse::median(known.iter().map(of).collect())
 }
 
 #[test]

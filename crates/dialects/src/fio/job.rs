@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use halfpower_record::DepthSearch;
 use halfpower_spec::{BlockSizes, Bytes, Direction, IoPriority, IoSize, Nanos, Pattern, Processors, Rw};
 
 use super::amounts::Amounts;
@@ -17,9 +18,6 @@ use crate::{Ends, RunWords};
 
 /// Most files that are laid out for the jobs of a section.
 const MOST_FILES: u32 = 64;
-
-/// How long each depth is tried, unless `latency_window` says it: the default of `--latency-window`.
-const LATENCY_WINDOW: &str = "1s";
 
 /// fio's switches of a job that change what becomes of its other options.
 #[derive(Debug, Clone, Copy, Default)]
@@ -304,7 +302,8 @@ impl Job {
             ["--latency-percentile", "--latency-window"].iter().for_each(|flag| self.run.unset(flag));
             return;
         }
-        let window = self.run.get("--latency-window").unwrap_or(LATENCY_WINDOW).to_string();
+        let window = self.run.get("--latency-window");
+        let window = window.map_or_else(|| DepthSearch::USUAL_WINDOW.to_string(), str::to_string);
         if self.switches.goes_on_at_depth {
             self.run.note("latency_run: the job is measured at the depth that was found; fio goes on to adjust it");
         } else {

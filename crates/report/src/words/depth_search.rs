@@ -46,16 +46,15 @@ fn tried(search: &DepthSearch) -> String {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::Latency;
+    use halfpower_record::{Latency, TriedDepth};
     use halfpower_spec::{EngineName, Nanos, Pass, Run, Workload};
 
     use super::*;
 
     /// What is said of a search up to depth 8 with `tried`, and a run whose requests took `latency_ns`.
     fn said(percent: f64, tried: &[(u32, Option<u64>)], latency_ns: u64) -> String {
-        let mut search =
-            DepthSearch { most_ns: 2_000_000, percent, window_ns: 1_000_000_000, most_depth: 8, tried: Vec::new() };
-        tried.iter().for_each(|(depth, latency_ns)| search.add(*depth, *latency_ns));
+        let tried = tried.iter().map(|&(depth, latency_ns)| TriedDepth { depth, latency_ns }).collect();
+        let search = DepthSearch { most_ns: 2_000_000, percent, window_ns: 1_000_000_000, most_depth: 8, tried };
         let workload = Workload::default();
         let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(1), seed: 1 };
         let latency = Latency::of_percentiles(10, [latency_ns, latency_ns], latency_ns as f64, &[]);
