@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use halfpower_measure::{
-    HostPart, RealTarget, RealTargetOptions, ShareTarget, SimulatedTarget, TargetBackend, USUAL_SILENCE,
+    HostPart, RealTarget, RealTargetOptions, ShareTarget, SimulatedTarget, TargetBackend, USUAL_LAYOUT, USUAL_SILENCE,
     WitnessedTarget, WriteCache,
 };
 use halfpower_record::output::{Destination, Form, OutputError};
@@ -49,10 +49,8 @@ use halfpower_spec::{
 use halfpower_witness::{Patience, Witness};
 use serde::{Deserialize, Serialize};
 
-use crate::measuring_args::CommonArgs;
-
-/// Longest time for laying out the file of a single run.
-const LAYOUT_OF_A_RUN: Nanos = Nanos(60_000_000_000);
+use crate::measuring_args::{CommonArgs, MayWriteArgs};
+use crate::payload_args::PayloadArgs;
 
 /// Default for the longest silence of a file server.
 pub const SILENCE_OF_A_SERVER: Nanos = Nanos(30_000_000_000);
@@ -75,30 +73,41 @@ pub struct Purpose {
 impl Purpose {
     /// The purpose of a single run; `write_cache` is its study's setting.
     pub fn of_run(common: &CommonArgs, writes: bool, write_cache: Option<Switch>) -> Self {
-        Self { writes, size: common.size, spread: common.spread, layout_limit: LAYOUT_OF_A_RUN, write_cache }
+        Self { writes, size: common.size, spread: common.spread, layout_limit: USUAL_LAYOUT, write_cache }
     }
 }
 
-/// Opens the backend of a target for a purpose, with the bytes that writes carry, if they are given. If several processes measure it, `part` holds this process's part and whether another
-/// process on this machine has opened the target before.
+/// A target that a command measures, with the flags that all processes were started with.
+pub struct TargetRequest<'a> {
+    /// The target.
+    pub target: Target,
+    /// The flags about target and engine.
+    pub common: &'a CommonArgs,
+    /// The flags about what is written, of a command that has them.
+    pub payload: Option<&'a PayloadArgs>,
+}
+
+/// Opens the backend of a target for a purpose. If several processes measure it, `part` holds this process's part and whether
+/// another process on this machine has opened the target before.
 pub fn backend(
-    target: &Target,
-    common: &CommonArgs,
-    (purpose, payload): (&Purpose, Option<&'static [u8]>),
+    asked: &TargetRequest<'_>,
+    purpose: &Purpose,
     part: Option<(HostPart, bool)>,
 ) -> Result<Box<dyn TargetBackend>> {
+    let TargetRequest { target, common, .. } = asked;
     let (host_part, is_beside_another) = part.map_or((None, false), |(part, beside)| (Some(part), beside));
     let rank = host_part.as_ref().map_or(0, |part| u64::from(part.rank));
+    let MayWriteArgs { overwrite, force_in_use, force_content } = common.may_write;
     let wanted = RealTargetOptions {
         size: purpose.size,
         spread: purpose.spread,
         writes: purpose.writes,
-        overwrite: common.overwrite,
-        force_in_use: common.force_in_use || is_beside_another,
-        force_content: common.force_content || is_beside_another,
+        overwrite,
+        force_in_use: force_in_use || is_beside_another,
+        force_content: force_content || is_beside_another,
         host_part,
         drop_caches: common.drop_caches,
-        payload,
+        payload: asked.payload.map_or(Ok(None), PayloadArgs::given)?,
         engine: common.engine,
         // Each host writes different data.
         seed: common.seed.wrapping_add(rank.wrapping_mul(0xD1B5_4A32_D192_ED03)),

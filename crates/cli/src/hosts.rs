@@ -12,9 +12,7 @@ use halfpower_share::{Access, Credentials, server_of};
 use halfpower_spec::{HostLayout, Target};
 use serde::{Deserialize, Serialize};
 
-use crate::commands::{Purpose, backend};
-use crate::measuring_args::CommonArgs;
-use crate::payload_args::PayloadArgs;
+use crate::commands::{Purpose, TargetRequest, backend};
 
 /// Program and version, which all processes must have in common.
 const PROGRAM: &str = concat!("halfpower ", env!("CARGO_PKG_VERSION"), " (", env!("HALFPOWER_COMMIT"), ")");
@@ -28,16 +26,6 @@ pub enum Processes {
     Alone,
     /// This process and those that it leads.
     Leads(Lead),
-}
-
-/// A target that a command measures, with the flags that all processes were started with.
-pub struct TargetRequest<'a> {
-    /// The target.
-    pub target: Target,
-    /// The flags about target and engine.
-    pub common: &'a CommonArgs,
-    /// The flags about what is written, of a command that has them.
-    pub payload: Option<&'a PayloadArgs>,
 }
 
 /// Message in which process 0 tells the others about a target.
@@ -82,7 +70,7 @@ impl Processes {
                     "{flag} is about many hosts, and this process is alone: start it by mpirun, or leave the flag out"
                 );
             }
-            return backend(&asked.target, asked.common, (&purpose, asked.given()?), None);
+            return backend(asked, &purpose, None);
         };
         if let Some(switch) = purpose.write_cache.filter(|_| !is_simulated(&asked.target)) {
             bail!("--write-cache {switch} switches a device of one host: leave it out of a study of many");
@@ -121,11 +109,6 @@ fn word_of_its_own() -> u64 {
 }
 
 impl TargetRequest<'_> {
-    /// The bytes that writes carry; `None` if they are random.
-    fn given(&self) -> Result<Option<&'static [u8]>> {
-        self.payload.map_or(Ok(None), PayloadArgs::given)
-    }
-
     fn open(&self, reported: &TargetMessage, turn: Turn) -> Result<Opened> {
         let Self { target, common, .. } = self;
         let part = HostPart {
@@ -142,8 +125,7 @@ impl TargetRequest<'_> {
         if part.reorder && !matches!(target, Target::Path(_)) {
             bail!("--reorder takes one folder, file or device that all hosts see, and {target} is none");
         }
-        let what = (&reported.purpose, self.given()?);
-        let target = backend(target, common, what, Some((part, turn.is_beside_another)))?;
+        let target = backend(self, &reported.purpose, Some((part, turn.is_beside_another)))?;
         Ok(Opened { target, link: self.link() })
     }
 

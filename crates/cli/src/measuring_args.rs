@@ -96,6 +96,13 @@ pub struct CommonArgs {
     /// Drop all page caches of the machine before each run (root only)
     #[arg(long)]
     pub drop_caches: bool,
+    #[command(flatten)]
+    pub may_write: MayWriteArgs,
+}
+
+/// What may be written to although halfpower did not make it.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct MayWriteArgs {
     /// Allow writing to a file or a device that halfpower did not create; its contents are lost
     #[arg(long)]
     pub overwrite: bool,
@@ -108,6 +115,18 @@ pub struct CommonArgs {
     /// --overwrite alone refuses such a device and names what it holds. A regular file is not looked into.
     #[arg(long)]
     pub force_content: bool,
+}
+
+impl MayWriteArgs {
+    /// The flags that were given.
+    pub fn given(self) -> impl Iterator<Item = &'static str> {
+        let flags = [
+            ("--overwrite", self.overwrite),
+            ("--force-in-use", self.force_in_use),
+            ("--force-content", self.force_content),
+        ];
+        flags.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+    }
 }
 
 impl CommonArgs {

@@ -6,7 +6,7 @@ use clap::{Args, Parser};
 use halfpower_replay::Pace;
 use halfpower_spec::{Cache, Nanos, ParseError};
 
-use crate::measuring_args::cache;
+use crate::measuring_args::{MayWriteArgs, cache};
 use crate::values::{parse, speed};
 
 /// Examples and exit codes, for the end of the help text.
@@ -79,15 +79,8 @@ pub struct ReplayArgs {
     /// Let all operations use the page cache (both) or pass it by (device), whatever the capture says
     #[arg(long, value_parser = cache)]
     pub cache: Option<Cache>,
-    /// Allow writing to a file or a device that is there; its contents are lost
-    #[arg(long)]
-    pub overwrite: bool,
-    /// Allow writing to one that is in use; its data may be lost, and the machine may crash
-    #[arg(long)]
-    pub force_in_use: bool,
-    /// Allow writing to a device that holds a file system, a swap area or a partition table, which are destroyed
-    #[arg(long)]
-    pub force_content: bool,
+    #[command(flatten)]
+    pub may_write: MayWriteArgs,
     /// Ask for this long, round after round [default: one round, at least 10s]
     #[arg(short = 'd', long, visible_alias = "time", value_parser = length)]
     pub runtime: Option<Nanos>,
@@ -136,7 +129,7 @@ mod tests {
         let usual = parsed("/mnt/new --workload=app.halfpower").unwrap();
         assert_eq!((usual.speed.speed, usual.speed.open, usual.runtime, usual.seed), (1.0, false, None, 1));
         let log = parsed("/dev/sdb --workload fio.iolog --no-pauses --iodepth 8 --cache device --overwrite").unwrap();
-        assert!(log.no_pauses && log.overwrite && !log.force_content);
+        assert!(log.no_pauses && log.may_write.given().eq(["--overwrite"]));
         assert_eq!((log.iodepth, log.cache), (Some(8), Some(Cache::Device)));
         for (line, why) in [
             ("--workload a b --no-pauses --open", "cannot be used with"),

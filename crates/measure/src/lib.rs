@@ -37,7 +37,8 @@ pub use gated::GatedTarget;
 pub use measure_run::{LatenciesOf, measure, measure_keeping, measure_own_part, measure_until_stopped};
 pub use offered_ways::OfferedWays;
 pub use real::{
-    HostPart, RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, open_existing, probe_share,
+    HostPart, RealTarget, RealTargetOptions, ShareTarget, USUAL_LAYOUT, USUAL_SILENCE, WriteCache, open_existing,
+    probe_share,
 };
 pub use side_by_side::of_hosts as levels_of_hosts;
 pub use simulated::{SimulatedPath, SimulatedTarget, simulated_path};

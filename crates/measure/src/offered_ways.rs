@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use halfpower_record::Record;
 use halfpower_share::Access;
-use halfpower_spec::{Bytes, EngineName, Nanos, Run, ShareAddress, Way, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Nanos, Run, ShareAddress, Way, Workload, WorkloadOptions};
 use halfpower_witness::Ways;
 
-use crate::real::{RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE};
+use crate::real::{RealTarget, RealTargetOptions, ShareTarget};
 use crate::{MeasureError, TargetBackend, measure};
 
 /// Time limit of laying out a file, which ends up smaller then. The client waits at most twice that.
@@ -81,19 +81,5 @@ fn open(
 }
 
 fn wanted(size: Bytes, seed: u64) -> RealTargetOptions {
-    RealTargetOptions {
-        size: Some(size),
-        spread: false,
-        writes: true,
-        overwrite: false,
-        force_in_use: false,
-        force_content: false,
-        drop_caches: false,
-        payload: None,
-        host_part: None,
-        engine: EngineName::Auto,
-        seed,
-        layout_limit: LAYOUT,
-        silence: USUAL_SILENCE,
-    }
+    RealTargetOptions { size: Some(size), writes: true, seed, layout_limit: LAYOUT, ..RealTargetOptions::default() }
 }

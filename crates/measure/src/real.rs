@@ -33,7 +33,7 @@ mod write_cache;
 
 pub use host_part::HostPart;
 pub use member::open_existing;
-pub use options::{RealTargetOptions, USUAL_SILENCE};
+pub use options::{RealTargetOptions, USUAL_LAYOUT, USUAL_SILENCE};
 pub use share_target::{ShareTarget, probe_share};
 pub use target::RealTarget;
 pub use write_cache::WriteCache;

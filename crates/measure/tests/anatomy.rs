@@ -16,21 +16,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn place() -> Option<((MutexGuard<'static, ()>, tempfile::TempDir), RealTarget)> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let wanted = RealTargetOptions {
-        size: Some(Bytes(64 * MIB)),
-        spread: false,
-        writes: true,
-        overwrite: false,
-        force_in_use: false,
-        force_content: false,
-        host_part: None,
-        drop_caches: false,
-        payload: None,
-        engine: EngineName::Auto,
-        seed: 1,
-        layout_limit: Nanos(60_000_000_000),
-        silence: halfpower_measure::USUAL_SILENCE,
-    };
+    let wanted = RealTargetOptions { size: Some(Bytes(64 * MIB)), writes: true, ..RealTargetOptions::default() };
     let mut backend = RealTarget::open(folder.path(), &wanted).unwrap();
     backend.make_ready(None, &AtomicBool::new(false)).unwrap();
     let missing = match halfpower_os::trace::available() {

@@ -38,21 +38,7 @@ fn run(backend: &mut dyn TargetBackend, workload: Workload) -> Record {
 }
 
 fn wanted() -> RealTargetOptions {
-    RealTargetOptions {
-        size: Some(Bytes(64 << 20)),
-        spread: false,
-        writes: true,
-        overwrite: false,
-        force_in_use: false,
-        force_content: false,
-        host_part: None,
-        drop_caches: false,
-        payload: None,
-        engine: EngineName::Auto,
-        seed: 1,
-        layout_limit: Nanos(60_000_000_000),
-        silence: halfpower_measure::USUAL_SILENCE,
-    }
+    RealTargetOptions { size: Some(Bytes(64 << 20)), writes: true, ..RealTargetOptions::default() }
 }
 
 /// A real folder, ready.

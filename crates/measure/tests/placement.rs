@@ -6,26 +6,12 @@ use std::sync::atomic::AtomicBool;
 
 use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, TargetBackend, measure};
 use halfpower_record::Record;
-use halfpower_spec::{Bytes, Cache, EngineName, Layout, Nanos, Pass, Run, Rw, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Cache, Layout, Nanos, Pass, Run, Rw, Workload, WorkloadOptions};
 
 const MIB: u64 = 1 << 20;
 
 fn wanted(writes: bool) -> RealTargetOptions {
-    RealTargetOptions {
-        size: Some(Bytes(64 * MIB)),
-        spread: false,
-        writes,
-        overwrite: true,
-        force_in_use: false,
-        force_content: false,
-        host_part: None,
-        drop_caches: false,
-        payload: None,
-        engine: EngineName::Auto,
-        seed: 1,
-        layout_limit: Nanos(60_000_000_000),
-        silence: halfpower_measure::USUAL_SILENCE,
-    }
+    RealTargetOptions { size: Some(Bytes(64 * MIB)), writes, overwrite: true, ..RealTargetOptions::default() }
 }
 
 fn backend(path: &Path) -> RealTarget {

@@ -11,21 +11,7 @@ use halfpower_spec::{Bytes, Cache, EngineName, Nanos, PageCache, Pass, Run, Rw, 
 const MIB: u64 = 1 << 20;
 
 fn wanted(writes: bool) -> RealTargetOptions {
-    RealTargetOptions {
-        size: Some(Bytes(64 * MIB)),
-        spread: false,
-        writes,
-        overwrite: false,
-        force_in_use: false,
-        force_content: false,
-        host_part: None,
-        drop_caches: false,
-        payload: None,
-        engine: EngineName::Auto,
-        seed: 1,
-        layout_limit: Nanos(60_000_000_000),
-        silence: halfpower_measure::USUAL_SILENCE,
-    }
+    RealTargetOptions { size: Some(Bytes(64 * MIB)), writes, ..RealTargetOptions::default() }
 }
 
 fn folder() -> tempfile::TempDir {

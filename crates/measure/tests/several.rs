@@ -16,21 +16,7 @@ const FILE_BYTES: u64 = 3 * MIB + 4096;
 const RUNTIME: Nanos = Nanos(30_000_000);
 
 fn wanted(overwrite: bool) -> RealTargetOptions {
-    RealTargetOptions {
-        size: None,
-        spread: false,
-        writes: true,
-        overwrite,
-        force_in_use: false,
-        force_content: false,
-        host_part: None,
-        drop_caches: false,
-        payload: None,
-        engine: EngineName::Auto,
-        seed: 1,
-        layout_limit: Nanos(60_000_000_000),
-        silence: halfpower_measure::USUAL_SILENCE,
-    }
+    RealTargetOptions { writes: true, overwrite, ..RealTargetOptions::default() }
 }
 
 /// Files made by the test, which count as foreign.

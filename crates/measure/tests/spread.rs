@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use halfpower_measure::{RealTarget, RealTargetOptions, SimulatedTarget, TargetBackend, measure};
 use halfpower_record::Record;
 use halfpower_spec::{
-    Bytes, Cache, EngineName, Nanos, PageCache, Pass, Run, Rw, Several, SimulatedDisk, SimulatedSystem, VolumeLayout,
-    Workload, WorkloadOptions,
+    Bytes, Cache, Nanos, PageCache, Pass, Run, Rw, Several, SimulatedDisk, SimulatedSystem, VolumeLayout, Workload,
+    WorkloadOptions,
 };
 use tempfile::TempDir;
 
@@ -20,15 +20,7 @@ fn wanted(size_mib: u64) -> RealTargetOptions {
         spread: true,
         writes: true,
         overwrite: true,
-        force_in_use: false,
-        force_content: false,
-        host_part: None,
-        drop_caches: false,
-        payload: None,
-        engine: EngineName::Auto,
-        seed: 1,
-        layout_limit: Nanos(60_000_000_000),
-        silence: halfpower_measure::USUAL_SILENCE,
+        ..RealTargetOptions::default()
     }
 }
 

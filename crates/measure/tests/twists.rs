@@ -22,21 +22,7 @@ fn run(backend: &mut dyn TargetBackend, workload: Workload, runtime: Nanos) -> R
 fn real() -> (tempfile::TempDir, RealTarget) {
     // The build folder is on a disk; /tmp may be in memory.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let wanted = RealTargetOptions {
-        size: Some(Bytes(SPAN)),
-        spread: false,
-        writes: true,
-        overwrite: false,
-        force_in_use: false,
-        force_content: false,
-        host_part: None,
-        drop_caches: false,
-        payload: None,
-        engine: EngineName::Auto,
-        seed: 1,
-        layout_limit: Nanos(60_000_000_000),
-        silence: halfpower_measure::USUAL_SILENCE,
-    };
+    let wanted = RealTargetOptions { size: Some(Bytes(SPAN)), writes: true, ..RealTargetOptions::default() };
     let mut backend = RealTarget::open(folder.path(), &wanted).unwrap();
     backend.make_ready(None, &AtomicBool::new(false)).unwrap();
     (folder, backend)

@@ -114,7 +114,7 @@ fn writes_before(runs: &[RunWords], asked: &[RunArgs], nth: usize, file: &Path) 
     let opens = |args: &RunArgs| {
         let load_writes = args.options.0.beside.is_some_and(|load| load.rw.writes());
         let writes = args.rw.writes() || args.options.0.verify || load_writes;
-        writes || args.common.overwrite && file.is_file()
+        writes || args.common.may_write.overwrite && file.is_file()
     };
     runs[..nth].iter().zip(asked).any(|(run, args)| opens(args) && files(run).iter().any(|other| other == file))
 }

@@ -12,10 +12,10 @@ use halfpower_study::{DuetPlan, DuetProgress, RunSeeds, Side, SlicedTarget, cond
 
 use super::compare::{ConditionHolds, WITHOUT_A_TERMINAL, conditions, holding};
 use super::report::style_without_a_terminal;
-use super::{Purpose, backend, to_output, to_styled_output};
+use super::{Purpose, TargetRequest, backend, to_output, to_styled_output};
 use crate::args::{CommandLine, CompareArgs};
 use crate::duet_args::DuetArgs;
-use crate::measuring_args::CommonArgs;
+use crate::measuring_args::{CommonArgs, MayWriteArgs};
 use crate::progress::Line;
 
 /// What both targets are asked for: the cells, and those that were left out.
@@ -100,7 +100,7 @@ fn opened<'a>(
     let common = common(args);
     for (side, target) in [Side::A, Side::B].into_iter().zip(targets) {
         let refusal = |workload: &Workload| {
-            let may = !workload.rw.writes() || may_write(target, common.overwrite);
+            let may = !workload.rw.writes() || may_write(target, common.may_write.overwrite);
             (!may).then(|| {
                 let letter = side.letter();
                 format!("it writes, and {letter} ({target}) is not halfpower's own: --overwrite lets it write there")
@@ -111,8 +111,8 @@ fn opened<'a>(
     let writes = cells.measured.iter().any(|workload| workload.rw.writes() || workload.options.verify);
     let open = |side: Side, target: &Target| -> Result<Box<dyn TargetBackend>> {
         let said = || format!("{} ({target})", side.letter());
-        let mut target =
-            backend(target, &common, (&Purpose::of_run(&common, writes, None), None), None).with_context(said)?;
+        let asked = TargetRequest { target: target.clone(), common: &common, payload: None };
+        let mut target = backend(&asked, &Purpose::of_run(&common, writes, None), None).with_context(said)?;
         target.make_ready(None, stop).with_context(said)?;
         Ok(target)
     };
@@ -138,7 +138,8 @@ fn opened<'a>(
 fn common(args: &DuetArgs) -> CommonArgs {
     let DuetArgs { size, overwrite, .. } = *args;
     let usual = CommandLine::of_run(&["null:".into()]).common;
-    CommonArgs { size, overwrite, credentials: args.credentials.clone(), seed: args.seed(), ..usual }
+    let may_write = MayWriteArgs { overwrite, ..MayWriteArgs::default() };
+    CommonArgs { size, may_write, credentials: args.credentials.clone(), seed: args.seed(), ..usual }
 }
 
 /// Whether a target may be written to: what halfpower lays out itself, what is simulated, and what the user gave away.

@@ -66,19 +66,10 @@ fn plan(args: &MemoryArgs, backend: &RealTarget) -> Vec<Run> {
 
 fn open_target(args: &MemoryArgs) -> Result<RealTarget> {
     let wanted = halfpower_measure::RealTargetOptions {
-        size: None,
-        spread: false,
-        writes: false,
-        overwrite: false,
-        force_in_use: false,
-        force_content: false,
-        host_part: None,
-        drop_caches: false,
-        payload: None,
         engine: EngineName::Memory,
         seed: args.seed,
         layout_limit: Nanos(0),
-        silence: halfpower_measure::USUAL_SILENCE,
+        ..halfpower_measure::RealTargetOptions::default()
     };
     Ok(match &args.folder {
         Some(folder) => RealTarget::open(folder, &wanted)?,

@@ -98,13 +98,7 @@ fn suffix(args: &PlanArgs) -> String {
     args.output.iter().for_each(|path| suffix += &format!(" --output {}", shell_operand(path)));
     common.timeout.iter().for_each(|timeout| suffix += &format!(" --timeout {timeout}"));
     common.credentials.iter().for_each(|path| suffix += &format!(" --credentials {}", shell_operand(path)));
-    for (set, flag) in [
-        (common.overwrite, " --overwrite"),
-        (common.force_in_use, " --force-in-use"),
-        (common.force_content, " --force-content"),
-        (common.drop_caches, " --drop-caches"),
-    ] {
-        suffix += if set { flag } else { "" };
-    }
+    common.may_write.given().for_each(|flag| suffix += &format!(" {flag}"));
+    suffix += if common.drop_caches { " --drop-caches" } else { "" };
     suffix
 }

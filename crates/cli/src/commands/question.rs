@@ -11,10 +11,10 @@ use halfpower_spec::{
     shell_operand,
 };
 
-use super::Purpose;
 use super::applications::application;
+use super::{Purpose, TargetRequest};
 use crate::args::QuestionArgs;
-use crate::hosts::{Processes, TargetRequest};
+use crate::hosts::Processes;
 
 /// Shortest useful budget of a study.
 const LEAST_BUDGET: Nanos = Nanos(1_000_000_000);
@@ -222,7 +222,7 @@ fn directions(args: &QuestionArgs, target: &Target) -> Result<Vec<Direction>> {
         Target::Several(several) => several.members.iter().all(|path| path.is_dir()),
         _ => true,
     };
-    if ours || args.common.overwrite || !directions.contains(&Direction::Write) {
+    if ours || args.common.may_write.overwrite || !directions.contains(&Direction::Write) {
         return Ok(directions);
     }
     directions.retain(|direction| *direction == Direction::Read);

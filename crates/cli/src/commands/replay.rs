@@ -10,19 +10,20 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, Error, Parser};
 use halfpower_analyse::{replay_course, replay_findings};
 use halfpower_dialects::{Foreign, ImportedCapture, read_foreign};
-use halfpower_measure::{RealTargetOptions, USUAL_SILENCE};
+use halfpower_measure::RealTargetOptions;
 use halfpower_os::Kind;
 use halfpower_os::data_file::kind;
 use halfpower_record::{CaptureSource, Captured, input, read_capture};
 use halfpower_replay::{Pace, ReplayPlace, ReplaySettings, Replayed, has_one_file, laid_out_bytes};
 use halfpower_report::ReplayAsked;
 use halfpower_spec::format::size;
-use halfpower_spec::{Cache, EngineName, Nanos};
+use halfpower_spec::{Cache, Nanos};
 
 use super::again::Outputs;
 use super::report::style_without_a_terminal;
 use super::{outcome, to_output, to_styled_output};
 use crate::args::CommandLine;
+use crate::measuring_args::MayWriteArgs;
 use crate::replay_args::ReplayArgs;
 
 /// Width of sentences without a terminal.
@@ -164,33 +165,23 @@ fn as_asked(args: &ReplayArgs, mut captured: Captured) -> Result<Captured> {
 fn opened<'a>(args: &'a ReplayArgs, kind: Kind, captured: &Captured) -> Result<ReplayPlace<'a>> {
     let place = args.place.as_path();
     if kind == Kind::Folder {
-        let flags = [
-            ("--overwrite", args.overwrite),
-            ("--force-in-use", args.force_in_use),
-            ("--force-content", args.force_content),
-        ];
-        return match flags.into_iter().find(|(_, is_given)| *is_given) {
-            Some((flag, _)) => {
+        return match args.may_write.given().next() {
+            Some(flag) => {
                 bail!("{flag}: files of our own are laid out in a folder, and no others are touched: leave it out")
             }
             None => Ok(ReplayPlace::Folder(place)),
         };
     }
     has_one_file(captured, place)?;
+    let MayWriteArgs { overwrite, force_in_use, force_content } = args.may_write;
     let wanted = RealTargetOptions {
-        size: None,
-        spread: false,
         writes: captured.writes(),
-        overwrite: args.overwrite,
-        force_in_use: args.force_in_use,
-        force_content: args.force_content,
-        drop_caches: false,
-        payload: None,
-        host_part: None,
-        engine: EngineName::Auto,
+        overwrite,
+        force_in_use,
+        force_content,
         seed: args.seed,
         layout_limit: Nanos(0),
-        silence: USUAL_SILENCE,
+        ..RealTargetOptions::default()
     };
     Ok(ReplayPlace::There(halfpower_measure::open_existing(place, &wanted)?))
 }

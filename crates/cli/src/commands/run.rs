@@ -9,8 +9,8 @@ use halfpower_record::{DepthSearch, Environment, Record, StudyFile};
 use halfpower_spec::{Pass, Run, Switch, Target, Way, Workload};
 
 use super::question::canonical;
-use super::{Purpose, outcome, switched_write_cache, to_output, with_far_end};
-use crate::hosts::{Processes, TargetRequest, join_processes};
+use super::{Purpose, TargetRequest, outcome, switched_write_cache, to_output, with_far_end};
+use crate::hosts::{Processes, join_processes};
 use crate::progress::{Line, RunProgress};
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
 

@@ -6,7 +6,10 @@ use halfpower_spec::{Bytes, EngineName, Nanos};
 /// Default of [`RealTargetOptions::silence`]: one minute.
 pub const USUAL_SILENCE: Nanos = Nanos(60_000_000_000);
 
-/// Options for opening a real target.
+/// Default of [`RealTargetOptions::layout_limit`]: one minute.
+pub const USUAL_LAYOUT: Nanos = Nanos(60_000_000_000);
+
+/// Options for opening a real target. By default it is only read, alone, and keeps what it has.
 #[derive(Debug, Clone)]
 pub struct RealTargetOptions {
     /// Bytes to use; `None` leaves the size to the target.
@@ -35,4 +38,24 @@ pub struct RealTargetOptions {
     pub layout_limit: Nanos,
     /// How long the target may be silent after a run's window before the run is given up.
     pub silence: Nanos,
+}
+
+impl Default for RealTargetOptions {
+    fn default() -> Self {
+        Self {
+            size: None,
+            spread: false,
+            writes: false,
+            overwrite: false,
+            force_in_use: false,
+            force_content: false,
+            drop_caches: false,
+            payload: None,
+            host_part: None,
+            engine: EngineName::Auto,
+            seed: 1,
+            layout_limit: USUAL_LAYOUT,
+            silence: USUAL_SILENCE,
+        }
+    }
 }

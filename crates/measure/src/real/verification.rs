@@ -70,11 +70,11 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use halfpower_engine::Errno;
-    use halfpower_spec::{Bytes, EngineName, Pass, Rw, Several, VolumeLayout, Workload, WorkloadOptions};
+    use halfpower_spec::{Bytes, Pass, Rw, Several, VolumeLayout, Workload, WorkloadOptions};
 
     use super::*;
     use crate::real::members::Members;
-    use crate::real::options::{RealTargetOptions, USUAL_SILENCE};
+    use crate::real::options::RealTargetOptions;
     use crate::real::run_volume::VolumeMembers;
 
     const SPAN_BYTES: u64 = 8 << 20;
@@ -84,21 +84,7 @@ mod tests {
     fn mirror(folder: &Path) -> ([PathBuf; 2], Members) {
         let paths = ["a", "b"].map(|name| folder.join(name));
         paths.iter().for_each(|path| fs::write(path, vec![0; SPAN_BYTES as usize]).unwrap());
-        let wanted = RealTargetOptions {
-            size: None,
-            spread: false,
-            writes: true,
-            overwrite: true,
-            force_in_use: false,
-            force_content: false,
-            host_part: None,
-            drop_caches: false,
-            payload: None,
-            engine: EngineName::Auto,
-            seed: SEED,
-            layout_limit: Nanos(60_000_000_000),
-            silence: USUAL_SILENCE,
-        };
+        let wanted = RealTargetOptions { writes: true, overwrite: true, seed: SEED, ..RealTargetOptions::default() };
         let several =
             Several { volume_layout: VolumeLayout::Mirror, members: paths.to_vec(), chunk: Several::USUAL_CHUNK };
         let members = Members::open(&paths, VolumeMembers::of(&several), &wanted).unwrap().0;

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use halfpower_doctor::{Candidate, Place, Switchable, TRIES, TrialLoad, Try, candidates};
-use halfpower_measure::{RealTarget, RealTargetOptions, TargetBackend as _, USUAL_SILENCE, WriteCache};
+use halfpower_measure::{RealTarget, RealTargetOptions, TargetBackend as _, WriteCache};
 use halfpower_os::cache_switch::{CacheSwitch, WRITE_BACK, WRITE_THROUGH};
 use halfpower_os::{HeldSetting, Setting};
 use halfpower_record::{CheckFinding, Diagnosis, Trial, TrialVerdict};
-use halfpower_spec::{EngineName, Nanos, Switch};
+use halfpower_spec::{Nanos, Switch};
 use halfpower_study::{RunSeeds, SeenPairs, Side, Slice, SlicedTarget, pairs};
 
 use crate::progress::Line;
@@ -199,21 +199,7 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn open(path: &Path, stop: &'a AtomicBool) -> Result<Self> {
         let is_ours = path.is_dir();
-        let wanted = RealTargetOptions {
-            size: None,
-            spread: false,
-            writes: is_ours,
-            overwrite: false,
-            force_in_use: false,
-            force_content: false,
-            drop_caches: false,
-            payload: None,
-            host_part: None,
-            engine: EngineName::Auto,
-            seed: 1,
-            layout_limit: LAYOUT,
-            silence: USUAL_SILENCE,
-        };
+        let wanted = RealTargetOptions { writes: is_ours, layout_limit: LAYOUT, ..RealTargetOptions::default() };
         let mut target = RealTarget::open(path, &wanted)?;
         target.make_ready(None, stop)?;
         let seeds = RunSeeds { next: 1, step: 1 };
