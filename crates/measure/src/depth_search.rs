@@ -1,6 +1,6 @@
 //! Finds the greatest depth at which the latencies of a workload stay within a bound.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use halfpower_record::{DepthSearch, TriedDepth};
 use halfpower_spec::{Nanos, Pass, Run, Workload, WorkloadOptions};
@@ -15,7 +15,7 @@ use crate::{MeasureError, TargetBackend};
 /// did not. A window ends by its time alone, and each has other offsets.
 ///
 /// # Errors
-/// As [`measure`]; [`MeasureError::Interrupted`] if `stop` is set before a depth is known.
+/// As [`measure`], also if the user wishes to stop.
 pub fn find_depth(
     backend: &mut dyn TargetBackend,
     run: &Run,
@@ -26,9 +26,6 @@ pub fn find_depth(
     while let Some(depth) = next(&search) {
         told(depth);
         let record = measure(backend, &window(run, &search, depth), stop)?;
-        if stop.load(Ordering::Relaxed) {
-            return Err(MeasureError::Interrupted);
-        }
         let latency_ns = record.sought_latency_ns(&search);
         search.tried.push(TriedDepth { depth, latency_ns });
     }
