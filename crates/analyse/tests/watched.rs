@@ -263,7 +263,7 @@ fn own_depth_is_not_the_limit_of_a_device_that_others_fill() {
 }
 
 #[test]
-fn slices_that_are_spread_over_a_watch_are_enough_with_many_operations() {
+fn slices_that_are_spread_over_a_watch_are_enough_with_some_operations() {
     let of = |slices: u64, count: u64| {
         let mut seen = watched(vec![single_reads()]);
         (seen.traced_ns, seen.slices) = (300_000_000, slices);
@@ -271,13 +271,17 @@ fn slices_that_are_spread_over_a_watch_are_enough_with_many_operations() {
         seen.operations[0].latency = latency(100_000, count);
         matches!(watch_findings(&seen, None).groups[0].stop, WatchStop::NotKnown { why: WatchUnknown::TooFew { .. } })
     };
-    assert_eq!([of(4, 200), of(2, 200), of(6, 50)], [false, true, true]);
+    assert_eq!([of(4, 200), of(2, 5000), of(6, 12), of(6, 9)], [false, true, false, true]);
 }
 
 #[test]
 fn a_neighbour_that_never_pauses_is_named_where_commits_wait_for_its_flushes() {
-    let of = |flush_ns: u64, syncs: u64| {
-        let mut seen = beside(watched(vec![commits(Wait::Flush, 0.8)]), 0.05, 1, 1);
+    // Of 2 ms each commit waits 1.6 ms for flushes, and for the journal where it takes part.
+    let of = |flush_ns: u64, syncs: u64, journal: f64| {
+        let shares =
+            [(Wait::Flush, 0.8 - journal), (Wait::Journal, journal), (Wait::Device, 0.1), (Wait::Processor, 0.1)];
+        let commits = operations(OperationKind::Fdatasync, 450, 2_000_000, 1.0, &shares);
+        let mut seen = beside(watched(vec![commits]), 0.05, 1, 1);
         (seen.others[0].own_during, seen.others[0].own_without) = (latency(2_000_000, 27_000), latency(2_000_000, 3));
         seen.others[0].syncs = syncs;
         let flush = DiskRequests {
@@ -290,11 +294,15 @@ fn a_neighbour_that_never_pauses_is_named_where_commits_wait_for_its_flushes() {
         seen.requests.push(flush);
         seen
     };
-    let WatchStop::Neighbour { syncs_share, slowdown, .. } = named(&of(400_000, 80_000), "neighbour") else { panic!() };
-    assert!(syncs_share > 0.7 && slowdown.is_none());
-    // Two flushes are its own; and few syncs of others accuse nobody.
-    named(&of(800_000, 80_000), "flush");
-    named(&of(400_000, 3_000), "flush");
+    for (flush_ns, journal) in [(400_000, 0.1), (800_000, 0.0)] {
+        let named = named(&of(flush_ns, 80_000, journal), "neighbour");
+        let WatchStop::Neighbour { syncs_share, slowdown, .. } = named else { panic!() };
+        assert!(syncs_share > 0.7 && slowdown.is_none());
+    }
+    // Two flushes are its own with the journal, and one without; and few syncs of others accuse nobody.
+    named(&of(800_000, 80_000, 0.1), "flush");
+    named(&of(1_500_000, 80_000, 0.0), "flush");
+    named(&of(400_000, 3_000, 0.1), "flush");
 }
 
 #[test]
@@ -482,7 +490,7 @@ fn reads_are_held_against_requests_of_their_kind_alone() {
 #[test]
 fn what_is_too_little_to_judge_is_not_judged() {
     let mut few = watched(vec![single_reads()]);
-    few.operations[0].count = 12;
+    few.operations[0].count = 8;
     named(&few, "not-known");
     let mut short = watched(vec![single_reads()]);
     short.traced_ns = 500_000_000;

@@ -11,6 +11,7 @@
 mod block;
 mod call;
 mod disks;
+mod event_cost;
 mod events;
 mod format;
 mod happening;
@@ -22,6 +23,7 @@ pub(crate) use instance::remove_instance;
 
 pub use block::Step;
 pub use call::{Call, Moves};
+pub use event_cost::EventCost;
 pub use events::{RingEntry, TraceEvent, What, events_of_page};
 pub use happening::{CommitStep, Happening, Rwbs, Seen, seen_in_page};
 pub use watcher::{MissingEvent, WatchedEvents, Watcher};

@@ -141,14 +141,16 @@ impl Fold {
         }
     }
 
-    /// Tracing has ended, and all that it saw was taken. What was in progress does not count, but for the depth.
-    pub fn end_slice(&mut self, at_ns: u64) {
+    /// Tracing has ended, and all that it saw was taken. What was in progress does not count, but for the depth. Gives for how
+    /// long the longest of that had been in progress, in nanoseconds; 0 if nothing was.
+    pub fn end_slice(&mut self, at_ns: u64) -> u64 {
         self.reach(at_ns);
         self.is_traced = false;
-        self.state.cut(at_ns);
+        let longest_ns = self.state.cut(at_ns);
         if let Some(capture) = &mut self.state.capture {
             capture.end_slice(at_ns);
         }
+        longest_ns
     }
 
     /// Events were lost since tracing was known to go on ([`Fold::reach`]): what is in progress cannot be followed further.

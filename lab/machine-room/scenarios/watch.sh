@@ -2,7 +2,6 @@
 #room: icount 1
 #room: timeout 1500
 # 500 million instructions a second: a tenth of today's processors, so that a watch takes ten times the share.
-# It counts 400 ns for each event that the kernel records, which is too little for so slow a processor: by two points at most here.
 nullb disk completion_nsec=20000 hw_queue_depth=64
 run() { halfpower run /dev/disk --rw randread --bs 4k --iodepth $1 --engine $2 --runtime 30 --json; }
 for shape in "1 sync" "16 libaio"; do

@@ -11,8 +11,8 @@ use super::parts::{OperationGroup, WatchOther};
 use super::scene::Scene;
 use super::stop::WatchStop;
 use super::thresholds::{
-    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_SECONDS, HEAVY, HEAVY_SYNCS, MORE_THAN_ITS_OWN, MOST_SYNCS, MOSTLY, SLOWED,
-    SLOWED_MEDIAN,
+    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_SECONDS, HEAVY, HEAVY_SYNCS, MORE_THAN_ONE, MORE_THAN_TWO, MOST_SYNCS,
+    MOSTLY, OF_THE_JOURNAL, SLOWED, SLOWED_MEDIAN,
 };
 use crate::Interval;
 use crate::mean::quotient;
@@ -208,11 +208,16 @@ fn waits_for_flushes_of_others(group: &Gathered<'_>, scene: &Scene<'_>) -> bool 
     // sync_file_range and its like only begin to write.
     let commits = group.members.iter().filter(|one| one.kind != OperationKind::OtherSync);
     let count: f64 = commits.clone().map(|one| one.count as f64).sum();
-    let waits = commits.flat_map(|one| &one.waits).filter(|(wait, _)| matches!(wait, Wait::Flush | Wait::Journal));
-    let waited_ns: f64 = waits.map(|(_, ns)| *ns as f64).sum();
+    let waited = |wanted: Wait| {
+        let waits = commits.clone().flat_map(|one| &one.waits).filter(|(wait, _)| *wait == wanted);
+        waits.map(|(_, ns)| *ns as f64).sum::<f64>()
+    };
+    let (for_flushes_ns, for_journal_ns) = (waited(Wait::Flush), waited(Wait::Journal));
+    let takes_journal = for_journal_ns > OF_THE_JOURNAL * for_flushes_ns;
+    let own = if takes_journal { MORE_THAN_TWO } else { MORE_THAN_ONE };
     group.group == OperationGroup::Commits
         && flushes.count() >= FEWEST_COMPARED
-        && quotient(waited_ns, count) >= MORE_THAN_ITS_OWN * flushes.mean_ns()
+        && quotient(for_flushes_ns + for_journal_ns, count) >= own * flushes.mean_ns()
 }
 
 /// Whether the kernel writes back much more than the application wrote, so that it does so for others.

@@ -1,12 +1,13 @@
 //! Holds the thresholds of the verdict on a watched application; docs/method/watch.md explains each.
 
-/// Operations of a group from which it is judged.
+/// Operations of a group from which it is judged: what their time was spent on is told by few.
+pub(super) const FEWEST_JUDGED: u64 = 10;
+/// Operations, or requests, from which medians and other quantiles of them are judged.
 pub(super) const FEWEST_OPERATIONS: u64 = 30;
 /// Traced time from which anything is judged, in nanoseconds.
 pub(super) const SHORTEST_TRACE_NS: u64 = 1_000_000_000;
-/// The same of slices that are spread over a watch of this length, and operations that they must have.
+/// The same of slices that are spread over a watch of this length.
 pub(super) const FEWEST_SLICES: u64 = 4;
-pub(super) const MANY_OPERATIONS: u64 = 100;
 /// Share of a group's operations that one kind must have for it to stand for all.
 pub(super) const STANDS_FOR_ALL: f64 = 0.7;
 /// Share of the operations' time from which a group is judged.
@@ -62,10 +63,13 @@ pub(super) const DEEPER_GAIN: f64 = 1.2;
 pub(super) const HEAVY: f64 = 0.2;
 /// Share of all syncs likewise.
 pub(super) const HEAVY_SYNCS: f64 = 0.3;
-/// Share of all syncs from which a neighbour that never pauses is the cause, and flushes for which a commit then waits: a journal
-/// makes one before its commit block and one after it.
+/// Share of all syncs from which a neighbour that never pauses is the cause.
 pub(super) const MOST_SYNCS: f64 = 0.5;
-pub(super) const MORE_THAN_ITS_OWN: f64 = 2.5;
+/// Flushes for which a commit then waits at least: alone it waits for one, and for two where it makes the journal commit, which
+/// flushes before its commit block and after it. The journal takes part where its share is this much of the flushes'.
+pub(super) const MORE_THAN_ONE: f64 = 1.5;
+pub(super) const MORE_THAN_TWO: f64 = 2.5;
+pub(super) const OF_THE_JOURNAL: f64 = 0.03;
 /// Factor by which operations take longer beside a neighbour's requests: their mean, and their median; and than one request
 /// alone.
 pub(super) const SLOWED: f64 = 1.5;

@@ -11,9 +11,9 @@ use super::parts::{AloneReading, OperationGroup, WatchAlone, WatchUse};
 use super::scene::{Scene, depth_while_busy};
 use super::stop::{WatchStop, WatchUnknown};
 use super::thresholds::{
-    ANSWERED, ASKS_ALWAYS, ASKS_ENOUGH, AT_CEILING, BUSY, CACHED, CAUSE, DEEPER_GAIN, FEW_IN_PROGRESS,
-    FEWEST_OPERATIONS, FEWEST_SLICES, HEAVY, HELD, LITTLE, MANY_OPERATIONS, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING,
-    MOST_LOST, MOSTLY, PAGING, QUEUED, READ_AGAIN, SHORTEST_TRACE_NS, SLOWED, SLOWER_INSIDE, STOLEN, WAITED,
+    ANSWERED, ASKS_ALWAYS, ASKS_ENOUGH, AT_CEILING, BUSY, CACHED, CAUSE, DEEPER_GAIN, FEW_IN_PROGRESS, FEWEST_JUDGED,
+    FEWEST_OPERATIONS, FEWEST_SLICES, HEAVY, HELD, LITTLE, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING, MOST_LOST, MOSTLY,
+    PAGING, QUEUED, READ_AGAIN, SHORTEST_TRACE_NS, SLOWED, SLOWER_INSIDE, STOLEN, WAITED,
 };
 use crate::mean::quotient;
 
@@ -69,9 +69,9 @@ fn too_little(case: &Case<'_>) -> Option<WatchStop> {
     }
     let count = case.group.count;
     // Slices that are spread over the watch tell as much as a longer time in one piece.
-    let is_spread = *slices >= FEWEST_SLICES && *span_ns >= SHORTEST_TRACE_NS && count >= MANY_OPERATIONS;
-    let is_long = *traced_ns >= SHORTEST_TRACE_NS && count >= FEWEST_OPERATIONS;
-    (!is_spread && !is_long).then(|| not_known(WatchUnknown::TooFew { count, traced_ns: *traced_ns }))
+    let is_spread = *slices >= FEWEST_SLICES && *span_ns >= SHORTEST_TRACE_NS;
+    let is_enough = count >= FEWEST_JUDGED && (is_spread || *traced_ns >= SHORTEST_TRACE_NS);
+    (!is_enough).then(|| not_known(WatchUnknown::TooFew { count, traced_ns: *traced_ns }))
 }
 
 fn rate_limit(case: &Case<'_>) -> Option<WatchStop> {

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::disks::{DisksUnder, filter_of};
+use super::event_cost::{EventCost, call_ns};
 use super::format::WantedEvent;
 use super::happening::{
     FILE_SYSTEM_EVENTS, Happening, Seen, SeenDecoder, SeenKind, THREAD_EVENTS, block_events, call_events,
@@ -38,6 +39,7 @@ pub struct Watcher {
     decoder: SeenDecoder,
     disks: Vec<String>,
     missing: Vec<MissingEvent>,
+    event_cost: EventCost,
     /// The threads that were asked for last.
     followed: BTreeSet<u32>,
     /// Those that were asked for before, still live, and are no longer: the kernel goes on recording them.
@@ -104,6 +106,7 @@ impl Watcher {
             decoder: SeenDecoder::new(&under.numbers),
             disks: under.names,
             missing: Vec::new(),
+            event_cost: EventCost::USUAL,
             followed: BTreeSet::new(),
             let_go: BTreeSet::new(),
             is_armed: true,
@@ -111,8 +114,10 @@ impl Watcher {
             held: Vec::new(),
         };
         watcher.of_threads.instance.set("options/event-fork", "1")?;
-        watcher.follow(threads)?;
+        let bare_ns = call_ns();
         watcher.enable_threads()?;
+        watcher.measure_events(bare_ns)?;
+        watcher.follow(threads)?;
         if !watcher.disks.is_empty() {
             watcher.enable_disks(under.numbers.iter().flatten(), &under.on_the_way)?;
         }
@@ -158,6 +163,26 @@ impl Watcher {
         for wanted in FILE_SYSTEM_EVENTS {
             switched_on(instance, wanted, Some(&filter), decoder, missing);
         }
+        Ok(())
+    }
+
+    /// Measures on this thread, alone on the list, what an event costs: `bare_ns` is the time of a call without probes. What it
+    /// cannot tell stays as it usually is.
+    fn measure_events(&mut self, bare_ns: Option<u64>) -> Result<(), OsError> {
+        let this = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let threads = &self.of_threads.instance;
+        let failed = |error: io::Error| OsError::Tracing { why: format!("it cannot be tried on halfpower ({error})") };
+        self.add_to_the_list([this].iter())?;
+        let probed_ns = call_ns();
+        threads.switch(true).map_err(failed)?;
+        let recorded_ns = call_ns();
+        threads.switch(false).map_err(failed)?;
+        threads.empty("set_event_pid").map_err(failed)?;
+        self.drain()?;
+        let measured = bare_ns.zip(probed_ns).zip(recorded_ns);
+        let cost = measured
+            .and_then(|((bare_ns, probed_ns), recorded_ns)| EventCost::between(bare_ns, probed_ns, recorded_ns));
+        self.event_cost = cost.unwrap_or(EventCost::USUAL);
         Ok(())
     }
 
@@ -269,6 +294,11 @@ impl Watcher {
         std::mem::replace(held, later)
     }
 
+    /// What an event costs the thread that it is of, measured when the watcher was made.
+    pub fn event_cost(&self) -> EventCost {
+        self.event_cost
+    }
+
     /// Events that this kernel does not offer.
     pub fn missing(&self) -> &[MissingEvent] {
         &self.missing
@@ -333,6 +363,7 @@ mod tests {
         let mut watcher = Watcher::new(&[disk], &[this]).unwrap();
         let mut buffers = crate::Buffers::new(1, BLOCK as usize, 1).unwrap();
         assert_eq!(watcher.drain().unwrap(), WatchedEvents::default(), "nothing before it is switched on");
+        assert!(watcher.event_cost().recorded_ns > watcher.event_cost().probed_ns, "{:?}", watcher.event_cost());
         watcher.switch(true).unwrap();
         assert_eq!(file.read_at(buffers.slot_mut(0), offset).unwrap(), BLOCK as usize);
         watcher.switch(false).unwrap();

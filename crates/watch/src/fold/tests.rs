@@ -226,15 +226,18 @@ fn what_the_ends_of_a_slice_cut_counts_for_the_depth_alone() {
     scene.began(50, THREAD, Call::Pread, [DIRECT, 0, 4096, 0]);
     scene.step(51, THREAD, Step::Queued, 0..8, "R");
     scene.step(52, THREAD, Step::Issued, 0..8, "R");
-    scene.end_slice(100);
+    assert_eq!(scene.end_slice(100), us(50), "since it began");
     scene.begin_slice(1000);
     scene.ended(1050, THREAD, Call::Pread, 4096);
     scene.step(1060, 0, Step::Completed, 0..8, "R");
+    scene.began(1055, THREAD, Call::Pread, [SOCKET, 0, 4096, 0]);
+    assert_eq!(scene.end_slice(1058), 0, "what waits for a socket is no operation");
+    scene.begin_slice(1058);
     scene.began(1060, THREAD, Call::Pread, [DIRECT, 0, 4096, 0]);
     scene.ended(1070, THREAD, Call::Pread, 4096);
     let watched = scene.watched(1100);
     let read = only(&watched, OperationKind::Read);
-    assert_eq!((read.count, read.latency.sum_ns(), watched.slices), (2, us(20).into(), 2));
+    assert_eq!((read.count, read.latency.sum_ns(), watched.slices), (2, us(20).into(), 3));
     assert_eq!((watched.traced_ns, watched.requests.len()), (us(200), 0));
     assert!((read.depth - 70.0 / 200.0).abs() < 1e-9, "{}", read.depth);
 }

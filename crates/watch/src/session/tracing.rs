@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use halfpower_os::OsError;
 use halfpower_os::processor::charged_to_this_thread_ns;
-use halfpower_os::trace::{MissingEvent, WatchedEvents, Watcher};
+use halfpower_os::trace::{EventCost, MissingEvent, WatchedEvents, Watcher};
 use halfpower_record::{Captured, Latency, Unseen, WatchCost, Watched};
 
 use super::clock::monotonic_ns;
 use super::places::{Answers, Places};
 use super::settings::Settings;
-use super::slices::{RECORDING_NS, Slices, probed_ns};
+use super::slices::Slices;
 use super::subject::Followed;
 use crate::fold::{Fold, Sources};
 
@@ -46,8 +46,8 @@ pub(crate) struct Tracing {
     /// When the present slice began, and its events.
     slice_began_ns: u64,
     slice_events: u64,
-    /// What the probes cost others in pauses.
-    probed_ns: u64,
+    /// What recording events cost others, and what probes did in pauses.
+    recording_ns: u64,
     threads: BTreeSet<u32>,
     /// The disks that were asked for.
     asked: BTreeSet<String>,
@@ -73,7 +73,7 @@ impl Tracing {
             arming_ns: [ARMING_NS / 2; 2],
             slice_began_ns: now_ns,
             slice_events: 0,
-            probed_ns: 0,
+            recording_ns: 0,
             threads: BTreeSet::new(),
             asked: BTreeSet::new(),
             taken_to_ns: now_ns,
@@ -135,6 +135,10 @@ impl Tracing {
         Ok(())
     }
 
+    fn event_cost(&self) -> EventCost {
+        self.watcher.as_ref().map_or(EventCost::USUAL, Watcher::event_cost)
+    }
+
     /// A pause has ended. While the kernel has no list of threads it adds none that they start, so they are looked for.
     fn resume(&mut self, followed: &mut Followed) -> Result<(), OsError> {
         let before_ns = charged_to_this_thread_ns();
@@ -160,7 +164,7 @@ impl Tracing {
         }
         let now_ns = monotonic_ns();
         self.fold.begin_slice(now_ns);
-        self.slices.turn(now_ns);
+        self.slices.begins(now_ns);
         self.taken_to_ns = now_ns;
         self.slice_began_ns = now_ns;
         self.slice_events = 0;
@@ -183,10 +187,12 @@ impl Tracing {
     /// If the probes cannot be taken away.
     fn pause(&mut self, now_ns: u64) -> Result<u64, OsError> {
         let slice_ns = now_ns.saturating_sub(self.slice_began_ns);
-        let probed_ns = probed_ns(self.slice_events, slice_ns, self.slices.pause_ns());
+        // As many events as the slice had, for as much longer as the pause is.
+        let of_the_slice_ns = (self.slice_events * self.event_cost().probed_ns) as f64;
+        let probed_ns = (of_the_slice_ns * self.slices.pause_ns() as f64 / slice_ns.max(1) as f64) as u64;
         let arming_ns = self.arming_ns.iter().sum();
         if probed_ns <= arming_ns {
-            self.probed_ns += probed_ns;
+            self.recording_ns += probed_ns;
             return Ok(probed_ns);
         }
         let disarmed = self.arm(false);
@@ -243,13 +249,15 @@ impl Tracing {
         }
         self.fold.reach(now_ns);
         if ends {
-            self.fold.end_slice(now_ns);
-            self.slices.turn(now_ns);
+            let cut_ns = self.fold.end_slice(now_ns);
+            self.slices.pauses(now_ns, cut_ns);
             self.is_on = false;
         }
         let count = events.len() as u64;
+        let recording_ns = count * self.event_cost().recorded_ns;
         self.slice_events += count;
-        let mut spent_ns = charged_to_this_thread_ns().saturating_sub(before_ns) + count * RECORDING_NS;
+        self.recording_ns += recording_ns;
+        let mut spent_ns = charged_to_this_thread_ns().saturating_sub(before_ns) + recording_ns;
         if ends && !is_last {
             spent_ns += self.pause(now_ns)?;
         }
@@ -272,12 +280,7 @@ impl Tracing {
 
     /// What taking them cost others, and how many were lost.
     pub(crate) fn cost(&self) -> WatchCost {
-        WatchCost {
-            processor_ns: 0,
-            events: self.events,
-            recording_ns: self.events * RECORDING_NS + self.probed_ns,
-            lost_events: self.lost,
-        }
+        WatchCost { processor_ns: 0, events: self.events, recording_ns: self.recording_ns, lost_events: self.lost }
     }
 
     /// What of the kernel's events could not be taken.

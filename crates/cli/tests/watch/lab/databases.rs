@@ -4,7 +4,7 @@ use halfpower_analyse::{OperationGroup, WatchStop};
 use halfpower_lab::{Figure, judge};
 
 use super::healthy::names_no_limit;
-use super::planted::{is_limit, is_neighbour, stop};
+use super::planted::{SYNCS, is_limit, is_neighbour, stop};
 use super::{Case, alone, judge_all};
 use crate::postgres::{DISK, laid_out, read_all, serve};
 use crate::program::skip;
@@ -63,13 +63,10 @@ fn what_commits_of_a_database_wait_for_is_told() {
             expects: |findings| is_limit(findings, "write_iops"),
         },
         Case {
-            name: "PostgreSQL beside a neighbour that syncs: it is named, or the journal that both wait for",
-            site: usual,
+            name: "PostgreSQL beside neighbours that sync: they are named, or the journal that all wait for",
+            site: with_slow_flush,
             subject: |site| serve(site, "-c 1"),
-            beside: |site| {
-                let words = "--filename=DIR/beside --size=16m --rw=randwrite --bs=64k --ioengine=sync --fsync=1";
-                vec![site.neighbour(words, 60)]
-            },
+            beside: |site| vec![site.neighbour(SYNCS, 60)],
             expects: |findings| {
                 let stop = stop(findings, OperationGroup::Commits);
                 is_neighbour(findings) || matches!(stop, Some(WatchStop::Journal { .. }))

@@ -43,7 +43,7 @@ fn no_limit_of_a_disk_is_invented() {
 #[test]
 #[ignore = "lab: applications without limits are watched"]
 fn no_limit_of_a_file_system_is_invented() {
-    const CACHED: &str = "--filename=DIR/data --size=32m";
+    const CACHED: &str = "--filename=DIR/data --size=32m --invalidate=0";
     judge_all(&[
         on_files("healthy: a commit each 50 ms", |site| {
             site.fio(

@@ -32,6 +32,15 @@ pub(super) fn is_neighbour(findings: &WatchFindings) -> bool {
 
 const DIRECT: &str = "--filename=DISK --direct=1";
 
+/// Two neighbours that sync without a pause.
+pub(super) const SYNCS: &str = "--directory=DIR --filename_format=beside.\\$jobnum --size=16m --rw=randwrite --bs=64k \
+                                --ioengine=sync --fsync=1 --numjobs=2";
+
+/// A disk whose flush takes so long that those who sync wait for each other.
+fn with_slow_flush() -> Result<Site, String> {
+    Site::paced(DISK, 0, 2000)?.formatted()
+}
+
 fn direct(site: &Site, words: &str) -> Running {
     site.fio(&format!("{DIRECT} {words}"), RUNS)
 }
@@ -164,15 +173,12 @@ fn a_neighbour_is_named() {
             expects: is_neighbour,
         },
         Case {
-            name: "a neighbour that syncs: it is named, or the journal that both wait for",
-            site: Site::mounted,
+            name: "neighbours that sync: they are named, or the journal that all wait for",
+            site: with_slow_flush,
             subject: |site| {
                 site.fio("--directory=DIR --size=16m --rw=write --bs=4k --ioengine=sync --fdatasync=1", RUNS)
             },
-            beside: |site| {
-                let words = "--filename=DIR/beside --size=16m --rw=randwrite --bs=64k --ioengine=sync --fsync=1";
-                vec![site.neighbour(words, 60)]
-            },
+            beside: |site| vec![site.neighbour(SYNCS, 60)],
             expects: |findings| {
                 let is_seen = findings.others.iter().any(|other| other.name == "neighbour");
                 let stop = stop(findings, OperationGroup::Commits);
@@ -187,7 +193,7 @@ fn a_neighbour_is_named() {
 fn contention_of_a_journal_is_told() {
     judge_all(&[Case {
         name: "eight neighbours that sync without a pause: they are named, or the journal that all wait for",
-        site: || Site::paced(DISK, 0, 2000)?.formatted(),
+        site: with_slow_flush,
         subject: |site| site.fio("--directory=DIR --size=16m --rw=write --bs=4k --ioengine=sync --fsync=1", RUNS),
         beside: |site| {
             let words = "--directory=DIR --filename_format=beside.\\$jobnum --size=4m --rw=write --bs=4k --ioengine=sync \
@@ -219,11 +225,13 @@ fn memory_that_is_too_small_is_told() {
 #[test]
 #[ignore = "lab: applications of known limits are watched"]
 fn processors_and_the_application_itself_are_told() {
+    // Each pass of fio would begin with an empty cache.
+    const CACHED: &str = "--filename=DIR/data --size=32m --invalidate=0 --rw=randread --bs=4k --ioengine=psync";
     judge_all(&[
         Case {
             name: "reads from the page cache on a fifth of a processor: the quota",
             site: || Site::mounted()?.with_quota(0.2),
-            subject: |site| site.fio("--filename=DIR/data --size=32m --rw=randread --bs=4k --ioengine=psync", RUNS),
+            subject: |site| site.fio(CACHED, RUNS),
             beside: alone,
             expects: |findings| {
                 findings.groups.iter().any(|group| matches!(group.stop, WatchStop::ProcessorQuota { .. }))
@@ -246,7 +254,7 @@ fn processors_and_the_application_itself_are_told() {
         Case {
             name: "reads from the page cache: storage does not limit them",
             site: Site::mounted,
-            subject: |site| site.fio("--filename=DIR/data --size=32m --rw=randread --bs=4k --ioengine=psync", RUNS),
+            subject: |site| site.fio(CACHED, RUNS),
             beside: alone,
             expects: |findings| {
                 let stop = stop(findings, OperationGroup::Reads);

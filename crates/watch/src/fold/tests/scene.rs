@@ -184,10 +184,11 @@ impl Scene {
         !self.events.is_empty()
     }
 
-    pub fn end_slice(&mut self, at: u64) {
+    /// Ends the slice; gives for how long what it cut was in progress.
+    pub fn end_slice(&mut self, at: u64) -> u64 {
         self.take_all();
-        self.fold.end_slice(BEGAN_NS + us(at));
         self.is_open = false;
+        self.fold.end_slice(BEGAN_NS + us(at))
     }
 
     pub fn begin_slice(&mut self, at: u64) {
