@@ -11,8 +11,8 @@ use super::parts::{OperationGroup, WatchOther};
 use super::scene::Scene;
 use super::stop::WatchStop;
 use super::thresholds::{
-    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_SECONDS, HEAVY, HEAVY_SYNCS, MORE_THAN_ONE, MORE_THAN_TWO, MOST_SYNCS,
-    MOSTLY, OF_THE_JOURNAL, SLOWED, SLOWED_MEDIAN,
+    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_JUDGED, FEWEST_SECONDS, HEAVY, HEAVY_SYNCS, MORE_THAN_ONE, MORE_THAN_TWO,
+    MOST_SYNCS, MOSTLY, OF_THE_JOURNAL, SLOWED, SLOWED_MEDIAN,
 };
 use crate::Interval;
 use crate::mean::quotient;
@@ -193,7 +193,8 @@ fn waits_behind_larger(group: &Gathered<'_>, scene: &Scene<'_>) -> bool {
             bytes += one.bytes as f64;
         }
         let count = device.count();
-        (count >= FEWEST_COMPARED).then(|| (bytes / count as f64, device.mean_ns()))
+        // Who waits long has few: of means that differ so much, few are enough.
+        (count >= FEWEST_JUDGED).then(|| (bytes / count as f64, device.mean_ns()))
     };
     let (Some((own_bytes, own_ns)), Some((bytes, ns))) = (means(true), means(false)) else { return false };
     bytes >= MUCH_LARGER * own_bytes && own_ns >= NEARLY_AS_LONG * ns
