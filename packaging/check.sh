@@ -180,15 +180,18 @@ by_image() {
 
 # Runs the loaded image as the documents say: without privileges, below a root that is only read. Words until -- are podman's.
 in_podman() {
-  local options=()
+  local options=() folder
+  for folder in /lib /lib64; do
+    if [ -d "$folder" ]; then options+=(--volume "$folder:$folder:ro"); fi
+  done
   while [ "$1" != -- ]; do
     options+=("$1")
     shift
   done
   shift
   engine run --rm --network none --read-only --cap-drop all --security-opt no-new-privileges --cgroup-parent "/$group" \
-    --ulimit nofile=1024:1024 --ulimit nproc=4096:4096 --volume /lib:/lib:ro --volume /lib64:/lib64:ro \
-    --volume "$scratch/work:/work" --volume "$scratch/data:/data" "${options[@]}" "localhost/halfpower:$version" "$@"
+    --ulimit nofile=1024:1024 --ulimit nproc=4096:4096 --volume "$scratch/work:/work" --volume "$scratch/data:/data" \
+    "${options[@]}" "localhost/halfpower:$version" "$@"
 }
 
 by_podman() {

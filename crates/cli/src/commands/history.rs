@@ -289,13 +289,13 @@ fn of_one_target(studies: Vec<Read>, named: Option<&str>) -> Result<Vec<Read>> {
     };
     match (fitting.as_slice(), named) {
         ([one], _) => Ok(targets.swap_remove(*one)),
-        ([], None) => bail!(
-            "there is no study that could be read; name study files, or a folder with files that end in .{ENDING}"
-        ),
-        ([], Some(named)) => {
+        ([], Some(named)) if !targets.is_empty() => {
             tell_of(&targets);
             bail!("--target {named}: no target has this number or name; name one of the list")
         }
+        ([], _) => bail!(
+            "there is no study that could be read; name study files, or a folder with files that end in .{ENDING}"
+        ),
         (several, _) => {
             tell_of(&targets);
             bail!("these studies are of {} targets: name one of the list with --target", several.len())

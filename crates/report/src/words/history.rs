@@ -13,6 +13,8 @@ use super::surroundings;
 
 /// Fewest studies in which a change can be told.
 const FEWEST: usize = 10;
+/// What tells more of few studies.
+const TWO: &str = "`halfpower compare` says whether one of them differs from another.";
 
 /// The name of a figure, such as `random direct read, 4 KiB, 32 deep`.
 pub(crate) fn figure(of: &FigureHistory) -> String {
@@ -94,7 +96,10 @@ pub(crate) fn verdict(history: &History) -> Vec<String> {
     let mut all = match history.changes.last() {
         None if studies < FEWEST => {
             let studies = if studies == 1 { "one study".to_string() } else { format!("{studies} studies") };
-            vec![format!("No change is certain; {studies} can hardly show one, and {FEWEST} or more can.")]
+            let mut said =
+                vec![format!("No change is certain; {studies} can hardly show one, and {FEWEST} or more can.")];
+            said.extend((history.studies.len() > 1).then(|| TWO.to_string()));
+            said
         }
         None => vec![format!("No change in {studies} studies is certain.")],
         Some(last) => {
