@@ -179,8 +179,8 @@ def fits_kubernetes(document):
         except kubernetes_validate.ValidationError as error:
             place = ".".join(str(part) for part in error.path)
             must(False, f"{document['kind']} does not fit Kubernetes {version}: {place}: {error.message}")
-        except kubernetes_validate.SchemaNotFoundError as error:
-            must(False, f"{document.get('kind')}: {error}")
+        except kubernetes_validate.SchemaNotFoundError:
+            must(False, f"Kubernetes {version} has no {document['kind']} of {document['apiVersion']}")
 
 
 def fits_schema(name, schema):
