@@ -152,7 +152,7 @@ fn what_differs_around_a_change_is_told_beside_it() {
 fn neighbours_are_told_by_what_is_usual_before_and_after() {
     let mut digests = all_alike(&[(1.0, 12), (0.7, 12)], 6);
     for (at, digest) in digests.iter_mut().enumerate() {
-        let is_busy = at >= 12 && at != 12;
+        let is_busy = at > 12;
         digest.neighbours = Neighbours {
             device_mbps: Some(if is_busy { 48.0 } else { 0.4 }),
             device_share: Some(if is_busy { 0.35 } else { 0.003 }),

@@ -140,7 +140,7 @@ pub(crate) fn ground(rate: LinearScale, latency: LogScale) -> Markup {
                 div.rule style={ "top:" (percent(latency.percent(tick))) } { span { (time_ns(tick)) } }
             }
             @for (place, tick) in ticks.iter().enumerate() {
-                @let is_spare = (ticks.len() - place) % 2 == 0;
+                @let is_spare = (ticks.len() - place).is_multiple_of(2);
                 div.size.spare[is_spare] style={ "left:" (percent(100.0 - rate.percent(*tick))) } { (thousands(*tick)) @if place + 1 == ticks.len() { " IOPS" } }
             }
         }
