@@ -1,12 +1,14 @@
 //! Says what the sessions of a study show: what an interval is about, how many there are, and which cells have two speeds.
 
-use halfpower_analyse::{CellRate, CellSettings, RateRole, RateRow, SessionCell, SessionSpeeds, Summary};
+use halfpower_analyse::{CellRate, CellSettings, RateRole, RateRow, SessionCell, SessionSpeeds, Summary, Sureness};
 use halfpower_spec::{Cache, format};
 
 use super::first_screen::{depth, whole_row_name};
 
 /// Sessions that an interval over them takes (`docs/method/statistics.md`).
 const FEW: usize = 5;
+/// Half of an interval, as a share, above which more sessions are worth their time.
+const WIDE: f64 = 0.1;
 
 /// A rate of the answer, with the cell that was measured for it.
 struct Reported<'a> {
@@ -57,7 +59,8 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
         let cell = over_sessions(summary, &one.measured)?;
         Some(two_speeds(one, &cell.two_speeds?))
     });
-    let few = (!is_short && (2..FEW).contains(&sessions.begun)).then(|| {
+    let is_wide = |one: &Reported<'_>| matches!(one.rate.sureness, Sureness::Within { share } if share > WIDE);
+    let few = (!is_short && (2..FEW).contains(&sessions.begun) && over.iter().any(|one| is_wide(one))).then(|| {
         format!("an interval over {} sessions is wide; --sessions {FEW} goes on and narrows it", sessions.begun)
     });
     so_far.into_iter().chain(few).chain(of_first).chain(speeds).collect()
@@ -93,7 +96,7 @@ fn two_speeds(one: &Reported<'_>, speeds: &SessionSpeeds) -> String {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_analyse::{Interval, SessionsFinding, Sureness};
+    use halfpower_analyse::{Interval, SessionsFinding};
     use halfpower_spec::{Direction, Pattern};
 
     use super::*;
