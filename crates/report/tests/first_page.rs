@@ -16,7 +16,7 @@ use crate::screens::quiet_study;
 const SCREEN_PX: f64 = 900.0;
 /// Height of a phone's screen, in pixels.
 const PHONE_PX: f64 = 844.0;
-/// Most that the last rate below the first chart may reach beyond it: a third of the way to the next column.
+/// Most that a rate at the end of the first chart's scale may reach beyond it: a third of the way to the next column.
 const BESIDE_CHART_PX: f64 = 12.0;
 /// Most pages of a print.
 const PAGES: usize = 10;
@@ -141,8 +141,10 @@ const wait = setInterval(async () => {
   }));
   told.first_panel = [...document.querySelectorAll('.panel')].filter((one) => one.offsetParent).map((one) => one.className).join();
   const rates = [...document.querySelectorAll('.panel .size')].filter((one) => one.offsetParent).map((one) => one.getBoundingClientRect());
-  const stage = [...document.querySelectorAll('.panel .stage')].find((one) => one.offsetParent)?.getBoundingClientRect();
-  told.rates = { beyond: Math.max(...rates.map((one) => one.right)) - stage?.right,
+  const stage = [...document.querySelectorAll('.panel .stage')].find((one) => one.offsetParent);
+  const right = (one) => one.getBoundingClientRect().right;
+  // A rate may stand at the very end of the scale.
+  told.rates = { beyond: right(stage.querySelector('.plane')) + Math.max(...rates.map((one) => one.width)) / 2 - right(stage),
     apart: Math.min(...rates.slice(1).map((one, at) => one.left - rates[at].right)) };
   document.querySelector('.ways label[for=way-read]')?.click();
   told.chart = [shown()];
