@@ -45,6 +45,7 @@ lab mariadbd mariadb-server-core
 lab mariadb-slap mariadb-client
 lab db_bench rocksdb-tools
 lab ioping ioping
+lab podman podman runc
 LIST
 }
 
@@ -62,10 +63,12 @@ parts() {
     DEBIAN_FRONTEND=noninteractive as_root apt-get install -qy --no-install-recommends "${missing[@]}" >/dev/null
   fi
   if [ ! -x "$tools/python/bin/fio-plot" ] || [ ! -x "$tools/python/bin/maturin" ] ||
-    ! compgen -G "$tools/python/lib/python3*/site-packages/yaml" >/dev/null; then
+    ! compgen -G "$tools/python/lib/python3*/site-packages/yaml" >/dev/null ||
+    ! compgen -G "$tools/python/lib/python3*/site-packages/kubernetes_validate" >/dev/null; then
     python3 -m venv "$tools/python"
     "$tools/python/bin/python3" -m pip install --quiet fio-plot==1.1.21 duckdb==2.0.0 pandas==3.1.1 matplotlib==3.11.2 \
-      jsonschema==4.26.0 mfusepy==3.1.1 maturin==1.16.0 pyyaml==6.0.3
+      jsonschema==4.26.0 mfusepy==3.1.1 maturin==1.16.0 pyyaml==6.0.3 \
+      kubernetes-validate==1.37.0 check-jsonschema==0.39.0
   fi
   if [ ! -x "$tools/node_modules/.bin/s3rver" ] || [ ! -f "$tools/node_modules/axe-core/axe.min.js" ]; then
     npm install --silent --no-audit --no-fund --no-save --prefix "$tools" s3rver@3.7.1 axe-core@4.14.1 >/dev/null

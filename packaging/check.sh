@@ -2,8 +2,12 @@
 # Builds the packages, installs each, looks whether all of it is there and works, and removes it again: packaging/check.sh
 #
 # It also makes an image for containers of the release build, runs it by bwrap, and runs the Kubernetes Job and the CI
-# snippets on simulated disks. Needs what packaging/build.sh needs, root or sudo, man, bwrap, PyYAML, and the shells whose
-# completions are tried: bash, zsh and fish. Refuses to run where the Debian package is installed already.
+# snippets on simulated disks. Needs what packaging/build.sh needs, root or sudo, man, bwrap, what check_yaml.py says, and the
+# shells whose completions are tried: bash, zsh and fish. Refuses to run where the Debian package is installed already.
+#
+# packaging/check.sh --podman has podman load the image of the release build and run it, also under limits of processors and
+# memory, which the program has to name. Needs root or sudo, podman, runc, and control groups that may be made: the laboratory
+# runs it, since not every machine of a gate allows that.
 #
 # packaging/check.sh --static builds the static program and its image instead (packaging/static.sh says what that needs) and
 # looks at these. It compiles everything for musl, which takes minutes, so the gate leaves it out.
@@ -13,9 +17,15 @@ cd "$(dirname "$0")/.."
 umask 022
 packages=$PWD/target/packages
 scratch=$(mktemp -d)
+group=halfpower-check-$$
 installed=
 python=${HALFPOWER_PYTHON:-python3}
 
+# Podman with a store of its own, which touches no other container.
+engine() {
+  as_root podman --root "$scratch/store" --runroot "$scratch/state" --tmpdir "$scratch/libpod" --storage-driver vfs \
+    --cgroup-manager cgroupfs --events-backend file --runtime runc "$@"
+}
 # Ends with what is wrong.
 wrong() {
   echo "packaging/check.sh: $*" >&2
@@ -25,7 +35,9 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 # Whatever happens, nothing stays behind.
 leave() {
   if [ -n "$installed" ]; then as_root dpkg -r halfpower >/dev/null || true; fi
-  rm -rf "$scratch"
+  if [ -e "$scratch/store" ]; then engine system reset --force >/dev/null 2>&1 || true; fi
+  as_root find /sys/fs/cgroup -depth -type d -path "*/$group*" -exec rmdir {} \; 2>/dev/null || true
+  as_root rm -rf "$scratch"
 }
 trap leave EXIT
 says() { echo "$((SECONDS)) s: $*"; }
@@ -151,17 +163,63 @@ image_works() {
   [ -z "$(ls -A "$scratch/data")" ] || wrong "the image leaves files in what it measures: $(ls -A "$scratch/data")"
 }
 
-# The image of the release build, which needs the machine's libraries beside it; all else is as in the static one's.
+# Makes the image of the release build, which needs the machine's libraries beside it; all else is as in the static one's.
+image_of() {
+  "$python" packaging/image.py "$1" "$2" --version "$version" --revision "$(git rev-parse HEAD)" \
+    --created "$SOURCE_DATE_EPOCH" --document LICENSE-MIT --document "$3"
+}
+
 by_image() {
   local program=${CARGO_TARGET_DIR:-target}/release/halfpower archive
   local once=$scratch/once.oci.tar again=$scratch/again.oci.tar
-  for archive in "$once" "$again"; do
-    "$python" packaging/image.py "$program" "$archive" --version "$version" --revision "$(git rev-parse HEAD)" \
-      --created "$SOURCE_DATE_EPOCH" --document LICENSE-MIT --document packaging/THIRD-PARTY-LICENSES
-  done
+  for archive in "$once" "$again"; do image_of "$program" "$archive" packaging/THIRD-PARTY-LICENSES; done
   cmp "$once" "$again" || wrong "the same program gives two images"
   libraries=(--ro-bind /lib /lib --ro-bind-try /lib64 /lib64)
   image_works "$once" "$program"
+}
+
+# Runs the loaded image as the documents say: without privileges, below a root that is only read. Words until -- are podman's.
+in_podman() {
+  local options=() folder
+  for folder in /lib /lib64; do
+    if [ -d "$folder" ]; then options+=(--volume "$folder:$folder:ro"); fi
+  done
+  while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  shift
+  engine run --rm --network none --read-only --cap-drop all --security-opt no-new-privileges --cgroup-parent "/$group" \
+    --ulimit nofile=1024:1024 --ulimit nproc=4096:4096 --volume "$scratch/work:/work" --volume "$scratch/data:/data" \
+    "${options[@]}" "localhost/halfpower:$version" "$@"
+}
+
+by_podman() {
+  local program=${CARGO_TARGET_DIR:-target}/release/halfpower said file
+  cargo build --release --locked --quiet -p halfpower
+  image_of "$program" "$scratch/image.oci.tar" LICENSE-APACHE
+  mkdir -m 777 "$scratch/work" "$scratch/data"
+  chmod 755 "$scratch"
+  engine load --quiet --input "$scratch/image.oci.tar" >/dev/null
+  said=$(in_podman -- --version)
+  grep -qx "commit:   $commit" <<<"$said" || wrong "the container's program is another: $said"
+  in_podman -- study sim:fixed=80us --budget 5s --output /work/study.halfpower >/dev/null
+  for file in study.halfpower study.html; do
+    [ "$(stat -c %u "$scratch/work/$file")" = 65532 ] || wrong "a study in a container leaves no $file of its user"
+  done
+  said=$(in_podman -- run /data --rw randread --bs 4k --size 16MiB --runtime 20ms)
+  grep -q '^  throughput .* MB/s' <<<"$said" || wrong "a container measures nothing: $said"
+  [ -z "$(ls -A "$scratch/data")" ] || wrong "a container leaves files in what it measures: $(ls -A "$scratch/data")"
+  # Podman hides /sys/dev/block.
+  said=$(in_podman -- probe /data)
+  if grep -q "device beneath cannot be told" <<<"$said" && [ "$(findmnt -no FSTYPE -T "$scratch")" != overlay ]; then
+    wrong "a container does not see what device it measures: $said"
+  fi
+  said=$(in_podman --cpus 0.1 --memory 300m -- probe /data)
+  grep -q "a control group allows 0.10 of them at once" <<<"$said" || wrong "the limit of processors is not told: $said"
+  grep -q "a control group allows 300MiB of it" <<<"$said" || wrong "the limit of memory is not told: $said"
+  said=$(in_podman --cpus 0.05 -- study null: --budget 5s --output /work/limited.halfpower)
+  grep -q "a control group's quota: the 0.05 processors it allows" <<<"$said" || wrong "the quota does not stop it: $said"
 }
 
 by_static() {
@@ -178,6 +236,11 @@ by_static() {
 if [ "${1:-}" = --static ]; then
   by_static
   says "static program and its image built and tried"
+  exit
+fi
+if [ "${1:-}" = --podman ]; then
+  by_podman
+  says "image loaded and run by podman, with limits and without"
   exit
 fi
 by_cargo

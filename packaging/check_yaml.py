@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Checks the Kubernetes Job and the CI snippets, and runs their commands: packaging/check_yaml.py PROGRAM FOLDER
 
-Every field has to be one of those below, of its type: they are the subset that these files use of Kubernetes' API (core/v1
-and batch/v1, 1.30), of GitHub's workflow syntax and of GitLab's CI/CD YAML. The commands then run as they stand, with
-PROGRAM, in FOLDER; a study measures a simulated disk instead of the target, so that it takes a second. Needs PyYAML.
+Every file has to fit the schema that its reader publishes: Kubernetes' API of the oldest and the newest release that
+kubernetes-validate knows, GitHub's workflows and GitLab's CI as check-jsonschema has them. Every field has to be one of those
+below, too, of its type: the subset that these files use, where what is safe is the only choice. The commands then run as they
+stand, with PROGRAM, in FOLDER; a study measures a simulated disk instead of the target, so that it takes a second. Needs
+PyYAML, kubernetes-validate and check-jsonschema.
 """
 
 import os
@@ -13,9 +15,11 @@ import subprocess
 import sys
 
 try:
+    import kubernetes_validate
     import yaml
-except ImportError:
-    sys.exit("packaging/check_yaml.py: there is no PyYAML: pip install pyyaml")
+    from kubernetes_validate.utils import all_versions
+except ImportError as error:
+    sys.exit(f"packaging/check_yaml.py: {error}: pip install pyyaml kubernetes-validate check-jsonschema")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLOW = "sim:fixed=80us,rate=500MB/s"
@@ -166,6 +170,26 @@ def fits(value, kind, place):
         must(type(value) is kind, f"{place} is {value!r}, no {kind.__name__}")
 
 
+def fits_kubernetes(document):
+    """Ends with a sentence if a document is not as the API of the oldest or the newest release says."""
+    known = sorted(all_versions(), key=lambda version: [int(part) for part in version.split(".")])
+    for version in (known[0], known[-1]):
+        try:
+            kubernetes_validate.validate(document, version, strict=True)
+        except kubernetes_validate.ValidationError as error:
+            place = ".".join(str(part) for part in error.path)
+            must(False, f"{document['kind']} does not fit Kubernetes {version}: {place}: {error.message}")
+        except kubernetes_validate.SchemaNotFoundError:
+            must(False, f"Kubernetes {version} has no {document['kind']} of {document['apiVersion']}")
+
+
+def fits_schema(name, schema):
+    """Ends with what is wrong if a file does not fit a schema that check-jsonschema brings."""
+    words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, os.path.join(HERE, name)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    must(done.returncode == 0, f"{name} does not fit {schema}: {done.stdout}{done.stderr}")
+
+
 def documents(name):
     with open(os.path.join(HERE, name), encoding="utf-8") as file:
         return list(yaml.safe_load_all(file))
@@ -215,6 +239,7 @@ def check_kubernetes(program, folder):
     for at, document in enumerate(held):
         must(document.get("kind") in KUBERNETES, f"document {at} is of the unknown kind {document.get('kind')}")
         fits(document, KUBERNETES[document["kind"]], document["kind"])
+        fits_kubernetes(document)
     job = next(document for document in held if document["kind"] == "Job")
     pod = job["spec"]["template"]["spec"]
     settings = {one["metadata"]["name"]: one["data"] for one in held if one["kind"] == "ConfigMap"}
@@ -289,6 +314,7 @@ def check_ci(name, program, folder, steps, variables):
 
 
 def check_github(program, folder):
+    fits_schema("ci/github.yml", "vendor.github-workflows")
     (workflow,) = documents("ci/github.yml")
     fits(workflow, GITHUB, "github.yml")
     (job,) = workflow["jobs"].values()
@@ -305,6 +331,7 @@ def check_github(program, folder):
 
 
 def check_gitlab(program, folder):
+    fits_schema("ci/gitlab.yml", "vendor.gitlab-ci")
     (snippet,) = documents("ci/gitlab.yml")
     fits(snippet, GITLAB, "gitlab.yml")
     (job,) = snippet.values()

@@ -372,6 +372,7 @@ mod tests {
             runs: 48,
             cells,
             commits: None,
+            neighbours: crate::Neighbours::default(),
         }
     }
 

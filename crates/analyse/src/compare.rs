@@ -16,7 +16,7 @@ mod spread;
 pub use comparison::{
     Accesses, CellComparison, Change, Comparison, ConditionCase, ConditionFinding, ConditionLimit, CostComparison,
     CostTerm, Flaw, Floor, HalfPowerComparison, InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison,
-    PlaceAspect, Practical, PriceRow, PriceTable, Quantity, StudyFacts, StudyRecords,
+    Practical, PriceRow, PriceTable, Quantity, StudyFacts, StudyRecords,
 };
 pub use condition::{Condition, check_conditions};
 pub use price::{KILOBYTES, MEGABYTES, price, price_row};

@@ -11,21 +11,20 @@ mod figures;
 mod found;
 mod last_change;
 mod levels;
-mod surroundings;
 
-pub use digest::{CellDigest, Measured, StudyDigest, Surroundings};
+pub use digest::{CellDigest, Measured, StudyDigest};
 pub use found::{
     FigureChange, FigureHistory, FigureLevel, FigurePoint, History, HistoryChange, HistoryFigure, HistoryStudy,
-    SurroundingAspect, SurroundingChange, TwoSpeeds, UnreadStudy,
+    TwoSpeeds, UnreadStudy,
 };
 
-use crate::ConditionFinding;
 use crate::compare::{Condition, ERROR, check_conditions};
+use crate::surroundings::{checks_differ, neighbours_compared, surroundings_compared};
+use crate::{ConditionFinding, Neighbours, Surroundings};
 use change_points::{ChangePoint, LEAST, change_points};
 use figures::{Series, all_series};
 use last_change::last_levels_compared;
 use levels::{level, two_speeds};
-use surroundings::{checks_differ, surroundings_compared};
 
 /// A study of a history.
 #[derive(Debug, Clone, Copy)]
@@ -58,12 +57,15 @@ pub fn history(studies: &[StudyInHistory<'_>], mut surroundings: impl FnMut(usiz
         all.iter().map(|series| change_points(&logs(series), error(series, &all))).collect();
     let figures: Vec<FigureHistory> = all.iter().zip(&found).map(|(series, found)| followed(series, found)).collect();
     let mut changes = changes(&all, &found, &figures);
-    for change in &mut changes {
+    let neighbours = neighbours_around(&changes, &digests);
+    for (change, [before, after]) in changes.iter_mut().zip(neighbours) {
+        let of_others = neighbours_compared(&before, &after);
         let before = surroundings(change.earliest.saturating_sub(1));
         if let Some((before, after)) = before.zip(surroundings(change.latest)) {
             change.surroundings = surroundings_compared(&before, &after);
             change.checks = checks_differ(&before, &after);
         }
+        change.surroundings.extend(of_others);
     }
     let study = |study: &StudyInHistory<'_>| HistoryStudy {
         name: study.name.to_string(),
@@ -79,6 +81,22 @@ pub fn history(studies: &[StudyInHistory<'_>], mut surroundings: impl FnMut(usiz
         fail_if: Vec::new(),
         unread: Vec::new(),
     }
+}
+
+/// What others did before and after each change: the medians of the studies between it and the changes beside it, since
+/// others come and go from one study to the next.
+fn neighbours_around(changes: &[HistoryChange], digests: &[&StudyDigest]) -> Vec<[Neighbours; 2]> {
+    let median = |from: usize, to: usize| {
+        let studies = digests.get(from..to).unwrap_or_default();
+        Neighbours::median_of(&studies.iter().map(|study| study.neighbours).collect::<Vec<_>>())
+    };
+    let around = |(at, change): (usize, &HistoryChange)| {
+        let HistoryChange { earliest, latest, .. } = *change;
+        let from = at.checked_sub(1).map_or(0, |last| changes[last].latest).min(earliest.saturating_sub(1));
+        let to = changes.get(at + 1).map_or(digests.len(), |next| next.earliest).max(latest + 1);
+        [median(from, earliest), median(latest, to)]
+    };
+    changes.iter().enumerate().map(around).collect()
 }
 
 /// Checks conditions on the last level against the one before, at each path's own last change. A finding has no case if no

@@ -52,6 +52,7 @@ mod steady;
 mod stopped_by;
 mod study_findings;
 mod summary;
+mod surroundings;
 mod tcp_cell;
 mod thread_scaling;
 mod to_change;
@@ -80,8 +81,8 @@ pub use checks::{CheckChange, CheckDifference, ChecksComparison, StudyChecks};
 pub use compare::{
     Accesses, CellComparison, Change, Comparison, Condition, ConditionCase, ConditionFinding, ConditionLimit,
     CostComparison, CostTerm, Estimate, Flaw, Floor, HalfPowerComparison, InStudy, KILOBYTES, LeftOut, MEGABYTES,
-    MissingFigure, Note, Outcome, PRACTICAL_PERCENT, PathComparison, PlaceAspect, Practical, PriceRow, PriceTable,
-    Prior, Quantity, StudyFacts, StudyRecords, check_conditions, compare, compare_all, price, price_row,
+    MissingFigure, Note, Outcome, PRACTICAL_PERCENT, PathComparison, Practical, PriceRow, PriceTable, Prior, Quantity,
+    StudyFacts, StudyRecords, check_conditions, compare, compare_all, price, price_row,
 };
 pub use cost::costs;
 pub use direction_stop::{DirectionStop, StopDoubt, StopTest};
@@ -100,8 +101,7 @@ pub use half_power::curves;
 pub use headline::headlines;
 pub use history::{
     CellDigest, FigureChange, FigureHistory, FigureLevel, FigurePoint, History, HistoryChange, HistoryFigure,
-    HistoryStudy, Measured, StudyDigest, StudyInHistory, SurroundingAspect, SurroundingChange, Surroundings, TwoSpeeds,
-    UnreadStudy, check_history, history,
+    HistoryStudy, Measured, StudyDigest, StudyInHistory, TwoSpeeds, UnreadStudy, check_history, history,
 };
 pub use how_fast::{CellRate, RateRole, RateRow, how_fast};
 pub use interval::{Sureness, t95};
@@ -131,6 +131,7 @@ pub use stopped_by::{
 };
 pub use study_findings::Findings;
 pub use summary::{NoisySign, StudyState, Summary};
+pub use surroundings::{Neighbours, SurroundingAspect, SurroundingChange, Surroundings};
 pub use tcp_cell::TcpCell;
 pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
 pub use to_change::SettingToChange;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
 use halfpower_measure::{SimulatedTarget, TargetBackend};
-use halfpower_record::{Environment, MemberIdentity, PlaceIdentity, Record, StudyFile};
+use halfpower_record::{Device, Environment, MemberIdentity, PlaceIdentity, Record, StudyFile};
 use halfpower_spec::{Cache, Direction, Nanos, Question, SimulatedDisk};
 use halfpower_study::{Observation, Planner, Step};
 use serde_json::Value;
@@ -58,6 +58,8 @@ fn keep(path: &Path, day: usize, machine: &str, kernel: &str) {
         PlaceIdentity { machine: Some(machine.to_string()), kernel: Some(kernel.to_string()), members: vec![member] };
     let mut environment = Environment { place, ..environment.clone() };
     environment.machine.kernel = kernel.to_string();
+    let firmware = Some(if kernel == "6.1.0" { "SN05" } else { "SN06" }.to_string());
+    environment.device = Some(Device { name: "sda".to_string(), firmware, ..Device::default() });
     let started = 1_767_225_600_000 + day as u64 * DAY_MS;
     let dated = |record: &Record| Record { started_unix_ms: started, ..record.clone() };
     let records: Vec<Record> = records.iter().map(dated).collect();
@@ -66,7 +68,7 @@ fn keep(path: &Path, day: usize, machine: &str, kernel: &str) {
     File::options().write(true).open(path).unwrap().set_modified(hour_ago).unwrap();
 }
 
-/// A folder `nightly` with the studies of all days; the kernel changes with the speed.
+/// A folder `nightly` with the studies of all days; kernel and firmware change with the speed.
 fn nightly() -> TempDir {
     let folder = folder();
     fs::create_dir_all(folder.path().join("nightly/deeper")).unwrap();
@@ -91,12 +93,25 @@ fn a_change_is_told_with_what_changed_beside_it() {
     assert!(output.status.success() && err.is_empty(), "{err}");
     assert!(out.contains("/data  12 studies, 2026-01-01 to 2026-01-12"), "{out}");
     assert!(out.contains("from study 7 of 12 on") && out.contains("kernel: 6.1.0, then 6.12.0"), "{out}");
+    assert!(out.contains("device's firmware: SN05, then SN06"), "{out}");
     assert!(out.contains("typical cell -") && out.contains(['▁', '▂', '▃', '▆', '▇', '█']), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     let page = fs::read_to_string(here.join("history.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("6.12.0") && page.len() < 200_000, "{}", page.len());
     // Its own page is replaced.
     assert!(run(here, &["history", "nightly", "-o", "history.html"]).status.success());
+}
+
+#[test]
+fn a_comparison_tells_of_two_places_what_a_history_tells_beside_a_change() {
+    let folder = nightly();
+    let output =
+        run(folder.path(), &["compare", "nightly/deeper/day-05.halfpower", "nightly/day-06.halfpower", "--full"]);
+    let (out, err) = text(&output);
+    assert!(output.status.success(), "{err}");
+    assert!(out.contains("! The kernel differs: 6.1.0 in A, 6.12.0 in B."), "{out}");
+    assert!(out.contains("! The device's firmware differs: SN05 in A, SN06 in B."), "{out}");
+    assert!(!out.contains("targets differ"), "{out}");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::program::{folder, run, skip};
 
 const DISK: &str = "sim:fixed=80us,rate=500MB/s,noise=2%";
-const NAMES: [&str; 10] =
-    ["run", "report", "compare", "alike", "duet", "doctor", "history", "watch", "replay", "predict"];
+const NAMES: [&str; 11] =
+    ["run", "report", "compare", "compare-many", "alike", "duet", "doctor", "history", "watch", "replay", "predict"];
 
 fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schema/{name}.json"))

@@ -26,8 +26,8 @@ impl Partition {
 
 /// The partitions under a target and under the volumes of its stack.
 pub(crate) fn partitions(root: &Root, number: DeviceNumber, mount: Option<&Mount>, stack: &Stack) -> Vec<Partition> {
-    let mut folders: Vec<Option<PathBuf>> = vec![root.resolve(format!("sys/dev/block/{number}"))];
-    folders.extend(mount.map(|mount| root.resolve(format!("sys/dev/block/{}", mount.number))));
+    let mut folders: Vec<Option<PathBuf>> = vec![root.block_device(number)];
+    folders.extend(mount.map(|mount| root.block_device(mount.number)));
     // File systems over several devices have a number that belongs to none.
     let sources = mount.into_iter().flat_map(|mount| mount.source.split(':'));
     folders.extend(sources.filter_map(|source| source.strip_prefix("/dev/")).map(|name| {

@@ -29,7 +29,19 @@ impl DeviceNumber {
 
     /// The sysfs folder of the device; it need not exist.
     pub fn sysfs(self) -> PathBuf {
-        PathBuf::from(format!("/sys/dev/block/{self}"))
+        self.sysfs_below(Path::new("/"))
+    }
+
+    /// The same in a tree below `root`. The folder by number is hidden in some containers (podman masks it), and the one by
+    /// name then stands for it.
+    pub fn sysfs_below(self, root: &Path) -> PathBuf {
+        let by_number = root.join(format!("sys/dev/block/{self}"));
+        if self.major == 0 || by_number.exists() {
+            return by_number;
+        }
+        let names = fs::read_dir(root.join("sys/class/block")).into_iter().flatten();
+        let mut folders = names.filter_map(|entry| Some(entry.ok()?.path()));
+        folders.find(|folder| Self::in_folder(folder) == Some(self)).unwrap_or(by_number)
     }
 
     /// Whether the device supports discard; `None` if the kernel does not say.

@@ -23,7 +23,7 @@ pub struct Disk {
 impl Disk {
     /// The disk with this number, or the disk of the partition with this number.
     pub fn by_number(root: &Root, number: DeviceNumber) -> Option<Self> {
-        Self::at(root, root.resolve(format!("sys/dev/block/{number}"))?)
+        Self::at(root, root.block_device(number)?)
     }
 
     /// The disk with this kernel name, or the disk of the partition with this name.

@@ -1,5 +1,7 @@
 //! Reads the facts of a block device from sysfs: model, transport, sizes and queue settings.
 
+use std::collections::BTreeSet;
+
 use halfpower_record::Device;
 use halfpower_spec::Bytes;
 
@@ -12,7 +14,7 @@ use crate::sysfs_path::numbered;
 /// (Documentation/ABI/stable/sysfs-block).
 const SECTOR_BYTES: u64 = 512;
 
-/// Reads a device's facts; a fact that the kernel does not report is `None`, or 0 for a size.
+/// Reads a device's facts, except the firmware beneath it; a fact that the kernel does not report is `None`, or 0 for a size.
 pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
     let queue = |file: &str| disk.sys.join("queue").join(file);
     let transport = transport(root, disk);
@@ -21,6 +23,7 @@ pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
     Device {
         name: disk.name.clone(),
         model: model(root, disk),
+        firmware: None,
         // A paravirtual disk claims to be rotational because its driver knows no better.
         rotational: root.number::<u8>(queue("rotational")).filter(|_| !guessed).map(|turns| turns == 1),
         transport,
@@ -63,6 +66,19 @@ fn model(root: &Root, disk: &Disk) -> Option<String> {
         return Some(maker.map_or(model.clone(), |maker| format!("{maker} {model}")));
     }
     (disk.name.starts_with("mmcblk")).then(|| read("name"))?
+}
+
+/// The firmware of these disks, each revision once, joined by commas: `firmware_rev` of an NVMe controller, or of its
+/// subsystem where several paths lead to it; `rev` of a SCSI or SATA disk; `fwrev` of a memory card. `None` unless one tells.
+pub(crate) fn firmware(root: &Root, disks: &[Disk]) -> Option<String> {
+    let of = |disk: &Disk| {
+        let above = disk.sys.parent().unwrap_or(&disk.sys);
+        let places = [disk.sys.join("device"), above.to_path_buf()];
+        let names = places.iter().flat_map(|place| ["firmware_rev", "rev", "fwrev"].map(|name| place.join(name)));
+        names.filter_map(|path| root.text(path)).find(|text| !text.is_empty())
+    };
+    let known: BTreeSet<String> = disks.iter().filter_map(of).collect();
+    (!known.is_empty()).then(|| known.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// How the device is attached, from its name and the folders on its sysfs path.

@@ -23,7 +23,7 @@ mod sysfs_path;
 
 use std::path::Path;
 
-use halfpower_record::{Environment, FileSystem, HostLink};
+use halfpower_record::{Device, Environment, FileSystem, HostLink};
 
 use halfpower_os::mounts::{Mount, mount_of};
 use levels::End;
@@ -92,6 +92,10 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
         let names: Vec<&str> = tops.iter().map(|disk| disk.name.as_str()).collect();
         notes.push(format!("the file system spans {}; only the first is described", names.join(", ")));
     }
+    let firmware = match &end {
+        End::Disks(stack) => device::firmware(root, &stack.disks),
+        _ => None,
+    };
     Environment {
         machine: probe_machine(root),
         filesystem: mount.map(|mount| FileSystem {
@@ -99,7 +103,7 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
             options: mount.options.clone(),
             block: target.block,
         }),
-        device: tops.first().map(|disk| device::device(root, disk)),
+        device: tops.first().map(|disk| Device { firmware, ..device::device(root, disk) }),
         levels: levels::levels(root, &mounts, &end),
         notes,
         place: identity::place(root, target, &tops, mount.map(|mount| mount.source.as_str())),

@@ -245,6 +245,12 @@ impl Root {
         self.base.join(path)
     }
 
+    /// The sysfs folder of the block device with this number, every link resolved.
+    pub fn block_device(&self, number: DeviceNumber) -> Option<PathBuf> {
+        let found = number.sysfs_below(&self.base);
+        self.resolve(found.strip_prefix(&self.base).ok()?)
+    }
+
     /// The path with every symbolic link resolved, if it stays below the root.
     pub fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         let real = fs::canonicalize(self.base.join(path)).ok()?;

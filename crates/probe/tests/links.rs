@@ -12,6 +12,7 @@ fn nvme(tree: &Tree) {
     tree.disk(NVME, "259:0");
     tree.partition(&format!("{NVME}/nvme0n1p2"), "259:2");
     tree.file(&format!("{NVME_FUNCTION}/nvme/nvme0/model"), "Fast Drive 990\n");
+    tree.file(&format!("{NVME_FUNCTION}/nvme/nvme0/firmware_rev"), "4B2QGXA7\n");
     tree.pcie(NVME_PORT, "16.0 GT/s PCIe", "4");
     tree.pcie(NVME_FUNCTION, "16.0 GT/s PCIe", "4");
     tree.mount("259:2", "/", "ext4", "/dev/nvme0n1p2", "rw,discard");
@@ -30,7 +31,7 @@ fn a_partition_on_nvme_leads_to_the_drive_and_its_pcie_link() {
 
     let device = seen.device.expect("a device");
     assert_eq!((device.name.as_str(), device.transport.as_deref()), ("nvme0n1", Some("nvme")));
-    assert_eq!(device.model.as_deref(), Some("Fast Drive 990"));
+    assert_eq!((device.model.as_deref(), device.firmware.as_deref()), (Some("Fast Drive 990"), Some("4B2QGXA7")));
     assert_eq!((device.size, device.logical_block, device.physical_block), (Bytes(1 << 30), Bytes(512), Bytes(4096)));
     assert_eq!((device.rotational, device.read_ahead), (Some(false), Some(Bytes(128 << 10))));
     assert_eq!((device.write_cache.as_deref(), device.scheduler.as_deref()), (Some("write back"), Some("mq-deadline")));
@@ -40,6 +41,17 @@ fn a_partition_on_nvme_leads_to_the_drive_and_its_pcie_link() {
     assert_eq!(filesystem.block, Bytes(4096));
     assert_eq!((seen.machine.cpus, seen.machine.memory), (2, Bytes(16384000 << 10)));
     assert_eq!((seen.machine.kernel.as_str(), seen.machine.virtualised), ("6.9.1-test", None));
+}
+
+/// As podman mounts /sys: its folders of devices by number are covered by an empty one.
+#[test]
+fn a_container_that_hides_devices_by_number_shows_them_by_name() {
+    let tree = Tree::bare_metal();
+    nvme(&tree);
+    std::fs::remove_dir_all(tree.root().absolute("sys/dev/block")).unwrap();
+    let seen = tree.folder("/home/me", "259:2");
+    assert_eq!(names(&seen), ["memory", "processor", "PCIe link", "device"]);
+    assert_eq!(seen.device.expect("a device").name, "nvme0n1");
 }
 
 #[test]

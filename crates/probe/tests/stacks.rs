@@ -27,6 +27,22 @@ fn raid(tree: &Tree, level: &str) {
 }
 
 #[test]
+fn the_firmware_of_a_volume_is_that_of_its_disks_each_once() {
+    let tree = Tree::bare_metal();
+    raid(&tree, "raid1");
+    let firmware = || tree.folder("/data", "9:0").device.expect("a device").firmware;
+    assert_eq!(firmware(), None);
+    for (port, name) in [(1, "sda"), (2, "sdb")] {
+        let address = format!("sys/devices/pci0000:00/0000:00:17.0/ata{port}/host{port}/target{port}:0:0/{port}:0:0:0");
+        tree.file(&format!("{address}/rev"), "SN05\n");
+        tree.link(&format!("{address}/block/{name}/device"), &address);
+    }
+    assert_eq!(firmware().as_deref(), Some("SN05"));
+    tree.file("sys/devices/pci0000:00/0000:00:17.0/ata2/host2/target2:0:0/2:0:0:0/rev", "SN06\n");
+    assert_eq!(firmware().as_deref(), Some("SN05, SN06"));
+}
+
+#[test]
 fn what_control_groups_allow_of_processors_and_memory_is_found() {
     let tree = Tree::bare_metal();
     tree.mount("0:30", "/sys/fs/cgroup", "cgroup2", "cgroup2", "rw");

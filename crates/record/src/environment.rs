@@ -139,6 +139,10 @@ pub struct Device {
     pub name: String,
     /// Its model, if known.
     pub model: Option<String>,
+    /// Revision of its firmware; of a volume, those of the disks under it, each once, joined by commas. `None` if the disks do
+    /// not tell, and for studies of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
     /// How it is attached: nvme, sata, virtio, loop, ...
     pub transport: Option<String>,
     /// Whether it rotates.

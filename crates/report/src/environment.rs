@@ -25,7 +25,8 @@ pub fn environment_text(environment: &Environment, out: &mut impl Write) -> io::
         findings(&taken(&mut found, |part, _| part == PathPart::FileSystem), out)?;
     }
     if let Some(device) = &environment.device {
-        let known = [&device.model, &device.transport, &device.write_cache, &device.scheduler];
+        let firmware = device.firmware.as_ref().map(|firmware| format!("firmware {firmware}"));
+        let known = [&device.model, &firmware, &device.transport, &device.write_cache, &device.scheduler];
         let known: Vec<&str> = known.into_iter().flatten().map(String::as_str).collect();
         let size_gb = device.size.0 as f64 / 1e9;
         writeln!(out, "Device       {}, {size_gb:.0} GB: {}", device.name, known.join(", "))?;

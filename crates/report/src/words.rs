@@ -27,6 +27,7 @@ pub(crate) mod settings;
 pub(crate) mod state;
 pub(crate) mod stop_brief;
 pub(crate) mod stops;
+pub(crate) mod surroundings;
 pub(crate) mod verdict;
 pub(crate) mod warnings;
 pub(crate) mod watch;

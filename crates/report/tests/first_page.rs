@@ -16,6 +16,8 @@ use crate::screens::quiet_study;
 const SCREEN_PX: f64 = 900.0;
 /// Height of a phone's screen, in pixels.
 const PHONE_PX: f64 = 844.0;
+/// Most that a rate at the end of the first chart's scale may reach beyond it: a third of the way to the next column.
+const BESIDE_CHART_PX: f64 = 12.0;
 /// Most pages of a print.
 const PAGES: usize = 10;
 
@@ -138,6 +140,12 @@ const wait = setInterval(async () => {
     ribbons: [...panel.querySelectorAll('.ribbon')].filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.getAttribute('class').split('of-')[1]),
   }));
   told.first_panel = [...document.querySelectorAll('.panel')].filter((one) => one.offsetParent).map((one) => one.className).join();
+  const rates = [...document.querySelectorAll('.panel .size')].filter((one) => one.offsetParent).map((one) => one.getBoundingClientRect());
+  const stage = [...document.querySelectorAll('.panel .stage')].find((one) => one.offsetParent);
+  const right = (one) => one.getBoundingClientRect().right;
+  // A rate may stand at the very end of the scale.
+  told.rates = { beyond: right(stage.querySelector('.plane')) + Math.max(...rates.map((one) => one.width)) / 2 - right(stage),
+    apart: Math.min(...rates.slice(1).map((one, at) => one.left - rates[at].right)) };
   document.querySelector('.ways label[for=way-read]')?.click();
   told.chart = [shown()];
   document.querySelector('.panel-read .picks label')?.click();
@@ -185,12 +193,19 @@ fn look(chromium: &Chromium, page: &str, width: u32, dark: bool) -> Value {
     serde_json::from_str(&reported.message).unwrap()
 }
 
+/// Whether the rates below the first chart keep clear of what is beside it, and of each other.
+fn assert_rates_are_clear(reported: &Value) {
+    let [beyond, apart] = ["beyond", "apart"].map(|what| reported["rates"][what].as_f64().unwrap());
+    assert!(beyond <= BESIDE_CHART_PX && apart >= 4.0, "{}", reported["rates"]);
+}
+
 #[test]
 #[ignore = "gate: a browser draws the page"]
 fn the_answer_lies_on_one_screen_and_its_buttons_work() {
     let Some(chromium) = Chromium::find() else { return };
     let (study, records) = quiet_study();
     let reported = look(&chromium, &page(&study, &records), 1400, false);
+    assert_rates_are_clear(&reported);
     for (what, bottom) in reported["bottoms"].as_object().unwrap() {
         let bottom = bottom.as_f64().unwrap();
         assert!(bottom > 0.0 && bottom <= SCREEN_PX, "{what} ends at {bottom} px");
@@ -221,6 +236,7 @@ fn on_a_phone_what_to_set_ends_within_a_screen_and_a_half() {
     let Some(chromium) = Chromium::find() else { return };
     let (study, records) = quiet_study();
     let reported = look(&chromium, &page(&study, &records), 390, false);
+    assert_rates_are_clear(&reported);
     let [tiles, settings, stops, chart] =
         [".tiles", ".setting", ".stops", ".first-chart"].map(|what| reported["bottoms"][what].as_f64().unwrap());
     assert!(tiles < settings && settings <= 1.5 * PHONE_PX, "what to set ends at {settings} px");

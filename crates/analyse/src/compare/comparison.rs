@@ -8,7 +8,7 @@ use halfpower_spec::{EngineName, Question};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Bound, CellSettings, ChecksComparison, Findings, Interval, PathSettings};
+use crate::{Bound, CellSettings, ChecksComparison, Findings, Interval, PathSettings, SurroundingChange};
 
 /// The comparison of two studies.
 #[derive(Debug, Clone, PartialEq)]
@@ -389,18 +389,10 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Note {
-    /// They were made in different places.
-    PlaceDiffers {
-        /// The difference.
-        aspect: PlaceAspect,
-    },
-    /// They used parts of the target of different size.
-    SpanDiffers {
-        /// Bytes in A.
-        a_bytes: u64,
-        /// Bytes in B.
-        b_bytes: u64,
-    },
+    /// They measured different targets.
+    TargetsDiffer,
+    /// Their surroundings differ: the place, its settings, or what others did meanwhile.
+    SurroundingsDiffer(SurroundingChange),
     /// In one study the used part is spread over the whole target, or over another number of bytes than in the other.
     SpreadDiffers {
         /// Bytes over which it is spread in A; `None` if it is one contiguous part.
@@ -456,24 +448,6 @@ pub enum Note {
         /// Charged processor time a request.
         cost_percent: Option<f64>,
     },
-}
-
-/// Difference between two places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PlaceAspect {
-    /// The targets.
-    Targets,
-    /// Number or model of the processors.
-    Processors,
-    /// The kernels.
-    Kernels,
-    /// Kinds of file system.
-    FileSystems,
-    /// Models or names of the devices.
-    Devices,
-    /// Engines that carried the runs.
-    Engines,
 }
 
 /// One of two studies, or both.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use halfpower_spec::EngineName;
 
-use super::comparison::{
-    CellComparison, Change, Comparison, Floor, LeftOut, Note, PlaceAspect, StudyFacts, StudyRecords,
-};
+use super::comparison::{CellComparison, Change, Comparison, Floor, LeftOut, Note, StudyFacts, StudyRecords};
 use crate::mean::median;
+use crate::surroundings::{neighbours_compared, surroundings_compared};
+use crate::{Neighbours, Surroundings};
 
 /// The facts of one study as a whole.
 pub(crate) fn facts(study: &StudyRecords<'_>, letter: String) -> StudyFacts {
@@ -32,14 +32,12 @@ pub(crate) fn facts(study: &StudyRecords<'_>, letter: String) -> StudyFacts {
 
 /// The differences besides the figures, and what could not be compared.
 pub(crate) fn notes(comparison: &Comparison, a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Vec<Note> {
-    let aspects = places(&comparison.a, &comparison.b).into_iter();
-    let mut notes: Vec<Note> = aspects.map(|aspect| Note::PlaceDiffers { aspect }).collect();
-    let span = |study: &StudyRecords<'_>| study.records.iter().map(|record| record.span_bytes).max().unwrap_or(0);
-    let a_bytes = span(a);
-    let b_bytes = span(b);
-    if a_bytes != b_bytes {
-        notes.push(Note::SpanDiffers { a_bytes, b_bytes });
-    }
+    let is_other = !same_target(&comparison.a.target, &comparison.b.target);
+    let mut notes: Vec<Note> = is_other.then_some(Note::TargetsDiffer).into_iter().collect();
+    let of = |study: &StudyRecords<'_>| Surroundings::of(study.findings, study.environment);
+    let mut differ = surroundings_compared(&of(a), &of(b));
+    differ.extend(neighbours_compared(&Neighbours::of(a.records), &Neighbours::of(b.records)));
+    notes.extend(differ.into_iter().map(Note::SurroundingsDiffer));
     let spread = |study: &StudyRecords<'_>| study.records.iter().filter_map(|record| record.spread_bytes).max();
     let a_bytes = spread(a);
     let b_bytes = spread(b);
@@ -50,26 +48,6 @@ pub(crate) fn notes(comparison: &Comparison, a: &StudyRecords<'_>, b: &StudyReco
     notes.extend(coverage(comparison));
     notes.extend(noise(comparison));
     notes
-}
-
-fn places(a: &StudyFacts, b: &StudyFacts) -> Vec<PlaceAspect> {
-    let kind = |facts: &StudyFacts| facts.filesystem.as_ref().map(|fs| fs.kind.clone());
-    let device = |facts: &StudyFacts| {
-        facts.device.as_ref().map(|device| device.model.clone().unwrap_or_else(|| device.name.clone()))
-    };
-    let machines = [&a.machine, &b.machine];
-    let processors = machines.map(|machine| (machine.cpus, &machine.cpu_model));
-    // Facts that another tool does not report are not a difference.
-    let known = |word: fn(&StudyFacts) -> bool| word(a) && word(b);
-    let aspects = [
-        (!same_target(&a.target, &b.target), PlaceAspect::Targets),
-        (processors[0] != processors[1] && known(|facts| !facts.machine.cpu_model.is_empty()), PlaceAspect::Processors),
-        (a.machine.kernel != b.machine.kernel && known(|facts| !facts.machine.kernel.is_empty()), PlaceAspect::Kernels),
-        (kind(a) != kind(b), PlaceAspect::FileSystems),
-        (device(a) != device(b), PlaceAspect::Devices),
-        (a.engines != b.engines && known(|facts| !facts.engines.contains(&EngineName::Unknown)), PlaceAspect::Engines),
-    ];
-    aspects.into_iter().filter(|(differ, _)| *differ).map(|(_, aspect)| aspect).collect()
 }
 
 /// Whether two targets are the same; for simulated ones the constants are compared, in any order.

@@ -1,15 +1,13 @@
-//! Reduces a study to the few figures that a history needs, and to what is known of its surroundings.
+//! Reduces a study to the few figures that a history needs.
 //!
-//! Both are kept between two commands, so that thousands of studies are read in an instant. A key that is added here needs a
+//! They are kept with the study's surroundings between two commands, so that thousands of studies are read in an instant. A key that is added here needs a
 //! default, or a new mark of the index.
 
-use halfpower_record::{
-    Device, Diagnosis, Environment, FileSystem, Machine, MemberIdentity, PlaceIdentity, TargetKind,
-};
-use halfpower_spec::{Cache, Direction, EngineName, Pattern};
+use halfpower_record::{Environment, MemberIdentity, PlaceIdentity, TargetKind};
+use halfpower_spec::{Cache, Direction, Pattern};
 use serde::{Deserialize, Serialize};
 
-use crate::{CellFinding, CellSettings, Findings, Interval};
+use crate::{CellFinding, CellSettings, Findings, Interval, Neighbours};
 
 /// A figure of one study with its 95% interval within that study; without an interval, both ends equal the value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -56,25 +54,9 @@ pub struct StudyDigest {
     pub cells: Vec<CellDigest>,
     /// Durable writes of one writer a second, if they were measured.
     pub commits: Option<Measured>,
-}
-
-/// What is known of the machine and the path while a study was made.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Surroundings {
-    /// The computer, without the frequency of the moment.
-    pub machine: Machine,
-    /// The file system under the target.
-    pub filesystem: Option<FileSystem>,
-    /// The device under the target.
-    pub device: Option<Device>,
-    /// The identity of the place.
-    pub place: PlaceIdentity,
-    /// Bytes that offsets are drawn from.
-    pub span_bytes: u64,
-    /// Engines that carried the runs.
-    pub engines: Vec<EngineName>,
-    /// What the checks of settings found.
-    pub diagnoses: Vec<Diagnosis>,
+    /// What others did meanwhile.
+    #[serde(default)]
+    pub neighbours: Neighbours,
 }
 
 /// Six digits are more than any measurement has.
@@ -143,7 +125,12 @@ impl CellDigest {
 
 impl StudyDigest {
     /// The digest of a study; `commits` are its durable writes a second by one writer.
-    pub fn of(findings: &Findings, environment: &Environment, commits: Option<Measured>) -> Self {
+    pub fn of(
+        findings: &Findings,
+        environment: &Environment,
+        commits: Option<Measured>,
+        neighbours: Neighbours,
+    ) -> Self {
         let usable = findings.cells.iter().filter(|cell| cell.usable());
         Self {
             target: findings.target.clone(),
@@ -152,6 +139,7 @@ impl StudyDigest {
             runs: findings.runs,
             cells: usable.filter_map(CellDigest::of).collect(),
             commits,
+            neighbours,
         }
     }
 
@@ -162,26 +150,7 @@ impl StudyDigest {
             let others = [cell.latency_ns_p50, cell.latency_ns_p99, cell.charged_us];
             cell.mbps.is_sound() && others.into_iter().all(is_positive)
         };
-        self.cells.iter().all(is_sound) && self.commits.is_none_or(Measured::is_sound)
-    }
-}
-
-impl Surroundings {
-    /// The surroundings of a study that began in `environment`.
-    pub fn of(findings: &Findings, environment: &Environment) -> Self {
-        let mut engines: Vec<EngineName> = findings.cells.iter().map(|cell| cell.engine).collect();
-        engines.sort_unstable();
-        engines.dedup();
-        Self {
-            // The frequency differs from one moment to the next.
-            machine: Machine { cpu_mhz: None, ..environment.machine.clone() },
-            filesystem: environment.filesystem.clone(),
-            device: environment.device.clone(),
-            place: environment.place.clone(),
-            span_bytes: environment.capabilities.span.0,
-            engines,
-            diagnoses: environment.diagnoses.clone(),
-        }
+        self.cells.iter().all(is_sound) && self.commits.is_none_or(Measured::is_sound) && self.neighbours.is_sound()
     }
 }
 
@@ -237,6 +206,7 @@ mod tests {
             runs: 12,
             cells: vec![cell(120.0)],
             commits: Some(Measured { value: 5669.0, low: 5600.0, high: 5700.0 }),
+            neighbours: Neighbours { processors: Some(0.25), ..Neighbours::default() },
         };
         let text = serde_json::to_string(&digest).unwrap();
         assert_eq!(serde_json::from_str::<StudyDigest>(&text).unwrap(), digest);

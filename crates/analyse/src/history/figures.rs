@@ -158,6 +158,7 @@ mod tests {
             runs: cells.len(),
             cells,
             commits: None,
+            neighbours: crate::Neighbours::default(),
         }
     }
 

@@ -6,7 +6,7 @@ use halfpower_spec::{Direction, Pattern};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CellSettings, CheckDifference, ConditionFinding};
+use crate::{CellSettings, CheckDifference, ConditionFinding, SurroundingChange};
 
 /// All studies of one target in order of time, and where their figures change.
 #[derive(Debug, Clone, PartialEq)]
@@ -167,7 +167,8 @@ pub struct HistoryChange {
     pub latest: usize,
     /// The figures that change.
     pub figures: Vec<FigureChange>,
-    /// What differs between the surroundings of the studies before `earliest` and at `latest`.
+    /// What differs between the surroundings of the studies before `earliest` and at `latest`; of the neighbours, between the
+    /// medians of the studies before and after, up to the next changes.
     pub surroundings: Vec<SurroundingChange>,
     /// What the checks of settings found differently there.
     pub checks: Vec<CheckDifference>,
@@ -186,53 +187,4 @@ pub struct FigureChange {
     pub percent: f64,
     /// Probability that a history without changes shows one like this, corrected for all figures and places.
     pub p: f64,
-}
-
-/// A part of the surroundings of a study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SurroundingAspect {
-    /// Kernel release.
-    Kernel,
-    /// Number and model of the processors.
-    Processors,
-    /// Main memory, or what a control group allows of it.
-    Memory,
-    /// Processors' worth of time that a control group allows.
-    ProcessorQuota,
-    /// The hypervisor or container.
-    Virtualised,
-    /// Kind of the file system.
-    FileSystem,
-    /// The UUID of the file system: it was made anew, or is another.
-    FileSystemMade,
-    /// Mount options.
-    MountOptions,
-    /// Model or name of the device.
-    Device,
-    /// Serial number of the device, or what stands for it.
-    DeviceIdentity,
-    /// I/O scheduler of the device.
-    Scheduler,
-    /// Write cache of the device.
-    WriteCache,
-    /// Read-ahead of the device.
-    ReadAhead,
-    /// Requests that a queue of the device holds.
-    QueueRequests,
-    /// Bytes of the target that were used.
-    Span,
-    /// Engines that carried the runs.
-    Engines,
-}
-
-/// A part of the surroundings that differs.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SurroundingChange {
-    /// The part.
-    pub aspect: SurroundingAspect,
-    /// What it was; of mount options, those that went.
-    pub before: String,
-    /// What it is; of mount options, those that came.
-    pub after: String,
 }

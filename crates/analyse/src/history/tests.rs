@@ -6,8 +6,8 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::CellSettings;
 use crate::interval::tests::normal;
+use crate::{CellSettings, SurroundingAspect};
 
 /// Spread of a study around its level, and of a cell around its study.
 const OF_STUDY: f64 = 0.03;
@@ -52,6 +52,7 @@ fn study(reads: f64, others: f64, random: &mut Xoshiro256PlusPlus) -> StudyDiges
         runs: 100,
         cells,
         commits: Some(Measured { value: rate, low: rate, high: rate }),
+        neighbours: Neighbours::default(),
     }
 }
 
@@ -144,6 +145,26 @@ fn what_differs_around_a_change_is_told_beside_it() {
     let told: Vec<(SurroundingAspect, &str, &str)> =
         found.changes[0].surroundings.iter().map(|one| (one.aspect, one.before.as_str(), one.after.as_str())).collect();
     assert_eq!(told, [(SurroundingAspect::Kernel, "6.1", "6.12")]);
+}
+
+/// One study of a level is odd, as where a neighbour happened to be away: the level's median counts.
+#[test]
+fn neighbours_are_told_by_what_is_usual_before_and_after() {
+    let mut digests = all_alike(&[(1.0, 12), (0.7, 12)], 6);
+    for (at, digest) in digests.iter_mut().enumerate() {
+        let is_busy = at > 12;
+        digest.neighbours = Neighbours {
+            device_mbps: Some(if is_busy { 48.0 } else { 0.4 }),
+            device_share: Some(if is_busy { 0.35 } else { 0.003 }),
+            processors: Some(0.1),
+            steal_share: (at != 3).then_some(0.01),
+        };
+    }
+    let found = of(&digests);
+    assert_eq!((found.changes.len(), found.changes[0].at), (1, 12), "{:?}", found.changes);
+    let told: Vec<(SurroundingAspect, &str, &str)> =
+        found.changes[0].surroundings.iter().map(|one| (one.aspect, one.before.as_str(), one.after.as_str())).collect();
+    assert_eq!(told, [(SurroundingAspect::OthersOnDevice, "0.40 MB/s", "48.0 MB/s")]);
 }
 
 /// Which of these conditions hold.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, bail};
-use halfpower_analyse::{History, Measured, StudyDigest, StudyInHistory, Surroundings, UnreadStudy};
+use halfpower_analyse::{History, Measured, Neighbours, StudyDigest, StudyInHistory, Surroundings, UnreadStudy};
 use halfpower_experiments::{ExperimentAnswer, ExperimentSection};
 use halfpower_record::output::Form;
 use halfpower_record::{FileStamp, StudyFile, StudyIndex};
@@ -18,7 +18,7 @@ use crate::args::HistoryArgs;
 use crate::progress::Line;
 
 /// What an index was made by: another release may make other figures of a study.
-const MAKER: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("HALFPOWER_COMMIT"), " history 1");
+const MAKER: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("HALFPOWER_COMMIT"), " history 2");
 /// Ending of the files that are taken from a folder.
 const ENDING: &str = "halfpower";
 /// Levels of folders that are looked into.
@@ -249,7 +249,8 @@ fn digest_of(study: &StudyFile, analysed: &Analysed) -> (StudyDigest, Surroundin
     // The first environment in which somebody looked has the diagnoses.
     let diagnoses = analysed.findings.checks.as_ref().map(|checks| checks.before.clone()).unwrap_or_default();
     let surroundings = Surroundings { diagnoses, ..Surroundings::of(&analysed.findings, environment) };
-    (StudyDigest::of(&analysed.findings, environment, commits), surroundings)
+    let neighbours = Neighbours::of(&analysed.records);
+    (StudyDigest::of(&analysed.findings, environment, commits, neighbours), surroundings)
 }
 
 fn remember(index: &mut StudyIndex, fresh: &[Read]) {
@@ -288,13 +289,13 @@ fn of_one_target(studies: Vec<Read>, named: Option<&str>) -> Result<Vec<Read>> {
     };
     match (fitting.as_slice(), named) {
         ([one], _) => Ok(targets.swap_remove(*one)),
-        ([], None) => bail!(
-            "there is no study that could be read; name study files, or a folder with files that end in .{ENDING}"
-        ),
-        ([], Some(named)) => {
+        ([], Some(named)) if !targets.is_empty() => {
             tell_of(&targets);
             bail!("--target {named}: no target has this number or name; name one of the list")
         }
+        ([], _) => bail!(
+            "there is no study that could be read; name study files, or a folder with files that end in .{ENDING}"
+        ),
         (several, _) => {
             tell_of(&targets);
             bail!("these studies are of {} targets: name one of the list with --target", several.len())

@@ -78,7 +78,7 @@ fn log(place: &Place) -> Look {
 /// The other device on which ext4 keeps its journal, and where that is told: the kernel names the journal's thread after
 /// the device, `jbd2/sdb`, and after device and inode if it is the file system's own, `jbd2/sda1-8`.
 fn journal(place: &Place, mount: &Mount) -> Option<(String, String)> {
-    let own = place.root.resolve(format!("sys/dev/block/{}", mount.number))?;
+    let own = place.root.block_device(mount.number)?;
     let own = name(&own);
     let task: u32 = place.number(format!("sys/fs/ext4/{own}/journal_task"))?;
     let file = format!("proc/{task}/comm");

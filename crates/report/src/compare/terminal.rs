@@ -199,7 +199,7 @@ pub(super) fn half_powers(comparison: &Comparison) -> impl Iterator<Item = &Half
 
 fn cost(comparison: &Comparison) -> Part {
     let in_cycles = comparison.paths.iter().any(|path| path.charged_kilocycles.is_some());
-    let mut heading = row(["Cost, us a request + KiB", "charged A", "charged B", "mean change a request"]);
+    let mut heading = row(["Cost, µs a request + KiB", "charged A", "charged B", "mean change a request"]);
     if in_cycles {
         heading.push("kilocycles A, B".to_string());
     }

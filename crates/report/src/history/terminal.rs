@@ -28,7 +28,7 @@ const IN_FULL: usize = 5;
 pub fn history_text(history: &History, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let width = style.width.clamp(WIDTH.0, WIDTH.1);
     let bold = style.colour.then_some(BOLD);
-    styled(&format!("{}  {}", history.target, words::extent(history)), bold, width, out)?;
+    styled(&title(&history.target, &words::extent(history), width), bold, width, out)?;
     for sentence in words::verdict(history) {
         print(&folded("", &sentence, width), width, out)?;
     }
@@ -60,6 +60,18 @@ pub fn history_text(history: &History, style: &Style, out: &mut (impl Write + ?S
         }
     }
     Ok(())
+}
+
+/// The target and how many studies there are; a long target is cut, so that the studies are there.
+fn title(target: &str, extent: &str, width: usize) -> String {
+    const CUT: &str = "...";
+    const LEAST: usize = 8;
+    let room = width.saturating_sub(extent.chars().count() + 2).max(LEAST);
+    if target.chars().count() <= room {
+        return format!("{target}  {extent}");
+    }
+    let kept: String = target.chars().take(room - CUT.len()).collect();
+    format!("{kept}{CUT}  {extent}")
 }
 
 fn print(lines: &[String], width: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
@@ -139,6 +151,13 @@ mod tests {
     use halfpower_analyse::{FigurePoint, HistoryFigure};
 
     use super::*;
+
+    #[test]
+    fn a_long_target_leaves_room_for_the_studies() {
+        assert_eq!(title("/data", "2 studies, 2026-11-27", 80), "/data  2 studies, 2026-11-27");
+        let long = format!("sim:{}", "fixed=80us,".repeat(20));
+        assert_eq!(title(&long, "2 studies, 2026-11-27", 40), "sim:fixed=80us...  2 studies, 2026-11-27");
+    }
 
     #[test]
     fn values_are_as_high_as_they_differ() {

@@ -131,7 +131,7 @@ pub(crate) fn knee_chart(chart: &KneeChart) -> Markup {
     }
 }
 
-/// The grid, with times on the left and rates below.
+/// The grid, with times on the left and rates below, every other of which a narrow page leaves out.
 pub(crate) fn ground(rate: LinearScale, latency: LogScale) -> Markup {
     let ticks = rate.ticks();
     html! {
@@ -140,7 +140,8 @@ pub(crate) fn ground(rate: LinearScale, latency: LogScale) -> Markup {
                 div.rule style={ "top:" (percent(latency.percent(tick))) } { span { (time_ns(tick)) } }
             }
             @for (place, tick) in ticks.iter().enumerate() {
-                div.size style={ "left:" (percent(100.0 - rate.percent(*tick))) } { (thousands(*tick)) @if place + 1 == ticks.len() { " IOPS" } }
+                @let is_spare = (ticks.len() - place).is_multiple_of(2);
+                div.size.spare[is_spare] style={ "left:" (percent(100.0 - rate.percent(*tick))) } { (thousands(*tick)) @if place + 1 == ticks.len() { " IOPS" } }
             }
         }
     }

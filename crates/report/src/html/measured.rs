@@ -88,6 +88,7 @@ fn device(findings: &Findings) -> Vec<Fact> {
     vec![
         ("Name", written(&device.name)),
         ("Model", device.model.clone()),
+        ("Firmware", device.firmware.clone()),
         ("Attached by", device.transport.clone()),
         ("Turns", turns),
         ("Capacity", sized(device.size)),

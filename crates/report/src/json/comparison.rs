@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::words::{compare, compare_notes, settings};
 
 /// Version of this object's layout; it rises when a key is removed or changes its meaning.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// The output of `halfpower compare --json`.
 ///

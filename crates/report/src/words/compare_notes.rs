@@ -1,10 +1,11 @@
 //! Writes what differs between two studies besides their figures, and what is missing.
 
-use halfpower_analyse::{Comparison, Flaw, InStudy, LeftOut, MissingFigure, Note, PlaceAspect, StudyFacts};
+use halfpower_analyse::{Comparison, Flaw, InStudy, LeftOut, MissingFigure, Note};
 use halfpower_spec::Bytes;
 use halfpower_spec::format::{size, two_digits};
 
 use super::compare::joined;
+use super::surroundings;
 
 /// A note as a sentence; `comparison` has the facts of both studies.
 pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
@@ -12,14 +13,11 @@ pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
     let letter_b = &comparison.b.letter;
     let plural = |count: usize| if count == 1 { "cell is" } else { "cells are" };
     match note {
-        Note::PlaceDiffers { aspect } => {
-            let (what, of_a, of_b) = aspect_words(*aspect, &comparison.a, &comparison.b);
-            format!("The {what} differ: {of_a} in {letter_a}, {of_b} in {letter_b}.")
+        Note::TargetsDiffer => {
+            let (of_a, of_b) = own_targets(&comparison.a.target, &comparison.b.target);
+            format!("The targets differ: {of_a} in {letter_a}, {of_b} in {letter_b}.")
         }
-        Note::SpanDiffers { a_bytes, b_bytes } => {
-            let [of_a, of_b] = [a_bytes, b_bytes].map(|bytes| size(*bytes as f64));
-            format!("The part of the target that was used differs: {of_a} in {letter_a}, {of_b} in {letter_b}.")
-        }
+        Note::SurroundingsDiffer(change) => surroundings::difference(change, [letter_a, letter_b]),
         Note::OthersUsedTheDisk { cells } => {
             let verb = if *cells == 1 { "differs" } else { "differ" };
             format!(
@@ -66,31 +64,6 @@ pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
             )
         }
     }
-}
-
-/// The name of an aspect that differs, and its value in both studies.
-fn aspect_words(aspect: PlaceAspect, a: &StudyFacts, b: &StudyFacts) -> (&'static str, String, String) {
-    let (what, of): (_, fn(&StudyFacts) -> String) = match aspect {
-        PlaceAspect::Targets => {
-            let (of_a, of_b) = own_targets(&a.target, &b.target);
-            return ("targets", of_a, of_b);
-        }
-        PlaceAspect::Processors => {
-            ("processors", |facts| format!("{} x {}", facts.machine.cpus, facts.machine.cpu_model))
-        }
-        PlaceAspect::Kernels => ("kernels", |facts| facts.machine.kernel.clone()),
-        PlaceAspect::FileSystems => {
-            ("file systems", |facts| facts.filesystem.as_ref().map_or("none".to_string(), |fs| fs.kind.clone()))
-        }
-        PlaceAspect::Devices => ("devices", |facts| match &facts.device {
-            Some(device) => device.model.clone().unwrap_or_else(|| device.name.clone()),
-            None => "unknown".to_string(),
-        }),
-        PlaceAspect::Engines => {
-            ("engines", |facts| facts.engines.iter().map(|e| e.word()).collect::<Vec<_>>().join(" and "))
-        }
-    };
-    (what, of(a), of(b))
 }
 
 /// Two targets without the constants that simulated ones share, since each has a dozen.

@@ -11,6 +11,10 @@ use super::settings::{cache_beside_direct, capitalised, count, short_pattern, si
 
 /// Ratio from which a rate is so many times another one, and not so many percent more.
 const TIMES: f64 = 2.0;
+/// Cells that are named, and not counted.
+const FEW: usize = 3;
+/// An interval that reaches so many times up or down tells nothing: too few pairs.
+const BOUNDLESS: f64 = 10.0;
 /// Requests below this size are counted by their number.
 const BY_BYTES: f64 = 65_536.0;
 
@@ -23,8 +27,8 @@ pub(crate) fn verdict(duet: &Duet) -> Vec<String> {
     let slower = of(TrialVerdict::Slower);
     let same = of(TrialVerdict::Same);
     let open: Vec<&DuetCell> = duet.cells.iter().filter(|cell| !cell.decided.is_decided()).collect();
-    let said = [differs(&faster, &slower), no_difference(&same, duet.cells.len()), not_decided(&open)];
-    said.into_iter().flatten().collect()
+    let said = [differs(&faster, &slower), no_difference(&same, duet.cells.len())];
+    said.into_iter().flatten().chain(not_decided(&open)).collect()
 }
 
 /// Such as `B is 12% (10 to 14) faster at random reads, 4 KiB, 1 deep.`
@@ -47,13 +51,28 @@ fn no_difference(same: &[&DuetCell], of: usize) -> Option<String> {
     }
 }
 
-fn not_decided(open: &[&DuetCell]) -> Option<String> {
+/// A sentence for each reason: the cells, with what was seen of few, and what to do.
+fn not_decided(open: &[&DuetCell]) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&DuetCell>)> = Vec::new();
+    for cell in open {
+        let reason = why(cell);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, cells)) => cells.push(cell),
+            None => reasons.push((reason, vec![cell])),
+        }
+    }
     let of_cell = |cell: &&DuetCell| {
-        let seen = ratio(cell).map_or(String::new(), |ratio| format!("B {}, ", change(ratio)));
-        format!("{} ({seen}{})", name(&cell.workload), why(cell))
+        let seen = ratio(cell).map_or(String::new(), |ratio| format!(", B {}", change(ratio)));
+        format!("{}{seen}", name(&cell.workload))
     };
-    let said: Vec<String> = open.iter().map(of_cell).collect();
-    (!said.is_empty()).then(|| format!("Not decided: {}.", said.join("; ")))
+    let said = |(reason, cells): (String, Vec<&DuetCell>)| {
+        let cells = match cells.len() {
+            few if few <= FEW => cells.iter().map(of_cell).collect::<Vec<_>>().join("; "),
+            many => count(many, "cell"),
+        };
+        format!("Not decided: {cells}. {}.", capitalised(&reason))
+    };
+    reasons.into_iter().map(said).collect()
 }
 
 /// Why the pairs of a cell do not tell, and what to do.
@@ -101,12 +120,15 @@ fn by(ratio: Ratio) -> String {
     format!("{}% ({} to {}) {word}", share(percent), share(from), share(to))
 }
 
-/// Such as `+12% (+10 to +14)`.
+/// Such as `+12% (+10 to +14)`; of too few pairs there is no interval that tells anything.
 pub(crate) fn change(ratio: Ratio) -> String {
     let signed = |ratio: f64| {
         let text = figure(ratio - 1.0);
         if ratio >= 1.0 { format!("+{text}") } else { text }
     };
+    if ratio.high >= BOUNDLESS * ratio.value || ratio.low * BOUNDLESS <= ratio.value {
+        return format!("{}% (too few pairs)", signed(ratio.value));
+    }
     format!("{}% ({} to {})", signed(ratio.value), signed(ratio.low), signed(ratio.high))
 }
 
@@ -146,7 +168,7 @@ pub(crate) fn name(workload: &Workload) -> String {
 
 fn names(cells: &[&DuetCell]) -> String {
     match cells.len() {
-        few if few <= 3 => joined(&cells.iter().map(|cell| name(&cell.workload)).collect::<Vec<_>>()),
+        few if few <= FEW => joined(&cells.iter().map(|cell| name(&cell.workload)).collect::<Vec<_>>()),
         many => count(many, "cell"),
     }
 }
@@ -162,6 +184,7 @@ mod tests {
         assert_eq!(of(0.9, 0.85, 0.95), "10% (5.0 to 15) slower");
         assert_eq!(of(2.44, 2.2, 2.6), "2.4 times (2.2 to 2.6) as fast");
         assert_eq!(change(Ratio { value: 0.997, low: 0.989, high: 1.006 }), "-0.3% (-1.1 to +0.6)");
+        assert_eq!(change(Ratio { value: 0.986, low: 1e-6, high: 472_798.0 }), "-1.4% (too few pairs)");
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! Writes what a history finds: the names of its figures, when they change, and what differs around a change.
 
 use halfpower_analyse::{
-    CheckDifference, FigureChange, FigureHistory, FigureLevel, History, HistoryChange, HistoryFigure,
-    SurroundingAspect, SurroundingChange, TwoSpeeds,
+    CheckDifference, FigureChange, FigureHistory, FigureLevel, History, HistoryChange, HistoryFigure, TwoSpeeds,
 };
 use halfpower_spec::UtcTime;
 use halfpower_spec::format::{mbps, number, percent, time_ns};
 
 use super::checks;
-use super::compare::{joined, signed};
+use super::compare::signed;
 use super::settings::{count, path, size_and_depth};
+use super::surroundings;
 
 /// Fewest studies in which a change can be told.
 const FEWEST: usize = 10;
+/// What tells more of few studies.
+const TWO: &str = "`halfpower compare` says whether one of them differs from another.";
 
 /// The name of a figure, such as `random direct read, 4 KiB, 32 deep`.
 pub(crate) fn figure(of: &FigureHistory) -> String {
@@ -94,7 +96,10 @@ pub(crate) fn verdict(history: &History) -> Vec<String> {
     let mut all = match history.changes.last() {
         None if studies < FEWEST => {
             let studies = if studies == 1 { "one study".to_string() } else { format!("{studies} studies") };
-            vec![format!("No change is certain; {studies} can hardly show one, and {FEWEST} or more can.")]
+            let mut said =
+                vec![format!("No change is certain; {studies} can hardly show one, and {FEWEST} or more can.")];
+            said.extend((history.studies.len() > 1).then(|| TWO.to_string()));
+            said
         }
         None => vec![format!("No change in {studies} studies is certain.")],
         Some(last) => {
@@ -154,7 +159,7 @@ pub(crate) fn figures(change: &HistoryChange, history: &History) -> Vec<String> 
 
 /// What differs around a change, a phrase each.
 pub(crate) fn around(change: &HistoryChange) -> Vec<String> {
-    let mut all: Vec<String> = change.surroundings.iter().map(surrounding).collect();
+    let mut all: Vec<String> = change.surroundings.iter().map(surroundings::change).collect();
     all.extend(change.checks.iter().map(check));
     if all.is_empty() {
         all.push("nothing that the studies know of changed with it".to_string());
@@ -162,42 +167,8 @@ pub(crate) fn around(change: &HistoryChange) -> Vec<String> {
     all
 }
 
-fn surrounding(change: &SurroundingChange) -> String {
-    let SurroundingChange { aspect, before, after } = change;
-    let what = aspect_words(*aspect);
-    match aspect {
-        SurroundingAspect::MountOptions => {
-            let went = (!before.is_empty()).then(|| format!("without {before}"));
-            let came = (!after.is_empty()).then(|| format!("with {after}"));
-            format!("{what}: now {}", joined(&went.into_iter().chain(came).collect::<Vec<_>>()))
-        }
-        _ => format!("{what}: {before}, then {after}"),
-    }
-}
-
 fn check(found: &CheckDifference) -> String {
     checks::difference(found, ["before", "after"])
-}
-
-fn aspect_words(aspect: SurroundingAspect) -> &'static str {
-    match aspect {
-        SurroundingAspect::Kernel => "kernel",
-        SurroundingAspect::Processors => "processors",
-        SurroundingAspect::Memory => "memory",
-        SurroundingAspect::ProcessorQuota => "quota of processors",
-        SurroundingAspect::Virtualised => "hypervisor or container",
-        SurroundingAspect::FileSystem => "file system",
-        SurroundingAspect::FileSystemMade => "file system's UUID",
-        SurroundingAspect::MountOptions => "mount options",
-        SurroundingAspect::Device => "device",
-        SurroundingAspect::DeviceIdentity => "device's identity",
-        SurroundingAspect::Scheduler => "scheduler",
-        SurroundingAspect::WriteCache => "write cache",
-        SurroundingAspect::ReadAhead => "read-ahead",
-        SurroundingAspect::QueueRequests => "requests of a queue",
-        SurroundingAspect::Span => "part of the target that was used",
-        SurroundingAspect::Engines => "engines",
-    }
 }
 
 /// A level with the interval of its median: `46,011 IOPS (45,102 IOPS to 47,020 IOPS)`; none of fewer than six studies.
@@ -212,18 +183,6 @@ pub(crate) fn level(figure: HistoryFigure, level: &FigureLevel) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn change(aspect: SurroundingAspect, before: &str, after: &str) -> SurroundingChange {
-        SurroundingChange { aspect, before: before.to_string(), after: after.to_string() }
-    }
-
-    #[test]
-    fn what_differs_is_a_phrase() {
-        assert_eq!(surrounding(&change(SurroundingAspect::Kernel, "6.1", "6.12")), "kernel: 6.1, then 6.12");
-        let options = |before, after| surrounding(&change(SurroundingAspect::MountOptions, before, after));
-        assert_eq!(options("noatime", "relatime"), "mount options: now without noatime and with relatime");
-        assert_eq!(options("", "discard"), "mount options: now with discard");
-    }
 
     #[test]
     fn two_speeds_are_said_with_their_studies() {

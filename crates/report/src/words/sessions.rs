@@ -1,9 +1,14 @@
 //! Says what the sessions of a study show: what an interval is about, how many there are, and which cells have two speeds.
 
-use halfpower_analyse::{CellRate, CellSettings, RateRole, RateRow, SessionCell, SessionSpeeds, Summary};
+use halfpower_analyse::{CellRate, CellSettings, RateRole, RateRow, SessionCell, SessionSpeeds, Summary, Sureness};
 use halfpower_spec::{Cache, format};
 
 use super::first_screen::{depth, whole_row_name};
+
+/// Sessions that an interval over them takes (`docs/method/statistics.md`).
+const FEW: usize = 5;
+/// Half of an interval, as a share, above which more sessions are worth their time.
+const WIDE: f64 = 0.1;
 
 /// A rate of the answer, with the cell that was measured for it.
 struct Reported<'a> {
@@ -54,7 +59,11 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
         let cell = over_sessions(summary, &one.measured)?;
         Some(two_speeds(one, &cell.two_speeds?))
     });
-    so_far.into_iter().chain(of_first).chain(speeds).collect()
+    let is_wide = |one: &Reported<'_>| matches!(one.rate.sureness, Sureness::Within { share } if share > WIDE);
+    let few = (!is_short && (2..FEW).contains(&sessions.begun) && over.iter().any(|one| is_wide(one))).then(|| {
+        format!("an interval over {} sessions is wide; --sessions {FEW} goes on and narrows it", sessions.begun)
+    });
+    so_far.into_iter().chain(few).chain(of_first).chain(speeds).collect()
 }
 
 /// Such as `random read 4 KiB 32 deep`.
@@ -87,7 +96,7 @@ fn two_speeds(one: &Reported<'_>, speeds: &SessionSpeeds) -> String {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_analyse::{Interval, SessionsFinding, Sureness};
+    use halfpower_analyse::{Interval, SessionsFinding};
     use halfpower_spec::{Direction, Pattern};
 
     use super::*;
@@ -145,8 +154,9 @@ mod tests {
         assert_eq!(notes(&first), ["1 of 5 sessions so far; the same command measures the next"]);
         let mixed = summary(2, vec![of_sessions(32, 2, None)], 2);
         assert_eq!(scope(&mixed), "\u{b1} over 2 sessions");
-        assert_eq!(notes(&mixed), ["random read 4 KiB 1 deep: \u{b1} is within the first session"]);
-        assert!(notes(&summary(2, vec![of_sessions(32, 2, None), of_sessions(1, 2, None)], 2)).is_empty());
+        let few = "an interval over 2 sessions is wide; --sessions 5 goes on and narrows it";
+        assert_eq!(notes(&mixed), [few, "random read 4 KiB 1 deep: \u{b1} is within the first session"]);
+        assert!(notes(&summary(6, vec![of_sessions(32, 6, None), of_sessions(1, 6, None)], 6)).is_empty());
     }
 
     #[test]
