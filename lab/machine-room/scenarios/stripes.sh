@@ -27,6 +27,7 @@ same "full stripe" "$(json "$FOUND.full_bytes" study /dev/md5 --output /tmp/s.ha
 ratio "times the bytes of a chunk, 1 deep" "$(figure "$FOUND.depths[0].over_chunk.value")"
 below "share that shifted stripes keep, 1 deep" "$(figure "$FOUND.depths[0].shifted.value")" 0.7
 sees 'the bytes[.] Writes of a full stripe' halfpower report /tmp/s.halfpower
+shows '192 KiB, at multiples of it'
 lacks '^halfpower run' halfpower plan /dev/a --experiments stripes
 shows 'no array with parity'
 

@@ -48,6 +48,8 @@ pub(super) fn summary(study: &StudyFindings, moment: Moment, width: usize) -> Ve
     if study.walked && study.runs > 0 {
         all.extend([how_fast(study, moment, width), beside(study, width), stops(study, width)]);
         all.push(what_to_set(study, moment, width));
+    } else if first_screen::full_stripes(study).is_some() {
+        all.push(what_to_set(study, moment, width));
     }
     all
 }
