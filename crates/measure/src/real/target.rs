@@ -143,6 +143,16 @@ impl RealTarget {
         if counts && !workload.rw.trims() { devices } else { Vec::new() }
     }
 
+    /// Opens the device that the run reads in place of the target, if any, and names the devices whose byte counts tell of it.
+    fn open_layer(&mut self, workload: &Workload, volume: RunVolume) -> Result<(), MeasureError> {
+        self.layer = layers::opened(&self.members.each, workload)?;
+        self.witnessed = match &self.layer {
+            Some(layer) => layer.disk.iter().cloned().collect(),
+            None => self.counting(workload, volume),
+        };
+        Ok(())
+    }
+
     /// Prepares a run of operations on small files, which share the file system with the target and not its blocks.
     fn prepare_files(&mut self, workload: &Workload, operation: FileOperation) -> Result<Prepared, MeasureError> {
         self.witnessed.clear();
@@ -203,11 +213,7 @@ impl TargetBackend for RealTarget {
         self.switched.clear();
         self.switched = apply_options::switched(&options, &self.members.distinct_devices(volume.members))?;
         let cached_bytes = self.members.set_page_cache(&options, volume, self.wanted.drop_caches)?;
-        self.layer = layers::opened(&self.members.each, &run.workload)?;
-        self.witnessed = match &self.layer {
-            Some(layer) => layer.disk.iter().cloned().collect(),
-            None => self.counting(&run.workload, volume),
-        };
+        self.open_layer(&run.workload, volume)?;
         let buffered = !cache.direct() && !self.members.each.is_empty();
         let reads = rw.direction() != Some(Direction::Write);
         // Use each block of a cold buffered run once: a second visit would find it in the page cache.
