@@ -45,6 +45,8 @@ pub fn experiment_limit(levels: &[PathLevel], experiment: Experiment, workload: 
     let is_medium = |level: &PathLevel| level.id == medium || level.id.kind == LevelKind::DataSheet;
     let levels: Vec<PathLevel> = match experiment {
         Experiment::Memory | Experiment::Credit | Experiment::Sustain | Experiment::Files => return None,
+        // The levels describe the whole path, and a device beneath the target is reached by less of it.
+        Experiment::Layers if workload.options.layer > 0 => return None,
         // The levels describe this machine's path, but the run was made at the far end.
         _ if workload.options.way != Way::Wire => return None,
         Experiment::Buffered if !workload.cache.direct() => return None,

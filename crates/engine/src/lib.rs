@@ -48,7 +48,7 @@ pub use memory_engine::open_memory;
 pub use open::{Opened, available, io_uring_available, open, open_volume};
 pub use share::{ShareLane, open_share};
 pub use simulated_files::SimulatedFiles;
-pub use spread::SpreadOver;
+pub use spread::{PieceList, Places, SpreadOver};
 pub use unit::UNIT_BYTES;
 pub use volume::{AddressMap, Volume};
 

@@ -95,8 +95,8 @@ pub fn sections(
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::{Capabilities, HostPlace, LatencyCounter, Machine, TargetKind};
-    use halfpower_spec::{Application, Bytes, LatencyBound, Nanos, Percentile};
+    use halfpower_record::{Capabilities, HostPlace, LatencyCounter, LayerPlace, Machine, StripePlace, TargetKind};
+    use halfpower_spec::{Application, Bytes, LatencyBound, Nanos, Percentile, Region};
 
     use super::*;
     use crate::answer::NOT_KNOWN;
@@ -118,11 +118,15 @@ mod tests {
             ..Question::about("d")
         };
         let has_members = matches!(experiment, Experiment::Scaling | Experiment::Mirror);
+        let part = Some(Region { from: Bytes(0), bytes: Bytes(1 << 30) });
+        let stripe = StripePlace { chunk: Bytes(64 << 10), full: Bytes(192 << 10), part, ..StripePlace::default() };
         let capabilities = Capabilities {
             kind: if experiment == Experiment::Network { TargetKind::Share } else { TargetKind::Folder },
             span: Bytes(1 << 30),
             members: if has_members { 4 } else { 1 },
             direct_unit: Some(Bytes(512)),
+            layers: vec![LayerPlace { name: "vda".to_string(), side_by_side: 1, ..LayerPlace::default() }],
+            stripe: Some(stripe),
             ..Capabilities::default()
         };
         let machine = Machine { cpus: 4, ..Machine::default() };

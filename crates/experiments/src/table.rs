@@ -95,6 +95,8 @@ experiments! {
     Sustain in sustain,
     Load in load,
     Files in files,
+    Layers in layers,
+    Stripes in stripes,
 }
 
 /// The answer of an experiment as numbers and in words, and its pictures.

@@ -47,6 +47,7 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         return refuse(format!("--flushing-threads {threads}: nothing flushes: add --fdatasync 1, or leave it out"));
     }
     sends_commands(workload)?;
+    reads_beneath(workload)?;
     makes_durable(workload)?;
     goes_beside(workload)?;
     drops_pages(workload)?;
@@ -67,6 +68,30 @@ pub fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         ));
     }
     Ok(())
+}
+
+/// Refuses what has no meaning on a device beneath the target, or is not to be done there.
+fn reads_beneath(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, cache, engine, options, .. } = workload;
+    let layer = options.layer;
+    let why = match () {
+        () if layer == 0 => return Ok(()),
+        () if rw.direction() != Some(Direction::Read) => "a device beneath a target is only read: take --rw randread",
+        () if rw.pattern() != Pattern::Random => "the target's bytes may lie there in any order: take --rw randread",
+        () if !cache.direct() => "reads through the page cache would not reach it each time: add --cache device",
+        () if engine.sends_commands() || *engine == EngineName::Mmap => {
+            "it takes requests of the block layer alone: take another --engine"
+        }
+        () if options.verify => "what lies there is not as it was written: leave --verify out",
+        () if options.beside.is_some() || options.random_readers > 0 => {
+            "nothing goes beside such reads: leave --beside and --random-readers out"
+        }
+        () if options.region.is_some() || options.misalign > Bytes(0) => {
+            "places of the target are not those of the device: leave --region and --misalign out"
+        }
+        () => return Ok(()),
+    };
+    Err(MeasureError::Unfit { what: format!("--layer {layer}: {why}") })
 }
 
 /// Refuses time between requests that come at a rate, and bursts without such time.

@@ -132,6 +132,11 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
             Files | Share | Objects => None,
             Disks | Calibrated | Machine => because("requests of a simulated system reach no block at the same time"),
         },
+        Of::Layer => match backend {
+            Files => None,
+            Share | Objects => because("the devices beneath a share are the server's"),
+            Disks | Calibrated | Machine => because("a simulated system has no devices beneath it"),
+        },
         Of::IoPriority => match backend {
             Files => None,
             Share | Objects => because("requests to a server carry no I/O priority of this machine"),

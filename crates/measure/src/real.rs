@@ -14,6 +14,7 @@ mod file_lanes;
 mod host_part;
 mod instruments;
 mod lanes;
+mod layers;
 mod layout;
 mod ledgers;
 mod member;

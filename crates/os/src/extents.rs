@@ -15,6 +15,8 @@ const EXTENT_LAST: u32 = 0x1;
 const EXTENT_NOWHERE: u32 = 0x2 | 0x4;
 /// It lies there in another form, such as compressed (`FIEMAP_EXTENT_ENCODED`).
 const EXTENT_ENCODED: u32 = 0x8;
+/// It lies in a block with other data, or inside of metadata (`FIEMAP_EXTENT_NOT_ALIGNED`, `_DATA_INLINE`, `_DATA_TAIL`).
+const EXTENT_INSIDE: u32 = 0x100 | 0x200 | 0x400;
 /// Allocated, but reads as zeros (`FIEMAP_EXTENT_UNWRITTEN`).
 const EXTENT_UNWRITTEN: u32 = 0x800;
 /// Extents requested in one call.
@@ -52,6 +54,15 @@ impl Layout {
         self.pieces += u64::from(*end != Some(extent.physical));
         *end = extent.physical.checked_add(extent.length);
     }
+}
+
+/// A part of a file or device that lies somewhere else in one piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it begins in the file.
+    pub at: u64,
+    /// Where it lies.
+    pub on: Range<u64>,
 }
 
 /// The kernel's `struct fiemap` without its tail.
@@ -131,6 +142,37 @@ impl DataFile {
         Ok(Some(layout))
     }
 
+    /// Where the bytes of `range` lie on the device of the file system, in order; what was never written is left out. A
+    /// device lies where it is. `None` if the file system does not report it, or keeps some of it in another form.
+    ///
+    /// # Errors
+    /// The error that the system reports.
+    pub fn pieces(&self, range: Range<u64>) -> Result<Option<Vec<Piece>>, OsError> {
+        if self.kind() == Kind::Block {
+            return Ok(Some(vec![Piece { at: range.start, on: range }]));
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut next = range.start;
+        for _ in 0..CALLS {
+            if next >= range.end {
+                break;
+            }
+            let Some(extents) = self.told_extents(next..range.end, FLAG_SYNC)? else { return Ok(None) };
+            if extents.iter().any(|extent| extent.flags & (EXTENT_NOWHERE | EXTENT_ENCODED | EXTENT_INSIDE) != 0) {
+                return Ok(None);
+            }
+            for piece in extents.iter().filter_map(|extent| piece_of(extent, &range)) {
+                match pieces.last_mut() {
+                    Some(last) if last.on.end == piece.on.start && last.end() == piece.at => last.on.end = piece.on.end,
+                    _ => pieces.push(piece),
+                }
+            }
+            let Some(last) = extents.last().filter(|extent| extent.flags & EXTENT_LAST == 0) else { break };
+            next = last.logical.saturating_add(last.length);
+        }
+        Ok(Some(pieces))
+    }
+
     /// As `extents`; `None` if the file system does not report them.
     fn told_extents(&self, range: Range<u64>, flags: u32) -> Result<Option<Vec<Extent>>, OsError> {
         match resumed(|| self.extents(range.clone(), flags)) {
@@ -159,6 +201,27 @@ impl DataFile {
         }
         Ok(map.extents[..(map.head.mapped_extents as usize).min(EXTENTS)].to_vec())
     }
+}
+
+impl Piece {
+    /// Bytes of it.
+    pub fn bytes(&self) -> u64 {
+        self.on.end - self.on.start
+    }
+
+    /// Where it ends in the file.
+    pub fn end(&self) -> u64 {
+        self.at.saturating_add(self.bytes())
+    }
+}
+
+/// What of an extent was written and lies in `range`.
+fn piece_of(extent: &Extent, range: &Range<u64>) -> Option<Piece> {
+    let at = extent.logical.max(range.start);
+    let end = extent.logical.checked_add(extent.length)?.min(range.end);
+    let start = extent.physical.checked_add(at - extent.logical)?;
+    let is_written = extent.flags & EXTENT_UNWRITTEN == 0 && at < end;
+    is_written.then(|| Piece { at, on: start..start.saturating_add(end - at) })
 }
 
 fn written_bytes(extent: &Extent, range: &Range<u64>) -> u64 {
@@ -212,6 +275,30 @@ mod tests {
         }
         let expected = Layout { bytes: 0, placed_bytes: 20, unwritten_bytes: 4, pieces: 2, is_encoded: true };
         assert_eq!(layout, expected);
+    }
+
+    #[test]
+    fn a_piece_is_what_was_written_of_an_extent_within_a_range() {
+        let extent =
+            |logical, physical, length, flags| Extent { logical, physical, length, flags, ..Extent::default() };
+        let piece = |extent: Extent| piece_of(&extent, &(4..20));
+        assert_eq!(piece(extent(0, 100, 8, 0)), Some(Piece { at: 4, on: 104..108 }));
+        assert_eq!(piece(extent(8, 200, 100, 0)), Some(Piece { at: 8, on: 200..212 }));
+        assert_eq!(piece(extent(8, 200, 4, EXTENT_UNWRITTEN)), None);
+        assert_eq!(piece(extent(20, 200, 4, 0)), None);
+    }
+
+    #[test]
+    fn pieces_hold_each_byte_that_was_written_once() {
+        let file = DataFile::unnamed_in(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
+        file.write_all_at(&vec![1; 1 << 20], 4 << 20).unwrap();
+        let Some(pieces) = file.pieces(0..8 << 20).unwrap() else {
+            return crate::skip("this file system does not tell its extents");
+        };
+        assert_eq!(pieces.iter().map(Piece::bytes).sum::<u64>(), 2 << 20, "{pieces:?}");
+        assert_eq!((pieces[0].at, pieces.last().unwrap().end()), (0, 5 << 20));
+        assert!(pieces.is_sorted_by_key(|piece| piece.at));
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Stack {
         }
         let names: Vec<String> = beneath.iter().map(|disk| disk.name.clone()).collect();
         let stands_on = file.map_or_else(|| names.join(" and "), |file| format!("the file {file}"));
-        let what = volume_kind(root, disk);
+        let what = volume_kind(root, &disk.sys);
         let copies = copies(root, disk, &beneath);
         self.volumes.push(Volume { disk: disk.clone(), what, stands_on, beneath: names, copies });
         for lower in &beneath {
@@ -185,12 +185,13 @@ fn slaves(root: &Root, disk: &Disk) -> Vec<Disk> {
     root.names(&folder).into_iter().filter_map(resolve).filter(|disk| !is_notes(root, disk)).collect()
 }
 
-fn volume_kind(root: &Root, disk: &Disk) -> String {
-    if let Some(level) = root.text(disk.sys.join("md/level")) {
+/// What the volume in this sysfs folder is, such as `md raid0` or `encrypted volume home`.
+pub(crate) fn volume_kind(root: &Root, sys: &Path) -> String {
+    if let Some(level) = root.text(sys.join("md/level")) {
         return format!("md {level}");
     }
-    if let Some(uuid) = root.text(disk.sys.join("dm/uuid")) {
-        let name = root.text(disk.sys.join("dm/name")).unwrap_or_default();
+    if let Some(uuid) = root.text(sys.join("dm/uuid")) {
+        let name = root.text(sys.join("dm/name")).unwrap_or_default();
         let kind = match uuid.split('-').next() {
             Some("LVM") => "logical volume",
             Some("CRYPT") => "encrypted volume",
@@ -199,7 +200,8 @@ fn volume_kind(root: &Root, disk: &Disk) -> String {
         };
         return format!("{kind} {name}").trim_end().to_string();
     }
-    if disk.name.starts_with("loop") { "loop device".to_string() } else { "volume".to_string() }
+    let is_loop = sys.file_name().is_some_and(|name| name.to_string_lossy().starts_with("loop"));
+    if is_loop { "loop device".to_string() } else { "volume".to_string() }
 }
 
 fn disks_of_file(root: &Root, mounts: &[Mount], file: &Path) -> Vec<Disk> {

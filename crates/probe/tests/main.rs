@@ -1,5 +1,6 @@
 //! Tests the crate's public interface in one program, which links only once.
 
+mod beneath;
 mod interrupts;
 mod links;
 mod live;

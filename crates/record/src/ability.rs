@@ -63,6 +63,8 @@ abilities! {
     Copies = "copies",
     /// Files can be laid out in different ways.
     Layouts = "layouts",
+    /// A block device beneath the target can be read by itself.
+    Layers = "layers",
     /// Requests can go through a page cache.
     PageCache = "page cache",
     /// The page cache can hold the target when a run begins.

@@ -9,7 +9,7 @@ use halfpower_spec::{Bytes, Direction, Experiment, Rate, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Ability, Diagnosis, FarEndMachine, HostPlace, ImportedFile, Machine};
+use crate::{Ability, Diagnosis, FarEndMachine, HostPlace, ImportedFile, LayerPlace, Machine, StripePlace};
 
 /// Everything about the place that a reader needs to judge the numbers. Unknown values are `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +65,15 @@ pub struct Capabilities {
     pub chunk: Option<Bytes>,
     /// Unit that direct requests must be multiples of; `None` without direct I/O.
     pub direct_unit: Option<Bytes>,
+    /// Block devices beneath the target that hold its bytes, each beneath the one before; empty if none is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerPlace>,
+    /// Why nothing is known of what lies beneath these, a sentence without full stop; `None` if nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers_end: Option<String>,
+    /// Full stripes of the array with parity that the target lies on; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripe: Option<StripePlace>,
     /// Abilities missing here, by the word that plans use, each with the reason, a sentence without full stop.
     #[serde(alias = "cannot")]
     #[schemars(with = "BTreeMap<String, String>")]

@@ -59,6 +59,10 @@ words! {
     Load = "load",
     /// Small files created, looked at, listed, renamed and removed, by threads and folders.
     Files = "files",
+    /// The same bytes through each device of the stack: the time and the processor time that each layer adds.
+    Layers = "layers",
+    /// Writes of a part of a chunk, a chunk and a full stripe of an array with parity.
+    Stripes = "stripes",
 }
 
 impl Experiment {

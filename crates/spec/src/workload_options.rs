@@ -398,6 +398,13 @@ options! {
          7\n\nThe schedulers bfq and mq-deadline go by it, and drives that take priorities or limits on their time (the hint); \
          with the scheduler none most drives do not. What a buffered run writes is written back by the kernel, without it. \
          realtime needs CAP_SYS_NICE or CAP_SYS_ADMIN.";
+    /// The block device that is read in place of the target, counted from the one next beneath it; 0 is the target itself.
+    #[serde(skip_serializing_if = "is_none_counted")]
+    Layer layer: u32 = 0;
+        one(count::<0, 64>), "layer" pinned "layer" takes "N";
+        "Read the target's bytes where they lie on the N-th block device beneath it: 1 is the one next beneath, 0 the target \
+         itself\n\nRandom direct reads of one target alone; halfpower plan TARGET --experiments layers lists the devices. Opening \
+         one needs the rights of root or of the group disk. Of devices side by side, as under a stripe, the first is read.";
 }
 
 /// Small files of each thread, unless another number is asked for.

@@ -14,3 +14,7 @@ same "the disk has changed" "$([ "$(first_bytes /dev/vda)" != "$before" ] && ech
 same "it is not what the volume shows" "$([ "$(first_bytes /dev/vda)" != "$(first_bytes /dev/mapper/cry)" ] && echo yes)" yes
 above "bytes read" "$(json .bytes halfpower run /dev/mapper/cry --rw read --bs 64k --iodepth 2 --runtime 0.5 --json)" 0
 same "errors of reads" "$(figure .errors)" 0
+# The disk is read where the volume's bytes lie, as a layer of its own.
+above "bytes read of the disk beneath" "$(json .bytes halfpower run /dev/mapper/cry --layer 1 --rw randread --bs 64k --iodepth 2 --runtime 0.5 --json)" 0
+same "errors of reads of the disk beneath" "$(figure '.errors | tostring')" 0
+sees 'halfpower run /dev/mapper/cry .*--layer 1 ' halfpower plan /dev/mapper/cry --experiments layers

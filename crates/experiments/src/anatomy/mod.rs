@@ -62,6 +62,7 @@ mod tests {
             chunk: None,
             direct_unit: Some(Bytes(512)),
             unavailable: BTreeMap::new(),
+            ..Capabilities::default()
         };
         change(&mut capabilities);
         let environment = Environment { capabilities, ..Environment::default() };

@@ -128,6 +128,7 @@ mod tests {
             chunk: None,
             direct_unit,
             unavailable,
+            ..Capabilities::default()
         };
         Environment { capabilities, ..Environment::default() }
     }

@@ -5,7 +5,7 @@ use halfpower_spec::{Bytes, RandomDistribution, Workload};
 use super::member::Member;
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
-use super::{apply_options, commands, file_lanes, memory_lanes, request_flags, scratch_file};
+use super::{apply_options, commands, file_lanes, layers, memory_lanes, request_flags, scratch_file};
 use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers, fits_zones};
 use crate::option_answers::{Backend, honours};
 use crate::read_back;
@@ -34,6 +34,8 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     }
     let volume = members.run_volume(&workload.options)?;
     members.budget.admits(workload, volume.lanes().len() as u64)?;
+    let is_spread = members.spread_bytes.is_some() || members.reorders();
+    layers::admit(&members.each, is_spread, workload)?;
     scratch_file::admit(workload, &members.each[..volume.members])?;
     let devices = members.distinct_devices(volume.members);
     apply_options::admit(workload, &devices, members.each.is_empty(), members.direct_unit())?;

@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use halfpower_engine::{AddressMap, BufferState, EngineSettings, Opened, SpreadOver, Volume};
+use halfpower_engine::{AddressMap, BufferState, EngineSettings, Opened, Places, SpreadOver, Volume};
 use halfpower_os::Mode;
 use halfpower_record::LaneRole;
 use halfpower_spec::{EngineName, Pattern, Run, Workload};
 
 use super::apply_options::{self, processor};
 use super::commands;
+use super::layers::OpenedLayer;
 use super::ledgers::Ledgers;
 use super::members::Members;
 use super::run_volume::RunVolume;
@@ -21,6 +22,8 @@ use crate::{MeasureError, background};
 #[derive(Clone, Copy)]
 pub(super) struct Reached<'a> {
     pub members: &'a Members,
+    /// The device beneath the members that is read in place of them; `None` if they are used.
+    pub layer: Option<&'a OpenedLayer>,
     /// The run's own scratch file; `None` if the run uses the members.
     pub scratch: Option<&'a ScratchFile>,
     /// The files of single threads; empty if threads share files.
@@ -48,7 +51,11 @@ pub(super) struct OpenedLanes {
 impl Reached<'_> {
     /// Bytes that offsets are drawn from.
     pub fn span_bytes(&self) -> u64 {
-        self.scratch.map_or(self.volume.span_bytes(self.members.span_bytes), |scratch| scratch.bytes)
+        match (self.layer, self.scratch) {
+            (Some(layer), _) => layer.places.span_bytes(),
+            (None, Some(scratch)) => scratch.bytes,
+            (None, None) => self.volume.span_bytes(self.members.span_bytes),
+        }
     }
 
     /// The files that one lane reaches, as a volume.
@@ -57,9 +64,10 @@ impl Reached<'_> {
     /// If a file cannot be opened in this mode.
     pub fn volume_of(&self, lane: usize, address_map: AddressMap, mode: Mode) -> Result<Volume, MeasureError> {
         let lanes = self.volume.lanes();
-        let files = lanes[lane].iter().map(|member| match self.scratch {
-            Some(scratch) => scratch.reopen(mode),
-            None => self.members.each[*member].reached().reopen(mode),
+        let files = lanes[lane].iter().map(|member| match (self.layer, self.scratch) {
+            (Some(layer), _) => layer.data.reopen(mode),
+            (None, Some(scratch)) => scratch.reopen(mode),
+            (None, None) => self.members.each[*member].reached().reopen(mode),
         });
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.get(lane).map(Arc::clone));
         Ok(Volume { files: files.collect::<Result<_, _>>()?, address_map, ledger })
@@ -99,8 +107,12 @@ impl Reached<'_> {
         let opened = halfpower_engine::open_volume(Volume { ledger, ..volume }, settings)?;
         // A scratch file is never spread.
         let spread = if self.scratch.is_some() { None } else { self.members.spread(self.volume)? };
-        Ok(match spread {
-            Some(spread) => Opened { engine: Box::new(SpreadOver::new(opened.engine, spread, depth)), ..opened },
+        let places = match self.layer {
+            Some(layer) => Some(Places::Listed(layer.places.clone())),
+            None => spread.map(Places::Even),
+        };
+        Ok(match places {
+            Some(places) => Opened { engine: Box::new(SpreadOver::new(opened.engine, places, depth)), ..opened },
             None => opened,
         })
     }

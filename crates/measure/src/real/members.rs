@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use halfpower_os::{DataFile, Kind, Mode, OsError};
 use halfpower_probe::Root;
-use halfpower_record::{Ability, Capabilities, Environment, TargetKind};
+use halfpower_record::{Ability, Capabilities, Environment, StripePlace, TargetKind};
 use halfpower_spec::{Bytes, Cache, EngineName, Nanos, PageCache, Spread, Workload, WorkloadOptions};
 
 use super::host_part::HostPart;
@@ -15,7 +15,7 @@ use super::member::{Member, USUAL_BYTES, refuse_twice};
 use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
 use super::run_volume::{RunLayout, RunVolume, VolumeMembers, environment_of};
-use super::{apply_options, commands, page_cache, request_flags};
+use super::{apply_options, commands, layers, page_cache, request_flags};
 use crate::MeasureError;
 use crate::admission::note_of_spread;
 
@@ -181,7 +181,18 @@ impl Members {
         unavailable.extend(commands::unavailable(self.command_paths(), engine));
         let chunk = self.volume.chunk();
         let direct_unit = self.direct_unit();
-        Capabilities { kind, span, spread, members, chunk, direct_unit, unavailable }
+        let mut capabilities =
+            Capabilities { kind, span, spread, members, chunk, direct_unit, unavailable, ..Capabilities::default() };
+        layers::add_to(&mut capabilities, &self.each);
+        capabilities
+    }
+
+    /// Full stripes of the array with parity under a single member, once its bytes have their place.
+    pub fn stripe(&self) -> Option<StripePlace> {
+        match self.each.as_slice() {
+            [member] => layers::stripe(member),
+            _ => None,
+        }
     }
 
     /// What direct requests must be multiples of; `None` if a member does not support direct I/O.

@@ -15,6 +15,7 @@ use super::account::machine_account;
 use super::admits::{self, Rights};
 use super::instruments::Instruments;
 use super::lanes::{OpenedLanes, Reached};
+use super::layers::{self, OpenedLayer};
 use super::ledgers::Ledgers;
 use super::member::Member;
 use super::members::Members;
@@ -45,6 +46,8 @@ pub struct RealTarget {
     instruments: Instruments,
     /// Write caches that the current run has switched.
     switched: Vec<WriteCache>,
+    /// The device beneath the target that the current run reads in place of it.
+    layer: Option<OpenedLayer>,
 }
 
 impl RealTarget {
@@ -90,6 +93,7 @@ impl RealTarget {
             environment,
             instruments: Instruments::new(),
             switched: Vec::new(),
+            layer: None,
         }
     }
 
@@ -110,7 +114,8 @@ impl RealTarget {
         let ledgers = self.ledgers.as_ref();
         let by_workers = self.by_workers;
         let RealTargetOptions { seed, payload, .. } = self.wanted;
-        Reached { members: &self.members, scratch, own_files, ledgers, volume, seed, payload, by_workers }
+        let layer = self.layer.as_ref();
+        Reached { members: &self.members, layer, scratch, own_files, ledgers, volume, seed, payload, by_workers }
     }
 
     /// Lays out verifiable blocks if the run verifies and there are none; drops the ledgers if the run overwrites such
@@ -136,6 +141,16 @@ impl RealTarget {
         let sends_commands = commands::settled(workload, self.members.command_paths()).engine.sends_commands();
         let counts = !sends_commands || devices.iter().all(|device| commands::are_counted(device));
         if counts && !workload.rw.trims() { devices } else { Vec::new() }
+    }
+
+    /// Opens the device that the run reads in place of the target, if any, and names the devices whose byte counts tell of it.
+    fn open_layer(&mut self, workload: &Workload, volume: RunVolume) -> Result<(), MeasureError> {
+        self.layer = layers::opened(&self.members.each, workload)?;
+        self.witnessed = match &self.layer {
+            Some(layer) => layer.disk.iter().cloned().collect(),
+            None => self.counting(workload, volume),
+        };
+        Ok(())
     }
 
     /// Prepares a run of operations on small files, which share the file system with the target and not its blocks.
@@ -171,6 +186,7 @@ impl TargetBackend for RealTarget {
         let notes = self.members.make_ready(span, &self.wanted, stop)?;
         self.environment.notes.extend(notes);
         self.environment.capabilities.span = Bytes(self.members.span_bytes);
+        self.environment.capabilities.stripe = self.members.stripe();
         Ok(())
     }
 
@@ -197,7 +213,7 @@ impl TargetBackend for RealTarget {
         self.switched.clear();
         self.switched = apply_options::switched(&options, &self.members.distinct_devices(volume.members))?;
         let cached_bytes = self.members.set_page_cache(&options, volume, self.wanted.drop_caches)?;
-        self.witnessed = self.counting(&run.workload, volume);
+        self.open_layer(&run.workload, volume)?;
         let buffered = !cache.direct() && !self.members.each.is_empty();
         let reads = rw.direction() != Some(Direction::Write);
         // Use each block of a cold buffered run once: a second visit would find it in the page cache.
@@ -223,7 +239,7 @@ impl TargetBackend for RealTarget {
         Ok(Prepared {
             lanes,
             engine,
-            span_bytes: self.members.span_bytes,
+            span_bytes: self.layer.as_ref().map_or(self.members.span_bytes, |layer| layer.places.span_bytes()),
             spread_bytes: self.members.spread_bytes.filter(|_| self.scratch.is_empty()),
             cached_bytes,
             buffer_segments: buffers.segments.filter(|_| cache.direct()),
@@ -236,7 +252,8 @@ impl TargetBackend for RealTarget {
     fn check_direct(&mut self, run: &Run, cached_before: Option<u64>, bytes: u64) {
         let options = &run.workload.options;
         // A scratch file is not the members' data, and trims move no bytes.
-        let tells = self.scratch.is_empty() && !run.workload.rw.trims() && !self.members.each.is_empty();
+        let is_elsewhere = !self.scratch.is_empty() || self.layer.is_some();
+        let tells = !is_elsewhere && !run.workload.rw.trims() && !self.members.each.is_empty();
         let Some(before) = cached_before.filter(|_| tells) else { return };
         let most = (bytes / self.members.each.len() as u64).min(self.members.span_bytes);
         if self.members.cached_bytes(options).is_some_and(|now| page_cache::took_direct(before, now, most)) {

@@ -95,6 +95,7 @@ mod tests {
         let volume = members.run_volume(&WorkloadOptions::default()).unwrap();
         let reached = Reached {
             members,
+            layer: None,
             scratch: None,
             own_files: &[],
             ledgers: Some(ledgers),
@@ -115,6 +116,7 @@ mod tests {
         lay_out(
             Reached {
                 members,
+                layer: None,
                 scratch: None,
                 own_files: &[],
                 ledgers: None,

@@ -108,6 +108,9 @@ impl Subject for ConstantsDisk {
             members: self.disk.disks,
             chunk: None,
             direct_unit: Some(Bytes(512)),
+            layers: Vec::new(),
+            layers_end: None,
+            stripe: None,
             unavailable,
         };
         Environment { machine, levels, capabilities, ..Environment::default() }

@@ -200,6 +200,9 @@ impl Subject for Calibrated {
             members: self.setup.disks,
             chunk: (self.setup.disks > 1).then_some(Bytes(CHUNK)),
             direct_unit: Some(SECTOR),
+            layers: Vec::new(),
+            layers_end: None,
+            stripe: None,
             unavailable: BTreeMap::from(UNAVAILABLE.map(|(ability, why)| (ability, why.to_string()))),
         };
         Environment {

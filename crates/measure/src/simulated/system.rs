@@ -260,6 +260,9 @@ impl Subject for Machine {
             members: self.setup.disks,
             chunk: self.chunk(),
             direct_unit: Some(SECTOR),
+            layers: Vec::new(),
+            layers_end: None,
+            stripe: None,
             unavailable: self.unavailable(),
         };
         Environment {

@@ -325,6 +325,25 @@ pub(crate) fn pages(found: &[IssuingChange]) -> Vec<[String; 3]> {
     Direction::ALL.iter().filter_map(of).collect()
 }
 
+/// Advice on the size of writes to an array with parity, as the columns of [`advice`]; `None` where full stripes bring
+/// nothing sure.
+pub(crate) fn full_stripes(study: &StudyFindings) -> Option<[String; 3]> {
+    let found = study.experiments.iter().find_map(|section| match &section.found {
+        Some(ExperimentAnswer::Stripes(found)) => Some(found),
+        _ => None,
+    })?;
+    let deepest = found.deepest()?;
+    let ratio = deepest.over_chunk.filter(|ratio| ratio.is_more() && !ratio.is_alike() && !ratio.is_undecided())?;
+    let [full, chunk] = [found.full_bytes, found.chunk_bytes].map(|bytes| format::size(bytes as f64));
+    let begin = match found.first_byte {
+        0 => "at multiples of it".to_string(),
+        byte => format!("at multiples of it from byte {byte} on"),
+    };
+    let brings =
+        format!("{} times the bytes of {chunk}, {} deep", format::factor(ratio.interval.value), deepest.iodepth);
+    Some([format!("writes to {}", found.array), format!("{full}, {begin}"), brings])
+}
+
 /// Half power and its path: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep (random direct read)`; `None` if
 /// it is not known.
 pub(crate) fn half_power(sizes: &[HalfPowerSize]) -> Option<String> {
