@@ -261,7 +261,7 @@ fn links_and_addresses_open_their_sections_and_nothing_overflows() {
     }
 }
 
-/// The study with fifteen experiments that have long answers.
+/// The study with twenty experiments that have long answers: no target admits more of them.
 fn many_experiments(study: StudyFindings) -> StudyFindings {
     let section = |experiment: &Experiment| ExperimentSection {
         experiment: *experiment,
@@ -276,7 +276,7 @@ fn many_experiments(study: StudyFindings) -> StudyFindings {
         papers: "They saw the same on one disk, and twice that on four. ".repeat(3),
     };
     let walks = |one: &&Experiment| !matches!(one, Experiment::Sequential | Experiment::Random);
-    StudyFindings { experiments: Experiment::ALL.iter().filter(walks).map(section).collect(), ..study }
+    StudyFindings { experiments: Experiment::ALL.iter().filter(walks).take(20).map(section).collect(), ..study }
 }
 
 #[test]
