@@ -61,7 +61,7 @@ works() {
 
 # Whether a program has no symbols left: they are most of its size, and no message needs them.
 is_stripped() {
-  local program=$1 most=${2:-24000000}
+  local program=$1 most=${2:-25000000}
   readelf -SW "$program" >"$scratch/sections"
   if grep -qE '\.symtab|\.debug_info' "$scratch/sections"; then wrong "$program is not stripped"; fi
   (($(stat -c %s "$program") < most)) || wrong "$program has $(stat -c %s "$program") bytes"
