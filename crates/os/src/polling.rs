@@ -1,7 +1,9 @@
 //! Checks whether a device can be polled for completions.
 
 use std::fs;
+use std::path::Path;
 
+use crate::device_mapper::table;
 use crate::{Action, Buffers, DeviceNumber, OsError, Ring, RingForm, RunFile, Transfer};
 
 /// Largest alignment that direct requests need on any usual device.
@@ -22,6 +24,9 @@ pub fn available(file: &RunFile, form: RingForm) -> Result<(), OsError> {
         "this kernel does not poll for NVMe commands (it does from Linux 6.1 on): take --engine io_uring_cmd";
     if said_by_sysfs(file.device()) == Some(false) {
         return Err(refusal(refused));
+    }
+    if let Some(why) = file.device().and_then(|device| kept_from_polls(&device.sysfs(), 0)) {
+        return Err(refusal(&why));
     }
     // A command moves whole blocks of its namespace.
     let bytes = file.namespace().map_or(BLOCK_BYTES, |namespace| BLOCK_BYTES.max(namespace.block_bytes() as u32));
@@ -44,10 +49,86 @@ pub fn available(file: &RunFile, form: RingForm) -> Result<(), OsError> {
     }
 }
 
+/// Deeper stacks are not followed.
+const DEEPEST: usize = 12;
+
+/// Why polled requests to the device in this folder of sysfs would not come back; `None` if all volumes on the way down hand
+/// requests on as they are. Those that send requests of their own, as encryption does, pass the mark of polled ones on, and
+/// nobody polls for these: seen on Linux 6.12, they wait until the device's driver gives them up, or for ever.
+fn kept_from_polls(sys: &Path, depth: usize) -> Option<String> {
+    // What a partition lies on is its disk's.
+    let sys = if sys.join("partition").exists() { sys.parent()? } else { sys };
+    let text = |file: &str| fs::read_to_string(sys.join(file)).ok().map(|text| text.trim().to_string());
+    let named = |what: &str| {
+        let name = sys.file_name().unwrap_or_default().to_string_lossy();
+        Some(format!("what is polled for would not come back from {name}, which is {what}: take --engine io_uring"))
+    };
+    if let Some(level) = text("md/level").filter(|level| !matches!(level.as_str(), "raid0" | "linear")) {
+        return named(&format!("an array ({level})"));
+    }
+    if let Some(number) = text("dev").filter(|_| sys.join("dm").exists()) {
+        let Some(Ok(parts)) = DeviceNumber::parse(&number).map(table) else {
+            return named("a volume whose parts are told to root alone");
+        };
+        if let Some(kind) = parts.iter().find_map(|part| sends_its_own(part)) {
+            return named(&format!("a volume of the device mapper's {kind}"));
+        }
+    }
+    let beneath = fs::read_dir(sys.join("slaves")).ok()?.flatten().filter(|_| depth < DEEPEST);
+    beneath.filter_map(|one| fs::canonicalize(one.path()).ok()).find_map(|one| kept_from_polls(&one, depth + 1))
+}
+
+/// The kind of a part of a volume, a line of its table, if it sends requests of its own.
+fn sends_its_own(part: &str) -> Option<&str> {
+    let kind = part.split_whitespace().next()?;
+    (!matches!(kind, "linear" | "striped")).then_some(kind)
+}
+
 /// The value of `queue/io_poll`; `None` without such a file, as for a file system over several devices.
 fn said_by_sysfs(device: Option<DeviceNumber>) -> Option<bool> {
     let folder = device?.sysfs();
     // A partition has no queue; its disk's folder is the one above.
     let texts = ["queue/io_poll", "../queue/io_poll"].map(|path| fs::read_to_string(folder.join(path)));
     texts.into_iter().find_map(Result::ok).map(|text| text.trim() != "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volumes_that_send_requests_of_their_own_are_not_polled() {
+        assert_eq!(sends_its_own("linear 259:0 2048"), None);
+        assert_eq!(sends_its_own("striped 2 128 259:0 0 259:1 0"), None);
+        assert_eq!(sends_its_own("crypt aes-xts-plain64 :64:logon:key 0 259:0 32768"), Some("crypt"));
+        assert_eq!(sends_its_own("thin 253:2 1"), Some("thin"));
+    }
+
+    #[test]
+    fn arrays_that_send_requests_of_their_own_are_not_polled_at_any_depth() {
+        let root = tempfile::tempdir().unwrap();
+        let device = |name: &str, level: Option<&str>, beneath: &[&str]| {
+            let sys = root.path().join(name);
+            fs::create_dir_all(sys.join("slaves")).unwrap();
+            if let Some(level) = level {
+                fs::create_dir(sys.join("md")).unwrap();
+                fs::write(sys.join("md/level"), format!("{level}\n")).unwrap();
+            }
+            for one in beneath {
+                std::os::unix::fs::symlink(root.path().join(one), sys.join("slaves").join(one)).unwrap();
+            }
+            sys
+        };
+        let disk = device("nvme0n1", None, &[]);
+        let mirror = device("md1", Some("raid1"), &["nvme0n1"]);
+        let stripe = device("md0", Some("raid0"), &["nvme0n1"]);
+        let above = device("md2", Some("linear"), &["md0", "md1"]);
+        assert_eq!([&disk, &stripe].map(|sys| kept_from_polls(sys, 0)), [None, None]);
+        let part = device("md1/md1p1", None, &[]);
+        fs::write(part.join("partition"), "1").unwrap();
+        for sys in [mirror, above, part] {
+            let why = kept_from_polls(&sys, 0).unwrap();
+            assert!(why.contains("from md1, which is an array (raid1)"), "{why}");
+        }
+    }
 }
