@@ -25,7 +25,7 @@ pub fn available(file: &RunFile, form: RingForm) -> Result<(), OsError> {
     if said_by_sysfs(file.device()) == Some(false) {
         return Err(refusal(refused));
     }
-    if let Some(why) = file.device().and_then(|device| kept_from_polls(&device.sysfs(), 0)) {
+    if let Some(why) = file.device().and_then(|device| kept_from_polls(&device.sysfs())) {
         return Err(refusal(&why));
     }
     // A command moves whole blocks of its namespace.
@@ -49,13 +49,10 @@ pub fn available(file: &RunFile, form: RingForm) -> Result<(), OsError> {
     }
 }
 
-/// Deeper stacks are not followed.
-const DEEPEST: usize = 12;
-
 /// Why polled requests to the device in this folder of sysfs would not come back; `None` if all volumes on the way down hand
 /// requests on as they are. Those that send requests of their own, as encryption does, pass the mark of polled ones on, and
 /// nobody polls for these: seen on Linux 6.12, they wait until the device's driver gives them up, or for ever.
-fn kept_from_polls(sys: &Path, depth: usize) -> Option<String> {
+fn kept_from_polls(sys: &Path) -> Option<String> {
     // What a partition lies on is its disk's.
     let sys = if sys.join("partition").exists() { sys.parent()? } else { sys };
     let text = |file: &str| fs::read_to_string(sys.join(file)).ok().map(|text| text.trim().to_string());
@@ -74,8 +71,8 @@ fn kept_from_polls(sys: &Path, depth: usize) -> Option<String> {
             return named(&format!("a volume of the device mapper's {kind}"));
         }
     }
-    let beneath = fs::read_dir(sys.join("slaves")).ok()?.flatten().filter(|_| depth < DEEPEST);
-    beneath.filter_map(|one| fs::canonicalize(one.path()).ok()).find_map(|one| kept_from_polls(&one, depth + 1))
+    let beneath = fs::read_dir(sys.join("slaves")).ok()?.flatten();
+    beneath.filter_map(|one| fs::canonicalize(one.path()).ok()).find_map(|one| kept_from_polls(&one))
 }
 
 /// The kind of a part of a volume, a line of its table, if it sends requests of its own.
@@ -123,11 +120,11 @@ mod tests {
         let mirror = device("md1", Some("raid1"), &["nvme0n1"]);
         let stripe = device("md0", Some("raid0"), &["nvme0n1"]);
         let above = device("md2", Some("linear"), &["md0", "md1"]);
-        assert_eq!([&disk, &stripe].map(|sys| kept_from_polls(sys, 0)), [None, None]);
+        assert_eq!([&disk, &stripe].map(|sys| kept_from_polls(sys)), [None, None]);
         let part = device("md1/md1p1", None, &[]);
         fs::write(part.join("partition"), "1").unwrap();
         for sys in [mirror, above, part] {
-            let why = kept_from_polls(&sys, 0).unwrap();
+            let why = kept_from_polls(&sys).unwrap();
             assert!(why.contains("from md1, which is an array (raid1)"), "{why}");
         }
     }

@@ -10,13 +10,11 @@ use halfpower_os::extents::Piece;
 use halfpower_os::mounts::Mount;
 use halfpower_os::{DataFile, DeviceNumber};
 
-use crate::block::volume_kind;
+use crate::block::{DEEPEST, volume_kind};
 use crate::{Root, TargetIdentity};
 
 /// Unit of the device mapper's tables, and of sizes in sysfs.
 const SECTOR_BYTES: u64 = 512;
-/// Deeper stacks are not followed.
-const DEEPEST: usize = 12;
 
 /// A block device that holds bytes of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +76,7 @@ enum Step {
 /// Follows `pieces` of the device with this number down.
 pub fn descend(root: &Root, number: DeviceNumber, pieces: Vec<Piece>, places: FilePlaces) -> Descent {
     let mut descent = Descent::default();
-    let mut next = root.resolve(format!("sys/dev/block/{number}")).map(|sys| (sys, pieces, 1));
+    let mut next = root.block_device(number).map(|sys| (sys, pieces, 1));
     while let Some((sys, pieces, side_by_side)) = next.take() {
         let Some(name) = sys.file_name().and_then(|name| name.to_str()).map(str::to_string) else { break };
         if descent.layers.len() >= DEEPEST {
@@ -94,9 +92,7 @@ pub fn descend(root: &Root, number: DeviceNumber, pieces: Vec<Piece>, places: Fi
                 Some((first, of_rows(&pieces, chunk_bytes, data_disks, from), side_by_side * beside))
             }
             Ok(Step::File(file, from)) => match places(&file, &moved(pieces, from)) {
-                Some((number, pieces)) => {
-                    root.resolve(format!("sys/dev/block/{number}")).map(|sys| (sys, pieces, side_by_side))
-                }
+                Some((number, pieces)) => root.block_device(number).map(|sys| (sys, pieces, side_by_side)),
                 None => {
                     descent.ends = Some(format!("the file system does not tell where {} lies", file.display()));
                     None
@@ -208,7 +204,7 @@ fn mapped(root: &Root, sys: &Path, name: &str) -> Result<Step, String> {
     let at = |place: usize| -> Option<(PathBuf, u64)> {
         let number = DeviceNumber::parse(words.get(place)?)?;
         let sector: u64 = words.get(place + 1)?.parse().ok()?;
-        Some((root.resolve(format!("sys/dev/block/{number}"))?, sector.saturating_mul(SECTOR_BYTES)))
+        Some((root.block_device(number)?, sector.saturating_mul(SECTOR_BYTES)))
     };
     let step = match words.first().copied() {
         Some("linear" | "delay" | "flakey") => at(1).map(|(device, by)| Step::Moved(device, by)),

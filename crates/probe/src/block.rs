@@ -9,7 +9,7 @@ use halfpower_os::DeviceNumber;
 use halfpower_os::mounts::{Mount, mount_of};
 
 /// Deeper stacks are not followed; the kernel itself allows only a few layers.
-const DEEPEST: usize = 12;
+pub(crate) const DEEPEST: usize = 12;
 
 /// A whole block device, never a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,8 +26,26 @@ pub(super) struct OpenedLayer {
     pub places: PieceList,
 }
 
+/// What a single path lies on.
+struct Below {
+    /// The device that the path is, if it is one.
+    own: Option<Layer>,
+    /// The devices beneath it.
+    layers: Vec<Layer>,
+    /// Why the way down ends although there is more.
+    ends: Option<String>,
+}
+
+impl Below {
+    /// The array with parity that the path is or lies on; beneath devices side by side, places have no order.
+    fn parity(&self) -> Option<(&Layer, &ParityArray)> {
+        let in_order = self.own.iter().chain(&self.layers).take_while(|layer| layer.side_by_side == 1);
+        in_order.filter_map(|layer| Some((layer, layer.parity.as_ref()?))).next()
+    }
+}
+
 /// The devices beneath a single path. `used` are the bytes of it that are looked for; none tells the devices alone.
-fn below(member: &Member, used: Option<u64>) -> Option<Descent> {
+fn below(member: &Member, used: Option<u64>) -> Option<Below> {
     let root = Root::live();
     let mounts = mounts(&root);
     let path = if member.ours { &member.scratch } else { member.data.path() };
@@ -35,16 +53,14 @@ fn below(member: &Member, used: Option<u64>) -> Option<Descent> {
     let wanted: Vec<Piece> = used.map(|bytes| Piece { at: 0, on: 0..bytes }).into_iter().collect();
     let is_device = member.kind == Kind::Block;
     let pieces = if is_device { wanted } else { places_of(&member.data, number, &mounts, &wanted)? };
-    let mut found = descend(&root, number, pieces, &live_places(&mounts));
-    // The array of a device may be the target itself, and what is beneath a device begins after it.
-    if is_device && used.is_none() && !found.layers.is_empty() {
-        found.layers.remove(0);
-    }
-    Some(found)
+    let Descent { layers, ends } = descend(&root, number, pieces, &live_places(&mounts));
+    let mut layers = layers.into_iter();
+    let own = if is_device { layers.next() } else { None };
+    Some(Below { own, layers: layers.collect(), ends })
 }
 
 /// The devices beneath `member`, each with the reason if it cannot be read.
-fn places(found: &Descent) -> Vec<LayerPlace> {
+fn places(found: &Below) -> Vec<LayerPlace> {
     let place = |Layer { name, what, side_by_side, .. }: &Layer| LayerPlace {
         name: name.clone(),
         what: what.clone(),
@@ -92,16 +108,14 @@ pub(super) fn add_to(capabilities: &mut Capabilities, each: &[Member]) {
         }
     };
     capabilities.unavailable.extend(refused);
-    if let [member] = each {
-        capabilities.stripe = stripe(member);
-    }
 }
 
 /// Full stripes of the array with parity that a member lies on, and where they begin in it.
 pub(super) fn stripe(member: &Member) -> Option<StripePlace> {
+    // Where its bytes lie is asked, which writes them back first, only where there is such an array.
+    below(member, None)?.parity()?;
     let found = below(member, Some(member.span_bytes))?;
-    let layer = found.layers.iter().take_while(|layer| layer.side_by_side == 1).find(|layer| layer.parity.is_some())?;
-    let array: &ParityArray = layer.parity.as_ref()?;
+    let (layer, array) = found.parity()?;
     Some(StripePlace {
         what: array.what.clone(),
         chunk: Bytes(array.chunk_bytes),
@@ -170,13 +184,8 @@ pub(super) fn opened(each: &[Member], workload: &Workload) -> Result<Option<Open
     let Some(member) = each.first().filter(|_| layer > 0) else { return Ok(None) };
     let unfit = |why: String| MeasureError::Unfit { what: format!("--layer {layer}: {why}") };
     let nowhere = || unfit("where the target's bytes lie on it is not known: leave it out".to_string());
-    let mut found = below(member, Some(member.span_bytes)).ok_or_else(nowhere)?.layers;
-    // With places, a device that is the target is the first of them.
-    let at = if member.kind == Kind::Block { layer } else { layer - 1 };
-    if at >= found.len() {
-        return Err(nowhere());
-    }
-    let Layer { name, pieces, .. } = found.swap_remove(at);
+    let found = below(member, Some(member.span_bytes)).and_then(|found| found.layers.into_iter().nth(layer - 1));
+    let Layer { name, pieces, .. } = found.ok_or_else(nowhere)?;
     let data = open(&name).map_err(unfit)?;
     let bs = workload.bs;
     let places = PieceList::of_whole(pieces.into_iter().map(|piece| piece.on), bs.0)

@@ -181,13 +181,23 @@ impl Members {
         unavailable.extend(commands::unavailable(self.command_paths(), engine));
         let chunk = self.volume.chunk();
         let direct_unit = self.direct_unit();
-        let mut capabilities =
-            Capabilities { kind, span, spread, members, chunk, direct_unit, unavailable, ..Capabilities::default() };
+        let stripe = self.stripe();
+        let mut capabilities = Capabilities {
+            kind,
+            span,
+            spread,
+            members,
+            chunk,
+            direct_unit,
+            unavailable,
+            stripe,
+            ..Capabilities::default()
+        };
         layers::add_to(&mut capabilities, &self.each);
         capabilities
     }
 
-    /// Full stripes of the array with parity under a single member, once its bytes have their place.
+    /// Full stripes of the array with parity under a single member; where they begin is known once its bytes have their place.
     pub fn stripe(&self) -> Option<StripePlace> {
         match self.each.as_slice() {
             [member] => layers::stripe(member),
