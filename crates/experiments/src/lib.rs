@@ -18,6 +18,7 @@ mod built;
 #[cfg(test)]
 mod built_study;
 pub mod burst;
+mod cell_figures;
 pub mod commits;
 pub mod credit;
 mod data;
@@ -47,6 +48,7 @@ mod words;
 pub mod zones;
 
 pub use answer::ShortAnswer;
+pub use cell_figures::CellFigures;
 pub use engines::issuing::{IssuingChange, IssuingPart};
 pub use engines::words::issuing_part;
 pub use memory::{MemoryRow, loop_ns_per_kib, memory};

@@ -5,6 +5,7 @@ use halfpower_record::{Environment, LayerPlace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cell_figures::CellFigures;
 use crate::data::ExperimentData;
 use crate::ratio::{RatioFinding, Scale};
 
@@ -31,18 +32,9 @@ pub struct LayerRow {
     pub bs_bytes: u64,
     /// Depth.
     pub iodepth: u32,
-    /// Mean throughput in MB/s.
-    pub mbps: f64,
-    /// Lower end of its 95% interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Requests a second.
-    pub iops: f64,
-    /// Median latency in nanoseconds; `null` if not known.
-    pub latency_ns_p50: Option<u64>,
-    /// Processor time per request charged to the process, in microseconds; `null` if not known.
-    pub charged_us: Option<f64>,
+    /// What its runs came to.
+    #[serde(flatten)]
+    pub figures: CellFigures,
     /// Processor time per request by the soaker, which includes interrupts and kernel threads; `null` without a soaker
     /// pass.
     pub soaker_us: Option<f64>,
@@ -153,12 +145,7 @@ fn row(cell: &ExperimentCell, environment: &Environment) -> LayerRow {
         side_by_side,
         bs_bytes: cell.workload.bs.0,
         iodepth: cell.workload.iodepth,
-        mbps: finding.mbps.value,
-        low: finding.mbps.low,
-        high: finding.mbps.high,
-        iops: finding.iops,
-        latency_ns_p50: finding.latency_ns.p50,
-        charged_us: finding.charged_us,
+        figures: CellFigures::of(finding),
         soaker_us: finding.soaker_us,
     }
 }

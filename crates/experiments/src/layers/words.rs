@@ -101,8 +101,8 @@ fn interval(us: Interval) -> String {
 
 pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     let rows = &rows.layers;
-    let rate = |row: &LayerRow| Some(Interval { value: row.mbps, low: row.low, high: row.high });
-    let median = |row: &LayerRow| row.latency_ns_p50.map(|ns| Interval::exact(ns as f64 / 1e3));
+    let rate = |row: &LayerRow| Some(row.figures.rate());
+    let median = |row: &LayerRow| row.figures.latency_ns_p50.map(|ns| Interval::exact(ns as f64 / 1e3));
     let soaker = |row: &LayerRow| row.soaker_us.map(Interval::exact);
     let alone = |row: &&LayerRow| row.iodepth == 1;
     let pictures = [

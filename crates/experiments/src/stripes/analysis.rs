@@ -1,10 +1,11 @@
 //! Compares writes of full stripes with writes of a chunk, of a part of one, and with stripes that begin later.
 
-use halfpower_analyse::{ExperimentCell, Interval};
+use halfpower_analyse::ExperimentCell;
 use halfpower_record::StripePlace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cell_figures::CellFigures;
 use crate::data::ExperimentData;
 use crate::ratio::{RatioFinding, Scale};
 
@@ -40,19 +41,9 @@ pub struct StripeRow {
     pub shift_bytes: u64,
     /// Depth.
     pub iodepth: u32,
-    /// Mean throughput in MB/s.
-    pub mbps: f64,
-    /// Lower end of its 95% interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Requests a second.
-    pub iops: f64,
-    /// Median latency in nanoseconds; `null` if not known.
-    pub latency_ns_p50: Option<u64>,
-    /// Processor time per request charged to the process, in microseconds; `null` if not known. What the array's threads
-    /// do for it is not charged.
-    pub charged_us: Option<f64>,
+    /// What its runs came to.
+    #[serde(flatten)]
+    pub figures: CellFigures,
 }
 
 /// What full stripes bring, by depth.
@@ -133,24 +124,18 @@ fn covers(cell: &ExperimentCell, place: &StripePlace) -> Covers {
 }
 
 fn row(cell: &ExperimentCell, place: &StripePlace) -> StripeRow {
-    let finding = &cell.finding;
-    let Interval { value, low, high } = finding.mbps;
     StripeRow {
         covers: covers(cell, place),
         bs_bytes: cell.workload.bs.0,
         shift_bytes: cell.workload.options.misalign.0,
         iodepth: cell.workload.iodepth,
-        mbps: value,
-        low,
-        high,
-        iops: finding.iops,
-        latency_ns_p50: finding.latency_ns.p50,
-        charged_us: finding.charged_us,
+        figures: CellFigures::of(&cell.finding),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use halfpower_analyse::Interval;
     use halfpower_record::{Capabilities, Environment, Record};
     use halfpower_spec::{Bytes, Cache, Experiment, Pass, Question, Region, Rw, Workload, WorkloadOptions};
     use rand::SeedableRng;

@@ -1,7 +1,5 @@
 //! Says what `stripes` asks, what it found and what the papers saw; draws rates by what a write covers.
 
-use halfpower_analyse::Interval;
-
 use super::analysis::{Covers, Rows, StripeDepth, StripeRow, StripesAnswer};
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
@@ -79,7 +77,7 @@ pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     let mut depths: Vec<u32> = rows.iter().map(|row| row.iodepth).collect();
     depths.sort_unstable();
     depths.dedup();
-    let point = |row: &StripeRow| Point::named(label(row), Interval { value: row.mbps, low: row.low, high: row.high });
+    let point = |row: &StripeRow| Point::named(label(row), row.figures.rate());
     let line = |depth: &u32| Line {
         name: format!("{depth} deep"),
         points: rows.iter().filter(|row| row.iodepth == *depth).map(point).collect(),
