@@ -1,7 +1,7 @@
 //! Reduces a study to the few figures that a history needs.
 //!
-//! They are kept with the study's surroundings between two commands, so that thousands of studies are read in an instant. A key that is added here needs a
-//! default, or a new mark of the index.
+//! They are kept with the study's surroundings between two commands, so that thousands of studies are read in an instant. A
+//! key that is added here needs a default, or a new mark of the index.
 
 use halfpower_record::{Environment, MemberIdentity, PlaceIdentity, TargetKind};
 use halfpower_spec::{Cache, Direction, Pattern};
