@@ -15,6 +15,7 @@ use crate::mean::{quotient, some_mean};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_memory};
 use crate::tcp_cell::delayed_share;
 use crate::waves::{Paced, keep_whole_waves, paced, paced_cell};
+use crate::weather::{self, TimedRun};
 use crate::{
     BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel,
     Prediction, TcpCell, Unsteady, UnsteadyReason,
@@ -37,6 +38,8 @@ pub(crate) struct CellWithRecords {
     pub finding: CellFinding,
     pub source: ByteSource,
     pub processors: Processors,
+    /// The runs that it is reported by.
+    pub timed: Vec<TimedRun>,
 }
 
 /// Where the bytes of a cell's runs came from, if its records show it.
@@ -92,6 +95,7 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<CellWithRe
     };
     let mut cells: Vec<CellWithRecords> = groups.into_iter().filter_map(of_group).collect();
     mark_cached(levels, &mut cells);
+    weather::widen(&mut cells);
     cells
 }
 
@@ -160,6 +164,12 @@ fn cell(
     let [charged_ns, span_ns] = [total(&|r| r.cpu.charged_ns() as f64), total(&|r| r.charged_span_ns() as f64)];
     let soaked = Soaked::of(of_pass(Pass::Soaker));
     let knows = |what| valid.iter().all(|record| record.knows(what));
+    let timed = valid.iter().zip(&run_mbps).map(|(record, mbps)| TimedRun {
+        started_unix_ms: record.started_unix_ms,
+        elapsed_ns: record.elapsed_ns,
+        mbps: *mbps,
+    });
+    let timed = timed.collect();
     let finding = CellFinding {
         settings: CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads },
         engine,
@@ -200,7 +210,12 @@ fn cell(
         series_mbps: series_mbps(first),
         series_step_ns: first.series.step_ns,
     };
-    Some(CellWithRecords { finding, source: ByteSource::of(&plain, &valid), processors: Processors::of(records) })
+    Some(CellWithRecords {
+        finding,
+        source: ByteSource::of(&plain, &valid),
+        processors: Processors::of(records),
+        timed,
+    })
 }
 
 /// Ratio of a long window to the usual one of its cell, at least.

@@ -60,6 +60,7 @@ mod trial;
 mod warnings;
 mod watched;
 mod waves;
+mod weather;
 mod what_to_set;
 
 use halfpower_record::{Environment, Record};

@@ -1,12 +1,13 @@
 //! Lists every run of the walks that is worth its time, with its urgency.
 //!
-//! The order: a coarse look at each path; then the first screen's rows of small requests; then the cells that decide peak,
+//! Before all others, the first screen's rows of small requests are measured again from time to time, since a path may
+//! wander. Then the order: a coarse look at each path; then the first screen's rows of small requests; then the cells that decide peak,
 //! half power and advice; then the soaker's pass; then repeats, deciding cells first; and last, cells with too wide an
 //! interval.
 
 use std::collections::BTreeMap;
 
-use halfpower_spec::{Decides, Direction, Experiment, Pass, Question};
+use halfpower_spec::{Decides, Direction, Experiment, Nanos, Pass, Question};
 
 use crate::confirmation;
 use crate::deciding_cells::{AdvisedCells, CellId, HalfPowerBracket, advice, best, half_power, row_cells, shown_cells};
@@ -34,6 +35,12 @@ const UNLIKELY: f64 = 0.1;
 const DEPTH_MATTERS: f64 = 0.1;
 /// Value of a first run of a cell that is always shown, relative to deciding cells.
 const SHOWN_VALUE: f64 = 0.5;
+/// A row of small requests is measured again after this part of the budget, but not sooner than that: by then its path may
+/// have wandered.
+const AGAIN_PARTS: u64 = 12;
+const AGAIN: Nanos = Nanos(8_000_000_000);
+/// A run for that takes no more than this part of the budget.
+const AGAIN_RUN_PARTS: u64 = 400;
 /// Number of block sizes in the soaker's pass and in the coarse look.
 const SPREAD_SIZES: usize = 3;
 
@@ -62,8 +69,13 @@ pub(crate) struct RunCandidate {
 
 /// All runs worth making, unordered.
 ///
-/// In the confirming stage, or if nothing is left that could change the choice, the choice is confirmed first.
-pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], stage: Stage) -> Vec<RunCandidate> {
+/// `spent_ns` is what the study has spent. In the confirming stage, or if nothing is left that could change the choice, the choice is confirmed first.
+pub(crate) fn candidates(
+    question: &Question,
+    paths: &[ObservedPath],
+    stage: Stage,
+    spent_ns: u64,
+) -> Vec<RunCandidate> {
     let advice = advice_by_kind(paths);
     let mut candidates = Vec::new();
     for (number, path) in paths.iter().enumerate().filter(|(_, path)| !path.hopeless()) {
@@ -73,6 +85,7 @@ pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], stage: Sta
             continue;
         }
         path_candidates.rows();
+        path_candidates.rows_again(spent_ns);
         if !path.rates.is_empty() {
             path_candidates.explore();
             path_candidates.soaker();
@@ -236,6 +249,19 @@ impl PathCandidates<'_> {
             for later in 0..lacking.min(confirmation::runs_to_know(&known.rate, spread)).min(AHEAD) {
                 let rank = -known.rate.narrows(known.rate.count + later, spread);
                 self.want(Priority::Row, rank, cell, Pass::Plain, later);
+            }
+        }
+    }
+
+    /// Requests a run of each of these rows whose last run lies far back, unless runs are long.
+    fn rows_again(&mut self, spent_ns: u64) {
+        let Nanos(budget_ns) = self.question.budget;
+        let after_ns = AGAIN.0.max(budget_ns / AGAIN_PARTS);
+        for cell in row_cells(self.path) {
+            let known = &self.path.cells[cell];
+            let is_short = known.run_ns().is_some_and(|run_ns| run_ns <= budget_ns / AGAIN_RUN_PARTS);
+            if known.sound() && is_short && spent_ns.saturating_sub(known.last_ns) >= after_ns {
+                self.want(Priority::RowAgain, 0.0, cell, Pass::Plain, 0);
             }
         }
     }
@@ -429,6 +455,8 @@ impl PathCandidates<'_> {
 /// Urgency of a run, the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
+    /// A row of small requests whose last run lies far back.
+    RowAgain,
     /// The fewest runs of cells that the headline and the advice report once chosen, and that the first screen shows.
     Confirm,
     /// Further runs of cells that the headline and the advice report, until they are known well.
@@ -470,7 +498,7 @@ impl Priority {
             Self::Explore => Decides::Leaders,
             Self::Soaker | Self::SoakerAgain => Decides::Cost,
             Self::Repeat => Decides::Scatter,
-            Self::Row | Self::Decide | Self::Sharpen | Self::Widest => Decides::Widest,
+            Self::Row | Self::RowAgain | Self::Decide | Self::Sharpen | Self::Widest => Decides::Widest,
             Self::Complete => Decides::OtherDepths,
         }
     }

@@ -72,6 +72,8 @@ pub(crate) struct ObservedCell {
     pub unwitnessed: bool,
     /// Time that its plain runs took of the budget.
     pub spent_ns: u64,
+    /// What the study had spent when its last plain run ended.
+    pub last_ns: u64,
 }
 
 impl ObservedCell {

@@ -169,8 +169,8 @@ impl ObservedPath {
         spent_ns.checked_div(runs)
     }
 
-    /// Records an observation of this path; ignores cells outside the question.
-    pub fn learn(&mut self, seen: &Observation) {
+    /// Records an observation of this path, after which the study has spent `spent_ns`; ignores cells outside the question.
+    pub fn learn(&mut self, seen: &Observation, spent_ns: u64) {
         let Workload { iodepth, bs, .. } = seen.run.workload;
         let (Ok(depth), Ok(size)) = (self.depths.binary_search(&iodepth), self.sizes.binary_search(&bs)) else {
             return;
@@ -193,6 +193,7 @@ impl ObservedPath {
             return;
         }
         cell.spent_ns += seen.spent_ns;
+        cell.last_ns = spent_ns;
         cell.failed |= seen.failed;
         cell.cached |= seen.cached;
         cell.unwitnessed |= !seen.from_device;

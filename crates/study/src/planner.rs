@@ -118,7 +118,7 @@ impl Planner {
                 == (experiment, workload.rw.direction(), workload.cache)
         };
         if let Some(path) = self.paths.iter_mut().find(own) {
-            path.learn(seen);
+            path.learn(seen, self.costs.spent_ns);
         }
         let same =
             |Planned { run, .. }: &Planned| (run.workload, run.pass, run.repeat) == (workload, pass, seen.run.repeat);
@@ -182,7 +182,7 @@ impl Planner {
     fn plan(&mut self) {
         self.paths.iter_mut().for_each(ObservedPath::refresh);
         let expected = Expected::new(self);
-        let mut candidates = candidates(&self.question, &self.paths, self.stage(&expected));
+        let mut candidates = candidates(&self.question, &self.paths, self.stage(&expected), self.costs.spent_ns);
         candidates.sort_by(|one, other| {
             let by_chance = |want: &RunCandidate| self.chance(want);
             (one.priority.cmp(&other.priority))

@@ -341,6 +341,27 @@ fn the_rows_of_small_requests_get_their_runs_before_others_are_looked_at() {
     }
 }
 
+/// A batch may hold a turn back for 15% of the budget.
+#[test]
+fn the_rows_of_small_requests_are_measured_all_through_a_study() {
+    let question = Question::about("x");
+    let (seen, _) = play(&question, noisy);
+    for (rw, iodepth) in [(Rw::Randread, 1), (Rw::Randread, 32), (Rw::Randwrite, 32)] {
+        let row = Workload { rw, bs: Bytes(4096), iodepth, ..Workload::default() };
+        let is_row = |made: &Observation| made.run.workload == row && made.run.pass == Pass::Plain;
+        let first = seen.iter().position(is_row).unwrap();
+        let mut last = first;
+        for (at, made) in seen.iter().enumerate().skip(first) {
+            let gap_ns = spent_ns(&seen[last..at]);
+            let most_ns = question.budget.0 * (9 + 16) / 100;
+            assert!(gap_ns <= most_ns, "{row}: nothing for {gap_ns} ns after run {last}");
+            if is_row(made) {
+                last = at;
+            }
+        }
+    }
+}
+
 /// If a lucky choice does not repeat, the reported peak must not be below other cells' results.
 #[test]
 fn where_a_choice_was_luck_the_next_best_is_confirmed_too() {
