@@ -1,7 +1,6 @@
 //! Generates the figures of a record from the rows that declare them.
 
 use rusqlite::types::Value;
-use schemars::{Schema, SchemaGenerator};
 
 use halfpower_spec::{Cache, Direction, EngineName, Experiment, IoMem, Pass, Pattern, Rw};
 
@@ -31,7 +30,8 @@ pub(crate) struct FlatKey {
     pub name: &'static str,
     pub doc: &'static str,
     pub value: fn(&Record) -> serde_json::Result<serde_json::Value>,
-    pub schema: fn(&mut SchemaGenerator) -> Schema,
+    #[cfg(feature = "schema")]
+    pub schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 }
 
 /// Generates the array of figures. A row says what the figure is, its name and type, how a record gives it and, after
@@ -77,6 +77,7 @@ macro_rules! figures {
             name: NAME,
             doc: DOC,
             value: |record| serde_json::to_value(value(record)),
+            #[cfg(feature = "schema")]
             schema: |generator| generator.subschema_for::<$type>(),
         }
     };

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{Access, AlikeMachines, MachineLevels, UnlikeFigure, UnlikeMachine, UnreadStudy};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::words::alike;

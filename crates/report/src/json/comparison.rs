@@ -7,7 +7,7 @@ use halfpower_analyse::{
     CostComparison, HalfPowerComparison, InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison, Practical,
     PriceRow, StudyFacts,
 };
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 

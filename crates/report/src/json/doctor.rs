@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_record::Diagnosis;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 /// Version of this object's layout; it rises when a key is removed or changes its meaning.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{Duet, DuetCell, DuetLeftOut, DuetOutcome};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use super::comparison::ConditionDocument;

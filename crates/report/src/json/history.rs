@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{FigureHistory, History, HistoryChange, HistoryStudy, UnreadStudy};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use super::comparison::ConditionDocument;

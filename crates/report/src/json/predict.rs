@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use halfpower_analyse::PredictFindings;
 use halfpower_record::{CaptureSource, Captured};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::words::predict;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use halfpower_record::{Cpu, DepthSearch, Environment, FlatFigures, HostShare, Latency, Record, Series, Side, Tcp};
 use halfpower_spec::Direction;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use super::far_end::{FarEndDocument, MachineTimeDocument, far_end};

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{WatchActivity, WatchCounters, WatchDisk, WatchFindings, WatchGroup, WatchOther, WatchProbe};
 use halfpower_record::{GroupLimit, Pressure, Subject, Unseen, WatchCost, Watched, WatchedPlace};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::words::watch_stops;
