@@ -28,6 +28,7 @@ pub struct Column {
 /// A key of `run --json`.
 pub(crate) struct FlatKey {
     pub name: &'static str,
+    #[cfg(feature = "schema")]
     pub doc: &'static str,
     pub value: fn(&Record) -> serde_json::Result<serde_json::Value>,
     #[cfg(feature = "schema")]
@@ -44,6 +45,7 @@ macro_rules! figures {
     )*) => {
         static FIGURES: &[Figure] = &[$({
             const NAME: &str = stringify!($name);
+            #[allow(dead_code, reason = "a key alone tells it in schemas only")]
             const DOC: &str = concat!($($doc),+).trim_ascii_start();
             fn value($record: &Record) -> $type {
                 $value
@@ -75,6 +77,7 @@ macro_rules! figures {
     (@key $type:ty) => {
         FlatKey {
             name: NAME,
+            #[cfg(feature = "schema")]
             doc: DOC,
             value: |record| serde_json::to_value(value(record)),
             #[cfg(feature = "schema")]

@@ -22,7 +22,7 @@ pub(crate) struct DoctorDocument<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn doctor_json(places: &[Diagnosis], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn doctor_json(places: &[Diagnosis], out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &DoctorDocument { schema: SCHEMA, places })?;
     writeln!(out)
 }

@@ -95,7 +95,7 @@ impl<'a> DuetDocument<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn duet_json(duet: &Duet, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn duet_json(duet: &Duet, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &DuetDocument::of(duet))?;
     writeln!(out)
 }

@@ -47,7 +47,7 @@ pub fn predict_json(
     findings: &PredictFindings,
     captured: &Captured,
     place: &str,
-    out: &mut (impl Write + ?Sized),
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let document = PredictDocument {
         schema: SCHEMA,

@@ -55,7 +55,7 @@ pub fn replay_json(
     findings: &ReplayFindings,
     captured: &Captured,
     asked: &ReplayAsked,
-    out: &mut (impl Write + ?Sized),
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let document = ReplayDocument {
         schema: SCHEMA,

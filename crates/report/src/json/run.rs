@@ -172,7 +172,7 @@ pub fn run_json(
     record: &Record,
     environment: &Environment,
     percentiles: &[f64],
-    out: &mut (impl Write + ?Sized),
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &RunDocument::of(record, environment, percentiles))?;
     writeln!(out)

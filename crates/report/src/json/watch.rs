@@ -118,7 +118,7 @@ impl<'a> WatchDocument<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn watch_json(findings: &WatchFindings, watched: &Watched, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn watch_json(findings: &WatchFindings, watched: &Watched, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &WatchDocument::of(findings, watched))?;
     writeln!(out)
 }
