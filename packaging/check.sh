@@ -61,7 +61,7 @@ works() {
 
 # Whether a program has no symbols left: they are most of its size, and no message needs them.
 is_stripped() {
-  local program=$1 most=${2:-25000000}
+  local program=$1 most=${2:-21500000}
   readelf -SW "$program" >"$scratch/sections"
   if grep -qE '\.symtab|\.debug_info' "$scratch/sections"; then wrong "$program is not stripped"; fi
   (($(stat -c %s "$program") < most)) || wrong "$program has $(stat -c %s "$program") bytes"
@@ -228,7 +228,7 @@ by_static() {
   program=$(echo "$packages"/halfpower-*-static)
   works "$program"
   # It has its own C library.
-  is_stripped "$program" 26500000
+  is_stripped "$program" 23000000
   libraries=()
   image_works "$(echo "$packages"/halfpower-*.oci.tar)" "$program"
 }

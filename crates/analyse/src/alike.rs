@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{Latency, Record, Unknown};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Direction, EngineName, Pass, Workload};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Interval;

@@ -1,7 +1,7 @@
 //! Holds what checks of settings found at the target of a study, and compares it with another time or another study.
 
 use halfpower_record::{CheckFinding, CheckResult, Diagnosis, Severity};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 /// What checks of settings found at the target of a study.

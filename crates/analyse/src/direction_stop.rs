@@ -2,7 +2,7 @@
 
 use halfpower_record::{Environment, TargetKind};
 use halfpower_spec::Direction;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::{JudgedStudy, judge_direction};

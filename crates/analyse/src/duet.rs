@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use halfpower_record::{Ratio, TrialVerdict};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::Workload;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare::{

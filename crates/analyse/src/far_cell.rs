@@ -1,8 +1,8 @@
 //! Sums up what the far end did while a cell was measured.
 
 use halfpower_record::{CpuTimes, DiskUse, FarEnd, Record};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::Pass;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::busiest::ProcessorAccounts;

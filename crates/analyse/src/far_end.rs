@@ -5,7 +5,7 @@
 //! and the loss of the soaker.
 
 use halfpower_record::{Environment, FarEndMachine, Record};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::fit::{LineFit, fit_line, fit_line_to_scale};

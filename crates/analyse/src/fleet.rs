@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{Environment, HostPlace, Record};
 use halfpower_spec::Experiment;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 pub use stragglers::{HostEvidence, Straggler};

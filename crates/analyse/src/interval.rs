@@ -8,9 +8,9 @@
 
 use std::sync::OnceLock;
 
+use halfpower_spec::JsonSchema;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 

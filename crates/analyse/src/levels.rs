@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use halfpower_record::Level;
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Direction, Kernel, Pattern, Rate};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Which level of the path.

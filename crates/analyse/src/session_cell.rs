@@ -1,6 +1,6 @@
 //! Sums up a cell that was measured in several sessions, each by its mean.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::mean::{mean, median, quotient};

@@ -1,8 +1,8 @@
 //! Names a path and a cell by their settings.
 
 use halfpower_record::Record;
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Cache, Direction, Pattern, Workload};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Lets the settings that a finding holds in a field be read as fields of its own.

@@ -1,6 +1,6 @@
 //! Defines what stops a path, with the measurements that show it.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::{BusiestProcessor, CellSettings, LevelId, LevelSource, PathSettings};

@@ -1,7 +1,7 @@
 //! Sums up a study for a reader with half a minute: its state, how fast, what stops it, what to set.
 
 use halfpower_record::{Environment, TargetKind};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use halfpower_record::{
     CheckFinding, Device, Diagnosis, Environment, FileSystem, Machine, MemberIdentity, PlaceIdentity, Record, Severity,
 };
+use halfpower_spec::JsonSchema;
 use halfpower_spec::format::{mbps, percent, size, two_digits};
 use halfpower_spec::{Bytes, EngineName, Pass};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cells::noise;

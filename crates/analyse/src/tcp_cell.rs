@@ -4,7 +4,7 @@
 //! 4.2.3.2 allows 500 ms). A sender that holds back a short segment until then (RFC 896) makes requests take that long.
 
 use halfpower_record::{Latency, Record, Tcp};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::mean::{quotient, some_mean};

@@ -2,7 +2,7 @@
 
 use halfpower_record::{CheckFinding, CheckResult, Diagnosis, PathPart, Severity};
 use halfpower_spec::Direction;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::explained::concerns;

@@ -1,6 +1,6 @@
 //! Holds the answer of an experiment as text: a figure and a sentence for those in a hurry, and all sentences.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 /// What stands for the figure where nothing was found.

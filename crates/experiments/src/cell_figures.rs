@@ -1,7 +1,7 @@
 //! Holds what the runs of a cell came to, for rows that tell all of it.
 
 use halfpower_analyse::{CellFinding, Interval};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 /// What the runs of a cell came to.

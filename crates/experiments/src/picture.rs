@@ -1,7 +1,7 @@
 //! Defines a picture as data, so that the terminal and the page draw every picture with the same code.
 
 use halfpower_analyse::Interval;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 /// A chart, and a table with the same numbers.

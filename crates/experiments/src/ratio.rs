@@ -5,7 +5,7 @@
 //! scatter is pooled over all cells of the experiment, as in a comparison of two studies.
 
 use halfpower_analyse::{Estimate, ExperimentCell, Interval, Prior, mean};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::rounds::{Rounds, Run};

@@ -31,19 +31,20 @@ pub(crate) fn depth(size: u32) -> u32 {
 
 /// Encodes a value as a message: JSON, deflated.
 pub(crate) fn message<T: Serialize>(value: &T) -> Vec<u8> {
+    let text = serde_json::to_string(value).expect("what is sent has a form in JSON");
     let mut deflater = DeflateEncoder::new(Vec::new(), Compression::fast());
-    serde_json::to_writer(&mut deflater, value).expect("what is sent has a form in JSON");
+    deflater.write_all(text.as_bytes()).expect("memory takes all");
     deflater.flush().expect("memory takes all");
     deflater.finish().expect("memory takes all")
 }
 
 /// Decodes a message that `rank` sent.
 pub(crate) fn read<T: DeserializeOwned>(rank: u32, bytes: &[u8]) -> Result<T, HostsError> {
-    let mut text = Vec::new();
-    let inflated = DeflateDecoder::new(bytes).read_to_end(&mut text);
+    let mut text = String::new();
+    let inflated = DeflateDecoder::new(bytes).read_to_string(&mut text);
     let unread = |why: String| HostsError::Unread { rank, why };
     inflated.map_err(|error| unread(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| unread(error.to_string()))
+    serde_json::from_str(&text).map_err(|error| unread(error.to_string()))
 }
 
 /// Sends a value from process 0 to all and returns it on all; the other processes pass `None`.

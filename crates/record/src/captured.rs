@@ -3,7 +3,7 @@
 //! It holds no data and, unless asked for, no names of files. Times are of the traced slices: what happened between them is
 //! not known, and whoever asks again ([`Captured::scripts`]) takes one slice after the other as if nothing lay between.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::OperationKind;

@@ -2,7 +2,7 @@
 //!
 //! Studies keep it: a new key has a default, so that earlier studies can still be read.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Trial, TrialVerdict};

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Bytes, Direction, Experiment, Rate, Workload};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Ability, Diagnosis, FarEndMachine, HostPlace, ImportedFile, LayerPlace, Machine, StripePlace};

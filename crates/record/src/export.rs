@@ -70,7 +70,7 @@ pub fn write_json<'a>(
     let mut before = "[\n";
     for (record, environment) in records {
         out.write_all(before.as_bytes())?;
-        serde_json::to_writer(&mut out, &Whole { record, environment })?;
+        out.write_all(serde_json::to_string(&Whole { record, environment })?.as_bytes())?;
         before = ",\n";
     }
     out.write_all(if before == "[\n" { b"[]\n" } else { b"\n]\n" })?;

@@ -1,7 +1,6 @@
 //! Generates the figures of a record from the rows that declare them.
 
 use rusqlite::types::Value;
-use schemars::{Schema, SchemaGenerator};
 
 use halfpower_spec::{Cache, Direction, EngineName, Experiment, IoMem, Pass, Pattern, Rw};
 
@@ -29,9 +28,11 @@ pub struct Column {
 /// A key of `run --json`.
 pub(crate) struct FlatKey {
     pub name: &'static str,
+    #[cfg(feature = "schema")]
     pub doc: &'static str,
     pub value: fn(&Record) -> serde_json::Result<serde_json::Value>,
-    pub schema: fn(&mut SchemaGenerator) -> Schema,
+    #[cfg(feature = "schema")]
+    pub schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 }
 
 /// Generates the array of figures. A row says what the figure is, its name and type, how a record gives it and, after
@@ -44,6 +45,7 @@ macro_rules! figures {
     )*) => {
         static FIGURES: &[Figure] = &[$({
             const NAME: &str = stringify!($name);
+            #[allow(dead_code, reason = "a key alone tells it in schemas only")]
             const DOC: &str = concat!($($doc),+).trim_ascii_start();
             fn value($record: &Record) -> $type {
                 $value
@@ -75,8 +77,10 @@ macro_rules! figures {
     (@key $type:ty) => {
         FlatKey {
             name: NAME,
+            #[cfg(feature = "schema")]
             doc: DOC,
             value: |record| serde_json::to_value(value(record)),
+            #[cfg(feature = "schema")]
             schema: |generator| generator.subschema_for::<$type>(),
         }
     };

@@ -1,16 +1,13 @@
 //! Lists the figures of a record: the columns of the study file and of the CSV, and the flat keys of `run --json`.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use halfpower_spec::{
     Arrivals, BlockSizes, Cache, Direction, EngineName, Experiment, IoMem, Pass, Pattern, Rw, Workload,
 };
 use rusqlite::types::Value;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
-use serde_json::Map;
 
 use crate::figure_row::{Cell, Column, Figure, FlatKey, figures};
 use crate::{CpuTimes, DiskUse, FarEnd, InterfaceUse, Latency, Record, Side, Unknown, total};
@@ -336,8 +333,9 @@ impl Serialize for FlatFigures<'_> {
     }
 }
 
-impl JsonSchema for FlatFigures<'_> {
-    fn schema_name() -> Cow<'static, str> {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for FlatFigures<'_> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "FlatFigures".into()
     }
 
@@ -345,8 +343,8 @@ impl JsonSchema for FlatFigures<'_> {
         true
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut properties = Map::new();
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut properties = serde_json::Map::new();
         let mut required = Vec::new();
         for key in flat_keys() {
             let mut schema = (key.schema)(generator);
@@ -354,6 +352,6 @@ impl JsonSchema for FlatFigures<'_> {
             properties.insert(key.name.to_string(), schema.to_value());
             required.push(key.name);
         }
-        json_schema!({ "type": "object", "properties": properties, "required": required })
+        schemars::json_schema!({ "type": "object", "properties": properties, "required": required })
     }
 }

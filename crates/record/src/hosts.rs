@@ -1,6 +1,6 @@
 //! Records each host's part in a run that several hosts made together.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Machine;

@@ -1,7 +1,7 @@
 //! Describes a computer.
 
 use halfpower_spec::Bytes;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The computer.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A tool whose results halfpower reads.

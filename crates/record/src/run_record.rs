@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{EngineName, Run};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::joined::{

@@ -1,7 +1,7 @@
 //! Describes what a target's bytes lie on: the block devices beneath it that can be read, and full stripes.
 
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Bytes, Region};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A block device beneath a target, on which the target's bytes lie.

@@ -1,6 +1,6 @@
 //! Records TCP's figures of the connections to a file server.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::joined::{joined, least_above_zero, of_known, sum, whole_mean};

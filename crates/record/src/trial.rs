@@ -1,7 +1,7 @@
 //! Defines what trying a setting gave: the rate under the new setting over the rate under the old one; its verdict is also
 //! that of two targets that are measured in turns.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A setting that was switched, measured in pairs of slices against the old one, and put back.

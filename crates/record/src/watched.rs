@@ -3,7 +3,7 @@
 //! Nothing here interprets: what limits the application is `analyse`'s to say. All times are of the traced part of the
 //! watch, unless the field says otherwise; rates are counts divided by that time.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuTimes, DeviceUse, Latency};

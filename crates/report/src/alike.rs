@@ -25,7 +25,7 @@ const SHOWN: usize = 50;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn alike_text(found: &AlikeMachines, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn alike_text(found: &AlikeMachines, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let width = style.width.clamp(WIDTH.0, WIDTH.1);
     let bold = style.colour.then_some(BOLD);
     print(&folded("", &words::gist(found), width), width, out)?;
@@ -52,7 +52,7 @@ pub fn alike_text(found: &AlikeMachines, style: &Style, out: &mut (impl Write + 
     print(&folded("  ", &typical.join(", "), width), width, out)
 }
 
-fn print(lines: &[String], width: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+fn print(lines: &[String], width: usize, out: &mut dyn Write) -> io::Result<()> {
     lines.iter().try_for_each(|line| styled(line, None, width, out))
 }
 

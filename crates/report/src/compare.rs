@@ -24,7 +24,7 @@ use terminal::Extent;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn compare_text(comparisons: &[Comparison], style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn compare_text(comparisons: &[Comparison], style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let most = if comparisons.len() == 1 { terminal::SCREEN } else { usize::MAX };
     parts::print(&all(comparisons, Extent::Screen), most, style, out)
 }
@@ -33,7 +33,7 @@ pub fn compare_text(comparisons: &[Comparison], style: &Style, out: &mut (impl W
 ///
 /// # Errors
 /// Those of `out`.
-pub fn compare_full(comparisons: &[Comparison], style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn compare_full(comparisons: &[Comparison], style: &Style, out: &mut dyn Write) -> io::Result<()> {
     parts::print(&all(comparisons, Extent::Full), usize::MAX, style, out)
 }
 
@@ -41,7 +41,7 @@ pub fn compare_full(comparisons: &[Comparison], style: &Style, out: &mut (impl W
 ///
 /// # Errors
 /// Those of `out`.
-pub fn compare_markdown(comparisons: &[Comparison], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn compare_markdown(comparisons: &[Comparison], out: &mut dyn Write) -> io::Result<()> {
     parts::print_markdown(&all(comparisons, Extent::Screen), out)
 }
 

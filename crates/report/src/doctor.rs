@@ -24,7 +24,7 @@ const FILES: usize = 3;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn doctor_text(seen: &Diagnosis, all: bool, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn doctor_text(seen: &Diagnosis, all: bool, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let width = style.width.clamp(WIDTH.0, WIDTH.1);
     heading(seen, width, style, out)?;
     let found = rows(seen, |severity| severity > Severity::Note);
@@ -50,7 +50,7 @@ pub fn doctor_text(seen: &Diagnosis, all: bool, style: &Style, out: &mut (impl W
 }
 
 /// `/srv/data  ext4 on nvme0n1          71 checks, 4 findings`.
-fn heading(seen: &Diagnosis, width: usize, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+fn heading(seen: &Diagnosis, width: usize, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let looked = seen.checks.iter().filter(|check| check.state != CheckState::NotApplicable).count();
     let found = findings(seen).filter(|(_, finding)| finding.severity > Severity::Note).count();
     let place = format!("{}  {}", escaped(&seen.target), escaped(&seen.path));
@@ -168,7 +168,7 @@ impl Columns {
         rows: &[Row<'_>],
         back: bool,
         style: &Style,
-        out: &mut (impl Write + ?Sized),
+        out: &mut dyn Write,
     ) -> io::Result<()> {
         let (first, second, third) = headings;
         let line = format!("{first:<0$}  {second:<1$}  {third}", self.costs, self.what);
@@ -179,7 +179,7 @@ impl Columns {
         Ok(())
     }
 
-    fn row(&self, row: &Row<'_>, back: bool, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    fn row(&self, row: &Row<'_>, back: bool, style: &Style, out: &mut dyn Write) -> io::Result<()> {
         let costs = folded("", &cost(&row.first.cost), self.costs);
         let what = folded("", &row.what(back), self.what);
         let evidence = folded("", &row.evidence(), self.evidence);
@@ -218,7 +218,7 @@ fn of_state(seen: &Diagnosis, state: CheckState) -> Vec<&CheckResult> {
 }
 
 /// How many checks found nothing, have notes, or could not read what they need.
-fn counts(seen: &Diagnosis, width: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+fn counts(seen: &Diagnosis, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut sentences = Vec::new();
     let fine = of_state(seen, CheckState::Fine).len();
     let noted =
@@ -245,7 +245,7 @@ fn counts(seen: &Diagnosis, width: usize, out: &mut (impl Write + ?Sized)) -> io
 }
 
 /// Every check by name.
-fn every_check(seen: &Diagnosis, width: usize, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+fn every_check(seen: &Diagnosis, width: usize, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let unread: Vec<&CheckResult> = seen.checks.iter().filter(|check| !check.unread.is_empty()).collect();
     if !unread.is_empty() {
         writeln!(out, "\n{}", bold("COULD NOT READ", style))?;
@@ -269,7 +269,7 @@ fn every_check(seen: &Diagnosis, width: usize, style: &Style, out: &mut (impl Wr
 ///
 /// # Errors
 /// Those of `out`.
-pub fn doctor_markdown(seen: &Diagnosis, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn doctor_markdown(seen: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     let cell = |text: &str| escaped(text).replace('|', "\\|").replace('*', "\\*");
     write!(out, "### {}\n\n{}\n\n", cell(&seen.target), cell(&seen.path))?;
     let mut all = rows(seen, |severity| severity > Severity::Note);

@@ -17,7 +17,7 @@ const GAP: usize = 2;
 ///
 /// # Errors
 /// Those of `out`.
-pub(crate) fn tries_text(tries: &[Trial], width: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub(crate) fn tries_text(tries: &[Trial], width: usize, out: &mut dyn Write) -> io::Result<()> {
     let rest = width.saturating_sub(OUTCOME + GAP);
     let evidence_width = rest / 2;
     let what_width = rest - evidence_width;
@@ -44,7 +44,7 @@ pub(crate) fn tries_text(tries: &[Trial], width: usize, out: &mut (impl Write + 
 ///
 /// # Errors
 /// Those of `out`.
-pub(crate) fn tries_markdown(tries: &[Trial], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub(crate) fn tries_markdown(tries: &[Trial], out: &mut dyn Write) -> io::Result<()> {
     let cell = |text: &str| escaped(text).replace('|', "\\|").replace('*', "\\*");
     writeln!(out, "| tried | outcome | evidence | to change |")?;
     writeln!(out, "| --- | --- | --- | --- |")?;

@@ -17,7 +17,7 @@ const WIDTH: (usize, usize) = (40, 120);
 ///
 /// # Errors
 /// Those of `out`.
-pub fn duet_text(duet: &Duet, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn duet_text(duet: &Duet, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let width = style.width.clamp(WIDTH.0, WIDTH.1);
     let bold = style.colour.then_some(BOLD);
     let mut print = |lines: &[String], heading: Option<&'static str>| -> io::Result<()> {

@@ -12,7 +12,7 @@ use crate::words::checks::{all_findings, line_without_change};
 ///
 /// # Errors
 /// Those of `out`.
-pub fn environment_text(environment: &Environment, out: &mut impl Write) -> io::Result<()> {
+pub fn environment_text(environment: &Environment, out: &mut dyn Write) -> io::Result<()> {
     let machine = &environment.machine;
     let mut found = all_findings(&environment.diagnoses);
     found.retain(|(_, finding)| finding.severity > Severity::Note);
@@ -65,7 +65,7 @@ fn taken<'a>(found: &mut Vec<Found<'a>>, is_there: impl Fn(PathPart, &CheckFindi
     there.into_iter().map(|(_, finding)| finding).collect()
 }
 
-fn findings(found: &[&CheckFinding], out: &mut impl Write) -> io::Result<()> {
+fn findings(found: &[&CheckFinding], out: &mut dyn Write) -> io::Result<()> {
     found.iter().try_for_each(|finding| writeln!(out, "    ! {}", line_without_change(finding)))
 }
 

@@ -78,7 +78,7 @@ const FRAME: usize = 12_000;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &mut impl Write) -> io::Result<()> {
+pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &mut dyn Write) -> io::Result<()> {
     // A span in pieces spread over the target gives no size, so that a job covers the whole target.
     let parts = records.iter().filter(|record| record.spread_bytes.is_none());
     let span_bytes = parts.map(|record| record.span_bytes).max();

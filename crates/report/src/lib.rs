@@ -29,9 +29,11 @@ pub use html::format::date;
 pub use html::html;
 pub use html::replay::{predict_html, replay_html};
 pub use html::watch::watch_html;
+#[cfg(feature = "schema")]
+pub use json::schemas;
 pub use json::{
-    Document, alike_json, compare_json, doctor_json, duet_json, history_json, json, predict_json, repeated_json,
-    replay_json, run_json, schema, watch_json,
+    alike_json, compare_json, doctor_json, duet_json, history_json, json, predict_json, repeated_json, replay_json,
+    run_json, watch_json,
 };
 pub use memory::{memory_json, memory_text};
 pub use predict::predict_text;

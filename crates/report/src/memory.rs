@@ -19,11 +19,7 @@ pub fn memory_json(memory: &[MemoryRow]) -> Value {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn memory_text(
-    memory: &[MemoryRow],
-    loop_ns_per_kib: Option<f64>,
-    out: &mut (impl Write + ?Sized),
-) -> io::Result<()> {
+pub fn memory_text(memory: &[MemoryRow], loop_ns_per_kib: Option<f64>, out: &mut dyn Write) -> io::Result<()> {
     let of = |cell: fn(&MemoryRow) -> String| memory.iter().map(cell);
     let columns = vec![
         Column::left("kernel", 0, of(|row| row.kernel.to_string())),

@@ -1,6 +1,6 @@
 //! Holds how a capture was asked again on a real target.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 /// How a capture was asked again on a real target.

@@ -48,7 +48,7 @@ fn issued(issuing: &Issuing) -> String {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn run_text(record: &Record, percentiles: &[f64], out: &mut dyn Write) -> io::Result<()> {
     let workload = &record.run.workload;
     let rw = match workload.rw {
         Rw::Mixed | Rw::Randmixed => format!("{} ({}% reads)", workload.rw, workload.rwmixread),
@@ -141,7 +141,7 @@ fn sizes(workload: &Workload) -> String {
     }
 }
 
-fn row(out: &mut (impl Write + ?Sized), name: &str, words: &str) -> io::Result<()> {
+fn row(out: &mut dyn Write, name: &str, words: &str) -> io::Result<()> {
     writeln!(out, "  {name:<11} {words}")
 }
 
@@ -377,7 +377,7 @@ fn harness(record: &Record) -> String {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn limit_text(record: &Record, levels: &[Level], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn limit_text(record: &Record, levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
     match met_limit(levels, record) {
         Some(met) => row(out, "limit", &words(&met)),
         None => Ok(()),

@@ -32,12 +32,7 @@ use screen::{Item, NARROWEST, Section, Tone, WIDEST, print, print_line};
 ///
 /// # Errors
 /// Those of `out`.
-pub fn terminal(
-    findings: &StudyFindings,
-    file: Option<&Path>,
-    style: &Style,
-    out: &mut (impl Write + ?Sized),
-) -> io::Result<()> {
+pub fn terminal(findings: &StudyFindings, file: Option<&Path>, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let width = style.width.clamp(NARROWEST, WIDEST);
     let first = print(&first::sections(findings, Moment::After, width), width, style.colour, out);
     first.and_then(|()| writeln!(out))?;
@@ -48,7 +43,7 @@ pub fn terminal(
 ///
 /// # Errors
 /// Those of `out`.
-pub fn terminal_full(findings: &StudyFindings, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn terminal_full(findings: &StudyFindings, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let width = style.width.clamp(NARROWEST, WIDEST);
     let mut all = first::summary(findings, Moment::After, width);
     all.extend(sections::all(findings, width));
@@ -60,7 +55,7 @@ pub fn terminal_full(findings: &StudyFindings, style: &Style, out: &mut (impl Wr
 ///
 /// # Errors
 /// Those of `out`.
-pub fn warnings_text(findings: &StudyFindings, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn warnings_text(findings: &StudyFindings, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let width = style.width.clamp(NARROWEST, WIDEST);
     let section = warnings(findings, width);
     if section.items.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use halfpower_analyse::watch_findings;
 use halfpower_record::{DeviceRequests, OperationKind, ProbeStop, Unseen, Wait, Watched};
-use halfpower_report::{Document, schema, watch_json, watch_text};
+use halfpower_report::{watch_json, watch_text};
 use serde_json::Value;
 
 use crate::watched_built::{beside, in_bursts, operations, pressure, probed, single_reads, untraced, watched};
@@ -224,7 +224,8 @@ fn keys(value: &Value, found: &mut BTreeSet<String>) {
 fn the_json_has_the_promised_keys_and_each_is_in_its_schema() {
     let traced = in_bursts(beside(watched(vec![single_reads()]), 0.61, 300_000, 100_000), 300_000, 100_000);
     let mut promised = BTreeSet::new();
-    properties(&schema(Document::Watch), &mut promised);
+    let schema = include_str!("../../../docs/schema/watch.json");
+    properties(&serde_json::from_str(schema).unwrap(), &mut promised);
     let shared = probed(beside(watched(vec![single_reads()]), 0.61, 100_000, 100_000), 25_000, 100);
     for (seen, code) in [(&traced, "neighbour"), (&not_traced(), "not-known"), (&shared, "shared-device")] {
         let mut out = Vec::new();

@@ -43,6 +43,11 @@ mod workload_options;
 mod workload_words;
 mod zones;
 
+#[cfg(not(feature = "schema"))]
+pub use halfpower_schema::JsonSchema;
+#[cfg(feature = "schema")]
+pub use schemars::JsonSchema;
+
 pub use application::{Application, Need, NeedBound, PROFILES, Profile, ProfileError, Setting, SettingValues, Shape};
 pub use beside::Beside;
 pub use block_sizes::BlockSizes;

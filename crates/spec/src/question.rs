@@ -2,7 +2,7 @@
 //!
 //! A study file holds one question. The same question resumes it; a different one is refused.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -14,7 +14,7 @@ macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $what:literal: $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?
         $(; never asked for: $($(#[$hdoc:meta])* $hidden:ident = $hidden_word:literal),+ $(,)?)?) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, crate::JsonSchema)]
         pub enum $name {
             $($(#[$vdoc])* #[serde(rename = $word)] $variant,)+
             $($($(#[$hdoc])* #[serde(rename = $hidden_word)] $hidden,)+)?

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -1,7 +1,7 @@
 //! Holds what the comparison of a capture with what was asked again says.
 
 use halfpower_record::OperationKind;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::Interval;

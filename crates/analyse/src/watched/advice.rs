@@ -1,6 +1,6 @@
 //! Makes of a verdict what to set, and one experiment whose result would refute it.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use super::parts::{OperationGroup, WatchUse};

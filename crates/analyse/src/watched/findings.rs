@@ -1,6 +1,6 @@
 //! Holds all findings on an application that was watched together.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use super::advice::{WatchAdvice, WatchTest};

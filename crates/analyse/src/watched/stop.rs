@@ -1,6 +1,6 @@
 //! Defines what stops a watched application, with the measurements that show it.
 
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::Interval;

@@ -124,7 +124,7 @@ enum Heard {
     /// It is ready.
     Ready,
     /// It has ended, and has written this.
-    Ended(Vec<u8>),
+    Ended(String),
 }
 
 /// The processes of a turn; dropping this ends them.
@@ -183,7 +183,7 @@ impl<'a> JobProcesses<'a> {
         let mut results: Vec<Option<(Record, Environment)>> = self.runs.iter().map(|_| None).collect();
         while results.iter().any(Option::is_none) {
             let (nth, Heard::Ended(written)) = self.hear() else { continue };
-            let Ok(result) = serde_json::from_slice(&written) else { return Err(self.lost(nth)) };
+            let Ok(result) = serde_json::from_str(&written) else { return Err(self.lost(nth)) };
             results[nth] = Some(result);
             self.end_with(nth);
         }
@@ -241,11 +241,11 @@ impl Drop for JobProcesses<'_> {
 fn listen(nth: usize, output: ChildStdout, says: &Sender<(usize, Heard)>) {
     let mut output = BufReader::new(output);
     let mut line = String::new();
-    let mut written = Vec::new();
+    let mut written = String::new();
     // Nobody listens any more where another job has failed.
     if output.read_line(&mut line).is_ok() && line == READY {
         let _ = says.send((nth, Heard::Ready));
-        let _ = output.read_to_end(&mut written);
+        let _ = output.read_to_string(&mut written);
     }
     let _ = says.send((nth, Heard::Ended(written)));
 }

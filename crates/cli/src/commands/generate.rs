@@ -2,7 +2,7 @@
 //! JSON schemas of `--json` output.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -11,11 +11,14 @@ use clap::{Arg, Command, CommandFactory};
 use clap_complete::{Generator, Shell};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use halfpower_report::Document;
+use flate2::read::DeflateDecoder;
 use halfpower_spec::{Arrivals, Cache, Direction, EngineName, Experiment, IoMem, Pass, Rw, Sealing, Switch};
 
 use crate::args::{CommandLine, GenerateArgs, Generated};
 use crate::values::engines_of_storage;
+
+/// All of `docs/schema`, deflated: names of files and their texts in turns, each with a NUL behind it.
+const SCHEMAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas"));
 
 pub fn generate(args: &GenerateArgs) -> Result<()> {
     let GenerateArgs { what, folder } = args;
@@ -37,9 +40,11 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
             man_pages(&definition, folder).with_context(refused)?;
         }
         Generated::Schema => {
-            for document in Document::ALL {
-                let schema = serde_json::to_string_pretty(&halfpower_report::schema(document))? + "\n";
-                put(&folder.join(document.name()).with_extension("json"), schema.as_bytes()).with_context(refused)?;
+            let mut texts = String::new();
+            DeflateDecoder::new(SCHEMAS).read_to_string(&mut texts)?;
+            let mut parts = texts.split_terminator('\0');
+            while let (Some(name), Some(schema)) = (parts.next(), parts.next()) {
+                put(&folder.join(name), schema.as_bytes()).with_context(refused)?;
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Implements `halfpower probe`: shows the levels of a path, the peak that each advertises, and what checks found there.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -24,10 +25,7 @@ pub fn probe(args: &ProbeArgs) -> Result<()> {
             match &environments[..] {
                 [(_, environment)] => serde_json::to_writer_pretty(&mut *out, environment)?,
                 several => {
-                    let all: serde_json::Map<_, _> = several
-                        .iter()
-                        .map(|(name, environment)| Ok((name.clone(), serde_json::to_value(environment)?)))
-                        .collect::<Result<_>>()?;
+                    let all: BTreeMap<_, _> = several.iter().map(|(name, environment)| (name, environment)).collect();
                     serde_json::to_writer_pretty(&mut *out, &all)?;
                 }
             }
@@ -37,7 +35,7 @@ pub fn probe(args: &ProbeArgs) -> Result<()> {
             if !is_single {
                 line(out, name)?;
             }
-            halfpower_report::environment_text(environment, &mut &mut *out)?;
+            halfpower_report::environment_text(environment, &mut *out)?;
         }
         Ok(())
     })

@@ -1,8 +1,8 @@
 //! Compares requests that begin off the boundaries of chunks, pages and blocks with the same requests aligned.
 
 use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Bytes, Cache, Pattern, Workload, WorkloadOptions};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;

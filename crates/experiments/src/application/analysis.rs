@@ -2,10 +2,10 @@
 
 use halfpower_analyse::{ExperimentCell, Interval, policy};
 use halfpower_record::Record;
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{
     Direction, Figure, Formula, Layout, Need, NeedBound, Pass, Pattern, Profile, Setting, SettingValues, Workload,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::figures::{Missing, RunFigures, interval, known, over_runs};

@@ -2,8 +2,8 @@
 
 use halfpower_analyse::fit::{LineFit, fit_line};
 use halfpower_analyse::{ExperimentCell, Interval, LinkCeiling};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::Pattern;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;

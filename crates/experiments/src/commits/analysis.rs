@@ -3,8 +3,8 @@
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_record::{Environment, Latency, Record};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Bytes, Cache, DurableBy, FlushCall, Layout, Pass, Workload, WorkloadOptions};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;

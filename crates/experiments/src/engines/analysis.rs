@@ -3,8 +3,8 @@
 use std::ops::Deref;
 
 use halfpower_analyse::{ExperimentCell, Interval};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Cache, EngineName, IoMem, Issuing, Pattern};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::issuing::{IssuingChange, changes};

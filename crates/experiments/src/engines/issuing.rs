@@ -1,8 +1,8 @@
 //! Measures the effect of each part of issuing from pairs of cells that differ only in that part.
 
 use halfpower_analyse::{ExperimentCell, Interval};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Direction, EngineName, IoMem, Issuing, Pattern, Workload};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;

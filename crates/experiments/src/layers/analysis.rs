@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_record::{Environment, LayerPlace};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::cell_figures::CellFigures;

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use halfpower_analyse::{Interval, mean, t95};
 use halfpower_record::Record;
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{LatencyBound, Percentile};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The first rate, as a share of what the target gives at full depth.

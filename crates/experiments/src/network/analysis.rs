@@ -2,8 +2,8 @@
 //! of sealing.
 
 use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Direction, Sealing, Way, Workload};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sealed::{SealingCost, sealing_costs};

@@ -2,8 +2,8 @@
 
 use halfpower_analyse::{CellFinding, ExperimentCell, FarCell};
 use halfpower_record::{Ability, Capabilities};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Direction, Sealing, Workload, WorkloadOptions};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -1,7 +1,7 @@
 //! Computes the price-performance figures of the study of 2000 from random reads, as a comparison of two studies does.
 
 use halfpower_analyse::{Accesses, CellFinding, Interval, KILOBYTES, PriceRow, price_row};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;

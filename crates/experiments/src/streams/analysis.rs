@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{ExperimentCell, Interval, some_mean};
 use halfpower_spec::Cache;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;

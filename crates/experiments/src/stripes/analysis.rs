@@ -2,7 +2,7 @@
 
 use halfpower_analyse::ExperimentCell;
 use halfpower_record::StripePlace;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::cell_figures::CellFigures;

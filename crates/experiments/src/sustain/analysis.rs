@@ -2,8 +2,8 @@
 
 use halfpower_analyse::{Interval, Requests, has_settings};
 use halfpower_record::{Record, total};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Direction, Nanos, Pass};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cliff::{FastSeen, WriteRates, write_rates};

@@ -1,7 +1,7 @@
 //! Divides the target into bands of equal speed.
 
 use halfpower_analyse::{ExperimentCell, Interval, mean};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use super::bands::bands;

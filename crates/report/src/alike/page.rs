@@ -73,7 +73,7 @@ type Figure = (UnlikeFigure, Option<Access>);
 ///
 /// # Errors
 /// Those of `out`.
-pub fn alike_html(found: &AlikeMachines, unread: &[UnreadStudy], out: &mut impl Write) -> io::Result<()> {
+pub fn alike_html(found: &AlikeMachines, unread: &[UnreadStudy], out: &mut dyn Write) -> io::Result<()> {
     let page = html! {
         (DOCTYPE)
         html lang="en" {

@@ -39,7 +39,7 @@ const HEADLINE: usize = 80;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn compare_html(comparisons: &[Comparison], findings: &[&StudyFindings], out: &mut impl Write) -> io::Result<()> {
+pub fn compare_html(comparisons: &[Comparison], findings: &[&StudyFindings], out: &mut dyn Write) -> io::Result<()> {
     let names: Vec<&str> = studies(comparisons).map(|study| study.name.as_str()).collect();
     let page = html! {
         (DOCTYPE)

@@ -95,7 +95,7 @@ impl Part {
         Folded { heading, shown: lines.len(), least: self.least.min(lines.len()), lines, noun: self.noun }
     }
 
-    fn markdown(&self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         self.heading.iter().try_for_each(|heading| write!(out, "### {heading}\n\n"))?;
         match &self.body {
             Body::Facts(facts) => facts.iter().try_for_each(|fact| writeln!(out, "- {}", escaped(fact)))?,
@@ -120,7 +120,7 @@ impl Folded {
         1 + usize::from(self.heading.is_some()) + self.shown + usize::from(self.shown < self.lines.len())
     }
 
-    fn print(&self, width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    fn print(&self, width: usize, colour: bool, out: &mut dyn Write) -> io::Result<()> {
         if let Some(heading) = &self.heading {
             styled(heading, colour.then_some(BOLD), width, out)?;
         }
@@ -135,7 +135,7 @@ impl Folded {
 }
 
 /// Prints the parts on `most` lines at most, unless their minimum lengths need more.
-pub(super) fn print(parts: &[Part], most: usize, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub(super) fn print(parts: &[Part], most: usize, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let width = style.width.clamp(WIDTH.0, WIDTH.1);
     let mut parts: Vec<Folded> = parts.iter().filter(|part| !part.is_empty()).map(|part| part.folded(width)).collect();
     for at in (0..parts.len()).rev() {
@@ -156,7 +156,7 @@ pub(super) fn print(parts: &[Part], most: usize, style: &Style, out: &mut (impl 
 }
 
 /// Prints the parts in full as GitHub Markdown.
-pub(super) fn print_markdown(parts: &[Part], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub(super) fn print_markdown(parts: &[Part], out: &mut dyn Write) -> io::Result<()> {
     let mut first = true;
     for part in parts.iter().filter(|part| !part.is_empty()) {
         if !std::mem::take(&mut first) {

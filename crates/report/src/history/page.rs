@@ -53,7 +53,7 @@ const LISTED: usize = 500;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn history_html(history: &History, out: &mut impl Write) -> io::Result<()> {
+pub fn history_html(history: &History, out: &mut dyn Write) -> io::Result<()> {
     let page = html! {
         (DOCTYPE)
         html lang="en" {

@@ -25,7 +25,7 @@ const IN_FULL: usize = 5;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn history_text(history: &History, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn history_text(history: &History, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let width = style.width.clamp(WIDTH.0, WIDTH.1);
     let bold = style.colour.then_some(BOLD);
     styled(&title(&history.target, &words::extent(history), width), bold, width, out)?;
@@ -74,7 +74,7 @@ fn title(target: &str, extent: &str, width: usize) -> String {
     format!("{kept}{CUT}  {extent}")
 }
 
-fn print(lines: &[String], width: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+fn print(lines: &[String], width: usize, out: &mut dyn Write) -> io::Result<()> {
     lines.iter().try_for_each(|line| styled(line, None, width, out))
 }
 

@@ -51,7 +51,7 @@ pub fn replay_html(
     course: &ReplayCourse,
     captured: &Captured,
     asked: &ReplayAsked,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let page = Page {
         captured,
@@ -75,7 +75,7 @@ pub fn predict_html(
     course: &ReplayCourse,
     captured: &Captured,
     place: &str,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let page = Page {
         captured,
@@ -91,7 +91,7 @@ pub fn predict_html(
 }
 
 impl Page<'_> {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let page = html! {
             (DOCTYPE)
             html lang="en" {

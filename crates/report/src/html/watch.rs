@@ -44,7 +44,7 @@ const TILES: usize = 4;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn watch_html(findings: &WatchFindings, watched: &Watched, out: &mut impl Write) -> io::Result<()> {
+pub fn watch_html(findings: &WatchFindings, watched: &Watched, out: &mut dyn Write) -> io::Result<()> {
     let series = Series::of(&watched.seconds);
     let page = html! {
         (DOCTYPE)

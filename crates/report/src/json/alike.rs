@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{Access, AlikeMachines, MachineLevels, UnlikeFigure, UnlikeMachine, UnreadStudy};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::words::alike;
@@ -87,7 +87,7 @@ impl<'a> AlikeDocument<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn alike_json(found: &AlikeMachines, unread: &[UnreadStudy], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn alike_json(found: &AlikeMachines, unread: &[UnreadStudy], out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &AlikeDocument::of(found, unread))?;
     writeln!(out)
 }

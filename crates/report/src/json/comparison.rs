@@ -7,7 +7,7 @@ use halfpower_analyse::{
     CostComparison, HalfPowerComparison, InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison, Practical,
     PriceRow, StudyFacts,
 };
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -205,7 +205,7 @@ pub(crate) struct ComparisonsDocument<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn compare_json(comparisons: &[Comparison], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn compare_json(comparisons: &[Comparison], out: &mut dyn Write) -> io::Result<()> {
     match comparisons {
         [comparison] => serde_json::to_writer_pretty(&mut *out, &ComparisonDocument::of(comparison))?,
         several => {
@@ -218,5 +218,5 @@ pub fn compare_json(comparisons: &[Comparison], out: &mut (impl Write + ?Sized))
 
 /// The comparison as a value, for the page's script.
 pub(crate) fn comparison_value(comparison: &Comparison) -> Value {
-    serde_json::to_value(ComparisonDocument::of(comparison)).expect("a comparison is plain data")
+    super::value_of(|text| compare_json(std::slice::from_ref(comparison), text))
 }

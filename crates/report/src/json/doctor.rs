@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_record::Diagnosis;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 /// Version of this object's layout; it rises when a key is removed or changes its meaning.
@@ -22,7 +22,7 @@ pub(crate) struct DoctorDocument<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn doctor_json(places: &[Diagnosis], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn doctor_json(places: &[Diagnosis], out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &DoctorDocument { schema: SCHEMA, places })?;
     writeln!(out)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{Duet, DuetCell, DuetLeftOut, DuetOutcome};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use super::comparison::ConditionDocument;
@@ -95,7 +95,7 @@ impl<'a> DuetDocument<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn duet_json(duet: &Duet, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn duet_json(duet: &Duet, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &DuetDocument::of(duet))?;
     writeln!(out)
 }

@@ -1,7 +1,7 @@
 //! Writes what a run cost at the far end, and the time of a machine's processors by kind.
 
 use halfpower_record::{CpuTimes, DiskUse, FarEnd, InterfaceUse, ProcessTime, Record};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 /// Time and traffic of the machine that serves the target, from just before the first submission to just after the last

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{FigureHistory, History, HistoryChange, HistoryStudy, UnreadStudy};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use super::comparison::ConditionDocument;
@@ -86,7 +86,7 @@ impl<'a> HistoryDocument<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn history_json(history: &History, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn history_json(history: &History, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &HistoryDocument::of(history))?;
     writeln!(out)
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use halfpower_analyse::PredictFindings;
 use halfpower_record::{CaptureSource, Captured};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::words::predict;
@@ -47,7 +47,7 @@ pub fn predict_json(
     findings: &PredictFindings,
     captured: &Captured,
     place: &str,
-    out: &mut (impl Write + ?Sized),
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let document = PredictDocument {
         schema: SCHEMA,

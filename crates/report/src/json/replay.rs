@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{ReplayFindings, ReplayRow};
 use halfpower_record::{CaptureSource, Captured};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::replay_asked::ReplayAsked;
@@ -55,7 +55,7 @@ pub fn replay_json(
     findings: &ReplayFindings,
     captured: &Captured,
     asked: &ReplayAsked,
-    out: &mut (impl Write + ?Sized),
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let document = ReplayDocument {
         schema: SCHEMA,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use halfpower_record::{Cpu, DepthSearch, Environment, FlatFigures, HostShare, Latency, Record, Series, Side, Tcp};
 use halfpower_spec::Direction;
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use super::far_end::{FarEndDocument, MachineTimeDocument, far_end};
@@ -172,7 +172,7 @@ pub fn run_json(
     record: &Record,
     environment: &Environment,
     percentiles: &[f64],
-    out: &mut (impl Write + ?Sized),
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &RunDocument::of(record, environment, percentiles))?;
     writeln!(out)

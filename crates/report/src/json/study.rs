@@ -10,8 +10,8 @@ use halfpower_analyse::{
 use halfpower_experiments::load::MostLoad;
 use halfpower_experiments::{ExperimentRows, ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
+use halfpower_spec::JsonSchema;
 use halfpower_spec::{Direction, LatencyBound, path_words};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -363,7 +363,7 @@ fn cell(cell: &CellFinding) -> CellDocument<'_> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn json(study: &StudyFindings, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn json(study: &StudyFindings, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &StudyDocument::of(study))?;
     writeln!(out)
 }
@@ -373,7 +373,7 @@ pub fn json(study: &StudyFindings, out: &mut (impl Write + ?Sized)) -> io::Resul
 ///
 /// # Errors
 /// Those of `out`.
-pub fn repeated_json(study: &StudyFindings, finished_unix_ms: u64, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn repeated_json(study: &StudyFindings, finished_unix_ms: u64, out: &mut dyn Write) -> io::Result<()> {
     let repeated = Some(Repeated { finished_unix_ms });
     serde_json::to_writer_pretty(&mut *out, &StudyDocument { repeated, ..StudyDocument::of(study) })?;
     writeln!(out)
@@ -381,5 +381,5 @@ pub fn repeated_json(study: &StudyFindings, finished_unix_ms: u64, out: &mut (im
 
 /// The findings as a value, for the page's script.
 pub(crate) fn study_value(study: &StudyFindings) -> Value {
-    serde_json::to_value(StudyDocument::of(study)).expect("findings are plain data")
+    super::value_of(|text| json(study, text))
 }

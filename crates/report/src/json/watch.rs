@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{WatchActivity, WatchCounters, WatchDisk, WatchFindings, WatchGroup, WatchOther, WatchProbe};
 use halfpower_record::{GroupLimit, Pressure, Subject, Unseen, WatchCost, Watched, WatchedPlace};
-use schemars::JsonSchema;
+use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
 use crate::words::watch_stops;
@@ -118,7 +118,7 @@ impl<'a> WatchDocument<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn watch_json(findings: &WatchFindings, watched: &Watched, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn watch_json(findings: &WatchFindings, watched: &Watched, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &WatchDocument::of(findings, watched))?;
     writeln!(out)
 }

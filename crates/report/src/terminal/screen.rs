@@ -97,7 +97,7 @@ impl Section {
         usize::from(self.heading.is_some()) + items
     }
 
-    pub fn print(&self, width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    pub fn print(&self, width: usize, colour: bool, out: &mut dyn Write) -> io::Result<()> {
         if let Some(heading) = &self.heading {
             print_line(heading, Tone::Heading, width, colour, out)?;
         }
@@ -133,12 +133,7 @@ impl Item {
 }
 
 /// Prints sections with an empty line between them.
-pub(super) fn print(
-    sections: &[Section],
-    width: usize,
-    colour: bool,
-    out: &mut (impl Write + ?Sized),
-) -> io::Result<()> {
+pub(super) fn print(sections: &[Section], width: usize, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut first = true;
     for section in sections {
         if section.is_empty() {
@@ -153,13 +148,7 @@ pub(super) fn print(
     Ok(())
 }
 
-pub(super) fn print_line(
-    text: &str,
-    tone: Tone,
-    width: usize,
-    colour: bool,
-    out: &mut (impl Write + ?Sized),
-) -> io::Result<()> {
+pub(super) fn print_line(text: &str, tone: Tone, width: usize, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     styled(text, tone.code().filter(|_| colour), width, out)
 }
 
@@ -169,7 +158,7 @@ fn print_partly_strong(
     strong: &Range<usize>,
     width: usize,
     colour: bool,
-    out: &mut (impl Write + ?Sized),
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let text = text.trim_end();
     let part = |from: usize, to: usize| text.chars().skip(from).take(to.saturating_sub(from)).collect::<String>();
@@ -184,12 +173,7 @@ fn print_partly_strong(
 
 /// Prints a line in this style, cut to the width. The one place where a style is set: what the text says is escaped before,
 /// so that a name in it sets none.
-pub(crate) fn styled(
-    text: &str,
-    style: Option<&'static str>,
-    width: usize,
-    out: &mut (impl Write + ?Sized),
-) -> io::Result<()> {
+pub(crate) fn styled(text: &str, style: Option<&'static str>, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let text = cut(&escaped(text.trim_end()), width);
     match style {
         Some(style) => writeln!(out, "{style}{text}{END}"),
