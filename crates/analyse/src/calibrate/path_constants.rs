@@ -248,13 +248,8 @@ fn behind_limits(seen: &[Observation]) -> Vec<PathModel> {
     let highest = |of: fn(&Observation) -> f64| seen.iter().map(of).reduce(f64::max);
     let bandwidth = highest(Observation::bytes_per_us);
     let requests = highest(Observation::requests_per_us);
-    let of = |bandwidth, requests| PathModel {
-        base_depth: 1.0,
-        line: Some(line),
-        parallelism: None,
-        bandwidth,
-        requests,
-    };
+    let of =
+        |bandwidth, requests| PathModel { base_depth: 1.0, line: Some(line), parallelism: None, bandwidth, requests };
     vec![of(bandwidth, None), of(None, requests), of(bandwidth, requests)]
 }
 

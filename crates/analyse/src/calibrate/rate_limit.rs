@@ -51,7 +51,10 @@ pub(super) fn may_be_limit(constants: &PathConstants, cells: &[&CellFinding], le
         let [median, most] = [cell.latency_ns.p50, cell.latency_ns.p90].map(|ns| ns.map_or(f64::NAN, us));
         median * SAME > time_us && most < SAME * time_us && deeper(cell, cells) != Some(false)
     };
-    is_flat && !alone.is_empty() && alone.iter().all(is_even) && cells.iter().all(|cell| alone_us(cell, cells, levels).is_none())
+    is_flat
+        && !alone.is_empty()
+        && alone.iter().all(is_even)
+        && cells.iter().all(|cell| alone_us(cell, cells, levels).is_none())
 }
 
 /// The slice in which a limit lets requests through, in microseconds, as these cells of single requests show; 0 if it lets
