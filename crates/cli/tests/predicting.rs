@@ -187,7 +187,14 @@ fn a_study_of_a_disk_predicts_as_the_disk_itself() {
 fn thinks() -> Captured {
     let mut captured = captured(true, &[Lane(&[(OperationKind::Read, 4096, 576_048)])]);
     captured.operations.iter_mut().for_each(|operation| operation.took_ns = 76_048);
-    captured
+    // Over many slices of a limit.
+    let span_ns = captured.slices[0];
+    let later = |turn: u64| {
+        let moved = move |one: &CapturedOperation| CapturedOperation { at_ns: one.at_ns + turn * span_ns, ..*one };
+        captured.operations.iter().map(moved).collect::<Vec<_>>()
+    };
+    let operations = (0..30).flat_map(later).collect();
+    Captured { operations, slices: vec![30 * span_ns], ..captured.clone() }
 }
 
 /// Both disks give a thousand reads a second one at a time; behind the limit a read that comes later does not wait.
@@ -197,7 +204,8 @@ fn a_limit_of_rate_is_told_from_a_slow_disk_that_gives_as_much() {
     keep(here.path(), &thinks());
     let small = ["--experiments", "random", "--rw", "read", "--bs", "4k,8k", "--iodepth", "1..4", "--budget", "90s"];
     let of = |disk: &str| {
-        said(&run(here.path(), &[&["study", disk, "--output", "s.halfpower", "--force"][..], &small].concat()));
+        let _ = std::fs::remove_file(here.path().join("s.halfpower"));
+        said(&run(here.path(), &[&["study", disk, "--output", "s.halfpower"][..], &small].concat()));
         let per_second = |found: &Value| found["whole"]["after"]["per_second"]["value"].as_f64().unwrap();
         let found = predicted(here.path(), &["s.halfpower"]);
         let notes = found["notes"].as_array().unwrap();
