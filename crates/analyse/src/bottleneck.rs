@@ -493,7 +493,7 @@ fn mark(ladder: &mut Vec<LevelFinding>, narrowest: &LevelId, stopped_by: &Stoppe
         };
         let id = narrowest.clone();
         let rap_mbps = Some(best.mbps.value);
-        ladder.insert(place, LevelFinding { id, pap_mbps: None, rap_mbps, source, narrowest: false });
+        ladder.insert(place, LevelFinding { id, pap_mbps: None, pap_iops: None, rap_mbps, source, narrowest: false });
         place
     });
     ladder[place].narrowest = true;

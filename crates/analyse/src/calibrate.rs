@@ -6,6 +6,7 @@
 mod calibration;
 mod held_out;
 mod path_constants;
+mod rate_limit;
 
 use std::collections::BTreeMap;
 
@@ -55,7 +56,12 @@ pub fn calibrate(
     not_fitted.extend(unseen(&fits));
     remarks.insert("device.measured_mib".to_string(), Remark::MeasuredSpan);
     let name = findings.device.as_ref().map_or("device".to_string(), |device| device.name.clone());
-    let device = FittedDevice { name, measured_mib: (span.0 >> 20).max(1), processors: findings.machine.cpus.max(1) };
+    let device = FittedDevice {
+        name,
+        measured_mib: (span.0 >> 20).max(1),
+        processors: findings.machine.cpus.max(1),
+        ceilings_each_way: rate_limit::is_each_way(findings.cells.iter(), &findings.levels),
+    };
     let path = fits.iter().map(|fit| (key(fit), rounded(fit.constants))).collect();
     let error = fits.iter().map(|fit| (key(fit), fit.error.clone())).collect();
     let fitted = Fitted { about: String::new(), device, shared, path, error };
@@ -67,7 +73,7 @@ fn fits(findings: &Findings) -> (Vec<Fit>, Vec<NotFitted>) {
     let mut fits = Vec::new();
     let mut not_fitted = Vec::new();
     for path in paths(&typical(&findings.cells)) {
-        match path_constants::fit(&path) {
+        match path_constants::fit(&path, &findings.levels) {
             Ok(mut fit) => {
                 path_constants::add_cost(&mut fit, &path, &findings.cost);
                 fits.push(fit);
@@ -129,6 +135,7 @@ fn rounded(constants: PathConstants) -> PathConstants {
         side_by_side: constants.side_by_side.map(significant),
         ceiling_mbps: constants.ceiling_mbps.map(significant),
         ceiling_iops: constants.ceiling_iops.map(significant),
+        slice_us: significant(constants.slice_us),
         charged_us: significant(constants.charged_us),
         charged_us_per_kib: significant(constants.charged_us_per_kib),
         wait_us: significant(constants.wait_us),

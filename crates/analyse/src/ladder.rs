@@ -158,6 +158,7 @@ pub(crate) fn ladder(levels: &[PathLevel], cells: &[CellFinding]) -> Vec<LevelFi
         LevelFinding {
             id: level.id.clone(),
             pap_mbps: Direction::ALL.iter().find_map(|rw| level.pap_mbps(*rw)),
+            pap_iops: level.pap_iops,
             rap_mbps: peak_of_both(cells.iter().filter(counts)).map(|cell| cell.mbps.value),
             source: level.source.clone(),
             narrowest: false,

@@ -123,6 +123,8 @@ pub struct LevelFinding {
     pub id: LevelId,
     /// Peak advertised performance in MB/s.
     pub pap_mbps: Option<f64>,
+    /// Requests a second that it allows.
+    pub pap_iops: Option<f64>,
     /// Real application performance in MB/s: the best measured through it.
     pub rap_mbps: Option<f64>,
     /// Where the advertised figure comes from, or why there is none.

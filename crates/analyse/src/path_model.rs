@@ -47,6 +47,8 @@ pub(crate) struct Observation {
     pub time_us: f64,
     /// Relative standard error of its mean by its own runs; 0 for a single run.
     pub error: f64,
+    /// Time of a single request that no limit of rate held back, in microseconds, if the cell tells it apart from `time_us`.
+    pub alone_us: Option<f64>,
 }
 
 impl Observation {

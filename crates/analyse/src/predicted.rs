@@ -66,6 +66,12 @@ pub enum PredictNote {
         /// Operations a second if it serves all of them side by side: the most that it can give.
         at_most_per_second: f64,
     },
+    /// A single request's time may be a limit of rate that lets requests through evenly: the application then gets more,
+    /// since what passes after a rest does not wait.
+    MayBeLimit {
+        /// Operations a second if it is.
+        at_most_per_second: f64,
+    },
     /// Requests are taken as others, since the study has none of their pattern past the page cache.
     StandIn {
         /// Whether they continue where the ones before ended.
@@ -112,6 +118,8 @@ pub struct PredictBasis<'a> {
     pub demands: &'a [Demand],
     /// The same with each path's limit left out that no study has seen.
     pub at_most: Option<&'a Captured>,
+    /// The same with limits of rate in place of the times that may be such.
+    pub if_limited: Option<&'a Captured>,
     /// Time of a flush in nanoseconds, if a study tells it.
     pub flush_ns: Option<Interval>,
     /// Bytes that were written and never synced.
@@ -144,7 +152,10 @@ pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBa
     let mut notes = Vec::new();
     if let Some(fitted) = basis.fitted {
         notes.extend(of_model(fitted, basis.demands));
-        notes.extend(depth_beyond(fitted, basis, operations.whole.after.per_second.value));
+        let per_second = operations.whole.after.per_second.value;
+        notes.extend(depth_beyond(fitted, basis, per_second));
+        let if_limited = basis.if_limited.and_then(|limited| more(limited, per_second));
+        notes.extend(if_limited.map(|at_most_per_second| PredictNote::MayBeLimit { at_most_per_second }));
     }
     let sums = [
         (basis.unsynced_bytes > 0).then_some(PredictNote::NeverSynced { bytes: basis.unsynced_bytes }),
@@ -192,13 +203,16 @@ fn of_model(fitted: &Fitted, demands: &[Demand]) -> Vec<PredictNote> {
 
 /// Whether more was in flight than was studied, and would gain if the path served it side by side.
 fn depth_beyond(fitted: &Fitted, basis: &PredictBasis<'_>, per_second: f64) -> Option<PredictNote> {
-    let most = basis.at_most?;
-    let span_ns = most.span_ns().max(1);
-    let at_most_per_second = most.operations.len() as f64 * 1e9 / span_ns as f64;
+    let at_most_per_second = more(basis.at_most?, per_second)?;
     let unseen = fitted.error.values().filter(|error| !error.side_by_side_seen);
     let studied_depth = unseen.map(|error| error.depths[1]).min()?;
-    (at_most_per_second > per_second * LEAST_MORE)
-        .then_some(PredictNote::DepthBeyond { studied_depth, at_most_per_second })
+    Some(PredictNote::DepthBeyond { studied_depth, at_most_per_second })
+}
+
+/// Operations a second of `most`, if they are more than these.
+fn more(most: &Captured, per_second: f64) -> Option<f64> {
+    let of_most = most.operations.len() as f64 * 1e9 / most.span_ns().max(1) as f64;
+    (of_most > per_second * LEAST_MORE).then_some(of_most)
 }
 
 #[cfg(test)]
@@ -217,7 +231,7 @@ mod tests {
             FitError { bs_bytes: [4096, 65_536], depths: [1, 8], cells: 20, freedom: 18, ..FitError::default() };
         Fitted {
             about: String::new(),
-            device: FittedDevice { name: "x".to_string(), measured_mib: 64, processors: 2 },
+            device: FittedDevice { name: "x".to_string(), measured_mib: 64, processors: 2, ceilings_each_way: false },
             shared: FittedShared::default(),
             path: BTreeMap::from([(key.clone(), PathConstants { fixed_us: 100.0, ..PathConstants::default() })]),
             error: BTreeMap::from([(key, error)]),
@@ -254,6 +268,7 @@ mod tests {
         fitted: None,
         demands: &[],
         at_most: None,
+        if_limited: None,
         flush_ns: None,
         unsynced_bytes: 0,
         folded_bytes: None,
@@ -291,6 +306,9 @@ mod tests {
         let twice = captured(OperationKind::Read, 500_000);
         let deeper = notes(&random, &within, Some(&twice));
         assert_eq!(deeper, [PredictNote::DepthBeyond { studied_depth: 8, at_most_per_second: 2000.0 }]);
+        let basis = PredictBasis { fitted: Some(&random), demands: &within, if_limited: Some(&twice), ..PLAIN };
+        let limited = predict_findings(&before, std::slice::from_ref(&before), &basis).notes;
+        assert_eq!(limited, [PredictNote::MayBeLimit { at_most_per_second: 2000.0 }]);
         let larger = notes(&random, &[demand(Pattern::Random, [4096, 1 << 20])], None);
         assert!(matches!(&larger[..], [PredictNote::SizesBeyond { studied_bytes: [4096, 65_536], .. }]), "{larger:?}");
         let other = notes(&random, &[demand(Pattern::Sequential, [4096, 4096])], None);

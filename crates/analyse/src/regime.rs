@@ -129,6 +129,7 @@ fn seen(cell: &CellFinding) -> Observation {
         bytes: cell.bs_bytes as f64,
         time_us: cell.time_per_request_us(),
         error: error(cell).unwrap_or(0.0),
+        alone_us: None,
     }
 }
 

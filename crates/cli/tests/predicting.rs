@@ -183,6 +183,53 @@ fn a_study_of_a_disk_predicts_as_the_disk_itself() {
     );
 }
 
+/// One lane that reads 4 KiB and thinks half a millisecond after each.
+fn thinks() -> Captured {
+    let mut captured = captured(true, &[Lane(&[(OperationKind::Read, 4096, 576_048)])]);
+    captured.operations.iter_mut().for_each(|operation| operation.took_ns = 76_048);
+    // Over many slices of a limit.
+    let span_ns = captured.slices[0];
+    let later = |turn: u64| {
+        let moved = move |one: &CapturedOperation| CapturedOperation { at_ns: one.at_ns + turn * span_ns, ..*one };
+        captured.operations.iter().map(moved).collect::<Vec<_>>()
+    };
+    let operations = (0..30).flat_map(later).collect();
+    Captured { operations, slices: vec![30 * span_ns], ..captured.clone() }
+}
+
+/// Both disks give a thousand reads a second one at a time; behind the limit a read that comes later does not wait.
+#[test]
+fn a_limit_of_rate_is_told_from_a_slow_disk_that_gives_as_much() {
+    let here = folder();
+    keep(here.path(), &thinks());
+    let small = ["--experiments", "random", "--rw", "read", "--bs", "4k,8k", "--iodepth", "1..4", "--budget", "90s"];
+    let of = |disk: &str| {
+        let _ = std::fs::remove_file(here.path().join("s.halfpower"));
+        said(&run(here.path(), &[&["study", disk, "--output", "s.halfpower"][..], &small].concat()));
+        let per_second = |found: &Value| found["whole"]["after"]["per_second"]["value"].as_f64().unwrap();
+        let found = predicted(here.path(), &["s.halfpower"]);
+        let notes = found["notes"].as_array().unwrap();
+        let note = notes.iter().find(|note| note["code"] == "may-be-limit");
+        let at_most = note.map(|note| note["at_most_per_second"].as_f64().unwrap());
+        (per_second(&found), per_second(&predicted(here.path(), &[disk])), at_most)
+    };
+    let (found, truth, at_most) = of("sim:fixed=74us,rate=2GB/s,disks=4,iops=1000,slice=100ms");
+    near(truth, 1000.0, 0.1);
+    near(found, truth, 0.1);
+    assert_eq!(at_most, None);
+    let (found, truth, at_most) = of("sim:fixed=1ms,rate=2GB/s,jitter=30%");
+    near(truth, 1e6 / 1502.0, 0.05);
+    near(found, truth, 0.1);
+    assert_eq!(at_most, None, "its times vary too much for an even limit");
+    // An even limit looks like a slow disk, and that is said.
+    let (found, truth, at_most) = of("sim:fixed=74us,rate=2GB/s,disks=4,iops=1000");
+    near(truth, 1000.0, 0.1);
+    near(found, 1e6 / 1500.0, 0.1);
+    near(at_most.unwrap(), truth, 0.1);
+    let shown = in_one_line(&run(here.path(), &["predict", "app.halfpower", "--on", "s.halfpower"]));
+    assert!(shown.contains("A slow device and a limit of rate look the same so"), "{shown}");
+}
+
 #[test]
 fn what_a_study_has_not_seen_is_told_and_what_it_cannot_know_refused() {
     let here = folder();

@@ -38,6 +38,10 @@ pub struct FitError {
     pub freedom: u32,
     /// Whether some cell waited for one of the requests in parallel; otherwise `side_by_side` is the deepest measured.
     pub side_by_side_seen: bool,
+    /// Whether a limit of rate would have given the same: single requests already took all of the time between two, evenly,
+    /// and depth and size changed nothing. It is taken as the device's own time.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub may_be_limit: bool,
     /// Relative error of what the model leaves out, one standard deviation.
     pub misfit: f64,
     /// Relative error of a ceiling that was moved to what devices share, likewise; 0 without one.
@@ -51,6 +55,11 @@ pub struct FitError {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+pub(crate) fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Where the truth is, as factors of a predicted rate.
@@ -194,6 +203,7 @@ mod tests {
         side_by_side: Some(8.0),
         ceiling_mbps: None,
         ceiling_iops: None,
+        slice_us: 0.0,
         charged_us: 0.0,
         charged_us_per_kib: 0.0,
         wait_us: 0.0,
@@ -209,6 +219,7 @@ mod tests {
             cells: 100,
             freedom: 100,
             side_by_side_seen: false,
+            may_be_limit: false,
             misfit: 0.0,
             shared: 0.0,
             draws: draws.iter().map(draw).collect(),

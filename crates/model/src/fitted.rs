@@ -11,7 +11,7 @@ use halfpower_spec::{Bytes, Cache, Direction, Pattern, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::SystemError;
-use crate::fit_error::{FitError, Reach};
+use crate::fit_error::{FitError, Reach, is_false};
 use crate::path_constants::{PathConstants, through};
 use crate::system::{MOST, changed, constants, said};
 use crate::variation;
@@ -50,6 +50,9 @@ pub struct FittedDevice {
     pub measured_mib: u64,
     /// Processors of the host.
     pub processors: u32,
+    /// Whether reads and writes have ceilings of their own, as behind a control group's limits; otherwise they share them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ceilings_each_way: bool,
 }
 
 /// Limits that several devices share; `None` if not known.
@@ -193,6 +196,20 @@ impl Fitted {
         (!keys.is_empty()).then_some(most)
     }
 
+    /// The same device with limits of rate in place of the times of requests that may be such limits: the most that it can
+    /// give if they are. `None` if no path has such a time.
+    pub fn limited(&self) -> Option<Self> {
+        let mut limited = self.clone();
+        let mut any = false;
+        for (key, constants) in &mut limited.path {
+            if self.error.get(key).is_some_and(|error| error.may_be_limit) {
+                *constants = constants.as_limit();
+                any = true;
+            }
+        }
+        any.then_some(limited)
+    }
+
     fn check(&self) -> Result<(), SystemError> {
         constants(
             &[("device.measured_mib", self.device.measured_mib as f64)],
@@ -272,7 +289,7 @@ mod tests {
         };
         Fitted {
             about: "x".to_string(),
-            device: FittedDevice { name: "vda".to_string(), measured_mib: 64, processors: 2 },
+            device: FittedDevice { name: "vda".to_string(), measured_mib: 64, processors: 2, ceilings_each_way: false },
             shared: FittedShared { read_mbps: Some(1500.0), write_mbps: None },
             path: BTreeMap::from([("random-direct-read".to_string(), passage)]),
             error: BTreeMap::from([(
@@ -283,6 +300,7 @@ mod tests {
                     cells: 54,
                     freedom: 49,
                     side_by_side_seen: true,
+                    may_be_limit: false,
                     misfit: 0.01,
                     shared: 0.0,
                     draws: vec![[81.0, 2.0, 4.0, f64::INFINITY, 40_000.0]],

@@ -1,11 +1,12 @@
 //! Simulates requests to [`Fitted`] devices: several equal devices, what they share, and the processor.
 //!
 //! A request, or all of it that a stripe places on one device, takes the time of a single request. The device's work grows
-//! by one gap with each, from the moment when it comes, or when the work before it ends; the request leaves when its own time
-//! is over and the work up to it is done. So as many as go side by side do not hold each other up, whatever their sizes, and
-//! together they leave no faster than one a gap. It leaves the shared part once its bytes have passed there. Last, the
-//! submitting processor completes it, after the processor time of the one before. Each stage works while the one before
-//! it does (cut-through), so a single request loses nothing.
+//! by that time over the requests in parallel with each, from the moment when it comes, or when the work before it ends; the
+//! request leaves when its own time is over and the work up to it is done. So as many as go side by side do not hold each
+//! other up, whatever their sizes. The ceilings are limits of rate: a request passes them no sooner after the one before than
+//! they ask, and at once after a rest; or with slices, as soon as a slice begins that has room for it. It leaves the shared
+//! part once its bytes have passed there. Last, the submitting processor completes it, after the processor time of the one
+//! before. Each stage works while the one before it does (cut-through), so a single request loses nothing.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -92,6 +93,9 @@ pub struct FittedPath {
     processors: f64,
     /// When each device has done its work so far.
     devices: Vec<Moment>,
+    /// Moment up to which the ceilings of each device are used, by reads and by writes; where they share them, the first.
+    used: Vec<[Moment; 2]>,
+    ceilings_each_way: bool,
     /// Bytes on each device of the request being laid out.
     shares: Vec<u32>,
     /// When the submitting processors have paid for all completed requests.
@@ -128,6 +132,8 @@ impl FittedPath {
             shared: [shared(Direction::Read), shared(Direction::Write)],
             processors: f64::from(layout.threads.min(fitted.device.processors).max(1)),
             devices: vec![Moment::default(); layout.devices.max(1) as usize],
+            used: vec![[Moment::default(); 2]; layout.devices.max(1) as usize],
+            ceilings_each_way: fitted.device.ceilings_each_way,
             shares: vec![0; layout.devices.max(1) as usize],
             layout,
             paid: Moment::default(),
@@ -191,11 +197,14 @@ impl FittedPath {
         };
         match part.stage {
             Stage::OffDevice => {
-                let gap_ps = (passage.gap_us(Bytes(u64::from(part.length))) * PS_PER_US).round() as u64;
+                let passage = *passage;
+                let bs = Bytes(u64::from(part.length));
+                let work_ps = (passage.work_us(bs) * PS_PER_US).round() as u64;
                 let came = Moment::from_ps(part.at.ps().saturating_sub(self.alone_ps(place, part.length)));
                 let done = &mut self.devices[part.device as usize];
-                *done = came.max(*done).after_ps(gap_ps);
-                let at = part.at.max(*done);
+                *done = came.max(*done).after_ps(work_ps);
+                let done = part.at.max(*done);
+                let at = self.pass(done, part.device, writes, &passage, bs);
                 self.add(Part { at, stage: Stage::OffShared, ..part });
             }
             Stage::OffShared => {
@@ -208,6 +217,33 @@ impl FittedPath {
             Stage::Home => self.arrive(part),
         }
         true
+    }
+
+    /// When a request that is served at `at` has passed the ceilings of its device, which takes note of it.
+    fn pass(&mut self, at: Moment, device: u32, writes: bool, passage: &PathConstants, bs: Bytes) -> Moment {
+        let limit_ps = (passage.limit_us(bs) * PS_PER_US).round() as u64;
+        if limit_ps == 0 {
+            return at;
+        }
+        let slice_ps = (passage.slice_us * PS_PER_US).round() as u64;
+        let slice_of = |moment: Moment| match slice_ps {
+            0 => moment,
+            _ => Moment::from_ps(moment.ps() - moment.ps() % slice_ps),
+        };
+        let used = &mut self.used[device as usize][usize::from(writes && self.ceilings_each_way)];
+        // As in virtual scheduling (ITU-T I.371): with slices, all of a slice may pass when it begins.
+        let at = at.max(slice_of(used.after_ps(limit_ps)));
+        *used = used.after_ps(limit_ps).max(slice_of(at));
+        at
+    }
+
+    /// When a flush of the first device has passed its ceiling in requests, as one more request of this path that moves
+    /// nothing; at once if there is no such ceiling.
+    pub fn pass_flush(&mut self, now: Moment, pattern: Pattern, cache: Cache) -> Moment {
+        match self.passages[place(pattern, cache, true)] {
+            Some(passage) => self.pass(now, 0, true, &passage, Bytes(0)),
+            None => now,
+        }
     }
 
     /// Completes a part. The request completes with its last part, once the processor has handled it.

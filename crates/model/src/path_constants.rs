@@ -25,6 +25,10 @@ pub struct PathConstants {
     /// Requests a second that smaller requests do not exceed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_iops: Option<f64>,
+    /// Time slice in which both ceilings let requests through, in microseconds; 0 lets them through evenly. What a slice
+    /// leaves unused is lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slice_us: f64,
     /// Processor time of a request charged to the process, in microseconds.
     #[serde(default)]
     pub charged_us: f64,
@@ -42,6 +46,11 @@ pub struct PathConstants {
     pub unseen_us_per_kib: f64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
 impl PathConstants {
     /// Time of a single request of `bs`, in microseconds.
     pub fn alone_us(&self, bs: Bytes) -> f64 {
@@ -50,11 +59,38 @@ impl PathConstants {
 
     /// Minimum time between two completions of one device, in microseconds.
     pub fn gap_us(&self, bs: Bytes) -> f64 {
-        let by_number = self.side_by_side.map(|most| self.alone_us(bs) / most);
+        self.work_us(bs).max(self.limit_us(bs))
+    }
+
+    /// The part of it that is the device's work, in microseconds: the time of a single request over those in parallel.
+    pub fn work_us(&self, bs: Bytes) -> f64 {
+        self.side_by_side.map_or(0.0, |most| self.alone_us(bs) / most)
+    }
+
+    /// The part of it that is a limit of rate, in microseconds: what the ceilings ask between two requests. It is no part of
+    /// a single request's time.
+    pub fn limit_us(&self, bs: Bytes) -> f64 {
         // A MB/s is a byte a microsecond.
         let by_bytes = self.ceiling_mbps.map(|mbps| bs.0 as f64 / mbps);
         let by_requests = self.ceiling_iops.map(|iops| 1e6 / iops);
-        [by_number, by_bytes, by_requests].into_iter().flatten().fold(0.0, f64::max)
+        [by_bytes, by_requests].into_iter().flatten().fold(0.0, f64::max)
+    }
+
+    /// The constants of a path whose single requests take no time, behind limits of rate that let as much through.
+    pub(crate) fn as_limit(&self) -> Self {
+        let limit = |us: f64, known: Option<f64>, rate: f64| {
+            let told = (us > 0.0).then(|| rate / us);
+            [told, known].into_iter().flatten().reduce(f64::min)
+        };
+        let most = self.side_by_side.unwrap_or(1.0);
+        Self {
+            fixed_us: 0.0,
+            us_per_kib: 0.0,
+            side_by_side: None,
+            ceiling_mbps: limit(self.us_per_kib, self.ceiling_mbps, KIB * most),
+            ceiling_iops: limit(self.fixed_us, self.ceiling_iops, 1e6 * most),
+            ..*self
+        }
     }
 
     /// Charged processor time of a request while `depth` are outstanding, in microseconds.
@@ -67,6 +103,7 @@ impl PathConstants {
         let times = [
             ("fixed_us", self.fixed_us),
             ("us_per_kib", self.us_per_kib),
+            ("slice_us", self.slice_us),
             ("charged_us", self.charged_us),
             ("charged_us_per_kib", self.charged_us_per_kib),
             ("wait_us", self.wait_us),

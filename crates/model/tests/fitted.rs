@@ -145,3 +145,35 @@ fn requests_of_several_paths_share_the_devices() {
         std::iter::from_fn(|| path.pop()).map(|done| (done.token, done.at.ps() / 1_000_000)).collect();
     assert_eq!(done, [(2, 0), (0, 88), (1, 176)]);
 }
+
+/// When single requests are done in microseconds, each submitted at its time in microseconds.
+fn done_us(path: &mut FittedPath, requests: &[(u64, Operation)]) -> Vec<u64> {
+    let submit = |(at_us, operation): &(u64, Operation)| {
+        let request = Submission { token: 0, operation: *operation, offset: 0, length: 4096 };
+        path.submit(Moment::from_ps(at_us * 1_000_000), request);
+        path.pop().unwrap().at.ps() / 1_000_000
+    };
+    requests.iter().map(submit).collect()
+}
+
+#[test]
+fn a_limit_of_rate_is_paid_by_what_comes_too_soon_alone() {
+    let limited = |more: &[(&str, &str)]| {
+        let free = [
+            ("path.random-direct-read.charged_us", "0"),
+            ("path.random-direct-read.wait_us", "0"),
+            ("path.random-direct-read.fixed_us", "100"),
+            ("path.random-direct-read.us_per_kib", "0"),
+            ("path.random-direct-read.ceiling_iops", "1000"),
+        ];
+        FittedPath::new(&fitted(&[&free[..], more].concat()), layout(1, 1))
+    };
+    let read = |at_us| (at_us, Operation::Read);
+    // The second comes 600 us after the first was done, and one after a long rest loses nothing and gains nothing.
+    let even = done_us(&mut limited(&[]), &[read(0), read(700), read(10_000), read(10_100)]);
+    assert_eq!(even, [1000, 2000, 10_100, 11_100]);
+    // Three in a slice of 3 ms, at once; what the slice leaves is lost.
+    let slices = [("path.random-direct-read.slice_us", "3000")];
+    let reads: Vec<(u64, Operation)> = [0, 100, 200, 3000, 9000, 9100, 9200, 9300].map(read).to_vec();
+    assert_eq!(done_us(&mut limited(&slices), &reads), [100, 200, 3000, 3100, 9100, 9200, 9300, 12_000]);
+}

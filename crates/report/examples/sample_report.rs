@@ -268,6 +268,7 @@ fn levels() -> Vec<LevelFinding> {
     let level = |name: &str, pap: Option<f64>, rap: Option<f64>, source: &str, narrowest: bool| LevelFinding {
         id: LevelId::named(name, None),
         pap_mbps: pap,
+        pap_iops: None,
         rap_mbps: rap,
         source: LevelSource::Environment(source.to_string()),
         narrowest,

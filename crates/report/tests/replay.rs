@@ -189,6 +189,7 @@ fn a_prediction_has_the_same_page() {
         fitted: None,
         demands: &[],
         at_most: None,
+        if_limited: None,
         flush_ns: None,
         unsynced_bytes: 4096,
         folded_bytes: None,

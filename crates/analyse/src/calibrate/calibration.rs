@@ -83,6 +83,13 @@ pub enum Remark {
         /// Number of cells.
         cells: usize,
     },
+    /// Fitted to the median latency of these cells: a limit of rate holds back others of their requests.
+    HeldBack {
+        /// Number of cells.
+        cells: usize,
+    },
+    /// The slice in which a limit lets requests through, by how long those wait that it holds back.
+    Slice,
     /// The rate at which one request's bytes pass, in MB/s; `None` if size has no visible effect.
     ByteRate {
         /// The rate.

@@ -6,7 +6,7 @@
 use super::calibration::CalibrateError;
 use super::path_constants::{self, typical, within};
 use crate::path::{MeasuredPath, paths};
-use crate::{CellFinding, Findings, PathSettings};
+use crate::{CellFinding, Findings, LevelFinding, PathSettings};
 
 /// Predictions of cells that the model was not fitted to.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ pub fn check(findings: &Findings) -> Result<HeldOut, CalibrateError> {
     let mut held_out = Vec::new();
     let cells = typical(&findings.cells);
     for path in paths(&cells) {
-        let mut off = predicted(&path);
+        let mut off = predicted(&path, &findings.levels);
         if off.is_empty() {
             continue;
         }
@@ -69,12 +69,12 @@ pub fn check(findings: &Findings) -> Result<HeldOut, CalibrateError> {
 }
 
 /// The error of each cell's prediction by the other half.
-fn predicted(path: &MeasuredPath<'_>) -> Vec<f64> {
+fn predicted(path: &MeasuredPath<'_>, levels: &[LevelFinding]) -> Vec<f64> {
     let halves = halves(path);
     let other = [&halves[1], &halves[0]];
     let mut off = Vec::new();
     for (fitted_to, predicts) in halves.iter().zip(other) {
-        if let Ok(constants) = path_constants::constants(fitted_to) {
+        if let Ok(constants) = path_constants::constants(fitted_to, levels) {
             off.extend(predicts.iter().map(|cell| path_constants::off(&constants, cell).abs()));
         }
     }

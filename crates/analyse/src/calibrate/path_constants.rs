@@ -5,6 +5,9 @@
 //! their squares, so that a few disturbed cells do not bend the rest. The set of terms with the best BIC is used, with
 //! Laplace's distribution of errors. The same is fitted to draws of the cells (with replacement): they show how far the
 //! constants may be off, and a ceiling that too few of them have is noise.
+//!
+//! Where a limit of rate holds back some of the single requests (`rate_limit.rs`), the line is that of the others' latency,
+//! and the rate is the limit's.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +17,13 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::calibration::{FittedPath, MeasuredRange, Remark, Unfittable};
+use super::rate_limit;
 use crate::fit::fit_line;
 use crate::mean::median;
 use crate::path::MeasuredPath;
 use crate::path_model::{Observation, PathModel, Regime};
 use crate::regime::{noise, starts};
-use crate::{Bound, CellFinding, CellSettings, Cost, PathSettings};
+use crate::{Bound, CellFinding, CellSettings, Cost, LevelFinding, PathSettings};
 
 /// Relative error below which further improvement counts for little.
 const KNEE: f64 = 0.01;
@@ -66,20 +70,27 @@ pub(super) struct Fit {
     pub unseen_known: bool,
 }
 
-/// The constants of a path's usable cells.
+/// The constants of a path's usable cells; `levels` are those of the path, of which some may be limits of rate.
 ///
 /// # Errors
 /// The reason if they cannot be fitted.
-pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
+pub(super) fn fit(path: &MeasuredPath<'_>, levels: &[LevelFinding]) -> Result<Fit, Unfittable> {
     let cells: Vec<&CellFinding> = path.usable().collect();
-    let FittedModel { model, bounds, draws } = fit_model(&cells)?;
+    let FittedModel { model, bounds, draws, alone } = fit_model(&cells, levels)?;
     let deepest = cells.iter().map(|cell| cell.total_depth()).max().unwrap_or(1);
     let (_, per_byte) = model.line.unwrap_or_default();
-    let constants = constants_of(&model, deepest);
+    let has_limit = model.bandwidth.is_some() || model.requests.is_some();
+    let slice_us = if has_limit { rate_limit::slice_us(&alone) } else { 0.0 };
+    let constants = PathConstants { slice_us, ..constants_of(&model, deepest) };
     let on = |regime| bounds.iter().filter(|bound| **bound == regime).count();
     let side_by_side = model.parallelism.map(|_| on(Regime::Parallelism));
+    let time = match alone.len() {
+        0 => Remark::RequestTime { cells: on(Regime::Latency) },
+        cells => Remark::HeldBack { cells },
+    };
     let remarks = BTreeMap::from([
-        ("fixed_us", Remark::RequestTime { cells: on(Regime::Latency) }),
+        ("slice_us", Remark::Slice),
+        ("fixed_us", time),
         ("us_per_kib", Remark::ByteRate { mbps: (per_byte > 0.0).then(|| 1.0 / per_byte) }),
         ("side_by_side", Remark::SideBySide { cells: side_by_side }),
         ("ceiling_mbps", Remark::Ceiling { cells: on(Regime::Bandwidth) }),
@@ -96,6 +107,7 @@ pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
         freedom: cells.len().saturating_sub(constants_in(&model)).max(1) as u32,
         side_by_side_seen: is_seen(&model)
             && draws.iter().filter(|draw| is_seen(draw)).count() as f64 >= BELIEVED * draws.len() as f64,
+        may_be_limit: rate_limit::may_be_limit(&constants, &cells, levels),
         misfit: significant(misfit(&off, noise(&cells))),
         shared: 0.0,
         draws: draws.iter().map(|draw| FitError::draw(&constants_of(draw, deepest)).map(significant)).collect(),
@@ -134,9 +146,9 @@ fn range(cells: &[&CellFinding]) -> MeasuredRange {
 }
 
 /// The constants of some cells, without the data behind them.
-pub(super) fn constants(cells: &[&CellFinding]) -> Result<PathConstants, Unfittable> {
+pub(super) fn constants(cells: &[&CellFinding], levels: &[LevelFinding]) -> Result<PathConstants, Unfittable> {
     let deepest = cells.iter().map(|cell| cell.total_depth()).max().unwrap_or(1);
-    fit_model(cells).map(|fitted| constants_of(&fitted.model, deepest))
+    fit_model(cells, levels).map(|fitted| constants_of(&fitted.model, deepest))
 }
 
 /// Predicted over measured throughput, less 1.
@@ -190,15 +202,17 @@ fn constants_of(model: &PathModel, deepest: u32) -> PathConstants {
 }
 
 /// A model with what it rests on.
-struct FittedModel {
+struct FittedModel<'a> {
     model: PathModel,
     /// The term that limits each cell.
     bounds: Vec<Regime>,
     /// The models of draws of the cells.
     draws: Vec<PathModel>,
+    /// The cells of single requests of which a limit holds back some, with the others' time in microseconds.
+    alone: Vec<(&'a CellFinding, f64)>,
 }
 
-fn fit_model(cells: &[&CellFinding]) -> Result<FittedModel, Unfittable> {
+fn fit_model<'a>(cells: &[&'a CellFinding], levels: &[LevelFinding]) -> Result<FittedModel<'a>, Unfittable> {
     let sizes = |cell: &&CellFinding| cell.bs_bytes;
     if cells.len() < FEWEST {
         return Err(Unfittable::TooFewCells { needed: FEWEST, usable: cells.len() });
@@ -206,7 +220,13 @@ fn fit_model(cells: &[&CellFinding]) -> Result<FittedModel, Unfittable> {
     if cells.iter().all(|cell| sizes(cell) == sizes(&cells[0])) {
         return Err(Unfittable::OneSize { bs_bytes: sizes(&cells[0]) });
     }
-    let (seen, models) = starts(cells);
+    let (mut seen, mut models) = starts(cells);
+    for (seen, cell) in seen.iter_mut().zip(cells) {
+        seen.alone_us = rate_limit::alone_us(cell, cells, levels);
+    }
+    models.extend(behind_limits(&seen));
+    let of_cell = |(cell, seen): (&&'a CellFinding, &Observation)| Some((*cell, seen.alone_us?));
+    let alone = cells.iter().zip(&seen).filter_map(of_cell).collect();
     let mut fitted = of_each_set(models, &seen, STEPS[0]);
     let best = fitted.first().ok_or(Unfittable::NoLine)?.0;
     fitted.retain(|(score, _)| *score < best + CLOSE);
@@ -214,7 +234,23 @@ fn fit_model(cells: &[&CellFinding]) -> Result<FittedModel, Unfittable> {
     let fitted: Vec<PathModel> = fitted.into_iter().map(|(_, model)| model).collect();
     let model = *fitted.iter().find(|model| shown_by(model, &draws)).unwrap_or(&fitted[0]);
     let (model, bounds) = without_idle_terms(model, &seen);
-    Ok(FittedModel { model, bounds, draws })
+    Ok(FittedModel { model, bounds, draws, alone })
+}
+
+/// Models of a device behind a limit of rate of either kind or of both, from the requests that it does not hold back.
+fn behind_limits(seen: &[Observation]) -> Vec<PathModel> {
+    let points: Vec<(f64, f64)> = seen.iter().filter_map(|seen| Some((seen.bytes, seen.alone_us?))).collect();
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let line = fit_line(&points).map(|line| (line.intercept, line.slope)).filter(|(a, b)| *a > 0.0 && *b >= 0.0);
+    let line = line.unwrap_or_else(|| (median(points.iter().map(|(_, us)| *us).collect()), 0.0));
+    let highest = |of: fn(&Observation) -> f64| seen.iter().map(of).reduce(f64::max);
+    let bandwidth = highest(Observation::bytes_per_us);
+    let requests = highest(Observation::requests_per_us);
+    let of =
+        |bandwidth, requests| PathModel { base_depth: 1.0, line: Some(line), parallelism: None, bandwidth, requests };
+    vec![of(bandwidth, None), of(None, requests), of(bandwidth, requests)]
 }
 
 /// The best model of each set of terms, moved from its best starts, with its score; the best first.
@@ -275,14 +311,24 @@ fn without_idle_terms(model: PathModel, seen: &[Observation]) -> (PathModel, Vec
 
 /// Schwarz's criterion for errors of Laplace's distribution; lower is better.
 fn score(model: &PathModel, seen: &[Observation], constants: usize) -> f64 {
-    let count = seen.len() as f64;
+    let count = errors(model, seen).count() as f64;
     2.0 * count * loss(model, seen).ln() + constants as f64 * count.ln()
 }
 
 /// Mean relative error, rounded below `KNEE`.
 fn loss(model: &PathModel, seen: &[Observation]) -> f64 {
-    let off = |seen: &Observation| (model.time(seen).0 / seen.time_us).ln().hypot(KNEE);
-    seen.iter().map(off).sum::<f64>() / seen.len() as f64
+    let count = errors(model, seen).count() as f64;
+    errors(model, seen).map(|off| off.hypot(KNEE)).sum::<f64>() / count
+}
+
+/// The relative errors of the times between two requests, and of the times of requests that no limit holds back.
+fn errors(model: &PathModel, seen: &[Observation]) -> impl Iterator<Item = f64> {
+    let of_alone = |seen: &Observation| {
+        let (fixed, per_byte) = model.line?;
+        Some(((fixed + per_byte * seen.bytes) / seen.alone_us?).ln())
+    };
+    let of_rate = |seen: &Observation| (model.time(seen).0 / seen.time_us).ln();
+    seen.iter().map(of_rate).chain(seen.iter().filter_map(of_alone))
 }
 
 /// The model with the least loss: moved along each constant and each pair of them, by ever smaller steps.

@@ -216,7 +216,7 @@ mod tests {
         let passage = PathConstants { fixed_us: 80.0, ..PathConstants::default() };
         let fitted = Fitted {
             about: String::new(),
-            device: FittedDevice { name: "vda".to_string(), measured_mib: 64, processors: 2 },
+            device: FittedDevice { name: "vda".to_string(), measured_mib: 64, processors: 2, ceilings_each_way: false },
             shared: Default::default(),
             path: ways.iter().map(|way| (way.to_string(), passage)).collect::<BTreeMap<_, _>>(),
             error: BTreeMap::new(),

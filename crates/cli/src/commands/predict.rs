@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use halfpower_analyse::{Ceilings, Interval, PredictBasis, PredictFindings, predict_findings, prediction_course};
 use halfpower_experiments::commits::{FlushAlone, flush_alone};
 use halfpower_measure::{SimulatedPath, simulated_path};
-use halfpower_model::{Demand, Fitted, likely_factor};
+use halfpower_model::{Demand, Fitted, PathConstants, likely_factor};
 use halfpower_record::{Captured, read_capture};
 use halfpower_replay::{FlushBy, Pace, SimulatedPlace, SimulatedRound, simulated_round};
 use halfpower_spec::{Bytes, Direction, Pattern, SimulatedDisk, SimulatedSystem, Target, format};
@@ -79,6 +79,8 @@ struct Predicted {
     draws: Vec<Captured>,
     /// What it says without limits that no study has seen.
     at_most: Option<Captured>,
+    /// What it says if times that may be limits of rate are such.
+    if_limited: Option<Captured>,
     /// The model, if it was fitted to a study.
     fitted: Option<Fitted>,
     /// Time of a flush in nanoseconds, if a study tells it.
@@ -93,6 +95,7 @@ impl Predicted {
             fitted: self.fitted.as_ref(),
             demands: &self.round.demands,
             at_most: self.at_most.as_ref(),
+            if_limited: self.if_limited.as_ref(),
             flush_ns: self.flush_ns,
             unsynced_bytes: self.round.unsynced_bytes,
             folded_bytes: self.round.folded_bytes,
@@ -117,6 +120,7 @@ fn on_disk(disk: &SimulatedDisk, captured: &Captured, pace: Pace) -> Predicted {
         round: round(0),
         draws: (1..=u64::from(count)).map(|seed| round(seed).captured).collect(),
         at_most: None,
+        if_limited: None,
         fitted: None,
         flush_ns: None,
         device: None,
@@ -129,6 +133,7 @@ fn on_system(system: &SimulatedSystem, captured: &Captured, pace: Pace, words: &
             round: simulated_round(captured, pace, SimulatedPlace::machine(*stack)),
             draws: Vec::new(),
             at_most: None,
+            if_limited: None,
             fitted: None,
             flush_ns: None,
             device: None,
@@ -144,21 +149,37 @@ fn on_study(study: &Path, captured: &Captured, pace: Pace) -> Result<Predicted> 
     let name = || study.display().to_string();
     let analysed = Analysed::of(&opened(study)?)?;
     let fitted = calibrated(&analysed, Ceilings::Device).with_context(name)?.fitted;
-    let flush = flush_alone(&analysed.findings.rows.commits.commits);
-    let most = flush.map_or(0, |flush| flush.most);
-    let flush = flush.map(|flush| (without_its_write(flush, &fitted), most));
+    let flush = flush_alone(&analysed.findings.rows.commits.commits).map(|flush| DeviceFlush::of(flush, &fitted));
     let device = analysed.findings.device.as_ref().map(|device| device.name.clone());
     let on = Devices { fitted, layout: (1, None), flush };
     let predicted = on.predicted(captured, pace).with_context(name)?;
     Ok(Predicted { device, ..predicted })
 }
 
+/// A flush of a device that was studied.
+#[derive(Debug, Clone, Copy)]
+struct DeviceFlush {
+    /// Its time in nanoseconds.
+    ns: Interval,
+    /// The most that it serves; 0 is all.
+    most: u32,
+    /// Whether the limit of write requests counts it.
+    counted: bool,
+}
+
+impl DeviceFlush {
+    fn of(flush: FlushAlone, fitted: &Fitted) -> Self {
+        let path = fitted.path_of(Pattern::Sequential, Direction::Write);
+        let writes = path.and_then(|(pattern, cache)| fitted.passage(pattern, cache, Direction::Write));
+        let counted = writes.and_then(|writes| writes.ceiling_iops).is_some_and(|iops| flush.counts(iops));
+        Self { ns: without_its_write(flush, writes), most: flush.most, counted }
+    }
+}
+
 /// The time of a flush without that of what was written back within it.
-fn without_its_write(flush: FlushAlone, fitted: &Fitted) -> Interval {
-    let written = Bytes(flush.written_bytes);
-    let path = fitted.path_of(Pattern::Sequential, Direction::Write).filter(|_| written.0 > 0);
-    let rate = path.and_then(|(pattern, cache)| fitted.throughput((pattern, cache, Direction::Write), written, 1, 1));
-    let write_ns = rate.map_or(0.0, |rate| written.0 as f64 / rate.0 * 1e9);
+fn without_its_write(flush: FlushAlone, writes: Option<&PathConstants>) -> Interval {
+    let writes = writes.filter(|_| flush.written_bytes > 0);
+    let write_ns = writes.map_or(0.0, |writes| writes.alone_us(Bytes(flush.written_bytes)) * 1e3);
     let Interval { value, low, high } = flush.ns;
     let [value, low, high] = [value, low, high].map(|ns| (ns - write_ns).max(0.0));
     Interval { value, low, high }
@@ -169,17 +190,19 @@ struct Devices {
     fitted: Fitted,
     /// How many, and the chunk of their stripe.
     layout: (u32, Option<u64>),
-    /// Time of a flush in nanoseconds, and the most that it serves, if known.
-    flush: Option<(Interval, u32)>,
+    /// Their flush, if known.
+    flush: Option<DeviceFlush>,
 }
 
 impl Devices {
     fn predicted(self, captured: &Captured, pace: Pace) -> Result<Predicted> {
         let flush = |factor: f64| match self.flush {
-            Some((ns, most)) => FlushBy::Device { ns: (ns.value * factor).round() as u64, most },
+            Some(DeviceFlush { ns, most, counted }) => {
+                FlushBy::Device { ns: (ns.value * factor).round() as u64, most, counted }
+            }
             None => FlushBy::Captured,
         };
-        let flush_ns = self.flush.map(|(ns, _)| ns);
+        let flush_ns = self.flush.map(|flush| flush.ns);
         let round = |fitted: &Fitted, factor: f64| {
             simulated_round(captured, pace, SimulatedPlace::fitted(fitted, self.layout, captured, flush(factor)))
         };
@@ -197,7 +220,8 @@ impl Devices {
         let likely = |number: u32| round(&self.fitted.likely(number), likely_factor(deviation, number)).captured;
         let draws = (1..=count).map(likely).collect();
         let at_most = self.fitted.at_most().map(|most| round(&most, 1.0).captured);
-        Ok(Predicted { round: known, draws, at_most, flush_ns, device: None, fitted: Some(self.fitted) })
+        let if_limited = self.fitted.limited().map(|limited| round(&limited, 1.0).captured);
+        Ok(Predicted { round: known, draws, at_most, if_limited, flush_ns, device: None, fitted: Some(self.fitted) })
     }
 
     fn lacks(&self, demand: &Demand) -> bool {

@@ -15,7 +15,21 @@ pub struct FlushAlone {
     /// Most commits that share a flush, if the most writers that were measured shared fewer flushes than all could; 0 if
     /// nothing shows a limit.
     pub most: u32,
+    /// Commits a second of that writer, if it is held back: most of its commits take less than half of the time between two.
+    pub held_back_per_second: Option<f64>,
 }
+
+impl FlushAlone {
+    /// Whether a limit of so many write requests a second counts a flush as one of them, as the writer's rate shows.
+    pub fn counts(&self, iops: f64) -> bool {
+        self.held_back_per_second.is_some_and(|per_second| iops / per_second >= COUNTED)
+    }
+}
+
+/// Requests of a commit from which its flush is one, beside its write.
+const COUNTED: f64 = 1.5;
+/// Share of the time between two commits below which the median one is not held back.
+const FAR: f64 = 0.5;
 
 /// Writers of which a third has to share a flush; with fewer in a flush, something else limits how many do.
 const SHARE: f64 = 1.0 / 3.0;
@@ -40,7 +54,9 @@ pub fn flush_alone(rows: &[CommitRow]) -> Option<FlushAlone> {
     let reach = row.per_second.relative_reach().min(1.0);
     let ns = Interval { value, low: value * (1.0 - reach), high: value * (1.0 + reach) };
     let written_bytes = if row.means.cache == Cache::Device { 0 } else { row.bs_bytes };
-    Some(FlushAlone { ns, written_bytes, most: most(rows, row, value) })
+    let is_far = row.commit_ns_p50 > 0 && (row.commit_ns_p50 as f64) < FAR * 1e9 / row.per_second.value;
+    let held_back_per_second = is_far.then_some(row.per_second.value);
+    Some(FlushAlone { ns, written_bytes, most: most(rows, row, value), held_back_per_second })
 }
 
 /// Most commits that share a flush of this time, as many writers like that of `alone` saw; 0 if they saw no limit.
@@ -85,6 +101,22 @@ mod tests {
         assert_eq!((flush.ns.value, flush.written_bytes), (3.0, 0));
         assert!((flush.ns.high - 3.3).abs() < 1e-9 && (flush.ns.low - 2.7).abs() < 1e-9, "{flush:?}");
         assert_eq!(flush_alone(&[row(Cache::Both, 2, 8192, 9.0)]), None);
+    }
+
+    #[test]
+    fn commits_that_are_held_back_show_whether_a_limit_counts_flushes() {
+        let flush = |commit_ns_p50| {
+            let row = CommitRow {
+                per_second: Interval::exact(500.0),
+                commit_ns_p50,
+                ..row(Cache::Device, 1, 8192, 200_000.0)
+            };
+            flush_alone(&[row]).unwrap()
+        };
+        // 500 commits a second, of 300 us each: behind 1000 requests a second, each is two of them.
+        assert!(flush(300_000).counts(1000.0));
+        assert!(!flush(300_000).counts(500.0));
+        assert!(!flush(1_900_000).counts(1000.0), "the disk takes that long");
     }
 
     #[test]

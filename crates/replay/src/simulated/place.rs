@@ -24,6 +24,8 @@ pub enum FlushBy {
         ns: u64,
         /// Most that one serves; 0 is all.
         most: u32,
+        /// Whether the path's limit of write requests counts a flush as one.
+        counted: bool,
     },
     /// Nobody knows: syncs, and writes that are durable by themselves, take the time that was captured.
     Captured,
@@ -109,6 +111,17 @@ impl Path {
                 let direction = if request.operation == Operation::Write { Direction::Write } else { Direction::Read };
                 let (pattern, cache) = ways[way(pattern, direction)];
                 path.submit_by(now, request, pattern, cache);
+            }
+        }
+    }
+
+    /// When a flush of the device has passed the path's limit of write requests.
+    pub fn pass_flush(&mut self, now: Moment) -> Moment {
+        match self {
+            Self::Disk(_) | Self::Machine(_) => now,
+            Self::Fitted(path, ways) => {
+                let (pattern, cache) = ways[way(Pattern::Random, Direction::Write)];
+                path.pass_flush(now, pattern, cache)
             }
         }
     }

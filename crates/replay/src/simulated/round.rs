@@ -428,12 +428,13 @@ impl<'a> Round<'a> {
 
     /// Begins a flush of the device that serves those that wait; does nothing if none does.
     fn begin_device_flush(&mut self, now: Moment) {
-        let FlushBy::Device { ns, most } = self.place.flush else { return };
+        let FlushBy::Device { ns, most, counted } = self.place.flush else { return };
         let most = if most == 0 { usize::MAX } else { most as usize };
         let served = self.waits_for_flush.len().min(most);
         if served > 0 {
             self.flushing = self.waits_for_flush.drain(..served).collect();
-            self.timers.push(Reverse((after_ns(now, ns), DEVICE)));
+            let begins = if counted { self.place.path.pass_flush(now) } else { now };
+            self.timers.push(Reverse((after_ns(begins, ns), DEVICE)));
         }
     }
 

@@ -184,7 +184,7 @@ mod tests {
     fn level(pap: Option<f64>, rap: Option<f64>) -> LevelFinding {
         let id = LevelId::of(LevelKind::Device);
         let source = LevelSource::Unadvertised;
-        LevelFinding { id, pap_mbps: pap, rap_mbps: rap, source, narrowest: false }
+        LevelFinding { id, pap_mbps: pap, pap_iops: None, rap_mbps: rap, source, narrowest: false }
     }
 
     #[test]

@@ -35,6 +35,10 @@ fn remark_words(remark: &Remark) -> String {
              {draws} draws of the cells give them, and a misfit that no constants explain."
         ),
         Remark::RequestTime { cells } => format!("fitted; the time of a request bounds {}", cells_words(*cells)),
+        Remark::HeldBack { cells } => {
+            format!("fitted; the median latency of {}, where a limit of rate holds back others", cells_words(*cells))
+        }
+        Remark::Slice => "how long a limit's requests wait for its next slice".to_string(),
         Remark::ByteRate { mbps: Some(mbps) } => {
             format!("fitted; the bytes of one request pass at {}", format::mbps(*mbps))
         }

@@ -69,6 +69,13 @@ fn note(note: &PredictNote) -> String {
              if it does, there are at most {} operations a second. A study with a larger --iodepth decides.",
             format::number(*at_most_per_second)
         ),
+        PredictNote::MayBeLimit { at_most_per_second } => format!(
+            "The studied path gave one request at a time what it gave several, evenly. A slow device and a limit of rate look \
+             the same so; it is taken as a slow device. If it is a limit, what comes after a pause does not wait: then there are \
+             at most {} operations a second. Measure it below its rate: with `halfpower run --rate` at half of it, requests \
+             behind a limit take far less time.",
+            format::number(*at_most_per_second)
+        ),
         PredictNote::StandIn { pattern, rw, taken_as, share } => format!(
             "The {} ({} of the requests) are predicted from the {}: the study has none of theirs past the page cache.",
             accesses(*pattern, *rw),

@@ -166,7 +166,7 @@ pub fn level(name: &str, pap_mbps: Option<f64>, rap_mbps: Option<f64>) -> LevelF
     let source = pap_mbps.map_or("nothing advertises it", |_| "PCIe 3.0 x2 by sysfs").to_string();
     let id = LevelId::named(name, None);
     let source = LevelSource::Environment(source);
-    LevelFinding { id, pap_mbps, rap_mbps, source, narrowest: false }
+    LevelFinding { id, pap_mbps, pap_iops: None, rap_mbps, source, narrowest: false }
 }
 
 fn advice(rw: Direction, pattern: Pattern) -> Advice {
