@@ -15,7 +15,7 @@ use crate::mean::{quotient, some_mean};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_memory};
 use crate::tcp_cell::delayed_share;
 use crate::waves::{Paced, keep_whole_waves, paced, paced_cell};
-use crate::weather::{self, TimedRun};
+use crate::weather::{Occasions, TimedRun, Weather};
 use crate::{
     BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel,
     Prediction, TcpCell, Unsteady, UnsteadyReason,
@@ -95,8 +95,28 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<CellWithRe
     };
     let mut cells: Vec<CellWithRecords> = groups.into_iter().filter_map(of_group).collect();
     mark_cached(levels, &mut cells);
-    weather::widen(&mut cells);
+    widen_by_weather(&mut cells);
     cells
+}
+
+/// Widens the intervals of the cells of each path that wanders.
+fn widen_by_weather(cells: &mut [CellWithRecords]) {
+    let mut paths: BTreeMap<_, Vec<&mut CellWithRecords>> = BTreeMap::new();
+    for cell in cells {
+        let CellSettings { pattern, rw, cache, .. } = cell.finding.settings;
+        paths.entry((pattern, rw, cache)).or_default().push(cell);
+    }
+    for mut cells in paths.into_values() {
+        let occasions: Vec<Occasions> = cells.iter().map(|cell| Occasions::of(&cell.timed)).collect();
+        let Some(weather) = Weather::of(&occasions) else { continue };
+        for (cell, occasions) in cells.iter_mut().zip(&occasions).filter(|(cell, _)| cell.finding.run_mbps.len() > 1) {
+            let finding = &mut cell.finding;
+            let Interval { value, low, high } = finding.mbps;
+            let further = weather.further_reach(occasions) * value;
+            finding.mbps = Interval { value, low: (low - further).max(0.0), high: high + further };
+            finding.within_5_percent &= finding.mbps.relative_reach() <= WITHIN;
+        }
+    }
 }
 
 /// The cell, marked unsteady if the windows of all its runs cut the waves of its direction.

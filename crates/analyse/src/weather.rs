@@ -1,4 +1,4 @@
-//! Widens the intervals of cells whose path wanders within a study.
+//! Tells by how much the intervals of cells grow whose path wanders within a study.
 //!
 //! Runs that follow each other at once share what the path was just doing: a neighbour, a host, a drive that is busy
 //! inside. Their scatter tells nothing of another minute. So runs are grouped by the occasion when they were made, and all
@@ -6,12 +6,9 @@
 //! one random effect, for unequal groups (S. R. Searle, G. Casella, C. E. McCulloch, Variance Components, 1992, 3.6), over
 //! logarithms of rates. If they do, each occasion counts as one look at the path, however many runs it has.
 
-use std::collections::BTreeMap;
-
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use crate::cells::{CellWithRecords, WITHIN};
-use crate::{Interval, t95};
+use crate::t95;
 
 /// Time without a run of a cell after which its next run is another occasion.
 const APART_MS: u64 = 5_000;
@@ -26,33 +23,12 @@ pub(crate) struct TimedRun {
     pub mbps: f64,
 }
 
-/// Widens what the weather of each path makes uncertain.
-pub(crate) fn widen(cells: &mut [CellWithRecords]) {
-    let mut paths: BTreeMap<_, Vec<&mut CellWithRecords>> = BTreeMap::new();
-    for cell in cells {
-        let settings = cell.finding.settings;
-        paths.entry((settings.pattern, settings.rw, settings.cache)).or_default().push(cell);
-    }
-    for cells in paths.values_mut() {
-        let occasions: Vec<Occasions> = cells.iter().map(|cell| Occasions::of(&cell.timed)).collect();
-        let Some(weather) = Weather::of(&occasions) else { continue };
-        for (cell, occasions) in cells.iter_mut().zip(&occasions) {
-            let finding = &mut cell.finding;
-            if finding.run_mbps.len() > 1 {
-                let further = weather.further_reach(occasions) * finding.mbps.value;
-                let Interval { value, low, high } = finding.mbps;
-                finding.mbps = Interval { value, low: (low - further).max(0.0), high: high + further };
-                finding.within_5_percent &= finding.mbps.relative_reach() <= WITHIN;
-            }
-        }
-    }
-}
-
 /// Logarithms of the rates of a cell's runs, by occasion.
-struct Occasions(Vec<Vec<f64>>);
+pub(crate) struct Occasions(Vec<Vec<f64>>);
 
 impl Occasions {
-    fn of(runs: &[TimedRun]) -> Self {
+    /// The runs of a cell that moved bytes, by occasion.
+    pub fn of(runs: &[TimedRun]) -> Self {
         let mut runs: Vec<&TimedRun> = runs.iter().filter(|run| run.mbps > 0.0).collect();
         runs.sort_by_key(|run| run.started_unix_ms);
         let mut occasions: Vec<Vec<f64>> = Vec::new();
@@ -115,7 +91,7 @@ fn reach(squares: f64, freedom: usize, runs: usize) -> f64 {
 
 /// How far a path wanders.
 #[derive(Debug, Clone, Copy)]
-struct Weather {
+pub(crate) struct Weather {
     /// Standard deviation from occasion to occasion, as a share of the rate.
     deviation: f64,
     /// Degrees of freedom behind it.
@@ -124,7 +100,7 @@ struct Weather {
 
 impl Weather {
     /// The weather of a path by its cells; `None` if its occasions differ no more than chance explains.
-    fn of(cells: &[Occasions]) -> Option<Self> {
+    pub fn of(cells: &[Occasions]) -> Option<Self> {
         let total = |of: &dyn Fn(&Occasions) -> f64| -> f64 { cells.iter().map(of).sum() };
         let [within, between] = [0, 1].map(|at| total(&|cell| cell.squares()[at]));
         let [freedom_within, freedom] = [0, 1].map(|at| cells.iter().map(|cell| cell.freedom()[at]).sum::<usize>());
@@ -138,7 +114,7 @@ impl Weather {
     }
 
     /// By how much half of a cell's interval grows, as a share of the rate.
-    fn further_reach(self, occasions: &Occasions) -> f64 {
+    pub fn further_reach(self, occasions: &Occasions) -> f64 {
         let share = occasions.squared_counts().sqrt() / occasions.runs().max(1) as f64;
         let between = t95(self.freedom) * self.deviation * share;
         (between.hypot(occasions.reach_within()) - occasions.reach_of_runs()).max(0.0)

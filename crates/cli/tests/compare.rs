@@ -139,7 +139,7 @@ fn verdict_table_and_conditions_say_the_same_of_a_small_certain_change() {
     comparison.fail_if = check_conditions(&line, std::slice::from_ref(&comparison)).remove(0);
     let mut out = Vec::new();
     let style = Style { width: 120, colour: false };
-    halfpower_report::compare_text(std::slice::from_ref(&comparison), &style, &mut out).unwrap();
+    halfpower_report::compare_full(std::slice::from_ref(&comparison), &style, &mut out).unwrap();
     let out = String::from_utf8(out).unwrap();
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
     let percent = format!("{:+.1}%", change.percent);
