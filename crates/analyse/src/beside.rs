@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{Latency, Record, Unknown};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, EngineName, Pass, Workload};
+use halfpower_spec::{Direction, EngineName, JsonSchema, Pass, Workload};
 use serde::Serialize;
 
 use crate::Interval;

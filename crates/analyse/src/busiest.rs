@@ -1,8 +1,7 @@
 //! Finds the processor that has least time left, and what fills it: one full processor may stop a path while others idle.
 
 use halfpower_record::{CpuTimes, Record, Unknown};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::Pass;
+use halfpower_spec::{JsonSchema, Pass};
 use serde::Serialize;
 
 use crate::mean::quotient;

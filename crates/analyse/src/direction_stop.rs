@@ -1,8 +1,7 @@
 //! Says what stops reads and what stops writes, and which test would tell if that is not known.
 
 use halfpower_record::{Environment, TargetKind};
-use halfpower_spec::Direction;
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{Direction, JsonSchema};
 use serde::Serialize;
 
 use crate::bottleneck::{JudgedStudy, judge_direction};

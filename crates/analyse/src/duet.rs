@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_record::{Ratio, TrialVerdict};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::Workload;
+use halfpower_spec::{JsonSchema, Workload};
 use serde::Serialize;
 
 use crate::compare::{

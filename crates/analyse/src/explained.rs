@@ -4,8 +4,7 @@
 //! was read: what others measured elsewhere, or what nobody knows, names no limit.
 
 use halfpower_record::{Basis, CheckFinding, CheckResult, Cost, Diagnosis, PathPart, Severity};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Direction, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::{Bottleneck, CellSettings, FastestCell, LevelId, LevelKind, LevelSource, StoppedBy};

@@ -1,8 +1,7 @@
 //! Sums up what the far end did while a cell was measured.
 
 use halfpower_record::{CpuTimes, DiskUse, FarEnd, Record};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::Pass;
+use halfpower_spec::{JsonSchema, Pass};
 use serde::Serialize;
 
 use crate::busiest::ProcessorAccounts;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_record::{Record, is_wrong_data};
-use halfpower_spec::Experiment;
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{Experiment, JsonSchema};
 use serde::Serialize;
 
 /// The kind of a fault.

@@ -2,8 +2,7 @@
 //!
 //! Rates are decimal MB/s, sizes are bytes, times have the unit in their name. `None` means not known.
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pattern, Workload};
+use halfpower_spec::{Direction, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
 use crate::settings::has_settings;

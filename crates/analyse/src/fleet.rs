@@ -11,8 +11,7 @@ mod stragglers;
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{Environment, HostPlace, Record};
-use halfpower_spec::Experiment;
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{Experiment, JsonSchema};
 use serde::Serialize;
 
 pub use stragglers::{HostEvidence, Straggler};

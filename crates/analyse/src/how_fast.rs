@@ -1,7 +1,6 @@
 //! Chooses the few cells that show how fast a target is: small requests and the best cell, for reads and for writes.
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Direction, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::headline::{durable_cell, more_seconds};

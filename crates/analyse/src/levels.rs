@@ -4,8 +4,7 @@
 use std::ops::Range;
 
 use halfpower_record::Level;
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Kernel, Pattern, Rate};
+use halfpower_spec::{Direction, JsonSchema, Kernel, Pattern, Rate};
 use serde::Serialize;
 
 /// Which level of the path.

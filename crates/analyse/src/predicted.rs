@@ -4,8 +4,7 @@
 
 use halfpower_model::{Demand, Fitted};
 use halfpower_record::Captured;
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Direction, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::{Interval, PathSettings, ReplayFindings, ReplayRow, prediction_findings};

@@ -1,8 +1,7 @@
 //! Names a path and a cell by their settings.
 
 use halfpower_record::Record;
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Cache, Direction, Pattern, Workload};
+use halfpower_spec::{Cache, Direction, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
 /// Lets the settings that a finding holds in a field be read as fields of its own.

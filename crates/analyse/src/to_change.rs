@@ -1,8 +1,7 @@
 //! Chooses the findings of checks that *what to set* names: what costs, or may cost, on the measured path.
 
 use halfpower_record::{CheckFinding, CheckResult, Diagnosis, PathPart, Severity};
-use halfpower_spec::Direction;
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{Direction, JsonSchema};
 use serde::Serialize;
 
 use crate::explained::concerns;

@@ -5,8 +5,7 @@
 //! bad study does not drown its report. The report gives each its words.
 
 use halfpower_record::{Environment, Record};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Experiment, Pass, Question};
+use halfpower_spec::{Experiment, JsonSchema, Pass, Question};
 use serde::Serialize;
 
 use crate::cells::{CellWithRecords, WITHIN, noise};

@@ -76,7 +76,7 @@ impl Occasions {
     /// Half of the relative interval of the mean if all runs tell equally much; 0 for fewer than two.
     fn reach_of_runs(&self) -> f64 {
         let [within, between] = self.squares();
-        reach(within + between, (self.runs()).saturating_sub(1), self.runs())
+        reach(within + between, self.runs().saturating_sub(1), self.runs())
     }
 
     /// Likewise, of the scatter within occasions alone.

@@ -3,8 +3,7 @@
 //! With fewer than three measured depths there is no advice, unless the fitted path gives the number of requests that
 //! run in parallel: the advice is then the first depth that keeps them all busy.
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Bytes, Direction, Pattern};
+use halfpower_spec::{Bytes, Direction, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;

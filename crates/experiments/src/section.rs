@@ -2,8 +2,7 @@
 
 use halfpower_analyse::{experiment_cells, levels};
 use halfpower_record::{Environment, Record};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Experiment, Question};
+use halfpower_spec::{Experiment, JsonSchema, Question};
 use serde::Serialize;
 
 use crate::answer::{ShortAnswer, Told};

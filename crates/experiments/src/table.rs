@@ -1,8 +1,7 @@
 //! Lists the experiments and dispatches to the plan, analysis and words of each.
 
 use halfpower_record::{Environment, LeftOut};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Experiment, Question};
+use halfpower_spec::{Direction, Experiment, JsonSchema, Question};
 use serde::Serialize;
 
 use crate::answer::Told;

@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use crate::SystemError;
-use crate::path_constants::{PathConstants, through};
+use crate::path_constants::{PathConstants, is_zero, through};
 use crate::variation;
 
 /// Standard errors to each side of a 95% interval: quantiles of Student's t, within 1% from 4 degrees of freedom on.
@@ -50,11 +50,6 @@ pub struct FitError {
     /// Constants that draws of the cells were fitted to: `fixed_us`, `us_per_kib`, `side_by_side`, `ceiling_mbps` and
     /// `ceiling_iops`; `inf` where a draw shows no limit.
     pub draws: Vec<[f64; 5]>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]

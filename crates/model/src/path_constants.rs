@@ -47,7 +47,7 @@ pub struct PathConstants {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn is_zero(value: &f64) -> bool {
+pub(crate) fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 

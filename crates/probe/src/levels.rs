@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use halfpower_record::Level;
+use halfpower_record::{CGROUP_LIMIT, Level};
 use halfpower_spec::{Direction, Rate};
 
 use crate::Root;
@@ -249,13 +249,14 @@ fn limit_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
     let most = |limit: &Option<Limit>| limit.as_ref().map(|limit| limit.most);
     if (most(&reads.0), most(&reads.1)) == (most(&writes.0), most(&writes.1)) {
         let sources = [&reads.0, &writes.0, &reads.1, &writes.1];
-        return limit_level("cgroup limit", None, &reads, &sources).into_iter().collect();
+        return limit_level(CGROUP_LIMIT, None, &reads, &sources).into_iter().collect();
     }
-    let level = |name, direction, pair: &(Option<Limit>, Option<Limit>)| {
-        limit_level(name, Some(direction), pair, &[&pair.0, &pair.1])
+    let level = |direction, pair: &(Option<Limit>, Option<Limit>)| {
+        let name = format!("{CGROUP_LIMIT}, {direction}s");
+        limit_level(&name, Some(direction), pair, &[&pair.0, &pair.1])
     };
-    let read = level("cgroup limit, reads", Direction::Read, &reads);
-    let write = level("cgroup limit, writes", Direction::Write, &writes);
+    let read = level(Direction::Read, &reads);
+    let write = level(Direction::Write, &writes);
     read.into_iter().chain(write).collect()
 }
 

@@ -1,7 +1,6 @@
 //! Keeps how the depth of a run was found: the greatest at which latencies stay within a bound.
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::Nanos;
+use halfpower_spec::{JsonSchema, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::Latency;

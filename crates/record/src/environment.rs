@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Bytes, Direction, Experiment, Rate, Workload};
+use halfpower_spec::{Bytes, Direction, Experiment, JsonSchema, Rate, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::{Ability, Diagnosis, FarEndMachine, HostPlace, ImportedFile, LayerPlace, Machine, StripePlace};
@@ -175,6 +174,9 @@ pub struct Device {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<u32>,
 }
+
+/// The name, or its beginning, of the level of a control group's limits.
+pub const CGROUP_LIMIT: &str = "cgroup limit";
 
 /// A part of the path that has a peak advertised performance.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,6 @@
 //! Records the resources that the far end used, the machine that serves the target, as its witness reports.
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::Way;
+use halfpower_spec::{JsonSchema, Way};
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuTimes, Machine, Noise, Soaker, total};

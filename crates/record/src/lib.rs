@@ -46,7 +46,7 @@ pub use captured_file::{read_capture, write_capture};
 pub use depth_search::{DepthSearch, TriedDepth};
 pub use device_use::{DeviceRequests, DeviceUse};
 pub use diagnosis::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Evidence, PathPart, Severity};
-pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, TargetKind};
+pub use environment::{CGROUP_LIMIT, Capabilities, Device, Environment, FileSystem, LeftOut, Level, TargetKind};
 pub use environment::{MemberIdentity, PlaceIdentity};
 pub use error::RecordError;
 pub use export::{write_csv, write_json};

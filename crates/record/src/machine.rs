@@ -1,7 +1,6 @@
 //! Describes a computer.
 
-use halfpower_spec::Bytes;
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{Bytes, JsonSchema};
 use serde::{Deserialize, Serialize};
 
 /// The computer.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{EngineName, Run};
+use halfpower_spec::{EngineName, JsonSchema, Run};
 use serde::{Deserialize, Serialize};
 
 use crate::joined::{

@@ -1,7 +1,6 @@
 //! Describes what a target's bytes lie on: the block devices beneath it that can be read, and full stripes.
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Bytes, Region};
+use halfpower_spec::{Bytes, JsonSchema, Region};
 use serde::{Deserialize, Serialize};
 
 /// A block device beneath a target, on which the target's bytes lie.

@@ -5,6 +5,7 @@
 //! each takes its time. A limit that lets them through evenly looks like a device that serves one at a time.
 
 use halfpower_model::PathConstants;
+use halfpower_record::CGROUP_LIMIT;
 
 use crate::mean::median;
 use crate::{CellFinding, LevelFinding, LevelKind};
@@ -17,8 +18,6 @@ const SAME: f64 = 1.1;
 const AT_LIMIT: std::ops::RangeInclusive<f64> = 0.85..=1.1;
 /// Share of a request's time that has no visible effect.
 const NO_EFFECT: f64 = 0.05;
-/// The probe's name for limits of a control group, which has separate ones for reads and writes.
-const CGROUP_LEVEL: &str = "cgroup limit";
 /// Requests of a slice from which a limit counts as one in slices.
 const LEAST_OF_A_SLICE: f64 = 2.0;
 
@@ -36,7 +35,7 @@ pub(super) fn alone_us(cell: &CellFinding, cells: &[&CellFinding], levels: &[Lev
         return median.or(far(latency.min));
     }
     // A drive's cache answers some requests soon as well, but then the others are many.
-    median.filter(|_| far(latency.p90).is_some() && deeper(cell, cells) == Some(true))
+    median.filter(|_| far(latency.p90).is_some() && is_no_faster_deeper(cell, cells) == Some(true))
 }
 
 /// Whether a limit of rate that lets requests through evenly would have given these cells, of the path with these constants.
@@ -49,7 +48,7 @@ pub(super) fn may_be_limit(constants: &PathConstants, cells: &[&CellFinding], le
     let is_even = |cell: &&&CellFinding| {
         let time_us = cell.time_per_request_us();
         let [median, most] = [cell.latency_ns.p50, cell.latency_ns.p90].map(|ns| ns.map_or(f64::NAN, us));
-        median * SAME > time_us && most < SAME * time_us && deeper(cell, cells) != Some(false)
+        median * SAME > time_us && most < SAME * time_us && is_no_faster_deeper(cell, cells) != Some(false)
     };
     is_flat
         && !alone.is_empty()
@@ -72,15 +71,15 @@ pub(super) fn slice_us(cells: &[(&CellFinding, f64)]) -> f64 {
     if slices.len() * 2 > cells.len() { median(slices) } else { 0.0 }
 }
 
-/// Whether reads and writes each have limits, by a known one that a cell stands on.
+/// Whether reads and writes each have limits, as a control group has them, by a known one that a cell stands on.
 pub(super) fn is_each_way<'a>(mut cells: impl Iterator<Item = &'a CellFinding>, levels: &[LevelFinding]) -> bool {
-    let is_of_group = |level: &&LevelFinding| level.id.name.as_ref().is_some_and(|name| name.starts_with(CGROUP_LEVEL));
+    let is_of_group = |level: &&LevelFinding| level.id.name.as_ref().is_some_and(|name| name.starts_with(CGROUP_LIMIT));
     let of_group: Vec<LevelFinding> = levels.iter().filter(is_of_group).cloned().collect();
     cells.any(|cell| is_at_limit(cell, &of_group))
 }
 
 /// Whether deeper cells of the same size are no faster; `None` without any.
-fn deeper(cell: &CellFinding, cells: &[&CellFinding]) -> Option<bool> {
+fn is_no_faster_deeper(cell: &CellFinding, cells: &[&CellFinding]) -> Option<bool> {
     let is_deeper = |other: &&&CellFinding| other.bs_bytes == cell.bs_bytes && other.total_depth() > cell.total_depth();
     let is_same = |other: &&CellFinding| other.mbps.value < SAME * cell.mbps.value;
     let mut deeper = cells.iter().filter(is_deeper).peekable();

@@ -4,8 +4,7 @@
 //! means not known.
 
 use halfpower_record::{Device, Environment, FileSystem, Machine, Record};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{EngineName, Question};
+use halfpower_spec::{EngineName, JsonSchema, Question};
 use serde::Serialize;
 
 use crate::{Bound, CellSettings, ChecksComparison, Findings, Interval, PathSettings, SurroundingChange};

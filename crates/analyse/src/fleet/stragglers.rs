@@ -3,8 +3,7 @@
 //! Causes are its link, its hypervisor, other activity, its latency tail.
 
 use halfpower_record::{HostPlace, HostShare, Record};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Workload, WorkloadOptions};
+use halfpower_spec::{Direction, JsonSchema, Workload, WorkloadOptions};
 use serde::Serialize;
 
 use super::rank_sum;

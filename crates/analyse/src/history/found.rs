@@ -2,8 +2,7 @@
 //!
 //! Studies are named by their index in order of time. Rates, times and shares have the unit of their figure.
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Direction, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::{CellSettings, CheckDifference, ConditionFinding, SurroundingChange};

@@ -1,8 +1,7 @@
 //! Defines what the findings on a watched application consist of, but for the verdict.
 
 use halfpower_record::{IssuedBy, OperationKind, ProbeStop, Wait};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Direction, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::Interval;

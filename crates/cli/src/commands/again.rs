@@ -53,7 +53,7 @@ impl Outputs {
         page: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<()> {
         if let (Some(output), Some(captured)) = (&self.capture, captured) {
-            output.write(|out| -> Result<()> { Ok(write_capture(captured, &mut *out)?) })?;
+            output.write(|out| -> Result<()> { Ok(write_capture(captured, out)?) })?;
         }
         match &self.page {
             Some(output) => output.write(|out| -> Result<()> { Ok(page(out)?) }),

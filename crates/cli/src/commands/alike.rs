@@ -34,7 +34,7 @@ pub fn alike(args: &CompareArgs) -> Result<()> {
     let (studies, unread) = history::digests(&named, args.html.as_deref());
     let found = compared(&studies)?;
     if let Some(page) = &page {
-        page.write(|out| -> Result<()> { Ok(halfpower_report::alike_html(&found, &unread, &mut *out)?) })?;
+        page.write(|out| -> Result<()> { Ok(halfpower_report::alike_html(&found, &unread, out)?) })?;
         if page.is_standard_output() {
             return answer(args, &found);
         }

@@ -188,7 +188,7 @@ fn compared(args: &CompareArgs, conditions: &[Condition], studies: &[Named]) -> 
 
 fn write_page(page: &Destination, comparisons: &[Comparison], studies: &[Named]) -> Result<()> {
     let findings: Vec<_> = studies.iter().map(|study| &study.analysed.findings).collect();
-    page.write(|out| -> Result<()> { Ok(halfpower_report::compare_html(comparisons, &findings, &mut *out)?) })
+    page.write(|out| -> Result<()> { Ok(halfpower_report::compare_html(comparisons, &findings, out)?) })
 }
 
 /// Prints which conditions cannot be decided, and returns those that hold as an error.

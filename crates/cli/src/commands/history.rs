@@ -59,7 +59,7 @@ pub fn history(args: &HistoryArgs) -> Result<()> {
     let mut history = followed(args, &studies, index.as_ref())?;
     history.unread = unread;
     if let Some(page) = &page {
-        page.write(|out| -> Result<()> { Ok(halfpower_report::history_html(&history, &mut *out)?) })?;
+        page.write(|out| -> Result<()> { Ok(halfpower_report::history_html(&history, out)?) })?;
         if page.is_standard_output() {
             return answer(&history);
         }

@@ -80,7 +80,7 @@ fn import_operations(args: &ImportArgs, texts: &[CaptureText], place: Option<Res
     };
     let place = place?;
     let ImportedCapture { captured, notes } = captured(texts, args.names)?;
-    place.write(|out| -> Result<()> { Ok(write_capture(&captured, &mut *out)?) })?;
+    place.write(|out| -> Result<()> { Ok(write_capture(&captured, out)?) })?;
     let said: Vec<String> = notes.into_iter().chain([kept(&captured, place.path())]).collect();
     if place.is_standard_output() {
         said.iter().for_each(|note| crate::tell::tell!("{note}"));

@@ -56,7 +56,7 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
     };
     outputs.write(Some(&predicted.round.captured), |out| {
         let course = prediction_course(&captured, &predicted.round.captured);
-        halfpower_report::predict_html(&findings, &course, &captured, &place, &mut *out)
+        halfpower_report::predict_html(&findings, &course, &captured, &place, out)
     })?;
     if outputs.take_standard_output() {
         return Ok(());

@@ -210,7 +210,7 @@ fn tell(args: &ReplayArgs, captured: &Captured, replayed: &Replayed, outputs: &O
     let asked = asked(args, replayed);
     outputs.write(replayed.last(), |out| {
         let course = replay_course(captured, &replayed.rounds);
-        halfpower_report::replay_html(&findings, &course, captured, &asked, &mut *out)
+        halfpower_report::replay_html(&findings, &course, captured, &asked, out)
     })?;
     if outputs.take_standard_output() {
         return Ok(());

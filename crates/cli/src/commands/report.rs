@@ -69,23 +69,23 @@ impl Analysed {
     }
 
     pub fn write_html(&self, out: &mut dyn Write) -> Result<()> {
-        Ok(halfpower_report::html(&self.findings, &self.records, &self.command, &mut *out)?)
+        Ok(halfpower_report::html(&self.findings, &self.records, &self.command, out)?)
     }
 
     pub fn write_json(&self, out: &mut dyn Write) -> Result<()> {
-        Ok(halfpower_report::json(&self.findings, &mut *out)?)
+        Ok(halfpower_report::json(&self.findings, out)?)
     }
 
     pub fn write_text(&self, out: &mut dyn Write) -> Result<()> {
-        Ok(halfpower_report::terminal(&self.findings, Some(&self.path), &style(), &mut *out)?)
+        Ok(halfpower_report::terminal(&self.findings, Some(&self.path), &style(), out)?)
     }
 
     fn write_all(&self, out: &mut dyn Write) -> Result<()> {
-        Ok(halfpower_report::terminal_full(&self.findings, &style(), &mut *out)?)
+        Ok(halfpower_report::terminal_full(&self.findings, &style(), out)?)
     }
 
     fn write_warnings(&self, out: &mut dyn Write) -> Result<()> {
-        Ok(halfpower_report::warnings_text(&self.findings, &style(), &mut *out)?)
+        Ok(halfpower_report::warnings_text(&self.findings, &style(), out)?)
     }
 }
 

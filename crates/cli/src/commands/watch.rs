@@ -173,8 +173,8 @@ fn tell(
     for output in outputs {
         output.destination.write(|out| -> Result<()> {
             match output.form {
-                Form::Page => Ok(halfpower_report::watch_html(&findings, watched, &mut *out)?),
-                _ => Ok(write_watch(watched, &mut *out)?),
+                Form::Page => Ok(halfpower_report::watch_html(&findings, watched, out)?),
+                _ => Ok(write_watch(watched, out)?),
             }
         })?;
     }

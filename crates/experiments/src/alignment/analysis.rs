@@ -1,8 +1,7 @@
 //! Compares requests that begin off the boundaries of chunks, pages and blocks with the same requests aligned.
 
 use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Bytes, Cache, Pattern, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Cache, JsonSchema, Pattern, Workload, WorkloadOptions};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

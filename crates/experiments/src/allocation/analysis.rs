@@ -1,8 +1,7 @@
 //! Compares writes into growing files with writes into blocks that are already written.
 
 use halfpower_analyse::ExperimentCell;
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Cache, Layout};
+use halfpower_spec::{Cache, JsonSchema, Layout};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -2,9 +2,9 @@
 
 use halfpower_analyse::{ExperimentCell, Interval, policy};
 use halfpower_record::Record;
-use halfpower_spec::JsonSchema;
 use halfpower_spec::{
-    Direction, Figure, Formula, Layout, Need, NeedBound, Pass, Pattern, Profile, Setting, SettingValues, Workload,
+    Direction, Figure, Formula, JsonSchema, Layout, Need, NeedBound, Pass, Pattern, Profile, Setting, SettingValues,
+    Workload,
 };
 use serde::Serialize;
 

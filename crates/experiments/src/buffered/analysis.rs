@@ -1,8 +1,7 @@
 //! Compares requests through the page cache with direct requests.
 
 use halfpower_analyse::{Access, ExperimentCell, Interval, has_settings};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Fadvise, PageCache, Pass};
+use halfpower_spec::{Direction, Fadvise, JsonSchema, PageCache, Pass};
 use serde::Serialize;
 
 use super::cost::{BufferedCostRow, PAGE_BYTES, terms};

@@ -4,8 +4,7 @@
 //! Source: Chung, Gray, Worthington, Horst (2000), section 8.2. The first two terms are charged to the process and come
 //! from a line fitted over block sizes. The third is what the soaker lost beyond that charge.
 
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pass};
+use halfpower_spec::{Direction, JsonSchema, Pass};
 use serde::Serialize;
 
 use halfpower_analyse::{Bound, CellFinding, Cost, ExperimentCell, Interval, costs};

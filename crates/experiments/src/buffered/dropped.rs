@@ -2,8 +2,7 @@
 
 use halfpower_analyse::{Bound, ExperimentCell};
 use halfpower_record::Record;
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pass};
+use halfpower_spec::{Direction, JsonSchema, Pass};
 use serde::Serialize;
 
 use crate::ratio::{RatioFinding, Scale};

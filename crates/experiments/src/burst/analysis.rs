@@ -2,8 +2,7 @@
 
 use halfpower_analyse::fit::{LineFit, fit_line};
 use halfpower_analyse::{ExperimentCell, Interval, LinkCeiling};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::Pattern;
+use halfpower_spec::{JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -3,8 +3,7 @@
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_record::{Environment, Latency, Record};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Bytes, Cache, DurableBy, FlushCall, Layout, Pass, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Cache, DurableBy, FlushCall, JsonSchema, Layout, Pass, Workload, WorkloadOptions};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -4,8 +4,7 @@ use halfpower_analyse::{
     ExperimentCell, Interval, Requests, SustainedLimit, has_settings, judge, levels, mean, run_mbps, waves,
 };
 use halfpower_record::{Record, total};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pass};
+use halfpower_spec::{Direction, JsonSchema, Pass};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -1,8 +1,7 @@
 //! Compares durable writes with the same writes without durability.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Cache, DurableBy, FlushCall, Pass, Switch, Workload, WorkloadOptions};
+use halfpower_spec::{Cache, DurableBy, FlushCall, JsonSchema, Pass, Switch, Workload, WorkloadOptions};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

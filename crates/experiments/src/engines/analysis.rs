@@ -3,8 +3,7 @@
 use std::ops::Deref;
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Cache, EngineName, IoMem, Issuing, Pattern};
+use halfpower_spec::{Cache, EngineName, IoMem, Issuing, JsonSchema, Pattern};
 use serde::Serialize;
 
 use super::issuing::{IssuingChange, changes};

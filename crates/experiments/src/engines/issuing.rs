@@ -1,8 +1,7 @@
 //! Measures the effect of each part of issuing from pairs of cells that differ only in that part.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, EngineName, IoMem, Issuing, Pattern, Workload};
+use halfpower_spec::{Direction, EngineName, IoMem, Issuing, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -6,8 +6,7 @@
 //! neither explains that more threads bring nothing.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{FileOperation, Folders, Workload};
+use halfpower_spec::{FileOperation, Folders, JsonSchema, Workload};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

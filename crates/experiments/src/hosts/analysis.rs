@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use halfpower_analyse::{Access, ExperimentCell, Interval, SharedBy, SharedCeiling, has_settings, mean};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Hosts, Pattern};
+use halfpower_spec::{Direction, Hosts, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::at_once::{AtOnce, Growth, falls_short, kinds};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_record::{Latency, Record};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Bytes, LatencyBound, Nanos, Pass, Percentile, Rw, Workload};
+use halfpower_spec::{Bytes, JsonSchema, LatencyBound, Nanos, Pass, Percentile, Rw, Workload};
 use serde::Serialize;
 
 use super::asked;

@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 
 use halfpower_analyse::{Interval, mean, t95};
 use halfpower_record::Record;
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{LatencyBound, Percentile};
+use halfpower_spec::{JsonSchema, LatencyBound, Percentile};
 use serde::Serialize;
 
 /// The first rate, as a share of what the target gives at full depth.

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 
 use halfpower_analyse::{Interval, MemoryCopy};
 use halfpower_record::Record;
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Bytes, Kernel, Pass};
+use halfpower_spec::{Bytes, JsonSchema, Kernel, Pass};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -1,8 +1,7 @@
 //! Compares a mirror with a stripe of the same two members and with one of them.
 
 use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pattern, VolumeLayout};
+use halfpower_spec::{Direction, JsonSchema, Pattern, VolumeLayout};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -2,8 +2,7 @@
 //! of sealing.
 
 use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Sealing, Way, Workload};
+use halfpower_spec::{Direction, JsonSchema, Sealing, Way, Workload};
 use serde::Serialize;
 
 use super::sealed::{SealingCost, sealing_costs};

@@ -2,8 +2,7 @@
 
 use halfpower_analyse::{CellFinding, ExperimentCell, FarCell};
 use halfpower_record::{Ability, Capabilities};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Sealing, Workload, WorkloadOptions};
+use halfpower_spec::{Direction, JsonSchema, Sealing, Workload, WorkloadOptions};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -2,8 +2,7 @@
 
 use halfpower_analyse::{CellFinding, ExperimentCell};
 use halfpower_record::FarEndMachine;
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Way};
+use halfpower_spec::{Direction, JsonSchema, Way};
 use serde::Serialize;
 
 use super::sealed::soaked_us;

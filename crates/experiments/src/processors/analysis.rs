@@ -1,8 +1,7 @@
 //! Compares the same work on one processor and on all, and on the processor that takes interrupts and on another.
 
 use halfpower_analyse::ExperimentCell;
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Affinity, Cache, Pattern, Workload};
+use halfpower_spec::{Affinity, Cache, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -1,8 +1,7 @@
 //! Compares several members with a multiple of one, and a stripe with the same members driven separately.
 
 use halfpower_analyse::{Access, ExperimentCell, Interval, SharedBy, SharedCeiling, has_settings};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Pattern, VolumeLayout};
+use halfpower_spec::{Direction, JsonSchema, Pattern, VolumeLayout};
 use serde::Serialize;
 
 use crate::at_once::{AtOnce, Growth, falls_short, kinds};

@@ -1,8 +1,7 @@
 //! Compares several sequential streams with one alone, and one alone with one among random readers.
 
 use halfpower_analyse::{ExperimentCell, Interval, some_mean};
-use halfpower_spec::Cache;
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{Cache, JsonSchema};
 use serde::Serialize;
 
 use crate::data::ExperimentData;

@@ -2,8 +2,7 @@
 
 use halfpower_analyse::{Interval, Requests, has_settings};
 use halfpower_record::{Record, total};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, Nanos, Pass};
+use halfpower_spec::{Direction, JsonSchema, Nanos, Pass};
 use serde::Serialize;
 
 use super::cliff::{FastSeen, WriteRates, write_rates};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use halfpower_record::{Cpu, DepthSearch, Environment, FlatFigures, HostShare, Latency, Record, Series, Side, Tcp};
-use halfpower_spec::Direction;
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{Direction, JsonSchema};
 use serde::Serialize;
 
 use super::far_end::{FarEndDocument, MachineTimeDocument, far_end};

@@ -10,8 +10,7 @@ use halfpower_analyse::{
 use halfpower_experiments::load::MostLoad;
 use halfpower_experiments::{ExperimentRows, ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
-use halfpower_spec::JsonSchema;
-use halfpower_spec::{Direction, LatencyBound, path_words};
+use halfpower_spec::{Direction, JsonSchema, LatencyBound, path_words};
 use serde::Serialize;
 use serde_json::Value;
 

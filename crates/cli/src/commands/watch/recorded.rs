@@ -41,7 +41,7 @@ impl Recorded {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self) -> Result<()> {
-        self.destination.write(|out| -> Result<()> { Ok(write_capture(&self.captured, &mut *out)?) })
+        self.destination.write(|out| -> Result<()> { Ok(write_capture(&self.captured, out)?) })
     }
 
     /// What was kept, and what it is good for.
