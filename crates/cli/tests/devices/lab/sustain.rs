@@ -44,7 +44,8 @@ impl Filling {
 
     fn begin_study(&self) -> Begun {
         let target = self.device.device.to_str().unwrap();
-        let words = "--experiments sustain --sustain-bytes 256m --rw write --overwrite --cache device --budget 60s";
+        // In huge pages 1 MiB is one request of the device. In others it is two, and the kernel counts its bytes twice.
+        let words = "--experiments sustain --sustain-bytes 256m --rw write --overwrite --cache device --iomem huge --budget 60s";
         self.throttle.begin(self.folder.path(), target, words)
     }
 

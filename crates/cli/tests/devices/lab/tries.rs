@@ -31,8 +31,9 @@ struct Mounted {
 }
 
 impl Mounted {
+    /// With room for the files of two tries: the kernel frees those of a process that has ended a moment later.
     fn new() -> Result<Self, String> {
-        let mounted = Self { point: tempfile::tempdir().unwrap(), device: Loop::new(384 * MIB)? };
+        let mounted = Self { point: tempfile::tempdir().unwrap(), device: Loop::new(768 * MIB)? };
         run(Command::new("mkfs.ext4").arg("-q").arg("-F").arg(&mounted.device.device))?;
         run(Command::new("mount").arg(&mounted.device.device).arg(mounted.point.path()))?;
         Ok(mounted)
