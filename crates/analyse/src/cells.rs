@@ -15,7 +15,7 @@ use crate::mean::{quotient, some_mean};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_memory};
 use crate::tcp_cell::delayed_share;
 use crate::waves::{Paced, keep_whole_waves, paced, paced_cell};
-use crate::weather::{Occasions, TimedRun, Weather};
+use crate::weather::{Occasions, SURE, TimedRun, Weather};
 use crate::{
     BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel,
     Prediction, TcpCell, Unsteady, UnsteadyReason,
@@ -38,8 +38,19 @@ pub(crate) struct CellWithRecords {
     pub finding: CellFinding,
     pub source: ByteSource,
     pub processors: Processors,
-    /// The runs that it is reported by.
+    /// When the runs were made that it is reported by.
     pub timed: Vec<TimedRun>,
+    /// Of these runs the throughput, the median latency and its 99th percentile, by occasion.
+    wandering: [Occasions; 3],
+}
+
+impl CellWithRecords {
+    /// The intervals of what wanders, if it has them.
+    fn intervals(&mut self) -> [Option<&mut Interval>; 3] {
+        let CellFinding { mbps, latency_ns, run_mbps, .. } = &mut self.finding;
+        let LatencySummary { p50_interval, p99_interval, .. } = latency_ns;
+        [(run_mbps.len() > 1).then_some(mbps), p50_interval.as_mut(), p99_interval.as_mut()]
+    }
 }
 
 /// Where the bytes of a cell's runs came from, if its records show it.
@@ -99,24 +110,28 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<CellWithRe
     cells
 }
 
-/// Widens the intervals of the cells of each path that wanders.
+/// Widens the intervals of the cells of each path that wanders: of each figure by its own weather, since a neighbour may
+/// lengthen the longest waits and leave the median as it is.
 fn widen_by_weather(cells: &mut [CellWithRecords]) {
     let mut paths: BTreeMap<_, Vec<&mut CellWithRecords>> = BTreeMap::new();
     for cell in cells {
-        let CellSettings { pattern, rw, cache, .. } = cell.finding.settings;
-        paths.entry((pattern, rw, cache)).or_default().push(cell);
+        paths.entry(cell.finding.settings.path()).or_default().push(cell);
     }
     for mut cells in paths.into_values() {
-        let occasions: Vec<Occasions> = cells.iter().map(|cell| Occasions::of(&cell.timed)).collect();
-        let Some(weather) = Weather::of(&occasions) else { continue };
-        for (cell, occasions) in cells.iter_mut().zip(&occasions).filter(|(cell, _)| cell.finding.run_mbps.len() > 1) {
-            let finding = &mut cell.finding;
-            let Interval { value, low, high } = finding.mbps;
-            let further = weather.further_reach(occasions) * value;
-            finding.mbps = Interval { value, low: (low - further).max(0.0), high: high + further };
-            finding.within_5_percent &= finding.mbps.relative_reach() <= WITHIN;
-        }
+        let of_figure = |at: usize| Weather::of(&[cells.iter().map(|cell| &cell.wandering[at]).collect()], SURE);
+        let weathers = [0, 1, 2].map(of_figure);
+        cells.iter_mut().for_each(|cell| widen(cell, weathers));
     }
+}
+
+fn widen(cell: &mut CellWithRecords, weathers: [Option<Weather>; 3]) {
+    let further = [0, 1, 2].map(|at| weathers[at].map(|weather| weather.further_reach(&cell.wandering[at])));
+    for (interval, further) in cell.intervals().into_iter().zip(further) {
+        let Some((interval, further)) = interval.zip(further) else { continue };
+        let Interval { value, low, high } = *interval;
+        *interval = Interval { value, low: (low - further * value).max(0.0), high: high + further * value };
+    }
+    cell.finding.within_5_percent &= cell.finding.mbps.relative_reach() <= WITHIN;
 }
 
 /// The cell, marked unsteady if the windows of all its runs cut the waves of its direction.
@@ -184,12 +199,10 @@ fn cell(
     let [charged_ns, span_ns] = [total(&|r| r.cpu.charged_ns() as f64), total(&|r| r.charged_span_ns() as f64)];
     let soaked = Soaked::of(of_pass(Pass::Soaker));
     let knows = |what| valid.iter().all(|record| record.knows(what));
-    let timed = valid.iter().zip(&run_mbps).map(|(record, mbps)| TimedRun {
-        started_unix_ms: record.started_unix_ms,
-        elapsed_ns: record.elapsed_ns,
-        mbps: *mbps,
-    });
-    let timed = timed.collect();
+    let timed: Vec<TimedRun> = valid.iter().map(|record| TimedRun::of(record)).collect();
+    let rates = timed.iter().copied().zip(run_mbps.iter().copied()).filter(|(_, mbps)| *mbps > 0.0);
+    let [p50, p99] = [0.5, 0.99].map(|quantile| latencies(&valid, quantile));
+    let wandering = [Occasions::of(rates), p50, p99];
     let finding = CellFinding {
         settings: CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads },
         engine,
@@ -235,6 +248,7 @@ fn cell(
         source: ByteSource::of(&plain, &valid),
         processors: Processors::of(records),
         timed,
+        wandering,
     })
 }
 
@@ -305,6 +319,12 @@ pub(crate) fn counts(record: &Record) -> bool {
 /// Charged processor time a request of one run, in microseconds.
 fn charged_us(record: &Record) -> f64 {
     quotient(record.cpu.user_ns as f64 + record.cpu.system_ns as f64, record.cpu.ios as f64) / 1e3
+}
+
+/// The latencies of a cell's runs at this quantile, by occasion.
+fn latencies(records: &[&Record], quantile: f64) -> Occasions {
+    let known = records.iter().filter_map(|record| Some((TimedRun::of(record), record.latency_ns_at(quantile)?)));
+    Occasions::of(known.filter(|(_, ns)| *ns > 0).map(|(run, ns)| (run, ns as f64)))
 }
 
 fn latency(records: &[&Record]) -> LatencySummary {

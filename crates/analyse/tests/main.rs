@@ -19,6 +19,7 @@ mod replayed;
 mod sessions;
 mod small_span;
 mod steadiness;
+mod wandering;
 mod watched;
 mod watched_built;
 mod windows;

@@ -9,8 +9,12 @@ use halfpower_spec::{Bytes, Pass, Question};
 
 use super::comparison::{Flaw, InStudy, LeftOut, StudyRecords};
 use super::spread::{Estimate, Prior};
+use crate::cells::gather;
+use crate::mean::quotient;
+use crate::sessions::first_session;
 use crate::warnings::OTHERS;
-use crate::{CellFinding, CellSettings};
+use crate::weather::{Occasions, SURE, TimedRun, Weather};
+use crate::{CellFinding, CellSettings, SessionCell};
 
 /// A figure that each run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,17 +25,22 @@ pub(crate) enum Figure {
     Cost,
 }
 
-/// The logarithms of one figure in the runs of a cell.
+impl Figure {
+    pub const ALL: [Self; 4] = [Self::Throughput, Self::P50, Self::P99, Self::Cost];
+}
+
+/// The logarithms of one figure in the runs of a cell, by the occasion when they were made.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Logs(Vec<f64>);
+pub(crate) struct Logs {
+    occasions: Occasions,
+    /// Whether each is the mean of a session, which other cells' occasions tell nothing about.
+    over_sessions: bool,
+}
 
 /// A cell in one study.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CellRuns {
-    mbps: Logs,
-    latency_ns_p50: Logs,
-    latency_ns_p99: Logs,
-    charged_us: Logs,
+    figures: [Logs; Figure::ALL.len()],
     unsteady: bool,
     beside_others: bool,
     flaw: Option<Flaw>,
@@ -43,7 +52,13 @@ pub(crate) struct Pair {
     pub settings: CellSettings,
     pub a: CellRuns,
     pub b: CellRuns,
+    /// How far its path wanders within both studies.
+    pub weathers: Weathers,
 }
+
+/// How far a path wanders in each figure, if its occasions differ.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Weathers([Option<Weather>; Figure::ALL.len()]);
 
 /// The cells of two studies, matched.
 #[derive(Debug, Clone, Default)]
@@ -78,39 +93,57 @@ impl CellSettings {
 }
 
 impl Logs {
-    fn add(&mut self, value: f64) {
-        self.0.push(value.ln());
+    fn of_runs(runs: Vec<(TimedRun, f64)>) -> Self {
+        Self { occasions: Occasions::of(runs), over_sessions: false }
+    }
+
+    fn over_sessions(means: &[f64]) -> Self {
+        let runs = means.iter().map(|mean| (TimedRun::default(), *mean));
+        Self { occasions: Occasions::of(runs), over_sessions: true }
     }
 
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.occasions.runs()
     }
 
     pub fn mean(&self) -> f64 {
-        self.0.iter().sum::<f64>() / self.0.len() as f64
+        self.occasions.mean()
     }
 
-    fn squares(&self) -> f64 {
-        let mean = self.mean();
-        self.0.iter().map(|log| (log - mean).powi(2)).sum()
+    /// Sum of squares of its runs and its degrees of freedom: within occasions where a weather is told apart.
+    fn squares(&self, weather: Option<Weather>) -> (f64, usize) {
+        let [within, between] = self.occasions.squares();
+        let [freedom_within, freedom_between] = self.occasions.freedom();
+        match weather.filter(|_| !self.over_sessions) {
+            Some(_) => (within, freedom_within),
+            None => (within + between, freedom_within + freedom_between),
+        }
     }
 
-    /// The moderated variance of one run and its degrees of freedom, using the spread of all cells; `None` for a single
-    /// run.
-    pub fn moderated(&self, prior: Option<Prior>) -> Option<(f64, f64)> {
-        let freedom = self.count().checked_sub(1).filter(|freedom| *freedom > 0)?;
-        Some(prior?.moderated(self.squares() / freedom as f64, freedom))
+    /// Share of the variance from occasion to occasion that is in its mean.
+    pub fn share_between(&self) -> f64 {
+        if self.over_sessions { 0.0 } else { self.occasions.share_between() }
+    }
+
+    /// Its mean with an error that uses the spread of all cells; `None` for a single run.
+    pub fn estimate(&self, prior: Option<Prior>, weather: Option<Weather>) -> Option<Estimate> {
+        let (squares, freedom) = self.squares(weather);
+        let prior = prior.filter(|_| self.count() > 1)?;
+        let (variance, freedom) = prior.moderated(quotient(squares, freedom as f64), freedom);
+        let error = (variance / self.count() as f64).sqrt();
+        let estimate = Estimate { log_ratio: self.mean(), error, freedom };
+        Some(estimate.in_weather(weather, self.share_between()))
     }
 
     /// Whether there is at least one run, and a number for every run.
     fn sound(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|log| log.is_finite())
+        self.count() > 0 && self.occasions.logs().all(f64::is_finite)
     }
 }
 
 impl CellRuns {
     pub fn runs(&self) -> usize {
-        self.mbps.count()
+        self.logs(Figure::Throughput).count()
     }
 
     /// Whether each of its runs was steady.
@@ -124,12 +157,25 @@ impl CellRuns {
     }
 
     pub fn logs(&self, figure: Figure) -> &Logs {
-        match figure {
-            Figure::Throughput => &self.mbps,
-            Figure::P50 => &self.latency_ns_p50,
-            Figure::P99 => &self.latency_ns_p99,
-            Figure::Cost => &self.charged_us,
-        }
+        &self.figures[figure as usize]
+    }
+}
+
+impl Weathers {
+    /// The weather of a path by the cells of both studies.
+    fn of(pairs: &[Pair]) -> Self {
+        let of_figure = |figure| {
+            let logs: Vec<[&Logs; 2]> =
+                pairs.iter().filter_map(|pair| pair.logs(figure)).map(|(a, b)| [a, b]).collect();
+            let told = |study: usize| logs.iter().map(move |of| of[study]).filter(|of| !of.over_sessions);
+            let studies = [0, 1].map(|study| told(study).map(|of| &of.occasions).collect());
+            Weather::of(&studies, SURE)
+        };
+        Self(Figure::ALL.map(of_figure))
+    }
+
+    pub fn of_figure(&self, figure: Figure) -> Option<Weather> {
+        self.0[figure as usize]
     }
 }
 
@@ -144,12 +190,21 @@ impl Pair {
     /// The variance within both studies and its degrees of freedom; `None` if either has a single run.
     fn variance(&self, figure: Figure) -> Option<(f64, usize)> {
         let (a, b) = self.logs(figure)?;
-        let freedom = a.count() + b.count() - 2;
-        (a.count() > 1 && b.count() > 1).then(|| ((a.squares() + b.squares()) / freedom as f64, freedom))
+        let weather = self.weathers.of_figure(figure);
+        let [(of_a, freedom_of_a), (of_b, freedom_of_b)] = [a, b].map(|logs| logs.squares(weather));
+        let freedom = freedom_of_a + freedom_of_b;
+        (a.count() > 1 && b.count() > 1).then(|| (quotient(of_a + of_b, freedom as f64), freedom))
     }
 
     /// ln(B / A) with its error; `None` if a study has a single run.
     pub fn estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
+        let (a, b) = self.logs(figure)?;
+        let further = a.share_between() + b.share_between();
+        Some(self.estimate_of_runs(figure, prior)?.in_weather(self.weathers.of_figure(figure), further))
+    }
+
+    /// The same without the weather of its path, which is common to its cells.
+    pub fn estimate_of_runs(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
         let (variance, freedom) = self.variance(figure)?;
         self.estimate_with(figure, prior?.moderated(variance, freedom))
     }
@@ -157,9 +212,7 @@ impl Pair {
     /// The logarithm of B's figure with its error; `None` for a single run.
     pub fn estimate_of_b(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
         let (_, b) = self.logs(figure)?;
-        let (variance, freedom) = b.moderated(prior)?;
-        let error = (variance / b.count() as f64).sqrt();
-        Some(Estimate { log_ratio: b.mean(), error, freedom })
+        b.estimate(prior, self.weathers.of_figure(figure))
     }
 
     /// For A and for B, whether others used the disk.
@@ -167,7 +220,8 @@ impl Pair {
         [self.a.beside_others, self.b.beside_others]
     }
 
-    /// The same with the pooled spread of all cells, for a cell without its own: accurate enough for a mean over cells.
+    /// As [`Pair::estimate_of_runs`] with the pooled spread of all cells, for a cell without its own: accurate enough for a
+    /// mean over cells.
     pub fn pooled_estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
         self.estimate_with(figure, prior?.pooled())
     }
@@ -196,9 +250,14 @@ pub(crate) fn matched(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Matched {
             None => matched.only_b.push(settings),
             Some(in_a) => match left_out(&in_a, &in_b) {
                 Some((study, flaw)) => matched.left_out.push(LeftOut { settings, study, flaw }),
-                None => matched.pairs.push(Pair { settings, a: in_a, b: in_b }),
+                None => matched.pairs.push(Pair { settings, a: in_a, b: in_b, weathers: Weathers::default() }),
             },
         }
+    }
+    let same = |one: &Pair, other: &Pair| one.settings.path() == other.settings.path();
+    for path in matched.pairs.chunk_by_mut(same) {
+        let weathers = Weathers::of(path);
+        path.iter_mut().for_each(|pair| pair.weathers = weathers);
     }
     matched.only_a = of_a.into_keys().collect();
     matched
@@ -211,7 +270,7 @@ fn own_cells(cells: &BTreeMap<CellSettings, CellRuns>, a: &Question, b: &Questio
     usable
         .map(|(settings, cell)| OwnCell {
             settings: *settings,
-            mbps: cell.mbps.clone(),
+            mbps: cell.logs(Figure::Throughput).clone(),
             beside_others: cell.beside_others,
         })
         .collect()
@@ -226,35 +285,53 @@ fn left_out(a: &CellRuns, b: &CellRuns) -> Option<(InStudy, Flaw)> {
     }
 }
 
+/// The runs of a cell with a figure of each, while they are collected.
+#[derive(Default)]
+struct Collected {
+    runs: CellRuns,
+    figures: [Vec<(TimedRun, f64)>; Figure::ALL.len()],
+}
+
 fn cells(study: &StudyRecords<'_>) -> BTreeMap<CellSettings, CellRuns> {
-    let mut cells: BTreeMap<CellSettings, CellRuns> = BTreeMap::new();
+    let first = first_session(study.records);
+    let timed: BTreeMap<_, _> = gather(&[], &first)
+        .into_iter()
+        .map(|cell| ((cell.finding.settings, cell.finding.engine), cell.timed))
+        .collect();
+    let mut cells: BTreeMap<CellSettings, Collected> = BTreeMap::new();
     for finding in &study.findings.cells {
-        let cell = cells.entry(finding.settings).or_default();
-        finding.run_mbps.iter().for_each(|mbps| cell.mbps.add(*mbps));
-        finding.run_charged_us.iter().for_each(|us| cell.charged_us.add(*us));
-        cell.unsteady |= !finding.steady;
-        cell.beside_others |= finding.noise.foreign_share.is_some_and(|share| share > OTHERS);
-        cell.flaw = cell.flaw.or(flaw(finding));
+        let Collected { runs, figures } = cells.entry(finding.settings).or_default();
+        let timed = timed.get(&(finding.settings, finding.engine)).map_or(&[][..], Vec::as_slice);
+        let at = |run: usize| timed.get(run).copied().unwrap_or_default();
+        for (figure, values) in [(Figure::Throughput, &finding.run_mbps), (Figure::Cost, &finding.run_charged_us)] {
+            figures[figure as usize].extend(values.iter().enumerate().map(|(run, value)| (at(run), *value)));
+        }
+        runs.unsteady |= !finding.steady;
+        runs.beside_others |= finding.noise.foreign_share.is_some_and(|share| share > OTHERS);
+        runs.flaw = runs.flaw.or(flaw(finding));
     }
-    // The runs of one session are alike, so over sessions the unit is a session.
-    let over_sessions = study.findings.summary.sessions.iter().flat_map(|sessions| &sessions.cells);
-    let is_over_sessions = |settings: &CellSettings| over_sessions.clone().any(|cell| cell.cell == *settings);
     let is_plain = |record: &&Record| record.run.pass == Pass::Plain && record.ios > 0;
-    let plain = study.records.iter().filter(|record| record.session == 0).filter(is_plain);
-    for record in plain {
-        if let Some(cell) = CellSettings::of_record(record)
-            .filter(|settings| !is_over_sessions(settings))
-            .and_then(|settings| cells.get_mut(&settings))
-        {
-            record.latency_ns_at(0.5).into_iter().for_each(|ns| cell.latency_ns_p50.add(ns as f64));
-            record.latency_ns_at(0.99).into_iter().for_each(|ns| cell.latency_ns_p99.add(ns as f64));
+    for record in first.iter().filter(is_plain) {
+        let Some(cell) = CellSettings::of_record(record).and_then(|settings| cells.get_mut(&settings)) else {
+            continue;
+        };
+        for (figure, quantile) in [(Figure::P50, 0.5), (Figure::P99, 0.99)] {
+            let ns = record.latency_ns_at(quantile).map(|ns| (TimedRun::of(record), ns as f64));
+            cell.figures[figure as usize].extend(ns);
         }
     }
-    for over in over_sessions {
-        if let Some(cell) = cells.get_mut(&over.cell) {
-            over.session_latency_ns_p50.iter().for_each(|ns| cell.latency_ns_p50.add(*ns));
-            over.session_latency_ns_p99.iter().for_each(|ns| cell.latency_ns_p99.add(*ns));
-        }
+    let finished = |(settings, Collected { mut runs, figures }): (CellSettings, Collected)| {
+        runs.figures = figures.map(Logs::of_runs);
+        (settings, runs)
+    };
+    let mut cells: BTreeMap<CellSettings, CellRuns> = cells.into_iter().map(finished).collect();
+    // The runs of one session are alike, so over sessions the unit is a session.
+    for over in study.findings.summary.sessions.iter().flat_map(|sessions| &sessions.cells) {
+        let Some(cell) = cells.get_mut(&over.cell) else { continue };
+        let SessionCell { session_mbps, session_latency_ns_p50, session_latency_ns_p99, .. } = over;
+        cell.figures[Figure::Throughput as usize] = Logs::over_sessions(session_mbps);
+        cell.figures[Figure::P50 as usize] = Logs::over_sessions(session_latency_ns_p50);
+        cell.figures[Figure::P99 as usize] = Logs::over_sessions(session_latency_ns_p99);
     }
     cells
 }

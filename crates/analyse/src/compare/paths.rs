@@ -2,7 +2,7 @@
 
 use super::change::log_percent;
 use super::comparison::{Change, CostComparison, CostTerm, HalfPowerComparison, PathComparison};
-use super::pairs::{Figure, OwnCell, Pair, Priors};
+use super::pairs::{Figure, Logs, OwnCell, Pair, Priors, Weathers};
 use super::spread::Estimate;
 use crate::{CellSettings, Cost, Curve, Findings, Interval};
 
@@ -33,7 +33,7 @@ pub(crate) fn path(
         latency_ns_p99: mean_change(pairs, Figure::P99, priors),
         charged_us,
         charged_kilocycles: charged_us.zip(mhz).map(|(us, [a, b])| [us.a * a / 1e3, us.b * b / 1e3]),
-        peak_mbps: peak_change(&peak_a, &peak_b, priors),
+        peak_mbps: peak_change(&peak_a, &peak_b, priors, pairs[0].weathers),
         peak_at_a: peak_a.settings,
         peak_at_b: peak_b.settings,
     }
@@ -53,26 +53,27 @@ fn mean_change(pairs: &[Pair], figure: Figure, priors: &Priors) -> Option<Change
 /// most were run once, chance is not known.
 fn mean_over(pairs: &[&Pair], figure: Figure, priors: &Priors) -> Option<Change> {
     let prior = priors.of_figure(figure);
-    let logs: Vec<(f64, f64)> =
-        pairs.iter().filter_map(|pair| pair.logs(figure)).map(|(a, b)| (a.mean(), b.mean())).collect();
+    let logs: Vec<[&Logs; 2]> = pairs.iter().filter_map(|pair| pair.logs(figure)).map(|(a, b)| [a, b]).collect();
     if logs.is_empty() {
         return None;
     }
     let mut own = Vec::new();
     let mut pooled = Vec::new();
     for pair in pairs {
-        match pair.estimate(figure, prior) {
+        match pair.estimate_of_runs(figure, prior) {
             Some(estimate) => own.push(estimate),
             None => pooled.extend(pair.pooled_estimate(figure, prior)),
         }
     }
     let is_repeated = own.len() >= pooled.len();
     let count = logs.len() as f64;
-    Some(Change::of_logs(
-        logs.iter().map(|(a, _)| a).sum::<f64>() / count,
-        logs.iter().map(|(_, b)| b).sum::<f64>() / count,
-        prior.filter(|_| is_repeated).map(|_| Estimate::mean(&own, &pooled)),
-    ))
+    let [log_a, log_b] = [0, 1].map(|study| logs.iter().map(|of| of[study].mean()).sum::<f64>() / count);
+    // The cells have their weather in common, so more of them do not average it away.
+    let of_study = |study: usize| (logs.iter().map(|of| of[study].share_between().sqrt()).sum::<f64>() / count).powi(2);
+    let share = of_study(0) + of_study(1);
+    let weather = pairs[0].weathers.of_figure(figure);
+    let estimate = prior.filter(|_| is_repeated).map(|_| Estimate::mean(&own, &pooled).in_weather(weather, share));
+    Some(Change::of_logs(log_a, log_b, estimate))
 }
 
 /// The fastest cell of one study on the path of `settings`; of those with several runs, if there are any.
@@ -85,21 +86,17 @@ fn peak(settings: &CellSettings, asked: &[OwnCell], common: &[OwnCell]) -> OwnCe
 }
 
 /// The peak of B over the peak of A, even at different settings.
-fn peak_change(a: &OwnCell, b: &OwnCell, priors: &Priors) -> Change {
-    let moderated = |cell: &OwnCell| cell.mbps.moderated(priors.of_figure(Figure::Throughput));
-    let estimate = moderated(a).zip(moderated(b)).map(|(of_a, of_b)| Estimate {
-        log_ratio: b.mbps.mean() - a.mbps.mean(),
-        error: (of_a.0 / a.mbps.count() as f64 + of_b.0 / b.mbps.count() as f64).sqrt(),
-        freedom: of_a.1.min(of_b.1),
+fn peak_change(a: &OwnCell, b: &OwnCell, priors: &Priors, weathers: Weathers) -> Change {
+    let figure = Figure::Throughput;
+    let estimate = |cell: &OwnCell| cell.mbps.estimate(priors.of_figure(figure), weathers.of_figure(figure));
+    let of_both = estimate(a).zip(estimate(b)).map(|(of_a, of_b)| Estimate {
+        log_ratio: of_b.log_ratio - of_a.log_ratio,
+        error: of_a.error.hypot(of_b.error),
+        freedom: of_a.freedom.min(of_b.freedom),
     });
-    let of_b = moderated(b).map(|(variance, freedom)| Estimate {
-        log_ratio: b.mbps.mean(),
-        error: (variance / b.mbps.count() as f64).sqrt(),
-        freedom,
-    });
-    Change::of_logs(a.mbps.mean(), b.mbps.mean(), estimate)
-        .with_estimate_of_b(of_b)
-        .beside_others(Figure::Throughput, [a.beside_others, b.beside_others])
+    Change::of_logs(a.mbps.mean(), b.mbps.mean(), of_both)
+        .with_estimate_of_b(estimate(b))
+        .beside_others(figure, [a.beside_others, b.beside_others])
 }
 
 /// Half power at each depth of each path on which both studies have a curve.

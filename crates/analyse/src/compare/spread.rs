@@ -8,6 +8,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use statrs::function::gamma::digamma;
 
 use crate::mean::median;
+use crate::weather::Weather;
 
 /// Degrees of freedom from which Student's t counts as normal.
 const NORMAL_FROM: f64 = 1e6;
@@ -72,7 +73,7 @@ impl Prior {
 
     /// A cell's variance shrunk towards the prior, and the degrees of freedom of the result.
     pub fn moderated(&self, variance: f64, freedom: usize) -> (f64, f64) {
-        if self.freedom.is_infinite() {
+        if self.freedom.is_infinite() || (self.freedom == 0.0 && freedom == 0) {
             return self.pooled;
         }
         let freedom = freedom as f64;
@@ -85,6 +86,17 @@ impl Estimate {
     /// The estimate with this half width of its 95% interval.
     pub fn of_reach(log_ratio: f64, reach: f64, freedom: f64) -> Self {
         Self { log_ratio, error: reach / quantile(freedom), freedom }
+    }
+
+    /// The same with so much of the variance from occasion to occasion of its path, if that wanders. Degrees of freedom as in
+    /// [`Estimate::mean`].
+    pub(crate) fn in_weather(self, weather: Option<Weather>, share: f64) -> Self {
+        let Some((variance, freedom)) = weather.map(Weather::variance).filter(|_| share > 0.0) else { return self };
+        let of_weather = variance * share;
+        let of_runs = self.error * self.error;
+        let shares = of_runs * of_runs / self.freedom + of_weather * of_weather / freedom;
+        let total = of_runs + of_weather;
+        Self { error: total.sqrt(), freedom: total * total / shares, ..self }
     }
 
     /// Half the width of its 95% interval.
