@@ -10,8 +10,8 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use crate::t95;
 
-/// Time without a run of a cell after which its next run is another occasion.
-const APART_MS: u64 = 5_000;
+/// Time without a run of a cell after which its next run is another occasion, in nanoseconds.
+pub const OCCASION_NS: u64 = 5_000_000_000;
 /// Probability that occasions which do not differ pass as such.
 const SURE: f64 = 0.99;
 
@@ -34,7 +34,7 @@ impl Occasions {
         let mut occasions: Vec<Vec<f64>> = Vec::new();
         let mut ended_ms = None;
         for run in runs {
-            let is_another = ended_ms.is_none_or(|ended_ms| run.started_unix_ms >= ended_ms + APART_MS);
+            let is_another = ended_ms.is_none_or(|ended_ms| run.started_unix_ms >= ended_ms + OCCASION_NS / 1_000_000);
             match occasions.last_mut().filter(|_| !is_another) {
                 Some(occasion) => occasion.push(run.mbps.ln()),
                 None => occasions.push(vec![run.mbps.ln()]),
