@@ -144,6 +144,7 @@ pub use watched::{
     WatchUse, watch_findings,
 };
 pub use waves::{Waves, waves};
+pub use weather::OCCASION_NS;
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
 
 use bottleneck::{JudgedStudy, Judgement};

@@ -11,8 +11,9 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use crate::t95;
 
-/// Time without a run of a cell after which its next run is another occasion.
-const APART_MS: u64 = 5_000;
+/// Time without a run of a cell after which its next run is another occasion, in nanoseconds.
+pub const OCCASION_NS: u64 = 5_000_000_000;
+const OCCASION_MS: u64 = OCCASION_NS / 1_000_000;
 /// Probability that occasions which do not differ pass as such where intervals are widened.
 pub(crate) const SURE: f64 = 0.99;
 
@@ -53,7 +54,7 @@ impl Occasions {
         runs.sort_by_key(|(run, _)| run.started_unix_ms);
         let mut occasions: Vec<Occasion> = Vec::new();
         for (run, figure) in runs {
-            let follows = |last: &&mut Occasion| run.started_unix_ms < last.ended_unix_ms.saturating_add(APART_MS);
+            let follows = |last: &&mut Occasion| run.started_unix_ms < last.ended_unix_ms.saturating_add(OCCASION_MS);
             match occasions.last_mut().filter(follows) {
                 Some(occasion) => {
                     occasion.logs.push(figure.ln());
@@ -175,7 +176,7 @@ fn disjoint(cells: &[&Occasions]) -> usize {
     for occasion in occasions {
         if count == 0 || occasion.began_unix_ms >= free_from_ms {
             count += 1;
-            free_from_ms = occasion.ended_unix_ms.saturating_add(APART_MS);
+            free_from_ms = occasion.ended_unix_ms.saturating_add(OCCASION_MS);
         }
     }
     count

@@ -1,12 +1,13 @@
 //! Lists every run of the walks that is worth its time, with its urgency.
 //!
-//! Before all others, the first screen's rows of small requests are measured again from time to time, since a path may
-//! wander. Then the order: a coarse look at each path; then the first screen's rows of small requests; then the cells that decide peak,
-//! half power and advice; then the soaker's pass; then repeats, deciding cells first; and last, cells with too wide an
-//! interval.
+//! Before all others, the first screen's rows of small requests are measured, and again from time to time, since a path may
+//! wander. Then the order: a coarse look at each path, at direct requests first; then those rows until they are known well;
+//! then the cells that decide peak, half power and advice; then the soaker's pass; then repeats, deciding cells first; and
+//! last, cells with too wide an interval.
 
 use std::collections::BTreeMap;
 
+use halfpower_analyse::OCCASION_NS;
 use halfpower_spec::{Decides, Direction, Experiment, Nanos, Pass, Question};
 
 use crate::confirmation;
@@ -35,11 +36,12 @@ const UNLIKELY: f64 = 0.1;
 const DEPTH_MATTERS: f64 = 0.1;
 /// Value of a first run of a cell that is always shown, relative to deciding cells.
 const SHOWN_VALUE: f64 = 0.5;
-/// A row of small requests is measured again after this part of the budget, but not sooner than that: by then its path may
-/// have wandered.
+/// A row of small requests is measured again as soon as that is another occasion, and then after this part of the budget, but
+/// not sooner than that: by then its path may have wandered.
 const AGAIN_PARTS: u64 = 12;
 const AGAIN: Nanos = Nanos(8_000_000_000);
-/// A run for that takes no more than this part of the budget.
+/// A run for that takes no more than this part of the budget, the second one of a row and each later one.
+const SECOND_RUN_PARTS: u64 = 100;
 const AGAIN_RUN_PARTS: u64 = 400;
 /// Number of block sizes in the soaker's pass and in the coarse look.
 const SPREAD_SIZES: usize = 3;
@@ -81,11 +83,11 @@ pub(crate) fn candidates(
     for (number, path) in paths.iter().enumerate().filter(|(_, path)| !path.hopeless()) {
         let advice = &advice[&(path.experiment, path.direction)];
         let mut path_candidates = PathCandidates { question, path, number, advice, candidates: &mut candidates };
+        path_candidates.rows_again(spent_ns);
         if path_candidates.seeds() {
             continue;
         }
         path_candidates.rows();
-        path_candidates.rows_again(spent_ns);
         if !path.rates.is_empty() {
             path_candidates.explore();
             path_candidates.soaker();
@@ -100,6 +102,29 @@ pub(crate) fn candidates(
         show(question, paths, &mut candidates);
     }
     candidates
+}
+
+/// What the study will have spent when the first row of small requests is to be measured for the second time; `None` if
+/// none is.
+pub(crate) fn rows_due_ns(question: &Question, paths: &[ObservedPath]) -> Option<u64> {
+    let of_path = |path: &ObservedPath| {
+        let rows = row_cells(path).into_iter().filter(|cell| path.cells[*cell].runs[0] == 1);
+        rows.filter_map(|cell| row_due_ns(question, path, cell)).min()
+    };
+    paths.iter().filter(|path| !path.hopeless()).filter_map(of_path).min()
+}
+
+/// What the study will have spent when a measured row of small requests is to be measured again; `None` for one whose runs are
+/// long.
+fn row_due_ns(question: &Question, path: &ObservedPath, cell: usize) -> Option<u64> {
+    let Nanos(budget_ns) = question.budget;
+    let known = &path.cells[cell];
+    let (after_ns, parts) = match known.runs[0] {
+        1 => (OCCASION_NS, SECOND_RUN_PARTS),
+        _ => (AGAIN.0.max(budget_ns / AGAIN_PARTS), AGAIN_RUN_PARTS),
+    };
+    let run_ns = known.run_ns().filter(|_| known.sound())?;
+    (run_ns <= budget_ns / parts).then_some(known.last_ns + after_ns)
 }
 
 /// Adds the runs that shown cells still lack, so that every shown rate rests on the fewest runs, and those that the rows of
@@ -231,7 +256,8 @@ impl PathCandidates<'_> {
                 let (priority, rank) = match (self.path.looks(cell), self.path.is_in_slices()) {
                     (true, _) => (Priority::Look, queue_bytes),
                     (false, true) => (Priority::Seed, queue_bytes),
-                    (false, false) => (Priority::Seed, 0.0),
+                    // The answer shows direct requests first, and others take long where they wait for a disk.
+                    (false, false) => (Priority::Seed, if self.path.cache.direct() { 0.0 } else { 1.0 }),
                 };
                 self.want(priority, rank, cell, Pass::Plain, 0);
             }
@@ -253,15 +279,15 @@ impl PathCandidates<'_> {
         }
     }
 
-    /// Requests a run of each of these rows whose last run lies far back, unless runs are long.
+    /// Requests the first run of each of these rows, and one where the last lies far back.
     fn rows_again(&mut self, spent_ns: u64) {
-        let Nanos(budget_ns) = self.question.budget;
-        let after_ns = AGAIN.0.max(budget_ns / AGAIN_PARTS);
         for cell in row_cells(self.path) {
-            let known = &self.path.cells[cell];
-            let is_short = known.run_ns().is_some_and(|run_ns| run_ns <= budget_ns / AGAIN_RUN_PARTS);
-            if known.sound() && is_short && spent_ns.saturating_sub(known.last_ns) >= after_ns {
-                self.want(Priority::RowAgain, 0.0, cell, Pass::Plain, 0);
+            let is_due = row_due_ns(self.question, self.path, cell).is_some_and(|due_ns| due_ns <= spent_ns);
+            match self.measured(cell) {
+                true if is_due => self.want(Priority::RowAgain, 0.0, cell, Pass::Plain, 0),
+                // Behind a limit in slices, the deepest queues come last.
+                false if !self.path.is_in_slices() => self.want(Priority::RowFirst, 0.0, cell, Pass::Plain, 0),
+                _ => {}
             }
         }
     }
@@ -455,13 +481,16 @@ impl PathCandidates<'_> {
 /// Urgency of a run, the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
+    /// The first run of a row of small requests. It is made before a look, and dropped if that shows a limit in slices.
+    RowFirst,
     /// A row of small requests whose last run lies far back.
     RowAgain,
     /// The fewest runs of cells that the headline and the advice report once chosen, and that the first screen shows.
     Confirm,
     /// Further runs of cells that the headline and the advice report, until they are known well.
     ConfirmAgain,
-    /// A run that shows whether a limit in slices requires longer windows; made alone, before all others.
+    /// A run that shows whether a limit in slices requires longer windows; made alone, before the runs
+    /// that it decides.
     Look,
     /// The coarse look.
     Seed,
@@ -493,7 +522,7 @@ impl Priority {
         match self {
             Self::Confirm | Self::ConfirmAgain => Decides::Headline,
             Self::Look => Decides::Slices,
-            Self::Seed => Decides::Outline,
+            Self::RowFirst | Self::Seed => Decides::Outline,
             Self::Choose => Decides::Luck,
             Self::Explore => Decides::Leaders,
             Self::Soaker | Self::SoakerAgain => Decides::Cost,

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_experiments::load::{self, Knee, LoadSeen, SearchTerms};
+use halfpower_experiments::load::{self, Knee, LoadRate, LoadSeen, SearchTerms};
 use halfpower_experiments::{PlanRequest, plan};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Arrival, Arrivals, Direction, Experiment, LatencyBound, Nanos, Pass, Question, Run, Workload};
@@ -57,8 +57,6 @@ pub(crate) struct LoadRuns {
 struct Search {
     /// The run at full depth, in a closed loop.
     base: Workload,
-    /// Requests a second that it gave; `None` before it.
-    capacity_iops: Option<f64>,
     bound: LatencyBound,
     knee: Knee,
     /// Whether writes go beside the reads once the knee is known.
@@ -133,10 +131,10 @@ impl LoadRuns {
 
     /// What limits a search: the lowest rate is that of which the longest window holds enough requests.
     fn terms_of(&self, search: &Search) -> SearchTerms {
-        let capacity_iops = search.capacity_iops.unwrap_or(0.0);
         let (_, longest_ns) = self.windows_ns();
-        let least = (self.wanted_ios * 1e9 / longest_ns).min(LEAST_SHARE * capacity_iops);
-        SearchTerms { capacity_iops, least_iops: (least.ceil() as u64).max(1), repeats: self.repeats }
+        let takes_iops = search.knee.takes_iops().unwrap_or(0.0);
+        let least = (self.wanted_ios * 1e9 / longest_ns).min(LEAST_SHARE * takes_iops);
+        SearchTerms { least_iops: (least.ceil() as u64).max(1), repeats: self.repeats }
     }
 
     fn run(&self, search: &Search, workload: Workload) -> Run {
@@ -203,15 +201,7 @@ impl OwnRuns for LoadRuns {
 impl Search {
     fn new(base: Workload, bound: LatencyBound, writes_are_asked_for: bool) -> Self {
         let is_mixed_later = writes_are_asked_for && base.rw.direction() == Some(Direction::Read);
-        Self {
-            base,
-            capacity_iops: None,
-            bound,
-            knee: Knee::new(bound),
-            is_mixed_later,
-            mixed: BTreeMap::new(),
-            is_given_up: false,
-        }
+        Self { base, bound, knee: Knee::new(bound), is_mixed_later, mixed: BTreeMap::new(), is_given_up: false }
     }
 
     /// Whether a workload is of the same kind and size, with no writes beside it.
@@ -238,7 +228,7 @@ impl Search {
         }
         match workload.rate {
             Some(arrival) => self.knee.add(arrival.iops, LoadSeen::of(record, self.bound.percentile)),
-            None => self.capacity_iops = Some(record.iops()),
+            None => self.knee.add_closed(record),
         }
     }
 
@@ -247,7 +237,7 @@ impl Search {
         match workload.rate {
             _ if !self.is_of_base(workload) => self.mixed.get(workload).copied().unwrap_or(0),
             Some(arrival) => self.knee.runs(arrival.iops),
-            None => usize::from(self.capacity_iops.is_some()),
+            None => self.knee.closed_runs(),
         }
     }
 
@@ -256,12 +246,11 @@ impl Search {
         if self.is_given_up {
             return None;
         }
-        if self.capacity_iops.is_none() {
-            return Some(self.base);
-        }
         let at = |iops: u64| Workload { rate: Some(Arrival { iops, arrivals: Arrivals::Poisson }), ..self.base };
-        if let Some(iops) = self.knee.wanted(terms) {
-            return Some(at(iops));
+        match self.knee.wanted(terms) {
+            Some(LoadRate::Closed) => return Some(self.base),
+            Some(LoadRate::Open(iops)) => return Some(at(iops)),
+            None => {}
         }
         let half = at(self.knee.half()?);
         let shares = load::WRITE_PERCENTS.iter().filter(|_| self.is_mixed_later);
@@ -347,6 +336,17 @@ mod tests {
             assert!((1.5e6..3.5e6).contains(&half.latency_ns.value), "{half:?}");
         }
         assert!(missed <= 1, "{missed} of 4");
+    }
+
+    /// A limiter lets requests through in slices of a tenth of a second, as the kernel's control groups do. The bound is one
+    /// slice: a rate just above the limit exceeds it after several windows only.
+    #[test]
+    fn a_limit_in_slices_is_never_exceeded() {
+        for seed in 1..=6 {
+            let question = Question { seed, budget: Nanos(100_000_000_000), ..question(100_000) };
+            let most = found("fixed=50us,rate=100GB/s,disks=8,iops=1000,slice=100ms", &question).remove(0);
+            assert!((0.88..=1.01).contains(&(most.iops.unwrap().value / 1_000.0)), "{most:?}");
+        }
     }
 
     /// No closed form is at hand for several servers: the knee of a fine sweep in virtual time stands for it.

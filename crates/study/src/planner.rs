@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use halfpower_record::Environment;
 use halfpower_spec::{Bytes, Decides, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
 
-use crate::candidates::{Priority, RunCandidate, Stage, candidates};
+use crate::candidates::{Priority, RunCandidate, Stage, candidates, rows_due_ns};
 use crate::confirmation;
 use crate::deciding_cells::{CellId, half_power};
 use crate::observed_cell::{Observation, by_pass};
@@ -202,7 +202,10 @@ impl Planner {
             Planned { run, expected_ns, priority: want.priority }
         });
         let mut batch: Vec<Planned> = planned.collect();
-        let mut left_ns = self.question.budget.0 as f64 * BATCH_SHARE;
+        // It ends where a row of small requests is to be measured for the second time.
+        let due_ns =
+            rows_due_ns(&self.question, &self.paths).map_or(u64::MAX, |ns| ns.saturating_sub(self.costs.spent_ns));
+        let mut left_ns = (self.question.budget.0 as f64 * BATCH_SHARE).min(due_ns as f64);
         let held = batch.iter().take_while(|planned| {
             left_ns -= planned.expected_ns as f64;
             left_ns >= 0.0
@@ -339,13 +342,14 @@ impl Planner {
         let urgent = candidates.iter().filter(|want| want.priority == first.priority).map(direction);
         let chosen = urgent.min_by_key(|way| (self.costs.directions[*way as usize], *way)).expect("there is a first");
         let own = candidates.iter().filter(|want| direction(want) == chosen);
-        // The result of a look decides the windows of all later runs.
-        let most = if first.priority == Priority::Look { 1 } else { BATCH };
+        // The result of a look decides the windows of all later runs, and a row that is due does not wait for others.
+        let (most, filled) = match first.priority {
+            Priority::Look => (1, 0),
+            Priority::RowFirst | Priority::RowAgain => (BATCH, 0),
+            _ => (BATCH, FILLED_BATCH),
+        };
         let filling = own.enumerate().take(most);
-        filling
-            .take_while(|(at, want)| *at < FILLED_BATCH || want.priority == first.priority)
-            .map(|(_, want)| want)
-            .collect()
+        filling.take_while(|(at, want)| *at < filled || want.priority == first.priority).map(|(_, want)| want).collect()
     }
 }
 

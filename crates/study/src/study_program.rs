@@ -373,7 +373,8 @@ mod tests {
             }
             decided.push(decides);
         });
-        assert_eq!(decided.first(), Some(&Decides::Slices), "the windows must be known before all else");
+        let looks = decided.iter().position(|decides| *decides == Decides::Slices);
+        assert_eq!((decided[0], looks), (Decides::Outline, Some(3)), "three rows, and then how long windows must be");
         for told in [Decides::Outline, Decides::Leaders, Decides::Headline, Decides::Cost, Decides::Issuing] {
             assert!(decided.contains(&told), "{told:?}");
         }

@@ -73,7 +73,7 @@ pub struct MostLoad {
     pub iops: Option<Interval>,
     /// Whether repeated runs decided on both ends.
     pub decided: bool,
-    /// Requests a second that the target takes, the most of all runs; 0 without a run.
+    /// Requests a second that the target takes at full depth in a closed loop, the mean over runs; 0 without one.
     pub takes_iops: f64,
     /// The percentile where it tells most: at half of the highest rate, at the lowest rate that was tried if no rate is
     /// below the bound, at the highest one if none is above it; `null` if no run has such a rate.
@@ -180,13 +180,12 @@ fn why_unknown(data: &ExperimentData, of: (Rw, Bytes)) -> LoadUnknown {
 struct Kind {
     knee: Knee,
     rows: Vec<LoadRow>,
-    takes_iops: f64,
     began_faster: bool,
 }
 
 impl Kind {
     fn new(bound: LatencyBound) -> Self {
-        Self { knee: Knee::new(bound), rows: Vec::new(), takes_iops: 0.0, began_faster: false }
+        Self { knee: Knee::new(bound), rows: Vec::new(), began_faster: false }
     }
 
     /// Adds the runs of one rate, or those that were asked for all that the target gives.
@@ -194,10 +193,8 @@ impl Kind {
         let runs: Vec<&Record> =
             cell.records.iter().copied().filter(|run| run.run.pass == Pass::Plain && run.ios > 0).collect();
         let is_mixed = cell.workload.rw.direction().is_none();
-        if !is_mixed {
-            self.takes_iops = runs.iter().map(|run| run.iops()).fold(self.takes_iops, f64::max);
-        }
         let Some(arrival) = cell.workload.rate else {
+            runs.iter().for_each(|run| self.knee.add_closed(run));
             self.began_faster |= cell.finding.burst_mbps.is_some();
             return;
         };
@@ -245,10 +242,11 @@ impl Kind {
         let point_at = |iops: u64| plain().find(|row| row.asked_iops == iops).map(point);
         let highest = |most: f64| plain().rfind(|row| row.asked_iops as f64 <= most).map(point);
         let knee = self.knee.found();
+        let takes_iops = self.knee.takes_iops().unwrap_or(0.0);
         let half = self.knee.half();
         let least = self.knee.rates().next();
         let (verdict, at) = match (knee, least.map(|least| self.knee.verdict(least))) {
-            (Some(FoundKnee { iops, .. }), _) if iops.value >= ALL * self.takes_iops => {
+            (Some(FoundKnee { iops, .. }), _) if iops.value >= ALL * takes_iops => {
                 (LoadVerdict::NotLimited, highest(iops.value))
             }
             (Some(_), _) => (LoadVerdict::Knee, half.and_then(point_at)),
@@ -268,7 +266,7 @@ impl Kind {
             unknown: (verdict == LoadVerdict::Unknown).then_some(why_unknown),
             iops: knee.map(|knee| knee.iops),
             decided: knee.is_some_and(|knee| knee.decided),
-            takes_iops: self.takes_iops,
+            takes_iops,
             at,
             beside_writes,
             began_faster: self.began_faster,

@@ -1,7 +1,8 @@
 //! Finds the highest rate at which a percentile of latency stays below a bound, and the rate to try next.
 //!
 //! A rate's excess is the logarithm of its percentile over the bound, the mean over its runs. A run that cannot keep up
-//! with its rate counts as twice the bound at least. The knee is where the excess crosses 0, between two rates that were
+//! with its rate counts as twice the bound at least, and so does one that is too short to tell: at a rate above what the target
+//! takes in a closed loop, the queue grows without end, but slowly where the rate is near. The knee is where the excess crosses 0, between two rates that were
 //! tried: a line between their excesses over the logarithm of the rate.
 //!
 //! The ends of its interval are rates whose repeated runs are surely below the bound, or surely above it: Student's
@@ -10,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_analyse::{Interval, mean, t95};
+use halfpower_analyse::{Interval, mean, run_mbps, t95};
 use halfpower_record::Record;
 use halfpower_spec::{JsonSchema, LatencyBound, Percentile};
 use serde::Serialize;
@@ -30,6 +31,10 @@ const STEPS: usize = 5;
 const FAR: f64 = std::f64::consts::LN_2;
 /// Requests that may be overdue at the end of a run that keeps up, whatever its depth.
 const LEAST_BEHIND: u64 = 64;
+/// A rate that the target does not take shows it where its last requests wait for so many times the bound.
+const TELLS: f64 = 2.0;
+/// Share of what the target takes from which it is measured again: there it decides where the knee is.
+const NEAR: f64 = 0.9;
 /// Most runs of one search.
 const MOST_RUNS: usize = 60;
 
@@ -40,6 +45,8 @@ pub struct LoadSeen {
     pub latency_ns: u64,
     /// Whether it kept up with its rate: no more requests were overdue at its end than it keeps in flight.
     pub keeps_up: bool,
+    /// Length of its window.
+    pub window_ns: u64,
 }
 
 impl LoadSeen {
@@ -51,6 +58,7 @@ impl LoadSeen {
         Self {
             latency_ns: latency.quantile_ns(percentile.share()),
             keeps_up: record.overdue_ios <= u64::from(workload.total_depth()).max(LEAST_BEHIND),
+            window_ns: record.elapsed_ns,
         }
     }
 }
@@ -76,11 +84,18 @@ pub struct FoundKnee {
     pub decided: bool,
 }
 
+/// What a run of a search asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadRate {
+    /// All that the target gives at full depth.
+    Closed,
+    /// So many requests a second, whether or not earlier ones are done.
+    Open(u64),
+}
+
 /// What limits a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchTerms {
-    /// Requests a second that the target gives at full depth.
-    pub capacity_iops: f64,
     /// The lowest rate of which a run holds enough requests.
     pub least_iops: u64,
     /// Runs of each rate that decides.
@@ -92,17 +107,34 @@ pub struct SearchTerms {
 pub struct Knee {
     bound: LatencyBound,
     tried: BTreeMap<u64, Vec<LoadSeen>>,
+    /// Requests a second of each run in a closed loop at full depth.
+    closed_iops: Vec<f64>,
 }
 
 impl Knee {
     /// Nothing tried yet.
     pub fn new(bound: LatencyBound) -> Self {
-        Self { bound, tried: BTreeMap::new() }
+        Self { bound, tried: BTreeMap::new(), closed_iops: Vec::new() }
     }
 
     /// Adds a run at this rate.
     pub fn add(&mut self, iops: u64, seen: LoadSeen) {
         self.tried.entry(iops).or_default().push(seen);
+    }
+
+    /// Adds a run in a closed loop at full depth. Where a limiter hands out slices, whole slices count.
+    pub fn add_closed(&mut self, record: &Record) {
+        self.closed_iops.push(run_mbps(record) * 1e6 / record.run.workload.bs.0.max(1) as f64);
+    }
+
+    /// Number of runs in a closed loop.
+    pub fn closed_runs(&self) -> usize {
+        self.closed_iops.len()
+    }
+
+    /// Requests a second that the target takes in a closed loop, the mean over runs; `None` before one.
+    pub fn takes_iops(&self) -> Option<f64> {
+        (!self.closed_iops.is_empty()).then(|| mean(&self.closed_iops))
     }
 
     /// Number of runs at this rate.
@@ -115,14 +147,25 @@ impl Knee {
         self.tried.keys().copied()
     }
 
-    fn excess(&self, seen: &LoadSeen) -> f64 {
-        let bound_ns = self.bound.most.0.max(1) as f64;
-        let excess = (seen.latency_ns.max(1) as f64 / bound_ns).ln();
-        if seen.keeps_up { excess } else { excess.max(FAR) }
+    fn excess(&self, iops: u64, seen: &LoadSeen) -> f64 {
+        let excess = (seen.latency_ns.max(1) as f64 / self.bound_ns()).ln();
+        if seen.keeps_up && self.tells(iops, seen) { excess } else { excess.max(FAR) }
+    }
+
+    fn bound_ns(&self) -> f64 {
+        self.bound.most.0.max(1) as f64
+    }
+
+    /// Whether a run at this rate was long enough to show that the target does not take it: behind a target that takes
+    /// `takes_iops`, requests wait for (`iops` / `takes_iops` - 1) of its window by its end.
+    fn tells(&self, iops: u64, seen: &LoadSeen) -> bool {
+        let Some(takes_iops) = self.takes_iops() else { return true };
+        let behind_ns = (iops as f64 / takes_iops.max(1.0) - 1.0) * seen.window_ns as f64;
+        behind_ns <= 0.0 || behind_ns >= TELLS * self.bound_ns()
     }
 
     fn excesses(&self, iops: u64) -> Vec<f64> {
-        self.tried.get(&iops).into_iter().flatten().map(|seen| self.excess(seen)).collect()
+        self.tried.get(&iops).into_iter().flatten().map(|seen| self.excess(iops, seen)).collect()
     }
 
     /// The mean excess of a rate that was tried; 0 for another.
@@ -198,16 +241,28 @@ impl Knee {
         self.found().map(|knee| ((knee.iops.value / 2.0).round() as u64).max(1))
     }
 
-    /// The rate that the next run should have; `None` if the knee is known, or if there is none.
-    pub fn wanted(&self, terms: &SearchTerms) -> Option<u64> {
+    /// Whether the knee is so near to what the target takes that this is to be measured again.
+    fn wants_closed(&self, terms: &SearchTerms) -> bool {
+        let Some(takes_iops) = self.takes_iops() else { return true };
+        let is_near = self.found().is_some_and(|knee| knee.iops.value >= NEAR * takes_iops);
+        is_near && self.closed_runs() < terms.repeats
+    }
+
+    /// The run that should be next; `None` if the knee is known, or if there is none.
+    pub fn wanted(&self, terms: &SearchTerms) -> Option<LoadRate> {
+        if self.wants_closed(terms) { Some(LoadRate::Closed) } else { self.wanted_rate(terms).map(LoadRate::Open) }
+    }
+
+    fn wanted_rate(&self, terms: &SearchTerms) -> Option<u64> {
+        let takes_iops = self.takes_iops()?;
         if self.tried.values().map(Vec::len).sum::<usize>() >= MOST_RUNS {
             return None;
         }
         let least = terms.least_iops.max(1);
         let (low, high) = match self.bracket() {
-            (None, None) => return Some(((START * terms.capacity_iops) as u64).max(least)),
+            (None, None) => return Some(((START * takes_iops) as u64).max(least)),
             (Some(low), None) => {
-                let is_top = low as f64 >= TOP * terms.capacity_iops;
+                let is_top = low as f64 >= TOP * takes_iops;
                 return if is_top { self.unrepeated(low, terms) } else { Some((low as f64 * UP).ceil() as u64) };
             }
             (None, Some(high)) => {
@@ -275,17 +330,28 @@ mod tests {
     use super::*;
 
     const BOUND: LatencyBound = LatencyBound { percentile: Percentile::P99, most: Nanos(1_000_000) };
-    const TERMS: SearchTerms = SearchTerms { capacity_iops: 10_000.0, least_iops: 20, repeats: 3 };
+    const TERMS: SearchTerms = SearchTerms { least_iops: 20, repeats: 3 };
+    const WINDOW_NS: u64 = 1_000_000_000;
 
-    /// Searches a target whose percentile in nanoseconds is this function of the rate and the run.
-    fn searched(of: impl Fn(u64, usize) -> f64) -> Knee {
+    /// Searches a target that takes 10,000 a second, of which runs show the percentile and whether they keep up, by rate
+    /// and run.
+    fn searched_by(of: impl Fn(u64, usize) -> (f64, bool)) -> Knee {
         let mut knee = Knee::new(BOUND);
-        while let Some(iops) = knee.wanted(&TERMS) {
-            let run = knee.tried.values().map(Vec::len).sum();
-            let keeps_up = iops < 10_000;
-            knee.add(iops, LoadSeen { latency_ns: of(iops, run) as u64, keeps_up });
+        while let Some(rate) = knee.wanted(&TERMS) {
+            match rate {
+                LoadRate::Closed => knee.closed_iops.push(10_000.0),
+                LoadRate::Open(iops) => {
+                    let (latency_ns, keeps_up) = of(iops, knee.tried.values().map(Vec::len).sum());
+                    knee.add(iops, LoadSeen { latency_ns: latency_ns as u64, keeps_up, window_ns: WINDOW_NS });
+                }
+            }
         }
         knee
+    }
+
+    /// The same, of runs that keep up below 10,000 a second.
+    fn searched(of: impl Fn(u64, usize) -> f64) -> Knee {
+        searched_by(|iops, run| (of(iops, run), iops < 10_000))
     }
 
     /// A percentile of `idle` that grows as the rate nears 10,000, with noise of so much from run to run.
@@ -316,10 +382,7 @@ mod tests {
         let never = searched(growing(1_200_000.0, 0.0));
         assert_eq!((never.found(), never.rates().next(), never.runs(20)), (None, Some(20), 3));
         assert_eq!(never.verdict(20), RateVerdict::Above);
-        let mut always = Knee::new(BOUND);
-        while let Some(iops) = always.wanted(&TERMS) {
-            always.add(iops, LoadSeen { latency_ns: 400_000, keeps_up: true });
-        }
+        let always = searched_by(|_, _| (400_000.0, true));
         assert!(always.found().is_none() && always.rates().last() >= Some(20_000));
     }
 
@@ -328,6 +391,27 @@ mod tests {
         let knee = searched(|_, _| 400_000.0);
         let found = knee.found().unwrap();
         assert!(found.decided && found.iops.low <= 10_000.0 && 10_000.0 <= found.iops.high, "{found:?}");
+    }
+
+    /// At 10,010 a second its last requests wait for 1 ms after a second, which no percentile shows: the bound is 1 ms. At
+    /// 10,100 they wait for 10 ms. What stays below it there shows that the target takes more than it did before.
+    #[test]
+    fn a_rate_above_what_the_target_takes_is_above_unless_its_run_is_long_enough_to_tell() {
+        let seen = LoadSeen { latency_ns: 400_000, keeps_up: true, window_ns: WINDOW_NS };
+        let mut knee = Knee::new(BOUND);
+        (0..2).for_each(|_| knee.add(10_010, seen));
+        assert_eq!(knee.verdict(10_010), RateVerdict::Below, "nothing is known of what it takes");
+        knee.closed_iops.push(10_000.0);
+        (0..2).for_each(|_| knee.add(10_100, seen));
+        assert_eq!([10_010, 10_100].map(|iops| knee.verdict(iops)), [RateVerdict::Above, RateVerdict::Below]);
+    }
+
+    /// A knee next to all that the target takes hangs on how well that is known.
+    #[test]
+    fn what_the_target_takes_is_measured_again_where_it_decides() {
+        let at_the_end = searched(|_, _| 400_000.0);
+        assert_eq!(at_the_end.closed_runs(), TERMS.repeats);
+        assert_eq!(searched(growing(500_000.0, 0.0)).closed_runs(), 1, "its knee is at 5,000");
     }
 
     #[test]

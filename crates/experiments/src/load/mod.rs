@@ -14,7 +14,7 @@ use crate::plan::{Plan, PlanRequest};
 
 pub use analysis::LoadAnswer as Answer;
 pub use analysis::*;
-pub use knee::{FoundKnee, Knee, LoadSeen, RateVerdict, SearchTerms};
+pub use knee::{FoundKnee, Knee, LoadRate, LoadSeen, RateVerdict, SearchTerms};
 pub use words::reason;
 
 /// Shares of writes beside reads, in percent.

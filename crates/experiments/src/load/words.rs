@@ -143,8 +143,12 @@ fn is(bound: LatencyBound, at: &LoadPoint) -> String {
 
 /// A time, or the ends of its interval if that is too wide: a verdict on a bound may be sure where the time is not.
 fn time(latency_ns: Interval) -> String {
-    let [value, low, high] = [latency_ns.value, latency_ns.low.max(0.0), latency_ns.high].map(format::time_ns);
-    if is_undecided(&latency_ns) { format!("{low} to {high}") } else { value }
+    let [value, low, high] = [latency_ns.value, latency_ns.low, latency_ns.high].map(format::time_ns);
+    match is_undecided(&latency_ns) {
+        true if latency_ns.low <= 0.0 => format!("at most {high}"),
+        true => format!("{low} to {high}"),
+        false => value,
+    }
 }
 
 fn kind(rw: Rw, bs_bytes: u64) -> String {
@@ -248,6 +252,10 @@ mod tests {
         assert!(never.contains("1.3 ms already at 10.0 a second"), "{never}");
         let all = said(most(LoadVerdict::NotLimited, 48_000, 400_000.0));
         assert!(all.contains("still 400 µs at 48,000 IOPS"), "{all}");
+        let wide = Interval { value: 40e6, low: -2e6, high: 97e6 };
+        let at = Some(LoadPoint { iops: 978, latency_ns: wide });
+        let wide = said(MostLoad { at, ..most(LoadVerdict::NotLimited, 1, 1.0) });
+        assert!(wide.contains("still at most 97 ms at 978 IOPS"), "{wide}");
         let credit = said(MostLoad { began_faster: true, decided: false, ..most(LoadVerdict::Knee, 1, 1.0) });
         assert!(credit.contains("not decided by repeated runs") && credit.contains("a credit"), "{credit}");
         assert!(said(MostLoad { at: None, ..most(LoadVerdict::Unknown, 1, 1.0) }).contains("larger --budget"));
