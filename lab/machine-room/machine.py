@@ -45,6 +45,7 @@ class Scenario:
     machine: str = "q35"
     icount: str = ""
     processors: int = 1
+    nodes: int = 1
     memory: int = 1024
     timeout: int = 600
     append: str = ""
@@ -71,7 +72,7 @@ class Scenario:
             self.kernels = words
         elif key == "disk" and words and words[0] in DISKS:
             self.disks.append(words)
-        elif key in ("processors", "memory", "timeout"):
+        elif key in ("processors", "nodes", "memory", "timeout"):
             setattr(self, key, int(words[0]))
         elif key in ("machine", "icount", "append", "load", "expects"):
             setattr(self, key, " ".join(words))
@@ -81,14 +82,20 @@ class Scenario:
     def devices(self, folder):
         """QEMU's words for the disks, each an empty sparse file in a folder."""
         words, there = [], set()
+        for node in range(1, self.nodes):
+            words += ["-device", f"pxb-pcie,id=of-node{node},bus_nr={64 * node},numa_node={node}"]
         for n, (kind, *properties) in enumerate(self.disks):
             holders, device = DISKS[kind]
+            # A bus of its own tells the memory node of what hangs on it; the machine's first one tells none.
+            node = next((word.removeprefix("node=") for word in properties if word.startswith("node=")), None)
+            properties = [word for word in properties if not word.startswith("node=")]
+            bus = f",bus=of-node{node}" if node else ""
             for holder in holders:
                 if holder not in there:
                     there.add(holder)
                     words += ["-device", holder]
             if kind in ON_PORTS:
-                words += ["-device", f"pcie-root-port,id=port{n},chassis={n + 1},slot={n + 1},x-speed=16,x-width=4"]
+                words += ["-device", f"pcie-root-port,id=port{n},chassis={n + 1},slot={n + 1},x-speed=16,x-width=4{bus}"]
             disk = folder / f"disk{n}"
             with open(disk, "wb") as sparse:
                 sparse.truncate(DISK_BYTES)
@@ -165,10 +172,21 @@ def words_of(scenario, place, folder):
     if scenario.icount:
         words += ["-icount", f"shift={scenario.icount},sleep=off"]
     words += ["-smp", str(scenario.processors), "-m", str(scenario.memory), "-seed", "1", "-nodefaults"]
+    if scenario.nodes > 1:
+        words += memory_nodes(scenario)
     words += ["-rtc", "base=2026-11-01T00:00:00,clock=vm", "-display", "none", "-serial", "stdio", "-no-reboot"]
     words += ["-qmp", f"unix:{folder}/qmp,server=on,wait=off", "-monitor", "none"]
     words += ["-kernel", str(place / "vmlinux"), "-initrd", str(folder / "initrd"), "-append", append]
     return words + scenario.devices(folder)
+
+
+def memory_nodes(scenario):
+    """QEMU's words for memory nodes (NUMA), which share processors and memory evenly; a scenario's disks say `node=1`."""
+    each, memory, words = scenario.processors // scenario.nodes, scenario.memory // scenario.nodes, []
+    for node in range(scenario.nodes):
+        words += ["-object", f"memory-backend-ram,id=memory{node},size={memory}M"]
+        words += ["-numa", f"node,nodeid={node},cpus={node * each}-{node * each + each - 1},memdev=memory{node}"]
+    return words
 
 
 def run_qemu(words, scenario, folder, log, echo):

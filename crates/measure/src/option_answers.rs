@@ -158,6 +158,9 @@ fn refusal(backend: Backend, option: WorkloadOption, affinity: Affinity) -> Opti
             (Share | Objects, Affinity::Interrupt | Affinity::Other) => {
                 because("which interrupts are the network card's is not known")
             }
+            (Share | Objects, Affinity::Near | Affinity::Far) => {
+                because("which memory node the network card is at is not known")
+            }
             (Disks, _) => because("a simulated disk's processors cannot be chosen"),
             (Calibrated, _) => because("a calibrated device's processors cannot be chosen"),
         },

@@ -8,6 +8,7 @@ use halfpower_spec::Bytes;
 use crate::Root;
 use crate::ata;
 use crate::block::Disk;
+use crate::memory_nodes::memory_nodes;
 use crate::sysfs_path::numbered;
 
 /// sysfs counts a device's size in 512-byte sectors, whatever its own sector is
@@ -35,6 +36,7 @@ pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
         read_ahead: root.number::<u64>(queue("read_ahead_kb")).and_then(|kib| kib.checked_mul(1024)).map(Bytes),
         queue_requests,
         queues,
+        memory_node: memory_nodes(root, &disk.name).ok().map(|nodes| nodes.own),
     }
 }
 

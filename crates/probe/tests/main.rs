@@ -4,6 +4,7 @@ mod beneath;
 mod interrupts;
 mod links;
 mod live;
+mod memory_nodes;
 mod shares;
 mod stacks;
 mod tree;

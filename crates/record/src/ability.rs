@@ -83,6 +83,8 @@ abilities! {
     OneProcessor = "one processor",
     /// The processor that takes the device's interrupt is known.
     Interrupt = "interrupt",
+    /// The device is at one of several memory nodes with processors.
+    MemoryNodes = "memory nodes",
     /// There is more than one way to issue requests.
     Engines = "engines",
     /// Messages to a share may be neither signed nor encrypted.

@@ -173,6 +173,10 @@ pub struct Device {
     /// Number of these queues; each processor uses one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<u32>,
+    /// Memory node (NUMA) that it is at; of a volume, that of all disks under it. `None` where the machine has a single node
+    /// with processors, where the kernel does not tell, and for studies of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_node: Option<u32>,
 }
 
 /// The name, or its beginning, of the level of a control group's limits.

@@ -270,6 +270,10 @@ words! {
     Interrupt = "interrupt",
     /// A processor that takes none of the device's interrupts, or the fewest.
     Other = "other",
+    /// A processor of the memory node (NUMA) that the device is at.
+    Near = "near",
+    /// A processor of the memory node farthest from the device's.
+    Far = "far",
 }
 
 words! {

@@ -159,7 +159,7 @@ options! {
     Affinity affinity: Affinity = Affinity::All;
         one(word), "affinity" pinned "affinity";
         "Submit from these processors: all, one, interrupt (the one that takes the device's interrupts), other \
-         (any but that one)";
+         (any but that one), near (one of the device's memory node), far (one of another node)";
     /// Sequential streams that each thread serves in turn, each in its own part of the target; 1 is a single stream.
     Streams streams: u32 = 1;
         one(count::<1, 1024>), "streams" pinned "streams";

@@ -1,4 +1,5 @@
-//! Compares the same work on one processor and on all, and on the processor that takes interrupts and on another.
+//! Compares the same work on one processor and on all, on the processor that takes interrupts and on another, and on one of
+//! the device's memory node and of another node.
 
 use halfpower_analyse::ExperimentCell;
 use halfpower_spec::{Affinity, Cache, JsonSchema, Pattern, Workload};
@@ -10,7 +11,8 @@ use crate::ratio::{RatioFinding, Scale};
 /// The lists of rows of this experiment; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
-    /// The same work on one processor and on all, and on the interrupts' processor and on another.
+    /// The same work on one processor and on all, on the interrupts' processor and on another, and near the device and far
+    /// from it.
     pub processors: Vec<ProcessorRow>,
 }
 
@@ -53,6 +55,23 @@ pub struct ProcessorsAnswer {
     pub one: Vec<AffinityComparison>,
     /// Work on the processor that takes the interrupts, compared with another.
     pub interrupt: Option<AffinityComparison>,
+    /// Work on a processor of the device's memory node (NUMA), compared with one of the node farthest from it; `null` where
+    /// the machine has a single node, or the kernel does not tell the device's.
+    pub near: Option<AffinityComparison>,
+    /// The device's memory node, if that comparison was made.
+    pub memory_node: Option<u32>,
+}
+
+impl ProcessorsAnswer {
+    /// The memory node that an application should be held to, and what that brings, where it is certainly better there.
+    pub fn better_node(&self) -> Option<(u32, &AffinityComparison)> {
+        let sure = |ratio: &RatioFinding| !ratio.is_alike() && !ratio.is_undecided();
+        let is_better = |near: &&AffinityComparison| {
+            let is_cheaper = near.charge.is_some_and(|charge| sure(&charge) && charge.is_less());
+            sure(&near.rate) && near.rate.is_more() || near.rate.is_alike() && is_cheaper
+        };
+        Some((self.memory_node?, self.near.as_ref().filter(is_better)?))
+    }
 }
 
 /// The same reads on two sets of processors.
@@ -80,10 +99,15 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ProcessorsAnswer) {
     let seats = AffinityCells::of(data);
     let on_one = |work: &Workload| seats.compare(work, Affinity::One, Affinity::All);
     let on_interrupt = |work: &Workload| seats.compare(work, Affinity::Interrupt, Affinity::Other);
+    let near = |work: &Workload| seats.compare(work, Affinity::Near, Affinity::Far);
     let work = seats.work();
+    let near = work.iter().find_map(near);
+    let node = data.environment.device.as_ref().and_then(|device| device.memory_node);
     let answer = ProcessorsAnswer {
         one: work.iter().filter_map(on_one).collect(),
         interrupt: work.iter().find_map(on_interrupt),
+        memory_node: node.filter(|_| near.is_some()),
+        near,
     };
     (Rows { processors: seats.cells.iter().map(|cell| row(cell)).collect() }, answer)
 }
@@ -178,9 +202,10 @@ impl<'a> AffinityCells<'a> {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::{Environment, Record};
+    use halfpower_record::{Device, Environment, Record};
     use halfpower_spec::{Affinity, Bytes, Cache, Experiment, Pass, Question, Rw, Workload, WorkloadOptions};
 
+    use crate::ExperimentAnswer;
     use crate::built::{disk, record_at};
     use crate::study_findings::{StudyFindings, analyse};
 
@@ -242,6 +267,31 @@ mod tests {
         let interrupt =
             answer.split(". ").find(|sentence| sentence.starts_with("Submitted on")).expect("no such sentence");
         assert!(interrupt.contains("get 80%") && interrupt.contains("IOPS on another at 75%"), "{interrupt}");
+    }
+
+    #[test]
+    fn a_memory_node_is_named_where_it_is_surely_better() {
+        let told = |rate: f64, charge: f64, chance: f64| {
+            let question = Question { experiments: vec![Experiment::Processors], ..Question::about("d") };
+            let device = Some(Device { memory_node: Some(1), ..Device::default() });
+            let environment = Environment { device, ..Environment::default() };
+            let near = runs(Affinity::Near, 1, rate, charge, chance);
+            let records = [near, runs(Affinity::Far, 1, 1.0, 1.0, chance)].concat();
+            let reported = analyse(&question, &environment, &records);
+            let section = &reported.experiments[0];
+            let Some(ExperimentAnswer::Processors(found)) = &section.found else { panic!("no answer") };
+            (found.better_node().map(|(node, _)| node), section.answer.clone())
+        };
+        let (node, answer) = told(1.2, 1.0, 0.01);
+        assert_eq!(node, Some(1));
+        let starts = "Submitted from the device's memory node, 1, random direct reads of 4 KiB by one thread get 120%";
+        assert!(answer.contains(starts) && answer.contains("IOPS on the farthest other node"), "{answer}");
+        assert_eq!(told(1.0, 0.8, 0.0).0, Some(1), "as fast, and cheaper");
+        assert_eq!(told(0.8, 0.8, 0.01).0, None, "slower");
+        let (node, answer) = told(1.0, 1.0, 0.0);
+        assert_eq!(node, None, "alike");
+        assert!(answer.contains("keep their rate (97,656 IOPS) at the same charge"), "{answer}");
+        assert_eq!(told(1.2, 0.9, 0.3).0, None, "too uncertain");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Measures `processors`: the same work on one processor and on all.
 //!
-//! The plan: the same reads on one processor and on all, and on the interrupts' processor and on another.
+//! The plan: the same reads on one processor and on all, on the interrupts' processor and on another, and on one of the
+//! device's memory node and of another node.
 
 mod analysis;
 pub(crate) mod words;
@@ -31,6 +32,10 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let mut seats = usual.to_vec();
     if capabilities.can(&Ability::Interrupt).is_ok() {
         seats.extend([Affinity::Interrupt, Affinity::Other]);
+    }
+    // Most machines have a single node: what they lack is not said.
+    if capabilities.can(&Ability::MemoryNodes).is_ok() {
+        seats.extend([Affinity::Near, Affinity::Far]);
     }
     let mut workloads = Vec::new();
     if let Some(unit) = capabilities.direct_unit {
@@ -97,8 +102,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_apart_is_not_measured() {
-        let seats = cells(2, &[Ability::Interrupt]).unwrap();
-        assert!(seats.iter().all(|cell| matches!(cell.options.affinity, Affinity::All | Affinity::One)));
+        let seats = |lacking: &[Ability]| {
+            let mut seats: Vec<Affinity> =
+                cells(2, lacking).unwrap().iter().map(|cell| cell.options.affinity).collect();
+            seats.sort_unstable();
+            seats.dedup();
+            seats
+        };
+        assert_eq!(seats(&[Ability::Interrupt, Ability::MemoryNodes]), [Affinity::All, Affinity::One]);
+        assert_eq!(seats(&[Ability::Interrupt]), [Affinity::All, Affinity::One, Affinity::Near, Affinity::Far]);
         assert_eq!(cells(1, &[Ability::OneProcessor]), Err("it cannot".to_string()));
     }
 }

@@ -49,7 +49,11 @@ fn details(found: &ProcessorsAnswer) -> Vec<String> {
     let interrupt = found.interrupt.as_ref().map(|one| compared(one, "another"));
     let interrupt =
         interrupt.map(|reported| format!("submitted on the processor that takes the interrupts, {reported}"));
-    each_sentence([one, interrupt])
+    let near = found.near.as_ref().map(|near| {
+        let node = found.memory_node.map_or(String::new(), |node| format!(", {node}"));
+        format!("submitted from the device's memory node{node}, {}", compared(near, "the farthest other node"))
+    });
+    each_sentence([one, interrupt, near])
 }
 
 /// A kind of work, such as `random direct reads of 4 KiB by 2 threads`.

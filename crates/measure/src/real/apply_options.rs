@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use halfpower_engine::{EngineError, Opened};
 use halfpower_os::{Mode, PayloadData, ReadOrder, RunFile};
-use halfpower_probe::{Interrupts, Root};
+use halfpower_probe::{Interrupts, MemoryNodes, Root};
 use halfpower_record::Ability;
 use halfpower_spec::{
     Affinity, Bytes, DurableBy, Fadvise, FlushCall, IoPriority, PageCache, Processors, Workload, WorkloadOptions,
@@ -55,6 +55,7 @@ pub(crate) fn unavailable(devices: &[String]) -> BTreeMap<Ability, String> {
         (Ability::Trace, traced.err()),
         (Ability::OneProcessor, processor(Affinity::One, first).err()),
         (Ability::Interrupt, processor(Affinity::Interrupt, first).err()),
+        (Ability::MemoryNodes, processor(Affinity::Far, first).and(processor(Affinity::Near, first)).err()),
         (Ability::WriteCache, no_switch.unwrap_or_else(|| if devices.is_empty() { unknown() } else { Ok(()) }).err()),
     ];
     refusals.into_iter().filter_map(|(ability, why)| Some((ability, why?))).collect()
@@ -181,17 +182,48 @@ pub(crate) fn processor(affinity: Affinity, device: Option<&str>) -> Result<Opti
     if affinity == Affinity::All {
         return Ok(None);
     }
-    let interrupts = device.and_then(|device| halfpower_probe::interrupts(&Root::live(), device));
-    choose(affinity, &halfpower_os::processor::usable(), interrupts.as_ref())
-}
-
-fn choose(affinity: Affinity, usable: &[usize], interrupts: Option<&Interrupts>) -> Result<Option<usize>, String> {
-    let [first, _, ..] = usable else {
+    let usable = halfpower_os::processor::usable();
+    let [first, _, ..] = usable[..] else {
         return Err("this process may use a single processor, so that there is nothing to choose".to_string());
     };
-    if !matches!(affinity, Affinity::Interrupt | Affinity::Other) {
-        return Ok((affinity == Affinity::One).then_some(*first));
+    let root = Root::live();
+    match affinity {
+        Affinity::All => Ok(None),
+        Affinity::One => Ok(Some(first)),
+        Affinity::Interrupt | Affinity::Other => {
+            let interrupts = device.and_then(|device| halfpower_probe::interrupts(&root, device));
+            by_interrupts(affinity, &usable, interrupts.as_ref())
+        }
+        Affinity::Near | Affinity::Far => {
+            let device = device.ok_or("no device is known under the target")?;
+            by_memory_node(affinity, &usable, &halfpower_probe::memory_nodes(&root, device)?).map(Some)
+        }
     }
+}
+
+/// A processor of the device's memory node, or of the farthest other one. It is the last one there: the kernel gives the
+/// first ones more work of its own.
+fn by_memory_node(affinity: Affinity, usable: &[usize], nodes: &MemoryNodes) -> Result<usize, String> {
+    let of_node = |processors: &[usize]| processors.iter().rev().copied().find(|number| usable.contains(number));
+    if affinity == Affinity::Near {
+        let own = nodes.nodes.iter().find(|node| node.number == nodes.own);
+        let near = own.and_then(|node| of_node(&node.processors));
+        return near
+            .ok_or_else(|| format!("this process may use no processor of the device's memory node, {}", nodes.own));
+    }
+    let others = nodes.nodes.iter().filter(|node| node.number != nodes.own);
+    let reached =
+        others.filter_map(|node| Some((node.distance, std::cmp::Reverse(node.number), of_node(&node.processors)?)));
+    let farthest = reached.max().map(|(_, _, processor)| processor);
+    farthest.ok_or_else(|| "this process may use processors of the device's memory node alone".to_string())
+}
+
+/// The processor that takes most of the device's interrupts, or the one that takes fewest.
+fn by_interrupts(
+    affinity: Affinity,
+    usable: &[usize],
+    interrupts: Option<&Interrupts>,
+) -> Result<Option<usize>, String> {
     let Some(interrupts) = interrupts else {
         return Err("the kernel does not tell which interrupts are the device's".to_string());
     };
@@ -216,6 +248,8 @@ fn choose(affinity: Affinity, usable: &[usize], interrupts: Option<&Interrupts>)
 mod tests {
     use std::collections::BTreeMap;
 
+    use halfpower_probe::MemoryNode;
+
     use super::*;
 
     fn interrupts(counts: &[(usize, u64)], queues: &[&[usize]]) -> Interrupts {
@@ -226,9 +260,7 @@ mod tests {
     #[test]
     fn the_interrupts_processor_and_one_with_the_fewest() {
         let seen = interrupts(&[(0, 7), (1, 900), (2, 3), (3, 0)], &[&[0, 1, 2, 3]]);
-        let choose = |affinity, usable: &[usize]| choose(affinity, usable, Some(&seen)).unwrap();
-        assert_eq!(choose(Affinity::All, &[0, 1, 2]), None);
-        assert_eq!(choose(Affinity::One, &[1, 2]), Some(1));
+        let choose = |affinity, usable: &[usize]| by_interrupts(affinity, usable, Some(&seen)).unwrap();
         assert_eq!(choose(Affinity::Interrupt, &[0, 1, 2]), Some(1));
         assert_eq!(choose(Affinity::Other, &[0, 1, 2]), Some(2), "3 may not be used");
         assert_eq!(choose(Affinity::Interrupt, &[0, 2]), Some(0));
@@ -236,11 +268,34 @@ mod tests {
 
     #[test]
     fn where_there_is_nothing_to_choose_it_says_why() {
-        let why = |usable: &[usize], seen: Option<&Interrupts>| choose(Affinity::Interrupt, usable, seen).unwrap_err();
+        let why =
+            |usable: &[usize], seen: Option<&Interrupts>| by_interrupts(Affinity::Interrupt, usable, seen).unwrap_err();
         let shared = interrupts(&[(0, 7), (1, 900)], &[&[0, 1, 2, 3]]);
-        assert!(why(&[0], Some(&shared)).contains("single processor"));
         assert!(why(&[0, 1], None).contains("does not tell"));
         assert!(why(&[0, 1], Some(&interrupts(&[(0, 7), (1, 900)], &[&[0], &[1]]))).contains("follow the submitter"));
         assert!(why(&[2, 3], Some(&shared)).contains("evenly"));
+    }
+
+    #[test]
+    fn near_is_at_the_device_and_far_is_at_the_farthest_node_that_may_be_used() {
+        let node =
+            |number, processors: &[usize], distance| MemoryNode { number, processors: processors.to_vec(), distance };
+        let nodes = MemoryNodes {
+            own: 1,
+            nodes: vec![
+                node(0, &[0, 1], Some(21)),
+                node(1, &[2, 3], Some(10)),
+                node(2, &[4, 5], Some(31)),
+                node(3, &[6, 7], Some(31)),
+            ],
+        };
+        let chosen = |affinity, usable: &[usize]| by_memory_node(affinity, usable, &nodes);
+        let every: Vec<usize> = (0..8).collect();
+        assert_eq!(chosen(Affinity::Near, &every), Ok(3));
+        assert_eq!(chosen(Affinity::Far, &every), Ok(5), "the first of two that are as far");
+        assert_eq!(chosen(Affinity::Near, &[0, 2]), Ok(2));
+        assert_eq!(chosen(Affinity::Far, &[0, 2]), Ok(0), "no other may be used");
+        assert!(chosen(Affinity::Near, &[0, 1]).unwrap_err().contains("no processor of the device's memory node, 1"));
+        assert!(chosen(Affinity::Far, &[2, 3]).unwrap_err().contains("memory node alone"));
     }
 }

@@ -16,7 +16,7 @@ use crate::option_answers::Backend;
 use crate::{MeasureError, background, read_back};
 
 /// Abilities that a simulated disk lacks, by the name that plans ask for, with the reason.
-const UNAVAILABLE: [(Ability, &str); 7] = [
+const UNAVAILABLE: [(Ability, &str); 8] = [
     (Ability::Layouts, "a simulated disk has no file system that could lay out files"),
     (Ability::PageCache, "a simulated disk has no page cache"),
     (Ability::WriteCache, "a simulated disk has no write cache"),
@@ -24,6 +24,7 @@ const UNAVAILABLE: [(Ability, &str); 7] = [
     (Ability::Copies, "disks of constants hold no two copies; a sim:SYSTEM may"),
     (Ability::OneProcessor, "a simulated disk's processors cannot be chosen"),
     (Ability::Interrupt, "a simulated disk's processors cannot be chosen"),
+    (Ability::MemoryNodes, "a simulated disk's processors cannot be chosen"),
 ];
 
 /// Why a disk without a time for flushes has no commits.

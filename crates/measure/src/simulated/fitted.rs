@@ -23,13 +23,14 @@ const CHUNK: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Abilities that a fitted device lacks, by the name that plans ask for, with the reason.
-const UNAVAILABLE: [(Ability, &str); 14] = [
+const UNAVAILABLE: [(Ability, &str); 15] = [
     (Ability::Layouts, "a calibrated device has no file system that could lay out files"),
     (Ability::PageCache, "a calibrated device has no page cache beyond what its study saw"),
     (Ability::WriteCache, "a calibrated device has no write cache that could be switched"),
     (Ability::Trace, "a calibrated device has no tracepoints"),
     (Ability::OneProcessor, "a calibrated device's processors cannot be chosen"),
     (Ability::Interrupt, "a calibrated device's processors cannot be chosen"),
+    (Ability::MemoryNodes, "a calibrated device's processors cannot be chosen"),
     (
         Ability::SameBlocks,
         "a calibrated device answers blocks that it gave before like any others, since its study never asked for them",

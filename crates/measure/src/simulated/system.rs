@@ -24,6 +24,7 @@ const SECTOR: Bytes = Bytes(512);
 /// Why no buffered write is durable at its completion.
 const WRITES_BEHIND: &str = "its file cache holds every write back";
 /// Why no run can begin with its target in the file cache.
+const NO_NODES: &str = "its processors share one memory";
 const KEEPS_NOTHING: &str = "its file cache keeps nothing from one run to the next";
 
 /// A machine with the setup of a study.
@@ -96,9 +97,10 @@ impl Machine {
         let processors = match options.affinity {
             Affinity::All => setup.processors,
             Affinity::One => Some(1),
-            other => {
+            other @ (Affinity::Interrupt | Affinity::Other) => {
                 return Err(self.refused("affinity", other, "it does not tell which processor interrupts come to"));
             }
+            other @ (Affinity::Near | Affinity::Far) => return Err(self.refused("affinity", other, NO_NODES)),
         };
         let setting = Setting {
             buffered: !workload.cache.direct(),
@@ -217,6 +219,7 @@ impl Machine {
         add(Ability::DurableBufferedWrites, WRITES_BEHIND);
         add(Ability::Engines, "a simulated machine issues requests in one way, whatever the engine");
         add(Ability::Interrupt, "a simulated machine does not tell which processor interrupts come to");
+        add(Ability::MemoryNodes, NO_NODES);
         add(Ability::Commits, "a simulated machine has no writers that flush one by one");
         add(Ability::FileOperations, NO_FILES);
         if self.cpus() == 1 {

@@ -125,7 +125,7 @@ fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
             div.settings-part {
                 h2 { "What to set" }
                 @for advice in &reported.uses { (setting(study, advice, span_bytes)) }
-                @for [of, settings, result] in first_screen::pages(&study.issuing).into_iter().chain(first_screen::full_stripes(study)) {
+                @for [of, settings, result] in first_screen::pages(&study.issuing).into_iter().chain(first_screen::of_experiments(study)) {
                     p.half-from { (heading(&of)) ": " (settings) ", " (result) "." }
                 }
                 @if reported.uses.is_empty() {

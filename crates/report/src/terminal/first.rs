@@ -48,7 +48,7 @@ pub(super) fn summary(study: &StudyFindings, moment: Moment, width: usize) -> Ve
     if study.walked && study.runs > 0 {
         all.extend([how_fast(study, moment, width), beside(study, width), stops(study, width)]);
         all.push(what_to_set(study, moment, width));
-    } else if first_screen::full_stripes(study).is_some() {
+    } else if !first_screen::of_experiments(study).is_empty() {
         all.push(what_to_set(study, moment, width));
     }
     all
@@ -235,7 +235,7 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     let is_share = first_screen::is_of_a_share(study);
     let uses = reported.uses.iter().map(|advice| first_screen::advice(advice, is_share));
     let rows: Vec<[String; 3]> =
-        uses.chain(first_screen::pages(&study.issuing)).chain(first_screen::full_stripes(study)).collect();
+        uses.chain(first_screen::pages(&study.issuing)).chain(first_screen::of_experiments(study)).collect();
     let column = |place: usize| rows.iter().map(|row| row[place].clone()).collect::<Vec<_>>();
     let uses = column(0).into_iter().map(|text| format!("  {text}"));
     let columns = vec![

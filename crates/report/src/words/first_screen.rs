@@ -325,9 +325,29 @@ pub(crate) fn pages(found: &[IssuingChange]) -> Vec<[String; 3]> {
     Direction::ALL.iter().filter_map(of).collect()
 }
 
-/// Advice on the size of writes to an array with parity, as the columns of [`advice`]; `None` where full stripes bring
-/// nothing sure.
-pub(crate) fn full_stripes(study: &StudyFindings) -> Option<[String; 3]> {
+/// Advice that experiments add, as the columns of [`advice`].
+pub(crate) fn of_experiments(study: &StudyFindings) -> Vec<[String; 3]> {
+    full_stripes(study).into_iter().chain(near_processors(study)).collect()
+}
+
+/// Advice on the memory node of an application; `None` where the device's own brings nothing sure.
+fn near_processors(study: &StudyFindings) -> Option<[String; 3]> {
+    let found = study.experiments.iter().find_map(|section| match &section.found {
+        Some(ExperimentAnswer::Processors(found)) => Some(found),
+        _ => None,
+    })?;
+    let (node, near) = found.better_node()?;
+    let brings = match &near.charge {
+        Some(charge) if near.rate.is_alike() => {
+            format!("{} times the processor time of another node", format::factor(charge.interval.value))
+        }
+        _ => format!("{} times the rate of another node", format::factor(near.rate.interval.value)),
+    };
+    Some(["processors".to_string(), format!("numactl --cpunodebind={node} --membind={node} COMMAND"), brings])
+}
+
+/// Advice on the size of writes to an array with parity; `None` where full stripes bring nothing sure.
+fn full_stripes(study: &StudyFindings) -> Option<[String; 3]> {
     let found = study.experiments.iter().find_map(|section| match &section.found {
         Some(ExperimentAnswer::Stripes(found)) => Some(found),
         _ => None,

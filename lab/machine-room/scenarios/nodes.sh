@@ -1,0 +1,27 @@
+# On two memory nodes the processors near a disk and far from it are told, chosen and compared, and without a difference nothing is advised.
+#room: processors 4
+#room: nodes 2
+#room: disk nvme node=1
+#room: disk virtio
+#room: load nvme virtio_pci virtio_blk
+#room: timeout 900
+near=$(disk nvme0); elsewhere=$(disk virtio1)
+same "memory node of the disk" "$(json .device.memory_node halfpower probe "$near" --json)" 1
+same "memory node of a disk whose bus tells none" "$(json '.device.memory_node | tostring' halfpower probe "$elsewhere" --json)" null
+# The processors that lanes may run on, while they do.
+seat() { # AFFINITY
+  halfpower run "$near" --rw randread --bs 4k --iodepth 4 --runtime 3 --affinity "$1" > /run/run 2>&1 &
+  sleep 2
+  for task in /proc/$!/task/*; do
+    if grep -q '^lane' "$task/comm"; then sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$task/status"; fi
+  done | sort -u
+  wait $!
+}
+same "processor near the disk" "$(seat near)" 3
+same "processor far from it" "$(seat far)" 1
+refused 'does not tell which memory node' halfpower run "$elsewhere" --rw randread --bs 4k --iodepth 4 --runtime 1 --affinity near
+exits 0 halfpower study "$near" --rw read --experiments processors --budget 20s --output /tmp/near.halfpower
+same "rows near and far" "$(json '[.processors[].affinity | select(. == "near" or . == "far")] | unique | join(",")' halfpower report /tmp/near.halfpower --json)" far,near
+lacks numactl halfpower report /tmp/near.halfpower
+exits 0 halfpower study "$elsewhere" --rw read --experiments processors --budget 10s --output /tmp/other.halfpower
+same "rows near and far elsewhere" "$(json '[.processors[].affinity | select(. == "near" or . == "far")] | length' halfpower report /tmp/other.halfpower --json)" 0
