@@ -2,12 +2,14 @@
 #room: processors 4
 #room: nodes 2
 #room: disk nvme node=1
-#room: disk virtio
-#room: load nvme virtio_pci virtio_blk
+#room: load nvme
 #room: timeout 900
-near=$(disk nvme0); elsewhere=$(disk virtio1)
+near=$(disk nvme0)
+# It lies in memory, at no bus.
+modprobe null_blk nr_devices=1 gb=1
+elsewhere=/dev/nullb0
 same "memory node of the disk" "$(json .device.memory_node halfpower probe "$near" --json)" 1
-same "memory node of a disk whose bus tells none" "$(json '.device.memory_node | tostring' halfpower probe "$elsewhere" --json)" null
+same "memory node of a disk without a bus" "$(json '.device.memory_node | tostring' halfpower probe "$elsewhere" --json)" null
 # The processors that lanes may run on, while they do.
 seat() { # AFFINITY
   halfpower run "$near" --rw randread --bs 4k --iodepth 4 --runtime 3 --affinity "$1" > /run/run 2>&1 &
