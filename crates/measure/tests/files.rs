@@ -74,7 +74,7 @@ fn each_operation_is_counted_and_leaves_nothing() {
 #[test]
 fn what_a_killed_run_left_goes_when_its_folder_is_opened_again() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let left = folder.path().join(".halfpower-files-1-0/thread-0");
+    let left = folder.path().join(".halfpower-files-1-0/.halfpower-files-1-0/thread-0");
     fs::create_dir_all(&left).unwrap();
     fs::write(left.join("file-3"), b"left").unwrap();
     fs::write(folder.path().join("mine"), b"kept").unwrap();
