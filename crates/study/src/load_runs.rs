@@ -139,7 +139,12 @@ impl LoadRuns {
 
     fn run(&self, search: &Search, workload: Workload) -> Run {
         let (usual_ns, longest_ns) = self.windows_ns();
-        let holds_ns = workload.rate.map_or(0.0, |rate| self.wanted_ios * 1e9 / rate.iops.max(1) as f64);
+        let holds_ns = match workload.rate {
+            Some(rate) => self.wanted_ios * 1e9 / rate.iops.max(1) as f64,
+            // What the target takes is measured again where it decides.
+            None if search.knee.closed_runs() > 0 => longest_ns,
+            None => 0.0,
+        };
         let window_ns = holds_ns.clamp(usual_ns, longest_ns);
         let runtime = self.runtime.unwrap_or(Nanos(((window_ns / UNIT_NS).round() * UNIT_NS) as u64));
         let repeat = search.runs(&workload) as u32;

@@ -73,7 +73,8 @@ pub struct MostLoad {
     pub iops: Option<Interval>,
     /// Whether repeated runs decided on both ends.
     pub decided: bool,
-    /// Requests a second that the target takes at full depth in a closed loop, the mean over runs; 0 without one.
+    /// Requests a second that the target takes at full depth in a closed loop, the mean over the time of all runs; 0 without
+    /// one.
     pub takes_iops: f64,
     /// The percentile where it tells most: at half of the highest rate, at the lowest rate that was tried if no rate is
     /// below the bound, at the highest one if none is above it; `null` if no run has such a rate.

@@ -35,6 +35,8 @@ const LEAST_BEHIND: u64 = 64;
 const TELLS: f64 = 2.0;
 /// Share of what the target takes from which it is measured again: there it decides where the knee is.
 const NEAR: f64 = 0.9;
+/// Runs for that, of which the last is long: where a limiter hands out slices, a window is wrong by up to one of them.
+const CLOSED_RUNS: usize = 2;
 /// Most runs of one search.
 const MOST_RUNS: usize = 60;
 
@@ -107,14 +109,14 @@ pub struct SearchTerms {
 pub struct Knee {
     bound: LatencyBound,
     tried: BTreeMap<u64, Vec<LoadSeen>>,
-    /// Requests a second of each run in a closed loop at full depth.
-    closed_iops: Vec<f64>,
+    /// Runs in a closed loop at full depth: requests a second, and the length of the window.
+    closed: Vec<(f64, u64)>,
 }
 
 impl Knee {
     /// Nothing tried yet.
     pub fn new(bound: LatencyBound) -> Self {
-        Self { bound, tried: BTreeMap::new(), closed_iops: Vec::new() }
+        Self { bound, tried: BTreeMap::new(), closed: Vec::new() }
     }
 
     /// Adds a run at this rate.
@@ -124,17 +126,20 @@ impl Knee {
 
     /// Adds a run in a closed loop at full depth. Where a limiter hands out slices, whole slices count.
     pub fn add_closed(&mut self, record: &Record) {
-        self.closed_iops.push(run_mbps(record) * 1e6 / record.run.workload.bs.0.max(1) as f64);
+        let iops = run_mbps(record) * 1e6 / record.run.workload.bs.0.max(1) as f64;
+        self.closed.push((iops, record.elapsed_ns));
     }
 
     /// Number of runs in a closed loop.
     pub fn closed_runs(&self) -> usize {
-        self.closed_iops.len()
+        self.closed.len()
     }
 
-    /// Requests a second that the target takes in a closed loop, the mean over runs; `None` before one.
+    /// Requests a second that the target takes in a closed loop, the mean over the time of all runs; `None` before one.
     pub fn takes_iops(&self) -> Option<f64> {
-        (!self.closed_iops.is_empty()).then(|| mean(&self.closed_iops))
+        let lasted_ns: f64 = self.closed.iter().map(|(_, ns)| *ns as f64).sum();
+        let ios: f64 = self.closed.iter().map(|(iops, ns)| iops * *ns as f64).sum();
+        (lasted_ns > 0.0).then_some(ios / lasted_ns)
     }
 
     /// Number of runs at this rate.
@@ -242,15 +247,15 @@ impl Knee {
     }
 
     /// Whether the knee is so near to what the target takes that this is to be measured again.
-    fn wants_closed(&self, terms: &SearchTerms) -> bool {
+    fn wants_closed(&self) -> bool {
         let Some(takes_iops) = self.takes_iops() else { return true };
         let is_near = self.found().is_some_and(|knee| knee.iops.value >= NEAR * takes_iops);
-        is_near && self.closed_runs() < terms.repeats
+        is_near && self.closed_runs() < CLOSED_RUNS
     }
 
     /// The run that should be next; `None` if the knee is known, or if there is none.
     pub fn wanted(&self, terms: &SearchTerms) -> Option<LoadRate> {
-        if self.wants_closed(terms) { Some(LoadRate::Closed) } else { self.wanted_rate(terms).map(LoadRate::Open) }
+        if self.wants_closed() { Some(LoadRate::Closed) } else { self.wanted_rate(terms).map(LoadRate::Open) }
     }
 
     fn wanted_rate(&self, terms: &SearchTerms) -> Option<u64> {
@@ -339,7 +344,7 @@ mod tests {
         let mut knee = Knee::new(BOUND);
         while let Some(rate) = knee.wanted(&TERMS) {
             match rate {
-                LoadRate::Closed => knee.closed_iops.push(10_000.0),
+                LoadRate::Closed => knee.closed.push((10_000.0, WINDOW_NS)),
                 LoadRate::Open(iops) => {
                     let (latency_ns, keeps_up) = of(iops, knee.tried.values().map(Vec::len).sum());
                     knee.add(iops, LoadSeen { latency_ns: latency_ns as u64, keeps_up, window_ns: WINDOW_NS });
@@ -401,7 +406,7 @@ mod tests {
         let mut knee = Knee::new(BOUND);
         (0..2).for_each(|_| knee.add(10_010, seen));
         assert_eq!(knee.verdict(10_010), RateVerdict::Below, "nothing is known of what it takes");
-        knee.closed_iops.push(10_000.0);
+        knee.closed.push((10_000.0, WINDOW_NS));
         (0..2).for_each(|_| knee.add(10_100, seen));
         assert_eq!([10_010, 10_100].map(|iops| knee.verdict(iops)), [RateVerdict::Above, RateVerdict::Below]);
     }
@@ -410,7 +415,7 @@ mod tests {
     #[test]
     fn what_the_target_takes_is_measured_again_where_it_decides() {
         let at_the_end = searched(|_, _| 400_000.0);
-        assert_eq!(at_the_end.closed_runs(), TERMS.repeats);
+        assert_eq!(at_the_end.closed_runs(), CLOSED_RUNS);
         assert_eq!(searched(growing(500_000.0, 0.0)).closed_runs(), 1, "its knee is at 5,000");
     }
 

@@ -17,7 +17,7 @@ pub(crate) const NO_ADVICE: &str = "not known yet";
 pub(crate) const NO_RUN: &str = "not measured yet";
 
 /// What stands in the place of the screen until there is one.
-pub(crate) const NO_SCREEN: &str = "the first figures come after some ten seconds";
+pub(crate) const NO_SCREEN: &str = "the first figures come after some seven seconds";
 
 /// Time until a rate is known within 5%: `known`, `40 s`, or `?` if its runs cannot tell.
 pub(crate) fn until_known(seconds: Option<f64>) -> String {
