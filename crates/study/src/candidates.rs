@@ -285,9 +285,8 @@ impl PathCandidates<'_> {
             let is_due = row_due_ns(self.question, self.path, cell).is_some_and(|due_ns| due_ns <= spent_ns);
             match self.measured(cell) {
                 true if is_due => self.want(Priority::RowAgain, 0.0, cell, Pass::Plain, 0),
-                // Behind a limit in slices, the deepest queues come last.
-                false if !self.path.is_in_slices() => self.want(Priority::RowFirst, 0.0, cell, Pass::Plain, 0),
-                _ => {}
+                true => {}
+                false => self.want(Priority::RowFirst, 0.0, cell, Pass::Plain, 0),
             }
         }
     }
@@ -481,7 +480,8 @@ impl PathCandidates<'_> {
 /// Urgency of a run, the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
-    /// The first run of a row of small requests. It is made before a look, and dropped if that shows a limit in slices.
+    /// The first run of a row of small requests. It is made before a look, and made again if that shows a limit in
+    /// slices.
     RowFirst,
     /// A row of small requests whose last run lies far back.
     RowAgain,
