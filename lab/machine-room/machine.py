@@ -86,7 +86,7 @@ class Scenario:
             words += ["-device", f"pxb-pcie,id=of-node{node},bus_nr={64 * node},numa_node={node}"]
         for n, (kind, *properties) in enumerate(self.disks):
             holders, device = DISKS[kind]
-            # A bus of its own tells the memory node of what hangs on it; the machine's first one tells none.
+            # A bus of its own tells the memory node of what hangs on it.
             node = next((word.removeprefix("node=") for word in properties if word.startswith("node=")), None)
             properties = [word for word in properties if not word.startswith("node=")]
             bus = f",bus=of-node{node}" if node else ""

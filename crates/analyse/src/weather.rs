@@ -4,7 +4,7 @@
 //! inside. Their scatter tells nothing of another minute. So runs are grouped by the occasion when they were made, and all
 //! cells of a path show together whether occasions differ by more than runs of one occasion do: analysis of variance with
 //! one random effect, for unequal groups (S. R. Searle, G. Casella, C. E. McCulloch, Variance Components, 1992, 3.6), over
-//! logarithms of rates. If they do, each occasion counts as one look at the path, however many runs it has.
+//! logarithms of the figure. If they do, each occasion counts as one look at the path, however many runs it has.
 
 use halfpower_record::Record;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};

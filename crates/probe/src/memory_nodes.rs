@@ -36,13 +36,13 @@ pub struct MemoryNode {
 /// # Errors
 /// Why nothing can be told of distances, as a sentence without the full stop.
 pub fn memory_nodes(root: &Root, device: &str) -> Result<MemoryNodes, String> {
-    let untold = || "the kernel does not tell which memory node the device is at".to_string();
-    let disk = Disk::by_name(root, device).ok_or_else(untold)?;
-    let disks = Stack::below(root, &mounts(root), &[disk]).disks;
     let nodes = with_processors(root);
     if nodes.len() < 2 {
         return Err("processors are at a single memory node".to_string());
     }
+    let untold = || "the kernel does not tell which memory node the device is at".to_string();
+    let disk = Disk::by_name(root, device).ok_or_else(untold)?;
+    let disks = Stack::below(root, &mounts(root), &[disk]).disks;
     let own: BTreeSet<Option<u32>> =
         disks.iter().flat_map(|disk| ways(root, disk)).map(|way| node_of(root, &way)).collect();
     let own = match own.into_iter().collect::<Vec<_>>()[..] {

@@ -1,9 +1,9 @@
 //! Finds the highest rate at which a percentile of latency stays below a bound, and the rate to try next.
 //!
 //! A rate's excess is the logarithm of its percentile over the bound, the mean over its runs. A run that cannot keep up
-//! with its rate counts as twice the bound at least, and so does one that is too short to tell: at a rate above what the target
-//! takes in a closed loop, the queue grows without end, but slowly where the rate is near. The knee is where the excess crosses 0, between two rates that were
-//! tried: a line between their excesses over the logarithm of the rate.
+//! with its rate counts as twice the bound at least, and so does one that is too short to tell: at a rate above what the
+//! target takes in a closed loop, the queue grows without end, but slowly where the rate is near. The knee is where the
+//! excess crosses 0, between two rates that were tried: a line between their excesses over the logarithm of the rate.
 //!
 //! The ends of its interval are rates whose repeated runs are surely below the bound, or surely above it: Student's
 //! interval of the excess leaves out 0, with the deviation of all rates near the bound together. The steps between rates
@@ -35,7 +35,7 @@ const LEAST_BEHIND: u64 = 64;
 const TELLS: f64 = 2.0;
 /// Share of what the target takes from which it is measured again: there it decides where the knee is.
 const NEAR: f64 = 0.9;
-/// Runs for that, of which the last is long: where a limiter hands out slices, a window is wrong by up to one of them.
+/// Runs of what it takes, then: where a limiter hands out slices, a short window is wrong by up to one of them.
 const CLOSED_RUNS: usize = 2;
 /// Most runs of one search.
 const MOST_RUNS: usize = 60;

@@ -179,25 +179,27 @@ pub(crate) fn open_on(
 /// # Errors
 /// Why there is no such processor, as a sentence without the full stop.
 pub(crate) fn processor(affinity: Affinity, device: Option<&str>) -> Result<Option<usize>, String> {
-    if affinity == Affinity::All {
-        return Ok(None);
-    }
-    let usable = halfpower_os::processor::usable();
-    let [first, _, ..] = usable[..] else {
-        return Err("this process may use a single processor, so that there is nothing to choose".to_string());
-    };
-    let root = Root::live();
     match affinity {
         Affinity::All => Ok(None),
-        Affinity::One => Ok(Some(first)),
+        Affinity::One => Ok(several(halfpower_os::processor::usable())?.first().copied()),
         Affinity::Interrupt | Affinity::Other => {
-            let interrupts = device.and_then(|device| halfpower_probe::interrupts(&root, device));
-            by_interrupts(affinity, &usable, interrupts.as_ref())
+            let interrupts = device.and_then(|device| halfpower_probe::interrupts(&Root::live(), device));
+            by_interrupts(affinity, &several(halfpower_os::processor::usable())?, interrupts.as_ref())
         }
         Affinity::Near | Affinity::Far => {
+            let usable = several(halfpower_os::processor::usable())?;
             let device = device.ok_or("no device is known under the target")?;
-            by_memory_node(affinity, &usable, &halfpower_probe::memory_nodes(&root, device)?).map(Some)
+            by_memory_node(affinity, &usable, &halfpower_probe::memory_nodes(&Root::live(), device)?).map(Some)
         }
+    }
+}
+
+/// The processors that may be used, if there is one to choose.
+fn several(usable: Vec<usize>) -> Result<Vec<usize>, String> {
+    if usable.len() > 1 {
+        Ok(usable)
+    } else {
+        Err("this process may use a single processor, so that there is nothing to choose".to_string())
     }
 }
 
@@ -271,6 +273,8 @@ mod tests {
         let why =
             |usable: &[usize], seen: Option<&Interrupts>| by_interrupts(Affinity::Interrupt, usable, seen).unwrap_err();
         let shared = interrupts(&[(0, 7), (1, 900)], &[&[0, 1, 2, 3]]);
+        assert!(several(vec![0]).unwrap_err().contains("single processor"));
+        assert_eq!((several(vec![1, 2]), processor(Affinity::All, None)), (Ok(vec![1, 2]), Ok(None)));
         assert!(why(&[0, 1], None).contains("does not tell"));
         assert!(why(&[0, 1], Some(&interrupts(&[(0, 7), (1, 900)], &[&[0], &[1]]))).contains("follow the submitter"));
         assert!(why(&[2, 3], Some(&shared)).contains("evenly"));

@@ -23,8 +23,9 @@ use crate::option_answers::{Backend, NO_FILES};
 const SECTOR: Bytes = Bytes(512);
 /// Why no buffered write is durable at its completion.
 const WRITES_BEHIND: &str = "its file cache holds every write back";
-/// Why no run can begin with its target in the file cache.
+/// Why no processor is nearer to a disk than another.
 const NO_NODES: &str = "its processors share one memory";
+/// Why no run can begin with its target in the file cache.
 const KEEPS_NOTHING: &str = "its file cache keeps nothing from one run to the next";
 
 /// A machine with the setup of a study.

@@ -330,10 +330,15 @@ pub(crate) fn of_experiments(study: &StudyFindings) -> Vec<[String; 3]> {
     full_stripes(study).into_iter().chain(near_processors(study)).collect()
 }
 
+/// The first answer of a study's experiments that is of this kind.
+fn answer_of<T>(study: &StudyFindings, of: impl Fn(&ExperimentAnswer) -> Option<&T>) -> Option<&T> {
+    study.experiments.iter().filter_map(|section| section.found.as_ref()).find_map(of)
+}
+
 /// Advice on the memory node of an application; `None` where the device's own brings nothing sure.
 fn near_processors(study: &StudyFindings) -> Option<[String; 3]> {
-    let found = study.experiments.iter().find_map(|section| match &section.found {
-        Some(ExperimentAnswer::Processors(found)) => Some(found),
+    let found = answer_of(study, |answer| match answer {
+        ExperimentAnswer::Processors(found) => Some(found),
         _ => None,
     })?;
     let (node, near) = found.better_node()?;
@@ -348,8 +353,8 @@ fn near_processors(study: &StudyFindings) -> Option<[String; 3]> {
 
 /// Advice on the size of writes to an array with parity; `None` where full stripes bring nothing sure.
 fn full_stripes(study: &StudyFindings) -> Option<[String; 3]> {
-    let found = study.experiments.iter().find_map(|section| match &section.found {
-        Some(ExperimentAnswer::Stripes(found)) => Some(found),
+    let found = answer_of(study, |answer| match answer {
+        ExperimentAnswer::Stripes(found) => Some(found),
         _ => None,
     })?;
     let deepest = found.deepest()?;
