@@ -89,6 +89,8 @@ struct AskedRequest {
     parts: u64,
     open: u64,
     last: Option<Times>,
+    /// Its parts are a kernel worker's, which may have been another's.
+    guessed: bool,
 }
 
 /// Key of a part: its disk, its first sector, and a serial number, since several requests may name the same sector.
@@ -158,14 +160,20 @@ impl<'a> Followed<'a> {
     }
 
     /// Records a part that enters the block layer. It belongs to the last request of its thread. If a kernel worker
-    /// submits it later, it belongs to the oldest request of that length that has no part yet.
+    /// submits it later, it belongs to the oldest request of that length that has no part yet; if the thread then queues
+    /// that request itself, the worker's part was another's.
     fn queue(&mut self, event: &TraceEvent, disk: usize, sectors: &Range<u64>) {
         if sectors.is_empty() {
             return;
         }
         let current = self.current.get(&event.thread).map(|entry| PartOwner::Ring(*entry));
-        let owner = match current.filter(|owner| self.asked.contains_key(owner)) {
-            Some(owner) => owner,
+        let current = current.filter(|owner| self.asked.contains_key(owner));
+        let guessed = current.is_none() && self.by_ring;
+        let owner = match current {
+            Some(owner) => {
+                self.forget_guess(owner);
+                owner
+            }
             None if !event.is_worker && !self.own.contains(&event.thread) => return,
             None if self.by_ring => match self.held_back((sectors.end - sectors.start) * SECTOR_BYTES) {
                 Some(owner) => owner,
@@ -178,10 +186,18 @@ impl<'a> Followed<'a> {
             }
         };
         let asked = self.asked.entry(owner).or_default();
+        asked.guessed = guessed;
         asked.parts += 1;
         asked.open += 1;
         let times = Times { queued_ns: event.at_ns, ..Times::default() };
         self.add(disk, sectors.start, RequestPart { owner, end: sectors.end, times });
+    }
+
+    /// Drops the parts that a worker seemed to queue for this request.
+    fn forget_guess(&mut self, owner: PartOwner) {
+        let Some(asked) = self.asked.get_mut(&owner).filter(|asked| asked.guessed) else { return };
+        (asked.parts, asked.open, asked.last) = (0, 0, None);
+        self.forget_parts(owner);
     }
 
     fn held_back(&self, bytes: u64) -> Option<PartOwner> {

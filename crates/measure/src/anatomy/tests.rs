@@ -185,6 +185,17 @@ fn strangers_leave_no_trace() {
 }
 
 #[test]
+fn a_workers_request_for_another_is_not_taken_for_ours() {
+    let mut tape = Tape::default();
+    tape.whole(0, 0, 64, 5000);
+    // Written back between our request's way off the ring and its way into the block layer.
+    tape.block(5, KERNEL, Step::Queued, 512, 8).block(15, KERNEL, Step::Merged, 512, 8);
+    let anatomy = tape.anatomy();
+    assert_eq!((anatomy.requests, anatomy.unseen), (1, 0));
+    assert_eq!(means(&anatomy), [10.0, 20.0, 30.0, 40.0, 5000.0, 5.0, 7.0]);
+}
+
+#[test]
 fn only_requests_that_began_when_the_trace_was_whole_count() {
     let mut tape = Tape::default();
     tape.whole(0, 0, 64, 5000).whole(10_000, 0, 64, 6000);
