@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{InOrder, JsonSchema};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -192,9 +192,9 @@ pub fn alike_machines(studies: &[(&str, &StudyDigest)]) -> AlikeMachines {
     }
     most.keys().for_each(|machine| all[*machine].is_unlike = true);
     let far = |machine: &MachineLevels| machine.deviations.unwrap_or(-1.0);
-    all.sort_by(|one, other| far(other).total_cmp(&far(one)));
+    all.order_by(|one, other| far(other).total_cmp(&far(one)));
     let mut unlike: Vec<UnlikeMachine> = most.into_values().map(|one| named(&one, studies, &distances)).collect();
-    unlike.sort_by(|one, other| other.deviations.total_cmp(&one.deviations));
+    unlike.order_by(|one, other| other.deviations.total_cmp(&one.deviations));
     AlikeMachines { machines: studies.len(), cells: cells.len(), unlike, all }
 }
 
@@ -261,7 +261,7 @@ fn distances(machines: usize, cells: &BTreeMap<CellSettings, Vec<(usize, &CellDi
 /// The slope between the medians of the lowest and the highest third, which single machines do not bend; 0 if these lie at
 /// one place.
 fn resistant_slope(mut points: Vec<(f64, f64)>) -> f64 {
-    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    points.order_by(|one, other| one.0.total_cmp(&other.0));
     let third = points.len() / 3;
     let middle = |points: &[(f64, f64)]| {
         let x = median(points.iter().map(|(x, _)| *x).collect());

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_record::{CpuTimes, Latency, Predicted, Record, Unknown};
-use halfpower_spec::{Cache, Direction, EngineName, Pass, Pattern, Workload};
+use halfpower_spec::{Cache, Direction, EngineName, InOrder, Pass, Pattern, Workload};
 
 use crate::judged::Judged;
 use crate::ladder::{known_limit, narrowest_pap};
@@ -18,7 +18,7 @@ use crate::waves::{Paced, keep_whole_waves, paced, paced_cell};
 use crate::weather::{Occasions, SURE, TimedRun, Weather};
 use crate::{
     BusiestProcessor, CellFinding, CellSettings, FarCell, Interval, LatencySummary, NoiseFinding, PathLevel,
-    Prediction, TcpCell, Unsteady, UnsteadyReason,
+    Prediction, Sureness, TcpCell, Unsteady, UnsteadyReason,
 };
 
 /// The settings that make two runs the same cell, in listing order.
@@ -97,7 +97,7 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<CellWithRe
     }
     // Floating-point sums depend on their order, but the findings must not depend on the order of records.
     groups.values_mut().for_each(|runs| {
-        runs.sort_by_key(|record| (record.run.repeat, record.run.seed, record.elapsed_ns, record.bytes, record.ios));
+        runs.order_by_key(|record| (record.run.repeat, record.run.seed, record.elapsed_ns, record.bytes, record.ios));
     });
     let limits = paced(records.iter().filter(|record| record.walks()));
     let of_group = |(key, mut runs): (Key, Vec<&Record>)| {
@@ -419,6 +419,11 @@ fn finite(value: f64) -> f64 {
 }
 
 impl CellFinding {
+    /// How well its runs tell its rate.
+    pub(crate) fn sureness(&self) -> Sureness {
+        Sureness::of(&self.mbps, self.run_mbps.len(), None)
+    }
+
     /// Processors that its threads were charged for or waited for; 0 if not known.
     pub(crate) fn wanted_processors(&self) -> f64 {
         self.core_share.map_or(0.0, |charged| charged + self.waited_share)

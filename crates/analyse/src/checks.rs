@@ -1,7 +1,7 @@
 //! Holds what checks of settings found at the target of a study, and compares it with another time or another study.
 
 use halfpower_record::{CheckFinding, CheckResult, Diagnosis, Severity};
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{InOrder, JsonSchema};
 use serde::Serialize;
 
 /// What checks of settings found at the target of a study.
@@ -120,7 +120,7 @@ fn compared(a: &[Diagnosis], b: &[Diagnosis]) -> ChecksComparison {
         found.one_sided += usize::from(of_a.is_known != of_b.is_known);
         found.differ.extend(differences(check, &of_a, &of_b));
     }
-    found.differ.sort_by_key(|difference| std::cmp::Reverse(difference.severity()));
+    found.differ.order_by_key(|difference| std::cmp::Reverse(difference.severity()));
     found
 }
 

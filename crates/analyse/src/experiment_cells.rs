@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_record::{Record, Unknown};
-use halfpower_spec::{Direction, EngineName, Experiment, Hosts, Pass, Way, Workload};
+use halfpower_spec::{Direction, EngineName, Experiment, Hosts, InOrder, Pass, Way, Workload};
 
 use crate::cells::{cell_of, counts};
 use crate::ladder::{known_limit, medium};
@@ -80,7 +80,7 @@ pub fn experiment_cells<'a>(
     let mut cells = Vec::new();
     for ((workload, engine), mut records) in groups {
         keep_whole_waves(&limits, &mut records);
-        records.sort_by_key(|record| (record.run.pass, record.run.repeat));
+        records.order_by_key(|record| (record.run.pass, record.run.repeat));
         if let Some(finding) = cell_of(&workload, engine, &records, paced_cell(&limits, &records)) {
             let known_mbps = experiment_limit(levels, experiment, &workload);
             let cached = known_mbps.is_some_and(|known| finding.mbps.value > ABOVE_LIMIT * known);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_record::{Record, is_wrong_data};
-use halfpower_spec::{Experiment, JsonSchema};
+use halfpower_spec::{Experiment, InOrder, JsonSchema};
 use serde::Serialize;
 
 /// The kind of a fault.
@@ -64,6 +64,6 @@ pub fn faults(records: &[Record]) -> Vec<FaultFinding> {
         }
     }
     let mut faults: Vec<FaultFinding> = found.into_values().collect();
-    faults.sort_by_key(|fault| (fault.kind, std::cmp::Reverse(fault.requests)));
+    faults.order_by_key(|fault| (fault.kind, std::cmp::Reverse(fault.requests)));
     faults
 }

@@ -23,6 +23,7 @@ use crate::surroundings::{checks_differ, neighbours_compared, surroundings_compa
 use crate::{ConditionFinding, Neighbours, Surroundings};
 use change_points::{ChangePoint, LEAST, change_points};
 use figures::{Series, all_series};
+use halfpower_spec::InOrder;
 use last_change::last_levels_compared;
 use levels::{level, two_speeds};
 
@@ -180,7 +181,7 @@ fn changes(all: &[Series], found: &[Vec<ChangePoint>], figures: &[FigureHistory]
     let mut located: Vec<Located> = of_figure
         .flat_map(|((series, found), figure)| Located::all(series, found, figure, ERROR / error(series, all)))
         .collect();
-    located.sort_by_key(|one| (one.at, one.earliest));
+    located.order_by_key(|one| (one.at, one.earliest));
     let mut groups: Vec<Vec<Located>> = Vec::new();
     for one in located {
         match groups.last_mut() {
@@ -201,10 +202,10 @@ fn is_near(group: &[Located], one: &Located) -> bool {
 /// The changes of a group as one, at the place that is known best.
 fn together(mut group: Vec<Located>) -> HistoryChange {
     let width = |one: &Located| one.latest - one.earliest;
-    group.sort_by(|one, other| width(one).cmp(&width(other)).then(one.change.p.total_cmp(&other.change.p)));
+    group.order_by(|one, other| width(one).cmp(&width(other)).then(one.change.p.total_cmp(&other.change.p)));
     let (at, earliest, latest) = group.first().map_or((0, 0, 0), |best| (best.at, best.earliest, best.latest));
     let mut figures: Vec<FigureChange> = group.into_iter().map(|one| one.change).collect();
-    figures.sort_by_key(|change| change.figure);
+    figures.order_by_key(|change| change.figure);
     HistoryChange { at, earliest, latest, figures, surroundings: Vec::new(), checks: Vec::new() }
 }
 

@@ -4,7 +4,7 @@ use halfpower_spec::{Direction, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::headline::{durable_cell, more_seconds};
-use crate::path::peak;
+use crate::path::{peak, unsure_peak};
 use crate::{CellFinding, CellSettings, Interval, LatencySummary, Sureness};
 
 /// What a row of the answer represents.
@@ -17,6 +17,8 @@ pub enum RateRole {
     SmallAlone,
     /// The most bytes a second.
     Best,
+    /// What may move more than the best, and is not known: its runs differ too much.
+    Unsure,
 }
 
 /// One row of the answer to "how fast".
@@ -56,6 +58,10 @@ pub struct CellRate {
     pub read_ahead: bool,
     /// Runs behind it.
     pub runs: usize,
+    /// Throughput of its slowest run in MB/s.
+    pub least_mbps: f64,
+    /// Throughput of its fastest run in MB/s.
+    pub most_mbps: f64,
     /// Whether it was steady within its runs.
     pub steady: bool,
 }
@@ -70,7 +76,12 @@ pub fn how_fast(cells: &[CellFinding], seconds_a_run: f64) -> Vec<RateRow> {
         let small = smallest(cells, *rw);
         let deep = small.iter().copied().max_by_key(|cell| (cell.total_depth(), cell.run_mbps.len()));
         let alone = small.iter().copied().find(|cell| cell.total_depth() == 1).filter(|_| *rw == Direction::Read);
-        let chosen = [(RateRole::SmallDeep, deep), (RateRole::SmallAlone, alone), (RateRole::Best, peak(cells, *rw))];
+        let chosen = [
+            (RateRole::SmallDeep, deep),
+            (RateRole::SmallAlone, alone),
+            (RateRole::Best, peak(cells, *rw)),
+            (RateRole::Unsure, unsure_peak(cells, *rw)),
+        ];
         for (role, cell) in chosen {
             let Some(cell) = cell.filter(|cell| rows.iter().all(|row| row.cell != cell.settings)) else {
                 continue;
@@ -136,6 +147,8 @@ impl CellRate {
             latency_ns_p99_interval: cell.latency_ns.p99_interval,
             read_ahead: is_of_read_ahead(cell, cells),
             runs,
+            least_mbps: cell.run_mbps.iter().copied().reduce(f64::min).unwrap_or(0.0),
+            most_mbps: cell.run_mbps.iter().copied().reduce(f64::max).unwrap_or(0.0),
             steady: cell.steady,
         }
     }

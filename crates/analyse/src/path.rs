@@ -62,9 +62,22 @@ pub(crate) fn peak_of_both<'a>(cells: impl Iterator<Item = &'a CellFinding> + Cl
     peaks.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
+/// The confirmed cell that represents the best of these; one whose runs differ so much that its rate is not known only
+/// where there is no other.
+pub(crate) fn chosen<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<&'a CellFinding> {
+    let known = cells.clone().filter(|cell| cell.sureness().is_known());
+    chosen_of_all(known).or_else(|| chosen_of_all(cells))
+}
+
+/// The confirmed cell of this direction that would represent the best if its rate were known.
+pub(crate) fn unsure_peak(cells: &[CellFinding], rw: Direction) -> Option<&CellFinding> {
+    let of_direction = cells.iter().filter(|cell| cell.rw == rw && cell.usable());
+    chosen_of_all(of_direction).filter(|cell| !cell.sureness().is_known())
+}
+
 /// The confirmed cell that plain runs chose, because its own value had no part in the choice; or another confirmed cell
 /// that the confirming runs show to be faster by more than the 95% intervals.
-pub(crate) fn chosen<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<&'a CellFinding> {
+fn chosen_of_all<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<&'a CellFinding> {
     let by_plain_runs = cells.clone().filter_map(|cell| Some((cell.chosen_mbps?, cell)));
     let (_, chosen) = by_plain_runs.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
     let faster = cells.filter(|cell| cell.chosen_mbps.is_some() && cell.mbps.is_above(&chosen.mbps));

@@ -5,6 +5,7 @@
 //! requests a microsecond. Each of p, C and I is optional.
 
 use crate::fit::fit_line;
+use halfpower_spec::InOrder;
 
 /// Misfit that any cell may have before it supports one more term of the model.
 const FLOOR: f64 = 0.01;
@@ -155,7 +156,7 @@ impl Observations {
     fn plateau(&self, cells: &[&Observation], of: &dyn Fn(&Observation) -> f64) -> Option<f64> {
         let certain = |seen: &Observation| of(seen) * (1.0 - 3.0 * seen.error);
         let mut sorted = cells.to_vec();
-        sorted.sort_by(|one, other| certain(other).total_cmp(&certain(one)));
+        sorted.order_by(|one, other| certain(other).total_cmp(&certain(one)));
         let mut level = of(sorted.get(sorted.len() / STRAY)?);
         for _ in 0..TURNS {
             let within: Vec<f64> =

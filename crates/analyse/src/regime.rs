@@ -8,6 +8,7 @@ use crate::interval::t95;
 pub(crate) use crate::path_model::Regime;
 use crate::path_model::{Observation, Observations, PathModel};
 use crate::{CellFinding, Interval};
+use halfpower_spec::InOrder;
 
 /// Requests in parallel up to which a device serves one at a time.
 const ONE_AT_A_TIME: f64 = 1.1;
@@ -191,7 +192,7 @@ fn candidates(seen: &[Observation], base_depth: f64) -> Vec<PathModel> {
 fn starting_lines(seen: &[Observation], base_depth: f64) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> =
         seen.iter().filter(|seen| seen.depth == base_depth).map(|seen| (seen.bytes, seen.time_us)).collect();
-    points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    points.order_by(|one, other| one.0.total_cmp(&other.0));
     let half = points.len().div_ceil(2).max(2).min(points.len());
     let parts = [&points[..], &points[..half], &points[points.len() - half..]];
     let fits = parts.into_iter().filter_map(fit_line);

@@ -17,6 +17,7 @@
 //! slope does not count as scatter; the fifth that varies most is left out.
 
 use halfpower_record::Series;
+use halfpower_spec::InOrder;
 
 use crate::change::change_point;
 use crate::mean::mean;
@@ -284,7 +285,7 @@ impl Scatter {
     pub fn of(rates: &[f64]) -> Self {
         let length = (rates.len() / PARTS).max(2);
         let mut parts: Vec<Part> = rates.chunks_exact(length).map(Part::of).collect();
-        parts.sort_by(|one, other| one.squares.total_cmp(&other.squares));
+        parts.order_by(|one, other| one.squares.total_cmp(&other.squares));
         parts.truncate(parts.len().saturating_sub(1).max(1));
         let all = parts.iter().fold(Part::default(), |sum, part| Part {
             squares: sum.squares + part.squares,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{InOrder, JsonSchema};
 use serde::Serialize;
 
 use crate::policy::{FULL_CORE, MORE_THREADS_GAIN, NEAR_BEST};
@@ -55,7 +55,7 @@ pub(crate) fn thread_scaling(cells: &[CellFinding], cpus: f64) -> Vec<ThreadScal
 }
 
 fn of_cell(mut cells: Vec<&CellFinding>, cpus: f64) -> Option<ThreadScaling> {
-    cells.sort_by_key(|cell| cell.threads);
+    cells.order_by_key(|cell| cell.threads);
     let usable = |threads: u32| if cpus > 0.0 { f64::from(threads).min(cpus) } else { f64::from(threads) };
     let step = |cell: &&CellFinding| ThreadStep {
         threads: cell.threads,

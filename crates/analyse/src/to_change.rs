@@ -1,7 +1,7 @@
 //! Chooses the findings of checks that *what to set* names: what costs, or may cost, on the measured path.
 
 use halfpower_record::{CheckFinding, CheckResult, Diagnosis, PathPart, Severity};
-use halfpower_spec::{Direction, JsonSchema};
+use halfpower_spec::{Direction, InOrder, JsonSchema};
 use serde::Serialize;
 
 use crate::explained::concerns;
@@ -39,7 +39,7 @@ pub(crate) fn settings_to_change(
             add(&mut all, check, finding, explains(&check.code, finding, stops));
         }
     }
-    all.sort_by(|one, other| {
+    all.order_by(|one, other| {
         let by_cost = other.finding.cost.rank().total_cmp(&one.finding.cost.rank());
         let by_stop = one.explains.is_empty().cmp(&other.explains.is_empty());
         by_stop.then(other.finding.severity.cmp(&one.finding.severity)).then(by_cost)

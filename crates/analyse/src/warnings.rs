@@ -5,7 +5,7 @@
 //! bad study does not drown its report. The report gives each its words.
 
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Experiment, JsonSchema, Pass, Question};
+use halfpower_spec::{Experiment, InOrder, JsonSchema, Pass, Question};
 use serde::Serialize;
 
 use crate::cells::{CellWithRecords, WITHIN, noise};
@@ -432,7 +432,7 @@ pub(crate) fn warnings(grounds: &WarningInputs<'_>) -> Vec<Warning> {
     all.extend(soaker_below(grounds));
     all.extend(mixed(grounds));
     let cells = grounds.cells.len();
-    all.sort_by(|one, other| {
+    all.order_by(|one, other| {
         let is_wrong = |warning: &Warning| warning.harm() == Harm::Wrong;
         is_wrong(other).cmp(&is_wrong(one)).then(weight(other, cells).total_cmp(&weight(one, cells)))
     });

@@ -7,6 +7,7 @@
 //! logarithms of the figure. If they do, each occasion counts as one look at the path, however many runs it has.
 
 use halfpower_record::Record;
+use halfpower_spec::InOrder;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use crate::t95;
@@ -51,7 +52,7 @@ impl Occasions {
     /// The runs with their figure, by occasion. A figure of 0 has a logarithm that is not finite.
     pub fn of(runs: impl IntoIterator<Item = (TimedRun, f64)>) -> Self {
         let mut runs: Vec<(TimedRun, f64)> = runs.into_iter().collect();
-        runs.sort_by_key(|(run, _)| run.started_unix_ms);
+        runs.order_by_key(|(run, _)| run.started_unix_ms);
         let mut occasions: Vec<Occasion> = Vec::new();
         for (run, figure) in runs {
             let follows = |last: &&mut Occasion| run.started_unix_ms < last.ended_unix_ms.saturating_add(OCCASION_MS);
@@ -170,7 +171,7 @@ impl Weather {
 /// The greatest number of occasions of any of these cells that lie apart from each other.
 fn disjoint(cells: &[&Occasions]) -> usize {
     let mut occasions: Vec<&Occasion> = cells.iter().flat_map(|cell| &cell.0).collect();
-    occasions.sort_by_key(|occasion| occasion.ended_unix_ms);
+    occasions.order_by_key(|occasion| occasion.ended_unix_ms);
     let mut count = 0;
     let mut free_from_ms = 0;
     for occasion in occasions {

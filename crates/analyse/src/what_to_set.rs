@@ -3,7 +3,7 @@
 //! With fewer than three measured depths there is no advice, unless the fitted path gives the number of requests that
 //! run in parallel: the advice is then the first depth that keeps them all busy.
 
-use halfpower_spec::{Bytes, Direction, JsonSchema, Pattern};
+use halfpower_spec::{Bytes, Direction, InOrder, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;
@@ -199,6 +199,6 @@ fn half_power(cells: &[CellFinding], headlines: &[Headline], curves: &[Curve]) -
             bracketed: curve.half_power_bracketed,
         })
         .collect();
-    sizes.sort_by_key(|size| std::cmp::Reverse(size.iodepth));
+    sizes.order_by_key(|size| std::cmp::Reverse(size.iodepth));
     sizes
 }

@@ -1,6 +1,8 @@
 //! Checks which confirmed cell represents the peak, what is advised with it, and how well it is known.
 
-use halfpower_analyse::{CellFinding, MeasuredCeilings, Warning, advice, analyse, cells, path_peak, peak};
+use halfpower_analyse::{
+    CellFinding, MeasuredCeilings, RateRole, Warning, advice, analyse, cells, how_fast, path_peak, peak,
+};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Bytes, Cache, Direction, Pass, Rw, Workload};
 
@@ -35,6 +37,22 @@ fn a_cell_that_the_confirming_runs_show_to_be_faster_is_the_peak() {
     assert_eq!(peak_bs_kib(&cells), 128);
     let unconfirmed = measured([1400.0, 1500.0], [[500.0, 520.0, 480.0], [0.0; 3]]);
     assert_eq!(peak_bs_kib(&unconfirmed), 64, "one lucky run is no proof");
+}
+
+/// A page cache that gives 2,800 MB/s at one time and 678 at another says less of a path than 1,000 MB/s at all times.
+#[test]
+fn a_cell_whose_rate_is_not_known_is_no_peak_beside_one_whose_rate_is() {
+    let cells = measured([1390.0, 2800.0], [[1000.0, 990.0, 1010.0], [2800.0, 678.0, 1500.0]]);
+    assert_eq!(peak_bs_kib(&cells), 64);
+    let rows = how_fast(&cells, 1.0);
+    let roles: Vec<_> =
+        rows.iter().map(|row| (row.role, row.cell.bs_bytes >> 10, row.rate.sureness.is_known())).collect();
+    assert_eq!(roles, [(RateRole::SmallDeep, 64, true), (RateRole::Unsure, 128, false)]);
+    let rounded = |mbps: f64| mbps.round() as u64;
+    assert_eq!((rounded(rows[1].rate.least_mbps), rounded(rows[1].rate.most_mbps)), (678, 2800));
+
+    let both_wild = measured([1390.0, 2800.0], [[1000.0, 99.0, 3010.0], [2800.0, 678.0, 1500.0]]);
+    assert_eq!(peak_bs_kib(&both_wild), 128, "the best of what nobody knows");
 }
 
 #[test]

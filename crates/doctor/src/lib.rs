@@ -24,6 +24,7 @@ pub use table::CHECKS;
 pub use tries::{Candidate, Switchable, TRIES, TrialLoad, Try, candidates, tried_as};
 
 use halfpower_record::{CheckFinding, CheckResult, CheckState, Diagnosis, Severity};
+use halfpower_spec::InOrder;
 
 /// Runs every check on a place.
 pub fn diagnose(place: &Place) -> Diagnosis {
@@ -52,7 +53,7 @@ fn result(check: &Check, place: &Place) -> CheckResult {
             }
         }
     }
-    findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.cost.rank().total_cmp(&a.cost.rank())));
+    findings.order_by(|a, b| b.severity.cmp(&a.severity).then(b.cost.rank().total_cmp(&a.cost.rank())));
     let state = match findings.first() {
         Some(first) if first.severity > Severity::Note => CheckState::Found,
         _ if !unread.is_empty() => CheckState::Unread,

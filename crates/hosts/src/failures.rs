@@ -1,6 +1,7 @@
 //! Collects failures of many hosts and puts them into one sentence.
 
 use halfpower_measure::MeasureError;
+use halfpower_spec::InOrder;
 use serde::{Deserialize, Serialize};
 
 /// Number of failures kept with their text; further ones are only counted.
@@ -35,7 +36,7 @@ impl Failures {
     /// Merges both.
     pub fn with(mut self, other: Self) -> Self {
         self.listed.extend(other.listed);
-        self.listed.sort_by_key(|failure| failure.rank);
+        self.listed.order_by_key(|failure| failure.rank);
         self.listed.truncate(MAX_LISTED);
         Self { count: self.count + other.count, interrupted: self.interrupted || other.interrupted, ..self }
     }

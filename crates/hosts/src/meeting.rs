@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use halfpower_measure::{MeasureError, TargetBackend};
 use halfpower_record::{HostLink, HostPlace, Level};
+use halfpower_spec::InOrder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -105,7 +106,7 @@ pub(crate) fn meet(
     };
     let mut places =
         bring_together(ranks.as_ref(), vec![(place, environment.levels.clone())], join)?.unwrap_or_default();
-    places.sort_by_key(|(place, _)| place.rank);
+    places.order_by_key(|(place, _)| place.rank);
     Ok((Crew { ranks, computers, host }, opened, places))
 }
 
@@ -131,7 +132,7 @@ fn greet(ranks: &dyn Ranks, own: Greeting) -> Result<Vec<u32>, MeasureError> {
 }
 
 fn known(mut greetings: Vec<Greeting>) -> Known {
-    greetings.sort_by_key(|greeting| greeting.rank);
+    greetings.order_by_key(|greeting| greeting.rank);
     let mut firsts: HashMap<String, u32> = HashMap::new();
     let computers =
         greetings.iter().map(|greeting| *firsts.entry(greeting.computer.clone()).or_insert(greeting.rank)).collect();

@@ -1,5 +1,6 @@
 //! Collects notes of processes other than 0 about their own hosts, for the notes of the report.
 
+use halfpower_spec::InOrder;
 use serde::{Deserialize, Serialize};
 
 /// Number of different notes kept for one run; further ones are only counted.
@@ -45,7 +46,7 @@ impl Notes {
                 None => both.listed.push(new),
             }
         }
-        both.listed.sort_by_key(|listed| listed.rank);
+        both.listed.order_by_key(|listed| listed.rank);
         both.unlisted += both.listed.split_off(both.listed.len().min(MAX_LISTED)).len() as u32;
         both
     }

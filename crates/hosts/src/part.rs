@@ -2,7 +2,7 @@
 
 use halfpower_measure::MeasureError;
 use halfpower_record::{CpuTimes, HostShare, Join, Record, Samples};
-use halfpower_spec::Run;
+use halfpower_spec::{InOrder, Run};
 use serde::{Deserialize, Serialize};
 
 use crate::crew::Opened;
@@ -88,7 +88,7 @@ impl Part {
             return Err(MeasureError::Elsewhere { what: "no process took part in the run".to_string() });
         };
         let mut hosts = self.hosts;
-        hosts.sort_by_key(|host| host.rank);
+        hosts.order_by_key(|host| host.rank);
         let opened_ns = hosts[0].opened_ns;
         hosts.iter_mut().for_each(|host| host.opened_ns -= opened_ns);
         // The window of the merged record: the time in which all bytes move at the sum of the rates.

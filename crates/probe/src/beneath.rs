@@ -12,6 +12,7 @@ use halfpower_os::{DataFile, DeviceNumber};
 
 use crate::block::{DEEPEST, volume_kind};
 use crate::{Root, TargetIdentity};
+use halfpower_spec::InOrder;
 
 /// Unit of the device mapper's tables, and of sizes in sysfs.
 const SECTOR_BYTES: u64 = 512;
@@ -232,7 +233,7 @@ fn of_rows(pieces: &[Piece], chunk_bytes: u64, data_disks: u64, from: u64) -> Ve
     let of_disk = |row: u64| from.saturating_add(row.saturating_mul(chunk_bytes));
     let rows = pieces.iter().map(|piece| piece.on.start / row_bytes..piece.on.end.div_ceil(row_bytes));
     let mut ranges: Vec<Range<u64>> = rows.map(|rows| of_disk(rows.start)..of_disk(rows.end)).collect();
-    ranges.sort_by_key(|range| range.start);
+    ranges.order_by_key(|range| range.start);
     let mut joined: Vec<Piece> = Vec::new();
     for on in ranges {
         match joined.last_mut() {

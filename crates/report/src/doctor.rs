@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_record::{CheckFinding, CheckResult, CheckState, Diagnosis, Evidence, Severity};
-use halfpower_spec::escaped;
+use halfpower_spec::{InOrder, escaped};
 
 use crate::Style;
 use crate::doctor_tries::{tries_markdown, tries_text};
@@ -138,7 +138,7 @@ fn rows(seen: &Diagnosis, wanted: impl Fn(Severity) -> bool) -> Vec<Row<'_>> {
             }
         }
     }
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let by_cost = b.first.cost.rank().total_cmp(&a.first.cost.rank());
         b.first.severity.cmp(&a.first.severity).then(by_cost)
     });

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use halfpower_experiments::application::{Further, RunFigures};
 use halfpower_experiments::{PlanRequest, plan};
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
+use halfpower_spec::{Direction, Experiment, InOrder, Nanos, Pass, Question, Run, Workload};
 
 use crate::own_runs::{OwnRuns, Progress};
 use crate::planner::Step;
@@ -79,7 +79,7 @@ impl ApplicationRuns {
         let round = |repeat: u32| {
             let mut runs: Vec<Run> = workloads.iter().map(|workload| run(workload, repeat)).collect();
             // Reads first, so that after-effects of writes do not reach them.
-            runs.sort_by_key(|run| (run.workload.writes(), mixed(run.seed)));
+            runs.order_by_key(|run| (run.workload.writes(), mixed(run.seed)));
             runs
         };
         let runs: Vec<Run> = (0..repeats + MORE_ROUNDS).flat_map(round).collect();

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_analyse::OCCASION_NS;
-use halfpower_spec::{Decides, Direction, Experiment, Nanos, Pass, Question};
+use halfpower_spec::{Decides, Direction, Experiment, InOrder, Nanos, Pass, Question};
 
 use crate::confirmation;
 use crate::deciding_cells::{AdvisedCells, CellId, HalfPowerBracket, advice, best, half_power, row_cells, shown_cells};
@@ -311,7 +311,7 @@ impl PathCandidates<'_> {
                 false => continue,
             };
             let mut values = self.curve_values(depth);
-            values.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+            values.order_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
             for (cell, value) in values.into_iter().take(CELLS_A_LOOK) {
                 self.want(priority, -value, cell, Pass::Plain, 0);
             }

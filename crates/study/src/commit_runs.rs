@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use halfpower_analyse::run_mbps;
 use halfpower_experiments::{PlanRequest, commits, plan};
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
+use halfpower_spec::{Direction, Experiment, InOrder, Nanos, Pass, Question, Run, Workload};
 
 use crate::observed_cell::{SHARP, Sample};
 use crate::own_runs::{LENGTH, OwnRuns, Progress};
@@ -76,7 +76,7 @@ impl CommitRuns {
         };
         let round = |of: &[Workload], repeat: u32, runtime: Nanos| {
             let mut runs: Vec<Run> = of.iter().map(|workload| run(workload, repeat, runtime)).collect();
-            runs.sort_by_key(|run| mixed(run.seed));
+            runs.order_by_key(|run| mixed(run.seed));
             runs
         };
         let runs = &mut commit_runs.runs;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use halfpower_record::Environment;
-use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
+use halfpower_spec::{Direction, Experiment, InOrder, Nanos, Pass, Question, Run, Workload};
 
 use crate::observed_cell::{Observation, SHARP, Sample};
 use crate::planner::Step;
@@ -84,13 +84,13 @@ impl FixedRuns {
         for (experiment, cells) in &plans {
             runs.extend(in_order(*experiment, cells, question, 0..most, window_ns));
         }
-        runs.sort_by_key(|run| run.repeat);
+        runs.order_by_key(|run| run.repeat);
         let planned = runs.len();
         let mut more = Vec::new();
         for (experiment, cells) in &plans {
             more.extend(in_order(*experiment, cells, question, most..most + MORE_ROUNDS, window_ns));
         }
-        more.sort_by_key(|run| run.repeat);
+        more.order_by_key(|run| run.repeat);
         runs.extend(more);
         let least_bs = runs.iter().map(|run| run.workload.bs).min().unwrap_or_default();
         let advertised = |way: &Direction| Some((*way, Slices::advertised(environment, *way, least_bs)?));
@@ -228,7 +228,7 @@ fn in_order(
         }
     }
     let writes = |run: &Run| run.workload.rw.direction() != Some(Direction::Read);
-    runs.sort_by_key(|run| (run.repeat, writes(run), mixed(run.seed)));
+    runs.order_by_key(|run| (run.repeat, writes(run), mixed(run.seed)));
     runs
 }
 

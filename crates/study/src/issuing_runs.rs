@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use halfpower_record::{Ability, Capabilities, Environment, Record};
 use halfpower_spec::{
-    Bytes, Decides, Direction, EngineName, Experiment, IoMem, Issuing, Nanos, Pass, Question, Run, Workload,
+    Bytes, Decides, Direction, EngineName, Experiment, InOrder, IoMem, Issuing, Nanos, Pass, Question, Run, Workload,
 };
 
 use crate::phase::Phase;
@@ -98,7 +98,7 @@ impl IssuingRuns {
                 Run { experiment: Some(Experiment::Engines), workload, repeat, pass, runtime: self.runtime, seed }
             };
             let mut round: Vec<Run> = ways.iter().map(run).collect();
-            round.sort_by_key(|run| (run.workload.rw.writes(), mixed(run.seed)));
+            round.order_by_key(|run| (run.workload.rw.writes(), mixed(run.seed)));
             to_do.extend(round);
         }
         self.to_do = Some(to_do);

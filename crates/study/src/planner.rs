@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use halfpower_record::Environment;
-use halfpower_spec::{Bytes, Decides, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
+use halfpower_spec::{Bytes, Decides, Direction, Experiment, InOrder, Nanos, Pass, Pattern, Question, Run, Workload};
 
 use crate::candidates::{Priority, RunCandidate, Stage, candidates, rows_due_ns};
 use crate::confirmation;
@@ -183,7 +183,7 @@ impl Planner {
         self.paths.iter_mut().for_each(ObservedPath::refresh);
         let expected = Expected::new(self);
         let mut candidates = candidates(&self.question, &self.paths, self.stage(&expected), self.costs.spent_ns);
-        candidates.sort_by(|one, other| {
+        candidates.order_by(|one, other| {
             let by_chance = |want: &RunCandidate| self.chance(want);
             (one.priority.cmp(&other.priority))
                 .then(one.rank.total_cmp(&other.rank))
@@ -211,7 +211,7 @@ impl Planner {
             left_ns >= 0.0
         });
         batch.truncate(held.count().max(1));
-        batch.sort_by_key(|planned| planned.run.seed);
+        batch.order_by_key(|planned| planned.run.seed);
         self.batch = batch;
     }
 

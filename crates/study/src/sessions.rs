@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use halfpower_analyse::{CellSettings, first_session};
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Cache, Nanos, Pass, Question, Run};
+use halfpower_spec::{Cache, InOrder, Nanos, Pass, Question, Run};
 
 use crate::planner::Step;
 use crate::seeds::seeded;
@@ -57,7 +57,7 @@ impl Session {
         };
         let mut open: Vec<(u32, Run)> =
             (0..ROUNDS).flat_map(|round| cells.iter().map(move |cell| run(round, cell))).collect();
-        open.sort_by_key(|(round, run)| (*round, run.seed));
+        open.order_by_key(|(round, run)| (*round, run.seed));
         let budget = Nanos(question.budget.0 / PART);
         let mut session = Self { number, budget, open, made: 0, spent_ns: 0 };
         records.iter().filter(|record| record.session == number).for_each(|record| session.observe(record));

@@ -4,7 +4,7 @@
 use std::iter;
 
 use halfpower_record::{Environment, LeftOut, Record, RecordError, StudyFile, TargetKind, total};
-use halfpower_spec::{Decides, Experiment, Nanos, Pass, Question, Run};
+use halfpower_spec::{Decides, Experiment, InOrder, Nanos, Pass, Question, Run};
 
 use crate::application_runs::ApplicationRuns;
 use crate::commit_runs::CommitRuns;
@@ -219,7 +219,7 @@ pub fn grid_runs(question: &Question) -> Vec<Run> {
             runs.extend((0..question.repeats).map(|later| path.run(question, cell, Pass::Plain, later)));
         }
     }
-    runs.sort_by_key(|run| (run.repeat, run.workload.rw.direction(), run.seed));
+    runs.order_by_key(|run| (run.repeat, run.workload.rw.direction(), run.seed));
     runs
 }
 

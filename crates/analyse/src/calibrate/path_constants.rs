@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_model::{FitError, PathConstants};
-use halfpower_spec::Bytes;
+use halfpower_spec::{Bytes, InOrder};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -262,7 +262,7 @@ fn of_each_set(models: Vec<PathModel>, seen: &[Observation], first_step: f64) ->
     }
     let mut fitted = Vec::new();
     for (terms, mut models) in by_terms {
-        models.sort_by(|one, other| one.0.total_cmp(&other.0));
+        models.order_by(|one, other| one.0.total_cmp(&other.0));
         models.dedup_by(|one, other| one.1 == other.1);
         let constants = 2 + terms.iter().filter(|there| **there).count();
         let moved = models.into_iter().take(MOVED_ON).map(|(_, model)| moved(model, seen, first_step));
@@ -270,7 +270,7 @@ fn of_each_set(models: Vec<PathModel>, seen: &[Observation], first_step: f64) ->
         fitted.extend(scored.reduce(|best, next| if next.0 < best.0 { next } else { best }));
     }
     // Of equal scores, the smaller set of terms comes first.
-    fitted.sort_by(|one, other| one.0.total_cmp(&other.0));
+    fitted.order_by(|one, other| one.0.total_cmp(&other.0));
     fitted
 }
 

@@ -3,6 +3,7 @@
 use super::comparison::{CellComparison, Change, Comparison};
 use super::pairs::Figure;
 use super::spread::Estimate;
+use halfpower_spec::InOrder;
 
 /// Error probability: two studies of one system are called different this often, and fulfil one of the conditions of a
 /// command this often.
@@ -45,7 +46,7 @@ impl Comparison {
     pub fn typical(&self) -> Option<&CellComparison> {
         let size = |cell: &CellComparison| cell.leading().map_or(0.0, |change| (change.b / change.a).ln().abs());
         let mut different: Vec<&CellComparison> = self.cells.iter().filter(|cell| cell.different()).collect();
-        different.sort_by(|one, other| size(one).total_cmp(&size(other)));
+        different.order_by(|one, other| size(one).total_cmp(&size(other)));
         different.get(different.len().saturating_sub(1) / 2).copied()
     }
 

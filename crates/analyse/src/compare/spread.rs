@@ -9,6 +9,7 @@ use statrs::function::gamma::digamma;
 
 use crate::mean::median;
 use crate::weather::Weather;
+use halfpower_spec::InOrder;
 
 /// Degrees of freedom from which Student's t counts as normal.
 const NORMAL_FROM: f64 = 1e6;
@@ -158,7 +159,7 @@ fn quantile(freedom: f64) -> f64 {
 /// studies. S. Holm, A simple sequentially rejective multiple test procedure, 1979.
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
-    order.sort_by(|one, other| chances[*one].total_cmp(&chances[*other]));
+    order.order_by(|one, other| chances[*one].total_cmp(&chances[*other]));
     let mut adjusted = vec![1.0; chances.len()];
     let mut least: f64 = 0.0;
     for (rank, at) in order.into_iter().enumerate() {

@@ -3,7 +3,7 @@
 //! Causes are its link, its hypervisor, other activity, its latency tail.
 
 use halfpower_record::{HostPlace, HostShare, Record};
-use halfpower_spec::{Direction, JsonSchema, Workload, WorkloadOptions};
+use halfpower_spec::{Direction, InOrder, JsonSchema, Workload, WorkloadOptions};
 use serde::Serialize;
 
 use super::rank_sum;
@@ -72,7 +72,7 @@ pub(super) fn find(hosts: &[HostPlace], names: &[String], together: &[Together<'
             });
         }
     }
-    found.stragglers.sort_by(|one, other| one.of_peers.total_cmp(&other.of_peers));
+    found.stragglers.order_by(|one, other| one.of_peers.total_cmp(&other.of_peers));
     found
 }
 

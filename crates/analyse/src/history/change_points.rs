@@ -17,6 +17,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::mean::{mean, median};
+use halfpower_spec::InOrder;
 
 /// Fewest values of a level: a single odd value is none.
 pub(crate) const LEAST: usize = 3;
@@ -67,7 +68,7 @@ pub(crate) fn change_points(values: &[f64], error: f64) -> Vec<ChangePoint> {
         open.push(stretch.start..at);
         open.push(at..stretch.end);
     }
-    found.sort_by_key(|(at, _)| *at);
+    found.order_by_key(|(at, _)| *at);
     placed(values, &found)
 }
 

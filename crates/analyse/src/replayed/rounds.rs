@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_record::{Captured, CapturedOperation, OperationKind};
+use halfpower_spec::InOrder;
 
 use super::findings::ReplaySide;
 use crate::Interval;
@@ -103,7 +104,7 @@ impl<'a> Round<'a> {
         let counts = |(count, took_ns): &(f64, f64)| *count >= least_share * all || *took_ns >= least_share * all_ns;
         let mut groups: Vec<(KindAndWay, f64)> =
             sums.iter().filter(|(_, sum)| counts(sum)).map(|(group, sum)| (*group, sum.1)).collect();
-        groups.sort_by(|a, b| b.1.total_cmp(&a.1));
+        groups.order_by(|a, b| b.1.total_cmp(&a.1));
         groups.into_iter().map(|(group, _)| group).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Gathers the operations of an application into those that it waits for in the same way, and describes each kind.
 
 use halfpower_record::{Latency, OperationKind, Operations, Wait, Watched, WatchedSecond};
-use halfpower_spec::Pattern;
+use halfpower_spec::{InOrder, Pattern};
 
 use super::parts::{OperationGroup, WaitPart, WatchActivity};
 use crate::mean::quotient;
@@ -65,7 +65,7 @@ pub(super) fn gathered(watched: &Watched) -> Vec<Gathered<'_>> {
     let groups = [OperationGroup::Reads, OperationGroup::Writes, OperationGroup::Commits];
     let mut found: Vec<Gathered<'_>> =
         groups.into_iter().filter_map(|group| Gathered::of(group, &watched.operations)).collect();
-    found.sort_by(|one, other| other.latency.sum_ns().cmp(&one.latency.sum_ns()));
+    found.order_by(|one, other| other.latency.sum_ns().cmp(&one.latency.sum_ns()));
     found
 }
 
@@ -115,7 +115,7 @@ impl<'a> Gathered<'a> {
         let part = |wait: Wait| WaitPart { wait, share: self.share(&[wait]), mean_ns: self.mean_ns(wait) };
         let mut parts: Vec<WaitPart> =
             self.waits.iter().filter(|(_, ns)| *ns > 0).map(|(wait, _)| part(*wait)).collect();
-        parts.sort_by(|one, other| other.share.total_cmp(&one.share));
+        parts.order_by(|one, other| other.share.total_cmp(&one.share));
         parts
     }
 

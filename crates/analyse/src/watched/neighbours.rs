@@ -5,6 +5,7 @@
 //! and the seconds in which it did much against those in which it did little.
 
 use halfpower_record::{Cause, DiskRequests, Latency, OperationKind, OtherUser, Wait, Watched, WatchedSecond};
+use halfpower_spec::InOrder;
 
 use super::groups::{Gathered, latency_of};
 use super::parts::{OperationGroup, WatchOther};
@@ -51,7 +52,7 @@ pub(super) fn others(watched: &Watched) -> Vec<WatchOther> {
     }
     let totals = Totals::of(watched);
     let mut others: Vec<WatchOther> = groups.iter().map(|group| together(group, &totals)).collect();
-    others.sort_by(|one, other| other.bytes_share.total_cmp(&one.bytes_share));
+    others.order_by(|one, other| other.bytes_share.total_cmp(&one.bytes_share));
     others
 }
 

@@ -10,6 +10,7 @@ use halfpower_analyse::{History, Measured, Neighbours, StudyDigest, StudyInHisto
 use halfpower_experiments::{ExperimentAnswer, ExperimentSection};
 use halfpower_record::output::Form;
 use halfpower_record::{FileStamp, StudyFile, StudyIndex};
+use halfpower_spec::InOrder;
 
 use super::compare::{ConditionHolds, holding};
 use super::report::{Analysed, style};
@@ -79,7 +80,7 @@ pub fn history(args: &HistoryArgs) -> Result<()> {
 pub fn digests(named: &[PathBuf], output: Option<&Path>) -> (Vec<(String, StudyDigest)>, Vec<UnreadStudy>) {
     let Gathered { studies, unread, .. } = gathered(named, false, output);
     let mut digests: Vec<(String, StudyDigest)> = studies.into_iter().map(|one| (one.name, one.digest)).collect();
-    digests.sort_by(|one, other| one.0.cmp(&other.0));
+    digests.order_by(|one, other| one.0.cmp(&other.0));
     (digests, unread)
 }
 
@@ -208,7 +209,7 @@ fn side_by_side<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> V
         let started: Vec<_> = (0..workers).map(|_| scope.spawn(share)).collect();
         started.into_iter().flat_map(|worker| worker.join().expect("reading a study does not panic")).collect()
     });
-    results.sort_by_key(|(at, _)| *at);
+    results.order_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
 }
 
@@ -273,7 +274,7 @@ fn of_one_target(studies: Vec<Read>, named: Option<&str>) -> Result<Vec<Read>> {
     }
     let mut targets: Vec<Vec<Read>> = targets.into_values().collect();
     // The one with the most studies has the first number.
-    targets.sort_by_key(|studies| std::cmp::Reverse(studies.len()));
+    targets.order_by_key(|studies| std::cmp::Reverse(studies.len()));
     let number = named.and_then(|named| named.parse::<usize>().ok());
     let fitting: Vec<usize> = match (named, number) {
         (None, _) => (0..targets.len()).collect(),

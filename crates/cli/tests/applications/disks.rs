@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::throttled::{Limit, Loop, MIB, Throttle};
 
 /// Bytes of a disk.
-const DISK: u64 = 512 * MIB;
+const DISK: u64 = 1024 * MIB;
 /// Reads or writes a second, and bytes a second either way.
 const REQUESTS: u64 = 500;
 const BYTES: u64 = 8_000_000;

@@ -9,7 +9,7 @@ pub(crate) mod terse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{Latency, Origin, Record, Tool, Unknown};
-use halfpower_spec::{Direction, EngineName, Pattern};
+use halfpower_spec::{Direction, EngineName, InOrder, Pattern};
 
 use self::document::{Document, Job, Side, Span, documents};
 use self::options::{Options, Settings};
@@ -319,7 +319,7 @@ fn latency(span: &Span, ios: u64) -> (Latency, Option<Vec<f64>>) {
     }
     let mut listed: Vec<(f64, u64)> = span.percentile.iter().filter_map(by_number).collect();
     listed.retain(|(percent, _)| (0.0..=100.0).contains(percent));
-    listed.sort_by(|one, other| one.0.total_cmp(&other.0));
+    listed.order_by(|one, other| one.0.total_cmp(&other.0));
     let count = span.count.and_then(whole).unwrap_or(ios);
     let latency = Latency::of_percentiles(count, [min_ns, max_ns], span.mean, &listed);
     (latency, Some(listed.into_iter().map(|(percent, _)| percent).collect()))

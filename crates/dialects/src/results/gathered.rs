@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use halfpower_record::{Capabilities, Environment, ImportedFile, Machine, Origin, Record, TargetKind, Unknown};
-use halfpower_spec::{Bytes, Cache, Direction, Nanos, Question, masked_addresses};
+use halfpower_spec::{Bytes, Cache, Direction, InOrder, Nanos, Question, masked_addresses};
 
 use crate::foreign_run::FileError;
 
@@ -256,7 +256,7 @@ fn not_told(all: &[Results]) -> Option<String> {
         missed.for_each(|what| *counts.entry(*what).or_default() += 1);
     }
     let mut rows: Vec<(Unknown, usize)> = counts.into_iter().collect();
-    rows.sort_by_key(|(what, some)| (std::cmp::Reverse(*some), *what));
+    rows.order_by_key(|(what, some)| (std::cmp::Reverse(*some), *what));
     let words = |(what, some): &(Unknown, usize)| match *some == count {
         true => what.words().to_string(),
         false => format!("{} (of {some})", what.words()),

@@ -1,7 +1,7 @@
 //! Compares requests that begin off the boundaries of chunks, pages and blocks with the same requests aligned.
 
 use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
-use halfpower_spec::{Bytes, Cache, JsonSchema, Pattern, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Cache, InOrder, JsonSchema, Pattern, Workload, WorkloadOptions};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -79,7 +79,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, AlignmentAnswer) {
     let scale = Scale::of(data.sound());
     let mut cells: Vec<&ExperimentCell> = data.sound().collect();
     // Direct requests before buffered ones, then smallest first, each kind sorted by shift.
-    cells.sort_by_key(|cell| (!cell.workload.cache.direct(), cell.workload.bs, cell.workload));
+    cells.order_by_key(|cell| (!cell.workload.cache.direct(), cell.workload.bs, cell.workload));
     let ratio = |cell: &ExperimentCell| {
         let aligned = cells.iter().find(|other| other.workload == aligned(&cell.workload))?;
         (shift(cell) > 0).then(|| scale.times(&[cell], &[aligned]))?
@@ -118,7 +118,7 @@ fn answer(shifted: &[Shifted]) -> AlignmentAnswer {
     let count = |is_so: fn(&RatioFinding) -> bool| kinds.iter().filter(|one| is_so(&one.of_aligned)).count();
     let is_lossy = |one: &&&Shifted| one.of_aligned.is_less() && !one.of_aligned.is_alike();
     let mut lose: Vec<ShiftedKind> = kinds.iter().filter(is_lossy).map(|one| kind(one)).collect();
-    lose.sort_by(|one, other| one.of_aligned.interval.value.total_cmp(&other.of_aligned.interval.value));
+    lose.order_by(|one, other| one.of_aligned.interval.value.total_cmp(&other.of_aligned.interval.value));
     let alike = count(RatioFinding::is_alike);
     let faster = count(|ratio| ratio.is_more() && !ratio.is_alike());
     let unclear = kinds.len() - lose.len() - alike - faster;

@@ -1,7 +1,7 @@
 //! Compares writes into growing files with writes into blocks that are already written.
 
 use halfpower_analyse::ExperimentCell;
-use halfpower_spec::{Cache, JsonSchema, Layout};
+use halfpower_spec::{Cache, InOrder, JsonSchema, Layout};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -105,7 +105,7 @@ const IN_ORDER: [Layout; 3] = [Layout::New, Layout::Append, Layout::Truncated];
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, AllocationAnswer) {
     let mut cells: Vec<&ExperimentCell> = data.sound().collect();
-    cells.sort_by_key(|cell| (!cell.workload.cache.direct(), cell.workload.iodepth, cell.workload.options.layout));
+    cells.order_by_key(|cell| (!cell.workload.cache.direct(), cell.workload.iodepth, cell.workload.options.layout));
     let rows = Rows { allocation: cells.iter().map(|cell| row(cell)).collect() };
     let cases = Cases { scale: Scale::of(cells.iter().copied()), cells };
     let answer = AllocationAnswer {

@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_record::{Anatomy, Phase, Record};
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{InOrder, JsonSchema};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -134,7 +134,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, AnatomyAnswer) {
 /// The traced cells, sorted by members, depth and block size.
 pub(super) fn columns<'a>(data: &'a ExperimentData) -> Vec<Column<'a>> {
     let mut columns: Vec<Column> = data.sound().filter_map(|cell| column(data, cell)).collect();
-    columns.sort_by_key(|column| (column.n, column.cell.workload.iodepth, column.cell.workload.bs));
+    columns.order_by_key(|column| (column.n, column.cell.workload.iodepth, column.cell.workload.bs));
     columns
 }
 

@@ -8,7 +8,7 @@ use halfpower_spec::{
 };
 use serde::Serialize;
 
-use super::figures::{Missing, RunFigures, interval, known, over_runs};
+use super::figures::{Missing, RunFigures, at_least, interval, known, over_runs};
 use super::shapes;
 use crate::data::ExperimentData;
 use crate::plan::PlanRequest;
@@ -149,6 +149,8 @@ pub struct NeedFinding {
     pub figure: String,
     /// The measured figure; `null` if it is not known.
     pub measured: Option<Interval>,
+    /// What the figure surely reaches where too few requests were counted to know it, if that decides; else `null`.
+    pub at_least: Option<f64>,
     /// What it is compared with.
     pub bound: NeedBound,
     /// The unit of both.
@@ -426,16 +428,32 @@ fn evaluated(formula: &Formula, shapes: &[MeasuredShape]) -> (Option<Interval>, 
 
 fn need_finding(need: &Need, shapes: &[MeasuredShape]) -> NeedFinding {
     let (measured, doubts) = evaluated(&need.figure, shapes);
+    let at_least = surely_missed(need, shapes, &doubts);
     NeedFinding {
         what: need.what.clone(),
         figure: need.figure.text().to_string(),
         measured,
+        at_least,
         bound: need.bound,
         unit: need.unit.clone(),
-        verdict: verdict(need.bound, measured, &doubts),
+        verdict: if at_least.is_some() { Verdict::Fail } else { verdict(need.bound, measured, &doubts) },
         doubts,
         source: need.source.clone(),
     }
+}
+
+/// What the figure of a need surely reaches, if that misses the need and nothing but the number of requests speaks against it:
+/// where each of twenty flushes takes longer than the 99th percentile may, five hundred of them tell nothing more.
+fn surely_missed(need: &Need, shapes: &[MeasuredShape], doubts: &[Doubt]) -> Option<f64> {
+    let NeedBound::Below(bound) = need.bound else { return None };
+    let is_of_few = |doubt: &&Doubt| matches!(doubt, Doubt::FewRequests { .. });
+    let mut forbidding = doubts.iter().filter(|doubt| doubt.forbids()).peekable();
+    forbidding.peek()?;
+    if !forbidding.all(|doubt| is_of_few(&doubt)) {
+        return None;
+    }
+    let least = need.figure.value(&|shape, figure| at_least(&shapes[shape].runs, figure))?.low;
+    (least >= bound).then_some(least)
 }
 
 fn verdict(bound: NeedBound, measured: Option<Interval>, doubts: &[Doubt]) -> Verdict {
@@ -619,7 +637,33 @@ source = "https://example.org"
         let need = &found(&study).needs[0];
         let figure = Figure::FlushP99;
         assert_eq!(need.doubts, [Doubt::FewRequests { shape: "log".to_string(), figure, counted: 300, needed: 500 }]);
-        assert_eq!((need.verdict, need.measured), (Verdict::Refused, None));
+        assert_eq!((need.verdict, need.measured, need.at_least), (Verdict::Refused, None, None));
+    }
+
+    #[test]
+    fn few_requests_are_enough_for_a_need_that_all_of_them_miss() {
+        let few = |ns: [u64; 2]| {
+            move |record: &mut Record| {
+                let mut counter = LatencyCounter::default();
+                counter.add(ns[0], 17);
+                counter.add(ns[1], 3);
+                record.syncs = counter.latency();
+            }
+        };
+        let slow = study(&[2.0; 3], &folder(), few([25_000_000, 26_000_000]));
+        let need = &found(&slow).needs[0];
+        let least = need.at_least.unwrap();
+        assert_eq!((need.verdict, need.measured, need.doubts.len()), (Verdict::Fail, None, 1));
+        assert!((25.0..=26.5).contains(&least), "{least}");
+        // 3 of 20 are more than the one in a hundred that may be slower.
+        let some = study(&[2.0; 3], &folder(), few([2_000_000, 26_000_000]));
+        assert_eq!(found(&some).needs[0].verdict, Verdict::Fail);
+        let fast = study(&[2.0; 3], &folder(), few([2_000_000, 2_100_000]));
+        assert_eq!(
+            found(&fast).needs[0].verdict,
+            Verdict::Refused,
+            "that few slow ones are rare, few requests cannot show"
+        );
     }
 
     /// One server of 100 us a request: alone a read takes 100 us, and beside three requests of another load 400 us.

@@ -8,6 +8,10 @@ use halfpower_spec::{Direction, Figure, Known, Pass};
 
 /// Requests that must lie beyond a percentile for it to be known.
 const FEWEST_BEYOND: f64 = 5.0;
+/// Probability that a percentile is no less than its lower end.
+const SURE: f64 = 0.975;
+/// Stands for no upper end of a time in microseconds: eleven days.
+const NO_END_US: f64 = 1e12;
 
 /// The figures of one run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -15,6 +19,8 @@ pub struct RunFigures {
     values: BTreeMap<Figure, f64>,
     /// Requests behind each percentile.
     counts: BTreeMap<Figure, u64>,
+    /// The lower end of each percentile, which takes few requests.
+    low_ends: BTreeMap<Figure, f64>,
 }
 
 /// Why a figure of a shape is not known.
@@ -85,12 +91,51 @@ impl RunFigures {
             let Some(quantile) = figure.quantile() else { continue };
             self.values.insert(*figure, times.quantile_ns(quantile) as f64 / 1e3);
             self.counts.insert(*figure, times.count());
+            if times.count() < needed(quantile) {
+                // Half a rank below, so that rounding does not take the next one.
+                let share = (rank_no_later(times.count(), quantile) as f64 - 0.5) / times.count() as f64;
+                self.low_ends.insert(*figure, if share > 0.0 { times.quantile_ns(share) as f64 / 1e3 } else { 0.0 });
+            }
         }
     }
 
     fn add_mean(&mut self, times: &Latency) {
         if !times.is_empty() {
             self.values.insert(Figure::Mean, times.mean_ns() / 1e3);
+        }
+    }
+}
+
+/// Requests that a quantile needs.
+fn needed(quantile: f64) -> u64 {
+    // A hair below, so that 500 requests are enough for p99 whatever the rounding.
+    (FEWEST_BEYOND / (1.0 - quantile) - 1e-6).ceil() as u64
+}
+
+/// The highest rank among `count` sorted values at which the value is surely no more than the quantile; 0 if there is none.
+///
+/// The values up to the quantile are binomially distributed, so the value of rank k is no more than it if at least k are.
+fn rank_no_later(count: u64, quantile: f64) -> u64 {
+    let mut chance = quantile.powi(i32::try_from(count).unwrap_or(i32::MAX));
+    let mut sum = chance;
+    let mut rank = count;
+    while sum < SURE && rank > 0 {
+        chance *= rank as f64 / (count - rank + 1) as f64 * (1.0 - quantile) / quantile;
+        sum += chance;
+        rank -= 1;
+    }
+    rank
+}
+
+/// A figure over runs as in [`over_runs`], but a percentile of too few requests from the least of its runs' lower ends, without
+/// an upper end.
+pub(super) fn at_least(runs: &[RunFigures], figure: Figure) -> Option<Known> {
+    match over_runs(runs, figure) {
+        Ok((measured, _)) => Some(known(measured)),
+        Err(Missing::Figure) => None,
+        Err(Missing::Requests { .. }) => {
+            let low = runs.iter().filter_map(|run| run.low_ends.get(&figure).copied()).reduce(f64::min)?;
+            Some(Known { value: low, low, high: NO_END_US })
         }
     }
 }
@@ -104,8 +149,7 @@ pub(super) fn over_runs(runs: &[RunFigures], figure: Figure) -> Result<(Interval
     if let Some(quantile) = figure.quantile() {
         let counted =
             runs.iter().filter_map(|run| run.counts.get(&figure)).fold(0, |sum: u64, one| sum.saturating_add(*one));
-        // A hair below, so that 500 requests are enough for p99 whatever the rounding.
-        let needed = (FEWEST_BEYOND / (1.0 - quantile) - 1e-6).ceil() as u64;
+        let needed = needed(quantile);
         if counted < needed {
             return Err(Missing::Requests { counted, needed });
         }
@@ -182,10 +226,20 @@ mod tests {
         let run = |count: u64| RunFigures {
             values: BTreeMap::from([(Figure::P99, 100.0)]),
             counts: BTreeMap::from([(Figure::P99, count)]),
+            low_ends: BTreeMap::from([(Figure::P99, 90.0 + count as f64)]),
         };
         assert_eq!(over_runs(&[run(250), run(250)], Figure::P99), Ok((Interval::exact(100.0), 2)));
         let few = over_runs(&[run(250), run(249)], Figure::P99);
         assert_eq!(few, Err(Missing::Requests { counted: 499, needed: 500 }));
         assert_eq!(over_runs(&[run(9)], Figure::P50), Err(Missing::Figure));
+        assert_eq!(at_least(&[run(20), run(9)], Figure::P99), Some(Known { value: 99.0, low: 99.0, high: NO_END_US }));
+        assert_eq!(at_least(&[run(250), run(250)], Figure::P99), Some(Known::exact(100.0)));
+    }
+
+    #[test]
+    fn the_lower_end_of_a_percentile_is_an_order_statistic() {
+        // At least 19 of 20 values are below the 99th percentile with a probability of 98.3%, all 20 of them with 81.8%.
+        assert_eq!([1, 2, 20, 100, 1000].map(|count| rank_no_later(count, 0.99)), [1, 2, 19, 97, 983]);
+        assert_eq!((rank_no_later(3, 0.5), rank_no_later(6, 0.5)), (0, 1));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use halfpower_record::Environment;
 use halfpower_spec::{Figure, Formula, NeedBound, Profile, Question, Workload};
 
-use super::figures::{Missing, RunFigures, known, over_runs};
+use super::figures::{Missing, RunFigures, at_least, known, over_runs};
 use super::shapes;
 use crate::plan::PlanRequest;
 
@@ -58,7 +58,11 @@ impl Further {
             let (measured, count) = over_runs(self.runs_of(shape, runs), figure).ok()?;
             (count > 1).then(|| known(measured))
         };
-        let Some(value) = figure.value(&of_shape) else { return false };
+        let Some(value) = figure.value(&of_shape) else {
+            let least = |shape: usize, figure: Figure| at_least(self.runs_of(shape, runs), figure);
+            let is_missed = |bound: f64| figure.value(&least).is_some_and(|value| value.low >= bound);
+            return matches!(bound, NeedBound::Below(bound) if is_missed(bound));
+        };
         let reach = (value.high - value.low) / 2.0;
         (value.value - bound.number()).abs() > FAR * reach
     }

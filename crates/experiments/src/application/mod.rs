@@ -17,7 +17,7 @@ pub use analysis::ApplicationAnswer as Answer;
 pub use analysis::*;
 pub use figures::RunFigures;
 pub use further::Further;
-pub use words::{at_once, bound, doubts, measured, rests_on, verdict};
+pub use words::{at_once, bound, doubts, figure, rests_on, verdict};
 
 use shapes::{SuitedShape, suited_shapes};
 
@@ -69,7 +69,7 @@ mod tests {
         let plan = planned("etcd", folder_without(Some(Bytes(512)), &[], "")).unwrap();
         let log = plan.cells[0].workload;
         assert_eq!((log.bs, log.cache, log.options.fdatasync), (Bytes(2048), Cache::Both, 1));
-        assert_eq!((log.options.layout, plan.cells.len(), plan.missing.len()), (Layout::Append, 5, 0));
+        assert_eq!((log.options.layout, plan.cells.len(), plan.missing.len()), (Layout::Fallocated, 5, 0));
         assert!(plan.cells.iter().all(|cell| cell.workload.rw.direction() == Some(Direction::Write)));
         let beside = plan.cells.iter().filter_map(|cell| Some((cell.workload, cell.workload.load_beside()?)));
         let [(own, load)] = beside.collect::<Vec<_>>()[..] else { panic!("one shape has a load beside it") };

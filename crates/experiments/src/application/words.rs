@@ -70,8 +70,14 @@ fn need(found: &NeedFinding) -> String {
 }
 
 fn without_doubts(found: &NeedFinding) -> String {
-    let figure = found.measured.map_or(String::new(), |interval| format!(" is {}", measured(interval, &found.unit)));
+    let figure = figure(found).map_or(String::new(), |figure| format!(" is {figure}"));
     format!("{}: {}{figure}, needs {}", verdict(found.verdict), found.what, bound(found.bound, &found.unit))
+}
+
+/// The figure of a need: `1.90 ms (1.80 to 2.00)`, `at least 24.8 ms`; `None` if it is not known.
+pub fn figure(found: &NeedFinding) -> Option<String> {
+    let least = || found.at_least.map(|least| format!("at least {} {}", format::three_digits(least), found.unit));
+    found.measured.map(|interval| measured(interval, &found.unit)).or_else(least)
 }
 
 fn settings(found: &[SettingFinding]) -> Option<String> {
@@ -111,7 +117,7 @@ pub fn at_once(found: &AtOnceFinding) -> String {
 
 /// A figure with its unit and its interval: `1.90 ms (1.80 to 2.00)`; the interval alone if it is too wide for a figure: a
 /// verdict may be sure where the figure is not.
-pub fn measured(interval: Interval, unit: &str) -> String {
+fn measured(interval: Interval, unit: &str) -> String {
     let is_alone = is_undecided(&interval);
     let Interval { value, low, high } = interval;
     let [value, low, high] = [value, low, high].map(format::three_digits);
@@ -206,6 +212,7 @@ mod tests {
             what: "p99 of a flush".to_string(),
             figure: "log.flush_p99_us / 1000".to_string(),
             measured: Some(Interval { value: 1.9, low: 1.8, high: 2.0 }),
+            at_least: None,
             bound: NeedBound::Below(10.0),
             unit: "ms".to_string(),
             verdict: Verdict::Pass,
@@ -216,6 +223,8 @@ mod tests {
         let doubts = vec![Doubt::Cache { shape: "log".to_string() }];
         let refused = NeedFinding { measured: None, verdict: Verdict::Refused, doubts, ..finding };
         assert!(need(&refused).starts_with("REFUSED: p99 of a flush, needs below 10.0 ms: a cache answered log"));
+        let missed = NeedFinding { at_least: Some(24.8), verdict: Verdict::Fail, doubts: Vec::new(), ..refused };
+        assert_eq!(need(&missed), "FAIL: p99 of a flush is at least 24.8 ms, needs below 10.0 ms");
     }
 
     #[test]

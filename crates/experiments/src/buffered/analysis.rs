@@ -1,7 +1,7 @@
 //! Compares requests through the page cache with direct requests.
 
 use halfpower_analyse::{Access, ExperimentCell, Interval, has_settings};
-use halfpower_spec::{Direction, Fadvise, JsonSchema, PageCache, Pass};
+use halfpower_spec::{Direction, Fadvise, InOrder, JsonSchema, PageCache, Pass};
 use serde::Serialize;
 
 use super::cost::{BufferedCostRow, PAGE_BYTES, terms};
@@ -195,7 +195,7 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub fn of(data: &'a ExperimentData) -> Self {
         let mut cells: Vec<&ExperimentCell> = data.sound().collect();
-        cells.sort_by_key(|cell| {
+        cells.order_by_key(|cell| {
             let workload = cell.workload;
             (workload.rw, workload.cache.direct(), workload.options, workload.bs)
         });

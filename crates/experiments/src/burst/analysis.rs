@@ -2,7 +2,7 @@
 
 use halfpower_analyse::fit::{LineFit, fit_line};
 use halfpower_analyse::{ExperimentCell, Interval, LinkCeiling};
-use halfpower_spec::{JsonSchema, Pattern};
+use halfpower_spec::{InOrder, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -153,10 +153,10 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, BurstAnswer) {
     let scale = Scale::of(data.sound().filter(|cell| !pauses(cell)));
     let mut burst: Vec<BurstRow> =
         data.sound().filter(|cell| is_again(cell)).map(|cell| row(data, &scale, cell)).collect();
-    burst.sort_by_key(|row| (row.n, row.iodepth, row.bs_bytes));
+    burst.order_by_key(|row| (row.n, row.iodepth, row.bs_bytes));
     let overhead: Vec<OverheadRow> = overhead(data).iter().map(overhead_row).collect();
     let mut hits: Vec<Paused> = data.sound().filter(|cell| pauses(cell)).map(paused).collect();
-    hits.sort_by_key(|one| (one.row.bs_bytes, one.row.hit));
+    hits.order_by_key(|one| (one.row.bs_bytes, one.row.hit));
     let link = |fastest: &BurstRow| LinkRate { fastest: *fastest, answered: answered(&burst).copied() };
     let answer = BurstAnswer {
         link: fastest(&burst).map(link),

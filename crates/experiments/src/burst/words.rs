@@ -2,7 +2,7 @@
 //! requests after a pause.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::format;
+use halfpower_spec::{InOrder, format};
 
 use super::analysis::{
     AfterAPause, BurstAnswer, BurstRow, Hit, HitRow, LinkRate, MembersTogether, OverheadRow, PauseVerdict, Rows,
@@ -140,7 +140,7 @@ fn by_shape(data: &ExperimentData) -> Option<Picture> {
     let line = |n: u32, again: bool| {
         let mut of: Vec<&&ExperimentCell> =
             cells.iter().filter(|cell| members(cell) == n && is_again(cell) == again).collect();
-        of.sort_by_key(|cell| (cell.finding.bs_bytes, cell.finding.iodepth));
+        of.order_by_key(|cell| (cell.finding.bs_bytes, cell.finding.iodepth));
         let what = if again { "the same blocks" } else { "new blocks" };
         let name = if most == 1 { what.to_string() } else { format!("{what}, members: {n}") };
         Line { name, points: of.iter().map(|cell| Point::named(label(cell), cell.finding.mbps)).collect() }

@@ -3,7 +3,9 @@
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_record::{Environment, Latency, Record};
-use halfpower_spec::{Bytes, Cache, DurableBy, FlushCall, JsonSchema, Layout, Pass, Workload, WorkloadOptions};
+use halfpower_spec::{
+    Bytes, Cache, DurableBy, FlushCall, InOrder, JsonSchema, Layout, Pass, Workload, WorkloadOptions,
+};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -288,7 +290,7 @@ pub(super) struct Commits {
 impl Commits {
     pub fn of(data: &ExperimentData) -> Self {
         let mut cells: Vec<CommitCell> = data.sound().filter_map(CommitCell::of).collect();
-        cells.sort_by_key(|cell| {
+        cells.order_by_key(|cell| {
             let Workload { bs, threads, cache, options, .. } = cell.workload;
             (options.layout, options.own_files, cache, options.flush_by, options.durable_by, bs, threads)
         });
@@ -317,7 +319,7 @@ impl Commits {
             (cache, bs) == (self.usual, BLOCK) && options == fdatasync()
         };
         let mut rows: Vec<CommitRow> = self.cells.iter().filter(is_usual).map(CommitCell::row).collect();
-        rows.sort_by_key(|row| row.writers);
+        rows.order_by_key(|row| row.writers);
         rows
     }
 
@@ -409,7 +411,7 @@ impl Commits {
             }
         };
         let mut all: Vec<MeansRate> = self.cells.iter().filter(is_one).map(rate).collect();
-        all.sort_by(|one, other| {
+        all.order_by(|one, other| {
             (!one.is_durable).cmp(&!other.is_durable).then(other.per_second.value.total_cmp(&one.per_second.value))
         });
         if all.len() > 1 { all } else { Vec::new() }

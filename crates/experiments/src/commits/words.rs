@@ -2,7 +2,7 @@
 //! size.
 
 use halfpower_analyse::{Interval, Sureness};
-use halfpower_spec::{FlushCall, Layout, cache_word, format};
+use halfpower_spec::{FlushCall, InOrder, Layout, cache_word, format};
 
 use super::analysis::{
     BLOCK, CommitMeans, CommitRates, CommitRow, CommitStop, Commits, CommitsAnswer, FlushBesideOthers, GroupCommit,
@@ -234,7 +234,7 @@ fn by_size(rows: &Rows) -> Option<Picture> {
     let line = |is_direct: bool| {
         let mut these: Vec<&CommitRow> =
             rows.commits.iter().filter(is_usual).filter(|row| row.means.cache.direct() == is_direct).collect();
-        these.sort_by_key(|row| row.bs_bytes);
+        these.order_by_key(|row| row.bs_bytes);
         let point = |row: &&CommitRow| Point::at(row.bs_bytes as f64, size(row.bs_bytes), row.per_second);
         let name = these.first().map_or(String::new(), |row| cache_word(row.means.cache).to_string());
         (these.len() > 1).then(|| Line { name, points: these.iter().map(point).collect() })

@@ -4,7 +4,7 @@ use halfpower_analyse::{
     ExperimentCell, Interval, Requests, SustainedLimit, has_settings, judge, levels, mean, run_mbps, waves,
 };
 use halfpower_record::{Record, total};
-use halfpower_spec::{Direction, JsonSchema, Pass};
+use halfpower_spec::{Direction, InOrder, JsonSchema, Pass};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -207,7 +207,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, CreditAnswer) {
     };
     // A rate above a known limit still comes from the credit.
     rows.iter_mut().filter(|row| is_above(row)).for_each(|row| (row.settled, row.above_known) = (false, true));
-    rows.sort_by_key(|row| (row.rw, row.bs_bytes));
+    rows.order_by_key(|row| (row.rw, row.bs_bytes));
     let limits = limits(&rows);
     (Rows { credit: rows }, CreditAnswer { limits })
 }

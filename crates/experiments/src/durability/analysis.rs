@@ -1,7 +1,7 @@
 //! Compares durable writes with the same writes without durability.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Cache, DurableBy, FlushCall, JsonSchema, Pass, Switch, Workload, WorkloadOptions};
+use halfpower_spec::{Cache, DurableBy, FlushCall, InOrder, JsonSchema, Pass, Switch, Workload, WorkloadOptions};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -192,7 +192,7 @@ pub(super) struct Writes<'a> {
 impl<'a> Writes<'a> {
     pub fn of(data: &'a ExperimentData) -> Self {
         let mut cells: Vec<&ExperimentCell> = data.sound().collect();
-        cells.sort_by_key(|cell| {
+        cells.order_by_key(|cell| {
             let Workload { cache, bs, iodepth, options, .. } = cell.workload;
             let by = (options.flush_by, options.durable_by, options.atomic);
             (bs, iodepth, !cache.direct(), options.write_cache, cache, options.fdatasync, by)
@@ -289,7 +289,7 @@ impl<'a> Writes<'a> {
     /// The fewest writes per flush that get at least half of the rate without flushes.
     fn sharing(&self, cache: Cache) -> Option<SharedFlush> {
         let mut flushed: Vec<&ExperimentCell> = self.flushed(cache);
-        flushed.sort_by_key(|cell| cell.workload.options.fdatasync);
+        flushed.order_by_key(|cell| cell.workload.options.fdatasync);
         let is_half = |cell: &&&'a ExperimentCell<'a>| {
             self.of_plain(cell).is_some_and(|share| share.is_known() && share.interval.low >= HALF)
         };
@@ -329,7 +329,7 @@ impl<'a> Writes<'a> {
         let all = [Cache::Device, Cache::Both].into_iter().flat_map(|cache| {
             let mut of_cache: Vec<DurableMeans> =
                 self.cells.iter().filter_map(|cell| self.by_means(cell, cache)).collect();
-            of_cache.sort_by(|one, other| one.ns_each.total_cmp(&other.ns_each));
+            of_cache.order_by(|one, other| one.ns_each.total_cmp(&other.ns_each));
             if of_cache.len() > 1 { of_cache } else { Vec::new() }
         });
         all.collect()

@@ -2,7 +2,7 @@
 //! device's write cache.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Cache, DurableBy, FlushCall, Switch, Workload};
+use halfpower_spec::{Cache, DurableBy, FlushCall, InOrder, Switch, Workload};
 use halfpower_spec::{cache_word, format};
 
 use super::analysis::{
@@ -229,7 +229,7 @@ impl Drawn<'_> {
         let line = |bytes: &u64| {
             let mut same: Vec<&ExperimentCell> =
                 cells.iter().filter(|cell| cell.workload.bs.0 == *bytes).copied().collect();
-            same.sort_by_key(|cell| (cell.workload.cache, cell.workload.options.write_cache));
+            same.order_by_key(|cell| (cell.workload.cache, cell.workload.options.write_cache));
             let point = |cell: &&ExperimentCell| Point::named(label(&cell.workload), cell.finding.mbps);
             Line { name: format::size(*bytes as f64), points: same.iter().map(point).collect() }
         };
@@ -255,7 +255,7 @@ impl Drawn<'_> {
     fn lines(&self, title: &str, y: Axis, value: &dyn Fn(&ExperimentCell) -> Option<Interval>) -> Option<Picture> {
         let line = |cache: Cache| {
             let mut cells = self.0.flushed(cache);
-            cells.sort_by_key(|cell| cell.workload.options.fdatasync);
+            cells.order_by_key(|cell| cell.workload.options.fdatasync);
             let point = |cell: &&ExperimentCell| {
                 let writes = cell.workload.options.fdatasync;
                 Some(Point::at(writes.into(), writes.to_string(), value(cell)?))

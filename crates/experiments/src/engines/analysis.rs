@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Cache, EngineName, IoMem, Issuing, JsonSchema, Pattern};
+use halfpower_spec::{Cache, EngineName, InOrder, IoMem, Issuing, JsonSchema, Pattern};
 use serde::Serialize;
 
 use super::issuing::{IssuingChange, changes};
@@ -154,7 +154,7 @@ type Group<'a> = (Work, Vec<Measured<'a>>);
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, EnginesAnswer) {
     let mut found: Vec<Measured> = data.sound().map(|cell| Measured { row: row(cell), cell }).collect();
-    found.sort_by_key(|measured| (work(measured), measured.engine));
+    found.order_by_key(|measured| (work(measured), measured.engine));
     let rows = Rows { engines: found.iter().map(|measured| measured.row).collect() };
     let mut works: Vec<Work> = found.iter().map(|measured| work(measured)).collect();
     works.dedup();

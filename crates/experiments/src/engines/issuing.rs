@@ -1,7 +1,7 @@
 //! Measures the effect of each part of issuing from pairs of cells that differ only in that part.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Direction, EngineName, IoMem, Issuing, JsonSchema, Pattern, Workload};
+use halfpower_spec::{Direction, EngineName, InOrder, IoMem, Issuing, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -84,8 +84,9 @@ pub(crate) fn changes(data: &ExperimentData) -> Vec<IssuingChange> {
         let Some(without) = direct().find(|other| other.workload == without) else { continue };
         changes.push(IssuingChange { times: scale.times(&[cell], &[without]), ..reported(change, cell, without) });
     }
-    changes
-        .sort_by_key(|found| (found.rw, found.pattern != Pattern::Random, found.bs_bytes, found.iodepth, found.change));
+    changes.order_by_key(|found| {
+        (found.rw, found.pattern != Pattern::Random, found.bs_bytes, found.iodepth, found.change)
+    });
     changes
 }
 

@@ -6,7 +6,7 @@
 //! neither explains that more threads bring nothing.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{FileOperation, Folders, JsonSchema, Workload};
+use halfpower_spec::{FileOperation, Folders, InOrder, JsonSchema, Workload};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -195,7 +195,7 @@ struct FileCells<'a> {
 impl<'a> FileCells<'a> {
     fn of(data: &'a ExperimentData) -> Self {
         let mut cells: Vec<&ExperimentCell> = data.sound().collect();
-        cells.sort_by_key(|cell| {
+        cells.order_by_key(|cell| {
             let Workload { cache, threads, options, .. } = cell.workload;
             (options.file_operation, cache.durable(), options.folders, threads, options.file_count)
         });

@@ -2,7 +2,7 @@
 //! folder.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{FileOperation, Folders, format};
+use halfpower_spec::{FileOperation, Folders, InOrder, format};
 
 use super::analysis::{DurableCreation, FEW_FILES, FILES, FileRow, FileStop, FilesAnswer, OperationAnswer, Rows};
 use crate::answer::{ShortAnswer, Told};
@@ -146,7 +146,7 @@ fn by_threads(rows: &[FileRow]) -> Option<Picture> {
         };
         let point = |row: &FileRow| Point::at(row.threads.into(), row.threads.to_string(), row.per_second);
         let mut these: Vec<&FileRow> = rows.iter().filter(fits).collect();
-        these.sort_by_key(|row| row.threads);
+        these.order_by_key(|row| row.threads);
         let points: Vec<Point> = these.into_iter().map(point).collect();
         let durably = if is_durable { ", durable" } else { "" };
         let place = if folders == Folders::Own { "own folders" } else { "one folder" };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use halfpower_analyse::{Access, ExperimentCell, Interval, SharedBy, SharedCeiling, has_settings, mean};
-use halfpower_spec::{Direction, Hosts, JsonSchema, Pattern};
+use halfpower_spec::{Direction, Hosts, InOrder, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::at_once::{AtOnce, Growth, falls_short, kinds};
@@ -172,7 +172,7 @@ fn alone<'a>(data: &'a ExperimentData, pattern: Pattern, rw: Direction) -> Vec<(
     };
     let mut rows: Vec<_> =
         of_kind(data, pattern, rw).into_iter().filter(|(hosts, _)| hosts.count == 1).map(row).collect();
-    rows.sort_by_key(|(row, _)| row.rank);
+    rows.order_by_key(|(row, _)| row.rank);
     rows
 }
 
@@ -195,7 +195,7 @@ fn together(data: &ExperimentData, pattern: Pattern, rw: Direction) -> Vec<Hosts
     };
     let several = cells.iter().filter(|(hosts, _)| hosts.count > 1 && hosts.from == 0);
     let mut rows: Vec<HostsRow> = several.map(row).collect();
-    rows.sort_by_key(|row| row.n);
+    rows.order_by_key(|row| row.n);
     rows
 }
 

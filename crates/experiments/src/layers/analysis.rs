@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_record::{Environment, LayerPlace};
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{InOrder, JsonSchema};
 use serde::Serialize;
 
 use crate::cell_figures::CellFigures;
@@ -110,7 +110,7 @@ impl LayersAnswer {
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, LayersAnswer) {
     let mut cells: Vec<&ExperimentCell> = data.sound().collect();
-    cells.sort_by_key(|cell| (cell.workload.options.layer, cell.workload.bs, cell.workload.iodepth));
+    cells.order_by_key(|cell| (cell.workload.options.layer, cell.workload.bs, cell.workload.iodepth));
     let rows = Rows { layers: cells.iter().map(|cell| row(cell, data.environment)).collect() };
     let stack = Stack { scale: Scale::of(cells.iter().copied()), environment: data.environment, cells };
     (rows, stack.answer())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_record::{Latency, Record};
-use halfpower_spec::{Bytes, JsonSchema, LatencyBound, Nanos, Pass, Percentile, Rw, Workload};
+use halfpower_spec::{Bytes, InOrder, JsonSchema, LatencyBound, Nanos, Pass, Percentile, Rw, Workload};
 use serde::Serialize;
 
 use super::asked;
@@ -235,7 +235,7 @@ impl Kind {
         for row in self.rows.iter_mut().filter(|row| row.write_percent == 0) {
             row.verdict = self.knee.verdict(row.asked_iops);
         }
-        self.rows.sort_by_key(|row| (row.write_percent, row.asked_iops));
+        self.rows.order_by_key(|row| (row.write_percent, row.asked_iops));
     }
 
     fn most_load(&self, (rw, bs): (Rw, Bytes), why_unknown: LoadUnknown) -> MostLoad {

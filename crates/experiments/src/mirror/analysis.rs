@@ -1,7 +1,7 @@
 //! Compares a mirror with a stripe of the same two members and with one of them.
 
 use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
-use halfpower_spec::{Direction, JsonSchema, Pattern, VolumeLayout};
+use halfpower_spec::{Direction, InOrder, JsonSchema, Pattern, VolumeLayout};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -108,7 +108,7 @@ const TWO_DEEP: u32 = 2;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, MirrorAnswer) {
     let mut mirror: Vec<MirrorRow> = data.sound().filter(|cell| !cell.workload.options.verify).map(row).collect();
-    mirror.sort_by_key(|row| (row.pattern, row.rw, row.volume_layout, row.iodepth));
+    mirror.order_by_key(|row| (row.pattern, row.rw, row.volume_layout, row.iodepth));
     let ways = Ways::of(data);
     let answer = MirrorAnswer {
         sequential: ways.sequential(),
@@ -143,7 +143,7 @@ impl<'a> Ways<'a> {
     fn of(data: &'a ExperimentData) -> Self {
         let timed = || data.sound().filter(|cell| !cell.workload.options.verify);
         let mut cells: Vec<&ExperimentCell> = timed().collect();
-        cells.sort_by_key(|cell| cell.workload.iodepth);
+        cells.order_by_key(|cell| cell.workload.iodepth);
         Self { cells, scale: Scale::of(timed()) }
     }
 

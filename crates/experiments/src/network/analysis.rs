@@ -2,7 +2,7 @@
 //! of sealing.
 
 use halfpower_analyse::{ExperimentCell, Interval, Requests, has_settings};
-use halfpower_spec::{Direction, JsonSchema, Sealing, Way, Workload};
+use halfpower_spec::{Direction, InOrder, JsonSchema, Sealing, Way, Workload};
 use serde::Serialize;
 
 use super::sealed::{SealingCost, sealing_costs};
@@ -115,7 +115,7 @@ const HALF: f64 = 0.5;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, NetworkAnswer) {
     let mut network: Vec<NetworkRow> = data.sound().map(row).collect();
-    network.sort_by_key(|row| (row.rw, row.way, row.sealing, row.connections, row.iodepth, row.bs_bytes));
+    network.order_by_key(|row| (row.rw, row.way, row.sealing, row.connections, row.iodepth, row.bs_bytes));
     let walked: Vec<NetworkRow> = walked(&network, data.question.sealing).copied().collect();
     let directions = Direction::ALL.iter().filter_map(|rw| rate(&walked, *rw)).collect();
     let connections = Direction::ALL.iter().filter_map(|rw| more_connections(data, *rw)).collect();

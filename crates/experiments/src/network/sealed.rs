@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{CellFinding, ExperimentCell, FarCell};
 use halfpower_record::{Ability, Capabilities};
-use halfpower_spec::{Direction, JsonSchema, Sealing, Workload, WorkloadOptions};
+use halfpower_spec::{Direction, InOrder, JsonSchema, Sealing, Workload, WorkloadOptions};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -111,7 +111,7 @@ pub(crate) fn sealing_costs(data: &ExperimentData) -> Vec<SealingCost> {
         });
     }
     costs.retain(|cost| cost.sealed != cost.than);
-    costs.sort_by_key(|cost| (cost.rw, cost.sealed as u8, std::cmp::Reverse(cost.bs_bytes)));
+    costs.order_by_key(|cost| (cost.rw, cost.sealed as u8, std::cmp::Reverse(cost.bs_bytes)));
     costs
 }
 

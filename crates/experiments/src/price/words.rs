@@ -1,7 +1,7 @@
 //! Says what `price` asks, what it found and what the papers saw; draws accesses per unit of money, by depth.
 
 use halfpower_analyse::{Accesses, ExperimentCell, Interval, KILOBYTES, MEGABYTES};
-use halfpower_spec::format;
+use halfpower_spec::{InOrder, format};
 
 use super::analysis::{PriceAnswer, Rows};
 use crate::answer::{ShortAnswer, Told};
@@ -89,7 +89,7 @@ pub(crate) fn pictures(data: &ExperimentData, _: &Rows) -> Vec<Picture> {
 /// Accesses of one size per unit of money, by depth.
 fn picture(data: &ExperimentData, price: f64, bytes: u64, what: &str) -> Option<Picture> {
     let mut cells: Vec<&ExperimentCell> = data.sound().filter(|cell| cell.finding.bs_bytes == bytes).collect();
-    cells.sort_by_key(|cell| cell.finding.iodepth);
+    cells.order_by_key(|cell| cell.finding.iodepth);
     let point = |cell: &&ExperimentCell| {
         let Interval { value, low, high } = cell.finding.mbps;
         let bought = |mbps: f64| mbps * 1e6 / bytes as f64 / price;

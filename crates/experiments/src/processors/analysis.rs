@@ -2,7 +2,7 @@
 //! the device's memory node and of another node.
 
 use halfpower_analyse::ExperimentCell;
-use halfpower_spec::{Affinity, Cache, JsonSchema, Pattern, Workload};
+use halfpower_spec::{Affinity, Cache, InOrder, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -150,7 +150,7 @@ fn without_seat(workload: &Workload) -> Workload {
 impl<'a> AffinityCells<'a> {
     pub fn of(data: &'a ExperimentData) -> Self {
         let mut cells: Vec<&ExperimentCell> = data.sound().collect();
-        cells.sort_by_key(|cell| {
+        cells.order_by_key(|cell| {
             let Workload { cache, threads, options, .. } = cell.workload;
             (!cache.direct(), threads, options.affinity)
         });

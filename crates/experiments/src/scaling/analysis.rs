@@ -1,7 +1,7 @@
 //! Compares several members with a multiple of one, and a stripe with the same members driven separately.
 
 use halfpower_analyse::{Access, ExperimentCell, Interval, SharedBy, SharedCeiling, has_settings};
-use halfpower_spec::{Direction, JsonSchema, Pattern, VolumeLayout};
+use halfpower_spec::{Direction, InOrder, JsonSchema, Pattern, VolumeLayout};
 use serde::Serialize;
 
 use crate::at_once::{AtOnce, Growth, falls_short, kinds};
@@ -166,7 +166,7 @@ fn rows_of(data: &ExperimentData, pattern: Pattern, rw: Direction) -> Vec<Scalin
         ScalingRow { access: cell.finding.access(), n, volume_layout, mbps: value, of_ideal, limited_by, low, high }
     };
     let mut rows: Vec<ScalingRow> = cells.iter().map(row).collect();
-    rows.sort_by_key(|row| (row.volume_layout, row.n));
+    rows.order_by_key(|row| (row.volume_layout, row.n));
     // If only the stripe falls short, it does not keep its members busy: driven separately, they are not limited.
     let shared: Vec<u32> =
         rows.iter().filter(|row| is_shared(row) && row.volume_layout == VolumeLayout::Each).map(|row| row.n).collect();
@@ -258,7 +258,7 @@ pub(super) fn costs(data: &ExperimentData, rw: Direction) -> Vec<MemberCost> {
         })
     };
     let mut costs: Vec<MemberCost> = of(Pattern::Sequential).filter_map(line).collect();
-    costs.sort_by_key(|cost| cost.n);
+    costs.order_by_key(|cost| cost.n);
     costs
 }
 

@@ -1,7 +1,7 @@
 //! Compares several sequential streams with one alone, and one alone with one among random readers.
 
 use halfpower_analyse::{ExperimentCell, Interval, some_mean};
-use halfpower_spec::{Cache, JsonSchema};
+use halfpower_spec::{Cache, InOrder, JsonSchema};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -77,7 +77,7 @@ pub struct StreamAmongReaders {
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, StreamsAnswer) {
     let cells: Vec<&ExperimentCell> = data.sound().collect();
     let mut streams: Vec<StreamRow> = cells.iter().map(|cell| row(cell, alone(&cells, cell))).collect();
-    streams.sort_by_key(|row| (row.cache, row.iodepth, row.random_readers, row.streams));
+    streams.order_by_key(|row| (row.cache, row.iodepth, row.random_readers, row.streams));
     let scale = Scale::of(data.sound());
     let together = |cache| side_by_side(&cells, &scale, cache);
     let answer = StreamsAnswer {

@@ -2,7 +2,7 @@
 
 use halfpower_analyse::ExperimentCell;
 use halfpower_record::StripePlace;
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{InOrder, JsonSchema};
 use serde::Serialize;
 
 use crate::cell_figures::CellFigures;
@@ -87,7 +87,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, StripesAnswer) {
     let place = data.environment.capabilities.stripe.clone().unwrap_or_default();
     let scale = Scale::of(data.sound());
     let mut cells: Vec<&ExperimentCell> = data.sound().collect();
-    cells.sort_by_key(|cell| (cell.workload.iodepth, covers(cell, &place)));
+    cells.order_by_key(|cell| (cell.workload.iodepth, covers(cell, &place)));
     let rows = Rows { stripes: cells.iter().map(|cell| row(cell, &place)).collect() };
     let mut depths: Vec<u32> = cells.iter().map(|cell| cell.workload.iodepth).collect();
     depths.dedup();

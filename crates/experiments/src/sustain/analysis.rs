@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{Interval, Requests, has_settings};
 use halfpower_record::{Record, total};
-use halfpower_spec::{Direction, JsonSchema, Nanos, Pass};
+use halfpower_spec::{Direction, InOrder, JsonSchema, Nanos, Pass};
 use serde::Serialize;
 
 use super::cliff::{FastSeen, WriteRates, write_rates};
@@ -115,7 +115,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, SustainAnswer) {
 pub(super) fn runs<'a>(data: &'a ExperimentData<'_>) -> Vec<&'a Record> {
     let mut runs: Vec<&Record> = data.sound().flat_map(|cell| cell.records.iter().copied()).collect();
     runs.retain(|run| run.run.pass == Pass::Plain && run.bytes > 0);
-    runs.sort_by_key(|run| run.run.repeat);
+    runs.order_by_key(|run| run.run.repeat);
     runs
 }
 
@@ -179,7 +179,7 @@ fn answer(rows: &[SustainRow]) -> SustainAnswer {
         Some(fast) => after.iter().filter_map(|row| recovered(row, fast, first.mbps)).collect(),
         None => Vec::new(),
     };
-    recovery.sort_by(|one, other| one.rest_s.total_cmp(&other.rest_s));
+    recovery.order_by(|one, other| one.rest_s.total_cmp(&other.rest_s));
     SustainAnswer {
         verdict: match (first.conclusive, first.fast) {
             (false, _) => SustainVerdict::TooShort,

@@ -1,7 +1,7 @@
 //! Divides the target into bands of equal speed.
 
 use halfpower_analyse::{ExperimentCell, Interval, mean};
-use halfpower_spec::JsonSchema;
+use halfpower_spec::{InOrder, JsonSchema};
 use serde::Serialize;
 
 use super::bands::bands;
@@ -87,7 +87,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ZonesAnswer) {
 pub(super) fn places<'a>(data: &'a ExperimentData) -> Vec<(u64, &'a ExperimentCell<'a>)> {
     let mut places: Vec<(u64, &ExperimentCell)> =
         data.sound().filter_map(|cell| Some((cell.workload.options.region?.from.0, cell))).collect();
-    places.sort_by_key(|(from, _)| *from);
+    places.order_by_key(|(from, _)| *from);
     places
 }
 

@@ -114,16 +114,19 @@ fn write(
 /// # Errors
 /// The minimum size, if that does not fit.
 fn bytes(run: &Run, span: u64, rate: Option<f64>, free: u64) -> Result<u64, u64> {
-    let Workload { bs, threads, cache, .. } = run.workload;
+    let Workload { bs, threads, cache, options, .. } = run.workload;
     let most = span.min(free / 4);
-    let least = layout::LEAST_BYTES.max(bs.0 * u64::from(threads));
+    let each_least = |least: u64| least.max(bs.0).saturating_mul(u64::from(threads));
+    // A thread's own file that is written before is written again and again, however small it is.
+    let least =
+        if options.layout == Layout::Written { each_least(OWN_BYTES) } else { layout::LEAST_BYTES.max(each_least(0)) };
     if most < least {
         return Err(least);
     }
     let room = if cache.direct() { ROOM } else { ROOM_BUFFERED };
     let window = rate.map_or(most as f64, |rate| rate * room * run.runtime.0 as f64 / 1e9);
     // A run that ends by its bytes needs no more than these.
-    let ends = run.workload.options.most_bytes(span).map_or(u64::MAX, |each| each.saturating_mul(u64::from(threads)));
+    let ends = options.most_bytes(span).map_or(u64::MAX, |each| each.saturating_mul(u64::from(threads)));
     let bytes = (window as u64).min(ends).clamp(least, most);
     Ok(bytes - bytes % bs.0)
 }

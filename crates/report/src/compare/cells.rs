@@ -1,6 +1,7 @@
 //! Shows the cells that studies share with a baseline as tables for the page.
 
 use halfpower_analyse::{CellComparison, CellSettings, Change, Comparison, PathSettings};
+use halfpower_spec::InOrder;
 use maud::{Markup, html};
 
 use super::tables::{changed, common_paths, named};
@@ -28,7 +29,7 @@ pub(super) fn cell_list(comparisons: &[Comparison]) -> Markup {
 /// All figures of two studies, with the cells that differ first.
 fn of_two(comparison: &Comparison) -> Markup {
     let mut cells: Vec<&CellComparison> = comparison.cells.iter().collect();
-    cells.sort_by_key(|cell| !cell.different());
+    cells.order_by_key(|cell| !cell.different());
     let rows = html! {
         @for cell in cells {
             tr {

@@ -1,6 +1,7 @@
 //! Gives the charts of a comparison their places in the page, with tables of their data.
 
 use halfpower_analyse::{CellComparison, Change, Comparison, PathSettings};
+use halfpower_spec::InOrder;
 use halfpower_spec::format::precise_size;
 use halfpower_spec::path_words;
 use maud::{Markup, html};
@@ -23,7 +24,7 @@ pub(super) fn charts(comparisons: &[Comparison]) -> Markup {
 /// The paths in the order of the page: direct ones first.
 fn ordered_paths(comparisons: &[Comparison]) -> Vec<PathSettings> {
     let mut ordered = common_paths(comparisons);
-    ordered.sort_by_key(|path| (!path.cache.direct(), path.pattern, path.rw, path.cache));
+    ordered.order_by_key(|path| (!path.cache.direct(), path.pattern, path.rw, path.cache));
     ordered
 }
 

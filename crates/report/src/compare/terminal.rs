@@ -7,6 +7,7 @@ use halfpower_analyse::{
     Bound, CellComparison, Change, Comparison, ConditionLimit, CostComparison, CostTerm, HalfPowerComparison,
     PathComparison, PriceRow, StudyFacts,
 };
+use halfpower_spec::InOrder;
 use halfpower_spec::format::{number, percent, size, three_digits, two_digits};
 
 use super::parts::{Part, row};
@@ -267,7 +268,7 @@ pub(super) fn all_cells(comparison: &Comparison) -> Part {
 fn different_cells(comparison: &Comparison) -> Part {
     let mut different: Vec<&CellComparison> = comparison.cells.iter().filter(|cell| cell.different()).collect();
     let size = |cell: &CellComparison| cell.largest().map_or(0.0, |change| (change.b / change.a).ln().abs());
-    different.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    different.order_by(|one, other| size(other).total_cmp(&size(one)));
     let mut rows = vec![row(["Cells that differ", "MB/s A", "MB/s B", "change", "p99", "cost"])];
     let short = |change: Option<Change>| {
         change.map_or(UNKNOWN.to_string(), |change| format!("{}{}", signed(change.percent), mark(&change)))

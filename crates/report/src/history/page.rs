@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use halfpower_analyse::{FigureHistory, FigurePoint, History, HistoryChange};
+use halfpower_spec::InOrder;
 use maud::{DOCTYPE, Markup, html};
 
 use crate::html::format::{heading, scrolling_table};
@@ -280,7 +281,7 @@ impl<'a> Line<'a> {
                 own.map_or(point.value, |level| level.median)
             };
             let far = |point: &FigurePoint| (point.value / level(point)).ln().abs();
-            points.sort_by(|one, other| far(other).total_cmp(&far(one)));
+            points.order_by(|one, other| far(other).total_cmp(&far(one)));
             points.truncate(NAMED);
         }
         points

@@ -1,6 +1,6 @@
 //! Shows on the page what an application gets: its needs with their verdicts, and the lines to paste.
 
-use halfpower_experiments::application::{ApplicationAnswer, at_once, bound, doubts, measured, rests_on, verdict};
+use halfpower_experiments::application::{ApplicationAnswer, at_once, bound, doubts, figure, rests_on, verdict};
 use maud::{Markup, html};
 
 use crate::html::format::{UNKNOWN, scrolling_table};
@@ -33,7 +33,7 @@ fn needs(found: &ApplicationAnswer) -> Markup {
                 tr {
                     th scope="row" { (need.what) }
                     td { (verdict(need.verdict)) }
-                    td { (need.measured.map_or(UNKNOWN.to_string(), |interval| measured(interval, &need.unit))) }
+                    td { (figure(need).unwrap_or_else(|| UNKNOWN.to_string())) }
                     td { (bound(need.bound, &need.unit)) }
                     td { (doubts(&need.doubts)) }
                     td { (need.source) }

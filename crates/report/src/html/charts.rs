@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use halfpower_analyse::{Bound, CellFinding, Cost, Findings};
 use halfpower_spec::format::{precise_size, precise_time_us};
-use halfpower_spec::{Cache, Direction, Pattern, path_words};
+use halfpower_spec::{Cache, Direction, InOrder, Pattern, path_words};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
@@ -42,7 +42,7 @@ impl ChartedPath {
 pub fn paths(findings: &Findings) -> Vec<ChartedPath> {
     let distinct: BTreeSet<ChartedPath> = findings.cells.iter().map(ChartedPath::of).collect();
     let mut paths: Vec<ChartedPath> = distinct.into_iter().collect();
-    paths.sort_by_key(|path| (!path.cache.direct(), path.pattern, path.rw, path.cache));
+    paths.order_by_key(|path| (!path.cache.direct(), path.pattern, path.rw, path.cache));
     paths
 }
 

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use crate::html::application::tables;
 use crate::html::fold::Fold;
 use crate::html::format::{UNKNOWN, heading, number, scrolling_table};
+use halfpower_spec::InOrder;
 
 /// Most experiments whose pictures appear in print.
 const PRINTED: usize = 3;
@@ -64,7 +65,7 @@ fn table(picture: &Picture) -> Markup {
         }
     }
     if picture.kind == PictureKind::Lines {
-        labels.sort_by(|one, other| one.1.total_cmp(&other.1));
+        labels.order_by(|one, other| one.1.total_cmp(&other.1));
     }
     let value = |line: &Line, label: &str| {
         let point = line.points.iter().find(|point| point.label == label);

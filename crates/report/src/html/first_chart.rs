@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use halfpower_analyse::{CellFinding, Curve, Interval, Sureness};
+use halfpower_analyse::{CellFinding, Curve, Interval, RateRole, RateRow, Sureness};
 use halfpower_experiments::StudyFindings;
 use halfpower_spec::format::{number, size};
-use halfpower_spec::{Direction, path_words};
+use halfpower_spec::{Direction, InOrder, path_words};
 use maud::{Markup, html};
 
 use crate::html::format::heading;
@@ -99,9 +99,14 @@ fn way_styles(id: &str) -> String {
     )
 }
 
+/// The row of a direction's fastest cell.
+fn fastest_row(study: &StudyFindings, rw: Direction) -> Option<&RateRow> {
+    study.summary.how_fast.iter().rfind(|row| row.cell.rw == rw && row.role != RateRole::Unsure)
+}
+
 /// The path of a direction's fastest cell, at its number of threads.
 fn path_chart(study: &StudyFindings, rw: Direction) -> Option<PathChart<'_>> {
-    let fastest = study.summary.how_fast.iter().rev().find(|row| row.cell.rw == rw)?.cell;
+    let fastest = fastest_row(study, rw)?.cell;
     let is_shown = |cell: &&CellFinding| {
         cell.settings.path() == fastest.path() && cell.threads == fastest.threads && cell.mbps.value > 0.0
     };
@@ -118,7 +123,7 @@ fn path_chart(study: &StudyFindings, rw: Direction) -> Option<PathChart<'_>> {
     let depths: BTreeSet<u32> = cells.iter().map(|cell| cell.iodepth).collect();
     let line = |iodepth: u32| {
         let mut own: Vec<&CellFinding> = cells.iter().copied().filter(|cell| cell.iodepth == iodepth).collect();
-        own.sort_by_key(|cell| cell.bs_bytes);
+        own.order_by_key(|cell| cell.bs_bytes);
         own.dedup_by_key(|cell| cell.bs_bytes);
         DepthLine { iodepth, cells: own, curve: curve_at(iodepth) }
     };
@@ -269,7 +274,7 @@ fn depth_labels(chart: &PathChart) -> Markup {
             (!chart.scale.is_beyond(cell.mbps.value)).then(|| (line.iodepth, chart.scale.percent(cell.mbps.value)))
         };
         let mut labels: Vec<(u32, f64)> = chart.lines.iter().filter_map(of_line).collect();
-        labels.sort_by(|one, other| one.1.total_cmp(&other.1));
+        labels.order_by(|one, other| one.1.total_cmp(&other.1));
         let mut end = f64::NEG_INFINITY;
         labels.retain(|(_, y)| {
             let fits = y - end >= LABEL_GAP;

@@ -1,6 +1,7 @@
 //! Shows hosts that measured together: a map of hosts and runs, and a part for each of the slowest.
 
 use halfpower_analyse::{Findings, FleetFinding, FleetHost, Straggler};
+use halfpower_spec::InOrder;
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
@@ -90,9 +91,9 @@ fn table(found: &FleetFinding) -> Markup {
     let mut listed: Vec<&FleetHost> = found.hosts.iter().collect();
     let far = |host: &FleetHost| host.of_peers.map_or(-1.0, |of_peers| (of_peers - 1.0).abs());
     if listed.len() > LISTED {
-        listed.sort_by(|one, other| far(other).total_cmp(&far(one)));
+        listed.order_by(|one, other| far(other).total_cmp(&far(one)));
         listed.truncate(LISTED);
-        listed.sort_by_key(|host| host.rank);
+        listed.order_by_key(|host| host.rank);
     }
     let caption = match found.hosts.len() {
         hosts if hosts > LISTED => format!("The {LISTED} of {hosts} hosts that differ most from their peers"),

@@ -5,7 +5,7 @@
 use halfpower_analyse::{CellFinding, RateRole};
 use halfpower_experiments::StudyFindings;
 use halfpower_spec::format::{size, thousands, time_ns};
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Direction, InOrder, Pattern};
 use maud::{Markup, html};
 
 use crate::html::scale::{LinearScale, LogScale};
@@ -52,7 +52,7 @@ impl<'a> KneePoint<'a> {
 impl<'a> KneeChart<'a> {
     /// The depths of the small random requests of the first screen; `None` if too few were measured.
     pub fn of(study: &'a StudyFindings, rw: Direction) -> Option<Self> {
-        let is_small = |role: RateRole| role != RateRole::Best;
+        let is_small = |role: RateRole| matches!(role, RateRole::SmallDeep | RateRole::SmallAlone);
         let rows = &study.summary.how_fast;
         let small =
             rows.iter().find(|row| row.cell.rw == rw && row.cell.pattern == Pattern::Random && is_small(row.role))?;
@@ -61,7 +61,7 @@ impl<'a> KneeChart<'a> {
             of_path && cell.bs_bytes == small.cell.bs_bytes
         };
         let mut points: Vec<KneePoint> = study.cells.iter().filter(same).filter_map(KneePoint::of).collect();
-        points.sort_by_key(|point| point.cell.iodepth);
+        points.order_by_key(|point| point.cell.iodepth);
         points.dedup_by_key(|point| point.cell.iodepth);
         if points.len() < DEPTHS {
             return None;

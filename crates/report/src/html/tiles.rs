@@ -29,8 +29,10 @@ pub(crate) fn tiles(study: &StudyFindings) -> Markup {
         let shown = of(*rw, RateRole::SmallDeep).or(alone)?;
         Some(small_tile(shown, alone.filter(|alone| alone.cell != shown.cell)))
     });
-    let best = Direction::ALL.iter().filter_map(|rw| of(*rw, RateRole::Best)).map(best_tile);
-    let all: Vec<Markup> = small.chain(best).collect();
+    let best = Direction::ALL.iter().filter_map(|rw| of(*rw, RateRole::Best)).map(|row| best_tile(row, "Fastest"));
+    let unsure =
+        Direction::ALL.iter().filter_map(|rw| of(*rw, RateRole::Unsure)).map(|row| best_tile(row, "Perhaps faster"));
+    let all: Vec<Markup> = small.chain(best).chain(unsure).collect();
     let alone = rows.iter().any(|row| row.rate.sureness == Sureness::SingleRun);
     html! {
         @if !all.is_empty() { div.tiles.rates { @for tile in &all { (tile) } } }
@@ -70,9 +72,9 @@ fn small_tile(row: &RateRow, alone: Option<&RateRow>) -> Markup {
     rate_tile(&what, row, &iops, &first_screen::depth(&row.cell), more)
 }
 
-fn best_tile(row: &RateRow) -> Markup {
+fn best_tile(row: &RateRow, which: &str) -> Markup {
     let mbps = |rate: &CellRate| (number(rate.mbps.value), "MB/s");
-    let what = format!("Fastest {}s, {}", row.cell.rw, size(row.cell.bs_bytes as f64));
+    let what = format!("{which} {}s, {}", row.cell.rw, size(row.cell.bs_bytes as f64));
     let path = heading(&first_screen::whole_row_name(&row.cell));
     let settings = format!("{path}, {}", first_screen::depth(&row.cell));
     let more = html! {
@@ -129,9 +131,12 @@ fn doubt(rate: &CellRate) -> String {
     let unsteady = if rate.steady { "" } else { "; not steady within them" };
     match rate.sureness {
         Sureness::Unknown { more_seconds: Some(seconds) } => {
-            format!("{unsteady}; needs about {} more", first_screen::about(seconds))
+            let runs = first_screen::runs_between(rate);
+            format!("{runs}{unsteady}; needs about {} more", first_screen::about(seconds))
         }
-        Sureness::Unknown { more_seconds: None } => format!("{unsteady}; they differ too much"),
+        Sureness::Unknown { more_seconds: None } => {
+            format!("{}{unsteady}; they differ too much", first_screen::runs_between(rate))
+        }
         Sureness::SingleRun | Sureness::Within { .. } => unsteady.to_string(),
     }
 }

@@ -1,6 +1,7 @@
 //! Shows how far to trust a study: all faults and warnings, and a chart over time for each cell that is not steady.
 
 use halfpower_analyse::{CellFinding, FaultFinding, Findings};
+use halfpower_spec::InOrder;
 use halfpower_spec::format::precise_size;
 use halfpower_spec::path_words;
 use maud::{Markup, html};
@@ -23,7 +24,7 @@ pub fn flagged(findings: &Findings) -> Vec<usize> {
     let mut places: Vec<usize> =
         (0..findings.cells.len()).filter(|place| is_flagged(&findings.cells[*place])).collect();
     let rate = |place: &usize| findings.cells[*place].mbps.value;
-    places.sort_by(|one, other| rate(other).total_cmp(&rate(one)).then(one.cmp(other)));
+    places.order_by(|one, other| rate(other).total_cmp(&rate(one)).then(one.cmp(other)));
     places.truncate(MOST);
     places
 }

@@ -1,7 +1,7 @@
 //! Builds the section of the first screen on an application: its needs with their verdicts, and the lines to paste.
 
 use halfpower_experiments::application::{
-    NeedFinding, SettingFinding, Verdict, at_once, bound, doubts, measured, rests_on, verdict,
+    NeedFinding, SettingFinding, Verdict, at_once, bound, doubts, figure, rests_on, verdict,
 };
 use halfpower_experiments::{ExperimentAnswer, ExperimentSection, StudyFindings};
 
@@ -35,7 +35,7 @@ pub(super) fn application(study: &StudyFindings, width: usize) -> Section {
 
 /// Such as `  PASS         p99 of a flush: 1.90 ms (1.80 to 2.00), needs below 10.0 ms`.
 fn need(found: &NeedFinding, width: usize) -> Item {
-    let figure = found.measured.map_or("not known".to_string(), |interval| measured(interval, &found.unit));
+    let figure = figure(found).unwrap_or_else(|| "not known".to_string());
     let against = if found.doubts.is_empty() { String::new() } else { format!("; {}", doubts(&found.doubts)) };
     let text = format!("{}: {figure}, needs {}{against}", found.what, bound(found.bound, &found.unit));
     let tone = if found.verdict == Verdict::Pass { Tone::Plain } else { Tone::Alert };

@@ -94,7 +94,7 @@ struct RateLine {
 }
 
 fn rate_lines(row: &RateRow) -> Vec<RateLine> {
-    let by_requests = row.role != RateRole::Best;
+    let by_requests = matches!(row.role, RateRole::SmallDeep | RateRole::SmallAlone);
     let unsteady = |rate: &CellRate| if rate.steady { "" } else { "*" };
     let name = format!("  {}{}", first_screen::row_name(&row.cell), unsteady(&row.rate));
     let accepted = RateLine { name, cell: row.cell, measured: row.cell, rate: row.rate, by_requests };
@@ -208,12 +208,21 @@ fn notes(rows: &[RateLine]) -> impl Iterator<Item = String> {
     let ahead = rows.iter().filter(|row| row.rate.read_ahead);
     let ahead = ahead.map(|row| first_screen::read_ahead(&row.cell, &row.rate));
     let alone = alone.then(|| "\u{b1}? a single run: nothing tells how far it is off".to_string());
-    let open = rows.iter().filter_map(|row| match row.rate.sureness {
-        Sureness::Unknown { more_seconds } => Some(more_seconds),
-        _ => None,
-    });
-    let longest = open.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
-    let marks = [unsteady, alone, longest.map(first_screen::not_known), untimed];
+    let open: Vec<(&CellRate, Option<f64>)> = rows
+        .iter()
+        .filter_map(|row| match row.rate.sureness {
+            Sureness::Unknown { more_seconds } => Some((&row.rate, more_seconds)),
+            _ => None,
+        })
+        .collect();
+    let longest = open.iter().map(|(_, more_seconds)| *more_seconds);
+    let longest = longest.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
+    let runs = match open[..] {
+        [(rate, _)] => first_screen::runs_between(rate),
+        _ => String::new(),
+    };
+    let not_known = longest.map(|longest| first_screen::not_known(&runs, longest));
+    let marks = [unsteady, alone, not_known, untimed];
     marks.into_iter().flatten().chain(ahead.collect::<Vec<_>>())
 }
 

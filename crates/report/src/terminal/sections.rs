@@ -6,7 +6,7 @@ use halfpower_analyse::{
 use halfpower_experiments::{ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{CheckFinding, Severity};
 use halfpower_spec::format::{number, percent, size, thousands, time_ns, two_digits};
-use halfpower_spec::{Workload, path_words};
+use halfpower_spec::{InOrder, Workload, path_words};
 
 use super::screen::{Item, Section, Tone};
 use crate::columns::{Column, lines};
@@ -198,7 +198,7 @@ fn best_curves(findings: &Findings) -> Vec<&Curve> {
             None => best.push(curve),
         }
     }
-    best.sort_by_key(|curve| !curve.cache.direct());
+    best.order_by_key(|curve| !curve.cache.direct());
     best
 }
 

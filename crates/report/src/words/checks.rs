@@ -2,6 +2,7 @@
 
 use halfpower_analyse::{CheckChange, CheckDifference, Comparison, Findings, SettingToChange, StopExplanation};
 use halfpower_record::{CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Evidence, Severity};
+use halfpower_spec::InOrder;
 use halfpower_spec::shell_operand;
 
 use super::doctor::{cost, counted};
@@ -81,7 +82,7 @@ pub(crate) fn all_findings(places: &[Diagnosis]) -> Vec<(&CheckResult, &CheckFin
     let results = places.iter().flat_map(|place| &place.checks);
     let mut all: Vec<(&CheckResult, &CheckFinding)> =
         results.flat_map(|check| check.findings.iter().map(move |found| (check, found))).collect();
-    all.sort_by(|(_, one), (_, other)| {
+    all.order_by(|(_, one), (_, other)| {
         let by_cost = other.cost.rank().total_cmp(&one.cost.rank());
         other.severity.cmp(&one.severity).then(by_cost)
     });

@@ -1,8 +1,8 @@
 //! Writes what differs between two studies besides their figures, and what is missing.
 
 use halfpower_analyse::{Comparison, Flaw, InStudy, LeftOut, MissingFigure, Note};
-use halfpower_spec::Bytes;
 use halfpower_spec::format::{size, two_digits};
+use halfpower_spec::{Bytes, InOrder};
 
 use super::compare::joined;
 use super::surroundings;
@@ -137,7 +137,7 @@ pub(crate) fn all_missing(comparisons: &[Comparison]) -> Vec<String> {
         }
     }
     let said = |(figure, mut letters): (MissingFigure, Vec<String>)| {
-        letters.sort_by_key(|letter| (letter.len(), letter.clone()));
+        letters.order_by_key(|letter| (letter.len(), letter.clone()));
         letters.dedup();
         missing(&letters, figure)
     };

@@ -187,11 +187,19 @@ pub(crate) fn about(seconds: f64) -> String {
     }
 }
 
-/// Says that a figure is not known, and how much more time it needs.
-pub(crate) fn not_known(more_seconds: Option<f64>) -> String {
+/// The slowest and the fastest run behind a rate, ` (678 to 2,800 MB/s)`; empty where there is none.
+pub(crate) fn runs_between(rate: &CellRate) -> String {
+    if rate.runs < 2 {
+        return String::new();
+    }
+    format!(" ({} to {} MB/s)", format::number(rate.least_mbps), format::number(rate.most_mbps))
+}
+
+/// Says that a figure is not known, what `runs` lie between, and how much more time it needs.
+pub(crate) fn not_known(runs: &str, more_seconds: Option<f64>) -> String {
     match more_seconds {
-        Some(seconds) => format!("not known: its runs differ too much; needs about {} more", about(seconds)),
-        None => "not known: its runs differ too much".to_string(),
+        Some(seconds) => format!("not known: its runs differ too much{runs}; needs about {} more", about(seconds)),
+        None => format!("not known: its runs differ too much{runs}"),
     }
 }
 
@@ -423,6 +431,8 @@ mod tests {
                 latency_ns_p99_interval: None,
                 read_ahead: true,
                 runs: 3,
+                least_mbps: 990.0,
+                most_mbps: 1010.0,
                 steady: true,
             };
             read_ahead(&cell, &rate)
@@ -436,7 +446,8 @@ mod tests {
         assert_eq!([about(12.2), about(480.0), about(7300.0)], ["13 s", "8 min", "3 h"]);
         assert_eq!(reach(&Sureness::Within { share: 0.0371 }), "\u{b1}4%");
         assert_eq!(reach(&Sureness::Unknown { more_seconds: None }), "");
-        assert_eq!(not_known(Some(480.0)), "not known: its runs differ too much; needs about 8 min more");
+        assert_eq!(not_known("", Some(480.0)), "not known: its runs differ too much; needs about 8 min more");
+        assert_eq!(not_known(" (678 to 2,800 MB/s)", None), "not known: its runs differ too much (678 to 2,800 MB/s)");
     }
 
     #[test]

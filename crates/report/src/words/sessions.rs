@@ -78,7 +78,7 @@ fn name(one: &Reported<'_>) -> String {
 fn two_speeds(one: &Reported<'_>, speeds: &SessionSpeeds) -> String {
     let scale = if one.rate.mbps.value > 0.0 { one.rate.iops.value / one.rate.mbps.value } else { 0.0 };
     let rate = |mbps: f64| match one.row.role {
-        RateRole::Best => format::mbps(mbps),
+        RateRole::Best | RateRole::Unsure => format::mbps(mbps),
         RateRole::SmallDeep | RateRole::SmallAlone => format::iops(mbps * scale),
     };
     format!(
@@ -118,6 +118,8 @@ mod tests {
             latency_ns_p99_interval: None,
             read_ahead: false,
             runs: 3,
+            least_mbps: 300.0,
+            most_mbps: 500.0,
             steady: true,
         };
         RateRow { role: RateRole::SmallDeep, cell: cell(iodepth), rate, durable: None }

@@ -14,9 +14,9 @@ const PUTS: Duration = Duration::from_secs(4);
 /// The flush of the log that etcd's project asks for: the 99th percentile is below this.
 const NEEDS_US: f64 = 10_000.0;
 /// The words of the profile for the log, of which one run tells the mean of a flush alone.
-const RUN: &str = "run DIR --rw write --bs 2k --iodepth 1 --cache buffered --fdatasync 1 --layout append --size 64m \
+const RUN: &str = "run DIR --rw write --bs 2k --iodepth 1 --cache buffered --fdatasync 1 --layout fallocated --size 64m \
                    --runtime 4s";
-const STUDY: &str = "--for etcd --size 64m --budget 30s";
+const STUDY: &str = "--for etcd --size 64m --budget 60s";
 
 /// Whether the need of the study is met; `None` if it does not say so.
 fn is_met(need: &Value) -> Option<bool> {
