@@ -252,6 +252,23 @@ fn forget_files(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Brings all files of a folder into the page cache.
+///
+/// # Errors
+/// As of reading.
+pub fn read_files(folder: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            read_files(&entry.path())?;
+        } else if kind.is_file() {
+            std::io::copy(&mut fs::File::open(entry.path())?, &mut std::io::sink())?;
+        }
+    }
+    Ok(())
+}
+
 /// Runs a command; what it printed.
 ///
 /// # Errors
