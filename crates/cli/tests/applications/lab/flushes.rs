@@ -13,10 +13,13 @@ use crate::etcd::Etcd;
 const PUTS: Duration = Duration::from_secs(4);
 /// The flush of the log that etcd's project asks for: the 99th percentile is below this.
 const NEEDS_US: f64 = 10_000.0;
-/// The words of the profile for the log, of which one run tells the mean of a flush alone.
+/// The words of the profile for the log while the store commits, as etcd's own does; one run tells the mean of a flush.
 const RUN: &str = "run DIR --rw write --bs 2k --iodepth 1 --cache buffered --fdatasync 1 --layout fallocated --size 64m \
-                   --runtime 4s";
+                   --beside randwrite,bs=64k,iodepth=1,cache=buffered,fdatasync=1,thinktime=100ms --runtime 4s";
 const STUDY: &str = "--for etcd --size 64m --budget 60s";
+
+/// The need of the profile that speaks of it.
+const NEED: &str = "p99 of a flush of the log while the store commits";
 
 /// Whether the need of the study is met; `None` if it does not say so.
 fn is_met(need: &Value) -> Option<bool> {
@@ -46,7 +49,8 @@ fn beside(nature: Nature) {
         let mean_us = number(&disk.halfpower(RUN)["sync"]["latency_ns"]["mean"]) / 1e3;
         let study = disk.studied(STUDY, "etcd.halfpower");
         let flushes = before.and(&etcd.put_for(PUTS));
-        let need = &study["experiments"][0]["found"]["needs"][0];
+        let needs = study["experiments"][0]["found"]["needs"].as_array().unwrap();
+        let need = needs.iter().find(|need| need["what"] == NEED).unwrap();
         let p99_us = number(&need["measured"]["value"]) * 1e3;
         let (low_us, high_us) = flushes.p99_us();
         let on_a_line_us = flushes.p99_us_on_a_line();
