@@ -8,11 +8,11 @@ use halfpower_analyse::Condition;
 use halfpower_record::Severity;
 use halfpower_spec::{
     Bytes, Cache, Direction, Endpoint, EngineName, Experiment, Issuing, LatencyBound, Nanos, ParseError, Percentile,
-    Rate, ShareAddress, Switch, Target,
+    Rate, ShareAddress, Switch, Target, cache_named,
 };
 
 use crate::duet_args::DuetArgs;
-use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
+use crate::measuring_args::{CommonArgs, FioCacheArgs};
 use crate::predict_args::{PREDICT_EXAMPLES, PredictArgs};
 use crate::run_args::RunArgs;
 use crate::values::{
@@ -276,7 +276,7 @@ pub struct QuestionArgs {
     /// os: buffered with O_DSYNC. none: O_DIRECT with O_DSYNC, so every write is durable; this is SQLIO's N, while
     /// QEMU's cache=none is `device` here.
     /// [default: device,both; device if the target has no page cache]
-    #[arg(long, value_delimiter = ',', value_parser = cache, conflicts_with_all = ["direct", "sync"])]
+    #[arg(long, value_delimiter = ',', value_parser = cache_named, conflicts_with_all = ["direct", "sync"])]
     pub cache: Vec<Cache>,
     #[command(flatten)]
     pub fio_cache: FioCacheArgs,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use halfpower_spec::{Bytes, Cache, Endpoint, EngineName, HostFiles, HostLayout, IoMem, Nanos, ParseError, Sealing};
+use halfpower_spec::{Bytes, Cache, Endpoint, EngineName, HostFiles, HostLayout, IoMem, Nanos, Sealing};
 
 use crate::values::{engines_of_storage, far_end, listed, one_size, parse};
 
@@ -210,15 +210,6 @@ impl FioCacheArgs {
     }
 }
 
-/// A cache setting: its own word, or `direct` and `buffered` for the two common ones.
-pub fn cache(text: &str) -> Result<Cache, ParseError> {
-    match text {
-        "direct" => Ok(Cache::Device),
-        "buffered" => Ok(Cache::Both),
-        word => word.parse(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,12 +223,5 @@ mod tests {
         assert_eq!(of(Some(1), Some(Sync::Data)), Some(Cache::None));
         assert_eq!(of(None, Some(Sync::Data)), Some(Cache::Os));
         assert!(FioCacheArgs { direct: Some(1), sync: Some(Sync::File) }.cache().is_err());
-    }
-
-    #[test]
-    fn direct_and_buffered_are_words_for_device_and_both() {
-        assert_eq!((cache("direct"), cache("buffered")), (Ok(Cache::Device), Ok(Cache::Both)));
-        assert_eq!(cache("none"), Ok(Cache::None));
-        assert!(cache("writeback").is_err());
     }
 }

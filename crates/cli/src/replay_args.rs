@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 use halfpower_replay::Pace;
-use halfpower_spec::{Cache, Nanos, ParseError};
+use halfpower_spec::{Cache, Nanos, ParseError, cache_named};
 
-use crate::measuring_args::{MayWriteArgs, cache};
+use crate::measuring_args::MayWriteArgs;
 use crate::values::{parse, speed};
 
 /// Examples and exit codes, for the end of the help text.
@@ -77,7 +77,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "OPERATIONS", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub iodepth: Option<u32>,
     /// Let all operations use the page cache (both) or pass it by (device), whatever the capture says
-    #[arg(long, value_parser = cache)]
+    #[arg(long, value_parser = cache_named)]
     pub cache: Option<Cache>,
     #[command(flatten)]
     pub may_write: MayWriteArgs,

@@ -9,10 +9,10 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use halfpower_record::DepthSearch;
 use halfpower_spec::{
     Arrival, Arrivals, Bytes, Cache, Experiment, Nanos, OPTIONS, OptionRow, ParseError, Pass, Rate, Rw, Target,
-    Workload, WorkloadOption, WorkloadOptions, microseconds,
+    Workload, WorkloadOption, WorkloadOptions, cache_named, microseconds,
 };
 
-use crate::measuring_args::{CommonArgs, FioCacheArgs, cache};
+use crate::measuring_args::{CommonArgs, FioCacheArgs};
 use crate::payload_args::PayloadArgs;
 use crate::replay_args::ReplayFlag;
 use crate::values::{
@@ -57,7 +57,7 @@ pub struct RunArgs {
     /// device (or direct): O_DIRECT, uses only the device's cache. both (or buffered): plain buffered I/O.
     /// os: buffered with O_DSYNC. none: O_DIRECT with O_DSYNC, so every write is durable; this is SQLIO's N, while
     /// QEMU's cache=none is `device` here.
-    #[arg(long, value_parser = cache, default_value = "device", conflicts_with_all = ["direct", "sync"])]
+    #[arg(long, value_parser = cache_named, default_value = "device", conflicts_with_all = ["direct", "sync"])]
     pub cache: Cache,
     #[command(flatten)]
     pub fio_cache: FioCacheArgs,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Cache, Direction, EngineName, FlushCall, Nanos, ParseError, Rw};
+use crate::{Bytes, Cache, Direction, EngineName, FlushCall, Nanos, ParseError, Rw, cache_named};
 
 /// A load beside a workload. Its requests are counted apart from those of the workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -139,7 +139,7 @@ impl Beside {
             "bs" => self.bs = size(value)?,
             "iodepth" => self.iodepth = count(value, 1, MOST_DEPTH)?,
             "threads" => self.threads = count(value, 1, MOST_THREADS)?,
-            "cache" => self.cache = value.parse()?,
+            "cache" => self.cache = cache_named(value)?,
             "engine" => self.engine = engine(value)?,
             "rwmixread" => self.rwmixread = count(value, 0, 100)? as u8,
             "fdatasync" => self.fdatasync = count(value, 0, u32::MAX)?,
@@ -204,7 +204,7 @@ mod tests {
             ("read,engine=null", 12, "comes with its target"),
             ("trim", 0, "does not trim"),
             ("read,fdatasync=1", 0, "nothing to flush"),
-            ("randread,cache=both", 0, "memory answers"),
+            ("randread,cache=buffered", 0, "memory answers"),
         ] {
             let error = text.parse::<Beside>().unwrap_err();
             assert!(error.at == at && error.message.contains(what), "{text}: {error:?}");

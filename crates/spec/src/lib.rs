@@ -86,7 +86,7 @@ pub use words::{
     Affinity, Arrivals, Cache, Direction, DurableBy, EngineName, Fadvise, FileOperation, FlushCall, Folders, Kernel,
     Layout, PageCache, Pass, Pattern, Rw, Sealing, Switch, ThinktimeFrom, VolumeLayout, Way,
 };
-pub use words::{cache_word, path_words};
+pub use words::{cache_named, cache_word, path_words};
 pub use workload::{Arrival, Run, Workload};
 pub use workload_options::{MOST_PAYLOAD, OPTIONS, OptionRow, WorkloadOption, WorkloadOptions, microseconds};
 pub use workload_words::workload_of_words;

@@ -470,6 +470,18 @@ pub fn path_words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
     format!("{order} {} {rw}", cache_word(cache))
 }
 
+/// A cache setting as people write it: its own word, or `direct` and `buffered` for the two common ones.
+///
+/// # Errors
+/// If it is neither.
+pub fn cache_named(text: &str) -> Result<Cache, ParseError> {
+    match text {
+        "direct" => Ok(Cache::Device),
+        "buffered" => Ok(Cache::Both),
+        word => word.parse(),
+    }
+}
+
 /// The cache setting as an adjective.
 pub fn cache_word(cache: Cache) -> &'static str {
     match cache {
@@ -490,6 +502,8 @@ mod tests {
             assert_eq!(rw.word().parse::<Rw>().as_ref(), Ok(rw));
         }
         assert!("unknown".parse::<Pattern>().is_err() && "read-unknown".parse::<Rw>().is_err());
+        assert_eq!(["direct", "buffered", "none"].map(cache_named), [Cache::Device, Cache::Both, Cache::None].map(Ok));
+        assert!(cache_named("writeback").is_err());
         assert!("sequental".parse::<Pattern>().unwrap_err().to_string().contains("sequential, random"));
     }
 }

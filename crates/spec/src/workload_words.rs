@@ -2,7 +2,7 @@
 
 use crate::workload_options::count;
 use crate::{
-    Arrival, Arrivals, Bytes, Cache, EngineName, OPTIONS, OptionRow, ParseError, Rw, Workload, WorkloadOption,
+    Arrival, Arrivals, Bytes, EngineName, OPTIONS, OptionRow, ParseError, Rw, Workload, WorkloadOption, cache_named,
     count_axis,
 };
 
@@ -60,7 +60,7 @@ pub fn workload_of_words(text: &str) -> Result<Workload, ParseError> {
             ("--threads" | "--numjobs" | "-t", _) => {
                 workload.threads = read(text, value()?, count::<1, MOST_THREADS>)?;
             }
-            ("--cache", _) => workload.cache = read(text, value()?, cache)?,
+            ("--cache", _) => workload.cache = read(text, value()?, cache_named)?,
             ("--engine" | "--ioengine", _) => workload.engine = read(text, value()?, engine)?,
             ("--rate-iops", _) => iops = Some(read(text, value()?, rate)?),
             ("--arrivals", _) => arrivals = read(text, value()?, str::parse::<Arrivals>)?,
@@ -116,15 +116,6 @@ fn rate(text: &str) -> Result<u64, ParseError> {
     }
 }
 
-/// As `halfpower run`: its own word, or `direct` and `buffered`.
-fn cache(text: &str) -> Result<Cache, ParseError> {
-    match text {
-        "direct" => Ok(Cache::Device),
-        "buffered" => Ok(Cache::Both),
-        word => word.parse(),
-    }
-}
-
 /// An engine that reaches files; the others come with their target.
 fn engine(text: &str) -> Result<EngineName, ParseError> {
     let engine: EngineName = text.parse()?;
@@ -138,7 +129,7 @@ fn engine(text: &str) -> Result<EngineName, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Layout, WorkloadOptions};
+    use crate::{Cache, Layout, WorkloadOptions};
 
     #[test]
     fn words_of_run_are_a_workload_and_its_own_words_are_read_back() {
