@@ -13,6 +13,9 @@ const HISTOGRAM: &str = "etcd_disk_wal_fsync_duration_seconds";
 const VALUE: &str = "QUFB";
 const VALUES: usize = 650;
 
+/// Between two puts, as the profile has it: at most 500 a second.
+const PAUSE: Duration = Duration::from_millis(2);
+
 /// A member that is a cluster by itself, and ends with this value.
 pub struct Etcd {
     _server: Server,
@@ -46,7 +49,7 @@ impl Etcd {
         Ok(Self { _server: Server::start(disk, USER, &words, "-TERM", is_ready)?, port })
     }
 
-    /// Puts one key after the other for so long; what the flushes of the log took meanwhile.
+    /// Puts one key after the other for so long, with a pause between them; what the flushes of the log took meanwhile.
     pub fn put_for(&self, span: Duration) -> Flushes {
         let before = self.flushes();
         let mut connection = BufReader::new(TcpStream::connect(("127.0.0.1", self.port)).unwrap());
@@ -57,6 +60,7 @@ impl Etcd {
                 break;
             }
             put(&mut connection, &format!("{{\"key\":\"{number:04}\",\"value\":\"{}\"}}", VALUE.repeat(VALUES)));
+            std::thread::sleep(PAUSE);
         }
         self.flushes().since(&before)
     }

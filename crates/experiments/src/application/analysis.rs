@@ -3,8 +3,8 @@
 use halfpower_analyse::{ExperimentCell, Interval, policy};
 use halfpower_record::Record;
 use halfpower_spec::{
-    Direction, Figure, Formula, JsonSchema, Layout, Need, NeedBound, Pass, Pattern, Profile, Setting, SettingValues,
-    Workload,
+    Direction, Figure, Formula, JsonSchema, Layout, Nanos, Need, NeedBound, Pass, Pattern, Profile, Setting,
+    SettingValues, Workload, WorkloadOptions,
 };
 use serde::Serialize;
 
@@ -401,11 +401,15 @@ fn against<'a>(figures: impl IntoIterator<Item = (&'a MeasuredShape, Figure)>) -
     doubts
 }
 
-/// This shape and the one with the same workload alone; `None` if it goes beside none, or nothing like it was alone.
+/// This shape and the one with the same workload alone, perhaps without pauses; `None` if it goes beside none, or nothing like
+/// it was alone.
 fn at_once_finding(shape: &MeasuredShape, shapes: &[MeasuredShape]) -> Option<AtOnceFinding> {
     let beside = shape.beside.clone()?;
     let workload = shape.workload?;
-    let alone = shapes.iter().find(|other| other.beside.is_none() && other.workload == Some(workload.alone()))?;
+    let without_pauses = WorkloadOptions { thinktime: Nanos(0), ..workload.alone().options };
+    let alike = [workload.alone(), Workload { options: without_pauses, ..workload }];
+    let is_alike = |other: &&MeasuredShape| other.workload.is_some_and(|other| alike.contains(&other));
+    let alone = shapes.iter().filter(|other| other.beside.is_none()).find(is_alike)?;
     let is_stream = workload.rw.pattern() == Pattern::Sequential && workload.options.fdatasync == 0;
     let figure = if is_stream { Figure::Mbps } else { Figure::P99 };
     let of = |shape: &MeasuredShape| over_runs(&shape.runs, figure).ok().map(|(measured, _)| measured);

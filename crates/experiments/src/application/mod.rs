@@ -49,7 +49,9 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
 #[cfg(test)]
 mod tests {
     use halfpower_record::{Ability, Capabilities, Environment, TargetKind};
-    use halfpower_spec::{Application, Bytes, Cache, Direction, Experiment, Layout, Question, Rw};
+    use halfpower_spec::{
+        Application, Bytes, Cache, Direction, Experiment, Layout, Nanos, Question, Rw, Workload, WorkloadOptions,
+    };
 
     use super::*;
     use crate::built_study::folder_without;
@@ -73,7 +75,9 @@ mod tests {
         assert!(plan.cells.iter().all(|cell| cell.workload.rw.direction() == Some(Direction::Write)));
         let beside = plan.cells.iter().filter_map(|cell| Some((cell.workload, cell.workload.load_beside()?)));
         let [(own, load)] = beside.collect::<Vec<_>>()[..] else { panic!("one shape has a load beside it") };
-        assert_eq!((own.alone(), load.rw, load.options.fdatasync), (log, Rw::Randwrite, 1));
+        let options = WorkloadOptions { thinktime: Nanos(2_000_000), ..log.options };
+        let paced = Workload { options, ..log };
+        assert_eq!((own.alone(), load.rw, load.options.fdatasync), (paced, Rw::Randwrite, 1));
         let alone = plan.cells.iter().filter(|cell| cell.workload.rw == load.rw && cell.workload.bs == load.bs);
         assert_eq!(alone.count(), 0, "what stands only beside another is not measured alone");
     }

@@ -14,8 +14,8 @@ const PUTS: Duration = Duration::from_secs(4);
 /// The flush of the log that etcd's project asks for: the 99th percentile is below this.
 const NEEDS_US: f64 = 10_000.0;
 /// The words of the profile for the log while the store commits, as etcd's own does; one run tells the mean of a flush.
-const RUN: &str = "run DIR --rw write --bs 2k --iodepth 1 --cache buffered --fdatasync 1 --layout fallocated --size 64m \
-                   --beside randwrite,bs=64k,iodepth=1,cache=both,fdatasync=1,thinktime=100ms --runtime 4s";
+const RUN: &str = "run DIR --rw write --bs 2k --iodepth 1 --cache buffered --fdatasync 1 --layout fallocated --thinktime 2ms --size 64m \
+                   --beside randwrite,bs=64k,iodepth=1,cache=both,fdatasync=1,thinktime=50ms --runtime 4s";
 const STUDY: &str = "--for etcd --size 64m --budget 60s";
 
 /// The need of the profile that speaks of it.
