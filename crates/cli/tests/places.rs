@@ -33,7 +33,7 @@ fn begin(folder: &Path, words: &[&str], records: usize) -> PathBuf {
     file
 }
 
-const SMALL: [&str; 8] = ["--size", "64MiB", "--bs", "4KiB,64KiB", "--rw", "read", "--budget", "6s"];
+const SMALL: [&str; 8] = ["--size", "64MiB", "--bs", "4KiB,64KiB", "--rw", "read", "--budget", "3s"];
 
 #[test]
 fn a_finished_study_is_told_again_with_its_date_and_nothing_is_measured() {
