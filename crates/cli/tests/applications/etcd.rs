@@ -111,6 +111,11 @@ impl Flushes {
         }
     }
 
+    /// Mean time from the end of one to the beginning of the next over so long, in microseconds.
+    pub fn pause_us(&self, span: Duration) -> f64 {
+        (span.as_secs_f64() - self.sum_s) * 1e6 / self.count
+    }
+
     /// Mean time in microseconds.
     pub fn mean_us(&self) -> f64 {
         self.sum_s * 1e6 / self.count
