@@ -50,7 +50,8 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
 mod tests {
     use halfpower_record::{Ability, Capabilities, Environment, TargetKind};
     use halfpower_spec::{
-        Application, Bytes, Cache, Direction, Experiment, Layout, Nanos, Question, Rw, Workload, WorkloadOptions,
+        Application, Bytes, Cache, Direction, EngineName, Experiment, Layout, Nanos, Question, Rw, Workload,
+        WorkloadOptions,
     };
 
     use super::*;
@@ -90,6 +91,16 @@ mod tests {
         let log = plan.cells[0].workload;
         assert_eq!((log.bs, log.cache, log.options.layout), (Bytes(4096), Cache::Device, Layout::Written));
         assert!(plan.missing.iter().any(|what| what.contains("shape log: ") && what.contains("4KiB")), "{plan:?}");
+    }
+
+    #[test]
+    fn a_commit_is_made_by_plain_calls_whatever_makes_it_durable() {
+        let plan = planned("postgres", folder_without(Some(Bytes(512)), &[], "")).unwrap();
+        let is_commit = |workload: &&Workload| workload.options.fdatasync == 1 || workload.cache.durable();
+        let commits: Vec<Workload> = plan.cells.iter().map(|cell| cell.workload).collect();
+        let commits: Vec<&Workload> = commits.iter().filter(is_commit).collect();
+        assert!(commits.iter().any(|workload| workload.cache.durable()) && commits.len() > 2, "{commits:?}");
+        assert!(commits.iter().all(|workload| workload.engine == EngineName::Sync), "{commits:?}");
     }
 
     #[test]

@@ -67,9 +67,9 @@ fn suited(ask: &PlanRequest, shape: &Shape) -> Result<SuitedShape, String> {
     }
     let own = Workload { cache, bs, options, ..shape.workload };
     let engine = match own.engine {
-        // Each flush follows its write, so plain calls are what such an application makes.
+        // Each write waits until it is durable, so plain calls are what such an application makes.
         EngineName::Auto if ask.question.engine != EngineName::Auto => ask.question.engine,
-        EngineName::Auto if options.fdatasync > 0 && own.iodepth == 1 => EngineName::Sync,
+        EngineName::Auto if own.iodepth == 1 && (options.fdatasync > 0 || cache.durable()) => EngineName::Sync,
         named => named,
     };
     let workload = Workload { engine, issuing: ask.question.issuing, ..own };
