@@ -13,9 +13,6 @@ const HISTOGRAM: &str = "etcd_disk_wal_fsync_duration_seconds";
 const VALUE: &str = "QUFB";
 const VALUES: usize = 650;
 
-/// Between two puts, as the profile has it: at most 500 a second.
-const PAUSE: Duration = Duration::from_millis(2);
-
 /// A member that is a cluster by itself, and ends with this value.
 pub struct Etcd {
     _server: Server,
@@ -49,8 +46,8 @@ impl Etcd {
         Ok(Self { _server: Server::start(disk, USER, &words, "-TERM", is_ready)?, port })
     }
 
-    /// Puts one key after the other for so long, with a pause between them; what the flushes of the log took meanwhile.
-    pub fn put_for(&self, span: Duration) -> Flushes {
+    /// Puts one key after the other for so long, with pauses between them; what the flushes of the log took meanwhile.
+    pub fn put_for(&self, span: Duration, pause: Duration) -> Flushes {
         let before = self.flushes();
         let mut connection = BufReader::new(TcpStream::connect(("127.0.0.1", self.port)).unwrap());
         let begun = Instant::now();
@@ -60,7 +57,7 @@ impl Etcd {
                 break;
             }
             put(&mut connection, &format!("{{\"key\":\"{number:04}\",\"value\":\"{}\"}}", VALUE.repeat(VALUES)));
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(pause);
         }
         self.flushes().since(&before)
     }
@@ -109,11 +106,6 @@ impl Flushes {
             sum_s: self.sum_s + other.sum_s,
             count: self.count + other.count,
         }
-    }
-
-    /// Mean time from the end of one to the beginning of the next over so long, in microseconds.
-    pub fn pause_us(&self, span: Duration) -> f64 {
-        (span.as_secs_f64() - self.sum_s) * 1e6 / self.count
     }
 
     /// Mean time in microseconds.
