@@ -21,6 +21,13 @@ pub enum RateRole {
     Unsure,
 }
 
+impl RateRole {
+    /// Whether requests a second describe it, and not bytes.
+    pub fn is_small(self) -> bool {
+        matches!(self, Self::SmallDeep | Self::SmallAlone)
+    }
+}
+
 /// One row of the answer to "how fast".
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RateRow {

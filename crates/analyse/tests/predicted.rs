@@ -77,7 +77,7 @@ fn coverage(noise: &str, seeds: std::ops::Range<u32>, asked: &Question, of: &Que
 
 #[test]
 fn intervals_of_predictions_hold_the_truth() {
-    for noise in ["0%", "20%"] {
+    for noise in ["0%", "5%", "20%"] {
         let (cells, share, _) = coverage(noise, 0..20, &question(), &question());
         assert!(cells > 2000 && share >= 0.9, "noise {noise}: {share} of {cells}");
     }

@@ -219,14 +219,24 @@ impl Disk {
         self.halfpower(&format!("study DIR {words} --output '{}'", file.display()))
     }
 
-    /// Takes the files of the disk out of the page cache, and nothing else. Nobody may have them open.
+    /// Brings the files of the disk into the page cache, by nobody who is limited.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn read_files(&self) -> std::io::Result<()> {
+        with_files(&self.folder(), &|mut file| std::io::copy(&mut file, &mut std::io::sink()).map(drop))
+    }
+
+    /// Takes the files of the disk out of the page cache, and nothing else. Nobody may have them open. To unmount a file system
+    /// would not do: whoever copied the mounts of this machine meanwhile keeps it in memory.
     ///
     /// # Errors
     /// What cannot be read.
     pub fn forget_cached(&self) -> Result<(), String> {
         let folder = self.folder();
         done(Command::new("sync").arg("-f").arg(&folder))?;
-        forget_files(&folder).map_err(|error| format!("{}: {error}", folder.display()))
+        with_files(&folder, &|file| Ok(fadvise(file, 0, None, Advice::DontNeed)?))
+            .map_err(|error| format!("{}: {error}", folder.display()))
     }
 
     /// Bytes read so far from a disk behind a throttle; 0 from others, which are not counted.
@@ -238,32 +248,15 @@ impl Disk {
     }
 }
 
-/// To unmount a file system would not do: whoever copied the mounts of this machine meanwhile keeps it in memory.
-fn forget_files(folder: &Path) -> std::io::Result<()> {
+/// Does this with each file of a folder and of those in it.
+fn with_files(folder: &Path, all: &dyn Fn(fs::File) -> std::io::Result<()>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            forget_files(&entry.path())?;
+            with_files(&entry.path(), all)?;
         } else if kind.is_file() {
-            fadvise(fs::File::open(entry.path())?, 0, None, Advice::DontNeed)?;
-        }
-    }
-    Ok(())
-}
-
-/// Brings all files of a folder into the page cache.
-///
-/// # Errors
-/// As of reading.
-pub fn read_files(folder: &Path) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            read_files(&entry.path())?;
-        } else if kind.is_file() {
-            std::io::copy(&mut fs::File::open(entry.path())?, &mut std::io::sink())?;
+            all(fs::File::open(entry.path())?)?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::disks::{Disk, done, read_files};
+use crate::disks::{Disk, done};
 use crate::server::{Server, as_user};
 
 const USER: &str = "nobody";
@@ -108,16 +108,6 @@ fn statements(rows: u32) -> Vec<String> {
              UPDATE counters SET done = done + n WHERE id = CONNECTION_ID() % 64; END"
         ),
     ]
-}
-
-impl Instance<'_> {
-    /// Brings its files into the page cache, by nobody who is limited.
-    ///
-    /// # Errors
-    /// As of reading.
-    pub fn read_files(&self) -> std::io::Result<()> {
-        read_files(&self.folder)
-    }
 }
 
 impl MariaDb<'_> {

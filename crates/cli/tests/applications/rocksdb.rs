@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::disks::{Disk, done, read_files};
+use crate::disks::{Disk, done};
 
 /// Keys of a store, and bytes of a value: 64 MB without the log. A block lies in one page, so that a lookup that misses is
 /// one read of 4 KiB; little of the store fits into the cache of blocks.
@@ -37,14 +37,6 @@ impl<'a> Store<'a> {
         // Nothing limits it.
         done(fill.args(STORE.split_whitespace()).current_dir("/"))?;
         Ok(Self { disk, folder })
-    }
-
-    /// Brings its files into the page cache, by nobody who is limited.
-    ///
-    /// # Errors
-    /// As of reading.
-    pub fn read_files(&self) -> std::io::Result<()> {
-        read_files(&self.folder)
     }
 
     /// Runs a benchmark by so many threads for so many seconds behind the limits of the disk, with further flags.

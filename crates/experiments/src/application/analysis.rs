@@ -8,7 +8,7 @@ use halfpower_spec::{
 };
 use serde::Serialize;
 
-use super::figures::{Missing, RunFigures, at_least, interval, known, over_runs};
+use super::figures::{Missing, RunFigures, interval, known, over_runs, surely_missed};
 use super::shapes;
 use crate::data::ExperimentData;
 use crate::plan::PlanRequest;
@@ -432,7 +432,9 @@ fn evaluated(formula: &Formula, shapes: &[MeasuredShape]) -> (Option<Interval>, 
 
 fn need_finding(need: &Need, shapes: &[MeasuredShape]) -> NeedFinding {
     let (measured, doubts) = evaluated(&need.figure, shapes);
-    let at_least = surely_missed(need, shapes, &doubts);
+    let mut forbidding = doubts.iter().filter(|doubt| doubt.forbids());
+    let are_few = measured.is_none() && forbidding.all(|doubt| matches!(doubt, Doubt::FewRequests { .. }));
+    let at_least = if are_few { surely_missed(need, &|shape| &shapes[shape].runs) } else { None };
     NeedFinding {
         what: need.what.clone(),
         figure: need.figure.text().to_string(),
@@ -444,20 +446,6 @@ fn need_finding(need: &Need, shapes: &[MeasuredShape]) -> NeedFinding {
         doubts,
         source: need.source.clone(),
     }
-}
-
-/// What the figure of a need surely reaches, if that misses the need and nothing but the number of requests speaks against it:
-/// where each of twenty flushes takes longer than the 99th percentile may, five hundred of them tell nothing more.
-fn surely_missed(need: &Need, shapes: &[MeasuredShape], doubts: &[Doubt]) -> Option<f64> {
-    let NeedBound::Below(bound) = need.bound else { return None };
-    let is_of_few = |doubt: &&Doubt| matches!(doubt, Doubt::FewRequests { .. });
-    let mut forbidding = doubts.iter().filter(|doubt| doubt.forbids()).peekable();
-    forbidding.peek()?;
-    if !forbidding.all(|doubt| is_of_few(&doubt)) {
-        return None;
-    }
-    let least = need.figure.value(&|shape, figure| at_least(&shapes[shape].runs, figure))?.low;
-    (least >= bound).then_some(least)
 }
 
 fn verdict(bound: NeedBound, measured: Option<Interval>, doubts: &[Doubt]) -> Verdict {

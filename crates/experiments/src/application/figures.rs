@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use halfpower_analyse::{Interval, run_mbps};
 use halfpower_record::{Latency, Record};
-use halfpower_spec::{Direction, Figure, Known, Pass};
+use halfpower_spec::{Direction, Figure, Known, Need, NeedBound, Pass};
 
 /// Requests that must lie beyond a percentile for it to be known.
 const FEWEST_BEYOND: f64 = 5.0;
@@ -127,12 +127,20 @@ fn rank_no_later(count: u64, quantile: f64) -> u64 {
     rank
 }
 
+/// What the figure of a need surely reaches, given the runs of each shape by its index, if that misses the need: where each of
+/// twenty flushes takes longer than the 99th percentile may, five hundred of them tell nothing more.
+pub(super) fn surely_missed<'a>(need: &Need, runs_of: &dyn Fn(usize) -> &'a [RunFigures]) -> Option<f64> {
+    let NeedBound::Below(bound) = need.bound else { return None };
+    let least = need.figure.value(&|shape, figure| at_least(runs_of(shape), figure))?.low;
+    (least >= bound).then_some(least)
+}
+
 /// A figure over runs as in [`over_runs`], but a percentile of too few requests from the least of its runs' lower ends, without
-/// an upper end.
-pub(super) fn at_least(runs: &[RunFigures], figure: Figure) -> Option<Known> {
+/// an upper end. `None` of a single run, whose error nobody knows.
+fn at_least(runs: &[RunFigures], figure: Figure) -> Option<Known> {
     match over_runs(runs, figure) {
+        Ok((_, 1)) | Err(Missing::Figure) => None,
         Ok((measured, _)) => Some(known(measured)),
-        Err(Missing::Figure) => None,
         Err(Missing::Requests { .. }) => {
             let low = runs.iter().filter_map(|run| run.low_ends.get(&figure).copied()).reduce(f64::min)?;
             Some(Known { value: low, low, high: NO_END_US })
@@ -234,6 +242,7 @@ mod tests {
         assert_eq!(over_runs(&[run(9)], Figure::P50), Err(Missing::Figure));
         assert_eq!(at_least(&[run(20), run(9)], Figure::P99), Some(Known { value: 99.0, low: 99.0, high: NO_END_US }));
         assert_eq!(at_least(&[run(250), run(250)], Figure::P99), Some(Known::exact(100.0)));
+        assert_eq!(at_least(&[run(500)], Figure::P99), None, "a single run is not sure");
     }
 
     #[test]

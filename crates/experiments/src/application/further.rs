@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::Environment;
-use halfpower_spec::{Figure, Formula, NeedBound, Profile, Question, Workload};
+use halfpower_spec::{Figure, Formula, Need, Profile, Question, Workload};
 
-use super::figures::{Missing, RunFigures, at_least, known, over_runs};
+use super::figures::{Missing, RunFigures, known, over_runs, surely_missed};
 use super::shapes;
 use crate::plan::PlanRequest;
 
@@ -37,7 +37,7 @@ impl Further {
     pub fn open(&self, runs: &BTreeMap<Workload, Vec<RunFigures>>) -> BTreeSet<Workload> {
         let mut open = BTreeSet::new();
         for need in &self.profile.needs {
-            if !self.is_far_from(&need.figure, need.bound, runs) {
+            if !self.is_far_from(need, runs) {
                 open.extend(self.unsharp(&need.figure, runs));
             }
         }
@@ -53,18 +53,16 @@ impl Further {
     }
 
     /// Whether the figure lies so far from its bound that further runs would not turn the verdict.
-    fn is_far_from(&self, figure: &Formula, bound: NeedBound, runs: &BTreeMap<Workload, Vec<RunFigures>>) -> bool {
+    fn is_far_from(&self, need: &Need, runs: &BTreeMap<Workload, Vec<RunFigures>>) -> bool {
         let of_shape = |shape: usize, figure: Figure| {
             let (measured, count) = over_runs(self.runs_of(shape, runs), figure).ok()?;
             (count > 1).then(|| known(measured))
         };
-        let Some(value) = figure.value(&of_shape) else {
-            let least = |shape: usize, figure: Figure| at_least(self.runs_of(shape, runs), figure);
-            let is_missed = |bound: f64| figure.value(&least).is_some_and(|value| value.low >= bound);
-            return matches!(bound, NeedBound::Below(bound) if is_missed(bound));
+        let Some(value) = need.figure.value(&of_shape) else {
+            return surely_missed(need, &|shape| self.runs_of(shape, runs)).is_some();
         };
         let reach = (value.high - value.low) / 2.0;
-        (value.value - bound.number()).abs() > FAR * reach
+        (value.value - need.bound.number()).abs() > FAR * reach
     }
 
     /// The workloads of the formula's figures that are not sharp. A shape without any run is none of them: it cannot be

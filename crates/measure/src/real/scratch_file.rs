@@ -116,10 +116,10 @@ fn write(
 fn bytes(run: &Run, span: u64, rate: Option<f64>, free: u64) -> Result<u64, u64> {
     let Workload { bs, threads, cache, options, .. } = run.workload;
     let most = span.min(free / 4);
-    let each_least = |least: u64| least.max(bs.0).saturating_mul(u64::from(threads));
-    // A thread's own file that is written before is written again and again, however small it is.
-    let least =
-        if options.layout == Layout::Written { each_least(OWN_BYTES) } else { layout::LEAST_BYTES.max(each_least(0)) };
+    // Threads' own files that are written before are written again and again, however small they are.
+    let own = OWN_BYTES.saturating_mul(u64::from(threads));
+    let least = if options.layout == Layout::Written { own.min(layout::LEAST_BYTES) } else { layout::LEAST_BYTES };
+    let least = least.max(bs.0 * u64::from(threads));
     if most < least {
         return Err(least);
     }
@@ -190,6 +190,19 @@ mod tests {
         assert_eq!(of(gib, Some(1e6), 100 * gib), Ok(layout::LEAST_BYTES));
         assert_eq!(of(gib, Some(9e9), gib), Ok(gib / 4));
         assert_eq!(of(gib, None, layout::LEAST_BYTES), Err(layout::LEAST_BYTES));
+    }
+
+    #[test]
+    fn files_of_threads_that_are_written_before_need_little_room() {
+        let of = |threads, span, free| {
+            let run = run(Layout::Written);
+            bytes(&Run { workload: Workload { threads, ..run.workload }, ..run }, span, None, free)
+        };
+        let mib = 1 << 20;
+        assert_eq!(of(1, 64 * mib, 16 * mib), Ok(4 * mib));
+        assert_eq!(of(1, 64 * mib, 15 * mib), Err(4 * mib));
+        // Many threads share what one file would need.
+        assert_eq!(of(64, 64 * mib, 1024 * mib), Ok(64 * mib));
     }
 
     #[test]

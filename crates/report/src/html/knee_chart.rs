@@ -2,7 +2,7 @@
 //!
 //! The chart is SVG and text placed by percent, like the other charts of the first screen.
 
-use halfpower_analyse::{CellFinding, RateRole};
+use halfpower_analyse::CellFinding;
 use halfpower_experiments::StudyFindings;
 use halfpower_spec::format::{size, thousands, time_ns};
 use halfpower_spec::{Direction, InOrder, Pattern};
@@ -52,10 +52,9 @@ impl<'a> KneePoint<'a> {
 impl<'a> KneeChart<'a> {
     /// The depths of the small random requests of the first screen; `None` if too few were measured.
     pub fn of(study: &'a StudyFindings, rw: Direction) -> Option<Self> {
-        let is_small = |role: RateRole| matches!(role, RateRole::SmallDeep | RateRole::SmallAlone);
         let rows = &study.summary.how_fast;
         let small =
-            rows.iter().find(|row| row.cell.rw == rw && row.cell.pattern == Pattern::Random && is_small(row.role))?;
+            rows.iter().find(|row| row.cell.rw == rw && row.cell.pattern == Pattern::Random && row.role.is_small())?;
         let same = |cell: &&CellFinding| {
             let of_path = cell.settings.path() == small.cell.path() && cell.threads == small.cell.threads;
             of_path && cell.bs_bytes == small.cell.bs_bytes

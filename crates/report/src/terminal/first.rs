@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use halfpower_analyse::{
-    BesideRow, CellRate, CellSettings, DirectionStop, Findings, Interval, RateRole, RateRow, Sureness,
-};
+use halfpower_analyse::{BesideRow, CellRate, CellSettings, DirectionStop, Findings, Interval, RateRow, Sureness};
 use halfpower_experiments::{ExperimentSection, NOT_RUN_YET, StudyFindings};
 use halfpower_spec::format::{number, size, thousands, time_us};
 use halfpower_spec::{Cache, Experiment, shell_operand};
@@ -94,7 +92,7 @@ struct RateLine {
 }
 
 fn rate_lines(row: &RateRow) -> Vec<RateLine> {
-    let by_requests = matches!(row.role, RateRole::SmallDeep | RateRole::SmallAlone);
+    let by_requests = row.role.is_small();
     let unsteady = |rate: &CellRate| if rate.steady { "" } else { "*" };
     let name = format!("  {}{}", first_screen::row_name(&row.cell), unsteady(&row.rate));
     let accepted = RateLine { name, cell: row.cell, measured: row.cell, rate: row.rate, by_requests };

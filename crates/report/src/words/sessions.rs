@@ -1,6 +1,6 @@
 //! Says what the sessions of a study show: what an interval is about, how many there are, and which cells have two speeds.
 
-use halfpower_analyse::{CellRate, CellSettings, RateRole, RateRow, SessionCell, SessionSpeeds, Summary, Sureness};
+use halfpower_analyse::{CellRate, CellSettings, RateRow, SessionCell, SessionSpeeds, Summary, Sureness};
 use halfpower_spec::{Cache, format};
 
 use super::first_screen::{depth, whole_row_name};
@@ -77,10 +77,7 @@ fn name(one: &Reported<'_>) -> String {
 /// median is between 90,332 IOPS and 175,781 IOPS (at 96.9%)`.
 fn two_speeds(one: &Reported<'_>, speeds: &SessionSpeeds) -> String {
     let scale = if one.rate.mbps.value > 0.0 { one.rate.iops.value / one.rate.mbps.value } else { 0.0 };
-    let rate = |mbps: f64| match one.row.role {
-        RateRole::Best | RateRole::Unsure => format::mbps(mbps),
-        RateRole::SmallDeep | RateRole::SmallAlone => format::iops(mbps * scale),
-    };
+    let rate = |mbps: f64| if one.row.role.is_small() { format::iops(mbps * scale) } else { format::mbps(mbps) };
     format!(
         "two speeds, {}: {} in {} sessions, {} in {}; the median is between {} and {} (at {:.1}%)",
         name(one),
@@ -96,7 +93,7 @@ fn two_speeds(one: &Reported<'_>, speeds: &SessionSpeeds) -> String {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_analyse::{Interval, SessionsFinding};
+    use halfpower_analyse::{Interval, RateRole, SessionsFinding};
     use halfpower_spec::{Direction, Pattern};
 
     use super::*;

@@ -72,7 +72,7 @@ fn beside(nature: Nature) {
         let flush_us = flush_us(&instance.start(&[]).unwrap());
         let in_memory_us = {
             let mariadb = instance.start(&[LITTLE_MEMORY, THROUGH_THE_PAGE_CACHE].map(str::to_string)).unwrap();
-            instance.read_files().unwrap();
+            disk.read_files().unwrap();
             missed_us(&mariadb)
         };
         let mariadb = instance.start(&[LITTLE_MEMORY.to_string()]).unwrap();

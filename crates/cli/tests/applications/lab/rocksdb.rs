@@ -53,7 +53,7 @@ fn beside(nature: Nature) {
         let write = writes.bench("overwrite", 1, SECONDS, &[SYNCED.to_string()]);
         let lookup = lookups.bench("readrandom", 1, SECONDS, &direct);
         // The rest is db_bench's own work, which a block out of memory costs, too.
-        lookups.read_files().unwrap();
+        disk.read_files().unwrap();
         let in_memory = lookups.bench("readrandom", 1, SECONDS, &[]);
         println!(
             "an append {append_us:.0} and {:.0} us, a read {read_us:.0} us, and a lookup {:.0}, out of memory {:.0} us",
