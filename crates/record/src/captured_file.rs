@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::output::CAPTURE_MARK;
-use crate::{Captured, RecordError, input};
+use crate::{AwaitedSync, Captured, RecordError, input};
 
 /// Layout of the file; it rises when a key is removed or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -94,8 +94,19 @@ fn contradiction(captured: &Captured) -> Option<&'static str> {
             return Some("an operation is beyond the end of any file");
         }
     }
+    let known = |wait: &AwaitedSync| {
+        let ends = wait.at_ns.checked_add(wait.took_ns);
+        let slice = captured.slices.get(wait.slice as usize);
+        ends.zip(slice).is_some_and(|(end, slice)| end <= *slice)
+            && wait.lane < captured.lanes
+            && (wait.file as usize) < captured.files.len()
+    };
+    if !captured.awaited.iter().all(known) {
+        return Some("a wait is in a slice or lane, or for a file, that it does not have");
+    }
     let keys = captured.operations.iter().map(|operation| (operation.slice, operation.at_ns));
-    if keys.is_sorted() { None } else { Some("its operations are not in order of time") }
+    let waits = captured.awaited.iter().map(|wait| (wait.slice, wait.at_ns));
+    if keys.is_sorted() && waits.is_sorted() { None } else { Some("what it lists is not in order of time") }
 }
 
 #[cfg(test)]
@@ -122,6 +133,12 @@ mod tests {
         assert!(text.starts_with(CAPTURE_MARK), "{text}");
         assert!(text.contains(r#"[0,0,300000,400000,"fdatasync",0,0,0,false]"#), "{text}");
         assert_eq!(read(&text).unwrap(), captured());
+        let waits = Captured { awaited: vec![waited()], ..captured() };
+        assert_eq!(read(&written(&waits)).unwrap(), waits);
+    }
+
+    fn waited() -> AwaitedSync {
+        AwaitedSync { slice: 0, lane: 1, at_ns: 600_000, took_ns: 100_000, file: 0, shared: true }
     }
 
     #[test]
@@ -138,6 +155,9 @@ mod tests {
                 broken.operations.swap(0, 3);
                 broken
             }),
+            ("a wait", Captured { awaited: vec![AwaitedSync { took_ns: 2_000_000, ..waited() }], ..captured() }),
+            ("a wait", Captured { awaited: vec![AwaitedSync { lane: 2, ..waited() }], ..captured() }),
+            ("a wait", Captured { awaited: vec![AwaitedSync { file: 1, ..waited() }], ..captured() }),
         ] {
             let said = read(&written(&broken)).unwrap_err().to_string();
             assert!(said.contains(why), "{why}: {said}");

@@ -41,7 +41,9 @@ mod watched;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
-pub use captured::{CaptureSource, Captured, CapturedFile, CapturedOperation, Script, ScriptStep};
+pub use captured::{
+    AwaitedSync, CaptureSource, Captured, CapturedFile, CapturedOperation, Script, ScriptStep, TOGETHER_NS,
+};
 pub use captured_file::{read_capture, write_capture};
 pub use depth_search::{DepthSearch, TriedDepth};
 pub use device_use::{DeviceRequests, DeviceUse};

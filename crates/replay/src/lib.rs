@@ -3,6 +3,7 @@
 //! Both take the same scripts ([`halfpower_record::Captured::scripts`]) and give a capture of what came of them, so that one
 //! comparison serves both.
 
+mod commits;
 mod ended;
 mod error;
 mod files;

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use halfpower_os::{BufferMemory, Buffers, Clock, FlushCall, RunFile};
 use halfpower_record::{CaptureSource, Captured, CapturedOperation, OperationKind, Script};
 
+use crate::commits::Commits;
 use crate::ended::Ended;
 use crate::files::{self, FileHere, LaidOut, ReplayPlace, is_durable};
 use crate::lane::{Awaited, Call, Lane, Round, Step};
@@ -107,8 +108,11 @@ pub fn replay<'a>(
     stop: &AtomicBool,
 ) -> Result<Replayed, ReplayError> {
     let scripts = captured.scripts();
-    let waits =
-        if settings.pace.open || !settings.pace.has_pauses() { Waits::default() } else { waits(captured, &scripts) };
+    let waits = if settings.pace.open || !settings.pace.has_pauses() {
+        Waits::default()
+    } else {
+        waits(captured, &scripts, &Commits::default())
+    };
     let scripts: Vec<(u32, Script)> = (0..).zip(scripts).filter(|(_, script)| !script.steps.is_empty()).collect();
     if scripts.is_empty() {
         return Err(ReplayError::Nothing);
@@ -361,6 +365,7 @@ fn gathered(captured: &Captured, lanes: &mut [Lane], span_ns: u64, started_unix_
         files: captured.files.clone(),
         lanes: captured.lanes,
         operations,
+        ..Captured::default()
     }
 }
 

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{Captured, OperationKind, Script};
 
+use crate::commits::Commits;
+
 /// Times from a sync's end to the end of a pause that are tried as short, in nanoseconds.
 const WINDOWS_NS: [u64; 7] = [10_000, 20_000, 40_000, 80_000, 160_000, 320_000, 640_000];
 /// A time is short if so many of it go into the syncs' median, unless it is the first.
@@ -88,9 +90,10 @@ struct Near {
     lag_ns: u64,
 }
 
-/// The waits of a capture, of which these are the scripts.
-pub(crate) fn waits(captured: &Captured, scripts: &[Script]) -> Waits {
-    let syncs = syncs(captured, scripts);
+/// The waits of a capture, of which these are the scripts, but for files whose commits are known.
+pub(crate) fn waits(captured: &Captured, scripts: &[Script], commits: &Commits) -> Waits {
+    let mut syncs = syncs(captured, scripts);
+    syncs.retain(|file, _| !commits.has(*file));
     let written = written(captured, scripts);
     let mut found = Waits { by_lane: vec![Vec::new(); scripts.len()] };
     for ((lane, script), files) in (0_u32..).zip(scripts).zip(&written) {
@@ -269,7 +272,7 @@ mod tests {
     }
 
     fn found(captured: &Captured) -> Waits {
-        waits(captured, &captured.scripts())
+        waits(captured, &captured.scripts(), &Commits::default())
     }
 
     /// Pseudo-random numbers below a bound.

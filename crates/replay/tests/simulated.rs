@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_model::{Fitted, Setting, System, systems};
-use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
+use halfpower_record::{AwaitedSync, CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
 use halfpower_replay::{FlushBy, Pace, SimulatedPlace, SimulatedRound, simulated_round};
 use halfpower_spec::{Pattern, SimulatedDisk};
 
@@ -333,4 +333,83 @@ fn lanes_that_do_not_wait_for_each_other_are_not_bound() {
         span_ns = span_ns.max(at_ns);
     }
     assert_eq!(on_disk(&captured(4, span_ns, operations), Pace::default(), DISK).waits, 0);
+}
+
+/// Four lanes that think for 2 ms and commit together in pairs: while one pair syncs for 10 ms, the other one comes.
+fn in_groups() -> Captured {
+    const MS: u64 = 1_000_000;
+    const WRITE_NS: u64 = 3_000;
+    let mut operations = Vec::new();
+    let mut awaited = Vec::new();
+    let cycles = 40;
+    for cycle in 0..cycles {
+        let at_ns = cycle * 10 * MS;
+        // Each of a pair leads by turns.
+        let pair = (cycle % 2) as u32 * 2;
+        let turn = ((cycle / 2) % 2) as u32;
+        let (leader, rider) = (pair + turn, pair + 1 - turn);
+        let write = operation(leader, OperationKind::Write, at_ns, WRITE_NS, (cycle << 13, 8192));
+        operations.push(CapturedOperation { file: 1, cached: true, ..write });
+        let sync = operation(leader, OperationKind::Fdatasync, at_ns + WRITE_NS, 10 * MS - WRITE_NS, (0, 0));
+        operations.push(CapturedOperation { file: 1, ..sync });
+        let came_ns = (at_ns + 2 * MS).saturating_sub(10 * MS);
+        let wait = |lane, until_ns, shared| AwaitedSync {
+            slice: 0,
+            lane,
+            at_ns: came_ns,
+            took_ns: until_ns - came_ns,
+            file: 1,
+            shared,
+        };
+        if cycle > 0 {
+            awaited.push(wait(leader, at_ns, false));
+        }
+        awaited.push(wait(rider, at_ns + 10 * MS, true));
+    }
+    awaited.sort_by_key(|wait| (wait.at_ns, wait.lane));
+    Captured { awaited, ..captured(4, cycles * 10 * MS, operations) }
+}
+
+#[test]
+fn how_many_commits_share_a_sync_follows_from_how_long_it_takes_there() {
+    let before = in_groups();
+    assert_eq!(before.commits_of_a_sync(), Some(2.0));
+    // Lanes that think for less than a sync takes wait for one and share the next; the others wait for less than one.
+    for (flush, flush_ms, bounds) in [
+        ("100ms", 100.0, [4.0 / 200.0, 4.0 / 200.0]),
+        ("10ms", 10.0, [4.0 / 20.0, 4.0 / 20.0]),
+        ("100us", 0.1, [4.0 / (2.0 + 2.0 * 0.2), 4.0 / (2.0 + 0.1)]),
+    ] {
+        let constants = format!("fixed=0us,rate=10GB/s,disks=8,flush={flush}");
+        let round = on_disk(&before, Pace::default(), &constants);
+        assert!(round.is_whole);
+        let whole = round.captured.with_all_commits();
+        let commits = whole.operations.iter().filter(|one| one.kind == OperationKind::Fdatasync).count() as f64;
+        let per_ms = commits * 1e6 / round.captured.slices[0] as f64;
+        let [least, most] = bounds;
+        assert!((least * 0.95..=most * 1.03).contains(&per_ms), "{flush}: {per_ms} a millisecond, {bounds:?}");
+        let syncs: Vec<_> =
+            round.captured.operations.iter().filter(|one| one.kind == OperationKind::Fdatasync).collect();
+        assert!(syncs.windows(2).all(|pair| pair[0].at_ns + pair[0].took_ns <= pair[1].at_ns), "one at a time");
+        let shared = round.captured.commits_of_a_sync().unwrap_or(1.0);
+        let is_shared = if flush_ms > 2.0 { (1.9..=2.1).contains(&shared) } else { shared < 1.5 };
+        assert!(is_shared, "{flush}: {shared} commits of a sync");
+    }
+    // At their own times, lanes wait for nobody.
+    assert_eq!(on_disk(&before, Pace { open: true, speed: 1.0 }, DISK).captured.awaited, []);
+}
+
+#[test]
+fn syncs_that_are_made_side_by_side_are_no_group_commit() {
+    let mut before = in_groups();
+    let others: Vec<CapturedOperation> = before
+        .operations
+        .iter()
+        .map(|one| CapturedOperation { lane: one.lane + 4, at_ns: one.at_ns + 1_000_000, ..*one })
+        .filter(|one| one.at_ns + one.took_ns <= before.slices[0])
+        .collect();
+    before.operations.extend(others);
+    before.operations.sort_by_key(|one| one.at_ns);
+    before.lanes = 8;
+    assert_eq!(on_disk(&before, Pace::default(), DISK).captured.awaited, []);
 }

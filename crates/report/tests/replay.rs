@@ -1,7 +1,7 @@
 //! Checks the screen, the JSON and the page of an application that was asked again.
 
 use halfpower_analyse::{PredictBasis, predict_findings, prediction_course, replay_course, replay_findings};
-use halfpower_record::{Captured, CapturedFile, CapturedOperation, OperationKind};
+use halfpower_record::{AwaitedSync, Captured, CapturedFile, CapturedOperation, OperationKind};
 use halfpower_report::{ReplayAsked, ReplayHead, predict_html, replay_html, replay_json, replay_table, replay_text};
 use serde_json::Value;
 
@@ -183,7 +183,8 @@ fn the_page_has_both_sides_as_figures_curves_and_over_time() {
 
 #[test]
 fn a_prediction_has_the_same_page() {
-    let before = captured(200_000);
+    let wait = AwaitedSync { slice: 0, lane: 0, at_ns: 10, took_ns: 10, file: 1, shared: true };
+    let before = Captured { awaited: vec![wait], ..captured(200_000) };
     let there = captured(100_000);
     let basis = PredictBasis {
         fitted: None,
@@ -194,6 +195,7 @@ fn a_prediction_has_the_same_page() {
         unsynced_bytes: 4096,
         folded_bytes: None,
         is_whole: true,
+        commits_of_a_sync: Some(3.98),
         waits: 1200,
     };
     let findings = predict_findings(&before, std::slice::from_ref(&there), &basis);
@@ -207,6 +209,8 @@ fn a_prediction_has_the_same_page() {
         "there",
         "not synced",
         "1,200 pauses",
+        "(group commit): 1.0",
+        "and 3.98 there",
     ] {
         assert!(page.contains(told), "{told} is missing");
     }

@@ -12,6 +12,7 @@ mod depth;
 mod descriptors;
 mod disk_totals;
 mod files;
+mod group_commits;
 mod journal;
 mod keys;
 mod operations;
@@ -184,6 +185,7 @@ impl Fold {
             Happening::SwitchedOut { thread, state: reason } => state.switched_out(at_ns, *thread, *reason),
             Happening::SwitchedIn { thread } => state.switched_in(at_ns, *thread),
             Happening::Woken { thread } => state.woken(at_ns, *thread),
+            Happening::Wakes { thread } => state.wakes(seen, *thread),
             Happening::Block { step, disk, sectors, rwbs, name } => {
                 let asked = blocks::BlockEvent { step: *step, disk: disk_of(*disk), sectors, rwbs: *rwbs, name };
                 state.block(seen, &asked, files);

@@ -225,6 +225,7 @@ impl Collected {
             files,
             lanes: lanes.count(),
             operations,
+            ..Captured::default()
         };
         Ok(ImportedCapture { captured, notes })
     }

@@ -87,6 +87,11 @@ pub enum Happening {
         /// The thread.
         thread: u32,
     },
+    /// The running thread, or an interrupt on it, is about to make a thread ready.
+    Wakes {
+        /// The thread that is woken.
+        thread: u32,
+    },
     /// A request, or the part of it in a bio, took a step in the block layer.
     Block {
         /// The step.
@@ -235,6 +240,7 @@ pub(crate) enum SeenKind {
     RingEnded,
     Switched,
     Woken,
+    Wakes,
     Block(BlockEvent),
     SyncBegan,
     SyncEnded,
@@ -254,7 +260,7 @@ impl Kind for SeenKind {
             Self::RingFile => &["req", "fd"],
             Self::RingEnded => &["req", "res"],
             Self::Switched => &["prev_pid", "prev_state", "next_pid"],
-            Self::Woken => &["pid"],
+            Self::Woken | Self::Wakes => &["pid"],
             Self::SyncBegan => &["dev", "ino", "datasync"],
             Self::SyncEnded => &["dev", "ino"],
             Self::Commit(_) => &["dev", "transaction"],
@@ -298,6 +304,9 @@ pub(crate) const THREAD_EVENTS: [WantedEvent<SeenKind>; 9] = [
     wanted("readahead", "page_cache_ra_unbounded", false, SeenKind::ReadAhead),
     wanted("filemap", "mm_filemap_fault", false, SeenKind::Fault),
 ];
+
+/// Tells who wakes whom. A wake-up itself may be carried out, and recorded, on the processor of the one that is woken.
+pub(crate) const WAKES: WantedEvent<SeenKind> = wanted("sched", "sched_waking", false, SeenKind::Wakes);
 
 /// The events of the block layer.
 pub(crate) fn block_events() -> impl Iterator<Item = WantedEvent<SeenKind>> {
@@ -369,6 +378,7 @@ impl SeenDecoder {
                 Happening::RingEnded { request, result: payload.signed(1)? }
             }
             SeenKind::Woken => Happening::Woken { thread: number(0)? as u32 },
+            SeenKind::Wakes => Happening::Wakes { thread: number(0)? as u32 },
             SeenKind::Block(event) => self.of_disk(event, payload)?,
             SeenKind::SyncBegan => {
                 Happening::SyncBegan { device: device()?, inode: number(1)?, data_only: number(2)? != 0 }
@@ -403,7 +413,7 @@ impl SeenDecoder {
 
 /// All events that a watcher may read.
 pub(crate) fn seen_events() -> impl Iterator<Item = WantedEvent<SeenKind>> {
-    call_events().chain(THREAD_EVENTS).chain(block_events()).chain(FILE_SYSTEM_EVENTS)
+    call_events().chain(THREAD_EVENTS).chain([WAKES]).chain(block_events()).chain(FILE_SYSTEM_EVENTS)
 }
 
 /// As [`super::events_of_page`], what a watcher sees in one page of a ring buffer.

@@ -16,7 +16,7 @@ use super::disks::{DisksUnder, filter_of};
 use super::event_cost::{EventCost, call_ns};
 use super::format::WantedEvent;
 use super::happening::{
-    FILE_SYSTEM_EVENTS, Happening, Seen, SeenDecoder, SeenKind, THREAD_EVENTS, block_events, call_events,
+    FILE_SYSTEM_EVENTS, Happening, Seen, SeenDecoder, SeenKind, THREAD_EVENTS, WAKES, block_events, call_events,
 };
 use super::instance::{BufferSize, Instance, Pipe, unreadable};
 use super::page::PageLayout;
@@ -142,6 +142,13 @@ impl Watcher {
             switched_on(instance, wanted, filter, decoder, missing);
         }
         Ok(())
+    }
+
+    /// Records from now on who wakes whom, too ([`Happening::Wakes`]).
+    pub fn record_wakers(&mut self) {
+        let Self { of_threads, decoder, missing, .. } = self;
+        // What wakes by an interrupt of an idle processor has done nothing itself.
+        switched_on(&mut of_threads.instance, WAKES, Some("common_pid != 0"), decoder, missing);
     }
 
     fn enable_disks<'a>(
@@ -455,6 +462,32 @@ mod tests {
         assert_eq!(calls(&mut watcher), 0);
         watcher.follow(&[this]).unwrap();
         assert_eq!(calls(&mut watcher), 1);
+    }
+
+    #[test]
+    fn who_wakes_whom_is_seen_if_it_is_asked_for() {
+        let Some((_folder, _file, disk)) = traceable_file() else { return };
+        let this = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let mut watcher = Watcher::new(&[disk.as_str()], &[this]).unwrap();
+        let mut woken = |wakers: bool| {
+            if wakers {
+                watcher.record_wakers();
+            }
+            let sleeper = std::thread::spawn(|| {
+                std::thread::park();
+                rustix::thread::gettid().as_raw_nonzero().get() as u32
+            });
+            // Until it sleeps, nobody has to wake it.
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            watcher.switch(true).unwrap();
+            sleeper.thread().unpark();
+            let sleeper = sleeper.join().unwrap();
+            watcher.switch(false).unwrap();
+            let events = watcher.drain().unwrap().events;
+            events.iter().any(|seen| seen.thread == this && seen.what == Happening::Wakes { thread: sleeper })
+        };
+        assert_eq!([woken(false), woken(true)], [false, true]);
+        assert!(watcher.missing().iter().all(|missing| missing.event != "sched_waking"));
     }
 
     #[test]

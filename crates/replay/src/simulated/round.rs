@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use halfpower_model::{Demand, Moment, Operation, Submission};
-use halfpower_record::{CaptureSource, Captured, CapturedOperation, OperationKind, Script};
+use halfpower_record::{AwaitedSync, CaptureSource, Captured, CapturedOperation, OperationKind, Script};
 use halfpower_spec::{Direction, Pattern};
 
 use super::address::{Address, continuing};
 use super::dirty::Dirty;
 use super::place::{FlushBy, SimulatedPlace};
 use crate::Pace;
+use crate::commits::{Commit, Commits, Group, Led, Section};
 use crate::waits::{Waits, waits};
 
 /// Most bytes that a call moves (read(2)).
@@ -53,6 +54,10 @@ enum Doing {
     /// It rests before its next operation, until its timer, or until the sync has ended that it waits for.
     #[default]
     Rests,
+    /// It rests before a commit that others may share, until its timer.
+    Comes,
+    /// It has come to commit, and others are at work.
+    Queues,
     /// Its operation takes the time that was captured, until its timer.
     Works,
     /// Its operation waits for requests, and then for a flush if one follows.
@@ -75,6 +80,12 @@ struct Lane {
     /// Requests that its operation waits for.
     left: u32,
     has_ended: bool,
+    /// Commits that it has done in the present pause.
+    committed: usize,
+    /// When it came to commit.
+    came: Moment,
+    /// The steps that it does for all who commit with it, and the one of them that it does, or does next.
+    leads: Option<(Section, usize)>,
 }
 
 /// A lane that rests until a sync of another one has ended.
@@ -117,6 +128,10 @@ struct Round<'a> {
     lanes: Vec<Lane>,
     /// Which pauses last until a sync of another lane has ended.
     waits: Waits,
+    /// The commits that lanes share, and who is at work on each file.
+    commits: Commits,
+    groups: BTreeMap<u32, Group>,
+    awaited: Vec<AwaitedSync>,
     /// Who waits, by the lane and the step of the sync.
     waiters: BTreeMap<(u32, usize), Vec<Waiter>>,
     /// One of each lane at most, and that of the device.
@@ -156,7 +171,8 @@ fn after_ns(moment: Moment, ns: u64) -> Moment {
 impl<'a> Round<'a> {
     fn new(captured: &'a Captured, pace: Pace, place: SimulatedPlace) -> Self {
         let scripts = captured.scripts();
-        let waits = if pace.open { Waits::default() } else { waits(captured, &scripts) };
+        let commits = if pace.open { Commits::default() } else { Commits::of(captured, &scripts) };
+        let waits = if pace.open { Waits::default() } else { waits(captured, &scripts, &commits) };
         let lane = |script| Lane { script, ..Lane::default() };
         let lanes: Vec<Lane> = scripts.into_iter().map(lane).collect();
         let unfinished = lanes.iter().filter(|lane| !lane.script.steps.is_empty()).count();
@@ -171,6 +187,9 @@ impl<'a> Round<'a> {
             continues: continuing(captured),
             lanes,
             waits,
+            commits,
+            groups: BTreeMap::new(),
+            awaited: Vec::new(),
             waiters: BTreeMap::new(),
             timers: BinaryHeap::new(),
             files: vec![File::default(); captured.files.len()],
@@ -214,11 +233,23 @@ impl<'a> Round<'a> {
     /// Lets a lane rest before its next operation, or after its last one.
     fn rest(&mut self, lane: u32, now: Moment) {
         let state = &mut self.lanes[lane as usize];
+        if let Some((section, step)) = state.leads {
+            state.doing = Doing::Rests;
+            let pause_ns = self.lanes[section.lane as usize].script.steps[step].think_ns;
+            self.rest_until(lane, after_ns(now, self.pace.shortened_ns(pause_ns)), now);
+            return;
+        }
+        if let Some(commit) = self.commits.next(lane, state.step, state.committed) {
+            state.doing = Doing::Comes;
+            self.rest_until(lane, after_ns(now, self.pace.shortened_ns(commit.think_ns)), now);
+            return;
+        }
         let (doing, due_ns, pause_ns) = match state.script.steps.get(state.step) {
             Some(step) => (Doing::Rests, step.due_ns, step.think_ns),
             None => (Doing::Closes, self.span_ns, state.script.then_ns),
         };
         state.doing = doing;
+        let pause_ns = self.commits.rest_ns(lane, state.step).unwrap_or(pause_ns);
         if let Some(wait) = self.waits.at(lane, state.step) {
             let thought = after_ns(now, self.pace.shortened_ns(wait.think_ns));
             let after_ns = self.pace.shortened_ns(wait.after_ns);
@@ -272,9 +303,87 @@ impl<'a> Round<'a> {
         }
         match self.lanes[lane as usize].doing {
             Doing::Rests => self.begin(lane, now),
+            Doing::Comes => self.come(lane, now),
+            // It has no timer.
+            Doing::Queues => {}
             Doing::Closes => self.close(lane, now),
             Doing::Works | Doing::Waits { .. } => self.finished(lane, now),
         }
+    }
+
+    /// A lane comes to a commit that others may share.
+    fn come(&mut self, lane: u32, now: Moment) {
+        if self.ended.is_some() {
+            return;
+        }
+        let state = &mut self.lanes[lane as usize];
+        let Some(commit) = self.commits.next(lane, state.step, state.committed) else { return };
+        state.came = now;
+        if self.groups.entry(commit.file).or_default().come(lane) {
+            self.lead(lane, &commit, now);
+        } else {
+            state.doing = Doing::Queues;
+        }
+    }
+
+    /// A lane begins to write and sync for all who wait.
+    fn lead(&mut self, lane: u32, commit: &Commit, at: Moment) {
+        let state = &mut self.lanes[lane as usize];
+        state.leads = Some((commit.section, commit.section.first));
+        state.doing = Doing::Rests;
+        self.rest_until(lane, at, at);
+    }
+
+    /// A lane has written and synced for all whose commit this was: they go on, and the next one leads.
+    fn committed(&mut self, leader: u32, now: Moment) {
+        let Some(Commit { file, .. }) = self.pass(leader) else { return };
+        let Led { riders, next } = self.groups.entry(file).or_default().synced();
+        for rider in &riders {
+            self.pass(*rider);
+            self.waited(*rider, file, now, true);
+        }
+        if let Some(next) = next {
+            self.waited(next, file, now, false);
+            let state = &self.lanes[next as usize];
+            if let Some(commit) = self.commits.next(next, state.step, state.committed) {
+                let handed_ns = self.pace.shortened_ns(self.commits.handed_ns(file));
+                self.lead(next, &commit, after_ns(now, handed_ns));
+            }
+        }
+        for lane in std::iter::once(leader).chain(riders) {
+            self.rest(lane, now);
+        }
+    }
+
+    /// A lane's commit is done: its own steps of it, too.
+    fn pass(&mut self, lane: u32) -> Option<Commit> {
+        let state = &mut self.lanes[lane as usize];
+        let commit = self.commits.next(lane, state.step, state.committed)?;
+        state.leads = None;
+        if commit.section.lane == lane {
+            state.step = commit.section.last + 1;
+            state.committed = 0;
+        } else {
+            state.committed += 1;
+        }
+        Some(commit)
+    }
+
+    /// Notes that a lane has waited for others since it came to commit.
+    fn waited(&mut self, lane: u32, file: u32, now: Moment, shared: bool) {
+        let at_ns = self.lanes[lane as usize].came.nanos().0;
+        let took_ns = now.nanos().0.saturating_sub(at_ns);
+        self.awaited.push(AwaitedSync { slice: 0, lane, at_ns, took_ns, file, shared });
+    }
+
+    /// The operation that a lane does, or does next.
+    fn operation(&self, lane: u32) -> usize {
+        let state = &self.lanes[lane as usize];
+        let (of, step) = match state.leads {
+            Some((section, step)) => (&self.lanes[section.lane as usize], step),
+            None => (state, state.step),
+        };
+        of.script.steps[step].operation
     }
 
     /// A lane has ended its script: it begins again, unless it was the last.
@@ -286,6 +395,7 @@ impl<'a> Round<'a> {
         // In an open loop, a lane that is late stays so.
         state.round_began = if self.pace.open { state.begun } else { now };
         state.step = 0;
+        state.committed = 0;
         state.pass += 1;
         if !std::mem::replace(&mut state.has_ended, true) {
             self.unfinished -= 1;
@@ -309,8 +419,7 @@ impl<'a> Round<'a> {
         }
         self.operations_left -= 1;
         self.in_progress += 1;
-        let state = &self.lanes[lane as usize];
-        let number = state.script.steps[state.step].operation;
+        let number = self.operation(lane);
         let operation = self.captured.operations[number];
         let direct = self.captured.files[operation.file as usize].direct;
         let is_buffered = operation.kind == OperationKind::Write && !direct;
@@ -466,18 +575,28 @@ impl<'a> Round<'a> {
 
     /// The operation of a lane has ended.
     fn finished(&mut self, lane: u32, now: Moment) {
+        let operation = self.captured.operations[self.operation(lane)];
         let state = &mut self.lanes[lane as usize];
-        let begun = state.begun;
-        let step = state.step;
-        let operation = self.captured.operations[state.script.steps[step].operation];
-        state.step += 1;
-        self.in_progress -= 1;
-        let at_ns = begun.nanos().0;
+        let at_ns = state.begun.nanos().0;
         let took_ns = now.nanos().0.saturating_sub(at_ns);
-        self.done.push(CapturedOperation { slice: 0, at_ns, took_ns, ..operation });
-        if self.ended.is_none() {
-            self.release((lane, step), now);
-            self.rest(lane, now);
+        self.done.push(CapturedOperation { slice: 0, lane, at_ns, took_ns, ..operation });
+        self.in_progress -= 1;
+        if self.ended.is_some() {
+            return;
+        }
+        match &mut state.leads {
+            Some((section, step)) if *step == section.last => self.committed(lane, now),
+            Some((_, step)) => {
+                *step += 1;
+                self.rest(lane, now);
+            }
+            None => {
+                let step = state.step;
+                state.step += 1;
+                state.committed = 0;
+                self.release((lane, step), now);
+                self.rest(lane, now);
+            }
         }
     }
 
@@ -485,6 +604,7 @@ impl<'a> Round<'a> {
         let ended = self.ended.unwrap_or_default();
         self.done.retain(|operation| operation.at_ns < ended.nanos().0.max(1));
         self.done.sort_by_key(|operation| (operation.at_ns, operation.lane));
+        self.awaited.sort_by_key(|wait| (wait.at_ns, wait.lane));
         let last_ns = self.done.iter().map(|operation| operation.at_ns + operation.took_ns).max().unwrap_or(0);
         let captured = Captured {
             subject: self.captured.subject.clone(),
@@ -495,6 +615,7 @@ impl<'a> Round<'a> {
             files: self.captured.files.clone(),
             lanes: self.captured.lanes,
             operations: self.done,
+            awaited: self.awaited,
         };
         let made = |demand: &Demand| demand.requests > 0;
         SimulatedRound {

@@ -15,9 +15,16 @@ pub(crate) fn answer(findings: &PredictFindings, subject: &str, place: &str) -> 
     let who = if subject.is_empty() { "this application".to_string() } else { escaped(subject).into_owned() };
     let mut text = format!("On {}, {who} would do {rate} operations a second{times}.", escaped(place));
     if let Some(commits) = findings.commits().filter(|row| row.after.operations > 0) {
+        let rate = with_range(&commits.after.per_second, format::number);
+        let often = commits
+            .rate
+            .ratio
+            .map_or(String::new(), |ratio| format!(" ({} times as often)", format::factor(ratio.value)));
         let there = with_range(&commits.after.p99_ns, format::time_ns);
         let now = format::time_ns(commits.before.p99_ns.value);
-        text += &format!(" What it makes durable would take {there} (p99) instead of {now}.");
+        text += &format!(
+            " It would commit {rate} times a second{often}; a commit would take {there} (p99) instead of {now}."
+        );
     }
     text
 }
@@ -106,6 +113,11 @@ fn note(note: &PredictNote) -> String {
         PredictNote::LeftOut { operations } => format!(
             "The capture lacks {} operations, so the path is busier than is predicted.",
             format::thousands(*operations as f64)
+        ),
+        PredictNote::GroupCommit { before, after } => format!(
+            "Commits share a sync (group commit): {} of them when it was captured, and {} there.",
+            format::number(*before),
+            format::number(*after)
         ),
         PredictNote::WaitsForSyncs { pauses } => format!(
             "{} were waits for another thread's sync of a file that both write, as in a group commit: they last until that sync \

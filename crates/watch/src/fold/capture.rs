@@ -12,8 +12,10 @@ use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation,
 use super::aims::{Aim, Aims, Place};
 use super::descriptors::Opened;
 use super::files::Files;
+use super::group_commits::GroupCommits;
 use super::operations::Op;
 use super::sectors::{self, Ranks, Reached};
+use super::spans::Span;
 
 /// Operations that a capture holds; with them its last slice ends.
 const MOST_OPERATIONS: usize = 400_000;
@@ -76,6 +78,7 @@ pub(crate) struct Capture {
     past: Vec<PastSlice>,
     left_out: u64,
     most: usize,
+    groups: GroupCommits,
 }
 
 impl Capture {
@@ -88,6 +91,7 @@ impl Capture {
             past: Vec::new(),
             left_out: 0,
             most: MOST_OPERATIONS,
+            groups: GroupCommits::default(),
         }
     }
 
@@ -105,6 +109,7 @@ impl Capture {
     pub(crate) fn begin_slice(&mut self, at_ns: u64) {
         if !self.is_full() {
             self.open = Some(OpenSlice { begin_ns: at_ns, whole_to_ns: at_ns, first: self.kept.len() });
+            self.groups.begin_slice(self.past.len() as u32, at_ns);
         }
     }
 
@@ -130,6 +135,7 @@ impl Capture {
         let seen = own.len();
         own.retain(|kept| length_ns > 0 && kept.end_ns() <= length_ns);
         self.left_out += (seen - own.len()) as u64;
+        self.groups.end_slice(length_ns);
         if length_ns > 0 {
             own.sort_by_key(|kept| kept.operation.at_ns);
             self.kept.append(&mut own);
@@ -195,7 +201,15 @@ impl Capture {
             cached,
         };
         self.kept.push(Kept { operation, thread: begun.thread, aim, on_disk });
+        self.groups.ended(begun.thread, aim.file, kind, Span::new(begun.at_ns, ended_ns.max(begun.at_ns)));
         true
+    }
+
+    /// A thread wakes another one, which has slept since the time that stands beside it.
+    pub(crate) fn wakes(&mut self, waker: u32, at_ns: u64, woken: (u32, u64)) {
+        if self.open.is_some() {
+            self.groups.wakes(waker, at_ns, woken);
+        }
     }
 
     /// Where an operation that has ended went; `None` if its file is not known.
@@ -231,6 +245,7 @@ impl Capture {
         let mut lanes = Lanes::new();
         let mut files = Sizes::default();
         let mut operations = Vec::with_capacity(kept.len());
+        let mut writers = BTreeMap::new();
         for one in kept {
             let CapturedOperation { slice, at_ns, took_ns, bytes, .. } = one.operation;
             let offset = self.offset(one, &mut places).min(MOST_BYTES - bytes);
@@ -240,7 +255,12 @@ impl Capture {
             let known = self.aims.files()[one.aim.file as usize].bytes;
             let file = files.add(one.aim.file, known, one.writes(), offset + bytes);
             operations.push(CapturedOperation { lane, file, offset, ..one.operation });
+            if one.writes() || one.operation.kind.is_durable() {
+                writers.entry((one.thread, one.aim.file)).or_insert((lane, file));
+            }
         }
+        // Who shares a lane with others cannot be told from them.
+        let awaited = if whos.is_empty() { self.groups.awaited(&writers) } else { Vec::new() };
         Captured {
             source: CaptureSource::Watch,
             slices: self.past.iter().map(|slice| slice.length_ns).collect(),
@@ -248,6 +268,7 @@ impl Capture {
             files: files.used.iter().map(|size| self.file(size, disks)).collect(),
             lanes: lanes.count(),
             operations,
+            awaited,
             ..Captured::default()
         }
     }

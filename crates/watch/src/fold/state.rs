@@ -283,6 +283,16 @@ impl FoldState {
         }
     }
 
+    /// A thread wakes another one, which may have waited for its sync.
+    pub(crate) fn wakes(&mut self, seen: &Seen, thread: u32) {
+        let Some(capture) = self.capture.as_mut().filter(|_| !seen.in_interrupt) else { return };
+        if let Some(woken) =
+            self.threads.get(&thread).filter(|woken| woken.state == State::Blocked && woken.op.is_none())
+        {
+            capture.wakes(seen.thread, seen.at_ns, (thread, woken.since_ns));
+        }
+    }
+
     pub(crate) fn switched_in(&mut self, at_ns: u64, thread: u32) {
         let Some(thread) = self.threads.get_mut(&thread) else { return };
         thread.turn(&mut self.slots, at_ns, State::Running);

@@ -17,9 +17,14 @@ use super::subject::Followed;
 use crate::fold::{Fold, Sources};
 
 /// A part of the kernel's events: the prefixes of their names, and what is unknown without them.
-const PARTS: [(&str, &[&str], &str); 8] = [
+const PARTS: [(&str, &[&str], &str); 9] = [
     ("events of system calls", &["sys_"], "operations by these calls"),
-    ("events of the scheduler", &["sched_"], "how long operations ran, and waited for a processor"),
+    ("events of wake-ups", &["sched_waking"], "in a capture, which commits share a sync"),
+    (
+        "events of the scheduler",
+        &["sched_switch", "sched_wakeup"],
+        "how long operations ran, and waited for a processor",
+    ),
     ("events of io_uring", &["io_uring_"], "operations by io_uring"),
     ("events of the block layer", &["block_"], "some steps of requests: merges, splits, the scheduler's queue"),
     ("events of jbd2", &["jbd2_"], "how long syncs waited for the journal"),
@@ -39,6 +44,8 @@ pub(crate) struct Tracing {
     why_not: Option<String>,
     missing: Vec<MissingEvent>,
     fold: Fold,
+    /// Whether the operations themselves are kept.
+    records: bool,
     slices: Slices,
     is_on: bool,
     /// Processor time that it took last to take them away, and to put them back.
@@ -68,6 +75,7 @@ impl Tracing {
             why_not: (!settings.trace).then(|| "it was not asked for".to_string()),
             missing: Vec::new(),
             fold,
+            records: settings.record.is_some(),
             slices: Slices::new(settings.most_cost, now_ns),
             is_on: false,
             arming_ns: [ARMING_NS / 2; 2],
@@ -93,7 +101,10 @@ impl Tracing {
         let names: Vec<&str> = disks.iter().map(String::as_str).collect();
         let threads = followed.threads();
         match Watcher::new(&names, &threads) {
-            Ok(watcher) => {
+            Ok(mut watcher) => {
+                if self.records {
+                    watcher.record_wakers();
+                }
                 self.missing = watcher.missing().to_vec();
                 self.fold.disks(watcher.disks());
                 places.name(self.fold.disk_names());

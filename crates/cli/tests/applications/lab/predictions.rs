@@ -18,8 +18,8 @@ const WATCHED: &str = "6s";
 /// What is studied of the other disk.
 const STUDIED: &str = "--experiments sequential,random,commits --bs 4k,8k,32k --iodepth 1..8 --size 64m --budget 120s";
 
-/// Keeps what the server of a cluster asks of its disk while so many clients commit; and their commits a second.
-fn captured(disk: &Disk, cluster: &Cluster, clients: u32) -> (PathBuf, f64) {
+/// Keeps what the server of a cluster asks of its disk while so many clients commit.
+fn captured(disk: &Disk, cluster: &Cluster, clients: u32) -> PathBuf {
     let file = disk.kept("app.halfpower");
     let _ = std::fs::remove_file(&file);
     let postgres = cluster.start(&[]).unwrap();
@@ -28,16 +28,18 @@ fn captured(disk: &Disk, cluster: &Cluster, clients: u32) -> (PathBuf, f64) {
     let id = postgres.id().to_string();
     let mut watch = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
     done(watch.args(["watch", "--pid", &id, "--for", WATCHED, "--record"]).arg(&file)).unwrap();
-    (file, pgbench.commits_per_second())
+    println!("{:.0} commits a second where they are captured", pgbench.commits_per_second());
+    file
 }
 
-/// How many times as many flushes of the log a capture is predicted to get on the path of a study; NaN if that is not
-/// told.
-fn times_as_many(disk: &Disk, capture: &Path, study: &Path) -> f64 {
+/// How many commits a second a capture is predicted to get on the path of a study; NaN if that is not told.
+fn predicted(disk: &Disk, capture: &Path, study: &Path) -> f64 {
     let said = disk.halfpower(&format!("predict '{}' --on '{}'", capture.display(), study.display()));
     println!("{}", said["text"].as_str().unwrap_or_default());
     let rows: Vec<Value> = said["rows"].as_array().cloned().unwrap_or_default();
-    rows.iter().find(|row| row["kind"] == "fdatasync").map_or(f64::NAN, |row| number(&row["rate"]["ratio"]["value"]))
+    rows.iter()
+        .find(|row| row["kind"] == "fdatasync")
+        .map_or(f64::NAN, |row| number(&row["after"]["per_second"]["value"]))
 }
 
 /// Captures on one disk, predicts and measures on the other, until the evidence decides.
@@ -49,10 +51,10 @@ fn judge_clients(from: Nature, to: Nature, clients: u32) {
     let study = other.kept("other.halfpower");
     let what = format!("pgbench of {clients} predicted over measured, captured on {}", from.words());
     judge(LAB, vec![Figure::near(figure_on(to, &what), 1.0, "", TOLERANCE)], || {
-        let (capture, got) = captured(&one, &here, clients);
-        let predicted = got * times_as_many(&other, &capture, &study);
+        let capture = captured(&one, &here, clients);
+        let predicted = predicted(&other, &capture, &study);
         let measured = yonder.start(&[]).unwrap().pgbench(clients, RUNS).commits_per_second();
-        println!("{got:.0} commits a second, {predicted:.0} predicted there, {measured:.0} measured");
+        println!("{predicted:.0} commits a second predicted there, {measured:.0} measured");
         Some(vec![predicted / measured])
     });
 }

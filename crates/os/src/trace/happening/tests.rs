@@ -33,6 +33,11 @@ const WAKEUP: &str = "name: sched_wakeup\nID: 374\nformat:\n\
     \tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n\
     \tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n\
     \tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n";
+const WAKING: &str = "name: sched_waking\nID: 375\nformat:\n\
+    \tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
+    \tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n\
+    \tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n\
+    \tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n";
 const RING_SUBMIT: &str = "name: io_uring_submit_req\nID: 2140\nformat:\n\
     \tfield:void * ctx;\toffset:8;\tsize:8;\tsigned:0;\n\
     \tfield:void * req;\toffset:16;\tsize:8;\tsigned:0;\n\
@@ -108,12 +113,13 @@ const FAULT: &str = "name: mm_filemap_fault\nID: 597\nformat:\n\
     \tfield:dev_t s_dev;\toffset:16;\tsize:4;\tsigned:0;\n\
     \tfield:unsigned long index;\toffset:24;\tsize:8;\tsigned:0;\n";
 
-const FORMATS: [&str; 18] = [
+const FORMATS: [&str; 19] = [
     PREAD_ENTER,
     PREAD_EXIT,
     SYNC_ENTER,
     SWITCH,
     WAKEUP,
+    WAKING,
     RING_SUBMIT,
     RING_FILE,
     RING_COMPLETE,
@@ -196,6 +202,7 @@ fn a_switch_tells_of_both_threads_and_of_none_that_idles() {
     assert_eq!(switch(7, 0x100, 0), [out(7, 0)], "it was displaced, and is still ready");
     assert_eq!(switch(0, 0, 8), [into(8)]);
     assert_eq!(told(&payload(374, &[(24, &int(8))])), [Happening::Woken { thread: 8 }]);
+    assert_eq!(told(&payload(375, &[(24, &int(8))])), [Happening::Wakes { thread: 8 }]);
 }
 
 #[test]

@@ -311,3 +311,63 @@ fn threads_that_follow_each_other_share_lanes_where_there_are_many() {
     let captured = scene.captured(20_000);
     assert_eq!((captured.operations.len(), captured.lanes), (3000, 2));
 }
+
+#[test]
+fn who_waits_for_the_sync_of_another_is_kept_with_what_that_made_durable() {
+    let mut scene = kept();
+    let commit = |scene: &mut Scene, thread, [writes, syncs, ended]: [u64; 3]| {
+        call(scene, [writes, writes + 5], thread, Call::Pwrite, [DIRECT, 0, 4096, 4096], 4096);
+        call(scene, [syncs, ended], thread, Call::Fdatasync, [DIRECT, 0, 0, 0], 0);
+    };
+    let [leader, early, late, reader] = [0, 1, 2, 3].map(|index| THREAD + index);
+    let wakes = |scene: &mut Scene, at, waker, thread| scene.add(at, waker, Happening::Wakes { thread });
+    // All but the last one write the file some time.
+    commit(&mut scene, early, [0, 6, 20]);
+    commit(&mut scene, late, [30, 36, 50]);
+    scene.began(60, reader, Call::Pread, [DIRECT, 0, 4096, 0]);
+    scene.ended(65, reader, Call::Pread, 4096);
+    scene.out(90, early, 1);
+    scene.out(90, reader, 1);
+    commit(&mut scene, leader, [100, 110, 1110]);
+    scene.out(105, late, 1);
+    for (at, thread) in [(1120, early), (1130, late), (1140, reader)] {
+        wakes(&mut scene, at, leader, thread);
+        scene.woken(at + 1, thread);
+        scene.back(at + 2, thread);
+    }
+    // Who came too late is let through, and syncs itself.
+    commit(&mut scene, late, [1150, 1160, 2160]);
+    // Long after a sync, or without one, waking is something else; so is the waking of a thread that is in a call.
+    scene.out(1500, early, 1);
+    wakes(&mut scene, 2300, late, early);
+    scene.woken(2301, early);
+    scene.out(2400, early, 1);
+    wakes(&mut scene, 2410, reader, early);
+    scene.woken(2411, early);
+    scene.began(2500, early, Call::Fdatasync, [DIRECT, 0, 0, 0]);
+    scene.out(2501, early, 2);
+    commit(&mut scene, leader, [2510, 2520, 2600]);
+    wakes(&mut scene, 2601, leader, early);
+    scene.ended(2700, early, Call::Fdatasync, 0);
+    let captured = scene.captured(3000);
+    let lanes = [(early, 0), (late, 1)];
+    let lane_of = |thread| lanes.iter().find(|(one, _)| *one == thread).unwrap().1;
+    let awaited: Vec<_> = captured
+        .awaited
+        .iter()
+        .map(|one| (one.lane, one.at_ns / 1000, one.took_ns / 1000, one.file, one.shared))
+        .collect();
+    assert_eq!(awaited, [(lane_of(early), 90, 1030, 0, true), (lane_of(late), 105, 1025, 0, false)]);
+}
+
+#[test]
+fn a_wait_that_began_before_its_slice_is_not_kept() {
+    let mut scene = kept();
+    call(&mut scene, [10, 20], THREAD + 1, Call::Pwrite, [DIRECT, 0, 4096, 4096], 4096);
+    scene.out(30, THREAD + 1, 1);
+    scene.end_slice(50);
+    scene.begin_slice(100);
+    call(&mut scene, [110, 1110], THREAD, Call::Fdatasync, [DIRECT, 0, 0, 0], 0);
+    scene.add(1111, THREAD, Happening::Wakes { thread: THREAD + 1 });
+    assert_eq!(scene.captured(2000).awaited, []);
+}

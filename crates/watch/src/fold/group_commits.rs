@@ -1,0 +1,149 @@
+//! Finds who waits for the syncs of others, as in a group commit: a thread that has synced a file wakes those that waited for
+//! it, at once and one after the other.
+//!
+//! Whoever slept already when the other one began to write and sync has what it wanted when that sync ends. Whoever came
+//! later was only let through: it syncs next, or waits again for one that does.
+
+use std::collections::BTreeMap;
+
+use halfpower_record::{AwaitedSync, OperationKind, TOGETHER_NS};
+
+use super::spans::Span;
+
+/// Longest time from the end of a sync to the first who is woken, and from one to the next.
+const AT_ONCE_NS: u64 = 50_000;
+/// Who was let through and sleeps again after a longer time waits for something else.
+const AGAIN_NS: u64 = 1_000_000;
+
+/// A time that a thread spends on a file.
+#[derive(Debug, Clone, Copy)]
+struct OnFile {
+    /// The file's index among all that were seen.
+    file: u32,
+    span: Span,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Thread {
+    /// What it has written and not synced.
+    writes: Option<OnFile>,
+    /// Its last operation, if that was a sync, with the writes before.
+    synced: Option<OnFile>,
+    /// When that ended, or it woke somebody since.
+    woke_ns: u64,
+    /// Its wait for syncs of others, up to when it was let through.
+    waiting: Option<OnFile>,
+}
+
+/// A wait that is over.
+#[derive(Debug, Clone, Copy)]
+struct Over {
+    thread: u32,
+    slice: u32,
+    file: u32,
+    /// Times after the slice's beginning.
+    at_ns: u64,
+    took_ns: u64,
+    shared: bool,
+}
+
+/// The waits for syncs of others.
+#[derive(Debug, Default)]
+pub(crate) struct GroupCommits {
+    threads: BTreeMap<u32, Thread>,
+    over: Vec<Over>,
+    /// The slice that goes on, when it began, and the first of its waits.
+    slice: u32,
+    begin_ns: u64,
+    first: usize,
+}
+
+impl GroupCommits {
+    /// Tracing begins.
+    pub(crate) fn begin_slice(&mut self, slice: u32, at_ns: u64) {
+        self.threads.clear();
+        self.slice = slice;
+        self.begin_ns = at_ns;
+        self.first = self.over.len();
+    }
+
+    /// Tracing has ended after this time of the slice; 0 if there is no such slice.
+    pub(crate) fn end_slice(&mut self, length_ns: u64) {
+        let mut own = self.over.split_off(self.first);
+        own.retain(|over| length_ns > 0 && over.at_ns + over.took_ns <= length_ns);
+        own.sort_by_key(|over| over.at_ns);
+        self.over.append(&mut own);
+        self.first = self.over.len();
+        self.threads.clear();
+    }
+
+    /// An operation of a thread has ended.
+    pub(crate) fn ended(&mut self, thread: u32, file: u32, kind: OperationKind, span: Span) {
+        let known = self.threads.entry(thread).or_default();
+        let waited = known.waiting.take().filter(|waiting| waiting.file == file && waiting.span.to_ns <= span.from_ns);
+        let writes = known
+            .writes
+            .take()
+            .filter(|run| run.file == file && span.from_ns.saturating_sub(run.span.to_ns) <= TOGETHER_NS);
+        known.synced = None;
+        let from_ns = writes.map_or(span.from_ns, |run| run.span.from_ns);
+        let run = OnFile { file, span: Span::new(from_ns, span.to_ns) };
+        let is_part = match kind {
+            OperationKind::Fdatasync | OperationKind::Fsync => {
+                known.synced = Some(run);
+                known.woke_ns = span.to_ns;
+                true
+            }
+            OperationKind::Write => {
+                known.writes = Some(run);
+                true
+            }
+            _ => false,
+        };
+        if let Some(OnFile { file, span }) = waited.filter(|_| is_part) {
+            self.keep(thread, file, span, false);
+        }
+    }
+
+    /// A thread wakes another one, which has slept since the time that stands beside it.
+    pub(crate) fn wakes(&mut self, waker: u32, at_ns: u64, (thread, since_ns): (u32, u64)) {
+        let Some(known) = self.threads.get_mut(&waker) else { return };
+        let is_at_once = at_ns.saturating_sub(known.woke_ns) <= AT_ONCE_NS;
+        known.synced = known.synced.filter(|_| is_at_once);
+        let Some(OnFile { file, span: synced }) = known.synced else { return };
+        known.woke_ns = at_ns;
+        let woken = self.threads.entry(thread).or_default();
+        let again = woken
+            .waiting
+            .filter(|waiting| waiting.file == file && since_ns.saturating_sub(waiting.span.to_ns) <= AGAIN_NS);
+        let from_ns = again.map_or(since_ns, |waiting| waiting.span.from_ns);
+        let span = Span::new(from_ns, at_ns);
+        // What it had written and not synced, it waits for.
+        woken.writes = None;
+        woken.synced = None;
+        if from_ns <= synced.from_ns {
+            woken.waiting = None;
+            self.keep(thread, file, span, true);
+        } else {
+            woken.waiting = Some(OnFile { file, span });
+        }
+    }
+
+    fn keep(&mut self, thread: u32, file: u32, span: Span, shared: bool) {
+        // Who slept before the slice began may have done so for long.
+        if let Some(at_ns) = span.from_ns.checked_sub(self.begin_ns) {
+            self.over.push(Over { thread, slice: self.slice, file, at_ns, took_ns: span.length_ns(), shared });
+        }
+    }
+
+    /// The waits of past slices for files that those who waited write or sync themselves: `writers` has the lane and the
+    /// file's index for such a thread and file.
+    pub(crate) fn awaited(&self, writers: &BTreeMap<(u32, u32), (u32, u32)>) -> Vec<AwaitedSync> {
+        let listed = self.over[..self.first].iter().filter_map(|over| {
+            let (lane, file) = *writers.get(&(over.thread, over.file))?;
+            let Over { slice, at_ns, took_ns, shared, .. } = *over;
+            Some(AwaitedSync { slice, lane, at_ns, took_ns, file, shared })
+        });
+        listed.collect()
+    }
+}
