@@ -134,7 +134,7 @@ pub struct PredictBasis<'a> {
     pub folded_bytes: Option<u64>,
     /// Whether each lane came to the end of its script.
     pub is_whole: bool,
-    /// Commits of a sync there, if commits share them.
+    /// Commits of a sync there, of the files whose commits share them.
     pub commits_of_a_sync: Option<f64>,
     /// Pauses of the capture that last until another lane's sync has ended.
     pub waits: u64,
@@ -171,7 +171,7 @@ pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBa
         (!basis.is_whole).then_some(PredictNote::Cut),
         (before.left_out > 0).then_some(PredictNote::LeftOut { operations: before.left_out }),
         before
-            .commits_of_a_sync()
+            .commits_of_a_sync(&before.files_of_group_commits())
             .zip(basis.commits_of_a_sync)
             .map(|(before, after)| PredictNote::GroupCommit { before, after }),
         (basis.waits > 0).then_some(PredictNote::WaitsForSyncs { pauses: basis.waits }),

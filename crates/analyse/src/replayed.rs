@@ -55,19 +55,21 @@ fn held_against<'a>(before: &'a Captured, after: &'a [Captured]) -> (Round<'a>, 
 
 /// Compares the capture of an application with what a model makes of it: `draws` has one capture for each draw of the model.
 ///
-/// A commit that another lane's sync made durable counts as a sync, too. A value is the median of the draws, and its interval
+/// Commits that lanes share count as one operation each ([`Captured::with_whole_commits`]). A value is the median of the draws, and its interval
 /// reaches from their 2.5% to their 97.5% quantile.
 pub fn prediction_findings(before: &Captured, draws: &[Captured]) -> ReplayFindings {
-    let before = before.with_all_commits();
-    let draws: Vec<_> = draws.iter().map(Captured::with_all_commits).collect();
+    let files = before.files_of_group_commits();
+    let before = before.with_whole_commits(&files);
+    let draws: Vec<_> = draws.iter().map(|draw| draw.with_whole_commits(&files)).collect();
     let drawn: Vec<Round<'_>> = draws.iter().map(|draw| Round::of(draw)).collect();
     compared(&Round::of(&before), &drawn, over_draws, false)
 }
 
 /// What is drawn of a prediction: `known` is the capture that the model gives as it is known.
 pub fn prediction_course(before: &Captured, known: &Captured) -> ReplayCourse {
-    let before = before.with_all_commits();
-    let known = known.with_all_commits();
+    let files = before.files_of_group_commits();
+    let before = before.with_whole_commits(&files);
+    let known = known.with_whole_commits(&files);
     let captured = Round::of(&before);
     let known = std::slice::from_ref(&*known);
     course(&captured.groups(LEAST_SHARE), (&captured, &[Round::of(&known[0])]), (&before, known))

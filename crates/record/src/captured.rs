@@ -3,13 +3,10 @@
 //! It holds no data and, unless asked for, no names of files. Times are of the traced slices: what happened between them is
 //! not known, and whoever asks again ([`Captured::scripts`]) takes one slice after the other as if nothing lay between.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
 use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::OperationKind;
+use crate::{AwaitedSync, OperationKind};
 
 /// What an application asked of its files over a time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -107,43 +104,6 @@ impl From<CapturedOperation> for Row {
     }
 }
 
-/// Longest time between the writes of a file, and until the sync of it, that are one commit, in nanoseconds.
-pub const TOGETHER_NS: u64 = 200_000;
-
-/// A wait of a lane, between its operations, for a sync that another lane makes of a file which both write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "AwaitedRow", into = "AwaitedRow")]
-pub struct AwaitedSync {
-    /// The slice that it began and ended in.
-    pub slice: u32,
-    /// Who waited, below [`Captured::lanes`].
-    pub lane: u32,
-    /// When it began to, in nanoseconds after its slice.
-    pub at_ns: u64,
-    /// For how long, in nanoseconds.
-    pub took_ns: u64,
-    /// Index of the file.
-    pub file: u32,
-    /// Whether the sync made durable what this lane had written, so that it needed none of its own: a group commit. Otherwise
-    /// the lane waited for its turn, and then synced by itself.
-    pub shared: bool,
-}
-
-/// A wait as its numbers.
-type AwaitedRow = (u32, u32, u64, u64, u32, bool);
-
-impl From<AwaitedRow> for AwaitedSync {
-    fn from((slice, lane, at_ns, took_ns, file, shared): AwaitedRow) -> Self {
-        Self { slice, lane, at_ns, took_ns, file, shared }
-    }
-}
-
-impl From<AwaitedSync> for AwaitedRow {
-    fn from(AwaitedSync { slice, lane, at_ns, took_ns, file, shared }: AwaitedSync) -> Self {
-        (slice, lane, at_ns, took_ns, file, shared)
-    }
-}
-
 /// What one lane does, one after the other; after its last step it begins again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Script {
@@ -183,53 +143,6 @@ impl Captured {
     pub fn writes(&self) -> bool {
         let writes = |kind| matches!(kind, OperationKind::Write | OperationKind::DurableWrite);
         self.operations.iter().any(|operation| writes(operation.kind))
-    }
-
-    /// The same with a sync for each commit, as the application meets it: one that another lane's sync made durable has one of
-    /// its own, and one that waited for its turn begins where it began to wait. No wait is left.
-    pub fn with_all_commits(&self) -> Cow<'_, Self> {
-        if self.awaited.is_empty() {
-            return Cow::Borrowed(self);
-        }
-        let is_sync = |operation: &CapturedOperation| operation.kind.is_durable() && operation.bytes == 0;
-        let mut whole = Self { awaited: Vec::new(), ..self.clone() };
-        let mut kinds = BTreeMap::new();
-        let mut turns: BTreeMap<(u32, u32, u32), VecDeque<&AwaitedSync>> = BTreeMap::new();
-        for wait in self.awaited.iter().filter(|wait| !wait.shared) {
-            turns.entry((wait.slice, wait.lane, wait.file)).or_default().push_back(wait);
-        }
-        for operation in whole.operations.iter_mut().filter(|operation| is_sync(operation)) {
-            kinds.insert(operation.file, operation.kind);
-            let Some(waits) = turns.get_mut(&(operation.slice, operation.lane, operation.file)) else { continue };
-            // Of those that this sync follows, the last; the others led to none.
-            let mut own = None;
-            while let Some(wait) = waits.pop_front_if(|wait| wait.at_ns + wait.took_ns <= operation.at_ns) {
-                own = Some(wait);
-            }
-            if let Some(wait) = own {
-                operation.took_ns += operation.at_ns - wait.at_ns;
-                operation.at_ns = wait.at_ns;
-            }
-        }
-        let shared = self.awaited.iter().filter(|wait| wait.shared).filter_map(|wait| {
-            let AwaitedSync { slice, lane, at_ns, took_ns, file, .. } = *wait;
-            let kind = *kinds.get(&file)?;
-            Some(CapturedOperation { slice, lane, at_ns, took_ns, kind, file, offset: 0, bytes: 0, cached: false })
-        });
-        whole.operations.extend(shared);
-        whole.operations.sort_by_key(|operation| (operation.slice, operation.at_ns));
-        Cow::Owned(whole)
-    }
-
-    /// Commits for each sync of the files whose commits share them; `None` if there is no such file.
-    pub fn commits_of_a_sync(&self) -> Option<f64> {
-        let shared = self.awaited.iter().filter(|wait| wait.shared);
-        let files: BTreeSet<u32> = shared.clone().map(|wait| wait.file).collect();
-        let of_files = |operation: &&CapturedOperation| {
-            operation.kind.is_durable() && operation.bytes == 0 && files.contains(&operation.file)
-        };
-        let syncs = self.operations.iter().filter(of_files).count();
-        (syncs > 0).then(|| 1.0 + shared.count() as f64 / syncs as f64)
     }
 
     /// What each lane does, with the slices one after the other. A lane that did nothing has no steps.
@@ -282,24 +195,6 @@ pub(crate) mod tests {
             ],
             ..Captured::default()
         }
-    }
-
-    #[test]
-    fn commits_that_others_made_durable_count_as_syncs() {
-        let alone = captured();
-        assert!(matches!(alone.with_all_commits(), Cow::Borrowed(_)));
-        assert_eq!(alone.commits_of_a_sync(), None);
-        let wait = |lane, at_ns, took_ns, shared| AwaitedSync { slice: 0, lane, at_ns, took_ns, file: 0, shared };
-        // The first of the waits led to nothing, and the second to the sync at 300 us.
-        let awaited = vec![wait(0, 0, 10_000, false), wait(0, 20_000, 70_000, false), wait(1, 200_000, 500_000, true)];
-        let whole = Captured { awaited, ..captured() };
-        assert_eq!(whole.commits_of_a_sync(), Some(2.0));
-        let whole = whole.with_all_commits();
-        let syncs = whole.operations.iter().filter(|one| one.kind == OperationKind::Fdatasync);
-        let times: Vec<_> = syncs.map(|one| (one.lane, one.at_ns, one.took_ns)).collect();
-        assert_eq!(times, [(0, 20_000, 680_000), (1, 200_000, 500_000)]);
-        assert_eq!((whole.operations.len(), whole.awaited.len()), (5, 0));
-        assert!(whole.operations.is_sorted_by_key(|one| (one.slice, one.at_ns)));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod export;
 mod far_end;
 mod figure_row;
 mod figures;
+mod group_commit;
 mod hosts;
 pub mod input;
 mod joined;
@@ -41,9 +42,7 @@ mod watched;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
-pub use captured::{
-    AwaitedSync, CaptureSource, Captured, CapturedFile, CapturedOperation, Script, ScriptStep, TOGETHER_NS,
-};
+pub use captured::{CaptureSource, Captured, CapturedFile, CapturedOperation, Script, ScriptStep};
 pub use captured_file::{read_capture, write_capture};
 pub use depth_search::{DepthSearch, TriedDepth};
 pub use device_use::{DeviceRequests, DeviceUse};
@@ -56,6 +55,7 @@ pub use far_end::{DiskLimit, DiskUse, FarBill, FarEnd, FarEndMachine, InterfaceU
 pub use figure_row::Column;
 pub use figures::FlatFigures;
 pub use figures::columns;
+pub use group_commit::{AwaitedSync, MadeCommit, TOGETHER_NS};
 pub use hosts::{HostLink, HostPlace, HostShare, LEAST_OVERLAP, overlap};
 pub use joined::Join;
 pub use joined::total;

@@ -4,14 +4,9 @@
 //! meanwhile waits; and when that sync has ended, the first of them writes and syncs for all who wait. How many share a sync
 //! follows from how long it takes, so it is another number on another disk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use halfpower_record::{AwaitedSync, Captured, OperationKind, Script, TOGETHER_NS};
-
-/// Fewest commits that others made durable for a file to count.
-const FEWEST: usize = 5;
-/// Share of the syncs of a file that may begin before the one before has ended.
-const MOST_AT_ONCE: f64 = 0.05;
+use halfpower_record::{Captured, Script};
 
 /// Writes of a file and the sync that ends them: steps of a lane's script, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,21 +47,36 @@ impl Commits {
     /// The commits of a capture of which these are the scripts.
     pub(crate) fn of(captured: &Captured, scripts: &[Script]) -> Self {
         let mut found = Self::default();
-        let begins_ns = captured.begins_ns();
-        let all = sections(captured, scripts, &shared_files(captured));
-        let exclusive = |ends: &[Ended]| {
-            let at_once = ends.windows(2).filter(|pair| pair[1].began_ns < pair[0].ended_ns).count();
-            at_once as f64 <= MOST_AT_ONCE * ends.len() as f64
-        };
-        let all: BTreeMap<u32, Vec<Ended>> = all.into_iter().filter(|(_, ends)| exclusive(ends)).collect();
-        if all.is_empty() {
+        let files = captured.files_of_group_commits();
+        if files.is_empty() {
             return found;
         }
-        let mut handed_ns: BTreeMap<u32, Vec<u64>> = all.keys().map(|file| (*file, Vec::new())).collect();
+        let begins_ns = captured.begins_ns();
+        let steps = steps(captured, scripts);
+        let mut made: BTreeMap<u32, Vec<Made>> = BTreeMap::new();
+        for commit in captured.commits_made(&files) {
+            let [first, last] = [commit.operations.first(), commit.operations.last()]
+                .map(|operation| operation.map_or(0, |operation| steps[*operation]));
+            let ended_ns = begins_ns[commit.slice as usize] + commit.ended_ns;
+            let section = Section { lane: commit.lane, first, last };
+            made.entry(commit.file).or_default().push(Made { section, operation: commit.operations[0], ended_ns });
+        }
+        let turns = captured.turns(&files);
+        let mut handed_ns: BTreeMap<u32, Vec<u64>> = files.iter().map(|file| (*file, Vec::new())).collect();
+        for (operation, turn) in &turns {
+            let began_ns = captured.operations[*operation].at_ns;
+            handed_ns.entry(turn.file).or_default().push(began_ns - (turn.at_ns + turn.took_ns));
+        }
         for (lane, script) in (0..).zip(scripts) {
-            let waits = captured.awaited.iter().filter(|wait| wait.lane == lane && all.contains_key(&wait.file));
-            let waits = waits.map(|wait| (begins_ns[wait.slice as usize] + wait.at_ns, wait));
-            found.of_lanes.push(of_lane(captured, (lane, script), &all, waits, &mut handed_ns));
+            let shared = captured.awaited.iter().filter(|wait| wait.lane == lane && wait.shared);
+            let shared = shared.map(|wait| Shared {
+                file: wait.file,
+                at_ns: begins_ns[wait.slice as usize] + wait.at_ns,
+                took_ns: wait.took_ns,
+            });
+            let came = turns.iter().map(|(operation, turn)| (*operation, begins_ns[turn.slice as usize] + turn.at_ns));
+            let came: BTreeMap<usize, u64> = came.collect();
+            found.of_lanes.push(of_lane(captured, (lane, script), &made, shared, &came));
         }
         found.files = handed_ns.into_iter().map(|(file, ns)| (file, median(ns))).collect();
         found
@@ -93,106 +103,67 @@ impl Commits {
     }
 }
 
-/// Files of which enough commits were made durable by others.
-fn shared_files(captured: &Captured) -> BTreeSet<u32> {
-    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for wait in captured.awaited.iter().filter(|wait| wait.shared) {
-        *counts.entry(wait.file).or_default() += 1;
-    }
-    counts.into_iter().filter(|(_, count)| *count >= FEWEST).map(|(file, _)| file).collect()
-}
-
-/// A section, by its times as if the slices followed each other.
+/// A commit that a lane makes itself, by its times as if the slices followed each other.
 #[derive(Debug, Clone, Copy)]
-struct Ended {
+struct Made {
     section: Section,
-    began_ns: u64,
+    /// Index of its first operation.
+    operation: usize,
     ended_ns: u64,
 }
 
-/// The sections of these files, in the order in which they ended.
-fn sections(captured: &Captured, scripts: &[Script], files: &BTreeSet<u32>) -> BTreeMap<u32, Vec<Ended>> {
-    let mut found: BTreeMap<u32, Vec<Ended>> = BTreeMap::new();
-    for (lane, script) in (0..).zip(scripts) {
-        // The writes since the last sync, and their file.
-        let mut open: Option<(u32, Ended)> = None;
-        for (step, scripted) in script.steps.iter().enumerate() {
-            let operation = &captured.operations[scripted.operation];
-            let own = Ended {
-                section: Section { lane, first: step, last: step },
-                began_ns: scripted.due_ns,
-                ended_ns: scripted.due_ns + operation.took_ns,
-            };
-            let goes_on = open.take().filter(|(file, before)| {
-                *file == operation.file && own.began_ns.saturating_sub(before.ended_ns) <= TOGETHER_NS
-            });
-            let whole = match goes_on {
-                Some((_, Ended { section, began_ns, .. })) => {
-                    Ended { section: Section { last: step, ..section }, began_ns, ..own }
-                }
-                None => own,
-            };
-            match operation.kind {
-                _ if !files.contains(&operation.file) => {}
-                OperationKind::Write => open = Some((operation.file, whole)),
-                OperationKind::Fdatasync | OperationKind::Fsync => found.entry(operation.file).or_default().push(whole),
-                _ => {}
-            }
-        }
-    }
-    found.values_mut().for_each(|ends| ends.sort_by_key(|ended| ended.ended_ns));
-    found
+/// A commit that another lane's sync made durable, likewise.
+#[derive(Debug, Clone, Copy)]
+struct Shared {
+    file: u32,
+    at_ns: u64,
+    took_ns: u64,
 }
 
-/// The commits of a lane with its waits, each of which has its beginning beside it; notes how long after each wait for its
-/// turn the lane began.
-fn of_lane<'a>(
+/// The step of each operation in the script of its lane.
+fn steps(captured: &Captured, scripts: &[Script]) -> Vec<usize> {
+    let mut steps = vec![0; captured.operations.len()];
+    for script in scripts {
+        script.steps.iter().enumerate().for_each(|(step, scripted)| steps[scripted.operation] = step);
+    }
+    steps
+}
+
+/// The commits of a lane: those that it makes, of which `came` has when it began to wait for its turn by their first operation,
+/// and those that it shares.
+fn of_lane(
     captured: &Captured,
     (lane, script): (u32, &Script),
-    all: &BTreeMap<u32, Vec<Ended>>,
-    waits: impl Iterator<Item = (u64, &'a AwaitedSync)>,
-    handed_ns: &mut BTreeMap<u32, Vec<u64>>,
+    made: &BTreeMap<u32, Vec<Made>>,
+    shared: impl Iterator<Item = Shared>,
+    came: &BTreeMap<usize, u64>,
 ) -> OfLane {
-    let own = all.iter().flat_map(|(file, ends)| ends.iter().map(move |ended| (*file, ended.section)));
-    let own: BTreeMap<usize, (u32, Section)> = own
-        .filter(|(_, section)| section.lane == lane)
-        .map(|(file, section)| (section.first, (file, section)))
+    let own = made.iter().flat_map(|(file, made)| made.iter().map(move |made| (*file, made)));
+    let own: BTreeMap<usize, (u32, &Made)> = own
+        .filter(|(_, made)| made.section.lane == lane)
+        .map(|(file, made)| (made.section.first, (file, made)))
         .collect();
     let mut found = OfLane::default();
-    let mut waits = waits.peekable();
+    let mut shared = shared.peekable();
     let mut free_ns = 0;
     for step in 0..=script.steps.len() {
         let scripted = script.steps.get(step);
         let due_ns = scripted.map_or(free_ns + script.then_ns, |scripted| scripted.due_ns);
         let mut from_ns = free_ns;
         let mut commits = Vec::new();
-        let mut turn = None;
-        while let Some((at_ns, wait)) = waits.next_if(|(at_ns, wait)| at_ns + wait.took_ns <= due_ns) {
-            let ended_ns = at_ns + wait.took_ns;
-            if at_ns < from_ns {
-                continue;
-            }
-            if !wait.shared {
-                turn = Some((wait.file, at_ns, ended_ns));
-            } else if let Some(section) = led_by(lane, &all[&wait.file], ended_ns) {
-                commits.push(Commit { file: wait.file, think_ns: at_ns - from_ns, section });
-                from_ns = ended_ns;
+        while let Some(Shared { file, at_ns, took_ns }) = shared.next_if(|one| one.at_ns + one.took_ns <= due_ns) {
+            let led = made.get(&file).and_then(|made| led_by(lane, made, at_ns + took_ns));
+            if let Some(section) = led.filter(|_| at_ns >= from_ns) {
+                commits.push(Commit { file, think_ns: at_ns - from_ns, section });
+                from_ns = at_ns + took_ns;
             }
         }
-        match own.get(&step) {
-            Some((file, section)) => {
-                let turn = turn.filter(|(of, at_ns, _)| of == file && *at_ns >= from_ns);
-                let came_ns = turn.map_or(due_ns, |(_, at_ns, _)| at_ns);
-                if let Some((_, _, ended_ns)) = turn {
-                    handed_ns.entry(*file).or_default().push(due_ns - ended_ns);
-                }
-                let think_ns = came_ns.saturating_sub(from_ns);
-                commits.push(Commit { file: *file, think_ns, section: *section });
-            }
-            None if !commits.is_empty() => {
-                found.rest_ns.insert(step, due_ns.saturating_sub(from_ns));
-            }
-            None => {}
+        if let Some((file, made)) = own.get(&step) {
+            let came_ns = came.get(&made.operation).copied().unwrap_or(due_ns);
+            let think_ns = came_ns.saturating_sub(from_ns);
+            commits.push(Commit { file: *file, think_ns, section: made.section });
+        } else if !commits.is_empty() {
+            found.rest_ns.insert(step, due_ns.saturating_sub(from_ns));
         }
         if !commits.is_empty() {
             found.before.insert(step, commits);
@@ -203,10 +174,10 @@ fn of_lane<'a>(
     found
 }
 
-/// The last section of another lane that had ended by then.
-fn led_by(lane: u32, ends: &[Ended], by_ns: u64) -> Option<Section> {
-    let ended = ends.partition_point(|ended| ended.ended_ns <= by_ns);
-    ends[..ended].iter().rev().map(|ended| ended.section).find(|section| section.lane != lane)
+/// The last commit that another lane had made by then.
+fn led_by(lane: u32, made: &[Made], by_ns: u64) -> Option<Section> {
+    let ended = made.partition_point(|made| made.ended_ns <= by_ns);
+    made[..ended].iter().rev().map(|made| made.section).find(|section| section.lane != lane)
 }
 
 fn median(mut ns: Vec<u64>) -> u64 {

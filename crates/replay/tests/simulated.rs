@@ -373,7 +373,8 @@ fn in_groups() -> Captured {
 #[test]
 fn how_many_commits_share_a_sync_follows_from_how_long_it_takes_there() {
     let before = in_groups();
-    assert_eq!(before.commits_of_a_sync(), Some(2.0));
+    let files = before.files_of_group_commits();
+    assert_eq!(before.commits_of_a_sync(&files), Some(2.0));
     // Lanes that think for less than a sync takes wait for one and share the next; the others wait for less than one.
     for (flush, flush_ms, bounds) in [
         ("100ms", 100.0, [4.0 / 200.0, 4.0 / 200.0]),
@@ -383,7 +384,7 @@ fn how_many_commits_share_a_sync_follows_from_how_long_it_takes_there() {
         let constants = format!("fixed=0us,rate=10GB/s,disks=8,flush={flush}");
         let round = on_disk(&before, Pace::default(), &constants);
         assert!(round.is_whole);
-        let whole = round.captured.with_all_commits();
+        let whole = round.captured.with_whole_commits(&files);
         let commits = whole.operations.iter().filter(|one| one.kind == OperationKind::Fdatasync).count() as f64;
         let per_ms = commits * 1e6 / round.captured.slices[0] as f64;
         let [least, most] = bounds;
@@ -391,7 +392,7 @@ fn how_many_commits_share_a_sync_follows_from_how_long_it_takes_there() {
         let syncs: Vec<_> =
             round.captured.operations.iter().filter(|one| one.kind == OperationKind::Fdatasync).collect();
         assert!(syncs.windows(2).all(|pair| pair[0].at_ns + pair[0].took_ns <= pair[1].at_ns), "one at a time");
-        let shared = round.captured.commits_of_a_sync().unwrap_or(1.0);
+        let shared = round.captured.commits_of_a_sync(&files).unwrap_or(1.0);
         let is_shared = if flush_ms > 2.0 { (1.9..=2.1).contains(&shared) } else { shared < 1.5 };
         assert!(is_shared, "{flush}: {shared} commits of a sync");
     }

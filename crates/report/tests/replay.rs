@@ -183,8 +183,8 @@ fn the_page_has_both_sides_as_figures_curves_and_over_time() {
 
 #[test]
 fn a_prediction_has_the_same_page() {
-    let wait = AwaitedSync { slice: 0, lane: 0, at_ns: 10, took_ns: 10, file: 1, shared: true };
-    let before = Captured { awaited: vec![wait], ..captured(200_000) };
+    let wait = |number| AwaitedSync { slice: 0, lane: 0, at_ns: number, took_ns: 10, file: 1, shared: true };
+    let before = Captured { awaited: (0..10).map(wait).collect(), ..captured(200_000) };
     let there = captured(100_000);
     let basis = PredictBasis {
         fitted: None,
@@ -209,7 +209,7 @@ fn a_prediction_has_the_same_page() {
         "there",
         "not synced",
         "1,200 pauses",
-        "(group commit): 1.0",
+        "(group commit): 1.01 of them",
         "and 3.98 there",
     ] {
         assert!(page.contains(told), "{told} is missing");

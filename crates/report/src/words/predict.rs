@@ -115,7 +115,8 @@ fn note(note: &PredictNote) -> String {
             format::thousands(*operations as f64)
         ),
         PredictNote::GroupCommit { before, after } => format!(
-            "Commits share a sync (group commit): {} of them when it was captured, and {} there.",
+            "Commits share a sync (group commit): {} of them when it was captured, and {} there. Each is one operation here, from \
+             when its thread began to wait or to write.",
             format::number(*before),
             format::number(*after)
         ),

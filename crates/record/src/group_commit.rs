@@ -1,0 +1,283 @@
+//! Tells commits that several lanes of a capture share: one syncs, and others, who waited, are durable with it.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Captured, CapturedOperation, OperationKind};
+
+/// Longest time between the writes of a file, and until the sync of it, that are one commit, in nanoseconds.
+pub const TOGETHER_NS: u64 = 200_000;
+/// Fewest commits that others made durable for a file to count.
+const FEWEST: usize = 5;
+/// Share of the commits of a file that may begin before the one before has ended.
+const MOST_AT_ONCE: f64 = 0.05;
+
+/// A wait of a lane, between its operations, for a sync that another lane makes of a file which both write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "AwaitedRow", into = "AwaitedRow")]
+pub struct AwaitedSync {
+    /// The slice that it began and ended in.
+    pub slice: u32,
+    /// Who waited, below [`Captured::lanes`].
+    pub lane: u32,
+    /// When it began to, in nanoseconds after its slice.
+    pub at_ns: u64,
+    /// For how long, in nanoseconds.
+    pub took_ns: u64,
+    /// Index of the file.
+    pub file: u32,
+    /// Whether the sync made durable what this lane had written, so that it needed none of its own: a group commit. Otherwise
+    /// the lane waited for its turn, and then synced by itself.
+    pub shared: bool,
+}
+
+/// A wait as its numbers.
+type AwaitedRow = (u32, u32, u64, u64, u32, bool);
+
+impl From<AwaitedRow> for AwaitedSync {
+    fn from((slice, lane, at_ns, took_ns, file, shared): AwaitedRow) -> Self {
+        Self { slice, lane, at_ns, took_ns, file, shared }
+    }
+}
+
+impl From<AwaitedSync> for AwaitedRow {
+    fn from(AwaitedSync { slice, lane, at_ns, took_ns, file, shared }: AwaitedSync) -> Self {
+        (slice, lane, at_ns, took_ns, file, shared)
+    }
+}
+
+/// Writes of a file and the sync that ends them, of one lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeCommit {
+    /// Its slice.
+    pub slice: u32,
+    /// Its lane.
+    pub lane: u32,
+    /// Its file.
+    pub file: u32,
+    /// Indices of its operations, which follow each other in their lane; the last is the sync.
+    pub operations: Vec<usize>,
+    /// When the first began, in nanoseconds after the slice.
+    pub began_ns: u64,
+    /// When the sync ended, likewise.
+    pub ended_ns: u64,
+}
+
+impl Captured {
+    /// The files whose commits are shared: enough were made durable by others, and no two are made at once.
+    pub fn files_of_group_commits(&self) -> BTreeSet<u32> {
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for wait in self.awaited.iter().filter(|wait| wait.shared) {
+            *counts.entry(wait.file).or_default() += 1;
+        }
+        let mut files: BTreeSet<u32> =
+            counts.into_iter().filter(|(_, count)| *count >= FEWEST).map(|(file, _)| file).collect();
+        if files.is_empty() {
+            return files;
+        }
+        let made = self.commits_made(&files);
+        files.retain(|file| {
+            let own: Vec<&MadeCommit> = made.iter().filter(|commit| commit.file == *file).collect();
+            let overlaps =
+                |pair: &&[&MadeCommit]| pair[0].slice == pair[1].slice && pair[1].began_ns < pair[0].ended_ns;
+            own.windows(2).filter(overlaps).count() as f64 <= MOST_AT_ONCE * own.len() as f64
+        });
+        files
+    }
+
+    /// The commits that lanes make themselves on these files, in the order of their ends.
+    pub fn commits_made(&self, files: &BTreeSet<u32>) -> Vec<MadeCommit> {
+        let mut made = Vec::new();
+        // Of each lane, what it has written last and not synced.
+        let mut open: BTreeMap<u32, MadeCommit> = BTreeMap::new();
+        for (index, operation) in self.operations.iter().enumerate() {
+            let CapturedOperation { slice, lane, at_ns, took_ns, kind, file, .. } = *operation;
+            let before = open.remove(&lane);
+            let is_sync = matches!(kind, OperationKind::Fdatasync | OperationKind::Fsync);
+            if !files.contains(&file) || !is_sync && kind != OperationKind::Write {
+                continue;
+            }
+            let goes_on = before.filter(|before| {
+                (before.slice, before.file) == (slice, file) && at_ns.saturating_sub(before.ended_ns) <= TOGETHER_NS
+            });
+            let empty = || MadeCommit { slice, lane, file, operations: Vec::new(), began_ns: at_ns, ended_ns: at_ns };
+            let mut commit = goes_on.unwrap_or_else(empty);
+            commit.operations.push(index);
+            commit.ended_ns = at_ns + took_ns;
+            if is_sync {
+                made.push(commit);
+            } else {
+                open.insert(lane, commit);
+            }
+        }
+        made.sort_by_key(|commit| (commit.slice, commit.ended_ns));
+        made
+    }
+
+    /// The same with each commit of these files as one operation, as the application meets it: from when it began to wait or to
+    /// write until it is durable. It has the kind of the sync, and the bytes of none. No wait is left.
+    pub fn with_whole_commits(&self, files: &BTreeSet<u32>) -> Cow<'_, Self> {
+        if files.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut whole = Self { awaited: Vec::new(), ..self.clone() };
+        let mut kinds = BTreeMap::new();
+        let mut is_part = vec![false; self.operations.len()];
+        let turns = self.turns(files);
+        for commit in self.commits_made(files) {
+            let Some((last, writes)) = commit.operations.split_last() else { continue };
+            writes.iter().for_each(|index| is_part[*index] = true);
+            let began_ns = turns.get(&commit.operations[0]).map_or(commit.began_ns, |wait| wait.at_ns);
+            let operation = &mut whole.operations[*last];
+            kinds.insert(commit.file, operation.kind);
+            operation.at_ns = began_ns;
+            operation.took_ns = commit.ended_ns - began_ns;
+        }
+        let mut parts = is_part.into_iter();
+        whole.operations.retain(|_| !parts.next().unwrap_or(false));
+        let shared = self.awaited.iter().filter(|wait| wait.shared && files.contains(&wait.file)).map(|wait| {
+            let AwaitedSync { slice, lane, at_ns, took_ns, file, .. } = *wait;
+            let kind = kinds.get(&file).copied().unwrap_or(OperationKind::Fdatasync);
+            CapturedOperation { slice, lane, at_ns, took_ns, kind, file, offset: 0, bytes: 0, cached: false }
+        });
+        whole.operations.extend(shared);
+        whole.operations.sort_by_key(|operation| (operation.slice, operation.at_ns));
+        Cow::Owned(whole)
+    }
+
+    /// The waits for their turn of lanes that then made a commit of these files, by the index of its first operation: the last
+    /// such wait after the operation before.
+    pub fn turns(&self, files: &BTreeSet<u32>) -> BTreeMap<usize, AwaitedSync> {
+        let mut waits: BTreeMap<u32, Vec<&AwaitedSync>> = BTreeMap::new();
+        for wait in self.awaited.iter().filter(|wait| !wait.shared) {
+            waits.entry(wait.lane).or_default().push(wait);
+        }
+        // When each lane was done before each operation.
+        let mut done: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+        let before = self.operations.iter().map(|operation| {
+            let ended = (operation.slice, operation.at_ns + operation.took_ns);
+            done.insert(operation.lane, ended).unwrap_or_default()
+        });
+        let before: Vec<(u32, u64)> = before.collect();
+        let mut turns = BTreeMap::new();
+        for commit in self.commits_made(files) {
+            let first = commit.operations[0];
+            let Some(own) = waits.get(&commit.lane) else { continue };
+            let until = (commit.slice, commit.began_ns);
+            let over = own.partition_point(|wait| (wait.slice, wait.at_ns + wait.took_ns) <= until);
+            let last = own[..over].last().filter(|wait| {
+                (wait.slice, wait.file) == (commit.slice, commit.file) && (wait.slice, wait.at_ns) >= before[first]
+            });
+            if let Some(wait) = last {
+                turns.insert(first, **wait);
+            }
+        }
+        turns
+    }
+
+    /// Commits of these files for each sync of them; `None` if there is none.
+    pub fn commits_of_a_sync(&self, files: &BTreeSet<u32>) -> Option<f64> {
+        let made = self.commits_made(files).len();
+        let shared = self.awaited.iter().filter(|wait| wait.shared && files.contains(&wait.file)).count();
+        (made > 0).then(|| 1.0 + shared as f64 / made as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CapturedFile;
+
+    const US: u64 = 1000;
+
+    /// Two lanes that commit by turns in 1 ms, while a third one shares each of their commits.
+    fn captured() -> Captured {
+        let mut operations = Vec::new();
+        let mut awaited = Vec::new();
+        for turn in 0..10 {
+            let lane = (turn % 2) as u32;
+            let at_ns = turn * 1100 * US;
+            let operation = |at_ns, took_ns, kind, bytes| CapturedOperation {
+                slice: 0,
+                lane,
+                at_ns,
+                took_ns,
+                kind,
+                file: 0,
+                offset: 0,
+                bytes,
+                cached: bytes > 0,
+            };
+            operations.push(operation(at_ns, 50 * US, OperationKind::Write, 8192));
+            operations.push(operation(at_ns + 60 * US, 940 * US, OperationKind::Fdatasync, 0));
+            let wait = |lane, from_ns, to_ns, shared| AwaitedSync {
+                slice: 0,
+                lane,
+                at_ns: from_ns,
+                took_ns: to_ns - from_ns,
+                file: 0,
+                shared,
+            };
+            if turn > 0 {
+                awaited.push(wait(lane, at_ns - 300 * US, at_ns - 90 * US, false));
+                awaited.push(wait(2, at_ns - 20 * US, at_ns + 1010 * US, true));
+            }
+        }
+        awaited.sort_by_key(|wait| (wait.slice, wait.at_ns));
+        let files = vec![CapturedFile { bytes: 1 << 20, ..CapturedFile::default() }];
+        Captured { slices: vec![11_000 * US], files, lanes: 3, operations, awaited, ..Captured::default() }
+    }
+
+    #[test]
+    fn a_commit_is_one_operation_from_when_its_lane_began_to_wait() {
+        let captured = captured();
+        let files = captured.files_of_group_commits();
+        assert_eq!(files, BTreeSet::from([0]));
+        assert_eq!(captured.commits_of_a_sync(&files), Some(1.9));
+        let made = captured.commits_made(&files);
+        let whole_times =
+            made.iter().all(|commit| commit.operations.len() == 2 && commit.ended_ns - commit.began_ns == 1000 * US);
+        assert!(made.len() == 10 && whole_times, "{made:?}");
+        let whole = captured.with_whole_commits(&files);
+        assert_eq!((whole.operations.len(), whole.awaited.len()), (19, 0));
+        let [own, shared] = [1, 2].map(|lane| {
+            let of_lane = whole.operations.iter().filter(move |one| one.lane == lane);
+            of_lane.map(|one| (one.at_ns / US, one.took_ns / US, one.kind, one.bytes)).next_back().unwrap()
+        });
+        assert_eq!(own, (9600, 1300, OperationKind::Fdatasync, 0));
+        assert_eq!(shared, (9880, 1030, OperationKind::Fdatasync, 0));
+        assert!(whole.operations.is_sorted_by_key(|one| (one.slice, one.at_ns)));
+    }
+
+    #[test]
+    fn what_few_share_or_many_make_at_once_is_no_group_commit() {
+        let mut few = captured();
+        few.awaited.truncate(8);
+        assert!(few.files_of_group_commits().is_empty());
+        assert!(matches!(few.with_whole_commits(&BTreeSet::new()), Cow::Borrowed(_)));
+        let mut at_once = captured();
+        let others: Vec<CapturedOperation> = at_once
+            .operations
+            .iter()
+            .map(|one| CapturedOperation { lane: 2, at_ns: one.at_ns + 100 * US, ..*one })
+            .collect();
+        at_once.operations.extend(others);
+        at_once.operations.sort_by_key(|one| one.at_ns);
+        assert!(at_once.files_of_group_commits().is_empty());
+    }
+
+    #[test]
+    fn writes_long_before_a_sync_and_in_another_slice_are_not_of_its_commit() {
+        let mut captured = captured();
+        let files = BTreeSet::from([0]);
+        captured.operations[0].took_ns = 1;
+        captured.operations[1].at_ns = TOGETHER_NS + 2;
+        assert_eq!(captured.commits_made(&files)[0].operations, [1]);
+        captured.operations[1].at_ns = TOGETHER_NS + 1;
+        assert_eq!(captured.commits_made(&files)[0].operations, [0, 1]);
+        captured.operations[1..].iter_mut().for_each(|one| one.slice = 1);
+        assert_eq!(captured.commits_made(&files)[0].operations, [1]);
+    }
+}
