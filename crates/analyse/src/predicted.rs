@@ -101,13 +101,6 @@ pub enum PredictNote {
         /// How many.
         operations: u64,
     },
-    /// Commits that a sync of another lane makes durable (group commit): how many share one follows from how long it takes.
-    GroupCommit {
-        /// Commits of a sync when captured.
-        before: f64,
-        /// Commits of a sync there.
-        after: f64,
-    },
     /// Pauses that lasted until another lane's sync had ended: so they do there.
     WaitsForSyncs {
         /// How many.
@@ -134,8 +127,6 @@ pub struct PredictBasis<'a> {
     pub folded_bytes: Option<u64>,
     /// Whether each lane came to the end of its script.
     pub is_whole: bool,
-    /// Commits of a sync there, of the files whose commits share them.
-    pub commits_of_a_sync: Option<f64>,
     /// Pauses of the capture that last until another lane's sync has ended.
     pub waits: u64,
 }
@@ -170,10 +161,6 @@ pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBa
         basis.folded_bytes.map(|bytes| PredictNote::Folded { bytes }),
         (!basis.is_whole).then_some(PredictNote::Cut),
         (before.left_out > 0).then_some(PredictNote::LeftOut { operations: before.left_out }),
-        before
-            .commits_of_a_sync(&before.files_of_group_commits())
-            .zip(basis.commits_of_a_sync)
-            .map(|(before, after)| PredictNote::GroupCommit { before, after }),
         (basis.waits > 0).then_some(PredictNote::WaitsForSyncs { pauses: basis.waits }),
     ];
     notes.extend(sums.into_iter().flatten());
@@ -285,7 +272,6 @@ mod tests {
         unsynced_bytes: 0,
         folded_bytes: None,
         is_whole: true,
-        commits_of_a_sync: None,
         waits: 0,
     };
 

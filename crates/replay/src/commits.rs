@@ -92,9 +92,19 @@ impl Commits {
         self.files.get(&file).copied().unwrap_or(0)
     }
 
+    /// The files that are committed in groups.
+    pub(crate) fn files(&self) -> impl Iterator<Item = u32> {
+        self.files.keys().copied()
+    }
+
+    /// The commits of a lane in the pause before a step of its script, and the one that begins with that step.
+    pub(crate) fn before(&self, lane: u32, step: usize) -> &[Commit] {
+        self.of_lanes.get(lane as usize).and_then(|of_lane| of_lane.before.get(&step)).map_or(&[], Vec::as_slice)
+    }
+
     /// The commit that a lane comes to next, before a step of its script, after so many others in the same pause.
     pub(crate) fn next(&self, lane: u32, step: usize, done: usize) -> Option<Commit> {
-        self.of_lanes.get(lane as usize)?.before.get(&step)?.get(done).copied()
+        self.before(lane, step).get(done).copied()
     }
 
     /// What is left of the pause before a step after the commits in it.
@@ -213,6 +223,12 @@ impl Group {
         }
         self.leader = Some(lane);
         true
+    }
+
+    /// How many came after the leader had begun.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.len()
     }
 
     /// The leader has synced.

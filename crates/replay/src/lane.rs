@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use halfpower_os::interrupt::resumed;
 use halfpower_os::{Buffers, Clock, FlushCall, RunFile, clock};
+use halfpower_record::AwaitedSync;
 
 use crate::ended::Ended;
 use crate::files::LaidOut;
+use crate::turns::{Turn, Turns};
 
 /// Longest sleep before a lane looks whether the round is over.
 const NAP_NS: u64 = 10_000_000;
@@ -64,6 +67,19 @@ pub(crate) struct Awaited {
     pub after_ns: u64,
 }
 
+/// A commit that others may share, or that this lane shares.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedCommit {
+    /// Index of the file.
+    pub file: u32,
+    /// Pause before it, at the speed that was asked for, in nanoseconds.
+    pub think_ns: u64,
+    /// Time from the end of another one's sync until this lane begins, likewise.
+    pub handed_ns: u64,
+    /// The steps that make it durable.
+    pub steps: Range<usize>,
+}
+
 /// An operation that was done.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Done {
@@ -95,6 +111,8 @@ pub(crate) struct Round<'a> {
     pub full: AtomicBool,
     /// How far each lane has come, for those that wait for it.
     pub ended: Vec<Ended>,
+    /// Whose turn it is to commit each file that is committed in groups.
+    pub turns: BTreeMap<u32, Turns>,
     /// The user's wish to stop.
     pub stop: &'a AtomicBool,
     /// Whether each lane may have a processor of its own.
@@ -141,9 +159,15 @@ struct Due {
 
 /// A lane, ready to go.
 pub(crate) struct Lane {
-    /// Its index among the lanes.
+    /// Its index among the lanes, and its number in the capture.
     pub index: usize,
+    pub number: u32,
+    /// Those of its script, and after them those that it does in place of other lanes.
     pub steps: Vec<Step>,
+    /// How many are of its script.
+    pub scripted: usize,
+    /// Commits that are shared, by the step before which they come, or which they begin with.
+    pub commits: BTreeMap<usize, Vec<SharedCommit>>,
     /// Pause after the last step, at the speed that was asked for.
     pub then_ns: u64,
     pub handles: Vec<Arc<RunFile>>,
@@ -154,6 +178,8 @@ pub(crate) struct Lane {
     pub clock: Clock,
     /// What it has done in this round; its room is all that there is.
     pub log: Vec<Done>,
+    /// Its waits for the syncs of others in this round.
+    pub awaited: Vec<AwaitedSync>,
     /// Requests that failed, by the system's words.
     pub failed: BTreeMap<String, u64>,
     /// Reads that got less than they asked for.
@@ -165,13 +191,17 @@ impl Lane {
     pub(crate) fn new(steps: Vec<Step>, then_ns: u64, buffers: Buffers, room: usize) -> Self {
         Self {
             index: 0,
+            number: 0,
+            scripted: steps.len(),
             steps,
+            commits: BTreeMap::new(),
             then_ns,
             handles: Vec::new(),
             cuts: Vec::new(),
             buffers,
             clock: Clock::new(),
             log: Vec::with_capacity(room),
+            awaited: Vec::new(),
             failed: BTreeMap::new(),
             short: 0,
             serial: 0,
@@ -188,19 +218,8 @@ impl Lane {
                 self.cuts.iter().filter_map(|file| round.files.files[*file].as_ref()).for_each(|file| file.cut());
             }
             let open_from_ns = round.open_pass_ns.map(|pass_ns| round.began_ns + pass * pass_ns);
-            for at in 0..self.steps.len() {
-                let step = self.steps[at];
-                let due = match open_from_ns {
-                    Some(from_ns) => Some(Due { earliest_ns: from_ns + step.due_ns, at_ns: from_ns + step.due_ns }),
-                    None => self.due(&step, free_ns, pass, round),
-                };
-                let Some(due) = due else { return };
-                let Some(ended_ns) = self.take(&step, due, &mut carried_ns, round) else { return };
-                if step.is_awaited {
-                    round.ended[self.index].tell(pass * self.steps.len() as u64 + at as u64 + 1, ended_ns);
-                }
-                free_ns = ended_ns;
-            }
+            let Some(ended_ns) = self.script(pass, open_from_ns, free_ns, &mut carried_ns, round) else { return };
+            free_ns = ended_ns;
             free_ns = match open_from_ns.zip(round.open_pass_ns) {
                 Some((from_ns, pass_ns)) => free_ns.max(from_ns + pass_ns),
                 None => free_ns + self.then_ns,
@@ -212,6 +231,76 @@ impl Lane {
                 round.end_one(self.clock.now_ns());
             }
         }
+    }
+
+    /// Does its script once; when its last operation ended, or `None` if the round is over.
+    fn script(
+        &mut self,
+        pass: u64,
+        open_from_ns: Option<u64>,
+        mut free_ns: u64,
+        carried_ns: &mut u64,
+        round: &Round<'_>,
+    ) -> Option<u64> {
+        let mut at = 0;
+        let mut committed = 0;
+        loop {
+            if let Some(commit) = self.commits.get(&at).and_then(|commits| commits.get(committed)).cloned() {
+                free_ns = self.commit(&commit, free_ns, carried_ns, round)?;
+                (at, committed) =
+                    if commit.steps.end <= self.scripted { (commit.steps.end, 0) } else { (at, committed + 1) };
+                continue;
+            }
+            if at >= self.scripted {
+                return Some(free_ns);
+            }
+            let step = self.steps[at];
+            let due = match open_from_ns {
+                Some(from_ns) => Due { earliest_ns: from_ns + step.due_ns, at_ns: from_ns + step.due_ns },
+                None => self.due(&step, free_ns, pass, round)?,
+            };
+            free_ns = self.take(&step, due, carried_ns, round)?;
+            at += 1;
+            committed = 0;
+            if step.is_awaited {
+                round.ended[self.index].tell(pass * self.scripted as u64 + at as u64, free_ns);
+            }
+        }
+    }
+
+    /// Makes a commit that others may share, or waits until another lane's sync has made it durable; when that ended, or
+    /// `None` if the round is over.
+    fn commit(&mut self, commit: &SharedCommit, free_ns: u64, carried_ns: &mut u64, round: &Round<'_>) -> Option<u64> {
+        let came_ns = free_ns + commit.think_ns;
+        if !round.wait_until(came_ns, &self.clock) {
+            return None;
+        }
+        let turns = &round.turns[&commit.file];
+        let turn = turns.come(self.number, || round.is_over(self.clock.now_ns()))?;
+        let mut waited = |until_ns: u64, shared: bool| {
+            let (at_ns, file) = (came_ns - round.began_ns, commit.file);
+            let took_ns = until_ns.saturating_sub(came_ns);
+            self.awaited.push(AwaitedSync { slice: 0, lane: self.number, at_ns, took_ns, file, shared });
+        };
+        let mut due_ns = match turn {
+            Turn::First => came_ns,
+            Turn::Next(ended_ns) => {
+                waited(ended_ns, false);
+                ended_ns.max(came_ns) + commit.handed_ns
+            }
+            Turn::Durable(ended_ns) => {
+                waited(ended_ns, true);
+                return Some(ended_ns.max(came_ns));
+            }
+        };
+        for (number, at) in commit.steps.clone().enumerate() {
+            let step = self.steps[at];
+            let think_ns = if number > 0 { step.think_ns } else { 0 };
+            let due = Due { earliest_ns: due_ns, at_ns: due_ns + think_ns };
+            due_ns = self.take(&step, due, carried_ns, round)?;
+        }
+        turns.synced(due_ns);
+        Some(due_ns)
     }
 
     /// When a step of a closed loop is due after the one before it ended: after its pause, or when the sync has ended that

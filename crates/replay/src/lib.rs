@@ -12,6 +12,7 @@ mod pace;
 mod real;
 mod simulated;
 mod touched;
+mod turns;
 mod waits;
 
 pub use error::ReplayError;

@@ -2,9 +2,11 @@
 //!
 //! A lane that has done its script does it again until all have: what others ask goes on, as it did. Then the round ends,
 //! its files become what they were at the beginning, and the next one begins. A pause that is a wait for another lane's sync
-//! ([`crate::waits`]) lasts until that sync has ended here.
+//! ([`crate::waits`]) lasts until that sync has ended here, and commits that lanes share ([`crate::commits`]) are shared as
+//! the syncs here allow.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,11 +14,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use halfpower_os::{BufferMemory, Buffers, Clock, FlushCall, RunFile};
 use halfpower_record::{CaptureSource, Captured, CapturedOperation, OperationKind, Script};
 
-use crate::commits::Commits;
+use crate::commits::{Commits, Section};
 use crate::ended::Ended;
 use crate::files::{self, FileHere, LaidOut, ReplayPlace, is_durable};
-use crate::lane::{Awaited, Call, Lane, Round, Step};
+use crate::lane::{Awaited, Call, Lane, Round, SharedCommit, Step};
 use crate::touched::{Needs, needs};
+use crate::turns::Turns;
 use crate::waits::{Waits, waits};
 use crate::{Pace, ReplayError};
 
@@ -108,12 +111,10 @@ pub fn replay<'a>(
     stop: &AtomicBool,
 ) -> Result<Replayed, ReplayError> {
     let scripts = captured.scripts();
-    let waits = if settings.pace.open || !settings.pace.has_pauses() {
-        Waits::default()
-    } else {
-        waits(captured, &scripts, &Commits::default())
-    };
-    let scripts: Vec<(u32, Script)> = (0..).zip(scripts).filter(|(_, script)| !script.steps.is_empty()).collect();
+    let is_bound = !settings.pace.open && settings.pace.has_pauses();
+    let commits = if is_bound { Commits::of(captured, &scripts) } else { Commits::default() };
+    let waits = if is_bound { waits(captured, &scripts, &commits) } else { Waits::default() };
+    let scripts = Scripted::all(&scripts, &commits, settings.pace);
     if scripts.is_empty() {
         return Err(ReplayError::Nothing);
     }
@@ -126,15 +127,20 @@ pub fn replay<'a>(
     let mut replayed = Replayed { laid_out_bytes: files.bytes, not_direct: files.not_direct, ..Replayed::default() };
     let mut handles = Handles { files: &files, shared: BTreeMap::new() };
     let mut lanes = Vec::with_capacity(scripts.len());
-    for (lane, script) in &scripts {
+    for scripted in &scripts {
+        let script = &scripted.script;
         let mut made = made(captured, script, scripts.len(), settings, &files, &mut replayed.widened)?;
         handles.give(&mut made, captured, script)?;
-        made.cuts = cuts.iter().filter(|(_, of)| of == lane).map(|(file, _)| *file).collect();
+        made.cuts = cuts.iter().filter(|(_, of)| *of == scripted.lane).map(|(file, _)| *file).collect();
+        made.number = scripted.lane;
+        made.scripted = scripted.steps;
+        made.commits.clone_from(&scripted.commits);
         lanes.push(made);
     }
     bind(&mut lanes, &scripts, &waits, settings.pace);
     replayed.waits = waits.count();
-    go_rounds(captured, &mut lanes, &files, settings, &mut replayed, stop)?;
+    let shared: Vec<u32> = commits.files().collect();
+    go_rounds(captured, &mut lanes, (&files, &shared), settings, &mut replayed, stop)?;
     for lane in lanes {
         replayed.short += lane.short;
         for (words, count) in lane.failed {
@@ -144,19 +150,76 @@ pub fn replay<'a>(
     Ok(replayed)
 }
 
+/// What a lane does.
+struct Scripted {
+    lane: u32,
+    /// Its script, with steps of others behind, that it does in their place where it comes first to commit.
+    script: Script,
+    /// How many steps are its own.
+    steps: usize,
+    /// Its commits that are shared, by the step before which they come, or which they begin with.
+    commits: BTreeMap<usize, Vec<SharedCommit>>,
+}
+
+impl Scripted {
+    /// What each lane does that does anything.
+    fn all(scripts: &[Script], commits: &Commits, pace: Pace) -> Vec<Self> {
+        let busy = (0..).zip(scripts).filter(|(_, script)| !script.steps.is_empty());
+        busy.map(|(lane, script)| Self::of(lane, script, scripts, commits, pace)).collect()
+    }
+
+    fn of(lane: u32, own: &Script, scripts: &[Script], commits: &Commits, pace: Pace) -> Self {
+        let steps = own.steps.len();
+        let mut scripted = Self { lane, script: own.clone(), steps, commits: BTreeMap::new() };
+        let script = &mut scripted.script;
+        let scaled = |ns: u64| pace.shortened_ns(ns).min(MOST_PAUSE_NS);
+        let mut of_others: BTreeMap<(u32, usize), Range<usize>> = BTreeMap::new();
+        for step in 0..=steps {
+            let mut here = Vec::new();
+            for commit in commits.before(lane, step) {
+                let Section { lane: of, first, last } = commit.section;
+                let steps = if of == lane {
+                    first..last + 1
+                } else {
+                    let copied = of_others.entry((of, first)).or_insert_with(|| {
+                        let begin = script.steps.len();
+                        script.steps.extend_from_slice(&scripts[of as usize].steps[first..=last]);
+                        begin..script.steps.len()
+                    });
+                    copied.clone()
+                };
+                let [think_ns, handed_ns] = [commit.think_ns, commits.handed_ns(commit.file)].map(scaled);
+                here.push(SharedCommit { file: commit.file, think_ns, handed_ns, steps });
+            }
+            if let Some(rest_ns) = commits.rest_ns(lane, step) {
+                if step < steps {
+                    script.steps[step].think_ns = rest_ns;
+                } else {
+                    script.then_ns = rest_ns;
+                }
+            }
+            if !here.is_empty() {
+                scripted.commits.insert(step, here);
+            }
+        }
+        scripted
+    }
+}
+
 /// Lets steps wait for the syncs of other lanes.
-fn bind(lanes: &mut [Lane], scripts: &[(u32, Script)], waits: &Waits, pace: Pace) {
-    let indices: BTreeMap<u32, usize> = scripts.iter().enumerate().map(|(index, (lane, _))| (*lane, index)).collect();
-    for (index, (lane, script)) in scripts.iter().enumerate() {
+fn bind(lanes: &mut [Lane], scripts: &[Scripted], waits: &Waits, pace: Pace) {
+    let indices: BTreeMap<u32, usize> =
+        scripts.iter().enumerate().map(|(index, scripted)| (scripted.lane, index)).collect();
+    for (index, scripted) in scripts.iter().enumerate() {
         lanes[index].index = index;
-        for step in 0..script.steps.len() {
-            let Some(wait) = waits.at(*lane, step) else { continue };
+        for step in 0..scripted.steps {
+            let Some(wait) = waits.at(scripted.lane, step) else { continue };
             let other = indices[&wait.lane];
             lanes[other].steps[wait.step].is_awaited = true;
             lanes[index].steps[step].wait = Some(Awaited {
                 lane: other,
                 steps: wait.step as u64 + 1,
-                steps_of_pass: lanes[other].steps.len() as u64,
+                steps_of_pass: lanes[other].scripted as u64,
                 think_ns: pace.shortened_ns(wait.think_ns).min(MOST_PAUSE_NS),
                 after_ns: pace.shortened_ns(wait.after_ns).min(MOST_PAUSE_NS),
             });
@@ -276,7 +339,7 @@ impl Handles<'_> {
 fn go_rounds(
     captured: &Captured,
     lanes: &mut [Lane],
-    files: &LaidOut,
+    (files, shared): (&LaidOut, &[u32]),
     settings: &ReplaySettings,
     replayed: &mut Replayed,
     stop: &AtomicBool,
@@ -306,6 +369,7 @@ fn go_rounds(
             ended_ns: AtomicU64::new(0),
             full: AtomicBool::new(false),
             ended: lanes.iter().map(|_| Ended::default()).collect(),
+            turns: shared.iter().map(|file| (*file, Turns::default())).collect(),
             stop,
             has_processors: lanes.len() < processors,
         };
@@ -346,15 +410,20 @@ fn let_all_go(lanes: &mut [Lane], round: &Round<'_>) -> Result<(), ReplayError> 
 /// What the lanes did in a round, as a capture of one slice. An operation that began before the round ended belongs to it.
 fn gathered(captured: &Captured, lanes: &mut [Lane], span_ns: u64, started_unix_ms: u64) -> Captured {
     let mut operations = Vec::with_capacity(lanes.iter().map(|lane| lane.log.len()).sum());
+    let mut awaited = Vec::new();
     for lane in lanes {
+        awaited.append(&mut lane.awaited);
+        let number = lane.number;
         operations.extend(lane.log.drain(..).map(|done| CapturedOperation {
             slice: 0,
+            lane: number,
             at_ns: done.at_ns,
             took_ns: done.took_ns,
             ..captured.operations[done.operation]
         }));
     }
     operations.sort_by_key(|operation| operation.at_ns);
+    awaited.sort_by_key(|wait| wait.at_ns);
     let ended_ns = operations.iter().map(|operation| operation.at_ns + operation.took_ns).max();
     Captured {
         subject: captured.subject.clone(),
@@ -365,7 +434,7 @@ fn gathered(captured: &Captured, lanes: &mut [Lane], span_ns: u64, started_unix_
         files: captured.files.clone(),
         lanes: captured.lanes,
         operations,
-        ..Captured::default()
+        awaited,
     }
 }
 

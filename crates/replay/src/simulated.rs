@@ -7,7 +7,8 @@
 //! itself is a request and a flush. Pages that nobody syncs are never written back.
 //!
 //! A lane that has ended its script begins again at once, until the slowest lane has ended it once: that is a round. A pause
-//! that is a wait for another lane's sync ([`crate::waits`]) lasts until that sync has ended here.
+//! that is a wait for another lane's sync ([`crate::waits`]) lasts until that sync has ended here, and commits that lanes share
+//! ([`crate::commits`]) are shared as the syncs here allow.
 
 mod address;
 mod dirty;

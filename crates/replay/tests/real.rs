@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
+use halfpower_record::{AwaitedSync, CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
 use halfpower_replay::{Pace, ReplayError, ReplaySettings, Replayed, laid_out_bytes, replay};
 use tempfile::TempDir;
 
@@ -188,4 +188,56 @@ fn who_waited_for_the_sync_of_another_waits_for_it_here() {
         }
     }
     assert!(compared > 0);
+}
+
+#[test]
+fn lanes_that_share_syncs_write_and_sync_one_at_a_time() {
+    const TURNS: u64 = 20;
+    const TURN_NS: u64 = 1_100_000;
+    // Two lanes commit by turns, and a third one comes during each commit and shares the next one.
+    let mut operations = Vec::new();
+    let mut awaited = Vec::new();
+    for turn in 0..TURNS {
+        let lane = (turn % 2) as u32;
+        let at_ns = turn * TURN_NS;
+        let write = operation(lane, at_ns, OperationKind::Write, (1, 0, 4096));
+        operations.push(CapturedOperation { cached: true, took_ns: 50_000, ..write });
+        let sync = operation(lane, at_ns + 50_000, OperationKind::Fdatasync, (1, 0, 0));
+        operations.push(CapturedOperation { took_ns: 950_000, ..sync });
+        let wait = |lane, at_ns, until_ns, shared| AwaitedSync {
+            slice: 0,
+            lane,
+            at_ns,
+            took_ns: until_ns - at_ns,
+            file: 1,
+            shared,
+        };
+        if turn > 0 {
+            awaited.push(wait(lane, at_ns - 300_000, at_ns - 90_000, false));
+            awaited.push(wait(2, at_ns - 50_000, at_ns + 1_000_000, true));
+        }
+    }
+    // It reads once, or it would be no lane.
+    operations.insert(2, operation(2, 500_000, OperationKind::Read, (2, 0, 4096)));
+    awaited.sort_by_key(|wait| wait.at_ns);
+    let before = Captured { slices: vec![TURNS * TURN_NS], lanes: 3, operations, awaited, ..captured() };
+    let files = before.files_of_group_commits();
+    let commits = |captured: &Captured, lane| {
+        let whole = captured.with_whole_commits(&files);
+        whole.operations.iter().filter(|one| one.lane == lane && one.kind == OperationKind::Fdatasync).count()
+    };
+    let replayed = asked_again(&before, &settings(300));
+    assert!(replayed.whole_rounds > 0);
+    for round in &replayed.rounds[..replayed.whole_rounds] {
+        let made = round.commits_made(&files);
+        assert!(made.windows(2).all(|pair| pair[0].ended_ns <= pair[1].began_ns), "{made:?}");
+        assert!(made.iter().all(|commit| commit.operations.len() == 2), "{made:?}");
+        for lane in 0..3 {
+            let [captured, here] = [&before, round].map(|of| commits(of, lane));
+            assert!(here >= captured, "lane {lane}: {here} commits of {captured}");
+        }
+    }
+    // At their own times, lanes wait for nobody.
+    let open = ReplaySettings { pace: Pace { open: true, speed: 1.0 }, ..settings(50) };
+    assert!(asked_again(&before, &open).rounds.iter().all(|round| round.awaited.is_empty()));
 }

@@ -42,7 +42,7 @@ pub fn verdict_words(verdict: ReplayVerdict) -> &'static str {
 pub fn replay_text(findings: &ReplayFindings, captured: &Captured, asked: &ReplayAsked, width: usize) -> String {
     let width = width.clamp(WIDTH.0, WIDTH.1);
     let sentence = replay::sentence(findings, &captured.subject, &asked.target);
-    let lines = std::iter::once(replay::rounds(findings)).chain(replay::notes(captured, asked)).collect();
+    let lines = std::iter::once(replay::rounds(findings)).chain(replay::notes(findings, captured, asked)).collect();
     let head =
         ReplayHead { subject: &captured.subject, place: &asked.target, lines, first: "captured", second: "here" };
     let mut text = folded("", &escaped(&sentence), width);

@@ -143,15 +143,14 @@ impl Fold {
     }
 
     /// Tracing has ended, and all that it saw was taken. What was in progress does not count, but for the depth. Gives for how
-    /// long the longest of that had been in progress, in nanoseconds; 0 if nothing was.
+    /// long the longest of that had been in progress, or the longest wait of a capture for another's sync if that is longer, in
+    /// nanoseconds; 0 if nothing was.
     pub fn end_slice(&mut self, at_ns: u64) -> u64 {
         self.reach(at_ns);
         self.is_traced = false;
         let longest_ns = self.state.cut(at_ns);
-        if let Some(capture) = &mut self.state.capture {
-            capture.end_slice(at_ns);
-        }
-        longest_ns
+        let waited_ns = self.state.capture.as_mut().map_or(0, |capture| capture.end_slice(at_ns));
+        longest_ns.max(waited_ns)
     }
 
     /// Events were lost since tracing was known to go on ([`Fold::reach`]): what is in progress cannot be followed further.

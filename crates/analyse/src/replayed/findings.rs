@@ -13,6 +13,9 @@ pub struct ReplayFindings {
     pub rounds: usize,
     /// Whether no lane's script was done to its end: the same first part of the capture is compared then.
     pub part: bool,
+    /// Commits that share a sync, of the files where they do (group commit), when captured and when they are asked again: each
+    /// commit is one operation then, from when its lane began to wait or to write until it is durable. `null` if none does.
+    pub commits_of_a_sync: Option<[f64; 2]>,
     /// All operations together.
     pub whole: ReplayRow,
     /// Each kind of operation with at least 1% of the operations or of their time when captured, most time first.

@@ -100,7 +100,6 @@ impl Predicted {
             unsynced_bytes: self.round.unsynced_bytes,
             folded_bytes: self.round.folded_bytes,
             is_whole: self.round.is_whole,
-            commits_of_a_sync: self.round.captured.commits_of_a_sync(&captured.files_of_group_commits()),
             waits: self.round.waits,
         };
         let known = std::slice::from_ref(&self.round.captured);

@@ -60,7 +60,7 @@ pub fn replay_html(
         answer: replay::sentence(findings, &captured.subject, &asked.target),
         findings,
         course,
-        notes: std::iter::once(replay::rounds(findings)).chain(replay::notes(captured, asked)).collect(),
+        notes: std::iter::once(replay::rounds(findings)).chain(replay::notes(findings, captured, asked)).collect(),
         second: "here",
     };
     page.write(out)

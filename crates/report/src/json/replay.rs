@@ -41,6 +41,9 @@ pub(crate) struct ReplayDocument<'a> {
     text: String,
     /// What was asked otherwise than it was captured, and what is missing, as texts.
     notes: Vec<String>,
+    /// Commits that share a sync, of the files where they do (group commit), when captured and here: each commit is one operation
+    /// then, from when its lane began to wait or to write until it is durable. `null` if none does.
+    commits_of_a_sync: Option<[f64; 2]>,
     /// All operations together.
     whole: &'a ReplayRow,
     /// Each kind of operation, most time first.
@@ -66,8 +69,9 @@ pub fn replay_json(
         asked,
         rounds: findings.rounds,
         part: findings.part,
+        commits_of_a_sync: findings.commits_of_a_sync,
         text: replay::sentence(findings, &captured.subject, &asked.target),
-        notes: replay::notes(captured, asked),
+        notes: replay::notes(findings, captured, asked),
         whole: &findings.whole,
         rows: &findings.rows,
     };

@@ -3,7 +3,7 @@
 use halfpower_analyse::{Interval, PathSettings, PredictFindings, PredictNote, PredictedFlush};
 use halfpower_spec::{Direction, Pattern, escaped, format};
 
-use super::settings;
+use super::{replay, settings};
 
 /// The answer in one sentence or two; `place` names the path.
 pub(crate) fn answer(findings: &PredictFindings, subject: &str, place: &str) -> String {
@@ -38,7 +38,8 @@ fn with_range(interval: &Interval, number: fn(f64) -> String) -> String {
 
 /// What the prediction rests on, and where it may be wrong.
 pub(crate) fn notes(findings: &PredictFindings) -> Vec<String> {
-    flush(&findings.flush).into_iter().chain(findings.notes.iter().map(note)).collect()
+    let shared = replay::shared_commits(&findings.operations, "there");
+    flush(&findings.flush).into_iter().chain(shared).chain(findings.notes.iter().map(note)).collect()
 }
 
 /// What is said of flushes; `None` if nothing has to be.
@@ -113,12 +114,6 @@ fn note(note: &PredictNote) -> String {
         PredictNote::LeftOut { operations } => format!(
             "The capture lacks {} operations, so the path is busier than is predicted.",
             format::thousands(*operations as f64)
-        ),
-        PredictNote::GroupCommit { before, after } => format!(
-            "Commits share a sync (group commit): {} of them when it was captured, and {} there. Each is one operation here, from \
-             when its thread began to wait or to write.",
-            format::number(*before),
-            format::number(*after)
         ),
         PredictNote::WaitsForSyncs { pauses } => format!(
             "{} were waits for another thread's sync of a file that both write, as in a group commit: they last until that sync \

@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{Interval, ReplayChange, ReplayFindings, ReplayRow, ReplayVerdict};
 use halfpower_record::{CaptureSource, Captured, OperationKind};
-use halfpower_spec::format::{factor, size, thousands, two_digits};
+use halfpower_spec::format::{factor, number, size, thousands, two_digits};
 
 use crate::replay_asked::ReplayAsked;
 
@@ -123,7 +123,7 @@ pub(crate) fn rounds(findings: &ReplayFindings) -> String {
 }
 
 /// What was asked otherwise than it was captured, and what is missing.
-pub(crate) fn notes(captured: &Captured, asked: &ReplayAsked) -> Vec<String> {
+pub(crate) fn notes(findings: &ReplayFindings, captured: &Captured, asked: &ReplayAsked) -> Vec<String> {
     let seconds = two_digits(asked.span_ns as f64 / 1e9);
     let laid_out = match asked.laid_out_bytes {
         0 => String::new(),
@@ -151,10 +151,20 @@ pub(crate) fn notes(captured: &Captured, asked: &ReplayAsked) -> Vec<String> {
         );
     }
     notes.extend(counts(captured, asked));
+    notes.extend(shared_commits(findings, "here"));
     if asked.full {
         notes.push("It ended early: more operations are not kept".to_string());
     }
     notes
+}
+
+/// How many commits share a sync; `None` if none does.
+pub(crate) fn shared_commits(findings: &ReplayFindings, place: &str) -> Option<String> {
+    let [before, after] = findings.commits_of_a_sync?.map(number);
+    Some(format!(
+        "Commits share a sync (group commit): {before} of them when it was captured, {after} {place}. Each is one operation, from \
+         when its thread began to wait or to write."
+    ))
 }
 
 /// Notes on operations and files, each with how many there are.

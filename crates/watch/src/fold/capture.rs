@@ -127,20 +127,21 @@ impl Capture {
         self.begin_slice(at_ns);
     }
 
-    /// Tracing ends.
-    pub(crate) fn end_slice(&mut self, at_ns: u64) {
-        let Some(open) = self.open.take() else { return };
+    /// Tracing ends. Gives the longest time for which somebody waited for a sync of another in this slice, in nanoseconds.
+    pub(crate) fn end_slice(&mut self, at_ns: u64) -> u64 {
+        let Some(open) = self.open.take() else { return 0 };
         let length_ns = at_ns.saturating_sub(open.begin_ns);
         let mut own = self.kept.split_off(open.first);
         let seen = own.len();
         own.retain(|kept| length_ns > 0 && kept.end_ns() <= length_ns);
         self.left_out += (seen - own.len()) as u64;
-        self.groups.end_slice(length_ns);
+        let longest_ns = self.groups.end_slice(length_ns);
         if length_ns > 0 {
             own.sort_by_key(|kept| kept.operation.at_ns);
             self.kept.append(&mut own);
             self.past.push(PastSlice { begin_ns: open.begin_ns, length_ns });
         }
+        longest_ns
     }
 
     /// Where an operation on an open file is to go; a descriptor is one of a process.
@@ -205,8 +206,18 @@ impl Capture {
         true
     }
 
-    /// A thread wakes another one, which has slept since the time that stands beside it.
-    pub(crate) fn wakes(&mut self, waker: u32, at_ns: u64, woken: (u32, u64)) {
+    /// When the open slice began, if that is later.
+    pub(crate) fn slice_after(&self, at_ns: u64) -> Option<u64> {
+        self.open.map(|open| open.begin_ns).filter(|begin_ns| *begin_ns > at_ns)
+    }
+
+    /// A thread goes to sleep.
+    pub(crate) fn sleeps(&mut self, thread: u32) {
+        self.groups.sleeps(thread);
+    }
+
+    /// A thread, which has run since the time that stands beside it, wakes another one, which has slept likewise.
+    pub(crate) fn wakes(&mut self, waker: (u32, u64), at_ns: u64, woken: (u32, u64)) {
         if self.open.is_some() {
             self.groups.wakes(waker, at_ns, woken);
         }

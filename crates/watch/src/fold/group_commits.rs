@@ -10,7 +10,7 @@ use halfpower_record::{AwaitedSync, OperationKind, TOGETHER_NS};
 
 use super::spans::Span;
 
-/// Longest time from the end of a sync to the first who is woken, and from one to the next.
+/// Longest time for which a thread runs from the end of a sync to the first whom it wakes, and from one to the next.
 const AT_ONCE_NS: u64 = 50_000;
 /// Who was let through and sleeps again after a longer time waits for something else.
 const AGAIN_NS: u64 = 1_000_000;
@@ -67,14 +67,16 @@ impl GroupCommits {
         self.first = self.over.len();
     }
 
-    /// Tracing has ended after this time of the slice; 0 if there is no such slice.
-    pub(crate) fn end_slice(&mut self, length_ns: u64) {
+    /// Tracing has ended after this time of the slice; 0 if there is no such slice. Gives the longest wait in it, in nanoseconds.
+    pub(crate) fn end_slice(&mut self, length_ns: u64) -> u64 {
         let mut own = self.over.split_off(self.first);
         own.retain(|over| length_ns > 0 && over.at_ns + over.took_ns <= length_ns);
         own.sort_by_key(|over| over.at_ns);
+        let longest_ns = own.iter().map(|over| over.took_ns).max().unwrap_or(0);
         self.over.append(&mut own);
         self.first = self.over.len();
         self.threads.clear();
+        longest_ns
     }
 
     /// An operation of a thread has ended.
@@ -105,10 +107,17 @@ impl GroupCommits {
         }
     }
 
-    /// A thread wakes another one, which has slept since the time that stands beside it.
-    pub(crate) fn wakes(&mut self, waker: u32, at_ns: u64, (thread, since_ns): (u32, u64)) {
+    /// A thread goes to sleep: whom it wakes after that does not wait for what it synced before.
+    pub(crate) fn sleeps(&mut self, thread: u32) {
+        if let Some(known) = self.threads.get_mut(&thread) {
+            known.synced = None;
+        }
+    }
+
+    /// A thread, which has run since the time that stands beside it, wakes another one, which has slept likewise.
+    pub(crate) fn wakes(&mut self, (waker, runs_from_ns): (u32, u64), at_ns: u64, (thread, since_ns): (u32, u64)) {
         let Some(known) = self.threads.get_mut(&waker) else { return };
-        let is_at_once = at_ns.saturating_sub(known.woke_ns) <= AT_ONCE_NS;
+        let is_at_once = at_ns.saturating_sub(known.woke_ns.max(runs_from_ns)) <= AT_ONCE_NS;
         known.synced = known.synced.filter(|_| is_at_once);
         let Some(OnFile { file, span: synced }) = known.synced else { return };
         known.woke_ns = at_ns;
@@ -130,10 +139,10 @@ impl GroupCommits {
     }
 
     fn keep(&mut self, thread: u32, file: u32, span: Span, shared: bool) {
-        // Who slept before the slice began may have done so for long.
-        if let Some(at_ns) = span.from_ns.checked_sub(self.begin_ns) {
-            self.over.push(Over { thread, slice: self.slice, file, at_ns, took_ns: span.length_ns(), shared });
-        }
+        // A commit counts in the slice in which it is durable.
+        let at_ns = span.from_ns.saturating_sub(self.begin_ns);
+        let took_ns = span.to_ns.saturating_sub(self.begin_ns + at_ns);
+        self.over.push(Over { thread, slice: self.slice, file, at_ns, took_ns, shared });
     }
 
     /// The waits of past slices for files that those who waited write or sync themselves: `writers` has the lane and the

@@ -270,9 +270,12 @@ impl FoldState {
     }
 
     pub(crate) fn switched_out(&mut self, at_ns: u64, thread: u32, reason: u64) {
-        if let Some(thread) = self.threads.get_mut(&thread) {
+        if let Some(known) = self.threads.get_mut(&thread) {
             let state = if reason == 0 { State::Ready } else { State::Blocked };
-            thread.turn(&mut self.slots, at_ns, state);
+            known.turn(&mut self.slots, at_ns, state);
+            if let Some(capture) = self.capture.as_mut().filter(|_| state == State::Blocked) {
+                capture.sleeps(thread);
+            }
         }
     }
 
@@ -286,10 +289,14 @@ impl FoldState {
     /// A thread wakes another one, which may have waited for its sync.
     pub(crate) fn wakes(&mut self, seen: &Seen, thread: u32) {
         let Some(capture) = self.capture.as_mut().filter(|_| !seen.in_interrupt) else { return };
-        if let Some(woken) =
-            self.threads.get(&thread).filter(|woken| woken.state == State::Blocked && woken.op.is_none())
-        {
-            capture.wakes(seen.thread, seen.at_ns, (thread, woken.since_ns));
+        let Some(waker) = self.threads.get(&seen.thread) else { return };
+        let Some(woken) = self.threads.get(&thread).filter(|woken| woken.op.is_none()) else { return };
+        let runs_from_ns = if waker.state == State::Running { waker.since_ns } else { seen.at_ns };
+        let sleeps_from_ns = (woken.state == State::Blocked).then_some(woken.since_ns);
+        // What it did between slices was not seen; now it sleeps.
+        let sleeps_from_ns = sleeps_from_ns.or_else(|| capture.slice_after(woken.since_ns));
+        if let Some(since_ns) = sleeps_from_ns {
+            capture.wakes((seen.thread, runs_from_ns), seen.at_ns, (thread, since_ns));
         }
     }
 

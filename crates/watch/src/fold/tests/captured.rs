@@ -330,17 +330,27 @@ fn who_waits_for_the_sync_of_another_is_kept_with_what_that_made_durable() {
     scene.out(90, reader, 1);
     commit(&mut scene, leader, [100, 110, 1110]);
     scene.out(105, late, 1);
-    for (at, thread) in [(1120, early), (1130, late), (1140, reader)] {
+    // It is displaced for a while between two of them.
+    scene.out(1125, leader, 0);
+    scene.back(1390, leader);
+    for (at, thread) in [(1120, early), (1400, late), (1410, reader)] {
         wakes(&mut scene, at, leader, thread);
         scene.woken(at + 1, thread);
         scene.back(at + 2, thread);
     }
     // Who came too late is let through, and syncs itself.
-    commit(&mut scene, late, [1150, 1160, 2160]);
+    commit(&mut scene, late, [1450, 1460, 2160]);
     // Long after a sync, or without one, waking is something else; so is the waking of a thread that is in a call.
     scene.out(1500, early, 1);
     wakes(&mut scene, 2300, late, early);
     scene.woken(2301, early);
+    commit(&mut scene, late, [2310, 2315, 2330]);
+    scene.out(2331, late, 1);
+    scene.woken(2335, late);
+    scene.back(2336, late);
+    scene.out(2340, early, 1);
+    wakes(&mut scene, 2345, late, early);
+    scene.woken(2346, early);
     scene.out(2400, early, 1);
     wakes(&mut scene, 2410, reader, early);
     scene.woken(2411, early);
@@ -357,17 +367,23 @@ fn who_waits_for_the_sync_of_another_is_kept_with_what_that_made_durable() {
         .iter()
         .map(|one| (one.lane, one.at_ns / 1000, one.took_ns / 1000, one.file, one.shared))
         .collect();
-    assert_eq!(awaited, [(lane_of(early), 90, 1030, 0, true), (lane_of(late), 105, 1025, 0, false)]);
+    assert_eq!(awaited, [(lane_of(early), 90, 1030, 0, true), (lane_of(late), 105, 1295, 0, false)]);
 }
 
 #[test]
-fn a_wait_that_began_before_its_slice_is_not_kept() {
+fn a_wait_that_began_before_its_slice_counts_where_it_ends() {
     let mut scene = kept();
     call(&mut scene, [10, 20], THREAD + 1, Call::Pwrite, [DIRECT, 0, 4096, 4096], 4096);
-    scene.out(30, THREAD + 1, 1);
-    scene.end_slice(50);
+    assert_eq!(scene.end_slice(50), 0);
     scene.begin_slice(100);
     call(&mut scene, [110, 1110], THREAD, Call::Fdatasync, [DIRECT, 0, 0, 0], 0);
+    // It went to sleep while nothing was traced.
     scene.add(1111, THREAD, Happening::Wakes { thread: THREAD + 1 });
-    assert_eq!(scene.captured(2000).awaited, []);
+    // A longer slice cuts less of such waits.
+    assert_eq!(scene.end_slice(2000), us(1011));
+    let awaited = scene.captured(2000).awaited;
+    assert_eq!(
+        awaited.iter().map(|one| (one.slice, one.at_ns, one.took_ns, one.shared)).collect::<Vec<_>>(),
+        [(1, 0, us(1011), true)]
+    );
 }
