@@ -47,7 +47,7 @@ pub fn replay_course(before: &Captured, after: &[Captured]) -> ReplayCourse {
 
 /// Commits that share a sync on both sides, the mean of the second; `None` if they share none when captured.
 fn commits_of_a_sync(before: &Captured, after: &[Captured]) -> Option<[f64; 2]> {
-    let files = before.files_of_group_commits();
+    let files = before.logs_of_group_commits();
     let captured = before.commits_of_a_sync(&files)?;
     let there: Vec<f64> = after.iter().filter_map(|one| one.commits_of_a_sync(&files)).collect();
     (!there.is_empty()).then(|| [captured, there.iter().sum::<f64>() / there.len() as f64])
@@ -56,7 +56,7 @@ fn commits_of_a_sync(before: &Captured, after: &[Captured]) -> Option<[f64; 2]> 
 /// Both sides with each commit that lanes share as one operation ([`Captured::with_whole_commits`]): who syncs, and who waits
 /// for it, differs from one time to the next.
 fn with_whole_commits<'a>(before: &'a Captured, after: &'a [Captured]) -> (Cow<'a, Captured>, Cow<'a, [Captured]>) {
-    let files = before.files_of_group_commits();
+    let files = before.logs_of_group_commits();
     if files.is_empty() {
         return (Cow::Borrowed(before), Cow::Borrowed(after));
     }

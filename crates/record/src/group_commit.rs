@@ -65,30 +65,72 @@ pub struct MadeCommit {
     pub ended_ns: u64,
 }
 
+/// Files whose commits are shared, each with its log: the first of those that are committed by turns.
+pub type Logs = BTreeMap<u32, u32>;
+
+/// Files that may be one log.
+#[derive(Debug, Default)]
+struct Log {
+    files: BTreeSet<u32>,
+    lanes: BTreeSet<u32>,
+    /// Commits that others made durable.
+    shared: usize,
+}
+
+impl Log {
+    /// Whether no two commits of these files, of all that are listed by their ends, are made at once.
+    fn is_by_turns(&self, made: &[MadeCommit]) -> bool {
+        let own: Vec<&MadeCommit> = made.iter().filter(|commit| self.files.contains(&commit.file)).collect();
+        let overlaps = |pair: &&[&MadeCommit]| pair[0].slice == pair[1].slice && pair[1].began_ns < pair[0].ended_ns;
+        own.windows(2).filter(overlaps).count() as f64 <= MOST_AT_ONCE * own.len() as f64
+    }
+
+    fn with(&self, other: &Self) -> Self {
+        Self {
+            files: self.files.union(&other.files).copied().collect(),
+            lanes: self.lanes.union(&other.lanes).copied().collect(),
+            shared: self.shared + other.shared,
+        }
+    }
+}
+
 impl Captured {
-    /// The files whose commits are shared: enough were made durable by others, and no two are made at once.
-    pub fn files_of_group_commits(&self) -> BTreeSet<u32> {
-        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    /// The files whose commits are shared: enough were made durable by others, and no two are made at once. A log that goes on
+    /// in another file is one: the same lanes commit both, and never at once.
+    pub fn logs_of_group_commits(&self) -> Logs {
+        let mut of_files: BTreeMap<u32, Log> = BTreeMap::new();
         for wait in self.awaited.iter().filter(|wait| wait.shared) {
-            *counts.entry(wait.file).or_default() += 1;
+            let log = of_files.entry(wait.file).or_default();
+            log.lanes.insert(wait.lane);
+            log.shared += 1;
         }
-        let mut files: BTreeSet<u32> =
-            counts.into_iter().filter(|(_, count)| *count >= FEWEST).map(|(file, _)| file).collect();
-        if files.is_empty() {
-            return files;
+        if of_files.is_empty() {
+            return Logs::new();
         }
+        let files = of_files.keys().map(|file| (*file, *file)).collect();
         let made = self.commits_made(&files);
-        files.retain(|file| {
-            let own: Vec<&MadeCommit> = made.iter().filter(|commit| commit.file == *file).collect();
-            let overlaps =
-                |pair: &&[&MadeCommit]| pair[0].slice == pair[1].slice && pair[1].began_ns < pair[0].ended_ns;
-            own.windows(2).filter(overlaps).count() as f64 <= MOST_AT_ONCE * own.len() as f64
-        });
-        files
+        for commit in &made {
+            of_files.entry(commit.file).or_default().lanes.insert(commit.lane);
+        }
+        let mut logs: Vec<Log> = Vec::new();
+        for (file, mut log) in of_files {
+            log.files.insert(file);
+            let goes_on = logs.iter_mut().find_map(|other| {
+                let both = other.with(&log);
+                (!other.lanes.is_disjoint(&log.lanes) && both.is_by_turns(&made)).then_some((other, both))
+            });
+            match goes_on {
+                Some((other, both)) => *other = both,
+                None => logs.push(log),
+            }
+        }
+        let counts = |log: &&Log| log.shared >= FEWEST && log.is_by_turns(&made);
+        let first = |log: &Log| log.files.first().copied().unwrap_or(0);
+        logs.iter().filter(counts).flat_map(|log| log.files.iter().map(move |file| (*file, first(log)))).collect()
     }
 
     /// The commits that lanes make themselves on these files, in the order of their ends.
-    pub fn commits_made(&self, files: &BTreeSet<u32>) -> Vec<MadeCommit> {
+    pub fn commits_made(&self, files: &Logs) -> Vec<MadeCommit> {
         let mut made = Vec::new();
         // Of each lane, what it has written last and not synced.
         let mut open: BTreeMap<u32, MadeCommit> = BTreeMap::new();
@@ -96,7 +138,7 @@ impl Captured {
             let CapturedOperation { slice, lane, at_ns, took_ns, kind, file, .. } = *operation;
             let before = open.remove(&lane);
             let is_sync = matches!(kind, OperationKind::Fdatasync | OperationKind::Fsync);
-            if !files.contains(&file) || !is_sync && kind != OperationKind::Write {
+            if !files.contains_key(&file) || !is_sync && kind != OperationKind::Write {
                 continue;
             }
             let goes_on = before.filter(|before| {
@@ -118,7 +160,7 @@ impl Captured {
 
     /// The same with each commit of these files as one operation, as the application meets it: from when it began to wait or to
     /// write until it is durable. It has the kind of the sync, and the bytes of none. No wait is left.
-    pub fn with_whole_commits(&self, files: &BTreeSet<u32>) -> Cow<'_, Self> {
+    pub fn with_whole_commits(&self, files: &Logs) -> Cow<'_, Self> {
         if files.is_empty() {
             return Cow::Borrowed(self);
         }
@@ -137,7 +179,7 @@ impl Captured {
         }
         let mut parts = is_part.into_iter();
         whole.operations.retain(|_| !parts.next().unwrap_or(false));
-        let shared = self.awaited.iter().filter(|wait| wait.shared && files.contains(&wait.file)).map(|wait| {
+        let shared = self.awaited.iter().filter(|wait| wait.shared && files.contains_key(&wait.file)).map(|wait| {
             let AwaitedSync { slice, lane, at_ns, took_ns, file, .. } = *wait;
             let kind = kinds.get(&file).copied().unwrap_or(OperationKind::Fdatasync);
             CapturedOperation { slice, lane, at_ns, took_ns, kind, file, offset: 0, bytes: 0, cached: false }
@@ -149,7 +191,7 @@ impl Captured {
 
     /// The waits for their turn of lanes that then made a commit of these files, by the index of its first operation: the last
     /// such wait after the operation before.
-    pub fn turns(&self, files: &BTreeSet<u32>) -> BTreeMap<usize, AwaitedSync> {
+    pub fn turns(&self, files: &Logs) -> BTreeMap<usize, AwaitedSync> {
         let mut waits: BTreeMap<u32, Vec<&AwaitedSync>> = BTreeMap::new();
         for wait in self.awaited.iter().filter(|wait| !wait.shared) {
             waits.entry(wait.lane).or_default().push(wait);
@@ -178,9 +220,9 @@ impl Captured {
     }
 
     /// Commits of these files for each sync of them; `None` if there is none.
-    pub fn commits_of_a_sync(&self, files: &BTreeSet<u32>) -> Option<f64> {
+    pub fn commits_of_a_sync(&self, files: &Logs) -> Option<f64> {
         let made = self.commits_made(files).len();
-        let shared = self.awaited.iter().filter(|wait| wait.shared && files.contains(&wait.file)).count();
+        let shared = self.awaited.iter().filter(|wait| wait.shared && files.contains_key(&wait.file)).count();
         (made > 0).then(|| 1.0 + shared as f64 / made as f64)
     }
 }
@@ -233,8 +275,8 @@ mod tests {
     #[test]
     fn a_commit_is_one_operation_from_when_its_lane_began_to_wait() {
         let captured = captured();
-        let files = captured.files_of_group_commits();
-        assert_eq!(files, BTreeSet::from([0]));
+        let files = captured.logs_of_group_commits();
+        assert_eq!(files, Logs::from([(0, 0)]));
         assert_eq!(captured.commits_of_a_sync(&files), Some(1.9));
         let made = captured.commits_made(&files);
         let whole_times =
@@ -255,8 +297,8 @@ mod tests {
     fn what_few_share_or_many_make_at_once_is_no_group_commit() {
         let mut few = captured();
         few.awaited.truncate(8);
-        assert!(few.files_of_group_commits().is_empty());
-        assert!(matches!(few.with_whole_commits(&BTreeSet::new()), Cow::Borrowed(_)));
+        assert!(few.logs_of_group_commits().is_empty());
+        assert!(matches!(few.with_whole_commits(&Logs::new()), Cow::Borrowed(_)));
         let mut at_once = captured();
         let others: Vec<CapturedOperation> = at_once
             .operations
@@ -265,13 +307,32 @@ mod tests {
             .collect();
         at_once.operations.extend(others);
         at_once.operations.sort_by_key(|one| one.at_ns);
-        assert!(at_once.files_of_group_commits().is_empty());
+        assert!(at_once.logs_of_group_commits().is_empty());
+    }
+
+    #[test]
+    fn a_log_that_goes_on_in_another_file_is_one() {
+        let mut two = captured();
+        two.files.push(CapturedFile::default());
+        let later = |at_ns: u64| u32::from(at_ns >= 7700 * US);
+        two.operations.iter_mut().for_each(|one| one.file = later(one.at_ns));
+        two.awaited.iter_mut().for_each(|one| one.file = later(one.at_ns + one.took_ns));
+        assert_eq!(two.logs_of_group_commits(), Logs::from([(0, 0), (1, 0)]));
+        // Others, who write at the same time, have a log of their own.
+        let mut others = captured();
+        others.operations.iter_mut().for_each(|one| (one.file, one.lane) = (2, one.lane + 3));
+        others.awaited.iter_mut().for_each(|one| (one.file, one.lane) = (2, one.lane + 3));
+        two.operations.extend(others.operations);
+        two.operations.sort_by_key(|one| one.at_ns);
+        two.awaited.extend(others.awaited);
+        two.awaited.sort_by_key(|one| one.at_ns);
+        assert_eq!(two.logs_of_group_commits(), Logs::from([(0, 0), (1, 0), (2, 2)]));
     }
 
     #[test]
     fn writes_long_before_a_sync_and_in_another_slice_are_not_of_its_commit() {
         let mut captured = captured();
-        let files = BTreeSet::from([0]);
+        let files = Logs::from([(0, 0)]);
         captured.operations[0].took_ns = 1;
         captured.operations[1].at_ns = TOGETHER_NS + 2;
         assert_eq!(captured.commits_made(&files)[0].operations, [1]);

@@ -55,7 +55,7 @@ pub use far_end::{DiskLimit, DiskUse, FarBill, FarEnd, FarEndMachine, InterfaceU
 pub use figure_row::Column;
 pub use figures::FlatFigures;
 pub use figures::columns;
-pub use group_commit::{AwaitedSync, MadeCommit, TOGETHER_NS};
+pub use group_commit::{AwaitedSync, Logs, MadeCommit, TOGETHER_NS};
 pub use hosts::{HostLink, HostPlace, HostShare, LEAST_OVERLAP, overlap};
 pub use joined::Join;
 pub use joined::total;

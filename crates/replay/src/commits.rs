@@ -1,12 +1,12 @@
 //! Finds the commits of a capture that one sync makes durable for several lanes: group commit, as databases have it.
 //!
-//! The lanes of a file that is committed so take turns: whoever comes while none is at work writes and syncs; whoever comes
+//! The lanes of a log that is committed so take turns: whoever comes while none is at work writes and syncs; whoever comes
 //! meanwhile waits; and when that sync has ended, the first of them writes and syncs for all who wait. How many share a sync
 //! follows from how long it takes, so it is another number on another disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use halfpower_record::{Captured, Script};
+use halfpower_record::{Captured, Logs, Script};
 
 /// Writes of a file and the sync that ends them: steps of a lane's script, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,9 @@ pub(crate) struct Section {
 /// A commit of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Commit {
+    /// The file that it goes to, and the log that this is of, named by the first file of that.
     pub file: u32,
+    pub log: u32,
     /// Pause before it, after the operation or the commit before it, in nanoseconds.
     pub think_ns: u64,
     /// What the lane does if it has to do it itself: its own steps, or those of the lane that did it for this one.
@@ -39,15 +41,16 @@ struct OfLane {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Commits {
     of_lanes: Vec<OfLane>,
-    /// The files, each with the time from the end of a sync until the next lane begins, in nanoseconds.
-    files: BTreeMap<u32, u64>,
+    files: Logs,
+    /// Of each log, the time from the end of a sync until the next lane begins, in nanoseconds.
+    handed_ns: BTreeMap<u32, u64>,
 }
 
 impl Commits {
     /// The commits of a capture of which these are the scripts.
     pub(crate) fn of(captured: &Captured, scripts: &[Script]) -> Self {
         let mut found = Self::default();
-        let files = captured.files_of_group_commits();
+        let files = captured.logs_of_group_commits();
         if files.is_empty() {
             return found;
         }
@@ -62,10 +65,10 @@ impl Commits {
             made.entry(commit.file).or_default().push(Made { section, operation: commit.operations[0], ended_ns });
         }
         let turns = captured.turns(&files);
-        let mut handed_ns: BTreeMap<u32, Vec<u64>> = files.iter().map(|file| (*file, Vec::new())).collect();
+        let mut handed_ns: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         for (operation, turn) in &turns {
             let began_ns = captured.operations[*operation].at_ns;
-            handed_ns.entry(turn.file).or_default().push(began_ns - (turn.at_ns + turn.took_ns));
+            handed_ns.entry(files[&turn.file]).or_default().push(began_ns - (turn.at_ns + turn.took_ns));
         }
         for (lane, script) in (0..).zip(scripts) {
             let shared = captured.awaited.iter().filter(|wait| wait.lane == lane && wait.shared);
@@ -76,9 +79,10 @@ impl Commits {
             });
             let came = turns.iter().map(|(operation, turn)| (*operation, begins_ns[turn.slice as usize] + turn.at_ns));
             let came: BTreeMap<usize, u64> = came.collect();
-            found.of_lanes.push(of_lane(captured, (lane, script), &made, shared, &came));
+            found.of_lanes.push(of_lane(captured, (lane, script), &files, &made, shared, &came));
         }
-        found.files = handed_ns.into_iter().map(|(file, ns)| (file, median(ns))).collect();
+        found.handed_ns = handed_ns.into_iter().map(|(log, ns)| (log, median(ns))).collect();
+        found.files = files;
         found
     }
 
@@ -87,14 +91,14 @@ impl Commits {
         self.files.contains_key(&file)
     }
 
-    /// Time from the end of a sync of a file until the next lane begins, in nanoseconds.
-    pub(crate) fn handed_ns(&self, file: u32) -> u64 {
-        self.files.get(&file).copied().unwrap_or(0)
+    /// Time from the end of a sync of a log until the next lane begins, in nanoseconds.
+    pub(crate) fn handed_ns(&self, log: u32) -> u64 {
+        self.handed_ns.get(&log).copied().unwrap_or(0)
     }
 
-    /// The files that are committed in groups.
-    pub(crate) fn files(&self) -> impl Iterator<Item = u32> {
-        self.files.keys().copied()
+    /// The logs that are committed in groups.
+    pub(crate) fn logs(&self) -> BTreeSet<u32> {
+        self.files.values().copied().collect()
     }
 
     /// The commits of a lane in the pause before a step of its script, and the one that begins with that step.
@@ -144,6 +148,7 @@ fn steps(captured: &Captured, scripts: &[Script]) -> Vec<usize> {
 fn of_lane(
     captured: &Captured,
     (lane, script): (u32, &Script),
+    files: &Logs,
     made: &BTreeMap<u32, Vec<Made>>,
     shared: impl Iterator<Item = Shared>,
     came: &BTreeMap<usize, u64>,
@@ -164,14 +169,14 @@ fn of_lane(
         while let Some(Shared { file, at_ns, took_ns }) = shared.next_if(|one| one.at_ns + one.took_ns <= due_ns) {
             let led = made.get(&file).and_then(|made| led_by(lane, made, at_ns + took_ns));
             if let Some(section) = led.filter(|_| at_ns >= from_ns) {
-                commits.push(Commit { file, think_ns: at_ns - from_ns, section });
+                commits.push(Commit { file, log: files[&file], think_ns: at_ns - from_ns, section });
                 from_ns = at_ns + took_ns;
             }
         }
         if let Some((file, made)) = own.get(&step) {
             let came_ns = came.get(&made.operation).copied().unwrap_or(due_ns);
             let think_ns = came_ns.saturating_sub(from_ns);
-            commits.push(Commit { file: *file, think_ns, section: made.section });
+            commits.push(Commit { file: *file, log: files[file], think_ns, section: made.section });
         } else if !commits.is_empty() {
             found.rest_ns.insert(step, due_ns.saturating_sub(from_ns));
         }
@@ -195,7 +200,7 @@ fn median(mut ns: Vec<u64>) -> u64 {
     ns.get(ns.len() / 2).copied().unwrap_or(0)
 }
 
-/// Who is at work on a file that is committed in groups, and who waits.
+/// Who is at work on a log that is committed in groups, and who waits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Group {
     leader: Option<u32>,

@@ -70,8 +70,9 @@ pub(crate) struct Awaited {
 /// A commit that others may share, or that this lane shares.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedCommit {
-    /// Index of the file.
+    /// The file that it goes to, and the log that this is of, named by the first file of that.
     pub file: u32,
+    pub log: u32,
     /// Pause before it, at the speed that was asked for, in nanoseconds.
     pub think_ns: u64,
     /// Time from the end of another one's sync until this lane begins, likewise.
@@ -111,7 +112,7 @@ pub(crate) struct Round<'a> {
     pub full: AtomicBool,
     /// How far each lane has come, for those that wait for it.
     pub ended: Vec<Ended>,
-    /// Whose turn it is to commit each file that is committed in groups.
+    /// Whose turn it is to commit each log that is committed in groups.
     pub turns: BTreeMap<u32, Turns>,
     /// The user's wish to stop.
     pub stop: &'a AtomicBool,
@@ -271,11 +272,9 @@ impl Lane {
     /// Makes a commit that others may share, or waits until another lane's sync has made it durable; when that ended, or
     /// `None` if the round is over.
     fn commit(&mut self, commit: &SharedCommit, free_ns: u64, carried_ns: &mut u64, round: &Round<'_>) -> Option<u64> {
-        let came_ns = free_ns + commit.think_ns;
-        if !round.wait_until(came_ns, &self.clock) {
-            return None;
-        }
-        let turns = &round.turns[&commit.file];
+        let due = Due { earliest_ns: free_ns, at_ns: free_ns + commit.think_ns };
+        let came_ns = self.rest(due, carried_ns, round)?;
+        let turns = &round.turns[&commit.log];
         let turn = turns.come(self.number, || round.is_over(self.clock.now_ns()))?;
         let mut waited = |until_ns: u64, shared: bool| {
             let (at_ns, file) = (came_ns - round.began_ns, commit.file);
@@ -315,23 +314,28 @@ impl Lane {
         Some(Due { earliest_ns, at_ns: earliest_ns + wait.after_ns })
     }
 
-    /// Waits and does one step; when it ended, or `None` if the round is over. What this thread woke late before shortens
+    /// Waits until something is due; when that is over, or `None` if the round is. What this thread woke late before shortens
     /// the pause, so that pauses are as long as asked for in the mean; what the target was late by never does.
+    fn rest(&self, due: Due, carried_ns: &mut u64, round: &Round<'_>) -> Option<u64> {
+        let early_ns = due.at_ns.saturating_sub(*carried_ns).max(due.earliest_ns);
+        if !round.wait_until(early_ns, &self.clock) {
+            return None;
+        }
+        let now_ns = self.clock.now_ns();
+        *carried_ns = (*carried_ns + now_ns).saturating_sub(due.at_ns).min(MOST_CARRIED_NS);
+        Some(now_ns)
+    }
+
+    /// Waits and does one step; when it ended, or `None` if the round is over.
     fn take(&mut self, step: &Step, due: Due, carried_ns: &mut u64, round: &Round<'_>) -> Option<u64> {
-        let due_ns = due.at_ns;
-        let early_ns = due_ns.saturating_sub(*carried_ns).max(due.earliest_ns);
         if step.call == Call::Write {
             self.serial += 1;
             let length = (step.bytes as usize).min(self.buffers.bytes_each());
             self.buffers.stamp(0, step.offset, length, self.serial);
         }
-        if !round.wait_until(early_ns, &self.clock) {
-            return None;
-        }
-        let began_ns = self.clock.now_ns();
+        let began_ns = self.rest(due, carried_ns, round)?;
         let done = call(&mut self.buffers, &self.handles[step.handle], step);
         let ended_ns = self.clock.now_ns();
-        *carried_ns = (*carried_ns + began_ns).saturating_sub(due_ns).min(MOST_CARRIED_NS);
         match done {
             Ok(moved) => {
                 self.short += u64::from(moved < step.bytes);

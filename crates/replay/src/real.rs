@@ -5,7 +5,7 @@
 //! ([`crate::waits`]) lasts until that sync has ended here, and commits that lanes share ([`crate::commits`]) are shared as
 //! the syncs here allow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -139,8 +139,7 @@ pub fn replay<'a>(
     }
     bind(&mut lanes, &scripts, &waits, settings.pace);
     replayed.waits = waits.count();
-    let shared: Vec<u32> = commits.files().collect();
-    go_rounds(captured, &mut lanes, (&files, &shared), settings, &mut replayed, stop)?;
+    go_rounds(captured, &mut lanes, (&files, &commits.logs()), settings, &mut replayed, stop)?;
     for lane in lanes {
         replayed.short += lane.short;
         for (words, count) in lane.failed {
@@ -188,8 +187,8 @@ impl Scripted {
                     });
                     copied.clone()
                 };
-                let [think_ns, handed_ns] = [commit.think_ns, commits.handed_ns(commit.file)].map(scaled);
-                here.push(SharedCommit { file: commit.file, think_ns, handed_ns, steps });
+                let [think_ns, handed_ns] = [commit.think_ns, commits.handed_ns(commit.log)].map(scaled);
+                here.push(SharedCommit { file: commit.file, log: commit.log, think_ns, handed_ns, steps });
             }
             if let Some(rest_ns) = commits.rest_ns(lane, step) {
                 if step < steps {
@@ -339,7 +338,7 @@ impl Handles<'_> {
 fn go_rounds(
     captured: &Captured,
     lanes: &mut [Lane],
-    (files, shared): (&LaidOut, &[u32]),
+    (files, logs): (&LaidOut, &BTreeSet<u32>),
     settings: &ReplaySettings,
     replayed: &mut Replayed,
     stop: &AtomicBool,
@@ -369,7 +368,7 @@ fn go_rounds(
             ended_ns: AtomicU64::new(0),
             full: AtomicBool::new(false),
             ended: lanes.iter().map(|_| Ended::default()).collect(),
-            turns: shared.iter().map(|file| (*file, Turns::default())).collect(),
+            turns: logs.iter().map(|log| (*log, Turns::default())).collect(),
             stop,
             has_processors: lanes.len() < processors,
         };

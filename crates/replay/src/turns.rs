@@ -1,4 +1,4 @@
-//! Lets the threads of lanes commit in groups: one at a time writes and syncs a file, and those who wait share its next sync.
+//! Lets the threads of lanes commit in groups: one at a time writes and syncs a log, and those who wait share its next sync.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ struct State {
     told: BTreeMap<u32, Turn>,
 }
 
-/// Whose turn it is to commit a file, in a round.
+/// Whose turn it is to commit a log, in a round.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     state: Mutex<State>,

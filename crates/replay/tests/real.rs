@@ -221,7 +221,7 @@ fn lanes_that_share_syncs_write_and_sync_one_at_a_time() {
     operations.insert(2, operation(2, 500_000, OperationKind::Read, (2, 0, 4096)));
     awaited.sort_by_key(|wait| wait.at_ns);
     let before = Captured { slices: vec![TURNS * TURN_NS], lanes: 3, operations, awaited, ..captured() };
-    let files = before.files_of_group_commits();
+    let files = before.logs_of_group_commits();
     let commits = |captured: &Captured, lane| {
         let whole = captured.with_whole_commits(&files);
         whole.operations.iter().filter(|one| one.lane == lane && one.kind == OperationKind::Fdatasync).count()

@@ -373,7 +373,7 @@ fn in_groups() -> Captured {
 #[test]
 fn how_many_commits_share_a_sync_follows_from_how_long_it_takes_there() {
     let before = in_groups();
-    let files = before.files_of_group_commits();
+    let files = before.logs_of_group_commits();
     assert_eq!(before.commits_of_a_sync(&files), Some(2.0));
     // Lanes that think for less than a sync takes wait for one and share the next; the others wait for less than one.
     for (flush, flush_ms, bounds) in [

@@ -128,7 +128,7 @@ struct Round<'a> {
     lanes: Vec<Lane>,
     /// Which pauses last until a sync of another lane has ended.
     waits: Waits,
-    /// The commits that lanes share, and who is at work on each file.
+    /// The commits that lanes share, and who is at work on each log.
     commits: Commits,
     groups: BTreeMap<u32, Group>,
     awaited: Vec<AwaitedSync>,
@@ -319,7 +319,7 @@ impl<'a> Round<'a> {
         let state = &mut self.lanes[lane as usize];
         let Some(commit) = self.commits.next(lane, state.step, state.committed) else { return };
         state.came = now;
-        if self.groups.entry(commit.file).or_default().come(lane) {
+        if self.groups.entry(commit.log).or_default().come(lane) {
             self.lead(lane, &commit, now);
         } else {
             state.doing = Doing::Queues;
@@ -336,17 +336,18 @@ impl<'a> Round<'a> {
 
     /// A lane has written and synced for all whose commit this was: they go on, and the next one leads.
     fn committed(&mut self, leader: u32, now: Moment) {
-        let Some(Commit { file, .. }) = self.pass(leader) else { return };
-        let Led { riders, next } = self.groups.entry(file).or_default().synced();
+        let Some(Commit { log, .. }) = self.pass(leader) else { return };
+        let Led { riders, next } = self.groups.entry(log).or_default().synced();
         for rider in &riders {
-            self.pass(*rider);
-            self.waited(*rider, file, now, true);
+            if let Some(Commit { file, .. }) = self.pass(*rider) {
+                self.waited(*rider, file, now, true);
+            }
         }
         if let Some(next) = next {
-            self.waited(next, file, now, false);
             let state = &self.lanes[next as usize];
             if let Some(commit) = self.commits.next(next, state.step, state.committed) {
-                let handed_ns = self.pace.shortened_ns(self.commits.handed_ns(file));
+                self.waited(next, commit.file, now, false);
+                let handed_ns = self.pace.shortened_ns(self.commits.handed_ns(log));
                 self.lead(next, &commit, after_ns(now, handed_ns));
             }
         }

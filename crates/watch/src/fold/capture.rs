@@ -17,7 +17,7 @@ use super::operations::Op;
 use super::sectors::{self, Ranks, Reached};
 use super::spans::Span;
 
-/// Operations that a capture holds; with them its last slice ends.
+/// Operations, and waits for syncs of others, that a capture holds; with them its last slice ends.
 const MOST_OPERATIONS: usize = 400_000;
 /// Threads that have lanes of their own; if there are more, those that follow each other in time share one.
 const MOST_THREADS: usize = 1024;
@@ -102,7 +102,7 @@ impl Capture {
     }
 
     fn is_full(&self) -> bool {
-        self.kept.len() >= self.most
+        self.kept.len() + self.groups.count() >= self.most
     }
 
     /// Tracing begins.

@@ -59,6 +59,11 @@ pub(crate) struct GroupCommits {
 }
 
 impl GroupCommits {
+    /// Waits that are kept.
+    pub(crate) fn count(&self) -> usize {
+        self.over.len()
+    }
+
     /// Tracing begins.
     pub(crate) fn begin_slice(&mut self, slice: u32, at_ns: u64) {
         self.threads.clear();
