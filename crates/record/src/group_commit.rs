@@ -48,7 +48,7 @@ impl From<AwaitedSync> for AwaitedRow {
     }
 }
 
-/// Writes of a file and the sync that ends them, of one lane.
+/// Writes of a file and the sync that ends them, of one lane; or a write that is durable by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadeCommit {
     /// Its slice.
@@ -137,8 +137,7 @@ impl Captured {
         for (index, operation) in self.operations.iter().enumerate() {
             let CapturedOperation { slice, lane, at_ns, took_ns, kind, file, .. } = *operation;
             let before = open.remove(&lane);
-            let is_sync = matches!(kind, OperationKind::Fdatasync | OperationKind::Fsync);
-            if !files.contains_key(&file) || !is_sync && kind != OperationKind::Write {
+            if !files.contains_key(&file) || !kind.ends_a_commit() && kind != OperationKind::Write {
                 continue;
             }
             let goes_on = before.filter(|before| {
@@ -148,7 +147,7 @@ impl Captured {
             let mut commit = goes_on.unwrap_or_else(empty);
             commit.operations.push(index);
             commit.ended_ns = at_ns + took_ns;
-            if is_sync {
+            if kind.ends_a_commit() {
                 made.push(commit);
             } else {
                 open.insert(lane, commit);
@@ -318,6 +317,14 @@ mod tests {
         two.operations.iter_mut().for_each(|one| one.file = later(one.at_ns));
         two.awaited.iter_mut().for_each(|one| one.file = later(one.at_ns + one.took_ns));
         assert_eq!(two.logs_of_group_commits(), Logs::from([(0, 0), (1, 0)]));
+        // Writes that are durable by themselves are synced so.
+        let mut durable = captured();
+        durable.operations.retain(|one| one.kind == OperationKind::Write);
+        durable.operations.iter_mut().for_each(|one| {
+            one.kind = OperationKind::DurableWrite;
+            one.took_ns = 1000 * US;
+        });
+        assert_eq!(durable.commits_of_a_sync(&durable.logs_of_group_commits()), Some(1.9));
         // Others, who write at the same time, have a log of their own.
         let mut others = captured();
         others.operations.iter_mut().for_each(|one| (one.file, one.lane) = (2, one.lane + 3));

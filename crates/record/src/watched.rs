@@ -126,6 +126,11 @@ impl OperationKind {
     pub fn is_durable(self) -> bool {
         matches!(self, Self::DurableWrite | Self::Fdatasync | Self::Fsync | Self::OtherSync)
     }
+
+    /// Whether it makes durable what was written to its file before, or is written by itself.
+    pub fn ends_a_commit(self) -> bool {
+        matches!(self, Self::DurableWrite | Self::Fdatasync | Self::Fsync)
+    }
 }
 
 /// How operations are issued.

@@ -12,8 +12,8 @@ use super::spans::Span;
 
 /// Longest time for which a thread runs from the end of a sync to the first whom it wakes, and from one to the next.
 const AT_ONCE_NS: u64 = 50_000;
-/// Who was let through and sleeps again after a longer time waits for something else.
-const AGAIN_NS: u64 = 1_000_000;
+/// Who was let through and goes on after a longer time, to sync or to sleep again, waited for something else.
+const GOES_ON_NS: u64 = 1_000_000;
 
 /// A time that a thread spends on a file.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +87,10 @@ impl GroupCommits {
     /// An operation of a thread has ended.
     pub(crate) fn ended(&mut self, thread: u32, file: u32, kind: OperationKind, span: Span) {
         let known = self.threads.entry(thread).or_default();
-        let waited = known.waiting.take().filter(|waiting| waiting.file == file && waiting.span.to_ns <= span.from_ns);
+        let waited = known.waiting.take().filter(|waiting| {
+            let goes_on_ns = span.from_ns.checked_sub(waiting.span.to_ns);
+            waiting.file == file && goes_on_ns.is_some_and(|goes_on_ns| goes_on_ns <= GOES_ON_NS)
+        });
         let writes = known
             .writes
             .take()
@@ -96,7 +99,7 @@ impl GroupCommits {
         let from_ns = writes.map_or(span.from_ns, |run| run.span.from_ns);
         let run = OnFile { file, span: Span::new(from_ns, span.to_ns) };
         let is_part = match kind {
-            OperationKind::Fdatasync | OperationKind::Fsync => {
+            kind if kind.ends_a_commit() => {
                 known.synced = Some(run);
                 known.woke_ns = span.to_ns;
                 true
@@ -129,7 +132,7 @@ impl GroupCommits {
         let woken = self.threads.entry(thread).or_default();
         let again = woken
             .waiting
-            .filter(|waiting| waiting.file == file && since_ns.saturating_sub(waiting.span.to_ns) <= AGAIN_NS);
+            .filter(|waiting| waiting.file == file && since_ns.saturating_sub(waiting.span.to_ns) <= GOES_ON_NS);
         let from_ns = again.map_or(since_ns, |waiting| waiting.span.from_ns);
         let span = Span::new(from_ns, at_ns);
         // What it had written and not synced, it waits for.

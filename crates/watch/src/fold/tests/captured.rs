@@ -359,7 +359,14 @@ fn who_waits_for_the_sync_of_another_is_kept_with_what_that_made_durable() {
     commit(&mut scene, leader, [2510, 2520, 2600]);
     wakes(&mut scene, 2601, leader, early);
     scene.ended(2700, early, Call::Fdatasync, 0);
-    let captured = scene.captured(3000);
+    // Who was let through, and syncs only later, did not wait for its turn.
+    commit(&mut scene, leader, [3160, 3166, 3170]);
+    scene.out(3165, early, 1);
+    wakes(&mut scene, 3171, leader, early);
+    scene.woken(3172, early);
+    scene.back(3173, early);
+    commit(&mut scene, early, [5000, 5006, 5010]);
+    let captured = scene.captured(6000);
     let lanes = [(early, 0), (late, 1)];
     let lane_of = |thread| lanes.iter().find(|(one, _)| *one == thread).unwrap().1;
     let awaited: Vec<_> = captured
