@@ -6,6 +6,7 @@
 
 mod ability;
 mod anatomy;
+mod awaited_sync;
 mod captured;
 mod captured_file;
 mod depth_search;
@@ -42,6 +43,7 @@ mod watched;
 
 pub use ability::Ability;
 pub use anatomy::{Anatomy, Phase, PhaseTime};
+pub use awaited_sync::AwaitedSync;
 pub use captured::{CaptureSource, Captured, CapturedFile, CapturedOperation, Script, ScriptStep};
 pub use captured_file::{read_capture, write_capture};
 pub use depth_search::{DepthSearch, TriedDepth};
@@ -55,7 +57,7 @@ pub use far_end::{DiskLimit, DiskUse, FarBill, FarEnd, FarEndMachine, InterfaceU
 pub use figure_row::Column;
 pub use figures::FlatFigures;
 pub use figures::columns;
-pub use group_commit::{AwaitedSync, Logs, MadeCommit, TOGETHER_NS};
+pub use group_commit::{Logs, MadeCommit, TOGETHER_NS};
 pub use hosts::{HostLink, HostPlace, HostShare, LEAST_OVERLAP, overlap};
 pub use joined::Join;
 pub use joined::total;

@@ -312,69 +312,78 @@ fn threads_that_follow_each_other_share_lanes_where_there_are_many() {
     assert_eq!((captured.operations.len(), captured.lanes), (3000, 2));
 }
 
+/// Threads that commit; those who wait for others write the file some time, too.
+const LEADER: u32 = THREAD;
+const EARLY: u32 = THREAD + 1;
+const LATE: u32 = THREAD + 2;
+
+fn commit(scene: &mut Scene, thread: u32, [writes, syncs, ended]: [u64; 3]) {
+    call(scene, [writes, writes + 5], thread, Call::Pwrite, [DIRECT, 0, 4096, 4096], 4096);
+    call(scene, [syncs, ended], thread, Call::Fdatasync, [DIRECT, 0, 0, 0], 0);
+}
+
+fn wakes(scene: &mut Scene, at: u64, waker: u32, thread: u32) {
+    scene.add(at, waker, Happening::Wakes { thread });
+    scene.woken(at + 1, thread);
+    scene.back(at + 2, thread);
+}
+
+/// What is kept of waits: who, from when, for how long, and whether they were made durable.
+fn awaited(scene: Scene, at: u64) -> Vec<(u32, u64, u64, bool)> {
+    let captured = scene.captured(at);
+    captured.awaited.iter().map(|one| (one.lane, one.at_ns / 1000, one.took_ns / 1000, one.shared)).collect()
+}
+
 #[test]
 fn who_waits_for_the_sync_of_another_is_kept_with_what_that_made_durable() {
     let mut scene = kept();
-    let commit = |scene: &mut Scene, thread, [writes, syncs, ended]: [u64; 3]| {
-        call(scene, [writes, writes + 5], thread, Call::Pwrite, [DIRECT, 0, 4096, 4096], 4096);
-        call(scene, [syncs, ended], thread, Call::Fdatasync, [DIRECT, 0, 0, 0], 0);
-    };
-    let [leader, early, late, reader] = [0, 1, 2, 3].map(|index| THREAD + index);
-    let wakes = |scene: &mut Scene, at, waker, thread| scene.add(at, waker, Happening::Wakes { thread });
-    // All but the last one write the file some time.
-    commit(&mut scene, early, [0, 6, 20]);
-    commit(&mut scene, late, [30, 36, 50]);
-    scene.began(60, reader, Call::Pread, [DIRECT, 0, 4096, 0]);
-    scene.ended(65, reader, Call::Pread, 4096);
-    scene.out(90, early, 1);
+    let reader = THREAD + 3;
+    commit(&mut scene, EARLY, [0, 6, 20]);
+    commit(&mut scene, LATE, [30, 36, 50]);
+    call(&mut scene, [60, 65], reader, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
+    scene.out(90, EARLY, 1);
     scene.out(90, reader, 1);
-    commit(&mut scene, leader, [100, 110, 1110]);
-    scene.out(105, late, 1);
+    commit(&mut scene, LEADER, [100, 110, 1110]);
+    scene.out(105, LATE, 1);
     // It is displaced for a while between two of them.
-    scene.out(1125, leader, 0);
-    scene.back(1390, leader);
-    for (at, thread) in [(1120, early), (1400, late), (1410, reader)] {
-        wakes(&mut scene, at, leader, thread);
-        scene.woken(at + 1, thread);
-        scene.back(at + 2, thread);
+    scene.out(1125, LEADER, 0);
+    scene.back(1390, LEADER);
+    for (at, thread) in [(1120, EARLY), (1400, LATE), (1410, reader)] {
+        wakes(&mut scene, at, LEADER, thread);
     }
     // Who came too late is let through, and syncs itself.
-    commit(&mut scene, late, [1450, 1460, 2160]);
-    // Long after a sync, or without one, waking is something else; so is the waking of a thread that is in a call.
-    scene.out(1500, early, 1);
-    wakes(&mut scene, 2300, late, early);
-    scene.woken(2301, early);
-    commit(&mut scene, late, [2310, 2315, 2330]);
-    scene.out(2331, late, 1);
-    scene.woken(2335, late);
-    scene.back(2336, late);
-    scene.out(2340, early, 1);
-    wakes(&mut scene, 2345, late, early);
-    scene.woken(2346, early);
-    scene.out(2400, early, 1);
-    wakes(&mut scene, 2410, reader, early);
-    scene.woken(2411, early);
-    scene.began(2500, early, Call::Fdatasync, [DIRECT, 0, 0, 0]);
-    scene.out(2501, early, 2);
-    commit(&mut scene, leader, [2510, 2520, 2600]);
-    wakes(&mut scene, 2601, leader, early);
-    scene.ended(2700, early, Call::Fdatasync, 0);
+    commit(&mut scene, LATE, [1450, 1460, 2160]);
+    assert_eq!(awaited(scene, 3000), [(0, 90, 1030, true), (1, 105, 1295, false)]);
+}
+
+#[test]
+fn other_wake_ups_are_no_waits_for_a_sync() {
+    let mut scene = kept();
+    commit(&mut scene, EARLY, [0, 6, 20]);
+    // Long after a sync, after a sleep, and by somebody who has not synced.
+    scene.out(30, EARLY, 1);
+    commit(&mut scene, LATE, [40, 50, 60]);
+    wakes(&mut scene, 200, LATE, EARLY);
+    scene.out(290, EARLY, 1);
+    commit(&mut scene, LATE, [310, 315, 330]);
+    scene.out(331, LATE, 1);
+    scene.woken(335, LATE);
+    scene.back(336, LATE);
+    wakes(&mut scene, 345, LATE, EARLY);
+    scene.out(400, EARLY, 1);
+    wakes(&mut scene, 410, THREAD + 3, EARLY);
+    // A thread that is in a call.
+    scene.began(500, EARLY, Call::Fdatasync, [DIRECT, 0, 0, 0]);
+    scene.out(501, EARLY, 2);
+    commit(&mut scene, LEADER, [510, 520, 600]);
+    wakes(&mut scene, 601, LEADER, EARLY);
+    scene.ended(700, EARLY, Call::Fdatasync, 0);
     // Who was let through, and syncs only later, did not wait for its turn.
-    commit(&mut scene, leader, [3160, 3166, 3170]);
-    scene.out(3165, early, 1);
-    wakes(&mut scene, 3171, leader, early);
-    scene.woken(3172, early);
-    scene.back(3173, early);
-    commit(&mut scene, early, [5000, 5006, 5010]);
-    let captured = scene.captured(6000);
-    let lanes = [(early, 0), (late, 1)];
-    let lane_of = |thread| lanes.iter().find(|(one, _)| *one == thread).unwrap().1;
-    let awaited: Vec<_> = captured
-        .awaited
-        .iter()
-        .map(|one| (one.lane, one.at_ns / 1000, one.took_ns / 1000, one.file, one.shared))
-        .collect();
-    assert_eq!(awaited, [(lane_of(early), 90, 1030, 0, true), (lane_of(late), 105, 1295, 0, false)]);
+    commit(&mut scene, LEADER, [1160, 1166, 1170]);
+    scene.out(1165, EARLY, 1);
+    wakes(&mut scene, 1171, LEADER, EARLY);
+    commit(&mut scene, EARLY, [3000, 3006, 3010]);
+    assert_eq!(awaited(scene, 4000), []);
 }
 
 #[test]
