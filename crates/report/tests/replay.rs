@@ -208,7 +208,7 @@ fn a_prediction_has_the_same_page() {
         "there",
         "not synced",
         "1,200 pauses",
-        "(group commit): 1.01 of them when it was captured, 1.00 there",
+        "(group commit): 1.01 when it was captured, 1.00 there",
     ] {
         assert!(page.contains(told), "{told} is missing");
     }

@@ -158,12 +158,12 @@ pub(crate) fn notes(findings: &ReplayFindings, captured: &Captured, asked: &Repl
     notes
 }
 
-/// How many commits share a sync; `None` if none does.
+/// How many commits a sync makes durable; `None` if each has its own.
 pub(crate) fn shared_commits(findings: &ReplayFindings, place: &str) -> Option<String> {
     let [before, after] = findings.commits_of_a_sync?.map(number);
     Some(format!(
-        "Commits share a sync (group commit): {before} of them when it was captured, {after} {place}. Each is one operation, from \
-         when its thread began to wait or to write."
+        "A sync makes several commits durable (group commit): {before} when it was captured, {after} {place}. Each commit is one \
+         operation, from when its thread began to wait or to write."
     ))
 }
 
