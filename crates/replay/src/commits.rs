@@ -73,6 +73,7 @@ impl Commits {
         for (lane, script) in (0..).zip(scripts) {
             let shared = captured.awaited.iter().filter(|wait| wait.lane == lane && wait.shared);
             let shared = shared.map(|wait| Shared {
+                slice: wait.slice,
                 file: wait.file,
                 at_ns: begins_ns[wait.slice as usize] + wait.at_ns,
                 took_ns: wait.took_ns,
@@ -129,6 +130,7 @@ struct Made {
 /// A commit that another lane's sync made durable, likewise.
 #[derive(Debug, Clone, Copy)]
 struct Shared {
+    slice: u32,
     file: u32,
     at_ns: u64,
     took_ns: u64,
@@ -153,40 +155,124 @@ fn of_lane(
     shared: impl Iterator<Item = Shared>,
     came: &BTreeMap<usize, u64>,
 ) -> OfLane {
-    let own = made.iter().flat_map(|(file, made)| made.iter().map(move |made| (*file, made)));
-    let own: BTreeMap<usize, (u32, &Made)> = own
-        .filter(|(_, made)| made.section.lane == lane)
-        .map(|(file, made)| (made.section.first, (file, made)))
-        .collect();
+    let own = made_by(lane, made);
     let mut found = OfLane::default();
     let mut shared = shared.peekable();
+    let mut paused = Paused::default();
     let mut free_ns = 0;
+    // The step after the last commit.
+    let mut committed = 0;
     for step in 0..=script.steps.len() {
         let scripted = script.steps.get(step);
         let due_ns = scripted.map_or(free_ns + script.then_ns, |scripted| scripted.due_ns);
+        let operation = scripted.map(|scripted| &captured.operations[scripted.operation]);
         let mut from_ns = free_ns;
         let mut commits = Vec::new();
-        while let Some(Shared { file, at_ns, took_ns }) = shared.next_if(|one| one.at_ns + one.took_ns <= due_ns) {
+        while let Some(one) = shared.next_if(|one| one.at_ns + one.took_ns <= due_ns) {
+            let Shared { file, at_ns, took_ns, .. } = one;
             let led = made.get(&file).and_then(|made| led_by(lane, made, at_ns + took_ns));
             if let Some(section) = led.filter(|_| at_ns >= from_ns) {
-                commits.push(Commit { file, log: files[&file], think_ns: at_ns - from_ns, section });
+                let think_ns = at_ns - from_ns;
+                let ends = paused.ends_until(one.slice);
+                paused.before_commits.add((step, commits.len()), think_ns, ends);
+                commits.push(Commit { file, log: files[&file], think_ns, section });
                 from_ns = at_ns + took_ns;
             }
         }
+        let ends = operation.map_or(0, |one| paused.ends_until(one.slice));
         if let Some((file, made)) = own.get(&step) {
             let came_ns = came.get(&made.operation).copied().unwrap_or(due_ns);
             let think_ns = came_ns.saturating_sub(from_ns);
+            paused.before_commits.add((step, commits.len()), think_ns, ends);
             commits.push(Commit { file: *file, log: files[file], think_ns, section: made.section });
-        } else if !commits.is_empty() {
-            found.rest_ns.insert(step, due_ns.saturating_sub(from_ns));
+            committed = made.section.last + 1;
+        } else if step >= committed {
+            let rest_ns = due_ns.saturating_sub(from_ns);
+            if operation.is_some() {
+                paused.before_steps.add((step, 0), rest_ns, ends);
+            }
+            if !commits.is_empty() {
+                found.rest_ns.insert(step, rest_ns);
+            }
         }
         if !commits.is_empty() {
             found.before.insert(step, commits);
         }
-        let took_ns = scripted.map_or(0, |scripted| captured.operations[scripted.operation].took_ns);
-        free_ns = free_ns.max(due_ns + took_ns);
+        free_ns = free_ns.max(due_ns + operation.map_or(0, |operation| operation.took_ns));
+    }
+    if !found.before.is_empty() {
+        paused.settle(&mut found, captured.slices.len(), script.steps.len());
     }
     found
+}
+
+/// The commits that a lane makes, with their files, by their first step.
+fn made_by(lane: u32, made: &BTreeMap<u32, Vec<Made>>) -> BTreeMap<usize, (u32, &Made)> {
+    let all = made.iter().flat_map(|(file, made)| made.iter().map(move |made| (*file, made)));
+    let own = all.filter(|(_, made)| made.section.lane == lane);
+    own.map(|(file, made)| (made.section.first, (file, made))).collect()
+}
+
+/// The pauses of a lane before its commits, and before its other steps.
+#[derive(Debug, Default)]
+struct Paused {
+    before_commits: Pauses,
+    before_steps: Pauses,
+    /// Slices up to and with that of what it did last.
+    slices: u32,
+}
+
+impl Paused {
+    /// It does something in this slice. Gives how many have ended since it did something before.
+    fn ends_until(&mut self, slice: u32) -> u32 {
+        slice + 1 - std::mem::replace(&mut self.slices, slice + 1).min(slice + 1)
+    }
+
+    /// Lets pauses across the end of a slice be as long as they usually are, where that is told.
+    fn settle(self, found: &mut OfLane, slices: usize, steps: usize) {
+        // The pause at the end goes on in the first one.
+        if self.before_commits.tells() && self.slices as usize == slices {
+            found.rest_ns.insert(steps, 0);
+        }
+        for ((step, index), ns) in self.before_commits.usual() {
+            if let Some(commit) = found.before.get_mut(&step).and_then(|commits| commits.get_mut(index)) {
+                commit.think_ns = ns;
+            }
+        }
+        found.rest_ns.extend(self.before_steps.usual().map(|((step, _), ns)| (step, ns)));
+    }
+}
+
+/// Pauses within a slice, and those that lie across the end of one, where a wait or a commit that was cut seems to be a part of
+/// the pause.
+#[derive(Debug, Default)]
+struct Pauses {
+    within_ns: Vec<u64>,
+    /// The step that follows, and how many commits come before it in the same pause.
+    across: Vec<(usize, usize)>,
+}
+
+impl Pauses {
+    /// Adds a pause in which so many slices ended. A lane that does nothing in a whole slice does pause.
+    fn add(&mut self, before: (usize, usize), pause_ns: u64, ends: u32) {
+        match ends {
+            0 => self.within_ns.push(pause_ns),
+            1 => self.across.push(before),
+            _ => {}
+        }
+    }
+
+    /// Whether most are within a slice, so that they tell how long one is.
+    fn tells(&self) -> bool {
+        self.within_ns.len() > self.across.len()
+    }
+
+    /// What those across the end of a slice usually take, if that is told.
+    fn usual(self) -> impl Iterator<Item = ((usize, usize), u64)> {
+        let tells = self.tells();
+        let usual_ns = median(self.within_ns);
+        self.across.into_iter().filter(move |_| tells).map(move |before| (before, usual_ns))
+    }
 }
 
 /// The last commit that another lane had made by then.

@@ -400,6 +400,50 @@ fn how_many_commits_share_a_sync_follows_from_how_long_it_takes_there() {
     assert_eq!(on_disk(&before, Pace { open: true, speed: 1.0 }, DISK).captured.awaited, []);
 }
 
+/// What of a capture is seen in slices of this length, from `from_ns` on: operations within one, and waits that end in one.
+fn in_slices(whole: &Captured, from_ns: u64, slice_ns: u64) -> Captured {
+    let count = (whole.slices[0] - from_ns) / slice_ns;
+    let mut seen = Captured { slices: vec![slice_ns; count as usize], ..whole.clone() };
+    let place = |at_ns: u64, end_ns: u64, cut: bool| {
+        let slice = end_ns.checked_sub(from_ns + 1)? / slice_ns;
+        let begin_ns = from_ns + slice * slice_ns;
+        (slice < count && (cut || at_ns >= begin_ns)).then(|| (slice as u32, at_ns.saturating_sub(begin_ns), begin_ns))
+    };
+    seen.operations = whole
+        .operations
+        .iter()
+        .filter_map(|one| {
+            let (slice, at_ns, _) = place(one.at_ns, one.at_ns + one.took_ns, false)?;
+            Some(CapturedOperation { slice, at_ns, ..*one })
+        })
+        .collect();
+    seen.awaited = whole
+        .awaited
+        .iter()
+        .filter_map(|one| {
+            let end_ns = one.at_ns + one.took_ns;
+            let (slice, at_ns, begin_ns) = place(one.at_ns, end_ns, true)?;
+            Some(AwaitedSync { slice, at_ns, took_ns: end_ns - begin_ns - at_ns, ..*one })
+        })
+        .collect();
+    seen.awaited.sort_by_key(|wait| (wait.slice, wait.at_ns));
+    seen
+}
+
+#[test]
+fn a_wait_that_the_end_of_a_slice_cuts_is_not_thought() {
+    // Each end of a slice cuts a sync, and the waits for it.
+    let before = in_slices(&in_groups(), 5_000_000, 95_000_000);
+    assert!(before.slices.len() == 4 && before.operations.len() > 60);
+    let files = before.logs_of_group_commits();
+    let round = on_disk(&before, Pace::default(), "fixed=0us,rate=10GB/s,disks=8,flush=100us");
+    let whole = round.captured.with_whole_commits(&files);
+    let commits = whole.operations.iter().filter(|one| one.kind == OperationKind::Fdatasync).count() as f64;
+    let per_ms = commits * 1e6 / round.captured.slices[0] as f64;
+    // As from a capture in one piece: they think for 2 ms.
+    assert!((4.0 / 2.4 * 0.9..=4.0 / 2.1 * 1.03).contains(&per_ms), "{per_ms} a millisecond");
+}
+
 #[test]
 fn syncs_that_are_made_side_by_side_are_no_group_commit() {
     let mut before = in_groups();
