@@ -226,11 +226,14 @@ fn lanes_that_share_syncs_write_and_sync_one_at_a_time() {
         let whole = captured.with_whole_commits(&files);
         whole.operations.iter().filter(|one| one.lane == lane && one.kind == OperationKind::Fdatasync).count()
     };
-    let replayed = asked_again(&before, &settings(300));
-    assert!(replayed.whole_rounds > 0);
-    for round in &replayed.rounds[..replayed.whole_rounds] {
-        let made = round.commits_made(&files);
+    let replayed = asked_again(&before, &settings(1000));
+    let made: Vec<_> = replayed.rounds.iter().map(|round| round.commits_made(&files)).collect();
+    for made in &made {
         assert!(made.windows(2).all(|pair| pair[0].ended_ns <= pair[1].began_ns), "{made:?}");
+    }
+    assert!(made.iter().any(|made| !made.is_empty()));
+    // A slow disk may not come to the end of a round.
+    for (round, made) in replayed.rounds[..replayed.whole_rounds].iter().zip(&made) {
         assert!(made.iter().all(|commit| commit.operations.len() == 2), "{made:?}");
         for lane in 0..3 {
             let [captured, here] = [&before, round].map(|of| commits(of, lane));

@@ -473,15 +473,20 @@ mod tests {
             if wakers {
                 watcher.record_wakers();
             }
-            let sleeper = std::thread::spawn(|| {
+            let (told, tells) = std::sync::mpsc::channel();
+            let thread = std::thread::spawn(move || {
+                told.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
                 std::thread::park();
-                rustix::thread::gettid().as_raw_nonzero().get() as u32
             });
+            let sleeper: u32 = tells.recv().unwrap();
             // Until it sleeps, nobody has to wake it.
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            let stat = || std::fs::read_to_string(format!("/proc/self/task/{sleeper}/stat")).unwrap();
+            while !stat().contains(") S ") {
+                std::thread::yield_now();
+            }
             watcher.switch(true).unwrap();
-            sleeper.thread().unpark();
-            let sleeper = sleeper.join().unwrap();
+            thread.thread().unpark();
+            thread.join().unwrap();
             watcher.switch(false).unwrap();
             let events = watcher.drain().unwrap().events;
             events.iter().any(|seen| seen.thread == this && seen.what == Happening::Wakes { thread: sleeper })
