@@ -32,36 +32,42 @@ const FAR: f64 = 3.0;
 /// Rounds in which some lane did fewer operations than `before` has are parts: they are left aside if there is a round
 /// that is none. Otherwise the longest is held against the same part of `before`.
 pub fn replay_findings(before: &Captured, after: &[Captured]) -> ReplayFindings {
-    let commits_of_a_sync = commits_of_a_sync(before, after);
-    let (before, after) = with_whole_commits(before, after);
+    let Sides { before, after, commits_of_a_sync } = Sides::of(before, after);
     let (before, compared_rounds, part) = held_against(&before, &after);
     ReplayFindings { commits_of_a_sync, ..compared(&before, &compared_rounds, over_rounds, part) }
 }
 
 /// What is drawn of the comparison of [`replay_findings`].
 pub fn replay_course(before: &Captured, after: &[Captured]) -> ReplayCourse {
-    let (before, after) = with_whole_commits(before, after);
+    let Sides { before, after, .. } = Sides::of(before, after);
     let (held, rounds, _) = held_against(&before, &after);
     course(&held.groups(LEAST_SHARE), (&held, &rounds), (&before, &after))
 }
 
-/// Commits that share a sync on both sides, the mean of the second; `None` if they share none when captured.
-fn commits_of_a_sync(before: &Captured, after: &[Captured]) -> Option<[f64; 2]> {
-    let files = before.logs_of_group_commits();
-    let captured = before.commits_of_a_sync(&files)?;
-    let there: Vec<f64> = after.iter().filter_map(|one| one.commits_of_a_sync(&files)).collect();
-    (!there.is_empty()).then(|| [captured, there.iter().sum::<f64>() / there.len() as f64])
+/// Both sides of a comparison with each commit that lanes share as one operation ([`Captured::with_whole_commits`]): who syncs,
+/// and who waits for it, differs from one time to the next.
+struct Sides<'a> {
+    before: Cow<'a, Captured>,
+    after: Cow<'a, [Captured]>,
+    /// Commits that share a sync, captured and in the mean of the second side; `None` if they share none when captured.
+    commits_of_a_sync: Option<[f64; 2]>,
 }
 
-/// Both sides with each commit that lanes share as one operation ([`Captured::with_whole_commits`]): who syncs, and who waits
-/// for it, differs from one time to the next.
-fn with_whole_commits<'a>(before: &'a Captured, after: &'a [Captured]) -> (Cow<'a, Captured>, Cow<'a, [Captured]>) {
-    let files = before.logs_of_group_commits();
-    if files.is_empty() {
-        return (Cow::Borrowed(before), Cow::Borrowed(after));
+impl<'a> Sides<'a> {
+    fn of(before: &'a Captured, after: &'a [Captured]) -> Self {
+        let logs = before.logs_of_group_commits();
+        if logs.is_empty() {
+            return Self { before: Cow::Borrowed(before), after: Cow::Borrowed(after), commits_of_a_sync: None };
+        }
+        let there: Vec<f64> = after.iter().filter_map(|one| one.commits_of_a_sync(&logs)).collect();
+        let mean = (!there.is_empty()).then(|| there.iter().sum::<f64>() / there.len() as f64);
+        let after = after.iter().map(|one| one.with_whole_commits(&logs).into_owned()).collect();
+        Self {
+            before: before.with_whole_commits(&logs),
+            after: Cow::Owned(after),
+            commits_of_a_sync: before.commits_of_a_sync(&logs).zip(mean).map(|(captured, there)| [captured, there]),
+        }
     }
-    let after = after.iter().map(|one| one.with_whole_commits(&files).into_owned()).collect();
-    (before.with_whole_commits(&files), Cow::Owned(after))
 }
 
 /// The two sides of a comparison, and whether they are parts: the rounds that are whole, or else the longest and as much of
@@ -79,18 +85,16 @@ fn held_against<'a>(before: &'a Captured, after: &'a [Captured]) -> (Round<'a>, 
 
 /// Compares the capture of an application with what a model makes of it: `draws` has one capture for each draw of the model.
 ///
-/// A value is the median of the draws, and its interval
-/// reaches from their 2.5% to their 97.5% quantile.
+/// A value is the median of the draws, and its interval reaches from their 2.5% to their 97.5% quantile.
 pub fn prediction_findings(before: &Captured, draws: &[Captured]) -> ReplayFindings {
-    let commits_of_a_sync = commits_of_a_sync(before, draws);
-    let (before, draws) = with_whole_commits(before, draws);
+    let Sides { before, after: draws, commits_of_a_sync } = Sides::of(before, draws);
     let drawn: Vec<Round<'_>> = draws.iter().map(Round::of).collect();
     ReplayFindings { commits_of_a_sync, ..compared(&Round::of(&before), &drawn, over_draws, false) }
 }
 
 /// What is drawn of a prediction: `known` is the capture that the model gives as it is known.
 pub fn prediction_course(before: &Captured, known: &Captured) -> ReplayCourse {
-    let (before, known) = with_whole_commits(before, std::slice::from_ref(known));
+    let Sides { before, after: known, .. } = Sides::of(before, std::slice::from_ref(known));
     let captured = Round::of(&before);
     course(&captured.groups(LEAST_SHARE), (&captured, &[Round::of(&known[0])]), (&before, &known))
 }

@@ -122,7 +122,8 @@ impl Captured {
     }
 
     /// The same with each commit of these files as one operation, as the application meets it: from when it began to wait or to
-    /// write until it is durable. It has the kind of the sync, and the bytes of none. No wait is left.
+    /// write until it is durable. It has the kind and the bytes of the operation that ends it; where that was another lane's, none.
+    /// No wait is left.
     pub fn with_whole_commits(&self, files: &Logs) -> Cow<'_, Self> {
         if files.is_empty() {
             return Cow::Borrowed(self);
@@ -130,8 +131,9 @@ impl Captured {
         let mut whole = Self { awaited: Vec::new(), ..self.clone() };
         let mut kinds = BTreeMap::new();
         let mut is_part = vec![false; self.operations.len()];
-        let turns = self.turns(files);
-        for commit in self.commits_made(files) {
+        let made = self.commits_made(files);
+        let turns = self.turns(&made);
+        for commit in made {
             let Some((last, writes)) = commit.operations.split_last() else { continue };
             writes.iter().for_each(|index| is_part[*index] = true);
             let began_ns = turns.get(&commit.operations[0]).map_or(commit.began_ns, |wait| wait.at_ns);
@@ -152,9 +154,9 @@ impl Captured {
         Cow::Owned(whole)
     }
 
-    /// The waits for their turn of lanes that then made a commit of these files, by the index of its first operation: the last
-    /// such wait after the operation before.
-    pub fn turns(&self, files: &Logs) -> BTreeMap<usize, AwaitedSync> {
+    /// The waits for their turn of lanes that then made one of these commits, by the index of its first operation: the last such
+    /// wait after the operation before.
+    pub fn turns(&self, made: &[MadeCommit]) -> BTreeMap<usize, AwaitedSync> {
         let mut waits: BTreeMap<u32, Vec<&AwaitedSync>> = BTreeMap::new();
         for wait in self.awaited.iter().filter(|wait| !wait.shared) {
             waits.entry(wait.lane).or_default().push(wait);
@@ -167,7 +169,7 @@ impl Captured {
         });
         let before: Vec<(u32, u64)> = before.collect();
         let mut turns = BTreeMap::new();
-        for commit in self.commits_made(files) {
+        for commit in made {
             let first = commit.operations[0];
             let Some(own) = waits.get(&commit.lane) else { continue };
             let until = (commit.slice, commit.began_ns);

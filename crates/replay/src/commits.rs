@@ -57,14 +57,15 @@ impl Commits {
         let begins_ns = captured.begins_ns();
         let steps = steps(captured, scripts);
         let mut made: BTreeMap<u32, Vec<Made>> = BTreeMap::new();
-        for commit in captured.commits_made(&files) {
+        let all = captured.commits_made(&files);
+        for commit in &all {
             let [first, last] = [commit.operations.first(), commit.operations.last()]
                 .map(|operation| operation.map_or(0, |operation| steps[*operation]));
             let ended_ns = begins_ns[commit.slice as usize] + commit.ended_ns;
             let section = Section { lane: commit.lane, first, last };
             made.entry(commit.file).or_default().push(Made { section, operation: commit.operations[0], ended_ns });
         }
-        let turns = captured.turns(&files);
+        let turns = captured.turns(&all);
         let mut handed_ns: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         for (operation, turn) in &turns {
             let began_ns = captured.operations[*operation].at_ns;

@@ -35,16 +35,11 @@ struct Thread {
     waiting: Option<OnFile>,
 }
 
-/// A wait that is over.
+/// A wait that is over. Its lane, and the index of its file among those that are used, are found at the end.
 #[derive(Debug, Clone, Copy)]
 struct Over {
     thread: u32,
-    slice: u32,
-    file: u32,
-    /// Times after the slice's beginning.
-    at_ns: u64,
-    took_ns: u64,
-    shared: bool,
+    wait: AwaitedSync,
 }
 
 /// The waits for syncs of others.
@@ -75,9 +70,9 @@ impl GroupCommits {
     /// Tracing has ended after this time of the slice; 0 if there is no such slice. Gives the longest wait in it, in nanoseconds.
     pub(crate) fn end_slice(&mut self, length_ns: u64) -> u64 {
         let mut own = self.over.split_off(self.first);
-        own.retain(|over| length_ns > 0 && over.at_ns + over.took_ns <= length_ns);
-        own.sort_by_key(|over| over.at_ns);
-        let longest_ns = own.iter().map(|over| over.took_ns).max().unwrap_or(0);
+        own.retain(|Over { wait, .. }| length_ns > 0 && wait.at_ns + wait.took_ns <= length_ns);
+        own.sort_by_key(|over| over.wait.at_ns);
+        let longest_ns = own.iter().map(|over| over.wait.took_ns).max().unwrap_or(0);
         self.over.append(&mut own);
         self.first = self.over.len();
         self.threads.clear();
@@ -150,16 +145,16 @@ impl GroupCommits {
         // A commit counts in the slice in which it is durable.
         let at_ns = span.from_ns.saturating_sub(self.begin_ns);
         let took_ns = span.to_ns.saturating_sub(self.begin_ns + at_ns);
-        self.over.push(Over { thread, slice: self.slice, file, at_ns, took_ns, shared });
+        let wait = AwaitedSync { slice: self.slice, lane: 0, at_ns, took_ns, file, shared };
+        self.over.push(Over { thread, wait });
     }
 
     /// The waits of past slices for files that those who waited write or sync themselves: `writers` has the lane and the
     /// file's index for such a thread and file.
     pub(crate) fn awaited(&self, writers: &BTreeMap<(u32, u32), (u32, u32)>) -> Vec<AwaitedSync> {
-        let listed = self.over[..self.first].iter().filter_map(|over| {
-            let (lane, file) = *writers.get(&(over.thread, over.file))?;
-            let Over { slice, at_ns, took_ns, shared, .. } = *over;
-            Some(AwaitedSync { slice, lane, at_ns, took_ns, file, shared })
+        let listed = self.over[..self.first].iter().filter_map(|Over { thread, wait }| {
+            let (lane, file) = *writers.get(&(*thread, wait.file))?;
+            Some(AwaitedSync { lane, file, ..*wait })
         });
         listed.collect()
     }
