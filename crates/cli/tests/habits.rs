@@ -179,7 +179,8 @@ fn a_sqlio_line_prints_in_its_layout() {
     assert!((figure("IOs/sec:") * 8.0 / 1024.0 - figure("MBs/sec:")).abs() < 0.02, "{shown}");
     let shares = shown.lines().find(|line| line.starts_with("%:")).unwrap();
     let sum: u32 = shares[2..].split_whitespace().map(|share| share.parse::<u32>().unwrap()).sum();
-    assert!((98..=102).contains(&sum), "{shares}");
+    // Each of the 25 shares is rounded by at most a half.
+    assert!(sum.abs_diff(100) <= 12, "{shares}");
 }
 
 #[test]
