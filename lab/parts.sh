@@ -66,7 +66,7 @@ parts() {
     ! compgen -G "$tools/python/lib/python3*/site-packages/yaml" >/dev/null ||
     ! compgen -G "$tools/python/lib/python3*/site-packages/kubernetes_validate" >/dev/null; then
     python3 -m venv "$tools/python"
-    "$tools/python/bin/python3" -m pip install --quiet fio-plot==1.1.21 duckdb==2.0.0 pandas==3.1.1 matplotlib==3.11.2 \
+    "$tools/python/bin/python3" -m pip install --quiet --no-compile fio-plot==1.1.21 duckdb==2.0.0 pandas==3.1.1 matplotlib==3.11.2 \
       jsonschema==4.26.0 mfusepy==3.1.1 maturin==1.16.0 pyyaml==6.0.3 \
       kubernetes-validate==1.37.0 check-jsonschema==0.39.0
   fi
