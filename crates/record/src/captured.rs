@@ -21,6 +21,9 @@ pub struct Captured {
     pub slices: Vec<u64>,
     /// Operations that are not here, because there are too many, or because their file or place was not known.
     pub left_out: u64,
+    /// Operations here that were in progress when their slice ended: one stands in for how long each took.
+    #[serde(default)]
+    pub cut: u64,
     /// The files that were used.
     pub files: Vec<CapturedFile>,
     /// Number of lanes: whoever has one operation in progress at a time, such as a thread that waits for each of its calls.
@@ -68,13 +71,13 @@ pub struct CapturedFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Row", into = "Row")]
 pub struct CapturedOperation {
-    /// The slice that it began and ended in.
+    /// The slice that it began in.
     pub slice: u32,
     /// Whose it is, below [`Captured::lanes`].
     pub lane: u32,
     /// When it began, in nanoseconds after its slice.
     pub at_ns: u64,
-    /// How long it took, in nanoseconds.
+    /// How long it took, in nanoseconds; of one that its slice cut, how long another like it took that was not over then.
     pub took_ns: u64,
     /// What it does.
     pub kind: OperationKind,

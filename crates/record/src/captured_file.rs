@@ -87,8 +87,11 @@ fn contradiction(captured: &Captured) -> Option<&'static str> {
         if operation.file as usize >= captured.files.len() {
             return Some("an operation is on a file that it does not list");
         }
-        if operation.at_ns.checked_add(operation.took_ns).is_none_or(|end| end > *slice) {
-            return Some("an operation ends after its slice");
+        if operation.at_ns > *slice {
+            return Some("an operation begins after its slice");
+        }
+        if !within(operation.at_ns.checked_add(operation.took_ns)) {
+            return Some("an operation takes longer than any");
         }
         if !within(operation.offset.checked_add(operation.bytes)) {
             return Some("an operation is beyond the end of any file");
@@ -147,7 +150,12 @@ mod tests {
             ("a lane that it does not have", Captured { lanes: 1, ..captured() }),
             ("more lanes than operations", Captured { lanes: 5, ..captured() }),
             ("a slice that it does not list", Captured { slices: vec![1_000_000], ..captured() }),
-            ("after its slice", Captured { slices: vec![600_000, 1_000_000], ..captured() }),
+            ("after its slice", Captured { slices: vec![400_000, 1_000_000], ..captured() }),
+            ("takes longer than any", {
+                let mut broken = captured();
+                broken.operations[1].took_ns = u64::MAX;
+                broken
+            }),
             ("a file that it does not list", Captured { files: Vec::new(), ..captured() }),
             ("longer than any", Captured { slices: vec![u64::MAX, u64::MAX], ..captured() }),
             ("not in order", {

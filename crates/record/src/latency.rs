@@ -171,6 +171,23 @@ impl Latency {
         }
     }
 
+    /// The same with each latency counted as often as its weight says, which is at least 1; `sum_ns` is the sum of all then.
+    /// The number of all is rounded, and not that of each bucket.
+    pub fn weighted(&self, sum_ns: u128, weight: impl Fn(u64) -> f64) -> Self {
+        let mut exact = 0.0;
+        let mut rounded = 0;
+        let count = self.buckets().map(|(lowest_ns, _, count)| {
+            exact += count as f64 * weight(lowest_ns);
+            let count = exact.round() as u64 - rounded;
+            rounded += count;
+            count
+        });
+        let count: Vec<u64> = count.collect();
+        let all = u128::from(rounded);
+        let sum_ns = sum_ns.clamp(u128::from(self.min_ns) * all, u128::from(self.max_ns) * all);
+        Self { count, sum_ns, ..self.clone() }
+    }
+
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
@@ -311,6 +328,17 @@ mod tests {
         counter.add(300, 3);
         counter.add(7, 1);
         assert_eq!(counter.latency(), of([300, 300, 7, 300]));
+    }
+
+    #[test]
+    fn weights_count_a_latency_several_times() {
+        let seen = of([100, 100, 100, 5000, 5000, 90_000]);
+        let weighted = seen.weighted(200_000, |ns| if ns < 1000 { 1.0 } else { 1.4 });
+        let counts: Vec<u64> = weighted.buckets().map(|(_, _, count)| count).collect();
+        assert_eq!((counts, weighted.count(), weighted.sum_ns()), (vec![3, 3, 1], 7, 200_000));
+        assert_eq!(seen.weighted(seen.sum_ns(), |_| 1.0), seen);
+        assert_eq!(seen.weighted(u128::MAX, |_| 1.0).sum_ns(), 540_000, "no more than all could have taken");
+        assert_eq!(Latency::default().weighted(5, |_| 2.0), Latency::default());
     }
 
     #[test]

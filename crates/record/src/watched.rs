@@ -158,8 +158,11 @@ pub struct Operations {
     pub by: IssuedBy,
     /// Whether they pass the page cache by (`O_DIRECT`); `None` if not known.
     pub direct: Option<bool>,
-    /// Operations that began and ended in the traced time.
+    /// Operations that began in the traced time. What was seen whole stands for what was cut, in all that follows.
     pub count: u64,
+    /// Those among them that were in progress when tracing stopped: only how long they took at least is known.
+    #[serde(default)]
+    pub cut: u64,
     /// Bytes that they moved.
     pub bytes: u64,
     /// Sizes in bytes, each with its number, most frequent first: at most eight; the rest is under size 0.

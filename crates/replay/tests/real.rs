@@ -191,6 +191,22 @@ fn who_waited_for_the_sync_of_another_waits_for_it_here() {
     assert!(compared > 0);
 }
 
+/// When each write of file 1 began, and its sync ended. A thread may be stopped between them: their order tells what belongs
+/// together.
+fn commits_of_file_1(round: &Captured) -> Vec<(u64, u64)> {
+    let mut writes = BTreeMap::new();
+    let mut spans = Vec::new();
+    for one in round.operations.iter().filter(|one| one.file == 1) {
+        match one.kind {
+            OperationKind::Write => {
+                assert_eq!(writes.insert(one.lane, one.at_ns), None, "two writes, no sync: {one:?}")
+            }
+            _ => spans.push((writes.remove(&one.lane).expect("a write comes first"), one.at_ns + one.took_ns)),
+        }
+    }
+    spans
+}
+
 #[test]
 fn lanes_that_share_syncs_write_and_sync_one_at_a_time() {
     const TURNS: u64 = 20;
@@ -228,23 +244,9 @@ fn lanes_that_share_syncs_write_and_sync_one_at_a_time() {
         whole.operations.iter().filter(|one| one.lane == lane && one.kind == OperationKind::Fdatasync).count()
     };
     let replayed = asked_again(&before, &settings(1000));
-    // A thread may be stopped between its write and its sync: what belongs together is told by their order.
-    let commits_in = |round: &Captured| {
-        let mut writes = BTreeMap::new();
-        let mut spans = Vec::new();
-        for one in round.operations.iter().filter(|one| one.file == 1) {
-            match one.kind {
-                OperationKind::Write => {
-                    assert_eq!(writes.insert(one.lane, one.at_ns), None, "two writes, no sync: {one:?}")
-                }
-                _ => spans.push((writes.remove(&one.lane).expect("a write comes first"), one.at_ns + one.took_ns)),
-            }
-        }
-        spans
-    };
     let mut made = 0;
     for round in &replayed.rounds {
-        let spans = commits_in(round);
+        let spans = commits_of_file_1(round);
         assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{spans:?}");
         made += spans.len();
     }

@@ -2,12 +2,14 @@
 //!
 //! It is pure: events and answers about files come in, counts and times go out. An operation is a call from its beginning
 //! to its end, a request of io_uring, a request of the kernel's older asynchronous I/O from the block layer's queue to its
-//! completion, or a page fault that had to read. What tracing did not see from its beginning to its end does not count.
+//! completion, or a page fault that had to read. It counts if tracing saw its beginning; what it saw to the end stands for what a
+//! slice's end cut (`cut.rs`).
 
 mod aims;
 mod blocks;
 mod calls;
 mod capture;
+mod cut;
 mod depth;
 mod descriptors;
 mod disk_totals;
@@ -142,7 +144,7 @@ impl Fold {
         }
     }
 
-    /// Tracing has ended, and all that it saw was taken. What was in progress does not count, but for the depth. Gives for how
+    /// Tracing has ended, and all that it saw was taken. Of what was in progress only the beginning is known. Gives for how
     /// long the longest of that had been in progress, or the longest wait of a capture for another's sync if that is longer, in
     /// nanoseconds; 0 if nothing was.
     pub fn end_slice(&mut self, at_ns: u64) -> u64 {

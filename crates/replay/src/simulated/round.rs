@@ -613,6 +613,7 @@ impl<'a> Round<'a> {
             started_unix_ms: self.captured.started_unix_ms,
             slices: vec![ended.nanos().0.max(last_ns)],
             left_out: 0,
+            cut: 0,
             files: self.captured.files.clone(),
             lanes: self.captured.lanes,
             operations: self.done,

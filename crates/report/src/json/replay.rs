@@ -31,6 +31,8 @@ pub(crate) struct ReplayDocument<'a> {
     captured_ns: u64,
     /// Operations that the capture left out.
     left_out: u64,
+    /// Operations of the capture that a slice's end cut: another one stands in for how long each took.
+    cut: u64,
     /// How it was asked again.
     asked: &'a ReplayAsked,
     /// Rounds that were compared.
@@ -66,6 +68,7 @@ pub fn replay_json(
         source: captured.source,
         captured_ns: captured.span_ns(),
         left_out: captured.left_out,
+        cut: captured.cut,
         asked,
         rounds: findings.rounds,
         part: findings.part,

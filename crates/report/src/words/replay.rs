@@ -191,6 +191,11 @@ fn counts(captured: &Captured, asked: &ReplayAsked) -> Vec<String> {
             "pauses were waits for another lane's sync, and lasted until that sync had ended here",
         ),
         (captured.left_out, "operation is not in the capture", "operations are not in the capture"),
+        (
+            captured.cut,
+            "operation was in progress when a traced slice ended, and is taken to have been as long as another one like it",
+            "operations were in progress when a traced slice ended, and are taken to have been as long as others like them",
+        ),
     ];
     let said = |(count, one, many): (u64, &str, &str)| match count {
         0 => None,

@@ -1,7 +1,7 @@
 //! Keeps each operation of the subject, so that it can be asked again elsewhere.
 //!
-//! A slice of the capture is a slice of the fold: operations that began and ended within. Where events were lost, a slice ends
-//! with what was seen whole before, and the next one begins after. What needs more than the first events of an operation,
+//! A slice of the capture is a slice of the fold: operations that began within. Where events were lost, a slice ends with what was
+//! seen whole before, and the next one begins after. What needs more than the first events of an operation,
 //! such as its lane and the size of its file, is found when the capture is asked for.
 
 use std::cmp::Reverse;
@@ -56,6 +56,8 @@ struct Kept {
     aim: Aim,
     /// Its first place on a disk, as [`sectors::place`] counts it.
     on_disk: Option<u64>,
+    /// Whether it was in progress when its slice ended.
+    cut: bool,
 }
 
 impl Kept {
@@ -133,7 +135,12 @@ impl Capture {
         let length_ns = at_ns.saturating_sub(open.begin_ns);
         let mut own = self.kept.split_off(open.first);
         let seen = own.len();
-        own.retain(|kept| length_ns > 0 && kept.end_ns() <= length_ns);
+        own.retain(|kept| {
+            length_ns > 0 && (kept.cut || kept.end_ns() <= length_ns) && kept.operation.at_ns < length_ns
+        });
+        for cut in own.iter_mut().filter(|kept| kept.cut) {
+            cut.operation.took_ns = length_ns - cut.operation.at_ns;
+        }
         self.left_out += (seen - own.len()) as u64;
         let longest_ns = self.groups.end_slice(length_ns);
         if length_ns > 0 {
@@ -163,7 +170,7 @@ impl Capture {
 
     /// An operation has ended.
     pub(crate) fn ended(&mut self, op: &Op, at_ns: u64, bytes: u64, cached: bool) {
-        if !self.keep(op, at_ns, bytes, cached) {
+        if !self.keep(op, at_ns, bytes, cached, false) {
             self.left_out += 1;
         }
         if let Some(open) = self.open.filter(|_| self.is_full()) {
@@ -172,8 +179,15 @@ impl Capture {
         }
     }
 
+    /// An operation is in progress when tracing ends.
+    pub(crate) fn cut(&mut self, op: &Op, at_ns: u64) {
+        if !self.is_full() {
+            self.keep(op, at_ns, op.begun.asked.unwrap_or(op.sent), false, true);
+        }
+    }
+
     /// Keeps an operation; false if it cannot be asked again.
-    fn keep(&mut self, op: &Op, ended_ns: u64, bytes: u64, cached: bool) -> bool {
+    fn keep(&mut self, op: &Op, ended_ns: u64, bytes: u64, cached: bool, cut: bool) -> bool {
         let begun = &op.begun;
         let Some(open) = self.open else { return false };
         let Some(at_ns) = begun.at_ns.checked_sub(open.begin_ns) else { return false };
@@ -201,7 +215,10 @@ impl Capture {
             bytes,
             cached,
         };
-        self.kept.push(Kept { operation, thread: begun.thread, aim, on_disk });
+        self.kept.push(Kept { operation, thread: begun.thread, aim, on_disk, cut });
+        if cut {
+            return true;
+        }
         self.groups.ended(begun.thread, aim.file, kind, Span::new(begun.at_ns, ended_ns.max(begun.at_ns)));
         true
     }
@@ -251,6 +268,8 @@ impl Capture {
     pub(crate) fn captured(&self, disks: &[String]) -> Captured {
         let settled = self.open.map_or(self.kept.len(), |open| open.first);
         let kept = &self.kept[..settled];
+        let like = Like::of(kept, |one| self.aims.files()[one.aim.file as usize].direct);
+        let mut cut = 0;
         let mut places = Places { ranks: self.ranks(kept), last: BTreeMap::new() };
         let whos = whos(kept, &self.past);
         let mut lanes = Lanes::new();
@@ -265,7 +284,12 @@ impl Capture {
             let lane = lanes.lane(who, begin_ns, begin_ns + took_ns);
             let known = self.aims.files()[one.aim.file as usize].bytes;
             let file = files.add(one.aim.file, known, one.writes(), offset + bytes);
-            operations.push(CapturedOperation { lane, file, offset, ..one.operation });
+            let mut operation = CapturedOperation { lane, file, offset, ..one.operation };
+            if one.cut {
+                like.stand_in(&mut operation, self.aims.files()[one.aim.file as usize].direct, cut);
+                cut += 1;
+            }
+            operations.push(operation);
             if one.writes() || one.operation.kind.is_durable() {
                 writers.entry((one.thread, one.aim.file)).or_insert((lane, file));
             }
@@ -276,6 +300,7 @@ impl Capture {
             source: CaptureSource::Watch,
             slices: self.past.iter().map(|slice| slice.length_ns).collect(),
             left_out: self.left_out,
+            cut,
             files: files.used.iter().map(|size| self.file(size, disks)).collect(),
             lanes: lanes.count(),
             operations,
@@ -317,6 +342,37 @@ impl Capture {
         let by_sector = kept.iter().filter(|kept| self.aims.is_by_sector(kept.aim));
         let places = by_sector.filter_map(|kept| Some((kept.aim.file, kept.on_disk?, kept.operation.bytes)));
         Reached::of(places).ranks()
+    }
+}
+
+/// How long whole operations of a kind took, those past the page cache apart, and whether they needed no disk; shortest first.
+#[derive(Debug, Default)]
+struct Like(BTreeMap<(OperationKind, bool), Vec<(u64, bool)>>);
+
+impl Like {
+    fn of(kept: &[Kept], is_direct: impl Fn(&Kept) -> bool) -> Self {
+        let mut like = Self::default();
+        for one in kept.iter().filter(|one| !one.cut) {
+            let CapturedOperation { kind, took_ns, cached, .. } = one.operation;
+            like.0.entry((kind, is_direct(one))).or_default().push((took_ns, cached));
+        }
+        like.0.values_mut().for_each(|alike| alike.sort_unstable());
+        like
+    }
+
+    /// Lets one that was cut, the n-th of all, take as long as one like it that was not over either after so long. So each of
+    /// these stands in as often, and what a capture holds is what slices without ends would have seen. If there is none, it
+    /// stays as it was seen.
+    fn stand_in(&self, cut: &mut CapturedOperation, is_direct: bool, number: u64) {
+        // Multiples of the golden ratio's fraction are spread evenly, however many there are.
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        let Some(alike) = self.0.get(&(cut.kind, is_direct)) else { return };
+        let longer = &alike[alike.partition_point(|(took_ns, _)| *took_ns <= cut.took_ns)..];
+        let at = (number as f64 * GOLDEN).fract() * longer.len() as f64;
+        if let Some((took_ns, cached)) = longer.get(at as usize) {
+            cut.took_ns = *took_ns;
+            cut.cached = *cached;
+        }
     }
 }
 

@@ -410,13 +410,16 @@ impl FoldState {
         }
     }
 
-    /// Forgets what is in progress, which counts for the depth alone. Gives for how long the longest of it was, in nanoseconds.
+    /// Forgets what is in progress; that it began counts. Gives for how long the longest of it was, in nanoseconds.
     pub(crate) fn cut(&mut self, at_ns: u64) -> u64 {
         let mut longest_ns = 0;
         for (_, op) in self.slots.live() {
             let is_operation = op.begun.file.is_some() || op.parts > 0;
             if is_operation && op.begun.at_ns < at_ns {
                 self.totals.cut(op, at_ns);
+                if let Some(capture) = &mut self.capture {
+                    capture.cut(op, at_ns);
+                }
                 self.seconds.in_progress(op.begun.at_ns, at_ns);
                 longest_ns = longest_ns.max(at_ns - op.begun.at_ns);
             }

@@ -218,7 +218,7 @@ fn the_depth_is_that_of_the_threads_that_wait_at_once() {
 }
 
 #[test]
-fn what_the_ends_of_a_slice_cut_counts_for_the_depth_alone() {
+fn what_the_end_of_a_slice_cut_counts_where_it_began_and_what_began_before_does_not() {
     let mut scene = Scene::new();
     scene.ended(5, THREAD, Call::Pread, 4096);
     scene.began(10, THREAD, Call::Pread, [DIRECT, 0, 4096, 0]);
@@ -237,9 +237,32 @@ fn what_the_ends_of_a_slice_cut_counts_for_the_depth_alone() {
     scene.ended(1070, THREAD, Call::Pread, 4096);
     let watched = scene.watched(1100);
     let read = only(&watched, OperationKind::Read);
-    assert_eq!((read.count, read.latency.sum_ns(), watched.slices), (2, us(20).into(), 3));
+    // None that took longer is known: the one that was cut stands at its age.
+    assert_eq!((read.count, read.cut, read.latency.sum_ns(), watched.slices), (3, 1, us(70).into(), 3));
+    assert_eq!((read.latency.max_ns(), read.bytes), (us(50), 3 * 4096));
+    assert_eq!(waits(read), [(Wait::Processor, 20), (Wait::Other, 50)]);
     assert_eq!((watched.traced_ns, watched.requests.len()), (us(200), 0));
     assert!((read.depth - 70.0 / 200.0).abs() < 1e-9, "{}", read.depth);
+}
+
+#[test]
+fn what_took_longer_stands_for_what_the_end_of_a_slice_cut() {
+    let mut scene = Scene::new();
+    for (at, took) in [(0, 10), (20, 10), (40, 80), (130, 80)] {
+        scene.began(at, THREAD, Call::Pread, [DIRECT, 0, 4096, 0]);
+        scene.request([at + 1, at + 2, at + took - 2], THREAD, 0..8, "R");
+        scene.ended(at + took, THREAD, Call::Pread, 4096);
+    }
+    scene.began(220, THREAD, Call::Pread, [DIRECT, 0, 4096, 0]);
+    scene.step(221, THREAD, Step::Queued, 0..8, "R");
+    scene.end_slice(240);
+    let watched = scene.watched(240);
+    let read = only(&watched, OperationKind::Read);
+    assert_eq!((read.count, read.cut, read.bytes, read.sizes[0]), (5, 1, 5 * 4096, (4096, 5)));
+    // Each of the two of 80 us stands for one and a half.
+    assert_eq!((read.latency.sum_ns(), read.latency.count()), (us(260).into(), 5));
+    assert_eq!(read.waits.iter().map(|(_, ns)| ns).sum::<u64>(), us(260));
+    assert!((read.depth - 200.0 / 240.0).abs() < 1e-9, "{}", read.depth);
 }
 
 #[test]

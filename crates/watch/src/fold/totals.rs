@@ -1,12 +1,15 @@
 //! Adds up the subject's operations of each place, kind, way and size class.
 
-use halfpower_record::{IssuedBy, LatencyCounter, OperationKind, Operations, Wait};
+use std::collections::BTreeMap;
 
+use halfpower_record::{IssuedBy, Latency, LatencyCounter, OperationKind, Operations, Wait};
+
+use super::cut::{WholeAndCut, class_of, weights};
 use super::depth::Depth;
 use super::keys::{ByNumber, Numbers};
 use super::operations::Op;
 use super::sizes::{Sizes, class};
-use super::waits::Split;
+use super::waits::{Split, WAITS};
 
 /// What operations that are added up have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,17 +35,26 @@ pub(crate) struct Ended {
 #[derive(Debug)]
 struct Group {
     key: Key,
-    count: u64,
-    bytes: u64,
     sizes: Sizes,
-    sequential: u64,
-    appends: u64,
-    cached: u64,
     latency: LatencyCounter,
-    waits: Split,
+    classes: BTreeMap<u64, Class>,
     threads: Numbers<u32>,
     depth: Depth,
     shared: u64,
+}
+
+/// Operations of a group whose latencies are about the same.
+#[derive(Debug, Default)]
+struct Class {
+    whole: u64,
+    bytes: u64,
+    sequential: u64,
+    appends: u64,
+    cached: u64,
+    waits: Split,
+    /// Those that were in progress when tracing stopped, by their age then, and all ages together.
+    cut: u64,
+    cut_ns: u64,
 }
 
 /// All groups of operations.
@@ -57,25 +69,32 @@ impl Totals {
     pub(crate) fn add(&mut self, op: &Op, ended: &Ended) -> usize {
         let index = self.group_of(op, ended.bytes);
         let group = &mut self.groups[index];
-        group.count += 1;
-        group.bytes += ended.bytes;
+        let latency_ns = ended.at_ns.saturating_sub(op.begun.at_ns);
+        group.latency.add(latency_ns, 1);
         if ended.bytes > 0 {
             group.sizes.add(ended.bytes);
         }
-        group.sequential += u64::from(op.begun.sequential);
-        group.appends += u64::from(ended.grew);
-        group.cached += u64::from(ended.cached);
-        group.latency.add(ended.at_ns.saturating_sub(op.begun.at_ns), 1);
-        group.waits.merge(&ended.waits);
+        let class = group.classes.entry(class_of(latency_ns)).or_default();
+        class.whole += 1;
+        class.bytes += ended.bytes;
+        class.sequential += u64::from(op.begun.sequential);
+        class.appends += u64::from(ended.grew);
+        class.cached += u64::from(ended.cached);
+        class.waits.merge(&ended.waits);
         group.threads.insert(op.begun.thread);
         group.depth.add(op.begun.at_ns, ended.at_ns);
         index
     }
 
-    /// Adds to the depth an operation that was in progress when tracing stopped.
+    /// Adds an operation that was in progress when tracing stopped.
     pub(crate) fn cut(&mut self, op: &Op, at_ns: u64) {
         let index = self.group_of(op, op.begun.asked.unwrap_or(op.sent));
-        self.groups[index].depth.add(op.begun.at_ns, at_ns);
+        let group = &mut self.groups[index];
+        group.depth.add(op.begun.at_ns, at_ns);
+        let age_ns = at_ns.saturating_sub(op.begun.at_ns);
+        let class = group.classes.entry(class_of(age_ns)).or_default();
+        class.cut += 1;
+        class.cut_ns += age_ns;
     }
 
     /// Adds operations of other threads in the same flush or commit.
@@ -103,14 +122,9 @@ impl Totals {
         *self.index.entry(key).or_insert_with(|| {
             self.groups.push(Group {
                 key,
-                count: 0,
-                bytes: 0,
                 sizes: Sizes::default(),
-                sequential: 0,
-                appends: 0,
-                cached: 0,
                 latency: LatencyCounter::default(),
-                waits: Split::default(),
+                classes: BTreeMap::new(),
                 threads: Numbers::default(),
                 depth: Depth::default(),
                 shared: 0,
@@ -121,31 +135,79 @@ impl Totals {
 
     /// What is recorded of them, over a time; most time first.
     pub(crate) fn listed(&self, traced_ns: u64) -> Vec<Operations> {
-        let listed = |group: &Group| {
-            let depth = group.depth.whole();
-            Operations {
-                place: group.key.place,
-                kind: group.key.kind,
-                by: group.key.by,
-                direct: group.key.direct,
-                count: group.count,
-                bytes: group.bytes,
-                sizes: group.sizes.listed(),
-                sequential: group.sequential,
-                appends: group.appends,
-                cached: group.cached,
-                latency: group.latency.latency(),
-                waits: group.waits.listed(),
-                threads: group.threads.len() as u64,
-                depth_while_busy: depth.while_busy(),
-                depth: depth.over(traced_ns),
-                deepest: depth.deepest(),
-                shared_flushes: group.shared,
-            }
-        };
-        let mut all: Vec<Operations> = self.groups.iter().filter(|group| group.count > 0).map(listed).collect();
+        let mut all: Vec<Operations> = self.groups.iter().filter_map(|group| group.listed(traced_ns)).collect();
         all.sort_by_key(|one| std::cmp::Reverse(one.latency.sum_ns()));
         all
+    }
+}
+
+impl Group {
+    /// What is recorded of it; `None` if no operation was seen whole.
+    fn listed(&self, traced_ns: u64) -> Option<Operations> {
+        let whole_and_cut = |class: &Class| WholeAndCut { whole: class.whole, cut: class.cut };
+        let weights = weights(&self.classes.values().map(whole_and_cut).collect::<Vec<_>>());
+        let whole: u64 = self.classes.values().map(|class| class.whole).sum();
+        let cut: u64 = self.classes.values().map(|class| class.cut).sum();
+        if whole == 0 {
+            return None;
+        }
+        let count = whole + cut;
+        let weighted = |of: fn(&Class) -> u64| -> f64 {
+            self.classes.values().zip(&weights).map(|(class, weight)| of(class) as f64 * weight).sum()
+        };
+        // Of what was cut last, and stands for itself, nothing is known but its age.
+        let of_all = count as f64 / weighted(|class| class.whole);
+        let number = |of: fn(&Class) -> u64| (weighted(of) * of_all).round() as u64;
+        let of_whole = count as f64 / whole as f64;
+        let (latency, waits) = self.time(&weights, count);
+        let depth = self.depth.whole();
+        Some(Operations {
+            place: self.key.place,
+            kind: self.key.kind,
+            by: self.key.by,
+            direct: self.key.direct,
+            count,
+            cut,
+            bytes: number(|class| class.bytes),
+            sizes: self
+                .sizes
+                .listed()
+                .into_iter()
+                .map(|(size, seen)| (size, (seen as f64 * of_whole).round() as u64))
+                .collect(),
+            sequential: number(|class| class.sequential),
+            appends: number(|class| class.appends),
+            cached: number(|class| class.cached),
+            latency,
+            waits,
+            threads: self.threads.len() as u64,
+            depth_while_busy: depth.while_busy(),
+            depth: depth.over(traced_ns),
+            deepest: depth.deepest(),
+            shared_flushes: (self.shared as f64 * of_whole).round() as u64,
+        })
+    }
+
+    /// How long they took, all of this number, and by what.
+    fn time(&self, weights: &[f64], count: u64) -> (Latency, Vec<(Wait, u64)>) {
+        let mut waits = Split::default();
+        for wait in WAITS {
+            let each = self.classes.values().zip(weights).map(|(class, weight)| class.waits.of(wait) as f64 * weight);
+            waits.add(wait, each.sum::<f64>().round() as u64);
+        }
+        let seen = self.latency.latency();
+        let weights: BTreeMap<u64, f64> = self.classes.keys().copied().zip(weights.iter().copied()).collect();
+        let weight = |latency_ns: u64| weights.get(&class_of(latency_ns)).copied().unwrap_or(1.0);
+        let mut latency = seen.weighted(u128::from(waits.all()), weight);
+        // Of what was cut last nothing longer is known: it stands at its age.
+        let left = count - latency.count();
+        if let Some(last) = self.classes.values().next_back().filter(|last| left > 0 && last.cut > 0) {
+            let mut at_age = LatencyCounter::default();
+            at_age.add(last.cut_ns / last.cut, left);
+            waits.add(Wait::Other, at_age.sum_ns());
+            latency.merge(&at_age.latency());
+        }
+        (latency, waits.listed())
     }
 }
 

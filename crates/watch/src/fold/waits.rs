@@ -33,6 +33,11 @@ impl Split {
         self.0[wait as usize]
     }
 
+    /// Of all kinds together.
+    pub(crate) fn all(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         for (sum, ns) in self.0.iter_mut().zip(other.0) {
             *sum += ns;

@@ -254,7 +254,7 @@ fn a_stream_that_is_written_again_and_again_is_set_back_by_a_look() {
 }
 
 #[test]
-fn what_a_slice_cuts_is_not_kept_and_slices_are_counted_from_their_beginnings() {
+fn what_a_slice_cuts_is_kept_where_it_began_and_slices_are_counted_from_their_beginnings() {
     let mut scene = kept();
     scene.ended(5, THREAD, Call::Pread, 4096);
     call(&mut scene, [10, 20], THREAD, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
@@ -264,9 +264,33 @@ fn what_a_slice_cuts_is_not_kept_and_slices_are_counted_from_their_beginnings() 
     scene.ended(1050, THREAD, Call::Pread, 4096);
     call(&mut scene, [1060, 1070], THREAD, Call::Pread, [DIRECT, 0, 4096, 8192], 4096);
     let captured = scene.captured(1150);
-    assert_eq!((captured.slices.clone(), captured.left_out), (vec![us(100), us(150)], 0));
-    let listed: Vec<_> = captured.operations.iter().map(|one| (one.slice, one.lane, one.at_ns)).collect();
-    assert_eq!(listed, [(0, 0, us(10)), (1, 0, us(60))]);
+    assert_eq!((captured.slices.clone(), captured.left_out, captured.cut), (vec![us(100), us(150)], 0, 1));
+    let listed: Vec<_> = captured.operations.iter().map(|one| (one.slice, one.lane, one.at_ns, one.took_ns)).collect();
+    // No other one took 50 us.
+    assert_eq!(listed, [(0, 0, us(10), us(10)), (0, 0, us(50), us(50)), (1, 0, us(60), us(10))]);
+}
+
+#[test]
+fn one_that_took_longer_stands_in_for_what_a_slice_cut() {
+    let mut scene = kept();
+    for (at, took) in [(0, 10), (20, 60), (90, 70), (170, 10)] {
+        call(&mut scene, [at, at + took], THREAD, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
+    }
+    // Through the page cache another one took longer.
+    call(&mut scene, [190, 490], THREAD, Call::Pread, [PLAIN, 0, 4096, 0], 4096);
+    scene.began(500, THREAD, Call::Pread, [DIRECT, 0, 4096, 8192]);
+    scene.end_slice(530);
+    scene.begin_slice(1000);
+    call(&mut scene, [1005, 1015], THREAD, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
+    scene.began(1020, THREAD, Call::Pread, [DIRECT, 0, 4096, 0]);
+    let captured = scene.captured(1050);
+    let [first, last] = [5, 7].map(|at: usize| captured.operations[at]);
+    assert_eq!((captured.cut, captured.lanes), (2, 1));
+    // It goes on into the next slice, whose first operation follows at once in its script.
+    assert_eq!((first.slice, first.at_ns, first.offset, first.took_ns), (0, us(500), 8192, us(60)));
+    assert_eq!(last.took_ns, us(70), "each of the longer ones stands in as often");
+    assert_eq!(captured.scripts()[0].steps[6].think_ns, 0);
+    halfpower_record::write_capture(&captured, &mut Vec::new()).unwrap();
 }
 
 #[test]
