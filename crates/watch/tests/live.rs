@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use halfpower_record::{CapturedOperation, OperationKind, Wait};
+use halfpower_record::{OperationKind, Wait};
 use halfpower_watch::{Asked, Recording, Session, Settings};
 
 use crate::skip;
@@ -74,20 +74,15 @@ fn a_process_that_writes_past_the_page_cache_is_seen_to_wait_for_the_disk() {
     assert!(watched.cost.events > 0 && watched.processors.own_ns > 0);
     let captured = captured.expect("it was asked for");
     assert_eq!((captured.subject.as_str(), captured.lanes), ("dd", 1), "{captured:#?}");
-    let its =
-        captured.files.iter().position(|one| one.name.as_deref() == file.to_str()).expect("its file has its name");
-    assert!(captured.files[its].direct);
+    let its = captured.files.iter().position(|one| one.name.as_deref() == file.to_str() && one.direct);
+    let its = its.expect("its file has its name");
     let writes: Vec<_> = captured.operations.iter().filter(|one| one.file as usize == its).collect();
     assert!(writes.len() as u64 >= ENOUGH, "{writes:#?}");
     // What began between two slices is not there.
     let follow = writes.windows(2).filter(|pair| pair[1].offset == pair[0].offset + 4096).count();
     assert!(follow * 10 >= (writes.len() - 1) * 9, "dd writes one block after the other: {writes:#?}");
     assert!(writes.iter().all(|one| one.kind == OperationKind::Write && one.bytes == 4096 && !one.cached));
-    let begins_within = |one: &CapturedOperation| one.at_ns < captured.slices[one.slice as usize];
-    assert!(
-        writes.iter().all(|one| begins_within(one)) && captured.cut <= captured.slices.len() as u64,
-        "{captured:#?}"
-    );
+    assert!(writes.iter().all(|one| one.at_ns < captured.slices[one.slice as usize]), "{captured:#?}");
 }
 
 #[test]
