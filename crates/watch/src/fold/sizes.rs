@@ -28,6 +28,18 @@ impl Sizes {
         }
     }
 
+    /// The same with so many times the number of all, which is rounded, and not each.
+    pub(crate) fn listed_as(&self, times: f64) -> Vec<(u64, u64)> {
+        let (mut seen, mut told) = (0, 0);
+        let one = |(bytes, count): (u64, u64)| {
+            seen += count;
+            let before = told;
+            told = (seen as f64 * times).round() as u64;
+            (bytes, told - before)
+        };
+        self.listed().into_iter().map(one).collect()
+    }
+
     /// The most frequent sizes first, each with its number; all others last, under size 0.
     pub(crate) fn listed(&self) -> Vec<(u64, u64)> {
         let mut all: Vec<(u64, u64)> = self.counts.iter().map(|(bytes, count)| (*bytes, *count)).collect();
@@ -58,6 +70,8 @@ mod tests {
         assert_eq!(listed.len(), 9);
         assert_eq!((listed[0], listed[7], listed[8]), ((40_960, 10), (12_288, 3), (0, 3)));
         assert!(Sizes::default().listed().is_empty());
+        let times = sizes.listed_as(1.1);
+        assert_eq!((times[0], times[8], times.iter().map(|(_, count)| count).sum::<u64>()), ((40_960, 11), (0, 4), 61));
     }
 
     #[test]

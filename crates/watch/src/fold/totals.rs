@@ -169,12 +169,7 @@ impl Group {
             count,
             cut,
             bytes: number(|class| class.bytes),
-            sizes: self
-                .sizes
-                .listed()
-                .into_iter()
-                .map(|(size, seen)| (size, (seen as f64 * of_whole).round() as u64))
-                .collect(),
+            sizes: self.sizes.listed_as(of_whole),
             sequential: number(|class| class.sequential),
             appends: number(|class| class.appends),
             cached: number(|class| class.cached),
@@ -199,6 +194,8 @@ impl Group {
         let weights: BTreeMap<u64, f64> = self.classes.keys().copied().zip(weights.iter().copied()).collect();
         let weight = |latency_ns: u64| weights.get(&class_of(latency_ns)).copied().unwrap_or(1.0);
         let mut latency = seen.weighted(u128::from(waits.all()), weight);
+        // Their number is whole, and so are the times of few of them.
+        waits.stretch_to(latency.sum_ns() as u64);
         // Of what was cut last nothing longer is known: it stands at its age.
         let left = count - latency.count();
         if let Some(last) = self.classes.values().next_back().filter(|last| left > 0 && last.cut > 0) {

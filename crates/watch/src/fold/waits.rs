@@ -38,6 +38,22 @@ impl Split {
         self.0.iter().sum()
     }
 
+    /// Lets all together be this long, each in proportion.
+    pub(crate) fn stretch_to(&mut self, all_ns: u64) {
+        let before = u128::from(self.all());
+        if before == 0 {
+            return;
+        }
+        for ns in &mut self.0 {
+            *ns = (u128::from(*ns) * u128::from(all_ns) / before) as u64;
+        }
+        // What rounding lost.
+        let lost_ns = all_ns - self.all();
+        if let Some(longest) = self.0.iter_mut().max() {
+            *longest += lost_ns;
+        }
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         for (sum, ns) in self.0.iter_mut().zip(other.0) {
             *sum += ns;

@@ -3,19 +3,21 @@
 use halfpower_lab::{Figure, judge};
 use serde_json::Value;
 
-use super::WATCHED;
 use crate::program::skip;
 use crate::subjects::Site;
 
 /// How far a figure may be off.
 const TOLERANCE: f64 = 0.05;
+/// Seconds of a capture. A limit lets through what it lets in steps of 100 ms: of a few seconds, slices see too few of them.
+const WATCHED: u32 = 16;
 /// How long fio runs: the time before the watch, the watch, and a little.
 const RUNS: u32 = WATCHED + 4;
 /// Requests a second that the disk gives, reading and writing.
 const LIMIT: u64 = 400;
-/// One thread that reads at random, and one that commits each write; both think.
+/// One thread that reads at random, and one that commits each write over what lies there; both think.
 const FIRST: &str = "--directory=DIR --size=8m --direct=1 --rw=randread --bs=4k --ioengine=psync --thinktime=500";
-const SECOND: &str = "--directory=DIR --size=8m --rw=write --bs=4k --ioengine=psync --fdatasync=1 --thinktime=2000";
+const SECOND: &str =
+    "--directory=DIR --size=8m --overwrite=1 --rw=write --bs=4k --ioengine=psync --fdatasync=1 --thinktime=2000";
 /// What is compared: a kind of operation, and a figure of it.
 const COMPARED: [(&str, &str); 6] = [
     ("read", "rate"),
