@@ -167,7 +167,7 @@ pub(crate) fn watches() -> Vec<Vec<u8>> {
         by: IssuedBy::Calls,
         direct: Some(true),
         count: 100,
-        cut: 2,
+        unended: 2,
         bytes: 819_200,
         sizes: vec![(8192, 100)],
         sequential: 3,

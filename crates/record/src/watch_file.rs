@@ -158,7 +158,7 @@ mod tests {
                 by: IssuedBy::Calls,
                 direct: Some(true),
                 count: 3,
-                cut: 0,
+                unended: 0,
                 bytes: 3 * 8192,
                 sizes: vec![(8192, 3)],
                 sequential: 0,

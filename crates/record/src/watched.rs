@@ -160,9 +160,10 @@ pub struct Operations {
     pub direct: Option<bool>,
     /// Operations that began in the traced time. What was seen whole stands for what was cut, in all that follows.
     pub count: u64,
-    /// Those among them that were in progress when tracing stopped: only how long they took at least is known.
+    /// The longest of them of which only is known how long they took at least: tracing stopped, and none that took longer was
+    /// seen whole.
     #[serde(default)]
-    pub cut: u64,
+    pub unended: u64,
     /// Bytes that they moved.
     pub bytes: u64,
     /// Sizes in bytes, each with its number, most frequent first: at most eight; the rest is under size 0.

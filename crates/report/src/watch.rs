@@ -74,12 +74,8 @@ fn what_it_does(findings: &WatchFindings, width: usize) -> Vec<String> {
     let shown = findings.activities.iter().take(ACTIVITIES);
     let rows: Vec<[String; 4]> = shown
         .map(|one| {
-            [
-                watch::activity(one),
-                watch::rate_and_depth(one),
-                format!("p50 {}", halfpower_spec::format::time_ns(one.latency_ns_p50 as f64)),
-                format!("p99 {}", halfpower_spec::format::time_ns(one.latency_ns_p99 as f64)),
-            ]
+            let [p50, p99] = watch::percentiles(one);
+            [watch::activity(one), watch::rate_and_depth(one), p50, p99]
         })
         .collect();
     let widest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

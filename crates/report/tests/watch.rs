@@ -87,6 +87,19 @@ fn its_own_depth_in_words() {
     );
 }
 
+/// A hundredth may be longer than slices show: the percentile that falls on it is a lower bound.
+#[test]
+fn what_slices_cut_last_makes_a_percentile_a_lower_bound() {
+    let unended = |share: f64| {
+        let mut reads = single_reads();
+        reads.unended = (reads.count as f64 * share) as u64;
+        section(&screen(&watched(vec![reads]), 100), "WHAT IT DOES")
+    };
+    assert_eq!(unended(0.02), "random read 8 KiB 9,000/s, 1.0 deep p50 100 µs p99 over 400 µs");
+    assert_eq!(unended(0.009), "random read 8 KiB 9,000/s, 1.0 deep p50 100 µs p99 400 µs");
+    assert_eq!(unended(0.6), "random read 8 KiB 9,000/s, 1.0 deep p50 over 100 µs p99 over 400 µs");
+}
+
 #[test]
 fn a_neighbour_in_words() {
     let seen = in_bursts(beside(watched(vec![single_reads()]), 0.61, 300_000, 100_000), 300_000, 100_000);

@@ -27,7 +27,7 @@ fn operations(kind: OperationKind, latency: Latency, wait: Wait) -> Operations {
         by: IssuedBy::Calls,
         direct: Some(true),
         count,
-        cut: 0,
+        unended: 0,
         bytes: count * 8192,
         sizes: vec![(8192, count)],
         sequential: 0,

@@ -182,5 +182,6 @@ fn activity(one: &Operations, traced_ns: u64) -> WatchActivity {
         cached_share: share(one.cached),
         latency_ns_p50: one.latency.quantile_ns(0.5),
         latency_ns_p99: one.latency.quantile_ns(0.99),
+        unended: one.unended,
     }
 }

@@ -53,6 +53,16 @@ pub struct WatchActivity {
     pub latency_ns_p50: u64,
     /// 99th percentile of latency in nanoseconds.
     pub latency_ns_p99: u64,
+    /// Operations, the longest ones, of which only is known how long they took at least: a percentile that falls on them is a
+    /// lower bound.
+    pub unended: u64,
+}
+
+impl WatchActivity {
+    /// Whether of a percentile, as a share from 0 to 1, only a lower bound is known.
+    pub fn is_at_least(&self, quantile: f64) -> bool {
+        self.unended as f64 > (1.0 - quantile) * self.count as f64
+    }
 }
 
 /// A part of the time of an operation.

@@ -37,7 +37,7 @@ pub fn operations(kind: OperationKind, a_second: u64, ns: u64, depth: f64, share
         by: IssuedBy::Calls,
         direct: Some(true),
         count,
-        cut: 0,
+        unended: 0,
         bytes: if moves { count * 8192 } else { 0 },
         sizes: if moves { vec![(8192, count)] } else { Vec::new() },
         sequential: 0,

@@ -12,14 +12,13 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{OperationGroup, WatchFindings};
 use halfpower_record::Watched;
-use halfpower_spec::format::time_ns;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::html::format::{UNKNOWN, date, heading as capitalised, number, scrolling_table};
 use crate::html::tiles::tile;
 use crate::html::{CHARTS, SCRIPT, footer, head};
 use crate::watch::{STOPS, screen};
-use crate::words::watch::{activity, depth, group};
+use crate::words::watch::{activity, depth, group, percentiles};
 use crate::words::watch_stops;
 use figures::latency_at;
 use names::heading_of;
@@ -113,10 +112,9 @@ fn answer(findings: &WatchFindings, watched: &Watched) -> Markup {
             }
             div.tiles {
                 @for one in findings.activities.iter().take(TILES) {
-                    @let span = |ns: u64| time_ns(ns as f64);
+                    @let [p50, p99] = percentiles(one);
                     (tile(&capitalised(&activity(one)), &number(one.rate), "/s",
-                        &format!("p50 {}, p99 {}, {} deep", span(one.latency_ns_p50), span(one.latency_ns_p99),
-                            depth(one.depth_while_busy))))
+                        &format!("{p50}, {p99}, {} deep", depth(one.depth_while_busy))))
                 }
             }
         }

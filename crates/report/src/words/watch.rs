@@ -100,6 +100,14 @@ pub(crate) fn rate_and_depth(one: &WatchActivity) -> String {
     format!("{rate}/s, {} deep{cached}", depth(one.depth_while_busy))
 }
 
+/// The median and the 99th percentile: `p50 105 µs`, `p99 over 76 ms` where only a lower bound is known.
+pub(crate) fn percentiles(one: &WatchActivity) -> [String; 2] {
+    [("p50", 0.5, one.latency_ns_p50), ("p99", 0.99, one.latency_ns_p99)].map(|(name, quantile, ns)| {
+        let over = if one.is_at_least(quantile) { "over " } else { "" };
+        format!("{name} {over}{}", time_ns(ns as f64))
+    })
+}
+
 /// A mean depth: `1.3`, `32`.
 pub(crate) fn depth(depth: f64) -> String {
     if depth < 9.95 { format!("{depth:.1}") } else { thousands(depth) }

@@ -238,7 +238,7 @@ fn what_the_end_of_a_slice_cut_counts_where_it_began_and_what_began_before_does_
     let watched = scene.watched(1100);
     let read = only(&watched, OperationKind::Read);
     // None that took longer is known: the one that was cut stands at its age.
-    assert_eq!((read.count, read.cut, read.latency.sum_ns(), watched.slices), (3, 1, us(70).into(), 3));
+    assert_eq!((read.count, read.unended, read.latency.sum_ns(), watched.slices), (3, 1, us(70).into(), 3));
     assert_eq!((read.latency.max_ns(), read.bytes), (us(50), 3 * 4096));
     assert_eq!(waits(read), [(Wait::Processor, 20), (Wait::Other, 50)]);
     assert_eq!((watched.traced_ns, watched.requests.len()), (us(200), 0));
@@ -258,7 +258,7 @@ fn what_took_longer_stands_for_what_the_end_of_a_slice_cut() {
     scene.end_slice(240);
     let watched = scene.watched(240);
     let read = only(&watched, OperationKind::Read);
-    assert_eq!((read.count, read.cut, read.bytes, read.sizes[0]), (5, 1, 5 * 4096, (4096, 5)));
+    assert_eq!((read.count, read.unended, read.bytes, read.sizes[0]), (5, 0, 5 * 4096, (4096, 5)));
     // Each of the two of 80 us stands for one and a half.
     assert_eq!((read.latency.sum_ns(), read.latency.count()), (us(260).into(), 5));
     assert_eq!(read.waits.iter().map(|(_, ns)| ns).sum::<u64>(), us(260));

@@ -159,7 +159,7 @@ impl Group {
         let of_all = count as f64 / weighted(|class| class.whole);
         let number = |of: fn(&Class) -> u64| (weighted(of) * of_all).round() as u64;
         let of_whole = count as f64 / whole as f64;
-        let (latency, waits) = self.time(&weights, count);
+        let (latency, waits, unended) = self.time(&weights, count);
         let depth = self.depth.whole();
         Some(Operations {
             place: self.key.place,
@@ -167,7 +167,7 @@ impl Group {
             by: self.key.by,
             direct: self.key.direct,
             count,
-            cut,
+            unended,
             bytes: number(|class| class.bytes),
             sizes: self.sizes.listed_as(of_whole),
             sequential: number(|class| class.sequential),
@@ -183,8 +183,8 @@ impl Group {
         })
     }
 
-    /// How long they took, all of this number, and by what.
-    fn time(&self, weights: &[f64], count: u64) -> (Latency, Vec<(Wait, u64)>) {
+    /// How long they took, all of this number, and by what; and of how many of them only is known how long at least.
+    fn time(&self, weights: &[f64], count: u64) -> (Latency, Vec<(Wait, u64)>, u64) {
         let mut waits = Split::default();
         for wait in WAITS {
             let each = self.classes.values().zip(weights).map(|(class, weight)| class.waits.of(wait) as f64 * weight);
@@ -204,7 +204,7 @@ impl Group {
             waits.add(Wait::Other, at_age.sum_ns());
             latency.merge(&at_age.latency());
         }
-        (latency, waits.listed())
+        (latency, waits.listed(), left)
     }
 }
 

@@ -12,8 +12,10 @@ const TOLERANCE: f64 = 0.05;
 /// What a request of the disk takes, and a flush. fio counts over another time than the watch, so the disk is an even one.
 const REQUEST_US: u32 = 500;
 const FLUSH_US: u32 = 2_000;
-/// How long fio runs: the time before the watch, the watch, and a little.
-const RUNS: u32 = WATCHED + 4;
+/// Requests a second of a limit that lets some through at once and holds one in forty back for most of 100 ms.
+const LIMIT: u64 = 400;
+/// Seconds of a watch behind it: slices see little of a few seconds.
+const WATCHED_BEHIND_IT: u32 = 16;
 
 /// What fio does, and where its JSON has the mean that is compared.
 struct Compared {
@@ -22,15 +24,17 @@ struct Compared {
     words: &'static str,
     kind: OperationKind,
     place: &'static str,
+    watched: u32,
 }
 
-const COMPARED: [Compared; 4] = [
+const COMPARED: [Compared; 5] = [
     Compared {
         name: "direct reads, 1 deep",
         site: || Site::paced(DISK, REQUEST_US, FLUSH_US),
         words: "--filename=DISK --direct=1 --rw=randread --bs=4k --ioengine=psync",
         kind: OperationKind::Read,
         place: "/jobs/0/read/clat_ns/mean",
+        watched: WATCHED,
     },
     Compared {
         name: "direct writes, 1 deep",
@@ -38,6 +42,7 @@ const COMPARED: [Compared; 4] = [
         words: "--filename=DISK --direct=1 --rw=randwrite --bs=16k --ioengine=psync",
         kind: OperationKind::Write,
         place: "/jobs/0/write/clat_ns/mean",
+        watched: WATCHED,
     },
     Compared {
         name: "direct reads by io_uring, 4 deep",
@@ -45,6 +50,7 @@ const COMPARED: [Compared; 4] = [
         words: "--filename=DISK --direct=1 --rw=randread --bs=64k --ioengine=io_uring --iodepth=4",
         kind: OperationKind::Read,
         place: "/jobs/0/read/clat_ns/mean",
+        watched: WATCHED,
     },
     Compared {
         name: "fdatasync after each write",
@@ -52,6 +58,15 @@ const COMPARED: [Compared; 4] = [
         words: "--directory=DIR --size=16m --rw=write --bs=4k --ioengine=sync --fdatasync=1",
         kind: OperationKind::Fdatasync,
         place: "/jobs/0/sync/lat_ns/mean",
+        watched: WATCHED,
+    },
+    Compared {
+        name: "direct reads that a limit holds back now and then",
+        site: || Site::bare()?.limited([None, Some(LIMIT), None, None]),
+        words: "--filename=DISK --direct=1 --rw=randread --bs=4k --ioengine=psync --thinktime=500",
+        kind: OperationKind::Read,
+        place: "/jobs/0/read/clat_ns/mean",
+        watched: WATCHED_BEHIND_IT,
     },
 ];
 
@@ -72,8 +87,9 @@ fn latencies_are_those_that_fio_counts() {
         };
         let name = format!("watch: mean latency over fio's, {}", compared.name);
         judge("watch", vec![Figure::near(name, 1.0, "", TOLERANCE)], || {
-            let fio = site.fio(compared.words, RUNS);
-            let seen_ns = mean_ns(&site.watched(fio.id(), WATCHED), compared.kind);
+            // The time before the watch, the watch, and a little.
+            let fio = site.fio(compared.words, compared.watched + 4);
+            let seen_ns = mean_ns(&site.watched(fio.id(), compared.watched), compared.kind);
             let counted_ns = fio.result().pointer(compared.place).and_then(serde_json::Value::as_f64);
             println!("{}: {seen_ns:.0} ns seen, {counted_ns:?} counted by fio", compared.name);
             Some(vec![seen_ns / counted_ns.unwrap_or(f64::NAN)])

@@ -132,7 +132,7 @@ mod tests {
             by: IssuedBy::Calls,
             direct: None,
             count: 1,
-            cut: 0,
+            unended: 0,
             bytes: size,
             sizes: vec![(0, 9), (size, 5), (512, 1)],
             sequential: 0,
