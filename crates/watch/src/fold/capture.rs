@@ -282,11 +282,11 @@ impl Capture {
             let begin_ns = self.past[slice as usize].begin_ns + at_ns;
             let who = whos.get(&one.thread).copied().unwrap_or(u64::from(one.thread));
             let lane = lanes.lane(who, begin_ns, begin_ns + took_ns);
-            let known = self.aims.files()[one.aim.file as usize].bytes;
-            let file = files.add(one.aim.file, known, one.writes(), offset + bytes);
+            let aimed = &self.aims.files()[one.aim.file as usize];
+            let file = files.add(one.aim.file, aimed.bytes, one.writes(), offset + bytes);
             let mut operation = CapturedOperation { lane, file, offset, ..one.operation };
             if one.cut {
-                like.stand_in(&mut operation, self.aims.files()[one.aim.file as usize].direct, cut);
+                like.stand_in(&mut operation, aimed.direct, cut);
                 cut += 1;
             }
             operations.push(operation);

@@ -197,7 +197,7 @@ impl Group {
         // Their number is whole, and so are the times of few of them.
         waits.stretch_to(latency.sum_ns() as u64);
         // Of what was cut last nothing longer is known: it stands at its age.
-        let left = count - latency.count();
+        let left = count.saturating_sub(latency.count());
         if let Some(last) = self.classes.values().next_back().filter(|last| left > 0 && last.cut > 0) {
             let mut at_age = LatencyCounter::default();
             at_age.add(last.cut_ns / last.cut, left);
