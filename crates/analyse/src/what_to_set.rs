@@ -3,7 +3,7 @@
 //! With fewer than three measured depths there is no advice, unless the fitted path gives the number of requests that
 //! run in parallel: the advice is then the first depth that keeps them all busy.
 
-use halfpower_spec::{Bytes, Direction, InOrder, JsonSchema, Pattern};
+use halfpower_spec::{Bytes, Direction, InOrder, IoMem, JsonSchema, Pattern};
 use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;
@@ -58,10 +58,23 @@ pub struct UseAdvice {
     /// What to set.
     #[serde(flatten)]
     pub cell: CellSettings,
+    /// Memory of the buffers, where another than that of the walks brings more.
+    pub iomem: Option<IoMem>,
     /// What these settings gave; `None` if they were not measured, or if their runs differ too much.
     pub measured: Option<UseRate>,
     /// Requests that run in parallel, if the recommended depth rests on that.
     pub side_by_side: Option<f64>,
+}
+
+impl UseAdvice {
+    /// Whether requests of these settings serve its use.
+    pub fn may_be(&self, cell: &CellSettings) -> bool {
+        let is_of_size = match self.of {
+            Use::Database => cell.bs_bytes == self.cell.bs_bytes,
+            Use::BulkRead | Use::BulkWrite => cell.bs_bytes >= LEAST_BULK_BS_BYTES,
+        };
+        is_of_size && cell.access() == self.cell.access()
+    }
 }
 
 /// What settings gave.
@@ -151,7 +164,13 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
     let has_more_threads = cells.iter().any(|cell| cell.threads < chosen.threads);
     let is_beyond = side_by_side.is_some_and(|most| beyond(&most)) && !has_more_threads;
     if depths.len() >= FEWEST_DEPTHS && !is_beyond {
-        return Some(UseAdvice { of, cell: chosen.settings, measured: rate(chosen, cells), side_by_side: None });
+        return Some(UseAdvice {
+            of,
+            cell: chosen.settings,
+            iomem: None,
+            measured: rate(chosen, cells),
+            side_by_side: None,
+        });
     }
     let most = side_by_side?;
     let at_knee = cells.iter().copied().filter(|cell| f64::from(cell.total_depth()) >= knee(most));
@@ -160,7 +179,7 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
     let iodepth = (knee(most) / f64::from(chosen.threads.max(1))).ceil().max(1.0) as u32;
     let cell =
         measured.map_or(CellSettings { iodepth: iodepth.next_power_of_two(), ..chosen.settings }, |cell| cell.settings);
-    Some(UseAdvice { of, cell, measured: measured.and_then(|cell| rate(cell, cells)), side_by_side })
+    Some(UseAdvice { of, cell, iomem: None, measured: measured.and_then(|cell| rate(cell, cells)), side_by_side })
 }
 
 /// What a cell gave; `None` if its runs differ so much that the figure means nothing.

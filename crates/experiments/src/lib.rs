@@ -49,7 +49,7 @@ pub mod zones;
 
 pub use answer::ShortAnswer;
 pub use cell_figures::CellFigures;
-pub use engines::issuing::{IssuingChange, IssuingPart};
+pub use engines::issuing::{IssuingChange, IssuingPart, MUCH, other_pages};
 pub use engines::words::issuing_part;
 pub use memory::{MemoryRow, loop_ns_per_kib, memory};
 pub use picture::{Axis, Line, Picture, PictureKind, Point};

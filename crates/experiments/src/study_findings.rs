@@ -10,7 +10,7 @@ use halfpower_record::{Diagnosis, Environment, Record};
 use halfpower_spec::{Direction, Experiment, LatencyBound, Question};
 
 use crate::data::ExperimentData;
-use crate::engines::issuing::{IssuingChange, changes};
+use crate::engines::issuing::{IssuingChange, advise_memory, changes};
 use crate::section::{ExperimentSection, sections};
 use crate::table::ExperimentRows;
 use crate::{burst, credit, hosts, memory, scaling};
@@ -92,6 +92,7 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     }
     let cells = experiment_cells(&levels(question, environment), Experiment::Engines, &first);
     let issuing = changes(&ExperimentData { question, environment, cells });
+    advise_memory(&mut findings.summary.what_to_set.uses, &issuing);
     let latency_bound = question.latency_bound;
     StudyFindings { findings, walked, experiments, rows, issuing, faults: faults(records), measured, latency_bound }
 }

@@ -390,6 +390,7 @@ mod tests {
     use halfpower_spec::{EngineName, Pass};
 
     use super::*;
+    use crate::target_backend::ClosingFlush;
 
     struct NoAccount;
 
@@ -465,7 +466,7 @@ mod tests {
             cached_bytes: None,
             buffer_segments: None,
             warms_up: false,
-            flush: false,
+            flush: ClosingFlush::None,
             silence,
         };
         // A long window, so that a lane that should panic does so before the end, however late its thread runs.

@@ -42,5 +42,5 @@ pub use real::{
 };
 pub use side_by_side::of_hosts as levels_of_hosts;
 pub use simulated::{SimulatedPath, SimulatedTarget, simulated_path};
-pub use target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
+pub use target_backend::{Account, ClosingFlush, Lane, Prepared, Spent, TargetBackend};
 pub use witnessed::WitnessedTarget;

@@ -30,6 +30,25 @@ pub struct Lane {
     pub cpu: Option<usize>,
 }
 
+/// The flush that ends a run, which makes all durable that it wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClosingFlush {
+    /// There is none.
+    None,
+    /// All of it counts in the time of the run.
+    Counts,
+    /// Of it counts what it takes beyond the same flush with nothing left to write, which is asked right after it: the way to
+    /// a server and back is no part of the rate, and in a short window it would be a large one.
+    CountsBeyondAnswer,
+}
+
+impl ClosingFlush {
+    /// One that counts, or none.
+    pub fn counts_if(flushes: bool) -> Self {
+        if flushes { Self::Counts } else { Self::None }
+    }
+}
+
 /// A target made ready for one run.
 pub struct Prepared {
     /// The lanes of the workload's threads and of its background readers.
@@ -46,8 +65,8 @@ pub struct Prepared {
     pub buffer_segments: Option<f64>,
     /// Whether each lane turns its queue over once before the window opens.
     pub warms_up: bool,
-    /// Whether the run ends with a flush that counts in its time.
-    pub flush: bool,
+    /// The flush at the end of the run.
+    pub flush: ClosingFlush,
     /// How long the target may be silent after the window before the run is given up; `None` in virtual time.
     pub silence: Option<Nanos>,
 }

@@ -19,6 +19,7 @@ use crate::offsets::Offsets;
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
 use crate::steady_end::Teller;
+use crate::target_backend::ClosingFlush;
 use pauses::Burst;
 pub(crate) use pauses::Pauses;
 pub(crate) use tally::Tally;
@@ -48,8 +49,8 @@ const TURNOVER_NS: u64 = 10_000_000_000;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms {
     pub runtime: Nanos,
-    /// Whether a closing flush belongs to the run.
-    pub flush: bool,
+    /// The flush at its end.
+    pub flush: ClosingFlush,
     /// What it stops for in between.
     pub pauses: Pauses,
     /// Time that requests go out before the window opens.
@@ -57,8 +58,8 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Those of the workload's own lanes, with a closing flush or without.
-    pub(crate) fn of(run: &Run, flush: bool) -> Self {
+    /// Those of the workload's own lanes, with this flush at their end.
+    pub(crate) fn of(run: &Run, flush: ClosingFlush) -> Self {
         let options = &run.workload.options;
         Self { runtime: run.runtime, flush, pauses: Pauses::of(options), ramp: options.ramp_time }
     }
@@ -70,7 +71,7 @@ impl Terms {
 
     /// Those of a random reader beside the workload, which makes nothing durable and never pauses.
     pub(crate) fn of_reader(self) -> Self {
-        Self { flush: false, pauses: Pauses::default(), ..self }
+        Self { flush: ClosingFlush::None, pauses: Pauses::default(), ..self }
     }
 
     /// Those of the load `workload` beside another, which goes on until that ends: its window may open later than this
@@ -81,7 +82,7 @@ impl Terms {
         let is_left_behind = workload.rw.writes() && (!workload.cache.direct() || workload.options.fdatasync > 0);
         Self {
             runtime: Nanos(runtime_ns.saturating_mul(2).saturating_add(more_ns)),
-            flush: is_left_behind,
+            flush: ClosingFlush::counts_if(is_left_behind),
             pauses: Pauses::of(&workload.options),
             ..self
         }
@@ -283,7 +284,7 @@ impl<'a> Window<'a> {
             }
         }
         self.tally.end = now;
-        if !self.terms.flush {
+        if self.terms.flush == ClosingFlush::None {
             self.tally.in_flight_beyond_latency_ns += self.in_flight_ns(now);
         }
         self.count_overdue(now);
@@ -483,16 +484,18 @@ impl<'a> Window<'a> {
         while !self.all_free() {
             let now = self.reap()?;
             self.show_progress();
-            if self.terms.flush {
+            if self.terms.flush != ClosingFlush::None {
                 self.account(now);
                 self.tally.end = now;
             } else {
                 self.drain();
             }
         }
-        if self.terms.flush {
-            self.tally.flush_ns = self.flush()?;
-            self.tally.end = self.engine.now();
+        if self.terms.flush != ClosingFlush::None {
+            let flush_ns = self.flush()?;
+            let answer_ns = if self.terms.flush == ClosingFlush::CountsBeyondAnswer { self.flush()? } else { 0 };
+            self.tally.flush_ns = flush_ns.saturating_sub(answer_ns);
+            self.tally.end.0 += self.tally.flush_ns;
         }
         Ok(())
     }

@@ -102,8 +102,8 @@ figures! {
     between_ns: u64 = |r| r.between_ns, if is_ours(r) => in file;
     /// Length of the window, including the closing flush.
     elapsed_ns: u64 = |r| r.elapsed_ns => everywhere;
-    /// Length of the closing flush of a buffered write, or of a write to a share, a part of `elapsed_ns`; 0 without
-    /// one.
+    /// Length of the closing flush of a buffered write, or of a write to a share (there beyond a flush with nothing to
+    /// write), a part of `elapsed_ns`; 0 without one.
     flush_ns: u64 = |r| r.flush_ns, if is_ours(r) => everywhere;
     /// Bytes of the target from which offsets were drawn.
     span_bytes: u64 = |r| r.span_bytes, if r.knows(Unknown::Span) => everywhere;

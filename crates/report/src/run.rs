@@ -7,10 +7,11 @@ use std::io::{self, Write};
 use halfpower_analyse::{MetLimit, Most, met_limit};
 use halfpower_record::{HostShare, LaneRole, Latency, Level, Record, Side, Tcp};
 use halfpower_spec::format::{self, number, percent, size, thousands, time_us, two_digits};
-use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw, Sealing, Way, Workload};
+use halfpower_spec::{Arrival, Direction, Issuing, Pass, Rw, Sealing, Way, Workload};
 
 use crate::words::depth_search;
 use crate::words::issuing::segments;
+use crate::words::settings::pages;
 
 /// Most processes that are listed one by one.
 const HOSTS_TOLD: usize = 8;
@@ -33,10 +34,7 @@ fn hosts(record: &Record) -> Option<String> {
 
 /// The way of issuing, such as `from ordinary pages, one request a call`.
 fn issued(issuing: &Issuing) -> String {
-    let pages = match issuing.iomem {
-        IoMem::Pages => "ordinary pages",
-        IoMem::Huge => "huge pages",
-    };
+    let pages = pages(issuing.iomem);
     match issuing.iodepth_batch {
         0 => format!("from {pages}, all requests that can go out in one call"),
         1 => format!("from {pages}, one request a call"),

@@ -1,11 +1,12 @@
 //! Checks the table of issuing's effect and cost in the terminal, on the page and in JSON.
 
-use halfpower_analyse::StoppedBy;
+use halfpower_analyse::{StoppedBy, Use};
 use halfpower_experiments::{IssuingChange, IssuingPart, RatioFinding, RatioVerdict, StudyFindings};
 use halfpower_report::{Style, terminal_full};
-use halfpower_spec::{Cache, Direction, EngineName, Pattern};
+use halfpower_spec::{Cache, Direction, EngineName, IoMem, Pattern};
 
 use crate::sample::{full, interval};
+use crate::screens::quiet_study;
 use crate::text::assert_golden;
 
 fn change(change: IssuingPart, with_iops: f64, verdict: RatioVerdict, with_us: (f64, Option<f64>)) -> IssuingChange {
@@ -26,6 +27,7 @@ fn change(change: IssuingPart, with_iops: f64, verdict: RatioVerdict, with_us: (
         with_us,
         without_segments: None,
         with_segments: None,
+        threads: 1,
     }
 }
 
@@ -84,6 +86,35 @@ fn the_page_and_the_json_have_the_same_rows() {
     let mut out = Vec::new();
     halfpower_report::html(&none, &[], "halfpower study", &mut out).unwrap();
     assert!(!String::from_utf8(out).unwrap().contains("What issuing costs"));
+}
+
+#[test]
+fn what_a_use_is_advised_has_no_row_of_its_own() {
+    let mut study = StudyFindings { issuing: study().issuing, ..quiet_study().0 };
+    let told = |study: &StudyFindings| {
+        let mut out = Vec::new();
+        halfpower_report::html(study, &[], "halfpower study", &mut out).unwrap();
+        let page = String::from_utf8(out).unwrap();
+        let text = first_screen(study);
+        let mut json = Vec::new();
+        halfpower_report::json(study, &mut json).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        (text, page, json["verdict"][2].as_str().unwrap().to_string())
+    };
+    let (text, page, verdict) = told(&study);
+    assert!(text.contains("buffers of direct reads huge pages (--iomem huge) 2,400 MB/s instead of 1,200"), "{text}");
+    assert!(page.contains("Buffers of direct reads") && !verdict.contains("huge"), "{verdict}");
+    let uses = &mut study.findings.summary.what_to_set.uses;
+    let copy = uses.iter_mut().find(|one| one.of == Use::BulkRead).expect("copies are advised");
+    copy.iomem = Some(IoMem::Huge);
+    copy.cell.cache = Cache::Device;
+    let (text, page, verdict) = told(&study);
+    assert!(
+        text.contains("copy, reading direct in huge pages, ") && !text.contains("buffers of direct reads"),
+        "{text}"
+    );
+    assert!(page.contains(" --iomem huge</span>") && page.contains("iomem=mmaphuge"), "the commands to copy take them");
+    assert!(verdict.contains("for reads direct I/O in huge pages, "), "{verdict}");
 }
 
 fn first_screen(study: &StudyFindings) -> String {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use halfpower_analyse::policy::near_best;
 use halfpower_spec::{Direction, Experiment, Pattern};
 
 use crate::deciding_cells::{AdvisedCells, CellId, best};
@@ -81,6 +82,16 @@ pub(crate) fn chosen_direct(paths: &[ObservedPath], direction: Direction) -> Opt
     chosen_of(paths, |path| path.direction == direction && path.cache.direct())
 }
 
+/// As [`chosen_direct`], but the fastest in order where that is near the best: large requests are those of copies, which
+/// read and write in order.
+pub(crate) fn chosen_for_copies(paths: &[ObservedPath], direction: Direction) -> Option<CellId> {
+    let best = chosen_direct(paths, direction)?;
+    let is_in_order =
+        |path: &ObservedPath| (path.direction, path.pattern) == (direction, Pattern::Sequential) && path.cache.direct();
+    let near = |name: &CellId| rate(paths, name) >= near_best(rate(paths, &best));
+    Some(chosen_of(paths, is_in_order).filter(near).unwrap_or(best))
+}
+
 /// The peaks that would be reported: for each direction the cell with the fastest plain runs, among those with
 /// confirming runs or else among all.
 pub(crate) fn chosen_peaks(paths: &[ObservedPath]) -> Vec<CellId> {
@@ -89,10 +100,13 @@ pub(crate) fn chosen_peaks(paths: &[ObservedPath]) -> Vec<CellId> {
 
 fn chosen_of(paths: &[ObservedPath], is_one: impl Fn(&ObservedPath) -> bool) -> Option<CellId> {
     let these: Vec<(usize, &ObservedPath)> = paths.iter().enumerate().filter(|(_, path)| is_one(path)).collect();
-    // A path has no rates if every run of its cells has failed since.
-    let rate = |name: &CellId| paths[name.0].rates.get(name.1).map_or(f64::NEG_INFINITY, |rate| rate.log);
-    let confirmed = confirming(&these).into_iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
+    let confirmed = confirming(&these).into_iter().max_by(|one, other| rate(paths, one).total_cmp(&rate(paths, other)));
     confirmed.or_else(|| peak(&these))
+}
+
+/// Logarithm of a cell's rate; a path has no rates if every run of its cells has failed since.
+fn rate(paths: &[ObservedPath], name: &CellId) -> f64 {
+    paths[name.0].rates.get(name.1).map_or(f64::NEG_INFINITY, |rate| rate.log)
 }
 
 /// The direct cell of a direction with the fastest plain runs so far.

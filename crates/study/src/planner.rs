@@ -222,9 +222,9 @@ impl Planner {
         Some((self.paths[path].experiment, run.workload))
     }
 
-    /// The direct cells for which other ways of issuing are worth measuring: the fastest of each direction, the
-    /// smallest block that reaches half of the main one's rate, and the deepest smallest block. Empty until enough was
-    /// measured.
+    /// The direct cells for which other ways of issuing are worth measuring: the fastest of each direction (in order where
+    /// that is near the best), the smallest block that reaches half of the main one's rate, and the deepest smallest block.
+    /// Empty until enough was measured.
     pub(crate) fn issuing_cells(&self) -> Vec<Workload> {
         let is_early = (self.costs.spent_ns as f64) < self.question.budget.0 as f64 * ISSUING_SHARE;
         if is_early && self.next() != Step::Answered {
@@ -232,7 +232,7 @@ impl Planner {
         }
         let mut cells: Vec<CellId> = Vec::new();
         for direction in Direction::ALL {
-            let Some(peak) = confirmation::chosen_direct(&self.paths, *direction) else { continue };
+            let Some(peak) = confirmation::chosen_for_copies(&self.paths, *direction) else { continue };
             let is_chief = cells.is_empty();
             cells.push(peak);
             if is_chief {

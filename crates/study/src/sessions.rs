@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use halfpower_analyse::{CellSettings, first_session};
+use halfpower_analyse::{CellSettings, UseAdvice, first_session};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Cache, InOrder, Nanos, Pass, Question, Run};
 
@@ -103,7 +103,9 @@ fn cells(question: &Question, environment: &Environment, first: &[Record]) -> Ve
         std::iter::once(row.cell).chain(durable)
     });
     let best = findings.headline.iter().map(|headline| headline.cell);
-    let advised = findings.summary.what_to_set.uses.iter().filter(|advice| advice.measured.is_some());
+    // Runs with other memory of the buffers are those of an experiment, which one session has.
+    let is_of_walks = |advice: &&UseAdvice| advice.measured.is_some() && advice.iomem.is_none();
+    let advised = findings.summary.what_to_set.uses.iter().filter(is_of_walks);
     let cells: BTreeSet<CellSettings> = rows.chain(best).chain(advised.map(|advice| advice.cell)).collect();
     cells.iter().filter_map(|cell| shortest(cell, first)).collect()
 }

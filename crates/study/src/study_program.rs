@@ -393,6 +393,8 @@ mod tests {
         let cells: BTreeSet<_> = ways.iter().map(|run| cell(run)).collect();
         assert!(cells.contains(&(halfpower_spec::Rw::Randread, Bytes(4096), 32)), "the deepest smallest: {cells:?}");
         assert!((3..=4).contains(&cells.len()) && cells.iter().any(|(rw, ..)| rw.writes()), "{cells:?}");
+        let mut large = cells.iter().filter(|(_, bs, _)| bs.0 >= 64 << 10);
+        assert!(large.all(|(rw, ..)| rw.pattern() == Pattern::Sequential), "copies send in order: {cells:?}");
         let walked: BTreeSet<_> = walks.iter().map(|run| cell(run)).collect();
         assert!(cells.is_subset(&walked), "the walks measured them before");
         for of in &cells {

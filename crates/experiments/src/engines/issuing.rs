@@ -1,11 +1,14 @@
 //! Measures the effect of each part of issuing from pairs of cells that differ only in that part.
 
-use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Direction, EngineName, InOrder, IoMem, Issuing, JsonSchema, Pattern, Workload};
+use halfpower_analyse::{CellSettings, ExperimentCell, Interval, UseAdvice, UseRate};
+use halfpower_spec::{Cache, Direction, EngineName, InOrder, IoMem, Issuing, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
-use crate::ratio::{RatioFinding, Scale};
+use crate::ratio::{RatioFinding, RatioVerdict, Scale};
+
+/// Smallest factor by which another memory of the buffers is worth a word on the first screen.
+pub const MUCH: f64 = 1.1;
 
 /// One changed part of issuing, compared with the usual way at the same work and engine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -41,6 +44,62 @@ pub struct IssuingChange {
     pub without_segments: Option<f64>,
     /// The same with the change.
     pub with_segments: Option<f64>,
+    /// Submitting threads.
+    pub threads: u32,
+}
+
+impl IssuingChange {
+    /// The memory that it changes to, and the gain as a factor; `None` if another part is changed, or if the gain may be
+    /// chance.
+    pub fn gain_from_memory(&self) -> Option<(IoMem, f64)> {
+        let iomem = match self.change {
+            IssuingPart::HugePages => IoMem::Huge,
+            IssuingPart::OrdinaryPages => IoMem::Pages,
+            _ => return None,
+        };
+        let times = self.times.as_ref().filter(|times| times.verdict == RatioVerdict::More)?;
+        Some((iomem, times.interval.value))
+    }
+
+    /// What its requests gave with the change, as advice has it.
+    fn rate(&self) -> UseRate {
+        let (charged_us, _) = self.with_us;
+        UseRate {
+            mbps: self.with_mbps.value,
+            iops: self.with_iops.value,
+            share_of_best: 1.0,
+            latency_ns_p99: None,
+            cpu_s_per_gb: Some(charged_us * 1e3 / self.bs_bytes as f64).filter(|seconds| *seconds > 0.0),
+        }
+    }
+
+    /// The settings of its requests as those of a cell.
+    fn cell(&self) -> CellSettings {
+        let Self { pattern, rw, iodepth, bs_bytes, threads, .. } = *self;
+        CellSettings { pattern, rw, cache: Cache::Device, iodepth, bs_bytes, threads }
+    }
+}
+
+/// The change of memory that brings the direct requests of a direction most; `None` if none brings much.
+pub fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<&IssuingChange> {
+    let gain = |row: &&IssuingChange| row.gain_from_memory().map_or(0.0, |(_, gain)| gain);
+    found.iter().filter(|row| row.rw == rw && gain(row) >= MUCH).max_by(|one, other| gain(one).total_cmp(&gain(other)))
+}
+
+/// Where direct requests from other memory give much more than what is advised for the same order and direction, they are
+/// what is advised: a path has one best.
+pub(crate) fn advise_memory(uses: &mut [UseAdvice], found: &[IssuingChange]) {
+    for advice in uses {
+        let Some(measured) = advice.measured else { continue };
+        let serves = |row: &&IssuingChange| advice.may_be(&row.cell()) && row.with_mbps.value >= MUCH * measured.mbps;
+        let better = found.iter().filter(serves);
+        let gains = better.filter_map(|row| Some((row.gain_from_memory()?.0, row)));
+        let best = gains.max_by(|(_, one), (_, other)| one.with_mbps.value.total_cmp(&other.with_mbps.value));
+        if let Some((iomem, row)) = best {
+            let (cell, measured, side_by_side) = (row.cell(), Some(row.rate()), None);
+            *advice = UseAdvice { cell, iomem: Some(iomem), measured, side_by_side, ..*advice };
+        }
+    }
 }
 
 /// The changed part of issuing.
@@ -139,5 +198,90 @@ fn reported(change: IssuingPart, with: &ExperimentCell, without: &ExperimentCell
         with_us: cost(with),
         without_segments: without.finding.buffer_segments,
         with_segments: with.finding.buffer_segments,
+        threads: with.workload.threads,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_analyse::Use;
+
+    use super::*;
+
+    fn exactly(value: f64) -> Interval {
+        Interval { value, low: value, high: value }
+    }
+
+    fn change(pattern: Pattern, bs_bytes: u64, with_mbps: f64) -> IssuingChange {
+        IssuingChange {
+            change: IssuingPart::HugePages,
+            pattern,
+            rw: Direction::Read,
+            engine: EngineName::IoUring,
+            iodepth: 8,
+            bs_bytes,
+            times: Some(RatioFinding { interval: exactly(with_mbps / 1100.0), verdict: RatioVerdict::More }),
+            without_mbps: exactly(1100.0),
+            with_mbps: exactly(with_mbps),
+            without_iops: exactly(1100.0 * 1e6 / bs_bytes as f64),
+            with_iops: exactly(with_mbps * 1e6 / bs_bytes as f64),
+            without_us: (60.0, None),
+            with_us: (16.0, None),
+            without_segments: None,
+            with_segments: None,
+            threads: 1,
+        }
+    }
+
+    /// What copies are advised that read 2,400 MB/s through the page cache, beside these changes.
+    fn advised(found: &[IssuingChange]) -> UseAdvice {
+        let rate = UseRate {
+            mbps: 2400.0,
+            iops: 2400.0 * 1e6 / f64::from(1 << 20),
+            share_of_best: 1.0,
+            latency_ns_p99: Some(1),
+            cpu_s_per_gb: Some(0.3),
+        };
+        let cell = CellSettings { cache: Cache::Both, ..change(Pattern::Sequential, 1 << 20, 1.0).cell() };
+        let mut uses =
+            [UseAdvice { of: Use::BulkRead, cell, iomem: None, measured: Some(rate), side_by_side: Some(4.0) }];
+        advise_memory(&mut uses, found);
+        let [advice] = uses;
+        advice
+    }
+
+    #[test]
+    fn what_another_memory_gives_is_advised_where_it_is_the_best_of_the_path() {
+        let better = change(Pattern::Sequential, 256 << 10, 3400.0);
+        let advice = advised(&[change(Pattern::Sequential, 1 << 20, 3000.0), better]);
+        assert_eq!((advice.iomem, advice.cell), (Some(IoMem::Huge), better.cell()));
+        let gave = advice.measured.expect("it was measured");
+        assert_eq!((gave.mbps, gave.latency_ns_p99, gave.cpu_s_per_gb), (3400.0, None, Some(16.0 * 1e3 / 262_144.0)));
+        assert_eq!(advice.side_by_side, None, "the depth rests on what was measured");
+    }
+
+    #[test]
+    fn what_brings_less_or_serves_another_use_is_not_advised() {
+        let unsure = |mut found: IssuingChange| {
+            found.times.iter_mut().for_each(|times| times.verdict = RatioVerdict::Unclear);
+            found
+        };
+        for (other, why) in [
+            (change(Pattern::Sequential, 256 << 10, 2500.0), "it brings little more"),
+            (change(Pattern::Random, 1 << 20, 9000.0), "a copy reads in order"),
+            (change(Pattern::Sequential, 4 << 10, 9000.0), "a copy takes large blocks"),
+            (
+                IssuingChange { rw: Direction::Write, ..change(Pattern::Sequential, 1 << 20, 9000.0) },
+                "writes are no reads",
+            ),
+            (
+                IssuingChange { change: IssuingPart::Batch(8), ..change(Pattern::Sequential, 1 << 20, 9000.0) },
+                "no memory",
+            ),
+            (unsure(change(Pattern::Sequential, 1 << 20, 9000.0)), "it may be chance"),
+        ] {
+            let advice = advised(&[other]);
+            assert_eq!((advice.iomem, advice.measured.map(|rate| rate.mbps)), (None, Some(2400.0)), "{why}");
+        }
     }
 }

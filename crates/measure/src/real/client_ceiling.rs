@@ -8,6 +8,7 @@ use halfpower_share::{Purpose, Rehearsal};
 use halfpower_spec::{Bytes, Direction, Nanos, Rw, Sealing, ShareProtocol, Workload};
 
 use crate::offsets::Offsets;
+use crate::target_backend::ClosingFlush;
 use crate::window::{Pauses, Terms, Window};
 
 /// Number of windows; the best one counts, since disturbances only make a window slower.
@@ -66,7 +67,7 @@ fn measure(
     let mut best = f64::INFINITY;
     for _ in 0..WINDOWS {
         let offsets = Offsets::new(&plain, &(0..SPAN_BYTES), false, 1);
-        let terms = Terms { runtime: RUNTIME, flush: false, pauses: Pauses::default(), ramp: RAMP };
+        let terms = Terms { runtime: RUNTIME, flush: ClosingFlush::None, pauses: Pauses::default(), ramp: RAMP };
         let tally = Window::new(opened.engine.as_mut(), offsets, depth, terms, &AtomicBool::new(false)).run()?;
         best = best.min((tally.end.0 - tally.start.0) as f64 / tally.ios.max(1) as f64);
     }

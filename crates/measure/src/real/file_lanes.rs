@@ -13,7 +13,7 @@ use halfpower_spec::{Bytes, EngineName, FileOperation, Folders, Nanos, Workload}
 
 use super::member::Member;
 use crate::MeasureError;
-use crate::target_backend::{Lane, Prepared};
+use crate::target_backend::{ClosingFlush, Lane, Prepared};
 
 /// What a reader of records of such runs has to know.
 pub(super) const NOTE: &str = "in runs of --file-operation a request is one operation on a small file of --bs bytes, or one \
@@ -80,7 +80,7 @@ pub(super) fn prepare(
         cached_bytes: None,
         buffer_segments: None,
         warms_up: false,
-        flush: false,
+        flush: ClosingFlush::None,
         silence: Some(silence),
     })
 }

@@ -8,6 +8,7 @@ use halfpower_engine::EngineError;
 use halfpower_spec::{Bytes, EngineName, Nanos, Workload};
 
 use crate::offsets::Offsets;
+use crate::target_backend::ClosingFlush;
 use crate::window::{Pauses, Terms, Window};
 
 /// Time that the null engine is driven for each trial, in nanoseconds.
@@ -69,7 +70,7 @@ fn look(depth: u32) -> Result<(u64, u64), EngineError> {
     let workload = Workload { bs: Bytes(4096), ..Workload::default() };
     let mut opened = halfpower_engine::open(None, EngineName::Null, depth, workload.bs, 1)?;
     let offsets = Offsets::new(&workload, &(0..1 << 30), false, 1);
-    let terms = Terms { runtime: RUNTIME, flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
+    let terms = Terms { runtime: RUNTIME, flush: ClosingFlush::None, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(opened.engine.as_mut(), offsets, depth, terms, &AtomicBool::new(false)).run()?;
     Ok((tally.end.0 - tally.start.0, tally.ios))
 }

@@ -10,6 +10,7 @@ use halfpower_spec::{Bytes, Direction, EngineName, Nanos, Pattern, Rw, Workload}
 use super::memory_budget::MemoryBudget;
 use crate::MeasureError;
 use crate::offsets::Offsets;
+use crate::target_backend::ClosingFlush;
 use crate::window::{Pauses, Terms, Window};
 
 /// Request size while laying out; the file size is a multiple of it.
@@ -68,7 +69,7 @@ pub(crate) fn lay_out(
         let workload = Workload { rw, bs, iodepth, ..Workload::default() };
         let mut opened = open()?;
         let offsets = Offsets::new(&workload, &(written..end), true, seed);
-        let terms = Terms { runtime, flush: true, pauses: Pauses::default(), ramp: Nanos(0) };
+        let terms = Terms { runtime, flush: ClosingFlush::Counts, pauses: Pauses::default(), ramp: Nanos(0) };
         let tally = Window::new(opened.engine.as_mut(), offsets, iodepth, terms, stop).run()?;
         if stop.load(Ordering::Relaxed) {
             return Err(MeasureError::Interrupted);

@@ -7,7 +7,7 @@ use halfpower_record::LaneRole;
 use halfpower_spec::{EngineName, Kernel, Workload};
 
 use crate::MeasureError;
-use crate::target_backend::{Lane, Prepared};
+use crate::target_backend::{ClosingFlush, Lane, Prepared};
 
 /// Whether `workload` runs a memory kernel: it then has both the memory engine and a kernel, otherwise neither.
 ///
@@ -59,7 +59,7 @@ pub(crate) fn prepare(workload: &Workload, folder: &Path) -> Result<Prepared, Me
         cached_bytes: None,
         buffer_segments: None,
         warms_up: false,
-        flush: false,
+        flush: ClosingFlush::None,
         silence: None,
     })
 }

@@ -27,7 +27,7 @@ use super::{layout, member};
 use crate::admission::coherent;
 use crate::option_answers::{Backend, honours};
 use crate::read_back::read_back;
-use crate::target_backend::{Account, Lane, Prepared, TargetBackend};
+use crate::target_backend::{Account, ClosingFlush, Lane, Prepared, TargetBackend};
 use crate::{MeasureError, background, read_back};
 
 /// A flush may take this many times as long as any other request before the run is given up.
@@ -223,8 +223,11 @@ impl TargetBackend for ShareTarget {
         drop(self.share.take_connections());
         let lanes = self.reached().open_lanes(run)?;
         // A server may hold much in memory: a flush within the run makes that durable.
-        let flush = self.protocol.has_flush()
-            && (rw.writes() && !cache.durable() || options.fdatasync > 0 || options.end_flush);
+        let flush = match self.protocol.has_flush() {
+            true if options.fdatasync > 0 || options.end_flush => ClosingFlush::Counts,
+            true if rw.writes() && !cache.durable() => ClosingFlush::CountsBeyondAnswer,
+            _ => ClosingFlush::None,
+        };
         Ok(Prepared {
             lanes,
             engine: self.protocol.engine(),
@@ -232,7 +235,10 @@ impl TargetBackend for ShareTarget {
             spread_bytes: None,
             cached_bytes: None,
             buffer_segments: None,
-            warms_up: !flush && options.io_size.is_none() && rate.is_none() && options.thinktime == Nanos(0),
+            warms_up: flush != ClosingFlush::Counts
+                && options.io_size.is_none()
+                && rate.is_none()
+                && options.thinktime == Nanos(0),
             flush,
             silence: Some(Nanos(self.wanted.silence.0.saturating_mul(FLUSH_TIMES))),
         })

@@ -25,7 +25,7 @@ use super::scratch_file::ScratchFile;
 use super::write_cache::WriteCache;
 use super::{apply_options, commands, file_lanes, memory_lanes, page_cache, verification};
 use crate::MeasureError;
-use crate::target_backend::{Account, Prepared, TargetBackend};
+use crate::target_backend::{Account, ClosingFlush, Prepared, TargetBackend};
 
 /// A real target.
 pub struct RealTarget {
@@ -244,7 +244,7 @@ impl TargetBackend for RealTarget {
             cached_bytes,
             buffer_segments: buffers.segments.filter(|_| cache.direct()),
             warms_up,
-            flush,
+            flush: ClosingFlush::counts_if(flush),
             silence: Some(self.wanted.silence),
         })
     }

@@ -17,7 +17,7 @@ use crate::MeasureError;
 use crate::admission::{coherent, fits_readers, fits_zones, note_of_spread};
 use crate::background::{self, Background, BackgroundAccount};
 use crate::option_answers::{Backend, honours};
-use crate::target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
+use crate::target_backend::{Account, ClosingFlush, Lane, Prepared, Spent, TargetBackend};
 
 /// A simulated path; its clock goes on from run to run.
 pub struct SimulatedTarget {
@@ -201,7 +201,7 @@ impl TargetBackend for SimulatedTarget {
             spread_bytes: self.subject.spread_bytes(),
             // A run begins on an idle path, and so do the closed-form predictions.
             warms_up: false,
-            flush: buffered || options.fdatasync > 0 || options.end_flush,
+            flush: ClosingFlush::counts_if(buffered || options.fdatasync > 0 || options.end_flush),
             silence: None,
         })
     }

@@ -53,7 +53,7 @@ fn what_is_odd_in_a_batch_is_counted_as_what_it_is() {
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
     let mut engine = Wayward::default();
     let stop = AtomicBool::new(false);
-    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
+    let terms = Terms { runtime: Nanos(100_000), flush: ClosingFlush::None, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
 
     let succeeded = engine.given.iter().filter_map(|completion| completion.result.ok());
@@ -114,7 +114,7 @@ fn requests_in_flight_when_the_window_closes_are_judged() {
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
     let mut engine = FailsLast::default();
     let stop = AtomicBool::new(false);
-    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
+    let terms = Terms { runtime: Nanos(100_000), flush: ClosingFlush::None, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
     assert_eq!((tally.ios, tally.bytes), (100, 100 * u64::from(BLOCK_BYTES)), "the rate is the window's");
     assert_eq!(tally.errors, [(Errno::CORRUPT, 6)]);
@@ -129,7 +129,7 @@ fn simulated(runtime_ns: u64, cold_lanes: Option<&AtomicUsize>) -> Tally {
     let mut engine = Simulated::new(&disk, 8, 1, Nanos(5_000));
     let stop = AtomicBool::new(false);
     let pauses = Pauses::default();
-    let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses, ramp: Nanos(0) };
+    let terms = Terms { runtime: Nanos(runtime_ns), flush: ClosingFlush::None, pauses, ramp: Nanos(0) };
     Window::new(&mut engine, offsets, 8, terms, &stop).warmed_up(cold_lanes).run().unwrap()
 }
 
@@ -183,7 +183,7 @@ fn what_goes_out_during_the_ramp_counts_for_nothing_but_its_cost() {
         let stop = AtomicBool::new(false);
         let runtime = Nanos(10_000_000);
         let ramp = Nanos(50_000_000);
-        let terms = Terms { runtime, flush: false, pauses: Pauses::default(), ramp };
+        let terms = Terms { runtime, flush: ClosingFlush::None, pauses: Pauses::default(), ramp };
         let schedule = rate.map(|arrival| Schedule::new(arrival, 1));
         let tally = Window::new(&mut engine, offsets, 8, terms, &stop).open_loop(schedule).run().unwrap();
         let each_ns = if rate.is_some() { 200_000 } else { 100_000 };
@@ -210,7 +210,7 @@ fn requests_that_fail_are_in_flight_too() {
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
     let mut engine = Wayward::default();
     let stop = AtomicBool::new(false);
-    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
+    let terms = Terms { runtime: Nanos(100_000), flush: ClosingFlush::None, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
     assert!((depth(&tally) - 8.0).abs() < 1e-9, "{}", depth(&tally));
 }
@@ -262,7 +262,12 @@ fn run(rw: Rw, depth: u32, pauses: Pauses) -> (Tally, Diary) {
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
     let mut engine = Diary::default();
     let stop = AtomicBool::new(false);
-    let terms = Terms { runtime: Nanos(10_000_000), flush: pauses.fdatasync > 0, pauses, ramp: Nanos(0) };
+    let terms = Terms {
+        runtime: Nanos(10_000_000),
+        flush: ClosingFlush::counts_if(pauses.fdatasync > 0),
+        pauses,
+        ramp: Nanos(0),
+    };
     let tally = Window::new(&mut engine, offsets, depth, terms, &stop).run().unwrap();
     (tally, engine)
 }
@@ -290,6 +295,81 @@ fn a_flush_comes_after_every_so_many_writes_and_its_time_counts() {
         assert_eq!(tally.end.0 - tally.start.0, busy_ns, "{rw}: all the time is requests and flushes");
         assert_eq!(tally.latency().count(), tally.ios);
     }
+}
+
+/// A server at the end of a long way, to which the first requests take twice as long: it answers all after a round trip, and
+/// flushes in the time of a round trip and of what there is to write.
+#[derive(Default)]
+struct FarServer {
+    clock_ns: u64,
+    in_flight: Vec<(u32, u64)>,
+    served: u64,
+    unwritten: u64,
+}
+
+const ROUND_TRIP_NS: u64 = 20_000_000;
+const WRITE_NS: u64 = 100_000;
+
+impl Engine for FarServer {
+    fn now(&self) -> Nanos {
+        Nanos(self.clock_ns)
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            let took_ns = match request.operation {
+                Operation::Flush => ROUND_TRIP_NS + std::mem::take(&mut self.unwritten) * WRITE_NS,
+                _ if self.served < 2 => 2 * ROUND_TRIP_NS,
+                _ => ROUND_TRIP_NS,
+            };
+            self.unwritten += u64::from(request.operation != Operation::Flush);
+            self.served += 1;
+            self.in_flight.push((request.slot, self.clock_ns + took_ns));
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        if least > 0 {
+            self.clock_ns = self.clock_ns.max(self.in_flight.iter().map(|(_, at)| *at).min().unwrap());
+        }
+        let clock_ns = self.clock_ns;
+        let of = |(slot, _): &(u32, u64)| Completion { slot: *slot, result: Ok(BLOCK_BYTES) };
+        done.extend(self.in_flight.iter().filter(|(_, at)| *at <= clock_ns).map(of));
+        self.in_flight.retain(|(_, at)| *at > clock_ns);
+        Ok(())
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.clock_ns = self.clock_ns.max(until.0);
+        self.reap(0, done)
+    }
+}
+
+/// A window pays neither for the way of its closing flush nor for a cold beginning, so short and long ones agree; what the
+/// flush has to write counts.
+#[test]
+fn the_rate_over_a_long_way_is_that_of_any_window() {
+    let rate = |runtime_ns: u64, flush: ClosingFlush| {
+        let workload = Workload { rw: Rw::Write, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+        let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+        let (mut engine, stop, cold_lanes) = (FarServer::default(), AtomicBool::new(false), AtomicUsize::new(1));
+        let terms = Terms { runtime: Nanos(runtime_ns), flush, pauses: Pauses::default(), ramp: Nanos(0) };
+        let tally = Window::new(&mut engine, offsets, 2, terms, &stop).warmed_up(Some(&cold_lanes)).run().unwrap();
+        assert_eq!(tally.latency().count(), tally.ios);
+        assert!(tally.write_latency.latency().max_ns() <= ROUND_TRIP_NS, "the cold beginning counts for nothing");
+        tally.ios as f64 / ((tally.end.0 - tally.start.0) as f64 / 1e9)
+    };
+    // Two a round trip, each written in the end.
+    let truth = 2.0 / ((ROUND_TRIP_NS + 2 * WRITE_NS) as f64 / 1e9);
+    for runtime_ns in [200_000_000, 1_000_000_000, 10_000_000_000] {
+        let found = rate(runtime_ns, ClosingFlush::CountsBeyondAnswer);
+        assert!((found / truth - 1.0).abs() < 0.01, "{runtime_ns}: {found} beside {truth}");
+    }
+    assert!(
+        rate(200_000_000, ClosingFlush::Counts) < 0.93 * truth,
+        "a flush that counts in whole makes a short one slow"
+    );
 }
 
 #[test]
@@ -330,7 +410,7 @@ fn time_passes_between_requests_of_a_ramp_too() {
     let mut engine = Diary::default();
     let stop = AtomicBool::new(false);
     let pauses = Pauses { thinktime: Nanos(7_000), ..Pauses::default() };
-    let terms = Terms { runtime: Nanos(800_000), flush: false, pauses, ramp: Nanos(80_000) };
+    let terms = Terms { runtime: Nanos(800_000), flush: ClosingFlush::None, pauses, ramp: Nanos(80_000) };
     let tally = Window::new(&mut engine, offsets, 1, terms, &stop).run().unwrap();
     assert!(engine.entries.windows(2).all(|pair| pair[1].0 - pair[0].0 == REQUEST_NS + 7_000));
     assert_eq!((engine.entries.len(), tally.ios, tally.drained_ios), (110, 100, 10));
@@ -344,7 +424,8 @@ fn flushes_of_a_ramp_count_for_nothing() {
     let stop = AtomicBool::new(false);
     let pauses = Pauses { fdatasync: 1, ..Pauses::default() };
     let period_ns = REQUEST_NS + FLUSH_NS;
-    let terms = Terms { runtime: Nanos(100 * period_ns), flush: true, pauses, ramp: Nanos(10 * period_ns) };
+    let terms =
+        Terms { runtime: Nanos(100 * period_ns), flush: ClosingFlush::Counts, pauses, ramp: Nanos(10 * period_ns) };
     let tally = Window::new(&mut engine, offsets, 1, terms, &stop).run().unwrap();
     let counted = |latencies: &Option<LatencyCounter>| latencies.as_ref().unwrap().latency().count();
     assert_eq!((counted(&tally.syncs), counted(&tally.commits), tally.ios), (100, 100, 100));
@@ -384,7 +465,8 @@ fn a_window_tells_each_second_what_it_counted() {
         let mut engine = Slow::default();
         let stop = AtomicBool::new(false);
         let (to, mut judge) = SteadyEnd::new("iops:2%:2s".parse().unwrap(), std::iter::once(0));
-        let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
+        let terms =
+            Terms { runtime: Nanos(runtime_ns), flush: ClosingFlush::None, pauses: Pauses::default(), ramp: Nanos(0) };
         let window = Window::new(&mut engine, offsets, 1, terms, &stop).told_by(Some(Teller::of(&to, 0)));
         window.run().unwrap();
         judge.look(&stop);
@@ -400,7 +482,8 @@ fn a_window_ends_with_its_bytes_however_long_they_take() {
         let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
         let mut engine = Slow::default();
         let stop = AtomicBool::new(false);
-        let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
+        let terms =
+            Terms { runtime: Nanos(runtime_ns), flush: ClosingFlush::None, pauses: Pauses::default(), ramp: Nanos(0) };
         Window::new(&mut engine, offsets, depth, terms, &stop).ends_after(Some(requests * block)).run().unwrap()
     };
     const DAY_NS: u64 = 86_400_000_000_000;

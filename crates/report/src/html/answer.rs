@@ -5,7 +5,7 @@
 
 use halfpower_analyse::{StudyState, UseAdvice};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
-use halfpower_spec::{Bytes, Experiment, Rw, Workload, shell_operand};
+use halfpower_spec::{Bytes, Experiment, Issuing, Rw, Workload, shell_operand};
 use maud::{Markup, html};
 
 use crate::html::advice::{fio_job, pieces};
@@ -125,7 +125,7 @@ fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
             div.settings-part {
                 h2 { "What to set" }
                 @for advice in &reported.uses { (setting(study, advice, span_bytes)) }
-                @for [of, settings, result] in first_screen::pages(&study.issuing).into_iter().chain(first_screen::of_experiments(study)) {
+                @for [of, settings, result] in first_screen::pages(study).into_iter().chain(first_screen::of_experiments(study)) {
                     p.half-from { (heading(&of)) ": " (settings) ", " (result) "." }
                 }
                 @if reported.uses.is_empty() {
@@ -151,11 +151,15 @@ fn setting(study: &StudyFindings, advice: &UseAdvice, span_bytes: Option<u64>) -
         iodepth: cell.iodepth,
         threads: cell.threads,
         cache: cell.cache,
+        issuing: advice.iomem.map(|iomem| Issuing { iomem, ..Issuing::default() }),
         ..Workload::default()
     };
+    let iomem = advice.iomem.map_or(String::new(), |iomem| format!(" --iomem {iomem}"));
     let threads = if cell.threads > 1 { format!(" --threads {}", cell.threads) } else { String::new() };
-    let flags =
-        format!("--rw {} --bs {} --iodepth {}{threads} --cache {}", workload.rw, workload.bs, cell.iodepth, cell.cache);
+    let flags = format!(
+        "--rw {} --bs {} --iodepth {}{threads} --cache {}{iomem}",
+        workload.rw, workload.bs, cell.iodepth, cell.cache
+    );
     let command = format!("halfpower run {} {flags}", shell_operand(&study.target));
     html! {
         div.setting.copy {

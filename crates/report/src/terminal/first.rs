@@ -242,7 +242,7 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     let is_share = first_screen::is_of_a_share(study);
     let uses = reported.uses.iter().map(|advice| first_screen::advice(advice, is_share));
     let rows: Vec<[String; 3]> =
-        uses.chain(first_screen::pages(&study.issuing)).chain(first_screen::of_experiments(study)).collect();
+        uses.chain(first_screen::pages(study)).chain(first_screen::of_experiments(study)).collect();
     let column = |place: usize| rows.iter().map(|row| row[place].clone()).collect::<Vec<_>>();
     let uses = column(0).into_iter().map(|text| format!("  {text}"));
     let columns = vec![

@@ -6,7 +6,7 @@ use halfpower_analyse::{
     UseAdvice,
 };
 use halfpower_experiments::commits::{CommitRates, CommitRow, CommitStop};
-use halfpower_experiments::{ExperimentAnswer, ExperimentSection, IssuingChange, StudyFindings};
+use halfpower_experiments::{ExperimentAnswer, ExperimentSection, IssuingChange, MUCH, StudyFindings};
 use halfpower_record::Unknown;
 use halfpower_spec::{Bytes, Direction, cache_word, format};
 
@@ -152,12 +152,14 @@ pub(crate) fn reach(sureness: &Sureness) -> String {
     }
 }
 
-/// The uncertainty of a latency, to follow it: `±4%`; empty where it is not known.
+/// The uncertainty of a latency, to follow it: `±4%`, or where it is larger than the latency itself, between what that lies:
+/// `(310 µs to 9.1 ms)`; empty where it is not known.
 pub(crate) fn latency_reach(interval: Option<Interval>) -> String {
-    match interval.map(|interval| interval.relative_reach()) {
-        None => String::new(),
-        Some(share) if share >= 1.0 => "\u{b1}>99%".to_string(),
-        Some(share) => format!("\u{b1}{:.0}%", (100.0 * share).max(1.0)),
+    let Some(interval) = interval else { return String::new() };
+    match interval.relative_reach() {
+        share if share < 1.0 => format!("\u{b1}{:.0}%", (100.0 * share).max(1.0)),
+        _ if interval.low > 0.0 => format!("({} to {})", format::time_ns(interval.low), format::time_ns(interval.high)),
+        _ => format!("(up to {})", format::time_ns(interval.high)),
     }
 }
 
@@ -228,9 +230,7 @@ fn known_of(stop: &DirectionStop, found: &[IssuingChange]) -> StopBrief {
         (None, _) if matches!(bottleneck.stopped_by, StoppedBy::Ceiling { .. }) => known.and(", whatever is set"),
         (None, _) => known,
         (Some(pages), Some(fastest)) if fastest.cell.cache.direct() => StopBrief::of_pages(pages.own, &pages.reported),
-        (Some(pages), Some(fastest)) if pages.mbps >= issuing::MUCH * fastest.mbps => {
-            StopBrief::of_page_cache(&pages.reported)
-        }
+        (Some(pages), Some(fastest)) if pages.mbps >= MUCH * fastest.mbps => StopBrief::of_page_cache(&pages.reported),
         (Some(pages), _) => known.and(&format!("; direct, {}", pages.reported)),
     }
 }
@@ -299,7 +299,8 @@ pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     let bs = format::size(cell.bs_bytes as f64);
     // No cache of this machine lies before a share.
     let cache = if is_share { cache_beside_direct(cell.cache) } else { Some(cache_word(cell.cache)) };
-    let way = cache.map_or(String::new(), |cache| format!("{cache}, "));
+    let pages = advice.iomem.map_or(String::new(), |iomem| format!(" in {}", settings::pages(iomem)));
+    let way = cache.map_or(String::new(), |cache| format!("{cache}{pages}, "));
     let (of, settings) = match advice.of {
         Use::Database => (format!("databases, {bs}"), format!("{way}{}", depth(cell))),
         Use::BulkRead => ("copy, reading".to_string(), format!("{way}{bs}, {}", depth(cell))),
@@ -324,13 +325,16 @@ pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     [of, settings, measured.or_else(knee).unwrap_or_else(|| "rate not known".to_string())]
 }
 
-/// Advice on the pages of direct buffers, by direction, as the columns of [`advice`]; empty where they change little.
-pub(crate) fn pages(found: &[IssuingChange]) -> Vec<[String; 3]> {
-    let of = |rw: &Direction| {
-        let pages = issuing::other_pages(found, *rw)?;
-        Some([format!("buffers of {rw}s"), pages.other.to_string(), pages.change])
+/// Advice on the pages of direct buffers, by direction, as the columns of [`advice`]; empty where they change little, and
+/// where the advice for a use has them.
+pub(crate) fn pages(study: &StudyFindings) -> Vec<[String; 3]> {
+    let is_told =
+        |rw: Direction| study.summary.what_to_set.uses.iter().any(|one| one.cell.rw == rw && one.iomem.is_some());
+    let of = |rw: Direction| {
+        let pages = issuing::other_pages(&study.issuing, rw).filter(|_| !is_told(rw))?;
+        Some([format!("buffers of direct {rw}s"), pages.other.to_string(), pages.change])
     };
-    Direction::ALL.iter().filter_map(of).collect()
+    Direction::ALL.iter().filter_map(|rw| of(*rw)).collect()
 }
 
 /// Advice that experiments add, as the columns of [`advice`].
@@ -391,7 +395,7 @@ pub(crate) fn half_power(sizes: &[HalfPowerSize]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_spec::{Cache, Pattern};
+    use halfpower_spec::{Cache, IoMem, Pattern};
 
     use super::*;
 
@@ -401,13 +405,35 @@ mod tests {
             let pattern = Pattern::Sequential;
             let rw = halfpower_spec::Direction::Write;
             let cell = CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 1 << 20, threads: 1 };
-            let [_, settings, _] =
-                advice(&UseAdvice { of: Use::BulkWrite, cell, measured: None, side_by_side: None }, is_share);
+            let [_, settings, _] = advice(
+                &UseAdvice { of: Use::BulkWrite, cell, iomem: None, measured: None, side_by_side: None },
+                is_share,
+            );
             settings
         };
         assert_eq!(reported(Cache::Device, true), "1 MiB, 8 deep");
         assert_eq!(reported(Cache::None, true), "durable, 1 MiB, 8 deep");
         assert_eq!(reported(Cache::Device, false), "direct, 1 MiB, 8 deep");
+    }
+
+    #[test]
+    fn the_memory_of_buffers_follows_how_the_cache_is_passed() {
+        let pattern = Pattern::Sequential;
+        let rw = Direction::Read;
+        let cell = CellSettings { pattern, rw, cache: Cache::Device, iodepth: 8, bs_bytes: 1 << 20, threads: 1 };
+        let iomem = Some(IoMem::Huge);
+        let advised = UseAdvice { of: Use::BulkRead, cell, iomem, measured: None, side_by_side: None };
+        let [_, settings, _] = advice(&advised, false);
+        assert_eq!(settings, "direct in huge pages, 1 MiB, 8 deep");
+    }
+
+    #[test]
+    fn a_latency_that_is_hardly_known_is_followed_by_what_it_lies_between() {
+        let reach = |low: f64, high: f64| latency_reach(Some(Interval { value: 1e6, low, high }));
+        assert_eq!(reach(0.9e6, 1.1e6), "\u{b1}10%");
+        assert_eq!(reach(0.4e6, 9e6), "(400 \u{b5}s to 9.0 ms)");
+        assert_eq!(reach(-1e6, 9e6), "(up to 9.0 ms)");
+        assert_eq!(latency_reach(None), "");
     }
 
     #[test]

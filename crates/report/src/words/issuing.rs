@@ -9,8 +9,6 @@ use crate::words::settings::capitalised;
 /// Heading of the table.
 pub(crate) const HEADING: &str = "What issuing costs and brings";
 
-/// Smallest factor that the first screen reports.
-pub(crate) const MUCH: f64 = 1.1;
 /// The largest block size whose rate is given in requests a second.
 const SMALL: Bytes = Bytes(16 << 10);
 
@@ -73,9 +71,7 @@ pub(crate) struct OtherPages {
 
 /// The gain from other pages for the direct requests of a direction; `None` if it is not large.
 pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<OtherPages> {
-    let of_direction = found.iter().filter(|row| row.rw == rw);
-    let much = of_direction.filter_map(|row| Some((gain(row)?, row))).filter(|(gain, _)| *gain >= MUCH);
-    let (_, row) = much.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
+    let row = halfpower_experiments::other_pages(found, rw)?;
     let [without, with] = rates(row);
     let (own, other) = match row.change {
         IssuingPart::HugePages => ("ordinary", "huge pages (--iomem huge)"),
@@ -92,13 +88,6 @@ pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<Othe
         mbps: row.with_mbps.value,
         reported: format!("in {other} {with} instead of {without} ({of})"),
     })
-}
-
-/// The gain from other pages as a factor, if it is beyond chance.
-fn gain(row: &IssuingChange) -> Option<f64> {
-    let is_memory = matches!(row.change, IssuingPart::HugePages | IssuingPart::OrdinaryPages);
-    let times = row.times.as_ref().filter(|times| is_memory && times.verdict == RatioVerdict::More)?;
-    Some(times.interval.value)
 }
 
 /// The rate without the change and with it.

@@ -1,7 +1,7 @@
 //! Writes paths and cells by their settings.
 
 use halfpower_analyse::{CellSettings, Cost, PathSettings};
-use halfpower_spec::{Cache, Pattern};
+use halfpower_spec::{Cache, IoMem, Pattern};
 use halfpower_spec::{cache_word, format, path_words};
 
 /// A path, such as `random direct read`.
@@ -43,6 +43,14 @@ pub(crate) fn cell(cell: &CellSettings) -> String {
 pub(crate) fn cost_path(cost: &Cost) -> String {
     let of_depth = cost.iodepth.map_or(String::new(), |depth| format!(", {depth} deep"));
     format!("{}{of_depth}", path_words(cost.pattern, cost.cache, cost.rw))
+}
+
+/// In what the buffers of requests lie: `huge pages`.
+pub(crate) fn pages(iomem: IoMem) -> &'static str {
+    match iomem {
+        IoMem::Pages => "ordinary pages",
+        IoMem::Huge => "huge pages",
+    }
 }
 
 /// A number of things: `1 cell`, `12 cells`.

@@ -6,7 +6,7 @@ use halfpower_spec::{Direction, cache_word, format};
 
 use super::bottleneck;
 use super::checks::explained_bottleneck;
-use super::settings::size_and_depth;
+use super::settings::{self, size_and_depth};
 
 /// Relative half width of an interval from which a rate counts as not known.
 const MOST_REACH: f64 = 0.5;
@@ -14,7 +14,7 @@ const MOST_REACH: f64 = 0.5;
 /// The answer of a study; without walks, the answers of the first three experiments.
 pub(crate) fn verdict(study: &StudyFindings) -> Vec<String> {
     if study.walked {
-        return of_walks(&study.findings);
+        return of_walks(study);
     }
     let answers = study.experiments.iter().filter(|experiment| experiment.ran);
     let reported: Vec<String> = answers.take(3).map(|e| format!("{} {}", e.asks, e.brief())).collect();
@@ -25,9 +25,9 @@ pub(crate) fn verdict(study: &StudyFindings) -> Vec<String> {
     }
 }
 
-fn of_walks(findings: &Findings) -> Vec<String> {
-    let what_stops = bottleneck::sentence(&findings.bottleneck) + &explained_bottleneck(findings);
-    vec![how_fast(findings), what_stops, what_to_set(&findings.advice)]
+fn of_walks(study: &StudyFindings) -> Vec<String> {
+    let what_stops = bottleneck::sentence(&study.bottleneck) + &explained_bottleneck(study);
+    vec![how_fast(study), what_stops, what_to_set(study)]
 }
 
 fn how_fast(findings: &Findings) -> String {
@@ -101,31 +101,44 @@ fn doubts(headline: &Headline) -> Vec<String> {
     reported.chain(more).collect()
 }
 
-fn what_to_set(advice: &[Advice]) -> String {
-    let of = |rw| {
-        let fastest = |one: &&Advice, other: &&Advice| one.mbps.total_cmp(&other.mbps);
-        advice.iter().filter(|advice| advice.rw == rw).max_by(fastest)
-    };
-    let parts: Vec<String> = Direction::ALL
-        .iter()
-        .filter_map(|rw| of(*rw))
-        .map(|advice| {
-            let set = &advice.settings;
-            format!(
-                "for {}s {} I/O, {} blocks, {} deep ({} of the best{})",
-                advice.rw,
-                cache_word(set.cache),
-                format::size(set.bs.0 as f64),
-                set.iodepth,
-                format::percent(advice.share_of_peak),
-                advice.cpu_ms_per_mb.map_or(String::new(), |ms| {
-                    format!(", for {} ms of processor time a megabyte", format::two_digits(ms))
-                })
-            )
-        })
-        .collect();
+fn what_to_set(study: &StudyFindings) -> String {
+    let parts: Vec<String> = Direction::ALL.iter().filter_map(|rw| set_for(study, *rw)).collect();
     match parts.is_empty() {
         true => "What to set: nothing can be advised from these runs.".to_string(),
         false => format!("What to set: {}.", parts.join("; ")),
     }
+}
+
+/// What to set for a direction: `for reads direct I/O, 256 KiB blocks, 8 deep (97% of the best)`.
+fn set_for(study: &StudyFindings, rw: Direction) -> Option<String> {
+    let cost = |ms: Option<f64>| {
+        ms.map_or(String::new(), |ms| format!(", for {} ms of processor time a megabyte", format::two_digits(ms)))
+    };
+    // Where other memory of the buffers brings more than all that the walks tried, it is what is set.
+    let from_memory = study.summary.what_to_set.uses.iter().filter(|advice| advice.cell.rw == rw).find_map(|advice| {
+        let (iomem, gave) = (advice.iomem?, advice.measured?);
+        let way = format!("{} I/O in {}", cache_word(advice.cell.cache), settings::pages(iomem));
+        Some(format!(
+            "for {rw}s {way}, {} blocks, {} deep ({}{})",
+            format::size(advice.cell.bs_bytes as f64),
+            advice.cell.iodepth,
+            format::mbps(gave.mbps),
+            cost(gave.cpu_s_per_gb)
+        ))
+    });
+    let fastest = |one: &&Advice, other: &&Advice| one.mbps.total_cmp(&other.mbps);
+    let of_walks = || {
+        study.advice.iter().filter(|advice| advice.rw == rw).max_by(fastest).map(|advice| {
+            let set = &advice.settings;
+            format!(
+                "for {rw}s {} I/O, {} blocks, {} deep ({} of the best{})",
+                cache_word(set.cache),
+                format::size(set.bs.0 as f64),
+                set.iodepth,
+                format::percent(advice.share_of_peak),
+                cost(advice.cpu_ms_per_mb)
+            )
+        })
+    };
+    from_memory.or_else(of_walks)
 }
