@@ -98,6 +98,8 @@ struct Shared {
     own_lanes: AtomicUsize,
     /// Own lanes whose queue has not turned over yet; `None` if windows open with empty queues.
     cold_lanes: Option<AtomicUsize>,
+    /// The least time that it takes.
+    turnover: Nanos,
     /// Grows whenever a lane gets completions.
     progress: AtomicU64,
     /// Where own lanes tell what they counted, if the run ends when it is steady.
@@ -192,7 +194,8 @@ pub(crate) fn drive(
         over: AtomicBool::new(false),
         // Lanes beside the workload are not counted: they go on until the workload's lanes end.
         own_lanes: AtomicUsize::new(own_lanes),
-        cold_lanes: warms_up.then(|| AtomicUsize::new(own_lanes)),
+        cold_lanes: warms_up.map(|_| AtomicUsize::new(own_lanes)),
+        turnover: warms_up.unwrap_or_default(),
         progress: AtomicU64::new(0),
         seconds,
     });
@@ -306,7 +309,11 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
     let cold_lanes = shared.cold_lanes.as_ref().filter(|_| lane.role == LaneRole::Own);
     let teller = shared.seconds.as_ref().filter(|_| lane.role == LaneRole::Own).map(|to| Teller::of(to, index));
-    let window = window.watched(&shared.progress).told_by(teller).warmed_up(cold_lanes).ends_after(lane.most_bytes);
+    let window = window
+        .watched(&shared.progress)
+        .told_by(teller)
+        .warmed_up(cold_lanes, shared.turnover)
+        .ends_after(lane.most_bytes);
     let mut window = window.each_slot_commits((stands_for_threads && fdatasync > 0).then_some(flushers));
     if lane.role == LaneRole::Own && !window.rests(run.workload.options.rest)? {
         return Err(MeasureError::Interrupted);
@@ -465,7 +472,7 @@ mod tests {
             spread_bytes: None,
             cached_bytes: None,
             buffer_segments: None,
-            warms_up: false,
+            warms_up: None,
             flush: ClosingFlush::None,
             silence,
         };

@@ -35,9 +35,9 @@ pub struct Lane {
 pub enum ClosingFlush {
     /// There is none.
     None,
-    /// All of it counts in the time of the run.
+    /// All of it counts in the time of the run, and so do the requests in flight before it.
     Counts,
-    /// Of it counts what it takes beyond the same flush with nothing left to write, which is asked right after it: the way to
+    /// Requests in flight when the window closes count as those of a run without a flush. Of it counts what it takes beyond the same flush with nothing left to write, which is asked right after it: the way to
     /// a server and back is no part of the rate, and in a short window it would be a large one.
     CountsBeyondAnswer,
 }
@@ -63,8 +63,9 @@ pub struct Prepared {
     pub cached_bytes: Option<u64>,
     /// Number of physical memory segments of a direct request's buffer; `None` if unknown.
     pub buffer_segments: Option<f64>,
-    /// Whether each lane turns its queue over once before the window opens.
-    pub warms_up: bool,
+    /// Least time for which each lane keeps its queue full and turns it over once before the window opens; `None` opens it
+    /// with an empty queue.
+    pub warms_up: Option<Nanos>,
     /// The flush at the end of the run.
     pub flush: ClosingFlush,
     /// How long the target may be silent after the window before the run is given up; `None` in virtual time.

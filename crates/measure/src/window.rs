@@ -145,6 +145,8 @@ pub(crate) struct Window<'a> {
     progress: Option<&'a AtomicU64>,
     /// Lanes whose queue has not turned over yet; `None` opens the window with an empty queue.
     cold_lanes: Option<&'a AtomicUsize>,
+    /// The least time for which it is turned over.
+    turnover: Nanos,
     /// Tells what was counted, for whoever judges whether the run is steady.
     teller: Option<Teller>,
 }
@@ -191,6 +193,7 @@ impl<'a> Window<'a> {
             bytes_before_step: 0,
             progress: None,
             cold_lanes: None,
+            turnover: Nanos(0),
             teller: None,
         }
     }
@@ -284,7 +287,7 @@ impl<'a> Window<'a> {
             }
         }
         self.tally.end = now;
-        if self.terms.flush == ClosingFlush::None {
+        if self.terms.flush != ClosingFlush::Counts {
             self.tally.in_flight_beyond_latency_ns += self.in_flight_ns(now);
         }
         self.count_overdue(now);
@@ -477,14 +480,14 @@ impl<'a> Window<'a> {
         self.look_at = told_next.map_or(self.step_end, |told_next| told_next.min(self.step_end));
     }
 
-    /// Waits for what is still in flight. With a flush to come it counts, since the flush waits for it too; otherwise
-    /// the window has closed without its bytes, as it had opened without those that came before, but not without its
+    /// Waits for what is still in flight. With a flush that counts in whole it counts, since the flush waits for it too;
+    /// otherwise the window has closed without its bytes, as it had opened without those that came before, but not without its
     /// errors.
     fn close(&mut self) -> Result<(), EngineError> {
         while !self.all_free() {
             let now = self.reap()?;
             self.show_progress();
-            if self.terms.flush != ClosingFlush::None {
+            if self.terms.flush == ClosingFlush::Counts {
                 self.account(now);
                 self.tally.end = now;
             } else {
@@ -645,9 +648,9 @@ fn outcome(result: Result<u32, Errno>, asked: u32) -> Result<u32, Errno> {
 
 impl<'a> Window<'a> {
     /// Opens the window only when as many requests have completed as the queue holds, here and in all other lanes of the
-    /// workload; `cold_lanes` says in how many they have not.
-    pub(crate) fn warmed_up(self, cold_lanes: Option<&'a AtomicUsize>) -> Self {
-        Self { cold_lanes, ..self }
+    /// workload, and the queue has been full for so long; `cold_lanes` says in how many they have not.
+    pub(crate) fn warmed_up(self, cold_lanes: Option<&'a AtomicUsize>, turnover: Nanos) -> Self {
+        Self { cold_lanes, turnover, ..self }
     }
 
     /// Keeps the queue full until the window may open, for the length of a few windows at most; gives the time. What
@@ -666,7 +669,7 @@ impl<'a> Window<'a> {
             completed += self.done.len();
             self.drain();
             self.show_progress();
-            if is_cold && completed >= self.issued.len() {
+            if is_cold && completed >= self.issued.len() && now.0 >= began.0.saturating_add(self.turnover.0) {
                 cold_lanes.fetch_sub(1, Ordering::Relaxed);
                 is_cold = false;
             }

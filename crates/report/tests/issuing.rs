@@ -113,7 +113,10 @@ fn what_a_use_is_advised_has_no_row_of_its_own() {
         text.contains("copy, reading direct in huge pages, ") && !text.contains("buffers of direct reads"),
         "{text}"
     );
-    assert!(page.contains("<span>--iomem huge</span>") && page.contains("iomem=mmaphuge"), "the commands to copy take them");
+    assert!(
+        page.contains("<span>--iomem huge</span>") && page.contains("iomem=mmaphuge"),
+        "the commands to copy take them"
+    );
     assert!(verdict.contains("for reads direct I/O in huge pages, "), "{verdict}");
 }
 

@@ -79,7 +79,7 @@ pub(super) fn prepare(
         spread_bytes: None,
         cached_bytes: None,
         buffer_segments: None,
-        warms_up: false,
+        warms_up: None,
         flush: ClosingFlush::None,
         silence: Some(silence),
     })

@@ -58,7 +58,7 @@ pub(crate) fn prepare(workload: &Workload, folder: &Path) -> Result<Prepared, Me
         spread_bytes: None,
         cached_bytes: None,
         buffer_segments: None,
-        warms_up: false,
+        warms_up: None,
         flush: ClosingFlush::None,
         silence: None,
     })

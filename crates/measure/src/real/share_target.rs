@@ -30,6 +30,10 @@ use crate::read_back::read_back;
 use crate::target_backend::{Account, ClosingFlush, Lane, Prepared, TargetBackend};
 use crate::{MeasureError, background, read_back};
 
+/// The part of a window's length, and the most, for which the path is busy before it opens: what shapes a wire lets some bytes
+/// through at once after each pause, and TCP begins slowly.
+const BUSY_BEFORE: u64 = 4;
+const MOST_BUSY_BEFORE_NS: u64 = 100_000_000;
 /// A flush may take this many times as long as any other request before the run is given up.
 const FLUSH_TIMES: u64 = 11;
 /// Most parts of an upload in flight while the file is laid out.
@@ -228,6 +232,8 @@ impl TargetBackend for ShareTarget {
             true if rw.writes() && !cache.durable() => ClosingFlush::CountsBeyondAnswer,
             _ => ClosingFlush::None,
         };
+        let is_whole = flush == ClosingFlush::Counts || options.io_size.is_some();
+        let warms_up = !is_whole && rate.is_none() && options.thinktime == Nanos(0);
         Ok(Prepared {
             lanes,
             engine: self.protocol.engine(),
@@ -235,10 +241,7 @@ impl TargetBackend for ShareTarget {
             spread_bytes: None,
             cached_bytes: None,
             buffer_segments: None,
-            warms_up: flush != ClosingFlush::Counts
-                && options.io_size.is_none()
-                && rate.is_none()
-                && options.thinktime == Nanos(0),
+            warms_up: warms_up.then(|| Nanos((run.runtime.0 / BUSY_BEFORE).min(MOST_BUSY_BEFORE_NS))),
             flush,
             silence: Some(Nanos(self.wanted.silence.0.saturating_mul(FLUSH_TIMES))),
         })

@@ -243,7 +243,7 @@ impl TargetBackend for RealTarget {
             spread_bytes: self.members.spread_bytes.filter(|_| self.scratch.is_empty()),
             cached_bytes,
             buffer_segments: buffers.segments.filter(|_| cache.direct()),
-            warms_up,
+            warms_up: warms_up.then_some(Nanos(0)),
             flush: ClosingFlush::counts_if(flush),
             silence: Some(self.wanted.silence),
         })

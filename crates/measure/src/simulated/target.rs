@@ -200,7 +200,7 @@ impl TargetBackend for SimulatedTarget {
             span_bytes: self.span_bytes(),
             spread_bytes: self.subject.spread_bytes(),
             // A run begins on an idle path, and so do the closed-form predictions.
-            warms_up: false,
+            warms_up: None,
             flush: ClosingFlush::counts_if(buffered || options.fdatasync > 0 || options.end_flush),
             silence: None,
         })

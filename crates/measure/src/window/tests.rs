@@ -130,7 +130,7 @@ fn simulated(runtime_ns: u64, cold_lanes: Option<&AtomicUsize>) -> Tally {
     let stop = AtomicBool::new(false);
     let pauses = Pauses::default();
     let terms = Terms { runtime: Nanos(runtime_ns), flush: ClosingFlush::None, pauses, ramp: Nanos(0) };
-    Window::new(&mut engine, offsets, 8, terms, &stop).warmed_up(cold_lanes).run().unwrap()
+    Window::new(&mut engine, offsets, 8, terms, &stop).warmed_up(cold_lanes, Nanos(0)).run().unwrap()
 }
 
 fn depth(tally: &Tally) -> f64 {
@@ -219,6 +219,8 @@ fn requests_that_fail_are_in_flight_too() {
 #[derive(Default)]
 struct Diary {
     clock_ns: u64,
+    /// Requests that are done at once.
+    credit: u64,
     in_flight: Vec<(Request, u64)>,
     entries: Vec<(u64, Operation)>,
 }
@@ -233,7 +235,10 @@ impl Engine for Diary {
             let is_flush = request.operation == Operation::Flush;
             assert!(!is_flush || self.in_flight.is_empty(), "a flush waits for what it is to make durable");
             let begin = self.in_flight.last().map_or(self.clock_ns, |(_, done)| *done);
-            self.in_flight.push((*request, begin + if is_flush { FLUSH_NS } else { REQUEST_NS }));
+            let took_ns = if is_flush { FLUSH_NS } else { REQUEST_NS };
+            let is_free = self.credit > 0;
+            self.credit -= u64::from(is_free);
+            self.in_flight.push((*request, begin + if is_free { 0 } else { took_ns }));
             self.entries.push((self.clock_ns, request.operation));
         }
         Ok(())
@@ -346,6 +351,26 @@ impl Engine for FarServer {
     }
 }
 
+/// A wire that lets a few requests through at once after a pause, and then one every so often.
+#[test]
+fn what_a_wire_lets_through_after_a_pause_is_no_part_of_the_rate() {
+    const CREDIT: u64 = 3;
+    let found = |turnover: Nanos| {
+        let workload = Workload { rw: Rw::Read, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+        let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+        let mut engine = Diary { credit: CREDIT, ..Diary::default() };
+        let (stop, cold_lanes) = (AtomicBool::new(false), AtomicUsize::new(1));
+        let runtime = Nanos(20 * REQUEST_NS);
+        let terms = Terms { runtime, flush: ClosingFlush::None, pauses: Pauses::default(), ramp: Nanos(0) };
+        let tally =
+            Window::new(&mut engine, offsets, 1, terms, &stop).warmed_up(Some(&cold_lanes), turnover).run().unwrap();
+        assert_eq!(cold_lanes.into_inner(), 0);
+        tally.ios
+    };
+    assert_eq!(found(Nanos(0)), 20 + CREDIT - 1, "one request turns the queue over");
+    assert_eq!(found(Nanos(REQUEST_NS)), 20);
+}
+
 /// A window pays neither for the way of its closing flush nor for a cold beginning, so short and long ones agree; what the
 /// flush has to write counts.
 #[test]
@@ -355,7 +380,8 @@ fn the_rate_over_a_long_way_is_that_of_any_window() {
         let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
         let (mut engine, stop, cold_lanes) = (FarServer::default(), AtomicBool::new(false), AtomicUsize::new(1));
         let terms = Terms { runtime: Nanos(runtime_ns), flush, pauses: Pauses::default(), ramp: Nanos(0) };
-        let tally = Window::new(&mut engine, offsets, 2, terms, &stop).warmed_up(Some(&cold_lanes)).run().unwrap();
+        let tally =
+            Window::new(&mut engine, offsets, 2, terms, &stop).warmed_up(Some(&cold_lanes), Nanos(0)).run().unwrap();
         assert_eq!(tally.latency().count(), tally.ios);
         assert!(tally.write_latency.latency().max_ns() <= ROUND_TRIP_NS, "the cold beginning counts for nothing");
         tally.ios as f64 / ((tally.end.0 - tally.start.0) as f64 / 1e9)

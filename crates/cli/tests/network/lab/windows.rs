@@ -17,7 +17,7 @@ const WINDOWS: [&str; 4] = ["0.3", "1", "3", "10"];
 #[ignore = "lab: a server and a wire of its own"]
 fn the_headline_of_a_share_behind_a_wire_is_the_wire() {
     let script = "wire 80mbit; for kind in smb nfs; do share=$SMB; [ $kind = nfs ] && share=$NFS\n\
-                  $HP study $share --size 64MiB --budget 20s --bs 64k,1MiB --iodepth 1,8 --output $kind.study >/dev/null\n\
+                  $HP study $share --size 64MiB --budget 40s --bs 64k,1MiB --iodepth 1,8 --output $kind.study >/dev/null\n\
                   $HP report $kind.study --json; done";
     let names = ["SMB reads", "SMB writes", "NFS reads", "NFS writes"];
     let near = names.map(|name| Figure::near(format!("study over 80 Mbit/s: {name}"), MBPS, "MB/s", WITHIN));
@@ -29,10 +29,11 @@ fn the_headline_of_a_share_behind_a_wire_is_the_wire() {
         assert_eq!(headlines.len(), names.len(), "{text}");
         let figure = |headline: &Value, of: &str| headline["mbps"][of].as_f64().unwrap();
         let values = headlines.iter().map(|headline| figure(headline, "value"));
-        // The payload itself is known within a few packets.
+        // The payload itself is known within a few packets. A single run has no interval, and says so.
         let holds = |headline: &Value| {
             let (low, high) = (0.998 * figure(headline, "low"), 1.002 * figure(headline, "high"));
-            f64::from(u8::from((low..=high).contains(&MBPS)))
+            let is_known = headline["runs"].as_u64() > Some(1);
+            if is_known { f64::from(u8::from((low..=high).contains(&MBPS))) } else { f64::NAN }
         };
         Some(values.chain(headlines.iter().map(holds)).collect())
     });
