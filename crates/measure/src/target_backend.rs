@@ -37,8 +37,9 @@ pub enum ClosingFlush {
     None,
     /// All of it counts in the time of the run, and so do the requests in flight before it.
     Counts,
-    /// Requests in flight when the window closes count as those of a run without a flush. Of it counts what it takes beyond the same flush with nothing left to write, which is asked right after it: the way to
-    /// a server and back is no part of the rate, and in a short window it would be a large one.
+    /// Of it counts what it takes beyond the same flush with nothing left to write, which is asked right after it: the way to
+    /// a server and back is no part of the rate, and in a short window it would be a large one. Requests in flight when the
+    /// window closes do not count, as without a flush.
     CountsBeyondAnswer,
 }
 
