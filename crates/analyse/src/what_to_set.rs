@@ -38,7 +38,7 @@ pub struct WhatToSet {
 }
 
 /// What the settings are for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Use {
     /// Small random reads.
@@ -47,6 +47,22 @@ pub enum Use {
     BulkRead,
     /// Writing much data in order.
     BulkWrite,
+}
+
+impl Use {
+    /// The use of copies that go this way.
+    pub fn of_copies(rw: Direction) -> Self {
+        match rw {
+            Direction::Read => Self::BulkRead,
+            Direction::Write => Self::BulkWrite,
+        }
+    }
+
+    /// Whether requests of these settings serve copies, large and in order, that go this use's way.
+    pub fn is_served_by(self, cell: &CellSettings) -> bool {
+        let is_of_copies = cell.pattern == Pattern::Sequential && cell.bs_bytes >= LEAST_BULK_BS_BYTES;
+        is_of_copies && Self::of_copies(cell.rw) == self
+    }
 }
 
 /// Settings for one use.
@@ -69,11 +85,10 @@ pub struct UseAdvice {
 impl UseAdvice {
     /// Whether requests of these settings serve its use.
     pub fn may_be(&self, cell: &CellSettings) -> bool {
-        let is_of_size = match self.of {
-            Use::Database => cell.bs_bytes == self.cell.bs_bytes,
-            Use::BulkRead | Use::BulkWrite => cell.bs_bytes >= LEAST_BULK_BS_BYTES,
-        };
-        is_of_size && cell.access() == self.cell.access()
+        match self.of {
+            Use::Database => (cell.bs_bytes, cell.access()) == (self.cell.bs_bytes, self.cell.access()),
+            Use::BulkRead | Use::BulkWrite => self.of.is_served_by(cell),
+        }
     }
 }
 
@@ -111,15 +126,15 @@ pub(crate) fn what_to_set(
     curves: &[Curve],
     advice: &[Advice],
 ) -> WhatToSet {
-    let bulk = |of, rw| {
+    let bulk = |rw| {
         let advised = advice.iter().find(|advice| (advice.pattern, advice.rw) == (Pattern::Sequential, rw))?;
         let set = Some(&advised.settings).filter(|set| set.bs.0 >= LEAST_BULK_BS_BYTES)?;
         let is_it = |cell: &CellFinding| (cell.cache, cell.threads) == (set.cache, set.threads);
         let cells = of_block(study.cells, Pattern::Sequential, rw, set.bs.0, is_it);
         let chosen = cells.iter().copied().find(|cell| cell.iodepth == set.iodepth)?;
-        settled(study, of, &cells, chosen)
+        settled(study, Use::of_copies(rw), &cells, chosen)
     };
-    let uses = [database(study), bulk(Use::BulkRead, Direction::Read), bulk(Use::BulkWrite, Direction::Write)];
+    let uses = [database(study), bulk(Direction::Read), bulk(Direction::Write)];
     let uses = uses.into_iter().flatten().collect();
     WhatToSet { uses, half_power: half_power(study.cells, headlines, curves), ..WhatToSet::default() }
 }

@@ -620,7 +620,7 @@ source = "https://example.org"
             let profile = Application::built_in(application).unwrap().profile().unwrap();
             profile.shapes.into_iter().find(|shape| shape.name == name).unwrap().workload.options
         };
-        for name in ["redo", "redo_16", "redo_in_flushing"] {
+        for name in ["redo", "redo_direct", "redo_16", "redo_in_flushing"] {
             assert_eq!((of("mysql", name).fdatasync, of("mysql", name).flush_by), (1, FlushCall::Fdatasync), "{name}");
         }
         assert_eq!((of("rocksdb", "log").fdatasync, of("rocksdb", "log").layout), (1, Layout::Append));

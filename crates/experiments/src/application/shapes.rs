@@ -7,6 +7,9 @@ use halfpower_spec::{
 
 use crate::plan::PlanRequest;
 
+/// Largest block of a device that applications write as a whole; some devices call a far larger unit their block.
+const LARGEST_BLOCK_BYTES: u64 = 4096;
+
 /// A shape as this target can run it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SuitedShape {
@@ -58,13 +61,7 @@ fn suited(ask: &PlanRequest, shape: &Shape) -> Result<SuitedShape, String> {
     let mut changes = Vec::new();
     let options = suited_options(ask, shape.workload.options, &mut changes);
     let cache = suited_cache(ask, shape.workload.cache, &mut changes);
-    let unit = capabilities.direct_unit.map_or(1, |unit| unit.0.max(1));
-    let asked = shape.workload.bs;
-    let whole = Bytes(asked.0.div_ceil(unit) * unit);
-    let bs = if cache.direct() && options.bssplit.is_none() { whole } else { asked };
-    if bs != asked {
-        changes.push(format!("{bs} instead of {asked}, since direct requests are multiples of {}", Bytes(unit)));
-    }
+    let bs = suited_size(ask, &Workload { cache, options, ..shape.workload }, &mut changes);
     let own = Workload { cache, bs, options, ..shape.workload };
     let engine = match own.engine {
         // Each write waits until it is durable, so plain calls are what such an application makes.
@@ -74,6 +71,27 @@ fn suited(ask: &PlanRequest, shape: &Shape) -> Result<SuitedShape, String> {
     };
     let workload = Workload { engine, issuing: ask.question.issuing, ..own };
     Ok(SuitedShape { workload: workload.issued_by_engine(), changes })
+}
+
+/// The size of the shape's requests, in whole units of what direct I/O takes here. What an application writes past the page
+/// cache is whole blocks of the device too, as less would let the device read before it writes.
+fn suited_size(ask: &PlanRequest, shape: &Workload, changes: &mut Vec<String>) -> Bytes {
+    let asked = shape.bs;
+    if !shape.cache.direct() || shape.options.bssplit.is_some() {
+        return asked;
+    }
+    let unit = ask.capabilities().direct_unit.map_or(1, |unit| unit.0.max(1));
+    let block = ask.environment.device.as_ref().map_or(0, |device| device.physical_block.0);
+    let has_larger_blocks = (unit + 1..=LARGEST_BLOCK_BYTES).contains(&block) && block.is_multiple_of(unit);
+    let (unit, why) = match shape.rw.writes() && has_larger_blocks {
+        true => (block, "the device writes whole blocks of"),
+        false => (unit, "direct requests are multiples of"),
+    };
+    let bs = Bytes(asked.0.div_ceil(unit) * unit);
+    if bs != asked {
+        changes.push(format!("{bs} instead of {asked}, since {why} {}", Bytes(unit)));
+    }
+    bs
 }
 
 /// The cache setting that comes nearest here.

@@ -1,6 +1,6 @@
 //! Measures the effect of each part of issuing from pairs of cells that differ only in that part.
 
-use halfpower_analyse::{CellSettings, ExperimentCell, Interval, UseAdvice, UseRate};
+use halfpower_analyse::{Advice, CellSettings, ExperimentCell, Interval, Use, UseAdvice, UseRate};
 use halfpower_spec::{Cache, Direction, EngineName, InOrder, IoMem, Issuing, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
@@ -87,19 +87,35 @@ pub fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<&IssuingCha
 }
 
 /// Where direct requests from other memory give much more than what is advised for the same order and direction, they are
-/// what is advised: a path has one best.
-pub(crate) fn advise_memory(uses: &mut [UseAdvice], found: &[IssuingChange]) {
-    for advice in uses {
-        let Some(measured) = advice.measured else { continue };
-        let serves = |row: &&IssuingChange| advice.may_be(&row.cell()) && row.with_mbps.value >= MUCH * measured.mbps;
-        let better = found.iter().filter(serves);
-        let gains = better.filter_map(|row| Some((row.gain_from_memory()?.0, row)));
-        let best = gains.max_by(|(_, one), (_, other)| one.with_mbps.value.total_cmp(&other.with_mbps.value));
-        if let Some((iomem, row)) = best {
-            let (cell, measured, side_by_side) = (row.cell(), Some(row.rate()), None);
-            *advice = UseAdvice { cell, iomem: Some(iomem), measured, side_by_side, ..*advice };
+/// what is advised: a path has one best. Copies are advised them also where nothing is for want of large requests among
+/// the fastest in order, which `advice` has.
+pub(crate) fn advise_memory(uses: &mut Vec<UseAdvice>, advice: &[Advice], found: &[IssuingChange]) {
+    for use_advice in uses.iter_mut() {
+        let Some(measured) = use_advice.measured else { continue };
+        if let Some(better) = from_memory(found, use_advice.of, measured.mbps, |cell| use_advice.may_be(cell)) {
+            *use_advice = better;
         }
     }
+    for in_order in advice.iter().filter(|advice| advice.pattern == Pattern::Sequential) {
+        let of = Use::of_copies(in_order.rw);
+        if uses.iter().all(|use_advice| use_advice.of != of) {
+            uses.extend(from_memory(found, of, in_order.best.mbps, |cell| of.is_served_by(cell)));
+        }
+    }
+    uses.sort_by_key(|use_advice| use_advice.of);
+}
+
+/// The settings that gave the most from other memory, of those that serve a use, if that is much more than this rate.
+fn from_memory(
+    found: &[IssuingChange],
+    of: Use,
+    mbps: f64,
+    serves: impl Fn(&CellSettings) -> bool,
+) -> Option<UseAdvice> {
+    let better = found.iter().filter(|row| serves(&row.cell()) && row.with_mbps.value >= MUCH * mbps);
+    let gains = better.filter_map(|row| Some((row.gain_from_memory()?.0, row)));
+    let (iomem, row) = gains.max_by(|(_, one), (_, other)| one.with_mbps.value.total_cmp(&other.with_mbps.value))?;
+    Some(UseAdvice { of, cell: row.cell(), iomem: Some(iomem), measured: Some(row.rate()), side_by_side: None })
 }
 
 /// The changed part of issuing.
@@ -204,7 +220,7 @@ fn reported(change: IssuingPart, with: &ExperimentCell, without: &ExperimentCell
 
 #[cfg(test)]
 mod tests {
-    use halfpower_analyse::Use;
+    use halfpower_analyse::FastestCell;
 
     use super::*;
 
@@ -244,10 +260,9 @@ mod tests {
         };
         let cell = CellSettings { cache: Cache::Both, ..change(Pattern::Sequential, 1 << 20, 1.0).cell() };
         let mut uses =
-            [UseAdvice { of: Use::BulkRead, cell, iomem: None, measured: Some(rate), side_by_side: Some(4.0) }];
-        advise_memory(&mut uses, found);
-        let [advice] = uses;
-        advice
+            vec![UseAdvice { of: Use::BulkRead, cell, iomem: None, measured: Some(rate), side_by_side: Some(4.0) }];
+        advise_memory(&mut uses, &[], found);
+        uses.pop().expect("it stays")
     }
 
     #[test]
@@ -258,6 +273,34 @@ mod tests {
         let gave = advice.measured.expect("it was measured");
         assert_eq!((gave.mbps, gave.latency_ns_p99, gave.cpu_s_per_gb), (3400.0, None, Some(16.0 * 1e3 / 262_144.0)));
         assert_eq!(advice.side_by_side, None, "the depth rests on what was measured");
+    }
+
+    /// The advice for reads in order whose fastest ones gave this many MB/s, in requests of 32 KiB through the page cache.
+    fn small_in_order(mbps: f64) -> Advice {
+        let read = CellSettings { cache: Cache::Both, ..change(Pattern::Sequential, 32 << 10, 1.0).cell() };
+        Advice {
+            rw: read.rw,
+            pattern: read.pattern,
+            settings: Workload::default(),
+            mbps,
+            share_of_peak: 1.0,
+            cpu_ms_per_mb: None,
+            latency_ns_p99: None,
+            best: FastestCell { cell: read, mbps },
+            is_best: true,
+        }
+    }
+
+    #[test]
+    fn copies_are_advised_the_memory_that_gives_most_also_where_the_fastest_cells_are_too_small_for_them() {
+        let found = [change(Pattern::Sequential, 256 << 10, 3400.0), change(Pattern::Random, 256 << 10, 9000.0)];
+        for (fastest_mbps, advised) in [(2400.0, true), (3300.0, false)] {
+            let mut uses = Vec::new();
+            advise_memory(&mut uses, &[small_in_order(fastest_mbps)], &found);
+            let uses: Vec<_> = uses.iter().map(|one| (one.of, one.iomem, one.cell)).collect();
+            let expected = (Use::BulkRead, Some(IoMem::Huge), found[0].cell());
+            assert_eq!(uses, Vec::from_iter(advised.then_some(expected)), "{fastest_mbps}");
+        }
     }
 
     #[test]

@@ -68,7 +68,8 @@ fn beside(nature: Nature) {
     judge(LAB, figures, || {
         let study = disk.studied(STUDY, "mysql.halfpower");
         let ours_read_us = number(&disk.halfpower(READS)["latency_ns"]["mean"]) / 1e3;
-        let ours_flush_us = 1e6 / per_second_of(&study, "redo");
+        // MariaDB's default is past the page cache.
+        let ours_flush_us = 1e6 / per_second_of(&study, "redo_direct");
         let flush_us = flush_us(&instance.start(&[]).unwrap());
         let in_memory_us = {
             let mariadb = instance.start(&[LITTLE_MEMORY, THROUGH_THE_PAGE_CACHE].map(str::to_string)).unwrap();
