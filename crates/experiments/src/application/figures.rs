@@ -41,12 +41,15 @@ impl RunFigures {
             return None;
         }
         let mut figures = Self::default();
-        let a_second = |count: u64| count as f64 * 1e9 / window_ns as f64;
+        // Behind a limit that hands out slices, rates count whole ones.
+        let mbps = run_mbps(record);
+        let as_judged = if record.mbps() > 0.0 { mbps / record.mbps() } else { 1.0 };
+        let a_second = |count: u64| count as f64 * 1e9 / window_ns as f64 * as_judged;
         let workload = &record.run.workload;
         let flushes = workload.options.fdatasync;
         let each = if flushes == 1 { record.commits.count() } else { record.ios };
         figures.values.insert(Figure::PerSecond, a_second(each));
-        figures.values.insert(Figure::Mbps, run_mbps(record));
+        figures.values.insert(Figure::Mbps, mbps);
         figures.values.insert(Figure::ReadsPerSecond, a_second(record.read_ios));
         figures.values.insert(Figure::WritesPerSecond, a_second(record.ios.saturating_sub(record.read_ios)));
         if let Some(beside) = record.beside_iops() {
@@ -181,7 +184,7 @@ pub(super) fn interval(known: Known) -> Interval {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::{ByDirection, LatencyCounter};
+    use halfpower_record::{ByDirection, LatencyCounter, Series};
     use halfpower_spec::{Bytes, Rw, Workload, WorkloadOptions};
 
     use super::*;
@@ -211,6 +214,24 @@ mod tests {
         assert_eq!(figures.values.get(&Figure::ReadP99), None);
         record.errors.insert("EIO".to_string(), 1);
         assert_eq!(RunFigures::of(&record), None, "what failed is no figure");
+    }
+
+    #[test]
+    fn behind_a_limit_in_slices_requests_a_second_count_whole_slices_as_bytes_do() {
+        let workload = Workload { rw: Rw::Randread, bs: Bytes(16_384), iodepth: 32, ..Workload::default() };
+        let mut record = record_at(&disk(""), workload, 0, Pass::Plain, 1.0);
+        // Ten slices a second let 48 requests pass each; 32 of the first one's went before the window.
+        let requests = |step: u64| if step == 0 { 16 } else { 48 * u64::from(step.is_multiple_of(10)) };
+        record.series = Series { step_ns: 10_000_000, bytes: (0..100).map(|step| requests(step) * 16_384).collect() };
+        record.elapsed_ns = 1_000_000_000;
+        record.ios = (0..100).map(requests).sum();
+        record.read_ios = record.ios;
+        record.bytes = record.ios * 16_384;
+        let figures = RunFigures::of(&record).unwrap();
+        for figure in [Figure::PerSecond, Figure::ReadsPerSecond] {
+            assert!(near(figures.values.get(&figure), 480.0), "{} in the window: {figures:?}", record.ios);
+        }
+        assert!(near(figures.values.get(&Figure::Mbps), 480.0 * 0.016384), "{figures:?}");
     }
 
     #[test]
