@@ -4,11 +4,12 @@
 //! runs already shows that run.
 
 use halfpower_record::Record;
+use halfpower_spec::{Nanos, Workload};
 
 use crate::Unsteady;
 use crate::mean::some_mean;
 use crate::steady::{Burst, Steadiness, judge};
-use crate::waves::{Paced, waves_after};
+use crate::waves::{Paced, Waves, waves, waves_after};
 
 /// Relative change of a run's rate below which nothing is trimmed: it would not be visible.
 const WORTH_TRIMMING: f64 = 0.01;
@@ -21,6 +22,21 @@ pub fn run_mbps(record: &Record) -> f64 {
         return 0.0;
     }
     rate(record, &judge(&record.series), None).0
+}
+
+/// The waves in which a run's requests completed, where its window cut them, so that the rate between them is another one than
+/// that of the window: behind a limit that hands out slices, a second of ten of them may miss most of one. `None` elsewhere, and
+/// where the run's own pauses or its asked rate may have made them.
+pub fn cut_waves(record: &Record) -> Option<Waves> {
+    let Workload { rate, options, .. } = record.run.workload;
+    let is_free = rate.is_none() && options.thinktime == Nanos(0) && options.file_operation.is_none();
+    let waves = waves(record).filter(|_| is_free && record.flush_ns == 0)?;
+    waves.mbps.is_some_and(|mbps| matters(mbps, record.mbps())).then_some(waves)
+}
+
+/// Whether a rate differs visibly from that of the whole window.
+fn matters(mbps: f64, whole_mbps: f64) -> bool {
+    (mbps / whole_mbps - 1.0).abs() > WORTH_TRIMMING
 }
 
 /// The runs of one cell, judged.
@@ -101,7 +117,7 @@ fn rate(record: &Record, run: &Steadiness, paced: Option<Paced>) -> (f64, f64) {
     let cut_bytes: f64 = record.series.bytes[..cut].iter().map(|bytes| *bytes as f64).sum();
     let rest_bytes = record.bytes as f64 - cut_bytes;
     let block_bytes = record.run.workload.bs.0;
-    let matters = |mbps: f64| (mbps / whole.0 - 1.0).abs() > WORTH_TRIMMING;
+    let matters = |mbps: f64| matters(mbps, whole.0);
     let waves = waves_after(&record.series, cut, block_bytes).filter(|_| record.flush_ns == 0);
     let between_waves = waves.and_then(|waves| Some((waves.mbps?, waves.lasts_ns as f64)));
     let whole_slices = || paced.and_then(|paced| paced.over_whole_slices(record));

@@ -106,7 +106,7 @@ pub use history::{
 };
 pub use how_fast::{CellRate, RateRole, RateRow, how_fast};
 pub use interval::{Sureness, t95};
-pub use judged::run_mbps;
+pub use judged::{cut_waves, run_mbps};
 pub use ladder::levels;
 pub use levels::{
     LevelFinding, LevelId, LevelKind, LevelSource, LinkCeiling, MeasuredCeilings, MemoryCopy, PathLevel, SharedBy,

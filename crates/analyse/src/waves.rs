@@ -14,7 +14,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_record::{Record, Series};
-use halfpower_spec::{Direction, Pass};
+use halfpower_spec::{Direction, JsonSchema, Pass};
+use serde::Serialize;
 
 use crate::mean::{mean, median, some_mean};
 
@@ -45,7 +46,7 @@ const COARSEST: f64 = 0.02;
 const STEP_VARIANCE: f64 = 1.0 / 12.0;
 
 /// Requests that complete together in repeated waves.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Waves {
     /// Time from one wave to the next, in nanoseconds.
     pub period_ns: u64,

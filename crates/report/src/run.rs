@@ -4,7 +4,7 @@ mod far_end;
 
 use std::io::{self, Write};
 
-use halfpower_analyse::{MetLimit, Most, met_limit};
+use halfpower_analyse::{MetLimit, Most, cut_waves, met_limit};
 use halfpower_record::{HostShare, LaneRole, Latency, Level, Record, Side, Tcp};
 use halfpower_spec::format::{self, number, percent, size, thousands, time_us, two_digits};
 use halfpower_spec::{Arrival, Direction, Issuing, Pass, Rw, Sealing, Way, Workload};
@@ -68,6 +68,7 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut dyn Write) -> io
     priority.iter().try_for_each(|priority| row(out, "priority", &priority.to_string()))?;
     searched(record).iter().try_for_each(|words| row(out, "searched", words))?;
     row(out, "throughput", &throughput(record))?;
+    waves(record).iter().try_for_each(|words| row(out, "waves", words))?;
     stopped(record).iter().try_for_each(|words| row(out, "STOPPED", words))?;
     ended(record).iter().try_for_each(|words| row(out, "ended", words))?;
     rate(record).iter().try_for_each(|words| row(out, "rate", words))?;
@@ -160,6 +161,18 @@ fn throughput(record: &Record) -> String {
         size(record.bytes as f64),
         time_us(record.seconds() * 1e6)
     )
+}
+
+/// The rate between the waves in which requests completed, where the window cut them; `None` elsewhere.
+fn waves(record: &Record) -> Option<String> {
+    let waves = cut_waves(record)?;
+    let period = time_us(waves.period_ns as f64 / 1e3);
+    let requests = waves.bytes / record.run.workload.bs.0.max(1) as f64;
+    Some(format!(
+        "{} MB/s from one to the next ({} requests each {period}): the window cut some of them",
+        number(waves.mbps?),
+        thousands(requests)
+    ))
 }
 
 /// Says for how long the process was stopped within the run; `None` if it was not.

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::sample::{empty, full, level, record, warning};
 use halfpower_analyse::Findings;
-use halfpower_record::{Cpu, Soaker};
-use halfpower_report::{Style, run_text, terminal_full};
-use halfpower_spec::FileOperation;
+use halfpower_record::{Cpu, Environment, Record, Series, Soaker};
+use halfpower_report::{Style, run_json, run_text, terminal_full};
+use halfpower_spec::{FileOperation, Nanos};
 
 fn printed(findings: &Findings, width: usize, colour: bool) -> String {
     let mut out = Vec::new();
@@ -139,6 +139,40 @@ fn a_run_is_a_block_of_lines() {
     assert_golden("run_troubled.txt", &text_of(record.clone()));
     (record.ios, record.bytes, record.latency) = (0, 0, halfpower_record::Latency::default());
     assert_golden("run_failed.txt", &text_of(record));
+}
+
+#[test]
+fn a_run_whose_window_cut_waves_tells_the_rate_between_them() {
+    let behind_slices = |cut: u64, own_pauses: bool| {
+        let mut record = record();
+        // Ten slices a second let 500 requests of 4 KiB pass each.
+        let requests = |step: u64| if step == 0 { 500 - cut } else { 500 * u64::from(step.is_multiple_of(10)) };
+        record.series = Series { step_ns: 10_000_000, bytes: (0..100).map(|step| requests(step) * 4096).collect() };
+        (record.ios, record.elapsed_ns) = ((0..100).map(requests).sum(), 1_000_000_000);
+        (record.read_ios, record.bytes) = (record.ios, record.ios * 4096);
+        record.run.workload.options.thinktime = Nanos(if own_pauses { 100_000_000 } else { 0 });
+        let mut out = Vec::new();
+        run_text(&record, &[], &mut out).unwrap();
+        let json = run_json_of(&record);
+        (String::from_utf8(out).unwrap(), json["waves"]["mbps"].as_f64())
+    };
+    let (text, mbps) = behind_slices(400, false);
+    assert!(
+        text.contains("throughput  18.8 MB/s")
+            && text.contains("waves       20.5 MB/s from one to the next (500 requests each 100 ms)"),
+        "{text}"
+    );
+    assert!(mbps.is_some_and(|mbps| (mbps - 20.48).abs() < 0.01), "{mbps:?}");
+    for (cut, own_pauses) in [(0, false), (400, true)] {
+        let (text, mbps) = behind_slices(cut, own_pauses);
+        assert!(!text.contains("waves") && mbps.is_none(), "{text}");
+    }
+}
+
+fn run_json_of(record: &Record) -> serde_json::Value {
+    let mut out = Vec::new();
+    run_json(record, &Environment::default(), &[], &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use halfpower_analyse::{Waves, cut_waves};
 use halfpower_record::{Cpu, DepthSearch, Environment, FlatFigures, HostShare, Latency, Record, Series, Side, Tcp};
 use halfpower_spec::{Direction, JsonSchema};
 use serde::Serialize;
@@ -42,6 +43,9 @@ pub(crate) struct RunDocument<'a> {
     noise: NoiseDocument,
     /// Bytes over time.
     series: &'a Series,
+    /// The waves in which requests completed, where the window cut them, so that their rate is not that of the window; else
+    /// `null`.
+    waves: Option<Waves>,
     /// TCP figures below the requests; `null` without a connection of halfpower's own client.
     tcp: Option<&'a Tcp>,
     /// The machine and the target.
@@ -191,6 +195,7 @@ impl<'a> RunDocument<'a> {
             hosts: &record.hosts,
             noise: noise(record),
             series: &record.series,
+            waves: cut_waves(record),
             tcp: record.tcp.as_deref(),
             environment,
             read: record.side(Direction::Read).as_ref().map(of_side),
