@@ -12,8 +12,9 @@ use tempfile::TempDir;
 
 use crate::throttled::{Limit, Loop, MIB, Throttle};
 
-/// Bytes of a disk.
+/// Bytes of a disk: in memory, and in a file, where databases that change rows for minutes have room for what was before.
 const DISK: u64 = 1024 * MIB;
+const THROTTLED_DISK: u64 = 2 * DISK;
 /// Reads or writes a second, and bytes a second either way.
 const REQUESTS: u64 = 500;
 const BYTES: u64 = 8_000_000;
@@ -154,7 +155,7 @@ impl Disk {
         disk.below = match nature {
             Nature::Real => return Ok(disk),
             Nature::SlowFlush => Some(Below::InUserSpace(InUserSpace::new()?)),
-            Nature::FewRequests | Nature::FewBytes => Some(Below::Throttled(Loop::new(DISK)?)),
+            Nature::FewRequests | Nature::FewBytes => Some(Below::Throttled(Loop::new(THROTTLED_DISK)?)),
         };
         let below = disk.below.as_ref().expect("it was made");
         disk.mounted = Some(Mounted::new(below.device())?);

@@ -87,8 +87,8 @@ pub fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<&IssuingCha
 }
 
 /// Where direct requests from other memory give much more than what is advised for the same order and direction, they are
-/// what is advised: a path has one best. Copies are advised them also where nothing is for want of large requests among
-/// the fastest in order, which `advice` has.
+/// what is advised: a path has one best. Copies are advised them also where nothing else would be, if they give much more than the
+/// fastest requests in order, which `advice` has.
 pub(crate) fn advise_memory(uses: &mut Vec<UseAdvice>, advice: &[Advice], found: &[IssuingChange]) {
     for use_advice in uses.iter_mut() {
         let Some(measured) = use_advice.measured else { continue };
