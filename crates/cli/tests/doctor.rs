@@ -144,7 +144,9 @@ fn several_places_are_looked_at_and_others_are_refused() {
 fn for_other_users() -> (TempDir, PathBuf) {
     let copy = tempfile::tempdir().unwrap();
     let program: PathBuf = copy.path().join("halfpower");
-    std::fs::copy(env!("CARGO_BIN_EXE_halfpower"), &program).unwrap();
+    // Another process writes it: what other tests start meanwhile would hold it open for writing, which nobody may execute.
+    let copied = Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_halfpower")), &program]).status().unwrap();
+    assert!(copied.success());
     for path in [copy.path(), &program] {
         std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
