@@ -191,6 +191,7 @@ fn cell(
     let run_mbps = judged.run_mbps();
     let credit = credit(&valid, &run_mbps);
     let mbps = credit.as_ref().map_or_else(|| Interval::of_means(&run_mbps), Credit::sustained);
+    let mbps = judged.no_surer_than_its_waves(mbps);
     let burst = judged.burst().or_else(|| credit.map(|credit| (credit.short.value, credit.long_mbps)));
     let run_iops: Vec<f64> = valid.iter().zip(&run_mbps).map(|(r, mbps)| r.iops() * mbps / r.mbps()).collect();
     // Both count the same requests, so what the reported rate leaves out is left out of both.

@@ -123,6 +123,11 @@ impl LineFit {
         self.interval(self.intercept, self.free.intercept, self.free.variance * self.free.intercept_variance)
     }
 
+    /// The slope before any coefficient was held at 0, and its standard error; without degrees of freedom that is 0.
+    pub(crate) fn free_slope(&self) -> (f64, f64) {
+        (self.free.slope, (self.free.variance * self.free.slope_variance).sqrt())
+    }
+
     /// The slope with its 95% t interval, cut at 0.
     pub fn slope_interval(&self) -> Interval {
         self.interval(self.slope, self.free.slope, self.free.variance * self.free.slope_variance)

@@ -70,6 +70,13 @@ impl Interval {
         self.value - other.value > reach(self).hypot(reach(other))
     }
 
+    /// The interval, reaching at least this share of its value to either side.
+    pub(crate) fn widened_to(self, share: f64) -> Self {
+        let Self { value, low, high } = self;
+        let reach = share * value.abs();
+        Self { value, low: low.min(value - reach), high: high.max(value + reach) }
+    }
+
     /// Half its width as a share of the value; 0 if the value is 0.
     pub fn relative_reach(&self) -> f64 {
         if self.value == 0.0 { 0.0 } else { (self.high - self.low) / 2.0 / self.value.abs() }

@@ -6,10 +6,10 @@
 use halfpower_record::Record;
 use halfpower_spec::{Nanos, Workload};
 
-use crate::Unsteady;
 use crate::mean::some_mean;
 use crate::steady::{Burst, Steadiness, judge};
-use crate::waves::{Paced, Waves, waves, waves_after};
+use crate::waves::{Paced, RunRate, Waves, waves, waves_after};
+use crate::{Interval, Unsteady};
 
 /// Relative change of a run's rate below which nothing is trimmed: it would not be visible.
 const WORTH_TRIMMING: f64 = 0.01;
@@ -21,7 +21,7 @@ pub fn run_mbps(record: &Record) -> f64 {
     if record.elapsed_ns == 0 || record.bytes == 0 {
         return 0.0;
     }
-    rate(record, &judge(&record.series), None).0
+    rate(record, &judge(&record.series), None).mbps
 }
 
 /// The waves in which a run's requests completed, where its window cut them, so that the rate between them is another one than
@@ -42,23 +42,36 @@ fn matters(mbps: f64, whole_mbps: f64) -> bool {
 /// The runs of one cell, judged.
 pub(crate) struct Judged {
     runs: Vec<Steadiness>,
-    /// Share of each run's time that its rate leaves out.
-    trimmed: Vec<f64>,
-    mbps: Vec<f64>,
+    rates: Vec<Counted>,
+}
+
+/// A run's throughput as its cell counts it.
+#[derive(Clone, Copy)]
+struct Counted {
+    mbps: f64,
+    /// What its waves or slices leave open, as a share of it; 0 where it has none.
+    reach: f64,
+    /// Share of the run's time that the rate leaves out.
+    trimmed: f64,
 }
 
 impl Judged {
     /// The runs of a cell, behind this limit that hands out slices, if there is one.
     pub fn of(records: &[&Record], paced: Option<Paced>) -> Self {
         let runs: Vec<Steadiness> = records.iter().map(|record| judge(&record.series)).collect();
-        let rates = records.iter().zip(&runs).map(|(record, run)| rate(record, run, paced));
-        let (mbps, trimmed) = rates.unzip();
-        Self { runs, trimmed, mbps }
+        let rates = records.iter().zip(&runs).map(|(record, run)| rate(record, run, paced)).collect();
+        Self { runs, rates }
     }
 
     /// Throughput of each run: over the whole window, or over the rest if a start was trimmed.
     pub fn run_mbps(&self) -> Vec<f64> {
-        self.mbps.clone()
+        self.rates.iter().map(|rate| rate.mbps).collect()
+    }
+
+    /// A cell's interval, no narrower than what the waves or slices of one run leave open. The runs of a cell begin alike, so that
+    /// behind slices that are not alike all of them may be off by the same.
+    pub fn no_surer_than_its_waves(&self, mbps: Interval) -> Interval {
+        mbps.widened_to(some_mean(self.rates.iter().map(|rate| rate.reach)).unwrap_or(0.0))
     }
 
     pub fn is_steady(&self) -> bool {
@@ -72,7 +85,7 @@ impl Judged {
     }
 
     pub fn trimmed_share(&self) -> f64 {
-        some_mean(self.trimmed.iter().copied()).unwrap_or(0.0)
+        some_mean(self.rates.iter().map(|rate| rate.trimmed)).unwrap_or(0.0)
     }
 
     /// Mean rates before and after the burst, if most runs began with one.
@@ -102,35 +115,27 @@ fn most(count: usize, of: usize) -> bool {
     count * 2 > of
 }
 
-/// A run's throughput in MB/s, and the share of its time that the rate leaves out.
+/// A run's throughput.
 ///
-/// If requests complete in waves, it is the rate between waves, if that makes a difference. If they do not, but other
-/// runs show a limit that hands out slices, it is the rate over whole slices, likewise.
+/// If requests complete in waves, it is the rate between waves, if that makes a difference. If other runs show a limit that
+/// hands out slices, it is the rate over whole slices, likewise; of the two, the surer one counts.
 ///
 /// A start is trimmed only if the run was steady after it and had no closing flush: the data to flush arrived over the
 /// whole window, so the flush counts for all of it.
-fn rate(record: &Record, run: &Steadiness, paced: Option<Paced>) -> (f64, f64) {
-    let whole = (record.mbps(), 0.0);
+fn rate(record: &Record, run: &Steadiness, paced: Option<Paced>) -> Counted {
     let cut = run.trimmed_steps.min(record.series.bytes.len());
     let cut_ns = cut as f64 * record.series.step_ns as f64;
     let rest_ns = record.elapsed_ns as f64 - cut_ns;
     let cut_bytes: f64 = record.series.bytes[..cut].iter().map(|bytes| *bytes as f64).sum();
     let rest_bytes = record.bytes as f64 - cut_bytes;
-    let block_bytes = record.run.workload.bs.0;
-    let matters = |mbps: f64| matters(mbps, whole.0);
-    let waves = waves_after(&record.series, cut, block_bytes).filter(|_| record.flush_ns == 0);
-    let between_waves = waves.and_then(|waves| Some((waves.mbps?, waves.lasts_ns as f64)));
-    let whole_slices = || paced.and_then(|paced| paced.over_whole_slices(record));
-    // The waves of members that have a limit each are not alike while one of them spends its credit.
-    let rate = match record.run.workload.options.members > 1 {
-        true => whole_slices().or(between_waves),
-        false => between_waves.or_else(whole_slices),
-    };
-    if let Some((mbps, lasts_ns)) = rate
+    let matters = |mbps: f64| matters(mbps, record.mbps());
+    let uncut = uncut_rate(record, cut, paced);
+    if let Some(RunRate { mbps, reach, lasts_ns }) = uncut
         && matters(mbps)
     {
-        return (mbps, 1.0 - (lasts_ns / record.elapsed_ns as f64).min(1.0));
+        return Counted { mbps, reach, trimmed: 1.0 - (lasts_ns / record.elapsed_ns as f64).min(1.0) };
     }
+    let whole = Counted { mbps: record.mbps(), reach: uncut.map_or(0.0, |rate| rate.reach), trimmed: 0.0 };
     if cut == 0 || !run.steady || record.flush_ns > 0 || rest_ns <= 0.0 || rest_bytes <= 0.0 {
         return whole;
     }
@@ -139,5 +144,40 @@ fn rate(record: &Record, run: &Steadiness, paced: Option<Paced>) -> (f64, f64) {
     let rest = rest_bytes * 1e3 / rest_ns;
     let lacking = (rest * cut_ns / 1e3 - cut_bytes).abs();
     let worth = lacking > WAVES * wave && matters(rest);
-    if worth { (rest, cut_ns / record.elapsed_ns as f64) } else { whole }
+    if worth { Counted { mbps: rest, trimmed: cut_ns / record.elapsed_ns as f64, ..whole } } else { whole }
+}
+
+/// The rate after the first `cut` steps of a run that completes in waves, or lies behind this limit in slices; `None` of others.
+fn uncut_rate(record: &Record, cut: usize, paced: Option<Paced>) -> Option<RunRate> {
+    let waves = waves_after(&record.series, cut, record.run.workload.bs.0).filter(|_| record.flush_ns == 0);
+    let between_waves = waves.and_then(|waves| waves.rate());
+    let whole_slices = paced.and_then(|paced| paced.over_whole_slices(record));
+    // The waves of members that have a limit each are not alike while one of them spends its credit.
+    if record.run.workload.options.members > 1 {
+        return whole_slices.or(between_waves);
+    }
+    between_waves.into_iter().chain(whole_slices).min_by(|one, other| one.reach.total_cmp(&other.reach))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::waves::tests::{BEHIND_UNEVEN, UNEVEN_MBPS, uneven};
+
+    /// All runs of such a cell begin with the same slice, so that they agree on a rate that need not be that of the limit.
+    #[test]
+    fn a_cell_whose_runs_agree_is_no_surer_than_uneven_slices_leave_it() {
+        for window_ms in (900..=4000).step_by(100) {
+            for first in 0..6 {
+                let record = uneven(window_ms, first);
+                let judged = Judged::of(&[&record; 5], Some(BEHIND_UNEVEN));
+                let agreed = Interval::of_means(&judged.run_mbps());
+                let Interval { value, low, high } = judged.no_surer_than_its_waves(agreed);
+                let case = format!("{window_ms} ms from {first}: {value} ({low} to {high}) of {UNEVEN_MBPS}");
+                assert!((agreed.high - agreed.low).abs() < 1e-6, "{case}");
+                assert!(low <= UNEVEN_MBPS && UNEVEN_MBPS <= high, "{case}");
+                assert!((value / UNEVEN_MBPS - 1.0).abs() < 0.06, "{case}");
+            }
+        }
+    }
 }

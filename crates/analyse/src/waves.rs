@@ -17,6 +17,7 @@ use halfpower_record::{Record, Series};
 use halfpower_spec::{Direction, JsonSchema, Pass};
 use serde::Serialize;
 
+use crate::fit::fit_line_to_scale;
 use crate::mean::{mean, median, some_mean};
 
 /// Minimum share of empty steps if requests complete in waves.
@@ -44,6 +45,8 @@ const APART: usize = 2;
 const COARSEST: f64 = 0.02;
 /// Variance of a time known to one step, in steps squared: uniform within the step.
 const STEP_VARIANCE: f64 = 1.0 / 12.0;
+/// Standard errors of a line's slope that it may be off by.
+const ERRORS: f64 = 2.0;
 
 /// Requests that complete together in repeated waves.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -56,8 +59,27 @@ pub struct Waves {
     pub regular: bool,
     /// The rate between the first and the last wave in MB/s; `None` with too few waves or too long steps.
     pub mbps: Option<f64>,
+    /// What that rate may be off by, as a share of it: two standard errors of the line through the waves. `None` without a rate.
+    pub mbps_reach: Option<f64>,
     /// Time from the first to the last wave, in nanoseconds.
     pub lasts_ns: u64,
+}
+
+impl Waves {
+    /// The rate between the first and the last wave; `None` with too few waves or too long steps.
+    pub(crate) fn rate(&self) -> Option<RunRate> {
+        Some(RunRate { mbps: self.mbps?, reach: self.mbps_reach?, lasts_ns: self.lasts_ns as f64 })
+    }
+}
+
+/// The rate of a run over a part of its window that no edge cuts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RunRate {
+    pub mbps: f64,
+    /// What it may be off by, as a share of it.
+    pub reach: f64,
+    /// The time in nanoseconds that it was counted over.
+    pub lasts_ns: f64,
 }
 
 /// The waves in which a run's requests complete; `None` if they complete evenly, or if too few waves or too long steps
@@ -106,13 +128,13 @@ pub(crate) fn waves_after(series: &Series, cut: usize, block_bytes: u64) -> Opti
         return None;
     }
     let points: Vec<(f64, f64)> = whole.iter().map(|wave| (wave.at, wave.moved)).collect();
-    let bytes_per_step = slope(&points)?;
+    let Gain { each: bytes_per_step, reach } = gain(&points)?;
     let lasts_ns = ((last - first) * series.step_ns as f64) as u64;
     let period_ns = lasts_ns / (whole.len() as u64 - 1);
     let many = whole.len() >= FEWEST_REGULAR && whole.len() as f64 * together >= FEWEST_REQUESTS;
     let mbps = (many && COARSEST * (last - first) >= 1.0).then_some(bytes_per_step * 1e3 / series.step_ns as f64);
     let bytes = bytes_per_step * period_ns as f64 / series.step_ns as f64;
-    Some(Waves { period_ns, bytes, regular, mbps, lasts_ns })
+    Some(Waves { period_ns, bytes, regular, mbps, mbps_reach: mbps.map(|_| reach), lasts_ns })
 }
 
 /// Steps of the usual gap between waves: the longest ones, without possible stalls.
@@ -142,15 +164,21 @@ fn is_regular(waves: &[&Wave]) -> bool {
     (square - 2.0 * STEP_VARIANCE).max(0.0).sqrt() <= REGULAR * usual
 }
 
-/// The slope of the least-squares line through the points; `None` if it is not defined.
+/// What one unit of time adds to the bytes moved.
+struct Gain {
+    /// Bytes a unit.
+    each: f64,
+    /// What it may be off by, as a share of it.
+    reach: f64,
+}
+
+/// The slope of the least-squares line through the bytes moved up to each time; `None` if it is not above 0.
 ///
-/// All waves count, not just the first and the last: each time is known to one step, and many of them reduce the error.
-fn slope(points: &[(f64, f64)]) -> Option<f64> {
-    let x_mean = some_mean(points.iter().map(|point| point.0))?;
-    let y_mean = some_mean(points.iter().map(|point| point.1))?;
-    let square: f64 = points.iter().map(|(x, _)| (x - x_mean).powi(2)).sum();
-    let product: f64 = points.iter().map(|(x, y)| (x - x_mean) * (y - y_mean)).sum();
-    (square > 0.0 && product > 0.0).then(|| product / square)
+/// All waves count, not just the first and the last: each time is known to one step, and many of them reduce the error. Where
+/// they are not alike, how far they are off the line tells how far its slope may be off.
+fn gain(moved_at: &[(f64, f64)]) -> Option<Gain> {
+    let (each, error) = fit_line_to_scale(moved_at, &vec![1.0; moved_at.len()])?.free_slope();
+    (each > 0.0).then(|| Gain { each, reach: ERRORS * error / each })
 }
 
 /// Periods that a window must contain for a rate from whole waves.
@@ -218,13 +246,14 @@ impl Paced {
         self.is_short(record) && self.is_near(record)
     }
 
-    /// The throughput in MB/s of a run near this limit, and the time in nanoseconds that it was counted over; `None` if
-    /// the window is too short, its requests are too few or its steps are too long for it.
+    /// The throughput of a run near this limit; `None` if the window is too short, its requests are too few or its steps are
+    /// too long for it.
     ///
     /// The bytes of as many whole slices as the window holds are counted from every moment of the second slice on, and
     /// averaged: whatever the phases of the slices, each counts in full, and what was saved up before the window does
-    /// not count, neither what comes with the first slice nor what is spread over several.
-    pub fn over_whole_slices(&self, record: &Record) -> Option<(f64, f64)> {
+    /// not count, neither what comes with the first slice nor what is spread over several. The rate is the slope of the
+    /// line through the bytes up to each slice's end: of slices that are not alike, the last one weighs no more than its share.
+    pub fn over_whole_slices(&self, record: &Record) -> Option<RunRate> {
         let Series { step_ns, bytes } = &record.series;
         let steps = bytes.len().min((record.elapsed_ns / (*step_ns).max(1)) as usize);
         let slice = self.period_ns as f64 / *step_ns as f64;
@@ -246,9 +275,15 @@ impl Paced {
         };
         let each = &each[credited(&each).max(by_members)..];
         let lasts_ns = each.len() as f64 * self.period_ns as f64;
-        let bytes: f64 = each.iter().sum();
+        let mut ends = vec![(0.0, 0.0)];
+        let mut bytes = 0.0;
+        for (number, slice) in (1..).zip(each) {
+            bytes += slice;
+            ends.push((f64::from(number), bytes));
+        }
         let requests = bytes / record.run.workload.bs.0.max(1) as f64;
-        (requests >= FEWEST_REQUESTS).then_some((bytes * 1e3 / lasts_ns, lasts_ns))
+        let Gain { each, reach } = gain(&ends).filter(|_| requests >= FEWEST_REQUESTS)?;
+        Some(RunRate { mbps: each * 1e3 / self.period_ns as f64, reach, lasts_ns })
     }
 }
 
@@ -314,7 +349,7 @@ pub(crate) fn keep_whole_waves(paced: &BTreeMap<Direction, Paced>, runs: &mut Ve
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use halfpower_spec::{Bytes, Cache, EngineName, Nanos, Run, Rw, Workload, WorkloadOptions};
 
     use super::*;
@@ -479,6 +514,63 @@ mod tests {
         }
     }
 
+    /// Requests of 256 KiB, 32 deep, behind 41.9 MB/s of a control group of Linux 6.12: how many of them each slice of a tenth
+    /// of a second let pass, over and over.
+    const UNEVEN: [u64; 6] = [7, 27, 0, 37, 0, 25];
+
+    /// A run of `window_ms` behind those slices, of which the first is that of this number. A slice lets its requests pass within
+    /// 20 ms.
+    pub(crate) fn uneven(window_ms: u64, first: usize) -> Record {
+        const STEP_MS: u64 = 10;
+        const BLOCK: u64 = 262_144;
+        let mut bytes = vec![0; (window_ms / STEP_MS) as usize];
+        for (slice, begins_ms) in (0..window_ms).step_by(100).enumerate() {
+            let requests = UNEVEN[(first + slice) % UNEVEN.len()];
+            let step = (begins_ms / STEP_MS) as usize;
+            bytes[step] += requests.div_ceil(2) * BLOCK;
+            bytes[step + 1] += requests / 2 * BLOCK;
+        }
+        let workload =
+            Workload { rw: Rw::Read, cache: Cache::Device, bs: Bytes(BLOCK), iodepth: 32, ..Workload::default() };
+        let runtime = Nanos(window_ms * 1_000_000);
+        let moved: u64 = bytes.iter().sum();
+        Record {
+            elapsed_ns: runtime.0,
+            bytes: moved,
+            ios: moved / BLOCK,
+            series: Series { step_ns: STEP_MS * 1_000_000, bytes },
+            ..Record::empty(
+                Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 1 },
+                EngineName::Simulated,
+            )
+        }
+    }
+
+    /// What those slices let pass, in MB/s.
+    pub(crate) const UNEVEN_MBPS: f64 = 96.0 / 6.0 * 262_144.0 * 10.0 / 1e6;
+
+    pub(crate) const BEHIND_UNEVEN: Paced = Paced { period_ns: 100_000_000, least_mbps: UNEVEN_MBPS };
+
+    #[test]
+    fn slices_that_are_not_alike_tell_how_far_their_rate_may_be_off() {
+        let mut counted = 0;
+        for window_ms in (900..=4000).step_by(100) {
+            for first in 0..UNEVEN.len() {
+                let record = uneven(window_ms, first);
+                let waves = waves_after(&record.series, 0, 262_144).and_then(|waves| waves.rate());
+                for rate in [waves, BEHIND_UNEVEN.over_whole_slices(&record)].into_iter().flatten() {
+                    let off = rate.mbps / UNEVEN_MBPS - 1.0;
+                    assert!(
+                        off.abs() < rate.reach && off.abs() < 0.1,
+                        "{window_ms} ms from {first}: {rate:?}, off by {off}"
+                    );
+                    counted += 1;
+                }
+            }
+        }
+        assert!(counted > 300, "{counted}");
+    }
+
     #[test]
     fn members_whose_slices_do_not_align_are_counted_over_whole_slices() {
         let paced = Paced { period_ns: 100_500_000, least_mbps: 31.0 };
@@ -488,7 +580,7 @@ mod tests {
                 let truth = 31.0 * phases_ms.len() as f64;
                 let case = format!("{window_ms} ms, {phases_ms:?}");
                 assert!(record.mbps() > 1.03 * truth, "{case}: the whole window gives {}", record.mbps());
-                let (mbps, lasts_ns) = paced.over_whole_slices(&record).unwrap();
+                let RunRate { mbps, lasts_ns, .. } = paced.over_whole_slices(&record).unwrap();
                 assert!((mbps / truth - 1.0).abs() < 0.015, "{case}: {mbps} of {truth}");
                 assert!(lasts_ns < window_ms * 1e6, "{case}");
             }
@@ -505,7 +597,7 @@ mod tests {
             for phases_ms in [&[0.0, 47.0][..], &[10.0, 12.0], &[0.0, 35.0, 70.0]] {
                 let record = credited_in_parts(window_ms, phases_ms, slices, 1.47);
                 let truth = 31.0 * phases_ms.len() as f64;
-                let (mbps, _) = paced.over_whole_slices(&record).unwrap();
+                let RunRate { mbps, .. } = paced.over_whole_slices(&record).unwrap();
                 assert!(
                     (mbps / truth - 1.0).abs() < 0.015,
                     "{window_ms} ms, {slices}, {phases_ms:?}: {mbps} of {truth}"

@@ -4,12 +4,13 @@ mod far_end;
 
 use std::io::{self, Write};
 
-use halfpower_analyse::{MetLimit, Most, cut_waves, met_limit};
+use halfpower_analyse::{MetLimit, Most, Sureness, cut_waves, met_limit};
 use halfpower_record::{HostShare, LaneRole, Latency, Level, Record, Side, Tcp};
 use halfpower_spec::format::{self, number, percent, size, thousands, time_us, two_digits};
 use halfpower_spec::{Arrival, Direction, Issuing, Pass, Rw, Sealing, Way, Workload};
 
 use crate::words::depth_search;
+use crate::words::first_screen::reach as reach_of;
 use crate::words::issuing::segments;
 use crate::words::settings::pages;
 
@@ -163,13 +164,19 @@ fn throughput(record: &Record) -> String {
     )
 }
 
+/// Share of a rate from which what it may be off by is told.
+const WORTH_TELLING: f64 = 0.005;
+
 /// The rate between the waves in which requests completed, where the window cut them; `None` elsewhere.
 fn waves(record: &Record) -> Option<String> {
     let waves = cut_waves(record)?;
     let period = time_us(waves.period_ns as f64 / 1e3);
     let requests = waves.bytes / record.run.workload.bs.0.max(1) as f64;
+    // Waves that are alike leave nothing open.
+    let reach = waves.mbps_reach.filter(|share| *share >= WORTH_TELLING);
+    let reach = reach.map_or(String::new(), |share| format!(" {}", reach_of(&Sureness::Within { share })));
     Some(format!(
-        "{} MB/s from one to the next ({} requests each {period}): the window cut some of them",
+        "{} MB/s{reach} from one to the next ({} requests each {period}): the window cut some of them",
         number(waves.mbps?),
         thousands(requests)
     ))

@@ -16,8 +16,10 @@ const SLICES_OF_MEMBERS: f64 = 17.0;
 /// Largest share of the budget for such a window, and for a window of the fewest slices.
 const SHARE: f64 = 0.05;
 const MOST_SHARE: f64 = 0.15;
-/// Times that a window should turn the queue over; behind such a limit, a whole queue may complete at once.
-const TURNOVERS: f64 = 3.5;
+/// Times that a window should turn the queue over, and the fewest: behind such a limit, a whole queue may complete at once, and
+/// slices of a deep queue of large requests need not be alike.
+const TURNOVERS: f64 = 9.0;
+const FEWEST_TURNOVERS: f64 = 3.5;
 /// Slices of the kernel's control groups (`DFL_THROTL_SLICE_HD`, block/blk-throttle.c), in nanoseconds.
 const CGROUP_SLICE_NS: u64 = 100_000_000;
 /// Shortest slice that needs longer windows, in nanoseconds.
@@ -74,7 +76,7 @@ impl Slices {
     }
 
     /// The window of a cell with expected rate `mbps` and `queue_bytes` in flight: `usual`, or a longer one that holds
-    /// enough slices and turns the queue over a few times, as far as the budget allows.
+    /// enough slices and turns the queue over often enough, as far as the budget allows.
     pub fn window(&self, usual: Nanos, mbps: Option<f64>, queue_bytes: f64, budget: Nanos) -> Nanos {
         if mbps.is_some_and(|mbps| mbps < NEAR * self.least_mbps) {
             return usual;
@@ -83,13 +85,15 @@ impl Slices {
         let share = |share: f64| share * budget.0 as f64;
         let wanted = [self.wanted, SLICES].into_iter().map(of).find(|length| *length <= share(SHARE));
         let needed = wanted.unwrap_or(of(FEWEST_SLICES));
-        let needed = needed.max(TURNOVERS * queue_bytes * 1e3 / self.limited_mbps(mbps));
+        let turned_over = |times: f64| needed.max(times * queue_bytes * 1e3 / self.limited_mbps(mbps));
+        let (often, enough) = (turned_over(TURNOVERS), turned_over(FEWEST_TURNOVERS));
+        let needed = if often <= share(SHARE) { often } else { enough };
         if needed <= share(MOST_SHARE) { Nanos(usual.0.max(needed as u64)) } else { usual }
     }
 
     /// Most bytes in flight that a window turns over often enough within a budget, at a rate of `mbps`.
     pub fn most_queue_bytes(&self, mbps: Option<f64>, budget: Nanos) -> f64 {
-        MOST_SHARE * budget.0 as f64 * self.limited_mbps(mbps) / 1e3 / TURNOVERS
+        MOST_SHARE * budget.0 as f64 * self.limited_mbps(mbps) / 1e3 / FEWEST_TURNOVERS
     }
 
     /// The rate behind the limit of a cell with expected rate `mbps`.
