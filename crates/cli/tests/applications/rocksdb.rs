@@ -31,12 +31,23 @@ impl<'a> Store<'a> {
     /// # Errors
     /// That db_bench is missing.
     pub fn new(disk: &'a Disk, name: &str) -> Result<Self, String> {
-        let folder = disk.folder().join(name);
-        let mut fill = Command::new("db_bench");
-        fill.arg(format!("--db={}", folder.display())).args(["--benchmarks=fillseq,flush", "--disable_wal=true"]);
-        // Nothing limits it.
-        done(fill.args(STORE.split_whitespace()).current_dir("/"))?;
-        Ok(Self { disk, folder })
+        let store = Self { disk, folder: disk.folder().join(name) };
+        store.unlimited(&["--benchmarks=fillseq,flush", "--disable_wal=true"])?;
+        Ok(store)
+    }
+
+    /// Compacts all of it by these flags, so that no benchmark compacts what an earlier one left, or what was made by others.
+    pub fn settle(&self, flags: &[String]) {
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let compact = ["--benchmarks=compact,waitforcompaction", "--use_existing_db=true"];
+        self.unlimited(&[&compact[..], &flags].concat()).unwrap();
+    }
+
+    /// Runs db_bench with these flags; nothing limits it.
+    fn unlimited(&self, flags: &[&str]) -> Result<String, String> {
+        let mut command = Command::new("db_bench");
+        command.arg(format!("--db={}", self.folder.display())).args(flags);
+        done(command.args(STORE.split_whitespace()).current_dir("/"))
     }
 
     /// Runs a benchmark by so many threads for so many seconds behind the limits of the disk, with further flags.

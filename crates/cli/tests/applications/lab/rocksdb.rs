@@ -17,6 +17,8 @@ const SECONDS: u32 = 4;
 const MANY: u32 = 16;
 const PAST_THE_PAGE_CACHE: &str = "--use_direct_reads=true";
 const SYNCED: &str = "--sync=true";
+/// A write that is compared with an append alone.
+const UNCOMPACTED: &str = "--disable_auto_compactions=true";
 /// Settings are compared by so many threads, for so many seconds each turn.
 const WRITERS: u32 = 8;
 const READERS: u32 = 4;
@@ -50,7 +52,7 @@ fn beside(nature: Nature) {
         let study = disk.studied(STUDY, "rocksdb.halfpower");
         let read_us = number(&disk.halfpower(READS)["latency_ns"]["mean"]) / 1e3;
         let append_us = 1e6 / per_second_of(&study, "log");
-        let write = writes.bench("overwrite", 1, SECONDS, &[SYNCED.to_string()]);
+        let write = writes.bench("overwrite", 1, SECONDS, &[SYNCED, UNCOMPACTED].map(str::to_string));
         let lookup = lookups.bench("readrandom", 1, SECONDS, &direct);
         // The rest is db_bench's own work, which a block out of memory costs, too.
         disk.read_files().unwrap();
@@ -84,6 +86,7 @@ fn judge_writes(nature: Nature) {
     let name = figure_on(nature, "synced writes of 8 with the lines of --for rocksdb over the defaults");
     judge_lines(name, NEVER_WORSE, &flags, |flags| {
         let all: Vec<String> = flags.iter().cloned().chain([SYNCED.to_string()]).collect();
+        store.settle(&all);
         store.bench("overwrite", WRITERS, TURN, &all).per_second
     });
 }
@@ -95,8 +98,9 @@ fn judge_lookups(nature: Nature) {
     let flags = flags_of(&disk);
     let name = figure_on(nature, "lookups beside writes with the lines of --for rocksdb over the defaults");
     judge_lines(name, NEVER_WORSE, &flags, |flags| {
-        disk.forget_cached().unwrap();
         let all: Vec<String> = flags.iter().cloned().chain(BESIDE_WRITES.map(str::to_string)).collect();
+        store.settle(&all);
+        disk.forget_cached().unwrap();
         store.bench("readwhilewriting", READERS, TURN, &all).per_second
     });
 }
