@@ -66,12 +66,14 @@ parts() {
     ! compgen -G "$tools/python/lib/python3*/site-packages/yaml" >/dev/null ||
     ! compgen -G "$tools/python/lib/python3*/site-packages/kubernetes_validate" >/dev/null; then
     python3 -m venv "$tools/python"
-    "$tools/python/bin/python3" -m pip install --quiet --no-compile fio-plot==1.1.21 duckdb==2.0.0 pandas==3.1.1 matplotlib==3.11.2 \
+    # Where no index answers, it would try for a quarter of an hour without a word.
+    timeout 300 "$tools/python/bin/python3" -m pip install --quiet --no-compile fio-plot==1.1.21 duckdb==2.0.0 pandas==3.1.1 matplotlib==3.11.2 \
       jsonschema==4.26.0 mfusepy==3.1.1 maturin==1.16.0 pyyaml==6.0.3 \
-      kubernetes-validate==1.37.0 check-jsonschema==0.39.0
+      kubernetes-validate==1.37.0 check-jsonschema==0.39.0 || echo "no Python packages: pip ended with $? (124: not in 300 s)" >&2
   fi
   if [ ! -x "$tools/node_modules/.bin/s3rver" ] || [ ! -f "$tools/node_modules/axe-core/axe.min.js" ]; then
-    npm install --silent --no-audit --no-fund --no-save --prefix "$tools" s3rver@3.7.1 axe-core@4.14.1 >/dev/null
+    timeout 300 npm install --silent --no-audit --no-fund --no-save --prefix "$tools" s3rver@3.7.1 axe-core@4.14.1 >/dev/null ||
+      echo "no npm packages: npm ended with $? (124: not in 300 s)" >&2
   fi
   export HALFPOWER_S3RVER=$tools/node_modules/.bin/s3rver HALFPOWER_PYTHON=$tools/python/bin/python3
   export HALFPOWER_AXE=$tools/node_modules/axe-core/axe.min.js HALFPOWER_NO_SKIP=1

@@ -1,6 +1,7 @@
 //! Implements `halfpower run`: measures one workload and prints or appends its record.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
@@ -45,6 +46,19 @@ pub fn print(args: &RunArgs, record: &Record, environment: &Environment, out: &m
         halfpower_report::limit_text(record, &environment.levels, out)?;
     }
     Ok(())
+}
+
+/// Opens the study file that gets this run, which has to be of this target.
+fn opened_to_append(path: &Path, target: &Target) -> Result<StudyFile> {
+    if matches!(path.try_exists(), Ok(false)) {
+        let name = path.display();
+        anyhow::bail!(
+            "{name} does not exist: `halfpower plan {target} --output {name}` creates it, and runs are added to it"
+        );
+    }
+    let file = StudyFile::open_to_append(path)?;
+    belongs(&file, target)?;
+    Ok(file)
 }
 
 /// Checks that the study file is of this target.
@@ -115,10 +129,7 @@ pub fn measured(
 ) -> Result<(Record, Environment)> {
     let target = args.target()?;
     let workload = checked(args)?;
-    let mut file = args.place.output.as_deref().map(StudyFile::open_to_append).transpose()?;
-    if let Some(file) = &file {
-        belongs(file, &target)?;
-    }
+    let mut file = args.place.output.as_deref().map(|path| opened_to_append(path, &target)).transpose()?;
     let write_cache = file.as_ref().and_then(|file| file.question().write_cache);
     let (mut backend, run) = opened(args, workload, place, write_cache)?;
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;
