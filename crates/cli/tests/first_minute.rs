@@ -28,7 +28,7 @@ fn a_clumsy_line_says_what_where_and_what_to_do() {
         ("run . --size 100k", "ask for 1MiB or more"),
         ("run job.fio", "job.fio: cannot be read"),
         ("run . --output-format xml", "use normal, json, json+ or terse"),
-        ("run sim: --output none.halfpower", "`halfpower plan sim: --output none.halfpower` creates it"),
+        ("run sim: --output none.halfpower", "`halfpower plan TARGET --output none.halfpower` creates it"),
         ("study sim: --sise 16m", "'--size'"),
         ("study sim: --threads 0", "0 is not in 1..=1024"),
         ("study sim: --warmup 3", "leaves out the warm-up by itself"),

@@ -53,7 +53,7 @@ fn opened_to_append(path: &Path, target: &Target) -> Result<StudyFile> {
     if matches!(path.try_exists(), Ok(false)) {
         let name = path.display();
         anyhow::bail!(
-            "{name} does not exist: `halfpower plan {target} --output {name}` creates it, and runs are added to it"
+            "{name} does not exist: `halfpower plan TARGET --output {name}` creates it, and runs are added to it"
         );
     }
     let file = StudyFile::open_to_append(path)?;
