@@ -162,13 +162,13 @@ fn uncut_rate(record: &Record, cut: usize, paced: Option<Paced>) -> Option<RunRa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waves::tests::{BEHIND_UNEVEN, UNEVEN_MBPS, uneven};
+    use crate::waves::tests::{BEHIND_UNEVEN, UNEVEN, UNEVEN_MBPS, uneven};
 
     /// All runs of such a cell begin with the same slice, so that they agree on a rate that need not be that of the limit.
     #[test]
     fn a_cell_whose_runs_agree_is_no_surer_than_uneven_slices_leave_it() {
         for window_ms in (900..=4000).step_by(100) {
-            for first in 0..6 {
+            for first in 0..UNEVEN.len() {
                 let record = uneven(window_ms, first);
                 let judged = Judged::of(&[&record; 5], Some(BEHIND_UNEVEN));
                 let agreed = Interval::of_means(&judged.run_mbps());

@@ -496,27 +496,22 @@ pub(crate) mod tests {
         }
         let members = phases_ms.len() as u32;
         let options = WorkloadOptions { members, ..WorkloadOptions::default() };
-        let workload = Workload {
-            rw: Rw::Read,
-            cache: Cache::Device,
-            bs: Bytes(65_536),
-            iodepth: 8,
-            options,
-            ..Workload::default()
-        };
-        let runtime = Nanos((window_ms * 1e6) as u64);
+        let workload = Workload { bs: Bytes(65_536), iodepth: 8, options, ..Workload::default() };
+        reading(workload, (window_ms * 1e6) as u64, Series { step_ns: (STEP_MS * 1e6) as u64, bytes })
+    }
+
+    /// A run of direct reads of this workload that moved these bytes.
+    fn reading(workload: Workload, window_ns: u64, series: Series) -> Record {
+        let workload = Workload { rw: Rw::Read, cache: Cache::Device, ..workload };
+        let runtime = Nanos(window_ns);
         let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 1 };
-        Record {
-            elapsed_ns: runtime.0,
-            bytes: bytes.iter().sum(),
-            series: Series { step_ns: (STEP_MS * 1e6) as u64, bytes },
-            ..Record::empty(run, EngineName::Simulated)
-        }
+        let bytes = series.bytes.iter().sum();
+        Record { elapsed_ns: window_ns, bytes, series, ..Record::empty(run, EngineName::Simulated) }
     }
 
     /// Requests of 256 KiB, 32 deep, behind 41.9 MB/s of a control group of Linux 6.12: how many of them each slice of a tenth
     /// of a second let pass, over and over.
-    const UNEVEN: [u64; 6] = [7, 27, 0, 37, 0, 25];
+    pub(crate) const UNEVEN: [u64; 6] = [7, 27, 0, 37, 0, 25];
 
     /// A run of `window_ms` behind those slices, of which the first is that of this number. A slice lets its requests pass within
     /// 20 ms.
@@ -530,20 +525,8 @@ pub(crate) mod tests {
             bytes[step] += requests.div_ceil(2) * BLOCK;
             bytes[step + 1] += requests / 2 * BLOCK;
         }
-        let workload =
-            Workload { rw: Rw::Read, cache: Cache::Device, bs: Bytes(BLOCK), iodepth: 32, ..Workload::default() };
-        let runtime = Nanos(window_ms * 1_000_000);
-        let moved: u64 = bytes.iter().sum();
-        Record {
-            elapsed_ns: runtime.0,
-            bytes: moved,
-            ios: moved / BLOCK,
-            series: Series { step_ns: STEP_MS * 1_000_000, bytes },
-            ..Record::empty(
-                Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 1 },
-                EngineName::Simulated,
-            )
-        }
+        let workload = Workload { bs: Bytes(BLOCK), iodepth: 32, ..Workload::default() };
+        reading(workload, window_ms * 1_000_000, Series { step_ns: STEP_MS * 1_000_000, bytes })
     }
 
     /// What those slices let pass, in MB/s.
