@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use halfpower_record::{CpuTimes, Latency, Predicted, Record, Unknown};
 use halfpower_spec::{Cache, Direction, EngineName, InOrder, Pass, Pattern, Workload};
 
+use crate::interval::t95;
 use crate::judged::Judged;
 use crate::ladder::{known_limit, narrowest_pap};
 use crate::mean::{quotient, some_mean};
@@ -40,6 +41,10 @@ pub(crate) struct CellWithRecords {
     pub processors: Processors,
     /// When the runs were made that it is reported by.
     pub timed: Vec<TimedRun>,
+    /// The median latency of each of them in nanoseconds, and the 99th percentile, where they are known.
+    pub latency_ns: [Vec<(TimedRun, f64)>; 2],
+    /// Their mean rate in MB/s, but for long windows that show what is a credit in the others.
+    pub usual_mbps: f64,
     /// Of these runs the throughput, the median latency and its 99th percentile, by occasion.
     wandering: [Occasions; 3],
 }
@@ -85,9 +90,29 @@ pub fn cells_within(levels: &[PathLevel], records: &[Record]) -> Vec<CellFinding
     gather(levels, records).into_iter().map(|cell| cell.finding).collect()
 }
 
+/// The cells of a further session. Its runs may be too few to show a limit in slices, so those of the first count too.
+pub(crate) fn cells_after(levels: &[PathLevel], first: &[Record], own: &[Record]) -> Vec<CellFinding> {
+    let mut limits = paced(walks(own));
+    limits.extend(paced(walks(first).chain(walks(own))));
+    gather_behind(&limits, levels, own).into_iter().map(|cell| cell.finding).collect()
+}
+
 pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<CellWithRecords> {
+    gather_behind(&paced(walks(records)), levels, records)
+}
+
+fn walks(records: &[Record]) -> impl Iterator<Item = &Record> {
+    records.iter().filter(|record| record.walks())
+}
+
+/// The same behind these limits in slices.
+fn gather_behind(
+    limits: &BTreeMap<Direction, Paced>,
+    levels: &[PathLevel],
+    records: &[Record],
+) -> Vec<CellWithRecords> {
     let mut groups: BTreeMap<Key, Vec<&Record>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.walks()) {
+    for record in walks(records) {
         let workload = &record.run.workload;
         if let Some(direction) = workload.rw.direction() {
             let rank = (workload.rw.pattern(), direction, workload.cache, workload.iodepth);
@@ -99,10 +124,9 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<CellWithRe
     groups.values_mut().for_each(|runs| {
         runs.order_by_key(|record| (record.run.repeat, record.run.seed, record.elapsed_ns, record.bytes, record.ios));
     });
-    let limits = paced(records.iter().filter(|record| record.walks()));
     let of_group = |(key, mut runs): (Key, Vec<&Record>)| {
-        let cut = keep_whole_waves(&limits, &mut runs);
-        cell(&key, &runs, paced_cell(&limits, &runs)).map(|cell| without_waves(cell, cut))
+        let cut = keep_whole_waves(limits, &mut runs);
+        cell(&key, &runs, paced_cell(limits, &runs)).map(|cell| without_waves(cell, cut))
     };
     let mut cells: Vec<CellWithRecords> = groups.into_iter().filter_map(of_group).collect();
     mark_cached(levels, &mut cells);
@@ -161,7 +185,7 @@ pub(crate) fn cell_of(
 /// The runs that a cell is reported by, and the rate in MB/s of the runs that chose it, if it was confirmed.
 ///
 /// Rates that chose a cell are too high to report; runs without a part in the choice are not.
-pub(crate) fn reported<'a>(
+fn reported<'a>(
     plain: &[&'a Record],
     confirming: &[&'a Record],
     paced: Option<Paced>,
@@ -174,6 +198,17 @@ pub(crate) fn reported<'a>(
     }
     let chosen_mbps = Interval::of_means(&Judged::of(&plain, paced).run_mbps()).value;
     (confirmed, Some(chosen_mbps))
+}
+
+impl CellSettings {
+    /// The runs of the walks that the cell is reported by: the confirming ones if they are enough, otherwise the plain
+    /// ones. Those whose window cut the slices of a limit are not among them, if it has others.
+    pub fn reported_runs<'a>(&self, records: &'a [Record]) -> Vec<&'a Record> {
+        let mut runs: Vec<&Record> = records.iter().filter(|record| Self::of_record(record) == Some(*self)).collect();
+        keep_whole_waves(&paced(walks(records)), &mut runs);
+        let of_pass = |pass| runs.iter().copied().filter(|record| record.run.pass == pass).collect::<Vec<_>>();
+        reported(&of_pass(Pass::Plain), &of_pass(Pass::Confirm), None).0
+    }
 }
 
 fn cell(
@@ -190,8 +225,8 @@ fn cell(
     let judged = Judged::of(&valid, paced);
     let run_mbps = judged.run_mbps();
     let credit = credit(&valid, &run_mbps);
-    let mbps = credit.as_ref().map_or_else(|| Interval::of_means(&run_mbps), Credit::sustained);
-    let mbps = judged.no_surer_than_its_waves(mbps);
+    let usual = credit.as_ref().map_or_else(|| Interval::of_means(&run_mbps), |credit| credit.short);
+    let mbps = judged.no_surer_than_its_waves(credit.as_ref().map_or(usual, Credit::sustained));
     let burst = judged.burst().or_else(|| credit.map(|credit| (credit.short.value, credit.long_mbps)));
     let run_iops: Vec<f64> = valid.iter().zip(&run_mbps).map(|(r, mbps)| r.iops() * mbps / r.mbps()).collect();
     // Both count the same requests, so what the reported rate leaves out is left out of both.
@@ -202,7 +237,8 @@ fn cell(
     let knows = |what| valid.iter().all(|record| record.knows(what));
     let timed: Vec<TimedRun> = valid.iter().map(|record| TimedRun::of(record)).collect();
     let rates = timed.iter().copied().zip(run_mbps.iter().copied()).filter(|(_, mbps)| *mbps > 0.0);
-    let [p50, p99] = [0.5, 0.99].map(|quantile| latencies(&valid, quantile));
+    let latency_ns = [0.5, 0.99].map(|quantile| latencies(&valid, quantile));
+    let [p50, p99] = latency_ns.each_ref().map(|known| Occasions::of(known.iter().copied()));
     let wandering = [Occasions::of(rates), p50, p99];
     let finding = CellFinding {
         settings: CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads },
@@ -249,6 +285,8 @@ fn cell(
         source: ByteSource::of(&plain, &valid),
         processors: Processors::of(records),
         timed,
+        latency_ns,
+        usual_mbps: usual.value,
         wandering,
     })
 }
@@ -322,16 +360,23 @@ fn charged_us(record: &Record) -> f64 {
     quotient(record.cpu.user_ns as f64 + record.cpu.system_ns as f64, record.cpu.ios as f64) / 1e3
 }
 
-/// The latencies of a cell's runs at this quantile, by occasion.
-fn latencies(records: &[&Record], quantile: f64) -> Occasions {
+/// The latencies of a cell's runs at this quantile, where they are known.
+fn latencies(records: &[&Record], quantile: f64) -> Vec<(TimedRun, f64)> {
     let known = records.iter().filter_map(|record| Some((TimedRun::of(record), record.latency_ns_at(quantile)?)));
-    Occasions::of(known.filter(|(_, ns)| *ns > 0).map(|(run, ns)| (run, ns as f64)))
+    known.filter(|(_, ns)| *ns > 0).map(|(run, ns)| (run, ns as f64)).collect()
+}
+
+/// Of the runs that a cell is reported by, those whose latencies count: they keep Little's law. None if half of the
+/// runs or more do not, or if another tool left latencies out.
+pub(crate) fn with_latency<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
+    let are_told = records.iter().all(|record| record.knows(Unknown::Latency));
+    let obeying: Vec<&Record> = records.iter().copied().filter(|record| record.knows_latency()).collect();
+    if are_told && obeying.len() * 2 > records.len() { obeying } else { Vec::new() }
 }
 
 fn latency(records: &[&Record]) -> LatencySummary {
-    let are_told = records.iter().all(|record| record.knows(Unknown::Latency));
-    let obeying: Vec<&Record> = records.iter().copied().filter(|record| record.knows_latency()).collect();
-    let known = are_told && obeying.len() * 2 > records.len();
+    let obeying = with_latency(records);
+    let known = !obeying.is_empty();
     let mut all = Latency::default();
     obeying.iter().for_each(|record| all.merge(&record.latency));
     let known_at = |quantile| known && obeying.iter().all(|record| record.knows_latency_at(quantile));
@@ -423,6 +468,12 @@ impl CellFinding {
     /// How well its runs tell its rate.
     pub(crate) fn sureness(&self) -> Sureness {
         Sureness::of(&self.mbps, self.run_mbps.len(), None)
+    }
+
+    /// Relative standard error of its mean by the runs or sessions that its interval rests on; `None` for a single one.
+    pub(crate) fn relative_error(&self) -> Option<f64> {
+        let freedom = self.run_mbps.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
+        Some(self.mbps.relative_reach() / t95(freedom))
     }
 
     /// Processors that its threads were charged for or waited for; 0 if not known.

@@ -1,11 +1,9 @@
 //! Computes the percentiles of a cell's latency, as far as it has enough requests.
 
 use halfpower_record::{Latency, Record};
-use halfpower_spec::{Pass, Workload};
 
 use crate::CellSettings;
-use crate::cells::reported;
-use crate::waves::{keep_whole_waves, paced};
+use crate::cells::with_latency;
 
 /// The shares of requests at which a curve has points.
 const SHARES: [f64; 14] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999];
@@ -37,27 +35,14 @@ fn is_borne(requests: u64, share: f64) -> bool {
     requests as f64 * (1.0 - share) >= FEWEST_BEYOND * (1.0 - f64::EPSILON * 1e4)
 }
 
-/// The percentiles of all runs that `cell` is reported by, up to 99.99%; empty if it has no run.
+/// The percentiles of all runs that the latency of `cell` is reported by, up to 99.99%; empty if it has none.
 pub fn percentiles(records: &[Record], cell: &CellSettings) -> Percentiles {
     let mut latency = Latency::default();
-    let runs = reported_runs(records, cell);
+    let runs = with_latency(&cell.reported_runs(records));
     runs.iter().for_each(|record| latency.merge(&record.latency));
     let requests = latency.count();
     // Another tool may have reported only some of them.
     let is_known = |share: &&f64| runs.iter().all(|record| record.knows_latency_at(**share));
     let shares = SHARES.iter().filter(|share| is_borne(requests, **share)).filter(is_known);
     Percentiles { requests, points: shares.map(|share| (*share, latency.quantile_ns(*share))).collect() }
-}
-
-fn reported_runs<'a>(records: &'a [Record], cell: &CellSettings) -> Vec<&'a Record> {
-    let walks = || records.iter().filter(|record| record.walks());
-    let is_of_cell = |record: &&Record| {
-        let Workload { rw, cache, iodepth, bs, threads, .. } = record.run.workload;
-        let settings = (rw.pattern(), rw.direction(), cache, iodepth, bs.0, threads);
-        settings == (cell.pattern, Some(cell.rw), cell.cache, cell.iodepth, cell.bs_bytes, cell.threads)
-    };
-    let mut runs: Vec<&Record> = walks().filter(is_of_cell).collect();
-    keep_whole_waves(&paced(walks()), &mut runs);
-    let of_pass = |pass| runs.iter().copied().filter(|record| record.run.pass == pass).collect::<Vec<_>>();
-    reported(&of_pass(Pass::Plain), &of_pass(Pass::Confirm), None).0
 }

@@ -152,8 +152,12 @@ pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBa
     if let Some(fitted) = basis.fitted {
         notes.extend(of_model(fitted, basis.demands));
         let per_second = operations.whole.after.per_second.value;
-        notes.extend(depth_beyond(fitted, basis, per_second));
-        let if_limited = basis.if_limited.and_then(|limited| more(limited, per_second));
+        let more = |path: Option<&Captured>| {
+            let most = prediction_findings(before, std::slice::from_ref(path?)).whole.after.per_second.value;
+            (most > per_second * LEAST_MORE).then_some(most)
+        };
+        notes.extend(more(basis.at_most).and_then(|at_most_per_second| depth_beyond(fitted, at_most_per_second)));
+        let if_limited = more(basis.if_limited);
         notes.extend(if_limited.map(|at_most_per_second| PredictNote::MayBeLimit { at_most_per_second }));
     }
     let sums = [
@@ -200,18 +204,11 @@ fn of_model(fitted: &Fitted, demands: &[Demand]) -> Vec<PredictNote> {
     notes
 }
 
-/// Whether more was in flight than was studied, and would gain if the path served it side by side.
-fn depth_beyond(fitted: &Fitted, basis: &PredictBasis<'_>, per_second: f64) -> Option<PredictNote> {
-    let at_most_per_second = more(basis.at_most?, per_second)?;
+/// How deep was studied, where a path that served more side by side would give so many operations a second.
+fn depth_beyond(fitted: &Fitted, at_most_per_second: f64) -> Option<PredictNote> {
     let unseen = fitted.error.values().filter(|error| !error.side_by_side_seen);
     let studied_depth = unseen.map(|error| error.depths[1]).min()?;
     Some(PredictNote::DepthBeyond { studied_depth, at_most_per_second })
-}
-
-/// Operations a second of `most`, if they are more than these.
-fn more(most: &Captured, per_second: f64) -> Option<f64> {
-    let of_most = most.operations.len() as f64 * 1e9 / most.span_ns().max(1) as f64;
-    (of_most > per_second * LEAST_MORE).then_some(of_most)
 }
 
 #[cfg(test)]

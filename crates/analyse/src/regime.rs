@@ -4,7 +4,6 @@
 //! plateaus the cells support, the best by BIC is used (G. Schwarz, Estimating the dimension of a model, 1978).
 
 use crate::fit::{LineFit, fit_line};
-use crate::interval::t95;
 pub(crate) use crate::path_model::Regime;
 use crate::path_model::{Observation, Observations, PathModel};
 use crate::{CellFinding, Interval};
@@ -129,20 +128,15 @@ fn seen(cell: &CellFinding) -> Observation {
         depth,
         bytes: cell.bs_bytes as f64,
         time_us: cell.time_per_request_us(),
-        error: error(cell).unwrap_or(0.0),
+        error: cell.relative_error().unwrap_or(0.0),
         alone_us: None,
     }
 }
 
 /// Relative standard error of a cell's mean, pooled over the cells with more than one run; 0 if there are none.
 pub(crate) fn noise(cells: &[&CellFinding]) -> f64 {
-    let squares: Vec<f64> = cells.iter().filter_map(|cell| error(cell)).map(|error| error.powi(2)).collect();
+    let squares: Vec<f64> = cells.iter().filter_map(|cell| cell.relative_error()).map(|error| error.powi(2)).collect();
     if squares.is_empty() { 0.0 } else { (squares.iter().sum::<f64>() / squares.len() as f64).sqrt() }
-}
-
-/// Relative standard error of a cell's mean; `None` for a single run.
-fn error(cell: &CellFinding) -> Option<f64> {
-    (cell.runs > 1).then(|| cell.mbps.relative_reach() / t95(cell.runs - 1))
 }
 
 fn base_depth(seen: &[Observation]) -> f64 {
@@ -206,7 +200,38 @@ fn starting_lines(seen: &[Observation], base_depth: f64) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_apart;
+    use halfpower_record::Record;
+    use halfpower_spec::{Bytes, Cache, EngineName, Nanos, Pass, Run, Rw, Workload};
+
+    use super::{is_apart, noise};
+    use crate::cells::cells;
+    use crate::{CellFinding, Interval};
+
+    /// A run of a second at so many MB/s.
+    fn run_at(mbps: u64, pass: Pass, repeat: u32) -> Record {
+        let workload = Workload { rw: Rw::Randread, cache: Cache::Device, bs: Bytes(65_536), ..Workload::default() };
+        let run = Run { experiment: None, workload, repeat, pass, runtime: Nanos(1_000_000_000), seed: 1 };
+        let bytes = mbps * 1_000_000;
+        let empty = Record::empty(run, EngineName::Simulated);
+        Record { elapsed_ns: 1_000_000_000, bytes, ios: bytes / 65_536, ..empty }
+    }
+
+    #[test]
+    fn the_noise_of_a_cell_is_that_of_the_runs_behind_its_interval() {
+        let plain = (0..).zip([130, 0, 140]).map(|(repeat, mbps)| run_at(mbps, Pass::Plain, repeat));
+        let confirming = (0..).zip([90, 100, 110]).map(|(repeat, mbps)| run_at(mbps, Pass::Confirm, repeat));
+        let confirmed = cells(&plain.chain(confirming).collect::<Vec<Record>>()).remove(0);
+        assert_eq!((confirmed.runs, confirmed.run_mbps.len()), (6, 3));
+        // s / sqrt(n) of what varies by 10 of 100 over three runs, and by 15.8 over five sessions.
+        let is_noise = |cell: &CellFinding, error: f64| (noise(&[cell]) - error).abs() < 1e-6;
+        assert!(is_noise(&confirmed, 0.1 / 3f64.sqrt()), "{}", noise(&[&confirmed]));
+        let session_mbps = vec![80.0, 90.0, 100.0, 110.0, 120.0];
+        let mbps = Interval::of_means(&session_mbps);
+        let over_sessions = CellFinding { mbps, run_mbps: session_mbps, ..confirmed.clone() };
+        assert!(is_noise(&over_sessions, 0.005f64.sqrt()), "{}", noise(&[&over_sessions]));
+        let single = CellFinding { run_mbps: vec![100.0], ..confirmed };
+        assert_eq!(noise(&[&single]), 0.0);
+    }
 
     #[test]
     fn requests_that_move_as_many_bytes_as_any_stand_on_the_limit_of_bytes() {

@@ -55,8 +55,9 @@ pub struct SessionSpeeds {
 }
 
 impl SessionCell {
-    /// The cell of a first session with those of the others; `None` if no other has it.
-    pub(crate) fn of(first: &CellFinding, others: &[Vec<CellFinding>]) -> Option<Self> {
+    /// The cell of a first session with those of the others; `None` if no other has it. `usual_mbps` is the rate of the
+    /// windows of the first one that are no longer than those of the others.
+    pub(crate) fn of(first: &CellFinding, usual_mbps: f64, others: &[Vec<CellFinding>]) -> Option<Self> {
         let is_it =
             |cell: &&CellFinding| (cell.settings, cell.engine) == (first.settings, first.engine) && cell.usable();
         let others = others.iter().filter_map(|cells| cells.iter().find(is_it));
@@ -65,8 +66,9 @@ impl SessionCell {
             return None;
         }
         // What the reported rate leaves out, such as a credit, is left out of every session.
-        let of_reported = quotient(first.mbps.value, mean(&first.run_mbps));
-        let session_mbps: Vec<f64> = sessions.iter().map(|cell| mean(&cell.run_mbps) * of_reported).collect();
+        let of_usual = quotient(first.mbps.value, usual_mbps);
+        let further = sessions.iter().skip(1).map(|cell| mean(&cell.run_mbps) * of_usual);
+        let session_mbps: Vec<f64> = std::iter::once(first.mbps.value).chain(further).collect();
         let known = |ns: &dyn Fn(&CellFinding) -> Option<u64>| -> Vec<f64> {
             let all: Option<Vec<f64>> = sessions.iter().copied().map(|cell| ns(cell).map(|ns| ns as f64)).collect();
             all.unwrap_or_default()

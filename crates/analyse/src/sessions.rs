@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use halfpower_record::Record;
 use halfpower_spec::Cache;
 
-use crate::cells::{WITHIN, cells_within};
+use crate::cells::{WITHIN, cells_after, gather};
 use crate::mean::quotient;
 use crate::{
     CellFinding, CellRate, CellSettings, Findings, Interval, PathLevel, SessionCell, SessionsFinding, Sureness, UseRate,
@@ -40,8 +40,17 @@ pub(crate) fn over_sessions(
     if asked < 2 && further.is_empty() {
         return findings;
     }
-    let sessions: Vec<Vec<CellFinding>> = further.values().map(|own| cells_within(levels, own)).collect();
-    let cells: Vec<SessionCell> = findings.cells.iter().filter_map(|cell| SessionCell::of(cell, &sessions)).collect();
+    let first = first_session(records);
+    let sessions: Vec<Vec<CellFinding>> = further.values().map(|own| cells_after(levels, &first, own)).collect();
+    let usual_mbps: BTreeMap<_, f64> = gather(levels, &first)
+        .into_iter()
+        .map(|cell| ((cell.finding.settings, cell.finding.engine), cell.usual_mbps))
+        .collect();
+    let of_sessions = |cell: &CellFinding| {
+        let usual_mbps = *usual_mbps.get(&(cell.settings, cell.engine))?;
+        SessionCell::of(cell, usual_mbps, &sessions)
+    };
+    let cells: Vec<SessionCell> = findings.cells.iter().filter_map(of_sessions).collect();
     for cell in &cells {
         cell.tell(&mut findings);
     }

@@ -43,6 +43,20 @@ fn its_percentiles_are_those_of_the_cell() {
 }
 
 #[test]
+fn runs_whose_latency_is_not_known_leave_the_curve_to_the_others() {
+    let mut records: Vec<Record> = (0..3).map(|repeat| run_of(1000, Pass::Plain, repeat)).collect();
+    // So many in flight do not go with rate and latency: the window was too short for its queue.
+    records[0].achieved_depth *= 3.0;
+    let found = percentiles(&records, &settings(&records));
+    assert_eq!((found.requests, found.points.last().map(|point| point.0)), (2000, Some(0.995)), "{found:?}");
+    let median = found.points.iter().find(|point| point.0 == 0.5).unwrap().1;
+    assert_eq!(cells(&records)[0].latency_ns.p50, Some(median));
+    records[1].achieved_depth *= 3.0;
+    let found = percentiles(&records, &settings(&records));
+    assert!(found.points.is_empty(), "of most runs it is not known, as the cell's: {found:?}");
+}
+
+#[test]
 fn a_cell_without_runs_has_none() {
     let records = [run_of(100, Pass::Plain, 0)];
     let other = CellSettings { iodepth: 7, ..settings(&records) };

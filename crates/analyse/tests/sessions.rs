@@ -1,12 +1,12 @@
 //! Checks what is said of a study that was measured in several sessions, on records whose sessions differ by plan.
 
 use halfpower_analyse::{Findings, MeasuredCeilings, Sureness, analyse};
-use halfpower_record::{Environment, Record};
-use halfpower_spec::{Bytes, Direction, Question};
+use halfpower_record::{Environment, Record, Series};
+use halfpower_spec::{Bytes, Cache, Direction, Nanos, Pass, Question, Run, Rw};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::built::{disk, normal, question, study};
+use crate::built::{disk, normal, question, record_at, study, workload};
 
 const DISK: &str = "fixed=80us,rate=500MB/s,disks=4";
 
@@ -113,4 +113,58 @@ fn two_speeds_are_told_from_six_sessions_on() {
     });
     assert_eq!(of(&[1.9, 1.0, 1.0, 1.9, 1.0]).two_speeds, None, "five sessions are too few");
     assert_eq!(of(&[1.0, 1.05, 0.95, 1.02, 0.97, 1.1]).two_speeds, None);
+}
+
+/// A run of this session at a rate in MB/s, with a window of so many milliseconds.
+fn run_of(session: u32, bs_kib: u64, (pass, repeat): (Pass, u32), mbps: f64, window_ms: u64) -> Record {
+    let workload = workload(Rw::Read, Cache::Device, bs_kib, 8);
+    let made = record_at(&disk(DISK), workload, session * 10_000 + repeat, pass, mbps * 1e6);
+    Record { session, run: Run { runtime: Nanos(window_ms * 1_000_000), ..made.run }, ..made }
+}
+
+/// The throughput of each session of the cell of 64 KiB, 8 deep, in MB/s.
+fn of_sessions(asked: &Question, records: &[Record]) -> Vec<f64> {
+    let found = analyse(asked, &Environment::default(), records, &MeasuredCeilings::default());
+    let cells = found.summary.sessions.unwrap().cells;
+    cells.into_iter().find(|cell| cell.cell.bs_bytes == 65_536).unwrap().session_mbps
+}
+
+#[test]
+fn a_credit_that_the_first_session_leaves_out_is_left_out_of_all() {
+    // After each pause the path is 7% faster for a while, which fills windows of 110 ms.
+    let short = |session: u32, pass: Pass| {
+        let runs = (1..).zip([106.9, 107.0, 107.1]);
+        runs.map(move |(repeat, mbps)| run_of(session, 64, (pass, repeat), mbps, 110)).collect::<Vec<_>>()
+    };
+    let first = [run_of(0, 64, (Pass::Plain, 0), 107.0, 110), run_of(0, 64, (Pass::Confirm, 0), 100.0, 3000)];
+    let mut records = [first.to_vec(), short(0, Pass::Confirm)].concat();
+    (1..4).for_each(|session| records.extend(short(session, Pass::Plain)));
+    let session_mbps = of_sessions(&small(4), &records);
+    assert_eq!(session_mbps.len(), 4);
+    assert!(session_mbps.iter().all(|mbps| (mbps - 100.0).abs() < 0.1), "{session_mbps:?}");
+}
+
+/// What a limit lets pass in each tenth of a second.
+const SLICE: u64 = 4_194_304;
+
+/// A run of a second behind this limit, with these bytes in each of its steps of 10 ms.
+fn behind_limit(session: u32, bs_kib: u64, repeat: u32, of_step: impl Fn(u64) -> u64) -> Record {
+    let made = run_of(session, bs_kib, (Pass::Plain, repeat), 10.0 * SLICE as f64 / 1e6, 1000);
+    let steps: Vec<u64> = (0..100).map(of_step).collect();
+    let bytes = steps.iter().sum();
+    Record { elapsed_ns: 1_000_000_000, bytes, series: Series { step_ns: 10_000_000, bytes: steps }, ..made }
+}
+
+#[test]
+fn a_limit_that_the_first_session_shows_is_that_of_all() {
+    let asked = Question { bs: vec![Bytes(65_536), Bytes(262_144)], iodepth: vec![8], sessions: 2, ..question() };
+    let in_waves = |step: u64| if step.is_multiple_of(10) { SLICE } else { 0 };
+    let runs = (0..3).flat_map(|repeat| [64, 256].map(|bs_kib| behind_limit(0, bs_kib, repeat, in_waves)));
+    let mut records: Vec<Record> = runs.collect();
+    // No gaps between slices, and what was saved up before comes with the first two of them.
+    let even = |step: u64| SLICE / 1000 * if step < 20 { 115 } else { 100 };
+    records.extend((0..3).map(|repeat| behind_limit(1, 64, repeat, even)));
+    let session_mbps = of_sessions(&asked, &records);
+    let off = session_mbps[1] / session_mbps[0] - 1.0;
+    assert!(off.abs() < 0.005, "the same rate in both: {session_mbps:?}");
 }

@@ -9,8 +9,8 @@ use halfpower_analyse::{
     WatchUnknown, analyse, watch_findings,
 };
 use halfpower_record::{
-    Cause, CpuTimes, DeviceRequests, DiskRequests, Environment, OperationKind, Operations, OtherUser, ProbeStop, Wait,
-    Watched,
+    Cause, CpuTimes, DeviceRequests, DiskRequests, Environment, GroupLimit, OperationKind, Operations, OtherUser,
+    ProbeStop, Wait, Watched,
 };
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Question};
 
@@ -365,6 +365,34 @@ fn counters_alone_give_the_best_answer_that_they_can() {
     let mut little = base();
     little.pressure = vec![pressure("io", 0.03)];
     no_limit(&little, "itself");
+    // What may not be read is no zero.
+    assert!(watch_findings(&little, None).counters.own_mbps.is_some());
+    little.bytes_unseen = true;
+    assert_eq!(watch_findings(&little, None).counters.own_mbps, None);
+}
+
+#[test]
+fn bytes_are_of_the_time_that_was_traced() {
+    let mut sliced = watched(vec![single_reads()]);
+    let whole = watch_findings(&sliced, None).counters.own_mbps.unwrap().value;
+    // Every third second is traced, for a tenth of it.
+    for (at, second) in sliced.seconds.iter_mut().enumerate() {
+        let part = u64::from(at % 3 == 0);
+        (second.traced_ns, second.own_bytes) = (second.traced_ns / 10 * part, second.own_bytes / 10 * part);
+    }
+    let found = watch_findings(&sliced, None).counters.own_mbps.unwrap().value;
+    assert!((found / whole - 1.0).abs() < 0.01, "{found} {whole}");
+}
+
+#[test]
+fn a_limit_of_a_volume_is_that_of_the_disks_beneath() {
+    let shares = [(Wait::Throttle, 0.85), (Wait::Device, 0.1), (Wait::Processor, 0.05)];
+    let mut seen = watched(vec![operations(OperationKind::Read, 497, 1_900_000, 1.0, &shares)]);
+    let on_volume = GroupLimit { disk: "dm-0".into(), ..limit("read_iops", 500.0, 497.0, None) };
+    seen.group_limits = vec![on_volume];
+    assert!(!matches!(stop(&seen), WatchStop::GroupLimit { .. }), "it is of another disk");
+    seen.places[0].volumes = vec!["dm-0".into()];
+    named(&seen, "group-limit");
 }
 
 #[test]

@@ -29,10 +29,10 @@ pub const VALUES: &str = "Values:
   range  4k-1m or 4KiB..1MiB: powers of two from the first to the last value
   list   4k,64k,1m; may contain ranges
 
-Flags with fio's name and meaning: --rw, --rwmixread, --bs, --blocksize,
---iodepth, --iodepth-batch, --numjobs, --ioengine, --direct, --sync, --rate,
---rate-iops, --runtime, --size, --randseed, --fdatasync, --thinktime.
---iomem has fio's name but its own values. All other flags are halfpower's.";
+A flag that is named like an option of fio has its meaning, such as --rw,
+--bs, --iodepth and --runtime. Not so --output, --overwrite and --timeout;
+--ioengine and --iomem have values of their own, and --verify has none.
+docs/habits.md lists all options of fio with the flags that they become.";
 
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HALFPOWER_COMMIT"), ")");
 
@@ -393,7 +393,7 @@ pub struct DoctorArgs {
     ///
     /// A name is that of a check or the kernel's, such as scheduler,read-ahead or nr_requests@sda for one device. Each value
     /// is measured in turns with the old one until the pairs decide. Nothing that could lose data is tried, and the old
-    /// setting is put back also after a kill, by the next start of any command.
+    /// setting is put back also after a kill, by the next start of any command but witness.
     #[arg(long = "try", value_name = "NAME,...", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "found", value_parser = tried)]
     pub tries: Option<Tried>,
@@ -572,7 +572,7 @@ pub const COMPARE_EXAMPLES: &str = "Examples:
 pub struct CompareArgs {
     /// The baseline, then the studies to compare with it; NAME= gives a file a shorter name
     ///
-    /// A folder holds one study of each of many alike machines, 8 or more, in files that end in .halfpower, at any depth:
+    /// A folder holds one study of each of many alike machines, 8 or more, in files that end in .halfpower:
     /// then it is said which machine is unlike the others, and where.
     #[arg(required_unless_present = "live", value_name = "[NAME=]STUDY", value_parser = named_study())]
     pub studies: Vec<NamedStudy>,

@@ -173,7 +173,7 @@ pub struct PlaceInStudyArgs {
     /// Record the run as this repetition of its cell, from 0
     #[arg(long, requires = "output", default_value_t = 0)]
     pub repeat: u32,
-    /// Choose the pass: plain, soaker (with soaker threads), traced (with tracepoints on)
+    /// Choose the pass: plain, soaker (with soaker threads), traced (with tracepoints on), confirm (a chosen cell again)
     #[arg(long, conflicts_with = "soaker", value_parser = parse::<Pass>, default_value = "plain")]
     pub pass: Pass,
 }

@@ -6,7 +6,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::program::{folder, of};
+use crate::program::{folder, of, said_of_its_own};
 
 /// The program under the name `fio`.
 fn fio(folder: &Path) -> PathBuf {
@@ -36,7 +36,7 @@ fn jobs_of_call(here: &Path, fio: &Path, job: &str, words: &[&str]) -> Vec<Value
     std::fs::write(here.join("data-tmpjobfile.fio"), job).unwrap();
     let line = [&["--output-format=json", "--output=out/result.json", "data-tmpjobfile.fio"][..], words].concat();
     let done = of(fio, here, &line).output().unwrap();
-    assert!(done.status.success() && done.stderr.is_empty(), "{job}\n{done:?}");
+    assert!(done.status.success() && said_of_its_own(&done).is_empty(), "{job}\n{done:?}");
     let text = std::fs::read(here.join("out/result.json")).unwrap();
     let document: Value = serde_json::from_slice(&text).unwrap();
     document["jobs"].as_array().unwrap().clone()

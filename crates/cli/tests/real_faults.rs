@@ -3,6 +3,9 @@
 //! Each case is a script in its own mount namespace and folder. `$HP` is the program. The golden file holds its error
 //! output and the output lines with one of the case's words, with every number written as `N`.
 
+#[allow(dead_code, reason = "the tests of studies use all of it")]
+mod program;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -249,11 +252,9 @@ fn reported(case: &Case) -> String {
         .unwrap();
     let shown = String::from_utf8_lossy(&output.stdout);
     let shown = shown.lines().filter(|line| case.shows.iter().any(|word| line.contains(word)));
-    let said = String::from_utf8_lossy(&output.stderr);
-    // A line of progress comes each ten seconds, which only a slow machine needs. What a killed halfpower left is removed by
-    // whichever starts next, and other tests that run meanwhile kill theirs.
-    let not_of_the_case = [" left at most", "which a killed halfpower left"];
-    let said = said.lines().filter(|line| !not_of_the_case.iter().any(|words| line.contains(words)));
+    let said = program::said_of_its_own(&output);
+    // A line of progress comes each ten seconds, which only a slow machine needs.
+    let said = said.lines().filter(|line| !line.contains(" left at most"));
     let lines: Vec<String> =
         said.chain(shown).map(|line| format!("  {}\n", without_kinds(&plain(line.trim())))).collect();
     format!(

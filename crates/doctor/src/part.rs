@@ -30,7 +30,10 @@ const PARTS: &[PartChecks] = &[
             "delayed-allocation",
             "dax",
             "nearly-full",
+            "reserved-blocks",
             "log-device",
+            "fragmentation",
+            "unwritten-parts",
             "file-system-block",
             "btrfs-copy-on-write",
             "btrfs-compression",
@@ -59,7 +62,11 @@ const PARTS: &[PartChecks] = &[
             "smb-message-size",
         ],
     ),
-    (Network, &["line-speed"], &["line-duplex", "line-frames", "line-errors", "tcp-windows"]),
+    (
+        Network,
+        &["line-speed"],
+        &["line-negotiation", "line-duplex", "line-frames", "line-mtu", "line-offloads", "line-errors", "tcp-windows"],
+    ),
     (
         Volume,
         &["md-degraded"],
@@ -75,6 +82,8 @@ const PARTS: &[PartChecks] = &[
             "crypt-queues",
             "crypt-sector",
             "crypt-instructions",
+            "crypt-code",
+            "lvm-raid",
             "thin-pool-full",
             "thin-pool-zeroing",
             "snapshots",
@@ -114,9 +123,16 @@ const PARTS: &[PartChecks] = &[
             "command-queueing",
             "scsi-state",
             "scsi-errors",
+            "scsi-logs",
             "raid-card",
+            "smart-sectors",
             "nvme-state",
+            "nvme-warnings",
+            "nvme-wear",
+            "nvme-media-errors",
+            "nvme-heat",
             "nvme-power",
+            "nvme-power-state",
             "nvme-format",
             "nvme-paths",
             "nvme-path-policy",
@@ -125,6 +141,7 @@ const PARTS: &[PartChecks] = &[
             "block-size",
             "partition-alignment",
             "stripe-alignment",
+            "swap-on-disk",
         ],
     ),
 ];
@@ -142,6 +159,11 @@ mod tests {
     use super::*;
     use crate::CHECKS;
 
+    /// Checks of no part, or of more than one: the buffers of requests, which are not the page cache; a machine without memory,
+    /// where all is slow; copies on the way to any disk; and the link of an ATA disk, which may be IDE, SATA, or SATA behind USB.
+    const OF_NO_PART: [&str; 6] =
+        ["locked-memory", "huge-pages", "memory-pressure", "bounce-buffers", "transfer-mode", "smart-link-errors"];
+
     #[test]
     fn each_code_is_that_of_a_check_and_is_in_one_row() {
         let codes: Vec<&str> =
@@ -150,6 +172,12 @@ mod tests {
         for code in codes {
             assert!(CHECKS.iter().any(|check| check.code == code), "{code}");
         }
+    }
+
+    #[test]
+    fn a_check_without_a_part_is_listed_as_one() {
+        let without = CHECKS.iter().map(|check| check.code).filter(|code| part_of(code).0.is_none());
+        assert_eq!(without.collect::<BTreeSet<_>>(), BTreeSet::from(OF_NO_PART));
     }
 
     #[test]

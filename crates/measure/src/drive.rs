@@ -35,9 +35,9 @@ const AFTER_STOP: Duration = Duration::from_secs(10);
 /// The outcome of a lane.
 pub(crate) struct LaneOutcome {
     pub role: LaneRole,
-    cpu: Option<usize>,
+    pub cpu: Option<usize>,
     /// Whether it trimmed blocks, which counts neither as reading nor as writing.
-    trims: bool,
+    pub trims: bool,
     pub tally: Tally,
     /// Whether its target stopped answering.
     pub is_lost: bool,
@@ -238,7 +238,7 @@ pub(crate) fn drive(
         Some((_, outcome)) => Ok(LaneOutcome { role, cpu, trims, tally: outcome?, is_lost: false }),
         None => Ok(LaneOutcome { role, cpu, trims, tally: unanswered(lost_after, depth), is_lost: true }),
     });
-    Ok((driven.collect::<Result<Vec<_>, MeasureError>>()?, spent))
+    Ok((begun_together(driven.collect::<Result<Vec<_>, MeasureError>>()?), spent))
 }
 
 /// Starts a thread for each lane; if one cannot start, those before it end.
@@ -332,6 +332,18 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_string())
 }
 
+/// Lets lanes that hang begin with the first of the workload's lanes that ended: when they began is not known, and the
+/// time from zero on would make the run as long as the process is old.
+fn begun_together(mut driven: Vec<LaneOutcome>) -> Vec<LaneOutcome> {
+    let ended = driven.iter().filter(|lane| !lane.is_lost && lane.role == LaneRole::Own);
+    let Some(start) = ended.map(|lane| lane.tally.start).min() else { return driven };
+    for tally in driven.iter_mut().filter(|lane| lane.is_lost).map(|lane| &mut lane.tally) {
+        tally.end = Nanos(start.0.saturating_add(tally.end.0 - tally.start.0));
+        tally.start = start;
+    }
+    driven
+}
+
 /// The tally of a lane that hangs: all its requests in flight count as unanswered, the rest is unknown.
 fn unanswered(runtime: Nanos, depth: u32) -> Tally {
     Tally { end: runtime, errors: vec![(Errno::UNANSWERED, u64::from(depth))], step_ns: 1_000_000, ..Tally::default() }
@@ -420,12 +432,15 @@ mod tests {
         NeverAnswers,
     }
 
+    /// What the clock of an engine shows at first: that of a process that has run for an hour.
+    const AGE_NS: u64 = 3_600_000_000_000;
+
     /// An engine in real time with one kind of misbehaviour.
     struct Mannered(Manner, Instant, Vec<Completion>);
 
     impl Engine for Mannered {
         fn now(&self) -> Nanos {
-            Nanos(self.1.elapsed().as_nanos() as u64)
+            Nanos(AGE_NS + self.1.elapsed().as_nanos() as u64)
         }
 
         fn settle(&mut self) -> Result<(), EngineError> {
@@ -519,5 +534,18 @@ mod tests {
         assert!(!lanes[0].is_lost && lanes[0].tally.ios > 0);
         assert!(lanes[1].is_lost);
         assert_eq!(lanes[1].tally.errors, [(Errno::UNANSWERED, 3)]);
+    }
+
+    #[test]
+    fn a_lane_that_never_answers_does_not_make_the_run_as_long_as_the_process_is_old() {
+        for manners in [[Manner::Answers, Manner::NeverAnswers], [Manner::NeverAnswers, Manner::Answers]] {
+            let lanes = driven(&manners).unwrap();
+            let (lost, ended): (Vec<_>, Vec<_>) = lanes.iter().partition(|lane| lane.is_lost);
+            let start = ended[0].tally.start;
+            assert!(start.0 >= AGE_NS);
+            assert_eq!((lost[0].tally.start, lost[0].record().elapsed_ns), (start, 20_000_000));
+        }
+        let alone = driven(&[Manner::NeverAnswers]).unwrap();
+        assert_eq!((alone[0].is_lost, alone[0].record().elapsed_ns), (true, 20_000_000));
     }
 }

@@ -278,6 +278,8 @@ impl Sum {
     /// Adds up at least one lane.
     pub(crate) fn of(lanes: &[LaneOutcome]) -> Self {
         let tallies = || lanes.iter().map(|lane| &lane.tally);
+        // Of a lane that hangs no step is known: it says nothing of what the others did in theirs.
+        let ended = || lanes.iter().filter(|lane| !lane.is_lost).map(|lane| &lane.tally);
         let start = tallies().map(|tally| tally.start).min().expect("a run has a lane");
         let end = tallies().map(|tally| tally.end).max().expect("a run has a lane");
         let mut sum = Self {
@@ -299,9 +301,9 @@ impl Sum {
             commits: Latency::default(),
             // Steps of lanes that end by their bytes double as they go on.
             series: Series { step_ns: tallies().map(|tally| tally.step_ns).max().unwrap_or(0), bytes: Vec::new() },
-            samples: lanes[0].tally.samples(),
+            samples: ended().map(Tally::samples).reduce(Samples::joined).unwrap_or_default(),
         };
-        sum.samples = tallies().skip(1).map(Tally::samples).fold(sum.samples, Samples::joined);
+        ended().for_each(|tally| add_series(&mut sum.series, tally));
         for tally in tallies() {
             let reads = tally.read_latency.latency();
             let writes = tally.write_latency.latency();
@@ -314,7 +316,6 @@ impl Sum {
             sum.latency.merge(&latency);
             tally.syncs.iter().for_each(|syncs| sum.syncs.merge(&syncs.latency()));
             tally.commits.iter().for_each(|commits| sum.commits.merge(&commits.latency()));
-            add_series(&mut sum.series, tally);
             sum.add_errors(tally.errors.iter().copied());
         }
         sum
@@ -366,4 +367,52 @@ fn add_series(sum: &mut Series, tally: &Tally) {
     }
     sum.truncate(lane.len());
     sum.iter_mut().zip(&mut lane).for_each(|(sum, bytes)| *sum += bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::Sample;
+    use halfpower_spec::Nanos;
+
+    use super::*;
+    use crate::sampler::Sampler;
+
+    const STEP_NS: u64 = 10_000_000;
+    const STEPS: u64 = 20;
+    const START: Nanos = Nanos(3_600_000_000_000);
+    const END: Nanos = Nanos(START.0 + STEPS * STEP_NS);
+
+    fn outcome(tally: Tally, is_lost: bool) -> LaneOutcome {
+        LaneOutcome { role: LaneRole::Own, cpu: None, trims: false, tally, is_lost }
+    }
+
+    /// A lane that moved 4 KiB in each of its steps.
+    fn ended() -> LaneOutcome {
+        let mut sampler = Sampler::new(STEPS * STEP_NS, STEP_NS);
+        (1..=STEPS)
+            .for_each(|ios| sampler.end_step([Sample { ios, bytes: 4096 * ios, latency_ns: 0 }, Sample::default()]));
+        let step_bytes = vec![4096; STEPS as usize];
+        let bytes = 4096 * STEPS;
+        let tally = Tally { start: START, end: END, bytes, step_ns: STEP_NS, step_bytes, sampler, ..Tally::default() };
+        outcome(tally, false)
+    }
+
+    /// A lane of which nothing is known but that three requests were never answered.
+    fn lost() -> LaneOutcome {
+        let errors = vec![(Errno::UNANSWERED, 3)];
+        outcome(Tally { start: START, end: END, errors, step_ns: 1_000_000, ..Tally::default() }, true)
+    }
+
+    #[test]
+    fn a_lane_that_never_answers_leaves_the_steps_of_the_others_as_they_are() {
+        let lanes = [[ended(), lost(), ended()], [lost(), ended(), ended()], [ended(), ended(), lost()]];
+        for sum in lanes.map(|lanes| Sum::of(&lanes)) {
+            assert_eq!((sum.bytes, sum.elapsed_ns), (2 * 4096 * STEPS, STEPS * STEP_NS));
+            assert_eq!((sum.series.step_ns, sum.series.bytes), (STEP_NS, vec![2 * 4096; STEPS as usize]));
+            assert_eq!((sum.samples.reads.len(), sum.samples.reads[0].ios), (2, 20));
+            assert_eq!(sum.errors, BTreeMap::from([("unanswered".to_string(), 3)]));
+        }
+        let nothing = Sum::of(&[lost()]);
+        assert_eq!((nothing.bytes, nothing.elapsed_ns, nothing.series.bytes.len()), (0, STEPS * STEP_NS, 0));
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, TargetBackend, measure};
 use halfpower_record::Record;
-use halfpower_spec::{Bytes, Cache, EngineName, Nanos, PageCache, Pass, Run, Rw, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Cache, EngineName, Layout, Nanos, PageCache, Pass, Run, Rw, Workload, WorkloadOptions};
 
 const MIB: u64 = 1 << 20;
 
@@ -122,6 +122,25 @@ fn threads_share_the_sequential_span_and_the_counts() {
         Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(3_600_000_000_000), seed: 1 };
     let record = measure(&mut backend, &run, &AtomicBool::new(false)).unwrap();
     assert_eq!(record.bytes, 64 * MIB, "each block is one thread's");
+}
+
+#[test]
+fn threads_share_the_blocks_of_random_requests_where_each_comes_once() {
+    let folder = folder();
+    let mut backend = backend(folder.path());
+    let usual = WorkloadOptions::default();
+    let new = WorkloadOptions { layout: Layout::New, ..usual };
+    for (rw, options) in [(Rw::Randread, usual), (Rw::Randmixed, usual), (Rw::Randwrite, new), (Rw::Randtrim, usual)] {
+        let workload =
+            Workload { rw, cache: Cache::Both, threads: 3, bs: Bytes(MIB), iodepth: 2, options, ..Workload::default() };
+        let runtime = Nanos(3_600_000_000_000);
+        let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 1 };
+        let record = measure(&mut backend, &run, &AtomicBool::new(false)).unwrap();
+        assert_eq!((record.bytes, record.lanes.len()), (64 * MIB, 3), "{rw}: each block is one thread's");
+        assert!(record.errors.is_empty(), "{rw}: {:?}", record.errors);
+        let blocks: Vec<u64> = record.lanes.iter().map(|lane| lane.bytes / MIB).collect();
+        assert_eq!(blocks, [21, 21, 22], "{rw}");
+    }
 }
 
 #[test]

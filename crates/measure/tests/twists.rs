@@ -202,6 +202,23 @@ fn writers_have_files_of_their_own_that_go_with_the_run() {
 }
 
 #[test]
+fn files_of_writers_hold_a_block_for_each_stream_and_take_no_region() {
+    let (_folder, mut backend) = real();
+    let options = WorkloadOptions { own_files: true, streams: 8, ..WorkloadOptions::default() };
+    for threads in [1, 2] {
+        let own = Workload { rw: Rw::Write, bs: Bytes(MIB), threads, ..buffered(options) };
+        let record = run(&mut backend, own, Nanos(30_000_000));
+        assert!(record.ios > 0 && record.errors.is_empty(), "{threads}: {:?}", record.errors);
+    }
+    let region = Some(Region { from: Bytes(32 * MIB), bytes: Bytes(16 * MIB) });
+    for layout in [Layout::Written, Layout::New] {
+        let options = WorkloadOptions { own_files: true, region, layout, ..WorkloadOptions::default() };
+        let refused = backend.admits(&Workload { rw: Rw::Write, ..buffered(options) }).unwrap_err().to_string();
+        assert!(refused.starts_with("--own-files: ") && refused.contains("leave --region out"), "{refused}");
+    }
+}
+
+#[test]
 fn what_virtual_time_cannot_do_with_several_writers_is_refused() {
     let mut backend = SimulatedTarget::new(SimulatedDisk::from_constants("flush=1ms").unwrap());
     let options = WorkloadOptions { fdatasync: 2, ..WorkloadOptions::default() };
@@ -354,6 +371,11 @@ fn what_cannot_go_beside_a_workload_is_refused() {
     assert!(
         refused(|options| options.beside = "randwrite,bs=128m,iodepth=1,cache=both".parse().ok()).contains("64MiB")
     );
+    let shifted = refused(|options| {
+        options.beside = "randwrite,bs=64m,iodepth=1,cache=both".parse().ok();
+        options.misalign = Bytes(4096);
+    });
+    assert!(shifted.contains("needs 64MiB"), "{shifted}");
 }
 
 #[test]

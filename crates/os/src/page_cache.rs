@@ -228,8 +228,12 @@ mod tests {
     fn what_was_written_is_cached_until_it_is_dropped() {
         let Some(file) = written() else { return };
         assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 8 << 20);
-        file.drop_cached(0..4 << 20).unwrap();
-        assert_eq!(file.cached_bytes(0..4 << 20).unwrap(), 0);
+        // The kernel leaves what it looks at itself at this moment.
+        let is_dropped = || {
+            file.drop_cached(0..4 << 20).unwrap();
+            file.cached_bytes(0..4 << 20).unwrap() == 0
+        };
+        assert!((0..20).any(|_| is_dropped()));
         assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 4 << 20);
         assert_eq!(file.cached_bytes(0..0).unwrap(), 0);
     }

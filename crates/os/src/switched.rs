@@ -4,7 +4,7 @@
 //! locked while its owner lives and survives a reboot, so every later start can find a leftover note and `mend` it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +90,8 @@ impl Note {
             return Err(io::Error::other(format!("an earlier halfpower left it switched, see {}", path.display())));
         }
         claim.set_len(0)?;
+        // What an earlier, incomplete note had was read up to its end.
+        claim.rewind()?;
         claim.write_all(switched.text().as_bytes())?;
         claim.sync_all()?;
         // The name must survive a power failure too.
@@ -377,6 +379,15 @@ mod tests {
             assert!(!note.exists());
             assert_eq!(machine.mend(), "");
         }
+    }
+
+    #[test]
+    fn a_note_replaces_one_that_was_never_finished() {
+        let machine = Machine::new();
+        fs::create_dir_all(machine.notes()).unwrap();
+        fs::write(machine.notes().join("write-cache-sda"), "write-cache\nsda\nnaa.1\nwri").unwrap();
+        machine.left(Some("naa.1"), &boot_identity());
+        assert!(machine.mend().contains("`write back` again"), "it can be read");
     }
 
     #[test]

@@ -14,12 +14,14 @@ use crate::processor::ticks_a_second;
 
 /// Control groups are searched down to this depth.
 const DEEPEST: u32 = 32;
-/// Fields of `stat` after the name, which counts as the second: state, parent, time in user mode and in the kernel, and the
-/// time that block I/O was waited for (proc_pid_stat(5)).
+/// Fields of `stat` after the name, which counts as the second: state, parent, time in user mode and in the kernel, the same of
+/// children that were waited for, and the time that block I/O was waited for (proc_pid_stat(5)).
 const STATE: usize = 0;
 const PARENT: usize = 1;
 const USER_TICKS: usize = 11;
 const SYSTEM_TICKS: usize = 12;
+const CHILDREN_USER_TICKS: usize = 13;
+const CHILDREN_SYSTEM_TICKS: usize = 14;
 const BLOCK_IO_TICKS: usize = 39;
 /// File systems whose files hold no data (`linux/magic.h`): proc, sysfs, tracefs, debugfs, securityfs, cgroup, cgroup2, nsfs,
 /// anonymous inodes, bpf, mqueue.
@@ -42,22 +44,30 @@ const WITHOUT_DATA: [u32; 11] = [
 pub struct Task {
     /// The process.
     pub pid: u32,
+    /// The process that started it, or that took it over.
+    pub parent: u32,
     /// Name of the thread; that of the first thread is the program's, if it did not change it.
     pub name: String,
     /// Path of its control group: of the unified hierarchy, or of an older one where it is in the root of that.
     pub cgroup: String,
     /// Processor time of the thread, in nanoseconds.
     pub processor_ns: u64,
+    /// Processor time of the children of its process that have ended and were waited for, and of theirs, in nanoseconds. It
+    /// stands at the first thread of a process alone, and is 0 at the others.
+    pub children_ns: u64,
     /// Time that the thread was ready and waited for a processor, in nanoseconds; `None` if the kernel does not count it.
     pub run_queue_ns: Option<u64>,
     /// Time that the thread waited for block I/O, in nanoseconds; `None` if the kernel does not count it
     /// (`kernel.task_delayacct` is 0).
     pub block_io_ns: Option<u64>,
-    /// Bytes that the whole process made disks read. It stands at the first thread of a process alone, and is 0 at the others,
-    /// so that a sum over threads counts it once. 0 if it cannot be read.
+    /// Bytes that the whole process made disks read, with those of children that have ended and were waited for. It stands at
+    /// the first thread of a process alone, and is 0 at the others, so that a sum over threads counts it once. 0 if it cannot be
+    /// read.
     pub read_bytes: u64,
     /// As `read_bytes`, bytes to be written to disks.
     pub write_bytes: u64,
+    /// Whether these bytes can be read: one's own processes', or as root. `true` at all other threads.
+    pub tells_bytes: bool,
     /// `false` if it has ended, and only its parent has not taken notice.
     pub exists: bool,
 }
@@ -223,15 +233,21 @@ pub fn task(root: &Path, pid: u32, thread: u32) -> Option<Task> {
     let stat = Stat::read(&folder)?;
     let ticks_ns = stat.time_ns(USER_TICKS)?.saturating_add(stat.time_ns(SYSTEM_TICKS)?);
     let scheduled = scheduled(&fs::read_to_string(folder.join("schedstat")).unwrap_or_default());
-    let [read_bytes, write_bytes] = if thread == pid { bytes_of(&process) } else { [0; 2] };
+    let is_first = thread == pid;
+    let bytes = if is_first { bytes_of(&process) } else { Some([0; 2]) };
+    let [read_bytes, write_bytes] = bytes.unwrap_or_default();
+    let of_children = [CHILDREN_USER_TICKS, CHILDREN_SYSTEM_TICKS].map(|field| stat.time_ns(field).unwrap_or(0));
     Some(Task {
         pid,
+        parent: stat.number(PARENT).and_then(|parent| parent.try_into().ok()).unwrap_or(0),
         cgroup: cgroup(&fs::read_to_string(folder.join("cgroup")).unwrap_or_default()),
         processor_ns: scheduled.map_or(ticks_ns, |[running_ns, _]| running_ns),
+        children_ns: if is_first { of_children.iter().sum() } else { 0 },
         run_queue_ns: scheduled.map(|[_, ready_ns]| ready_ns),
         block_io_ns: stat.time_ns(BLOCK_IO_TICKS).filter(|waited_ns| counts_delays(root, *waited_ns)),
         read_bytes,
         write_bytes,
+        tells_bytes: bytes.is_some(),
         exists: !stat.has_ended(),
         name: stat.name,
     })
@@ -254,11 +270,11 @@ fn counts_delays(root: &Path, waited_ns: u64) -> bool {
     switch.map_or(waited_ns > 0, |text| text.trim() != "0")
 }
 
-/// Bytes that a process made disks read and write.
-fn bytes_of(process: &Path) -> [u64; 2] {
-    let text = fs::read_to_string(process.join("io")).unwrap_or_default();
-    ["read_bytes:", "write_bytes:"]
-        .map(|name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0))
+/// Bytes that a process made disks read and write; `None` if that cannot be read.
+fn bytes_of(process: &Path) -> Option<[u64; 2]> {
+    let text = fs::read_to_string(process.join("io")).ok()?;
+    let bytes = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    Some([bytes("read_bytes:")?, bytes("write_bytes:")?])
 }
 
 /// The path of a control group, from the file `cgroup` of a process.

@@ -33,6 +33,11 @@ pub struct DeviceRequests {
 }
 
 impl DeviceUse {
+    /// Bytes that it read and wrote.
+    pub fn bytes(&self) -> u64 {
+        self.reads.sectors.saturating_add(self.writes.sectors).saturating_mul(512)
+    }
+
     /// Share of the span in which it had something to do, from 0 to 1; 0 for a span of no length.
     pub fn busy_share(&self) -> f64 {
         if self.span_ns == 0 { 0.0 } else { (self.busy_ms as f64 * 1e6 / self.span_ns as f64).min(1.0) }

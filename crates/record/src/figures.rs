@@ -84,7 +84,8 @@ figures! {
     stopped_ns: u64 = |r| r.stopped_ns => in run;
     /// Reads that were to be checked (`--verify`) and could not be judged, because their blocks were written meanwhile.
     unjudged_reads: u64 = |r| r.unjudged_reads => in run;
-    /// Kind of pass: `plain`; `soaker`: beside the soaker; `traced`: with tracepoints on.
+    /// Kind of pass: `plain`; `soaker`: beside the soaker; `traced`: with tracepoints on; `confirm`: a chosen cell again;
+    /// the reported figures of a confirmed cell are of these runs alone.
     pass: Pass = |r| r.run.pass => everywhere;
     /// Number of the repetition of its cell and pass, from 0.
     repeat: u32 = |r| r.run.repeat => in file;

@@ -25,6 +25,9 @@ pub struct Watched {
     pub cost: WatchCost,
     /// Sources that this machine does not offer, each with the reason and what is unknown without it.
     pub unseen: Vec<Unseen>,
+    /// Whether nothing told how many bytes the application moved: no events, and its counters may not be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bytes_unseen: bool,
     /// The file systems and devices that the application's operations went to.
     pub places: Vec<WatchedPlace>,
     /// What the application did, one entry for each place, kind, way and size class, most time first.
@@ -99,6 +102,9 @@ pub struct WatchedPlace {
     pub file_system: String,
     /// Kernel names of the disks beneath.
     pub disks: Vec<String>,
+    /// Kernel names of the volumes that it stands on, if these are no disks: of a volume manager, of encryption, of a RAID.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<String>,
 }
 
 /// What an operation does.

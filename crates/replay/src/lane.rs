@@ -84,7 +84,7 @@ pub(crate) struct SharedCommit {
 /// An operation that was done.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Done {
-    /// When it began, after the round's beginning, in nanoseconds.
+    /// When it began, or was due in an open loop, after the round's beginning, in nanoseconds.
     pub at_ns: u64,
     pub took_ns: u64,
     /// Index into the capture's operations.
@@ -339,8 +339,10 @@ impl Lane {
         match done {
             Ok(moved) => {
                 self.short += u64::from(moved < step.bytes);
-                let at_ns = began_ns - round.began_ns;
-                self.log.push(Done { at_ns, took_ns: ended_ns - began_ns, operation: step.operation });
+                // In an open loop it waits from when it was due, whether or not its lane was free.
+                let from_ns = if round.open_pass_ns.is_some() { due.at_ns.min(began_ns) } else { began_ns };
+                let at_ns = from_ns.saturating_sub(round.began_ns);
+                self.log.push(Done { at_ns, took_ns: ended_ns - from_ns, operation: step.operation });
             }
             Err(error) => *self.failed.entry(error.to_string()).or_default() += 1,
         }

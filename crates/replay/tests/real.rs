@@ -89,6 +89,21 @@ fn each_lane_does_its_operations_in_their_order_again_and_again() {
 }
 
 #[test]
+fn an_open_loop_counts_from_when_an_operation_was_due_though_its_lane_was_busy() {
+    let mut before = captured();
+    before.lanes = 1;
+    before.slices = vec![100 * MS];
+    // Two are due while the first writes and syncs 64 KiB, which takes far longer.
+    before.operations =
+        [0, 1, 2].map(|at_ns| operation(0, at_ns, OperationKind::DurableWrite, (2, 0, 65_536))).to_vec();
+    let open = ReplaySettings { pace: Pace { open: true, speed: 1.0 }, ..settings(50) };
+    let replayed = asked_again(&before, &open);
+    let [first, second, third] = replayed.rounds[0].operations[..3] else { panic!("{:?}", replayed.rounds[0]) };
+    assert_eq!((second.at_ns, third.at_ns), (1, 2));
+    assert!(third.took_ns > second.took_ns && second.took_ns > first.took_ns, "each waited for those before it");
+}
+
+#[test]
 fn what_is_asked_again_can_be_kept_and_read() {
     let replayed = asked_again(&captured(), &settings(50));
     let folder = folder();

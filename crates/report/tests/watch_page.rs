@@ -95,7 +95,12 @@ fn watched() -> Watched {
         slices: 1,
         cost: WatchCost { processor_ns: 9_000_000, events: 120, ..WatchCost::default() },
         unseen: vec![Unseen { source: "events of jbd2".into(), why: "absent".into(), without: "commits".into() }],
-        places: vec![WatchedPlace { path: "/srv".into(), file_system: "ext4".into(), disks: vec!["nvme0n1".into()] }],
+        places: vec![WatchedPlace {
+            path: "/srv".into(),
+            file_system: "ext4".into(),
+            disks: vec!["nvme0n1".into()],
+            ..WatchedPlace::default()
+        }],
         operations: vec![
             operations(OperationKind::Read, reads, Wait::Device),
             operations(OperationKind::Fdatasync, syncs, Wait::Flush),

@@ -200,7 +200,7 @@ mod tests {
     fn a_figure_near_its_bound_gets_further_runs_until_the_budget_ends() {
         let question = question("etcd");
         let runs = made(&question, 10.0, 0.5);
-        let of_log = runs.iter().filter(|run| run.workload.bs == Bytes(2048)).count();
+        let of_log = runs.iter().filter(|run| run.workload.bs == Bytes(2300)).count();
         assert!(of_log > question.repeats as usize, "{of_log}");
         let spent_ns: u64 = runs.iter().map(|run| run.runtime.0 * 3 / 2).sum();
         assert!(spent_ns <= question.budget.0 && spent_ns > question.budget.0 / 2, "{spent_ns}");

@@ -110,13 +110,62 @@ fn cells(question: &Question, environment: &Environment, first: &[Record]) -> Ve
     cells.iter().filter_map(|cell| shortest(cell, first)).collect()
 }
 
-/// The shortest of a cell's runs that are reported: the confirming ones, if it has any, or else the plain ones.
+/// The shortest of the runs that a cell is reported by. Others may be too short for the slices of a limit.
 fn shortest(cell: &CellSettings, first: &[Record]) -> Option<Run> {
-    let of_pass = |pass: Pass| {
-        let is_it = move |record: &&Record| {
-            record.run.pass == pass && record.ios > 0 && CellSettings::of_record(record) == Some(*cell)
+    cell.reported_runs(first).into_iter().map(|record| record.run).min_by_key(|run| run.runtime)
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::Series;
+    use halfpower_spec::{Bytes, Workload};
+
+    use super::*;
+    use crate::built::{disk, question, record_at, workloads};
+
+    /// Bytes that a limit lets pass in each tenth of a second.
+    const SLICE: u64 = 4_194_304;
+
+    /// A run behind this limit, whose slices complete at once, in a window of so many milliseconds.
+    fn behind_limit(workload: Workload, pass: Pass, repeat: u32, window_ms: u64) -> Record {
+        let made = record_at(&disk("fixed=1ms,rate=42MB/s"), workload, repeat, pass, 10.0 * SLICE as f64);
+        let step_ms = window_ms / 100;
+        let mut steps: Vec<u64> = vec![0; 100];
+        (0..window_ms).step_by(100).for_each(|at_ms| steps[(at_ms / step_ms) as usize] += SLICE);
+        let elapsed_ns = window_ms * 1_000_000;
+        let bytes: u64 = steps.iter().sum();
+        let series = Series { step_ns: step_ms * 1_000_000, bytes: steps };
+        Record { run: Run { runtime: Nanos(elapsed_ns), ..made.run }, elapsed_ns, bytes, series, ..made }
+    }
+
+    /// Two cells behind the limit, each measured in a window of two slices before it was known, then in longer ones.
+    fn first(question: &Question) -> Vec<Record> {
+        let of_cell = |workload: Workload| {
+            let windows_ms = (0..).zip([200, 1000, 1000]);
+            windows_ms.map(move |(repeat, window_ms)| behind_limit(workload, Pass::Plain, repeat, window_ms))
         };
-        first.iter().filter(is_it).map(|record| record.run).min_by_key(|run| run.runtime)
-    };
-    of_pass(Pass::Confirm).or_else(|| of_pass(Pass::Plain))
+        workloads(question).into_iter().flat_map(of_cell).collect()
+    }
+
+    fn asked() -> Question {
+        Question { bs: vec![Bytes(65_536), Bytes(262_144)], iodepth: vec![8], sessions: 2, ..question() }
+    }
+
+    #[test]
+    fn no_further_session_has_windows_that_cut_the_slices_of_a_limit() {
+        let session = Session::due(&asked(), &Environment::default(), &first(&asked())).unwrap();
+        let windows: Vec<Nanos> = session.open.iter().map(|(_, run)| run.runtime).collect();
+        assert!(!windows.is_empty(), "the best cell is measured again");
+        assert!(windows.iter().all(|window| *window == Nanos(1_000_000_000)), "{windows:?}");
+    }
+
+    #[test]
+    fn the_window_of_a_confirmed_cell_is_that_of_its_whole_confirming_runs() {
+        let mut records = first(&asked());
+        let workload = records[0].run.workload;
+        let confirming = (0..).zip([3000, 1500, 1500, 200]);
+        records.extend(confirming.map(|(repeat, ms)| behind_limit(workload, Pass::Confirm, repeat, ms)));
+        let cell = CellSettings::of_workload(&workload).unwrap();
+        assert_eq!(shortest(&cell, &records).map(|run| run.runtime), Some(Nanos(1_500_000_000)));
+    }
 }

@@ -92,10 +92,8 @@ impl<'a> SlicedTarget<'a> {
             return Err(SliceError::Failed { count: record.error_count(), kinds: kinds.join(", ") });
         }
         let own_bytes = record.submitted_bytes();
-        let quantile = |quantile: f64| match record.latency.is_empty() {
-            true => 0.0,
-            false => record.latency.quantile_ns(quantile) as f64,
-        };
+        // A pair with a 0 is left out: latencies that are not those of the load would be compared as if they were.
+        let quantile = |quantile: f64| record.latency_ns_at(quantile).map_or(0.0, |ns| ns as f64);
         Ok(Slice {
             rate: record.mbps() * 1e6,
             latency_ns_p50: quantile(0.5),
@@ -115,4 +113,30 @@ fn others_bytes(record: &Record, own_bytes: f64) -> Option<f64> {
     let device = record.noise.device_bytes? as f64;
     let slack = if record.run.workload.cache.direct() { OF_THE_KERNEL } else { OF_THE_PAGE_CACHE };
     Some((device - own_bytes - slack).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_measure::SimulatedTarget;
+    use halfpower_spec::{Bytes, Rw, SimulatedDisk};
+
+    use super::*;
+
+    /// In a slice of 1 ms a disk that serves one request after the other, each in 100 us, is done with ten of 64: those
+    /// that waited least.
+    #[test]
+    fn latencies_of_a_slice_that_is_too_short_for_its_queue_are_not_compared() {
+        let stop = AtomicBool::new(false);
+        let disk = SimulatedDisk::from_constants("fixed=100us,rate=900000GB/s").unwrap();
+        let mut sliced = SlicedTarget::new(Box::new(SimulatedTarget::new(disk)), RunSeeds { next: 1, step: 1 }, &stop);
+        let mut slice = |iodepth| {
+            let workload = Workload { rw: Rw::Randread, bs: Bytes(4096), iodepth, ..Workload::default() };
+            sliced.slice(workload, Nanos(1_000_000)).unwrap()
+        };
+        let known = slice(1);
+        assert_eq!([known.latency_ns_p50, known.latency_ns_p99].map(|ns| (ns / 1e3).round()), [100.0, 100.0]);
+        let unknown = slice(64);
+        assert!(unknown.rate > 0.0, "{unknown:?}");
+        assert_eq!([unknown.latency_ns_p50, unknown.latency_ns_p99], [0.0, 0.0]);
+    }
 }

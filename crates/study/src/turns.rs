@@ -29,9 +29,9 @@ impl Side {
 pub struct Slice {
     /// Bytes a second.
     pub rate: f64,
-    /// Median latency in nanoseconds; 0 if there was no request.
+    /// Median latency in nanoseconds; 0 if there was no request, or it is not known.
     pub latency_ns_p50: f64,
-    /// 99th percentile of latency in nanoseconds; 0 if there was no request.
+    /// 99th percentile of latency in nanoseconds; 0 if there was no request, or it is not known.
     pub latency_ns_p99: f64,
     /// Bytes of our own requests.
     pub own_bytes: f64,

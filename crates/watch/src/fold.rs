@@ -201,6 +201,12 @@ impl Fold {
         }
     }
 
+    /// So many bytes were moved by the subject and by others, as counters tell where there are no events.
+    pub(crate) fn counted(&mut self, at_ns: u64, own: u64, others: u64) {
+        self.state.seconds.moved(at_ns, true, own);
+        self.state.seconds.moved(at_ns, false, others);
+    }
+
     /// What was seen so far: the operations, the disks' requests, the others and the seconds, as of this time. All else of a
     /// watch is left empty; `operations` name places by the index that [`Files`] gave.
     pub fn watched(&self, now_ns: u64) -> Watched {

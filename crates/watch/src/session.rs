@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use halfpower_os::processor;
-use halfpower_record::{Captured, Unseen, WatchCost, Watched, WatchedProcessors};
+use halfpower_record::{Captured, DeviceUse, Unseen, WatchCost, Watched, WatchedProcessors};
 
 use crate::WatchError;
 use clock::{monotonic_ns, unix_ms};
@@ -72,6 +72,10 @@ pub struct Session {
     started_unix_ms: u64,
     charged_before_ns: u64,
     lives: bool,
+    /// Bytes that were counted so far where no events tell them: the subject's, and those of others on its disks.
+    counted_bytes: [u64; 2],
+    /// Whether the subject's could not be read.
+    bytes_unseen: bool,
 }
 
 impl Session {
@@ -118,6 +122,8 @@ impl Session {
             started_unix_ms: unix_ms(),
             charged_before_ns,
             lives: true,
+            counted_bytes: [0; 2],
+            bytes_unseen: false,
         };
         session.tracing.limited(session.counters.limits_disks());
         if settings.trace {
@@ -168,9 +174,30 @@ impl Session {
         self.followed.scan();
         self.lives = self.followed.lives();
         self.counters.watch_disks(&self.places.disks(), now_ns);
+        self.count_bytes(now_ns);
         let followed = self.tracing.follow(&mut self.places, &mut self.followed);
         self.scans.looked(now_ns, processor::charged_to_this_thread_ns().saturating_sub(before_ns));
         followed.map_err(|error| WatchError::Trace { asked: self.asked.asked().to_string(), error })
+    }
+
+    /// Counts who moved how many bytes since the last look, where no events tell it.
+    fn count_bytes(&mut self, now_ns: u64) {
+        if self.tracing.is_available() {
+            return;
+        }
+        let everybody = self.counters.disks(now_ns).iter().map(DeviceUse::bytes).fold(0, u64::saturating_add);
+        let own = match &self.asked {
+            Asked::Disk { .. } => Some(everybody),
+            Asked::Processes { .. } | Asked::Group { .. } => self.followed.moved(),
+        };
+        let Some(own) = own else {
+            self.bytes_unseen = true;
+            return;
+        };
+        // The disks get later what the page cache takes.
+        let others = everybody.saturating_sub(own).max(self.counted_bytes[1]);
+        let [own_before, others_before] = std::mem::replace(&mut self.counted_bytes, [own, others]);
+        self.tracing.counted(now_ns, own.saturating_sub(own_before), others - others_before);
     }
 
     /// What was seen so far, as if the watch ended now.
@@ -201,6 +228,7 @@ impl Session {
                 ..self.tracing.cost()
             },
             unseen: self.unseen(&processors),
+            bytes_unseen: self.bytes_unseen,
             places: self.places.all().to_vec(),
             pressure: self.counters.pressure(),
             group_limits: self.counters.limits(&self.places, now_ns),
@@ -222,6 +250,7 @@ impl Session {
     pub fn finish(mut self) -> Result<(Watched, Option<Captured>), WatchError> {
         self.take(true)?;
         self.followed.scan();
+        self.count_bytes(monotonic_ns());
         let watched = self.so_far();
         let subject = match &self.asked {
             Asked::Disk { device, .. } => format!("everybody on {device}"),
@@ -244,6 +273,9 @@ impl Session {
                 "it is off (`sysctl kernel.task_delayacct=1` switches it on)",
                 "how long threads waited for block I/O, as the kernel counts it",
             );
+        }
+        if self.bytes_unseen {
+            add("/proc/PID/io", "it is read by the owner of the process and by root alone", "how many bytes it moved");
         }
         if processors.run_queue_ns.is_none() {
             add("/proc/PID/schedstat", "the kernel does not count it", "how long threads waited for a processor");

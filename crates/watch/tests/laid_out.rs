@@ -77,6 +77,55 @@ fn processes_and_their_children_are_counted_from_the_beginning_of_the_watch() {
 }
 
 #[test]
+fn what_a_process_did_before_it_ended_is_counted_once() {
+    const MIB: u64 = 1 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    let io = |pid: u32, read: u64| {
+        lay(base, &format!("proc/{pid}/io"), &format!("read_bytes: {read}\nwrite_bytes: 0\n"));
+    };
+    let bytes = |session: &Session| -> u64 { session.so_far().seconds.iter().map(|second| second.own_bytes).sum() };
+    thread(base, [9000100, 1, 9000100], "sh", [5_000, 0]);
+    io(9000100, 7 * MIB);
+    let mut session = Session::begin(&processes(&[9000100], true), &COUNTERS, base).unwrap();
+    // A child reads, and has ended before it is looked at again; its parent has not waited for it.
+    thread(base, [9000200, 9000100, 9000200], "dd", [4_000, 0]);
+    io(9000200, 5 * MIB);
+    lay(base, "proc/9000100/task/9000100/children", "9000200 ");
+    std::thread::sleep(Duration::from_millis(1100));
+    session.step(Duration::ZERO).unwrap();
+    assert_eq!(bytes(&session), 5 * MIB);
+    for path in ["proc/9000200/stat", "proc/9000200/task/9000200/stat"] {
+        let stat = fs::read_to_string(base.join(path)).unwrap().replace(") S ", ") Z ");
+        lay(base, path, &stat);
+    }
+    lay(base, "proc/9000200/task/9000200/schedstat", "6000 0 5\n");
+    io(9000200, 8 * MIB);
+    std::thread::sleep(Duration::from_millis(1100));
+    session.step(Duration::ZERO).unwrap();
+    assert_eq!((bytes(&session), session.so_far().processors.own_ns), (8 * MIB, 6_000));
+    // It has waited for it, and has its counters.
+    fs::remove_dir_all(base.join("proc/9000200")).unwrap();
+    lay(base, "proc/9000100/task/9000100/children", "");
+    io(9000100, 15 * MIB);
+    let (watched, _) = session.finish().unwrap();
+    assert_eq!(watched.seconds.iter().map(|second| second.own_bytes).sum::<u64>(), 8 * MIB);
+    assert!(!watched.bytes_unseen);
+}
+
+#[test]
+fn bytes_that_may_not_be_read_are_unseen_and_not_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    thread(base, [9000100, 1, 9000100], "dd", [5_000, 0]);
+    fs::remove_file(base.join("proc/9000100/io")).unwrap();
+    let session = Session::begin(&processes(&[9000100], true), &COUNTERS, base).unwrap();
+    let (watched, _) = session.finish().unwrap();
+    assert!(watched.bytes_unseen);
+    assert!(watched.unseen.iter().any(|unseen| unseen.source == "/proc/PID/io"), "{:?}", watched.unseen);
+}
+
+#[test]
 fn a_process_that_ends_ends_the_watch() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path();

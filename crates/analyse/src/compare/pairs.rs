@@ -4,8 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_record::Record;
-use halfpower_spec::{Bytes, Pass, Question};
+use halfpower_spec::{Bytes, Question};
 
 use super::comparison::{Flaw, InStudy, LeftOut, StudyRecords};
 use super::spread::{Estimate, Prior};
@@ -299,31 +298,24 @@ struct Collected {
 
 fn cells(study: &StudyRecords<'_>) -> BTreeMap<CellSettings, CellRuns> {
     let first = first_session(study.records);
-    let timed: BTreeMap<_, _> = gather(&[], &first)
-        .into_iter()
-        .map(|cell| ((cell.finding.settings, cell.finding.engine), cell.timed))
-        .collect();
+    let gathered: BTreeMap<_, _> =
+        gather(&[], &first).into_iter().map(|cell| ((cell.finding.settings, cell.finding.engine), cell)).collect();
     let mut cells: BTreeMap<CellSettings, Collected> = BTreeMap::new();
     for finding in &study.findings.cells {
         let Collected { runs, figures } = cells.entry(finding.settings).or_default();
-        let timed = timed.get(&(finding.settings, finding.engine)).map_or(&[][..], Vec::as_slice);
-        let at = |run: usize| timed.get(run).copied().unwrap_or_default();
+        let reported = gathered.get(&(finding.settings, finding.engine));
+        let at = |run: usize| reported.and_then(|cell| cell.timed.get(run)).copied().unwrap_or_default();
         for (figure, values) in [(Figure::Throughput, &finding.run_mbps), (Figure::Cost, &finding.run_charged_us)] {
             figures[figure as usize].extend(values.iter().enumerate().map(|(run, value)| (at(run), *value)));
+        }
+        if let Some(cell) = reported {
+            for (figure, of_runs) in [Figure::P50, Figure::P99].into_iter().zip(&cell.latency_ns) {
+                figures[figure as usize].extend(of_runs);
+            }
         }
         runs.unsteady |= !finding.steady;
         runs.beside_others |= finding.noise.foreign_share.is_some_and(|share| share > OTHERS);
         runs.flaw = runs.flaw.or(flaw(finding));
-    }
-    let is_plain = |record: &&Record| record.run.pass == Pass::Plain && record.ios > 0;
-    for record in first.iter().filter(is_plain) {
-        let Some(cell) = CellSettings::of_record(record).and_then(|settings| cells.get_mut(&settings)) else {
-            continue;
-        };
-        for (figure, quantile) in [(Figure::P50, 0.5), (Figure::P99, 0.99)] {
-            let ns = record.latency_ns_at(quantile).map(|ns| (TimedRun::of(record), ns as f64));
-            cell.figures[figure as usize].extend(ns);
-        }
     }
     let finished = |(settings, Collected { mut runs, figures }): (CellSettings, Collected)| {
         runs.figures = figures.map(Logs::of_runs);
@@ -376,5 +368,58 @@ impl Priors {
             Figure::P99 => self.p99,
             Figure::Cost => self.cost,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{Cpu, Environment, Latency, Record};
+    use halfpower_spec::{Bytes, Cache, EngineName, Nanos, Pass, Question, Run, Rw, Workload};
+
+    use crate::{Comparison, Condition, MeasuredCeilings, StudyRecords, analyse, check_conditions, compare};
+
+    /// A run of random direct reads of 64 KiB, each of which took so long.
+    fn run(pass: Pass, repeat: u32, us: u64) -> Record {
+        let workload = Workload { rw: Rw::Randread, cache: Cache::Device, bs: Bytes(65_536), ..Workload::default() };
+        let run = Run { experiment: None, workload, repeat, pass, runtime: Nanos(1_000_000_000), seed: 1 };
+        let mut latency = Latency::default();
+        (0..10).for_each(|_| latency.add(1000 * us));
+        let cpu = Cpu { span_ns: 1_000_000_000, ios: 1000, user_ns: 5_000_000, ..Cpu::default() };
+        let empty = Record::empty(run, EngineName::Simulated);
+        Record { elapsed_ns: 1_000_000_000, bytes: 65_536_000, ios: 1000, latency, cpu, ..empty }
+    }
+
+    /// The runs of a cell that one fast run chose and that others report.
+    fn study(chosen_us: u64, confirming_us: [u64; 3]) -> Vec<Record> {
+        let confirming = (0..).zip(confirming_us).map(|(repeat, us)| run(Pass::Confirm, repeat, us));
+        std::iter::once(run(Pass::Plain, 0, chosen_us)).chain(confirming).collect()
+    }
+
+    fn compared(a: &[Record], b: &[Record]) -> Comparison {
+        let (question, environment) = (Question::about("/data"), Environment::default());
+        let [of_a, of_b] =
+            [a, b].map(|records| analyse(&question, &environment, records, &MeasuredCeilings::default()));
+        let [a, b] = [("a", &of_a, a), ("b", &of_b, b)].map(|(name, findings, records)| StudyRecords {
+            name,
+            question: &question,
+            environment: &environment,
+            findings,
+            records,
+        });
+        compare(&a, &b).unwrap()
+    }
+
+    #[test]
+    fn latencies_of_a_confirmed_cell_are_those_of_its_confirming_runs() {
+        let comparison = compared(&study(50, [100, 103, 106]), &study(50, [130, 134, 138]));
+        let cell = &comparison.cells[0];
+        for change in [cell.latency_ns_p50, cell.latency_ns_p99].map(Option::unwrap) {
+            let are_near = (change.a / 103e3 - 1.0).abs() < 0.02 && (change.b / 134e3 - 1.0).abs() < 0.02;
+            assert!(are_near && change.interval().is_some(), "{change:?}");
+        }
+        let condition: Condition = "bs=64k p99 > +10%".parse().unwrap();
+        let checked = check_conditions(&[condition], std::slice::from_ref(&comparison));
+        let finding = &checked[0][0];
+        assert!(finding.can_be_decided() && finding.holds, "{finding:?}");
     }
 }

@@ -20,9 +20,11 @@ use crate::mean::quotient;
 
 /// Operations of a group in a second, from which its mean counts.
 const FEWEST_A_SECOND: u64 = 5;
-/// Share of the most bytes that others moved in a second, from which they did much; and up to which they did little.
+/// Share of the highest rate of others in a second, from which they did much; and up to which they did little.
 const MUCH: f64 = 0.5;
 const LITTLE: f64 = 0.1;
+/// How many times as long as the usual second, or as short, one may have been traced to be held against others.
+const TRACED_ALIKE: u64 = 2;
 /// Kinds of wait that a neighbour can make longer.
 const ON_STORAGE: [Wait; 5] = [Wait::Device, Wait::BlockQueue, Wait::Flush, Wait::Journal, Wait::Writeback];
 /// Share of all bytes from which a neighbour that never pauses is the cause, if the disk is always busy.
@@ -232,10 +234,22 @@ fn writes_for_others(watched: &Watched) -> bool {
 
 /// Factor by which operations take longer in the seconds in which others moved much, against those in which they moved
 /// little: the ratio of the geometric means, with its 95% interval. `None` if there are too few of either.
+///
+/// Only seconds that were traced for about as long are compared: a short slice holds neither as many bytes nor long operations.
 fn contrast(seconds: &[WatchedSecond], of: fn(&WatchedSecond) -> &Latency) -> Option<Interval> {
-    let most = seconds.iter().map(|second| second.other_bytes).max().filter(|most| *most > 0)? as f64;
+    let mut traced: Vec<u64> = seconds.iter().map(|second| second.traced_ns).filter(|ns| *ns > 0).collect();
+    traced.sort_unstable();
+    let usual_ns = *traced.get(traced.len() / 2)?;
+    let is_usual = |second: &&WatchedSecond| {
+        second.traced_ns >= usual_ns / TRACED_ALIKE && second.traced_ns <= usual_ns.saturating_mul(TRACED_ALIKE)
+    };
+    let rate = |second: &WatchedSecond| second.other_bytes as f64 / second.traced_ns.max(1) as f64;
+    let most = seconds.iter().filter(is_usual).map(rate).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return None;
+    }
     let logarithms = |is: &dyn Fn(f64) -> bool| -> Vec<f64> {
-        let chosen = seconds.iter().filter(|second| is(second.other_bytes as f64 / most));
+        let chosen = seconds.iter().filter(is_usual).filter(|second| is(rate(second) / most));
         chosen
             .map(of)
             .filter(|latency| latency.count() >= FEWEST_A_SECOND)
@@ -280,6 +294,13 @@ mod tests {
         let alike = seconds(|at| (100_000 + at as u64 * 100, if at % 6 < 3 { 80_000_000 } else { 0 }));
         let found = contrast(&alike, latency_of(OperationGroup::Reads)).unwrap();
         assert!(found.low < 1.0 && found.high > 1.0, "{found:?}");
+        // A steady neighbour, and every sixth second traced for eight times as long, which long operations alone fit into.
+        let mut sliced = seconds(|at| (if at % 6 == 0 { 60_000_000 } else { 100_000 }, 0));
+        for (at, second) in sliced.iter_mut().enumerate() {
+            second.traced_ns = if at % 6 == 0 { 400_000_000 } else { 50_000_000 };
+            second.other_bytes = second.traced_ns / 10;
+        }
+        assert_eq!(contrast(&sliced, latency_of(OperationGroup::Reads)), None, "it moves as much all the time");
         let always = seconds(|_| (100_000, 80_000_000));
         assert_eq!(contrast(&always, latency_of(OperationGroup::Reads)), None, "there is nothing to compare");
     }

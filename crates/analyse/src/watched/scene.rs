@@ -1,6 +1,6 @@
 //! Reads what counters tell of a watch: limits, processors, memory, disks.
 
-use halfpower_record::{Cause, CpuTimes, DeviceUse, GroupLimit, Watched};
+use halfpower_record::{Cause, CpuTimes, DeviceUse, GroupLimit, Watched, WatchedPlace};
 
 use super::groups::Gathered;
 use super::parts::{WatchCounters, WatchDisk, WatchOther};
@@ -36,8 +36,13 @@ impl<'a> Scene<'a> {
 
     /// The limit on reads or writes that is used up, if there is one; the one that is used most.
     pub fn rate_limit(&self, direction: &str, disks: &[String]) -> Option<WatchStop> {
+        let of_volume = |limit: &GroupLimit| {
+            let above = |place: &&WatchedPlace| place.disks.iter().any(|disk| disks.contains(disk));
+            self.watched.places.iter().filter(above).any(|place| place.volumes.contains(&limit.disk))
+        };
         let holds = |limit: &&GroupLimit| {
-            let of_disk = limit.disk.is_empty() || disks.is_empty() || disks.contains(&limit.disk);
+            let of_all = limit.disk.is_empty() || disks.is_empty();
+            let of_disk = of_all || disks.contains(&limit.disk) || of_volume(limit);
             of_disk && limit.limits.starts_with(direction) && used_share(limit) >= AT_LIMIT
         };
         let limits = self.watched.group_limits.iter().filter(holds);
@@ -164,6 +169,7 @@ pub(super) fn counters(scene: &Scene<'_>) -> WatchCounters {
     let watched = scene.watched;
     let span_ns = scene.span_ns();
     let cost_ns = watched.cost.processor_ns as f64 + watched.cost.recording_ns as f64;
+    let told = if watched.bytes_unseen { &[] } else { watched.seconds.as_slice() };
     WatchCounters {
         cost_share: quotient(cost_ns, span_ns),
         lost_share: scene.lost_share(),
@@ -174,8 +180,8 @@ pub(super) fn counters(scene: &Scene<'_>) -> WatchCounters {
         pressure_cpu_share: scene.pressure("cpu"),
         pressure_memory_share: scene.pressure("memory"),
         steal_share: scene.steal_share(),
-        own_mbps: mbps(&watched.seconds, |second| second.own_bytes),
-        other_mbps: mbps(&watched.seconds, |second| second.other_bytes),
+        own_mbps: mbps(told, |second| second.own_bytes),
+        other_mbps: mbps(told, |second| second.other_bytes),
     }
 }
 
@@ -197,7 +203,7 @@ pub(super) fn disks(watched: &Watched) -> Vec<WatchDisk> {
         busy_share: disk.busy_share(),
         depth_while_busy: depth_while_busy(disk),
         iops: a_second(disk, disk.reads.ios.saturating_add(disk.writes.ios)),
-        mbps: a_second(disk, disk.reads.sectors.saturating_add(disk.writes.sectors)) * 512.0 / 1e6,
+        mbps: a_second(disk, disk.bytes()) / 1e6,
     };
     watched.disks.iter().map(of).collect()
 }

@@ -48,11 +48,12 @@ pub(super) fn time_share(seconds: &[WatchedSecond], of: fn(&WatchedSecond) -> &L
     })
 }
 
-/// Decimal MB/s. Bytes are counted in the whole of a second, or in its traced part where some of it was traced.
+/// Decimal MB/s. Bytes are of the time that was traced; without tracing, of all of it.
 pub(super) fn mbps(seconds: &[WatchedSecond], of: fn(&WatchedSecond) -> u64) -> Option<Interval> {
+    let is_traced = seconds.iter().any(|second| second.traced_ns > 0);
     over_seconds(seconds, |some| {
-        let span = |second: &WatchedSecond| if second.traced_ns > 0 { second.traced_ns as f64 } else { 1e9 };
-        let span_ns: f64 = some.iter().map(span).sum();
+        let traced_ns: f64 = some.iter().map(|second| second.traced_ns as f64).sum();
+        let span_ns = if is_traced { traced_ns } else { some.len() as f64 * 1e9 };
         let bytes: f64 = some.iter().map(|second| of(second) as f64).sum();
         (span_ns > 0.0).then(|| bytes * 1e3 / span_ns)
     })

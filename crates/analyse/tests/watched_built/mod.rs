@@ -80,7 +80,12 @@ pub fn watched(operations: Vec<Operations>) -> Watched {
         traced_ns: SPAN_NS,
         slices: 1,
         cost: WatchCost { processor_ns: 120_000_000, events: 150_000, recording_ns: 60_000_000, lost_events: 0 },
-        places: vec![WatchedPlace { path: "/srv/pg".into(), file_system: "ext4".into(), disks: vec!["vda".into()] }],
+        places: vec![WatchedPlace {
+            path: "/srv/pg".into(),
+            file_system: "ext4".into(),
+            disks: vec!["vda".into()],
+            ..WatchedPlace::default()
+        }],
         requests,
         processors: WatchedProcessors {
             own_ns: SPAN_NS / 10,

@@ -9,9 +9,9 @@ use crate::server::Server;
 
 const USER: &str = "nobody";
 const HISTOGRAM: &str = "etcd_disk_wal_fsync_duration_seconds";
-/// A value of 1,950 bytes in base64, so that a record of the log has 2 KiB.
+/// A value of 2,202 bytes in base64, so that a record of the log has 2,300 bytes within 8, as the shape of the profile.
 const VALUE: &str = "QUFB";
-const VALUES: usize = 650;
+const VALUES: usize = 734;
 
 /// A member that is a cluster by itself, and ends with this value.
 pub struct Etcd {

@@ -43,6 +43,13 @@ pub fn run(folder: &Path, words: &[&str]) -> Output {
     command(folder, words).output().unwrap()
 }
 
+/// What it said on standard error of its own work: whichever program starts next removes what a killed halfpower left, and says
+/// so, and tests that run meanwhile kill theirs.
+pub fn said_of_its_own(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    said.split_inclusive('\n').filter(|line| !line.contains("which a killed halfpower left")).collect()
+}
+
 /// Prints that a test is skipped; fails if tests must not be skipped.
 pub fn skip(what: &str) {
     assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");

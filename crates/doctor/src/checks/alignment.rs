@@ -78,8 +78,8 @@ pub(crate) const PARTITIONS: Check = Check {
     title: "Where partitions begin",
     reads: &["/sys/block/DISK/PARTITION/{start,alignment_offset}", "/sys/block/DISK/queue/physical_block_size"],
     applies: "partitions on the path",
-    costs: "A partition that does not begin at a physical block: each block of the file system lies over two of the \
-            disk, and a small write reads and writes both. Computed: two accesses in place of one, and four where \
+    costs: "A partition that does not begin at a multiple of the disk's physical block, or of 4 KiB where that is \
+            larger: each block of the file system lies over two of the disk, and a small write reads and writes both. Computed: two accesses in place of one, and four where \
             they are read first.",
     source: "https://docs.kernel.org/admin-guide/abi-stable.html (sysfs-block, alignment_offset)",
     change: "Make the partition anew at a multiple of 1 MiB; its data have to be moved.",

@@ -77,8 +77,8 @@ pub(crate) const DISCARD: Check = Check {
     title: "Discards while files are removed",
     reads: &["/proc/self/mountinfo"],
     applies: "local file systems mounted with discard",
-    costs: "Each removal waits for discards of the disk. On SATA and USB, where they may empty the queue, unknown; \
-            elsewhere a note. btrfs's discard=async is fine.",
+    costs: "Each removal waits for discards of the disk. On SATA and USB, where they may empty the queue, and on \
+            btrfs, unknown; elsewhere a note. btrfs's discard=async is fine.",
     source: "https://docs.kernel.org/admin-guide/ext4.html; https://man7.org/linux/man-pages/man8/fstrim.8.html",
     change: "`mount -o remount,nodiscard POINT` and `systemctl enable --now fstrim.timer`, and back with discard.",
     look: |place| all([discard(place)]),

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_is_sharp_or_far_from_every_bound_needs_no_further_runs() {
         assert!(open(&[2.0, 2.001, 1.999]).is_empty());
-        let log = Bytes(2048);
+        let log = Bytes(2300);
         assert!(open(&[9.0, 10.0, 11.0]).contains(&log), "the bound of 10 ms is near");
         assert!(open(&[2.0]).contains(&log), "a single run has no interval");
     }

@@ -71,7 +71,7 @@ mod tests {
     fn a_folder_gets_the_shapes_as_the_application_issues_them() {
         let plan = planned("etcd", folder_without(Some(Bytes(512)), &[], "")).unwrap();
         let log = plan.cells[0].workload;
-        assert_eq!((log.bs, log.cache, log.options.fdatasync), (Bytes(2048), Cache::Both, 1));
+        assert_eq!((log.bs, log.cache, log.options.fdatasync), (Bytes(2300), Cache::Both, 1));
         assert_eq!((log.options.layout, plan.cells.len(), plan.missing.len()), (Layout::Fallocated, 5, 0));
         assert!(plan.cells.iter().all(|cell| cell.workload.rw.direction() == Some(Direction::Write)));
         let beside = plan.cells.iter().filter_map(|cell| Some((cell.workload, cell.workload.load_beside()?)));

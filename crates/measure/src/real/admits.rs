@@ -1,6 +1,6 @@
 //! Checks whether a workload can run on a real target.
 
-use halfpower_spec::{Bytes, RandomDistribution, Workload};
+use halfpower_spec::{Bytes, RandomDistribution, Workload, WorkloadOptions};
 
 use super::member::Member;
 use super::members::Members;
@@ -49,7 +49,9 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     fits_span(workload, span)?;
     fits_pieces(workload, members.spread(volume)?, span)?;
     if let Some(load) = workload.load_beside() {
-        let load = commands::settled(&load, members.command_paths());
+        // It counts its blocks from where the workload does.
+        let options = WorkloadOptions { misalign: workload.options.misalign, ..load.options };
+        let load = commands::settled(&Workload { options, ..load }, members.command_paths());
         coherent(&load)?;
         commands::admit(&load, members.command_paths().take(volume.members))?;
         members.budget.admits(&load, volume.lanes().len() as u64)?;

@@ -158,8 +158,8 @@ impl Reached<'_> {
                 name = opened.name;
                 buffers = Some(buffers.map_or(opened.buffers, |before| before.joined(opened.buffers)));
             }
-            let range = if own_file.is_some() { used.clone() } else { range(workload, &used, thread) };
             let once = once && !is_of_load;
+            let range = if own_file.is_some() { used.clone() } else { range(workload, &used, thread, once) };
             // A sync engine holds one request at a time: more slots would only wait, and would count as depth.
             let most_bytes = workload.options.most_bytes(self.span_bytes());
             lanes.push(Lane {
@@ -176,12 +176,70 @@ impl Reached<'_> {
     }
 }
 
-/// The part of `used` that a thread of `workload` reaches: its own part if sequential, all of it if random.
-pub(super) fn range(workload: &Workload, used: &Range<u64>, thread: Option<u32>) -> Range<u64> {
+/// The part of `used` that a thread of `workload` reaches: its own part if sequential, or if each block is to come `once`
+/// in the whole run; else all of it. A lane that is none of the threads reaches all of it too.
+pub(super) fn range(workload: &Workload, used: &Range<u64>, thread: Option<u32>, once: bool) -> Range<u64> {
     let share = (used.end - used.start) / u64::from(workload.threads);
     let share = share - share % workload.bs.0;
-    match (workload.rw.pattern(), u64::from(thread.unwrap_or(0))) {
-        (Pattern::Sequential, thread) => used.start + share * thread..used.start + share * (thread + 1),
+    match (workload.rw.pattern(), thread.map(u64::from)) {
+        (Pattern::Sequential, thread) => {
+            let thread = thread.unwrap_or(0);
+            used.start + share * thread..used.start + share * (thread + 1)
+        }
+        (Pattern::Random, Some(thread)) if once => blocks_of(workload, used, thread),
         (Pattern::Random | Pattern::Unknown, _) => used.clone(),
+    }
+}
+
+/// The blocks of `used` that are this thread's alone: as many as any other thread has, or one more. The last part ends
+/// where `used` does.
+fn blocks_of(workload: &Workload, used: &Range<u64>, thread: u64) -> Range<u64> {
+    let threads = u64::from(workload.threads);
+    let blocks = (used.end - used.start) / workload.bs.0;
+    // Whole shares and the rest apart, so that no product is larger than the target.
+    let first = |thread: u64| blocks / threads * thread + blocks % threads * thread / threads;
+    let begin = |thread: u64| used.start + first(thread) * workload.bs.0;
+    begin(thread)..if thread + 1 == threads { used.end } else { begin(thread + 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::{Bytes, Rw};
+
+    use super::*;
+
+    const BS: u64 = 4096;
+
+    fn parts(rw: Rw, threads: u32, used: &Range<u64>, once: bool) -> Vec<Range<u64>> {
+        let workload = Workload { rw, bs: Bytes(BS), threads, ..Workload::default() };
+        (0..threads).map(|thread| range(&workload, used, Some(thread), once)).collect()
+    }
+
+    #[test]
+    fn where_a_block_comes_once_no_two_threads_have_it_and_none_is_left_out() {
+        for (rw, threads, blocks) in
+            [(Rw::Randread, 1, 7), (Rw::Randread, 3, 7), (Rw::Randtrim, 4, 4), (Rw::Randmixed, 8, 15)]
+        {
+            let used = 8192..8192 + blocks * BS + 100;
+            let parts = parts(rw, threads, &used, true);
+            assert_eq!((parts[0].start, parts.last().map(|part| part.end)), (used.start, Some(used.end)));
+            assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start), "{rw}: {parts:?}");
+            let counts = || parts.iter().map(|part| (part.end - part.start) / BS);
+            assert_eq!(counts().sum::<u64>(), blocks, "{rw}: {parts:?}");
+            assert!(
+                counts().all(|count| count == blocks / u64::from(threads) || count == blocks / u64::from(threads) + 1)
+            );
+        }
+    }
+
+    #[test]
+    fn where_blocks_come_again_random_threads_reach_all_and_so_do_readers_beside() {
+        let used = 0..7 * BS;
+        assert_eq!(parts(Rw::Randwrite, 2, &used, false), [used.clone(), used.clone()]);
+        let reader = Workload { rw: Rw::Randread, bs: Bytes(BS), ..Workload::default() };
+        assert_eq!(range(&reader, &used, None, true), used);
+        for once in [false, true] {
+            assert_eq!(parts(Rw::Read, 2, &used, once), [0..3 * BS, 3 * BS..6 * BS], "sequential parts are equal");
+        }
     }
 }

@@ -370,7 +370,7 @@ impl ReachedShare<'_> {
             let cpu = options.processors.map_or(any, |list| Some(list.of_thread(at as usize)));
             let opened =
                 apply_options::open_on(cpu, || self.open_lane(workload, Purpose::Measure, run.seed.rotate_left(at)))?;
-            let range = range(workload, &used, thread);
+            let range = range(workload, &used, thread, false);
             let most_bytes = workload.options.most_bytes(self.span_bytes);
             Ok(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once: false, most_bytes, role, cpu })
         };

@@ -12,10 +12,10 @@ fn write(root: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// The `stat` of a thread, with 7 ticks of processor time and 5 of waiting for block I/O.
+/// The `stat` of a thread, with 7 ticks of processor time, 3 of children, and 5 of waiting for block I/O.
 fn stat(id: u32, name: &str, state: &str, parent: u32) -> String {
     format!(
-        "{id} ({name}) {state} {parent} 1 1 0 -1 4194304 99 0 0 0 4 3 0 0 20 0 1 0 5490445 3133440 395 \
+        "{id} ({name}) {state} {parent} 1 1 0 -1 4194304 99 0 0 0 4 3 2 1 20 0 1 0 5490445 3133440 395 \
          18446744073709551615 1 1 1 0 0 0 0 0 0 0 0 0 17 0 0 0 5 0 0 1 1 1 1 1 1 1 0\n"
     )
 }
@@ -38,19 +38,25 @@ fn a_thread_is_read_as_the_kernel_counts_it() {
     let first = task(root, 7, 7).unwrap();
     let expected = Task {
         pid: 7,
+        parent: 1,
         name: "a) (b c".to_string(),
         cgroup: "/system.slice/x.service".to_string(),
         processor_ns: 8_000_000,
+        children_ns: 3 * tick_ns(),
         run_queue_ns: Some(2_000_000),
         block_io_ns: Some(5 * tick_ns()),
         read_bytes: 4096,
         write_bytes: 8192,
+        tells_bytes: true,
         exists: true,
     };
     assert_eq!(first, expected);
     let second = task(root, 7, 9).unwrap();
     assert_eq!((second.processor_ns, second.run_queue_ns), (7 * tick_ns(), None), "the scheduler does not count");
     assert_eq!((second.read_bytes, second.write_bytes, second.exists), (0, 0, false));
+    assert_eq!((second.children_ns, second.tells_bytes), (0, true), "they stand at the first thread");
+    std::fs::remove_file(root.join("proc/7/io")).unwrap();
+    assert!(!task(root, 7, 7).unwrap().tells_bytes);
     write(root, "proc/sys/kernel/task_delayacct", "0\n");
     assert_eq!(task(root, 7, 7).unwrap().block_io_ns, None, "delays are not counted");
     assert_eq!((task(root, 7, 8), task(root, 6, 6)), (None, None));

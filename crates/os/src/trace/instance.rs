@@ -19,6 +19,8 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Prefix of our instances' names; the process ID and a serial number follow.
 const PREFIX: &str = "halfpower-";
 
+/// Names that are tried for an instance.
+const TRIES: u32 = 16;
 /// Most bytes read of a file's text.
 const MOST_TEXT: usize = 1 << 16;
 
@@ -100,6 +102,27 @@ impl TraceFs {
         }
     }
 
+    /// Makes an instance with a name of its own, and a note of it. In another PID namespace a process may have, or have had, the
+    /// number of this one: what that left is removed, which the kernel refuses while it is in use.
+    fn made(&self) -> io::Result<(PathBuf, Option<Note>)> {
+        for _ in 0..TRIES {
+            let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{PREFIX}{}-{serial}", std::process::id());
+            let folder = self.folder.join("instances").join(&name);
+            let note = Note::write(&format!("tracing-{name}"), &Switched::Tracing { instance: name.clone() }).ok();
+            let made = fs::create_dir(&folder);
+            let Err(error) = made else { return Ok((folder, note)) };
+            if let Some(note) = note {
+                note.done();
+            }
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                return Err(error);
+            }
+            let _ = self.remove(&name);
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
     /// Removes instances of processes that have ended.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(self.folder.join("instances")) else { return };
@@ -161,11 +184,8 @@ impl Instance {
     /// [`OsError::Tracing`] if an instance cannot be created.
     fn new(tracefs: TraceFs) -> Result<Self, OsError> {
         tracefs.sweep();
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{serial}", std::process::id());
-        let folder = tracefs.folder.join("instances").join(&name);
-        let note = Note::write(&format!("tracing-{name}"), &Switched::Tracing { instance: name.clone() }).ok();
-        fs::create_dir(&folder).map_err(|error| refused(format!("no instance of tracefs can be made ({error})")))?;
+        let (folder, note) =
+            tracefs.made().map_err(|error| refused(format!("no instance of tracefs can be made ({error})")))?;
         let mut instance = Self { tracefs, folder, on: None, events: Vec::new(), note };
         instance.set("tracing_on", "0")?;
         let on = OpenOptions::new().write(true).open(instance.folder.join("tracing_on"));

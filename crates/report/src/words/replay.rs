@@ -142,7 +142,9 @@ pub(crate) fn notes(findings: &ReplayFindings, captured: &Captured, asked: &Repl
     }
     if asked.open {
         notes.push(
-            "Operations were asked when they were due, or as soon as their lane was free (open loop)".to_string(),
+            "Operations were asked when they were due, or as soon as their lane was free (open loop); their latencies count \
+             from when they were due"
+                .to_string(),
         );
     }
     if captured.source == CaptureSource::Blkparse {

@@ -94,7 +94,7 @@ impl FoldState {
         let origin = self.origin(seen, event, files);
         if event.rwbs.flush {
             self.requests.queue_flush(seen.at_ns, event.disk, origin);
-            self.count_flush(&origin);
+            self.count_flush(seen, &origin);
         }
         if !event.sectors.is_empty() {
             self.requests.queue(seen.at_ns, event.disk, event.sectors, origin);
@@ -111,11 +111,11 @@ impl FoldState {
         }
     }
 
-    fn count_flush(&mut self, origin: &Origin) {
+    fn count_flush(&mut self, seen: &Seen, origin: &Origin) {
         if let Some(user) = origin.user {
             self.others.queued(user, true, 0);
             if !self.others.is_kernel(user) {
-                self.others.synced(user);
+                self.others.flushed(user, seen.thread);
             }
         }
         if let Some(op) = origin.owner.and_then(|owner| self.slots.get_mut(owner)) {
@@ -414,13 +414,14 @@ impl FoldState {
             if let Some(unended) = self.workers.insert(seen.thread, key) {
                 self.slots.close(unended);
             }
-        } else if let Some(user) = self.others.known(seen.thread) {
-            self.others.synced(user);
+        } else {
+            self.others.sync_began(seen.thread);
         }
     }
 
     /// A file was synced.
     pub(crate) fn sync_ended(&mut self, seen: &Seen, files: &mut dyn Files) {
+        self.others.sync_ended(seen.thread);
         let Some(key) = self.workers.remove(&seen.thread) else { return };
         if let Some(op) = self.slots.get_mut(key) {
             op.begun.place = op.disk.and_then(|disk| files.place_on(disk));
@@ -482,10 +483,21 @@ impl FoldState {
         } else if let Some(last) = self.unsent.back_mut() {
             last.count -= 1;
         }
+        self.is_no_longer_owed(owed);
         let kind = if data_only { OperationKind::Fdatasync } else { OperationKind::Fsync };
         let mut begun = Begun::unnamed(owed.at_ns, owed.thread, owed.process, kind, IssuedBy::Aio);
         begun.device = Some(device);
         Some(self.slots.open(begun))
+    }
+
+    /// What a worker carries out was none of the requests that a limit holds back.
+    fn is_no_longer_owed(&mut self, owed: Owed) {
+        let is_it = |one: &Owed| (one.thread, one.at_ns) == (owed.thread, owed.at_ns);
+        let Some(at) = self.owed.iter().position(is_it) else { return };
+        self.owed[at].count = self.owed[at].count.saturating_sub(1);
+        if self.owed[at].count == 0 {
+            self.owed.remove(at);
+        }
     }
 }
 

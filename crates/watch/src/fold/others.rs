@@ -3,7 +3,7 @@
 use halfpower_record::{Latency, LatencyCounter, OtherUser};
 
 use super::files::Who;
-use super::keys::ByNumber;
+use super::keys::{ByNumber, Numbers};
 
 /// Other processes that are told apart; what comes later counts for the last.
 const TOLD_APART: usize = 512;
@@ -29,6 +29,8 @@ pub(crate) struct Others {
     users: Vec<User>,
     /// The user that each thread belongs to.
     of_thread: ByNumber<u32, u32>,
+    /// Threads within a sync that was counted.
+    syncing: Numbers<u32>,
     /// All operations of the subject that others may slow down.
     all: LatencyCounter,
 }
@@ -86,8 +88,27 @@ impl Others {
         }
     }
 
-    /// It asked for a sync.
-    pub(crate) fn synced(&mut self, user: u32) {
+    /// A thread of it sent a flush: for the sync that it is in, or as a sync that nothing else tells of.
+    pub(crate) fn flushed(&mut self, user: u32, thread: u32) {
+        if !self.syncing.contains(&thread) {
+            self.count_sync(user);
+        }
+    }
+
+    /// A thread began to sync a file.
+    pub(crate) fn sync_began(&mut self, thread: u32) {
+        if let Some(user) = self.known(thread) {
+            self.count_sync(user);
+            self.syncing.insert(thread);
+        }
+    }
+
+    /// A thread has synced a file.
+    pub(crate) fn sync_ended(&mut self, thread: u32) {
+        self.syncing.remove(&thread);
+    }
+
+    fn count_sync(&mut self, user: u32) {
         if let Some(user) = self.users.get_mut(user as usize) {
             user.syncs += 1;
         }
@@ -105,6 +126,7 @@ impl Others {
 
     /// What is in flight is followed no longer.
     pub(crate) fn cut(&mut self, at_ns: u64) {
+        self.syncing.clear();
         for user in &mut self.users {
             if user.open > 0 {
                 user.open = 0;

@@ -96,10 +96,11 @@ impl FoldState {
         }
     }
 
-    /// The process of a thread of the subject; `None` for others.
+    /// The process of a thread of the subject; `None` for others. It is looked up again now and then: the number of a thread that
+    /// has ended may become another one's.
     pub(crate) fn process_of(&mut self, thread: u32, at_ns: u64, files: &mut dyn Files) -> Option<u32> {
         let known = self.threads.entry(thread).or_insert_with(|| Thread::new(files.process_of(thread), at_ns));
-        if known.process.is_none() && at_ns >= known.looked_ns.saturating_add(LOOK_AGAIN_NS) {
+        if known.op.is_none() && at_ns >= known.looked_ns.saturating_add(LOOK_AGAIN_NS) {
             known.process = files.process_of(thread);
             known.looked_ns = at_ns;
         }

@@ -7,7 +7,7 @@ mod scene;
 use halfpower_os::trace::{Call, CommitStep, Happening, Step};
 use halfpower_record::{Cause, IssuedBy, OperationKind, Operations, Wait, Watched};
 
-use scene::{DIRECT, JOURNAL, OTHER, PLAIN, PROCESS, SOCKET, Scene, THREAD, WORKER, us};
+use scene::{DEVICE, DIRECT, JOURNAL, OTHER, PLAIN, PROCESS, SOCKET, Scene, THREAD, WORKER, us};
 
 /// The only operations of a kind.
 fn only(watched: &Watched, kind: OperationKind) -> &Operations {
@@ -377,6 +377,41 @@ fn reads_are_slower_while_another_process_writes() {
     let its = watched.requests.iter().find(|one| one.own == Some(false)).unwrap();
     assert_eq!((its.cause, its.writes, its.count), (Cause::Operation, true, 50));
     assert_eq!(watched.seconds[0].other_bytes, 50 * 131_072);
+}
+
+#[test]
+fn a_sync_of_another_process_counts_once_whoever_sends_its_flush() {
+    let mut scene = Scene::new();
+    scene.request([0, 1, 9], OTHER, 900_000..900_008, "WS");
+    for (at, flusher) in [(20, OTHER), (60, JOURNAL)] {
+        scene.add(at, OTHER, Happening::SyncBegan { device: DEVICE, inode: 9, data_only: true });
+        scene.flush([at + 2, at + 4, at + 20], flusher);
+        scene.add(at + 21, OTHER, Happening::SyncEnded { device: DEVICE, inode: 9 });
+    }
+    // A flush that no sync of a file tells of is one.
+    scene.flush([100, 102, 120], OTHER);
+    let watched = scene.watched(200);
+    let rsync = watched.others.iter().find(|other| other.name == "rsync").unwrap();
+    assert_eq!(rsync.syncs, 3);
+}
+
+#[test]
+fn a_sync_of_older_asynchronous_io_is_none_of_the_requests_that_a_limit_holds_back() {
+    let mut scene = Scene::new();
+    scene.fold.limited(true);
+    for at in [0, 1000] {
+        scene.began(at, THREAD, Call::IoSubmit, [1, 1, 0, 0]);
+        scene.ended(at + 2, THREAD, Call::IoSubmit, 1);
+        scene.add(at + 5, WORKER, Happening::SyncBegan { device: DEVICE, inode: 1, data_only: true });
+        scene.flush([at + 10, at + 20, at + 70], WORKER);
+        scene.add(at + 80, WORKER, Happening::SyncEnded { device: DEVICE, inode: 1 });
+        scene.began(at + 500, THREAD, Call::IoSubmit, [1, 1, 0, 0]);
+        scene.ended(at + 502, THREAD, Call::IoSubmit, 1);
+        scene.request([at + 600, at + 601, at + 700], WORKER, 0..8, "WS");
+    }
+    let watched = scene.watched(3000);
+    let write = only(&watched, OperationKind::Write);
+    assert_eq!((write.count, write.latency.min_ns(), write.latency.max_ns()), (2, us(200), us(200)));
 }
 
 #[test]

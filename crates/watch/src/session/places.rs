@@ -83,6 +83,17 @@ impl Places {
         disks
     }
 
+    /// These disks and the volumes above them: file systems name what they stand on.
+    pub(crate) fn devices(&self) -> Vec<String> {
+        let mut devices = self.disks();
+        for volume in self.all.iter().flat_map(|place| &place.volumes) {
+            if !devices.contains(volume) {
+                devices.push(volume.clone());
+            }
+        }
+        devices
+    }
+
     /// Names of the disks beneath a device, or beneath its volume.
     pub(crate) fn beneath(&self, name: &str) -> Vec<String> {
         Disk::by_name(&self.root, name).map_or_else(Vec::new, |disk| self.below(&[disk]))
@@ -129,8 +140,8 @@ impl Places {
             return Some(*known);
         }
         if file.is_block_device {
-            let disks = Disk::by_number(&self.root, file.device).map_or_else(Vec::new, |disk| self.below(&[disk]));
-            let place = WatchedPlace { path: file.path.display().to_string(), file_system: String::new(), disks };
+            let tops: Vec<Disk> = Disk::by_number(&self.root, file.device).into_iter().collect();
+            let place = self.place(file.path.display().to_string(), String::new(), &tops);
             return Some(self.add(file.device, place));
         }
         if !self.mounts.iter().any(|mount| mount.number == file.device) {
@@ -144,9 +155,15 @@ impl Places {
         if let Some(known) = self.of_device.get(&device) {
             return *known;
         }
-        let disks = self.below(&disks_of_mount(&self.root, mount));
-        let place = WatchedPlace { path: mount.point.display().to_string(), file_system: mount.kind.clone(), disks };
+        let tops = disks_of_mount(&self.root, mount);
+        let place = self.place(mount.point.display().to_string(), mount.kind.clone(), &tops);
         self.add(device, place)
+    }
+
+    fn place(&self, path: String, file_system: String, tops: &[Disk]) -> WatchedPlace {
+        let disks = self.below(tops);
+        let volumes = tops.iter().map(|top| top.name.clone()).filter(|top| !disks.contains(top)).collect();
+        WatchedPlace { path, file_system, disks, volumes }
     }
 
     /// Adds a place; a file system with several numbers (subvolumes) stays one.

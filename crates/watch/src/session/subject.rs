@@ -79,6 +79,23 @@ struct Counted {
     /// What had been counted of it when the watch began; nothing for a thread that came later.
     before: Option<Task>,
     last: Task,
+    /// Whether its process has ended, and the kernel has added what it counted of it to the parent, which is watched too.
+    is_in_parent: bool,
+}
+
+impl Counted {
+    /// What a counter has grown by; of one that was added to the parent's it is what was counted before the watch began, which
+    /// the parent's has grown by too much.
+    fn grown(&self, of: impl Fn(&Task) -> u64) -> i128 {
+        let before = self.before.as_ref().map_or(0, |before| i128::from(of(before)));
+        let last = if self.is_in_parent { 0 } else { i128::from(of(&self.last)) };
+        last - before
+    }
+}
+
+/// A sum of counters; what was read at different moments may make it negative.
+fn sum(grown: impl Iterator<Item = i128>) -> u64 {
+    grown.sum::<i128>().max(0).try_into().unwrap_or(u64::MAX)
 }
 
 /// The processes and threads that are watched.
@@ -87,6 +104,8 @@ pub(crate) struct Followed {
     root: PathBuf,
     asked: Asked,
     processes: BTreeSet<u32>,
+    /// Those that have ended, and that their parents may not have waited for.
+    ending: BTreeSet<u32>,
     /// All processes that were ever seen.
     ever: BTreeSet<u32>,
     /// The process of each thread that is there.
@@ -101,6 +120,7 @@ impl Followed {
             root: root.to_path_buf(),
             asked: asked.clone(),
             processes: BTreeSet::new(),
+            ending: BTreeSet::new(),
             ever: BTreeSet::new(),
             live: BTreeMap::new(),
             counted: BTreeMap::new(),
@@ -113,7 +133,9 @@ impl Followed {
 
     /// Looks which processes and threads are there now, and reads their counters.
     pub(crate) fn scan(&mut self) {
-        self.processes = self.found();
+        let found = self.found();
+        self.let_go(&found);
+        self.processes = found;
         self.ever.extend(&self.processes);
         self.live.clear();
         for pid in &self.processes {
@@ -124,9 +146,30 @@ impl Followed {
                     counted.last = task;
                 } else {
                     let before = (!self.has_begun).then(|| task.clone());
-                    self.counted.insert(thread, Counted { before, last: task });
+                    self.counted.insert(thread, Counted { before, last: task, is_in_parent: false });
                 }
             }
+        }
+    }
+
+    /// Counts what processes that have ended still tell, until their parents have waited for them; from then on the parents'
+    /// counters hold it.
+    fn let_go(&mut self, found: &BTreeSet<u32>) {
+        self.ending.extend(self.processes.difference(found));
+        for pid in self.ending.clone() {
+            let Some(counted) = self.counted.get_mut(&pid) else {
+                self.ending.remove(&pid);
+                continue;
+            };
+            if let Some(last) = task(&self.root, pid, pid).filter(|task| !task.exists) {
+                counted.last = last;
+                continue;
+            }
+            let parent = counted.last.parent;
+            let is_in_parent = self.counted.contains_key(&parent);
+            let of_it = self.counted.values_mut().filter(|counted| counted.last.pid == pid);
+            of_it.for_each(|counted| counted.is_in_parent = is_in_parent);
+            self.ending.remove(&pid);
         }
     }
 
@@ -241,10 +284,14 @@ impl Followed {
 
     /// Bytes that its processes gave to be written to disks since the watch began.
     pub(crate) fn written(&self) -> u64 {
-        let grown = |Counted { before, last }: &Counted| {
-            last.write_bytes.saturating_sub(before.as_ref().map_or(0, |before| before.write_bytes))
-        };
-        self.counted.values().map(grown).sum()
+        sum(self.counted.values().map(|counted| counted.grown(|task| task.write_bytes)))
+    }
+
+    /// Bytes that its processes made disks read, or gave to be written, since the watch began; `None` if some may not be asked.
+    pub(crate) fn moved(&self) -> Option<u64> {
+        let of = |task: &Task| task.read_bytes.saturating_add(task.write_bytes);
+        let all_tell = self.counted.values().all(|counted| counted.last.tells_bytes);
+        all_tell.then(|| sum(self.counted.values().map(|counted| counted.grown(of))))
     }
 
     /// Processor time and waits of its threads since the watch began; of the machine nothing.
@@ -253,16 +300,19 @@ impl Followed {
         let grown = |now: Option<u64>, before: Option<Option<u64>>| {
             Some(now?.saturating_sub(before.map_or(Some(0), |before| before)?))
         };
-        let sum = |all: Option<u64>, more: Option<u64>| Some(all? + more?);
-        for Counted { before, last } in self.counted.values() {
+        let more = |all: Option<u64>, more: Option<u64>| Some(all? + more?);
+        all.own_ns = sum(self
+            .counted
+            .values()
+            .map(|counted| counted.grown(|task| task.processor_ns.saturating_add(task.children_ns))));
+        for Counted { before, last, .. } in self.counted.values() {
             let before = before.as_ref();
             let own_ns = last.processor_ns.saturating_sub(before.map_or(0, |before| before.processor_ns));
-            all.own_ns += own_ns;
             all.busiest_thread_ns = all.busiest_thread_ns.max(own_ns);
             let ready_ns = grown(last.run_queue_ns, before.map(|before| before.run_queue_ns.or(Some(0))));
             // A thread that never ran has no counters yet.
-            all.run_queue_ns = sum(all.run_queue_ns, ready_ns.or((last.processor_ns == 0).then_some(0)));
-            all.block_io_ns = sum(all.block_io_ns, grown(last.block_io_ns, before.map(|before| before.block_io_ns)));
+            all.run_queue_ns = more(all.run_queue_ns, ready_ns.or((last.processor_ns == 0).then_some(0)));
+            all.block_io_ns = more(all.block_io_ns, grown(last.block_io_ns, before.map(|before| before.block_io_ns)));
         }
         if self.counted.is_empty() {
             all.run_queue_ns = None;

@@ -56,7 +56,7 @@ pub(crate) struct Tracing {
     /// What recording events cost others, and what probes did in pauses.
     recording_ns: u64,
     threads: BTreeSet<u32>,
-    /// The disks that were asked for.
+    /// The disks and volumes that were asked for.
     asked: BTreeSet<String>,
     /// Up to when events were taken.
     taken_to_ns: u64,
@@ -97,8 +97,8 @@ impl Tracing {
 
     /// Attaches to the subject's threads and disks; if that cannot be, it is told by [`Self::unseen`].
     pub(crate) fn attach(&mut self, places: &mut Places, followed: &Followed) {
-        let disks = places.disks();
-        let names: Vec<&str> = disks.iter().map(String::as_str).collect();
+        let devices = places.devices();
+        let names: Vec<&str> = devices.iter().map(String::as_str).collect();
         let threads = followed.threads();
         match Watcher::new(&names, &threads) {
             Ok(mut watcher) => {
@@ -117,7 +117,7 @@ impl Tracing {
             Err(error) => self.why_not = Some(error.to_string()),
         }
         self.threads = threads.into_iter().collect();
-        self.asked = disks.into_iter().collect();
+        self.asked = devices.into_iter().collect();
     }
 
     /// Follows the threads that are there now; disks that are new take a new beginning.
@@ -125,7 +125,7 @@ impl Tracing {
         if self.watcher.is_none() {
             return Ok(());
         }
-        if places.disks().iter().any(|disk| !self.asked.contains(disk)) {
+        if places.devices().iter().any(|device| !self.asked.contains(device)) {
             let folder = followed.folder().to_path_buf();
             let mut answers = Answers { folder: &folder, followed: &mut *followed, places: &mut *places };
             self.take(&mut answers, true)?;
@@ -231,6 +231,11 @@ impl Tracing {
     /// Latencies of the reads, and of the syncs, that ended in a second of the watch.
     pub(crate) fn latencies_of(&self, second: u64) -> [Latency; 2] {
         self.fold.latencies_of(second)
+    }
+
+    /// So many bytes were moved by the subject and by others, as counters tell.
+    pub(crate) fn counted(&mut self, at_ns: u64, own: u64, others: u64) {
+        self.fold.counted(at_ns, own, others);
     }
 
     /// Takes what happened since the last time, and switches tracing on or off where it is time for that.
