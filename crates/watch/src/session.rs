@@ -173,6 +173,10 @@ impl Session {
         let before_ns = processor::charged_to_this_thread_ns();
         self.followed.scan();
         self.lives = self.followed.lives();
+        // Requests of io_uring may name no file that can be looked up: their disks are those of what is open.
+        if self.places.disks().is_empty() {
+            self.followed.processes().for_each(|pid| self.places.look_at(pid));
+        }
         self.counters.watch_disks(&self.places.disks(), now_ns);
         self.count_bytes(now_ns);
         let followed = self.tracing.follow(&mut self.places, &mut self.followed);
