@@ -365,6 +365,11 @@ fn counters_alone_give_the_best_answer_that_they_can() {
     let mut little = base();
     little.pressure = vec![pressure("io", 0.03)];
     no_limit(&little, "itself");
+    // The last second is cut by the end of the watch.
+    let mut cut = little.clone();
+    cut.span_ns -= 500_000_000;
+    let rate = |watched: &Watched| watch_findings(watched, None).counters.own_mbps.unwrap().value;
+    assert!((rate(&cut) / rate(&little) - SPAN_NS as f64 / cut.span_ns as f64).abs() < 1e-9);
     // What may not be read is no zero.
     assert!(watch_findings(&little, None).counters.own_mbps.is_some());
     little.bytes_unseen = true;

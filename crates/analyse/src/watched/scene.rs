@@ -180,8 +180,8 @@ pub(super) fn counters(scene: &Scene<'_>) -> WatchCounters {
         pressure_cpu_share: scene.pressure("cpu"),
         pressure_memory_share: scene.pressure("memory"),
         steal_share: scene.steal_share(),
-        own_mbps: mbps(told, |second| second.own_bytes),
-        other_mbps: mbps(told, |second| second.other_bytes),
+        own_mbps: mbps(told, watched.span_ns, |second| second.own_bytes),
+        other_mbps: mbps(told, watched.span_ns, |second| second.other_bytes),
     }
 }
 

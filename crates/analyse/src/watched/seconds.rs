@@ -48,14 +48,17 @@ pub(super) fn time_share(seconds: &[WatchedSecond], of: fn(&WatchedSecond) -> &L
     })
 }
 
-/// Decimal MB/s. Bytes are of the time that was traced; without tracing, of all of it.
-pub(super) fn mbps(seconds: &[WatchedSecond], of: fn(&WatchedSecond) -> u64) -> Option<Interval> {
+/// Decimal MB/s over seconds of which the last ends with the watch, before or after a second is over. Bytes are of the time that was traced; without
+/// tracing, of all of it.
+pub(super) fn mbps(seconds: &[WatchedSecond], span_ns: u64, of: fn(&WatchedSecond) -> u64) -> Option<Interval> {
     let is_traced = seconds.iter().any(|second| second.traced_ns > 0);
+    let whole_ns = seconds.len() as f64 * 1e9;
+    let of_cut = if is_traced || span_ns == 0 { 1.0 } else { whole_ns / span_ns as f64 };
     over_seconds(seconds, |some| {
         let traced_ns: f64 = some.iter().map(|second| second.traced_ns as f64).sum();
         let span_ns = if is_traced { traced_ns } else { some.len() as f64 * 1e9 };
         let bytes: f64 = some.iter().map(|second| of(second) as f64).sum();
-        (span_ns > 0.0).then(|| bytes * 1e3 / span_ns)
+        (span_ns > 0.0).then(|| bytes * 1e3 / span_ns * of_cut)
     })
 }
 
