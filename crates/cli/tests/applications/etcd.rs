@@ -108,6 +108,11 @@ impl Flushes {
         }
     }
 
+    /// Mean time between two of them that were made in such a time, in microseconds.
+    pub fn pause_us(&self, span: Duration) -> f64 {
+        ((span.as_secs_f64() - self.sum_s) * 1e6 / self.count).max(0.0)
+    }
+
     /// Mean time in microseconds.
     pub fn mean_us(&self) -> f64 {
         self.sum_s * 1e6 / self.count

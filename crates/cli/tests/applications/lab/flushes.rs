@@ -15,8 +15,8 @@ const PUTS: Duration = Duration::from_secs(4);
 const NEEDS_US: f64 = 10_000.0;
 /// The pause between two puts by which the profile tells the 99th percentile: at most 500 a second.
 const PAUSE: Duration = Duration::from_millis(2);
-/// The words of the profile for the log while the store commits, without pauses; one run tells the mean of a flush. With pauses
-/// the load would lie below a limit or at it, and means would differ by that.
+/// The words of the profile for the log while the store commits, but for the pauses; one run tells the mean of a flush. Its pauses are
+/// as long as etcd's between two flushes: behind a limit, who pauses waits less.
 const RUN: &str = "run DIR --rw write --bs 2300 --iodepth 1 --cache buffered --fdatasync 1 --layout fallocated --size 64m \
                    --engine sync --beside randwrite,bs=64k,iodepth=1,cache=both,fdatasync=1,thinktime=50ms --runtime 4s";
 const STUDY: &str = "--for etcd --size 64m --budget 60s";
@@ -49,7 +49,8 @@ fn beside(nature: Nature) {
     ];
     judge(LAB, figures, || {
         let before = etcd.put_for(PUTS, Duration::ZERO);
-        let mean_us = number(&disk.halfpower(RUN)["sync"]["latency_ns"]["mean"]) / 1e3;
+        let run = format!("{RUN} --thinktime {:.0}us", before.pause_us(PUTS));
+        let mean_us = number(&disk.halfpower(&run)["sync"]["latency_ns"]["mean"]) / 1e3;
         let mean_of_etcd_us = before.and(&etcd.put_for(PUTS, Duration::ZERO)).mean_us();
         let before = etcd.put_for(PUTS, PAUSE);
         let study = disk.studied(STUDY, "etcd.halfpower");
