@@ -1,12 +1,13 @@
 //! Checks which confirmed cell represents the peak, what is advised with it, and how well it is known.
 
 use halfpower_analyse::{
-    CellFinding, MeasuredCeilings, RateRole, Warning, advice, analyse, cells, how_fast, path_peak, peak,
+    CellFinding, Condition, MeasuredCeilings, RateRole, Warning, advice, analyse, cells, check_conditions, how_fast,
+    path_peak, peak,
 };
-use halfpower_record::{Environment, Record};
+use halfpower_record::{Environment, Latency, Record};
 use halfpower_spec::{Bytes, Cache, Direction, Pass, Rw, Workload};
 
-use crate::built::{disk, question, record_at, study, workload};
+use crate::built::{compared, disk, question, record_at, study, workload};
 
 /// Runs of two cells of sequential reads: one lucky plain run of each, and three confirming runs, in MB/s.
 fn measured(lucky: [f64; 2], confirmed: [[f64; 3]; 2]) -> Vec<CellFinding> {
@@ -112,4 +113,29 @@ fn a_rate_whose_runs_differ_too_much_is_not_told_with_its_settings() {
     }
     let after = advised(&records);
     assert_eq!((after.cell, after.measured), (before.cell, None));
+}
+
+#[test]
+fn latencies_of_a_confirmed_cell_are_compared_by_its_confirming_runs() {
+    let workload = workload(Rw::Randread, Cache::Device, 64, 1);
+    let run = |pass, repeat, us: u64| {
+        let mut latency = Latency::default();
+        (0..1000).for_each(|_| latency.add(1000 * us));
+        let disk = disk("fixed=80us,rate=2000MB/s");
+        Record { latency, ..record_at(&disk, workload, repeat, pass, 65_536e6 / us as f64) }
+    };
+    // One fast run chose the cell.
+    let study = |confirming_us: [u64; 3]| -> Vec<Record> {
+        let confirming = (0..).zip(confirming_us).map(|(repeat, us)| run(Pass::Confirm, repeat, us));
+        std::iter::once(run(Pass::Plain, 0, 50)).chain(confirming).collect()
+    };
+    let comparison = compared(&question(), &study([100, 103, 106]), &study([130, 134, 138]));
+    let cell = &comparison.cells[0];
+    for change in [cell.latency_ns_p50, cell.latency_ns_p99].map(Option::unwrap) {
+        let are_near = (change.a / 103e3 - 1.0).abs() < 0.02 && (change.b / 134e3 - 1.0).abs() < 0.02;
+        assert!(are_near && change.interval().is_some(), "{change:?}");
+    }
+    let condition: Condition = "bs=64k p99 > +10%".parse().unwrap();
+    let checked = check_conditions(&[condition], std::slice::from_ref(&comparison));
+    assert!(checked[0][0].can_be_decided() && checked[0][0].holds, "{checked:?}");
 }

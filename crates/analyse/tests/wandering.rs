@@ -2,15 +2,14 @@
 //! studies.
 
 use halfpower_analyse::{
-    Change, Comparison, Condition, Findings, Interval, LatencySummary, MeasuredCeilings, StudyRecords, analyse,
-    check_conditions, compare,
+    Change, Comparison, Condition, Findings, Interval, LatencySummary, MeasuredCeilings, analyse, check_conditions,
 };
 use halfpower_record::{Environment, Latency, Record};
 use halfpower_spec::{Bytes, Pass, Question};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::built::{disk, normal, question, record_at, workloads};
+use crate::built::{compared, disk, normal, question, record_at, workloads};
 
 /// Time in which a path has one weather.
 const WEATHER_MS: u64 = 30_000;
@@ -130,19 +129,6 @@ fn a_tail_that_wanders_alone_leaves_the_median_as_it_is() {
     assert!(kept_and_widened.iter().all(|count| *count >= 47), "{kept_and_widened:?} of 50");
 }
 
-fn compared(a: &[Record], b: &[Record]) -> Comparison {
-    let [of_a, of_b] = [a, b].map(findings);
-    let (question, environment) = (asked(), Environment::default());
-    let [a, b] = [("a", &of_a, a), ("b", &of_b, b)].map(|(name, findings, records)| StudyRecords {
-        name,
-        question: &question,
-        environment: &environment,
-        findings,
-        records,
-    });
-    compare(&a, &b).unwrap()
-}
-
 /// All that a comparison tests.
 fn tested(comparison: &Comparison) -> Vec<Change> {
     let of_cells = comparison.cells.iter().map(|cell| [Some(cell.mbps), cell.latency_ns_p99, cell.charged_us, None]);
@@ -169,7 +155,7 @@ fn alarms([a, b]: [Path; 2], arranged: fn(Vec<Record>) -> Vec<Record>) -> Alarms
     let line: Vec<Condition> = LINE.iter().map(|text| text.parse().unwrap()).collect();
     let mut alarms = Alarms::default();
     for pair in 0..100 {
-        let comparison = compared(&arranged(study(a, 2 * pair)), &arranged(study(b, 2 * pair + 1)));
+        let comparison = compared(&asked(), &arranged(study(a, 2 * pair)), &arranged(study(b, 2 * pair + 1)));
         alarms.different += usize::from(comparison.different);
         alarms.certain += usize::from(tested(&comparison).iter().any(|change| change.certain));
         let checked = check_conditions(&line, std::slice::from_ref(&comparison));
@@ -208,6 +194,6 @@ fn one_occasion_tells_nothing_of_another() {
     let path = Path { occasions: 1, runs: 6, ..WANDERING };
     let records = [1, 2].map(|seed| study(path, seed));
     let [a, b] = &records;
-    let changes = |a: &[Record], b: &[Record]| tested(&compared(a, b));
+    let changes = |a: &[Record], b: &[Record]| tested(&compared(&asked(), a, b));
     assert_eq!(changes(a, b), changes(&of_one_time(a.clone()), &of_one_time(b.clone())));
 }

@@ -72,7 +72,9 @@ pub struct Session {
     started_unix_ms: u64,
     charged_before_ns: u64,
     lives: bool,
-    /// Bytes that were counted so far where no events tell them: the subject's, and those of others on its disks.
+    /// Whether bytes are counted by counters: no events told them from the beginning.
+    counts_bytes: bool,
+    /// Bytes that were counted so, the subject's, and those of others on its disks.
     counted_bytes: [u64; 2],
     /// Whether the subject's could not be read.
     bytes_unseen: bool,
@@ -122,6 +124,7 @@ impl Session {
             started_unix_ms: unix_ms(),
             charged_before_ns,
             lives: true,
+            counts_bytes: false,
             counted_bytes: [0; 2],
             bytes_unseen: false,
         };
@@ -129,6 +132,7 @@ impl Session {
         if settings.trace {
             session.tracing.attach(&mut session.places, &session.followed);
         }
+        session.counts_bytes = !session.tracing.is_available();
         Ok(session)
     }
 
@@ -186,7 +190,7 @@ impl Session {
 
     /// Counts who moved how many bytes since the last look, where no events tell it.
     fn count_bytes(&mut self, now_ns: u64) {
-        if self.tracing.is_available() {
+        if !self.counts_bytes {
             return;
         }
         let everybody = self.counters.disks(now_ns).iter().map(DeviceUse::bytes).fold(0, u64::saturating_add);

@@ -1,8 +1,9 @@
 //! Makes records of a simulated disk from its closed form: the records of a study for given constants and a question.
 #![allow(dead_code)] // Each test file uses its own part.
 
+use halfpower_analyse::{Comparison, MeasuredCeilings, StudyRecords, analyse, compare};
 use halfpower_model::{DiskPath, Moment, Operation, PathModel, Submission};
-use halfpower_record::{Cpu, Latency, Record, Series, Soaker};
+use halfpower_record::{Cpu, Environment, Latency, Record, Series, Soaker};
 use halfpower_spec::{
     Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Question, Run, Rw, SimulatedDisk, Workload,
 };
@@ -148,4 +149,18 @@ pub fn run(disk: &SimulatedDisk, workload: Workload, runtime_ns: u64, seed: u64,
     record.series = Series { step_ns, bytes: steps };
     record.run.seed = seed;
     record
+}
+
+/// Two studies of this question, compared.
+pub fn compared(question: &Question, a: &[Record], b: &[Record]) -> Comparison {
+    let environment = Environment::default();
+    let [of_a, of_b] = [a, b].map(|records| analyse(question, &environment, records, &MeasuredCeilings::default()));
+    let [a, b] = [("a", &of_a, a), ("b", &of_b, b)].map(|(name, findings, records)| StudyRecords {
+        name,
+        question,
+        environment: &environment,
+        findings,
+        records,
+    });
+    compare(&a, &b).unwrap()
 }
