@@ -1,4 +1,4 @@
-# A watch follows the syncs of a file system on a volume to the disk beneath, and names a control group's limit on the volume.
+# A watch sees what commits on a file system of a volume wait for, and names a control group's limit on the volume.
 #room: disk virtio
 #room: load virtio_pci virtio_blk dm_mod ext4
 #room: timeout 600
