@@ -31,7 +31,7 @@ pub(crate) const ABOVE_PAP: f64 = 1.05;
 /// Half width of an interval, as a share of its mean, up to which a cell's throughput is known well enough.
 pub(crate) const WITHIN: f64 = 0.05;
 /// Confirming runs from which a cell is reported by them only.
-const CONFIRMING_RUNS: usize = 3;
+pub(crate) const CONFIRMING_RUNS: usize = 3;
 
 /// A cell, with facts from its records that the finding lacks.
 #[derive(Debug, Clone)]

@@ -76,12 +76,18 @@ pub(crate) fn unsure_peak(cells: &[CellFinding], rw: Direction) -> Option<&CellF
 }
 
 /// The confirmed cell that plain runs chose, because its own value had no part in the choice; or another confirmed cell
-/// that the confirming runs show to be faster by more than the 95% intervals.
+/// whose confirming runs gave more, by more than the 95% intervals or known at least as well. Where no more than chance
+/// divides the two, either may be called the best; that the better known one is keeps a page from advising more than its
+/// best.
 fn chosen_of_all<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<&'a CellFinding> {
     let by_plain_runs = cells.clone().filter_map(|cell| Some((cell.chosen_mbps?, cell)));
     let (_, chosen) = by_plain_runs.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
-    let faster = cells.filter(|cell| cell.chosen_mbps.is_some() && cell.mbps.is_above(&chosen.mbps));
-    best(faster).or(Some(chosen))
+    let is_faster = |cell: &&CellFinding| {
+        let is_known_as_well = cell.mbps.relative_reach() <= chosen.mbps.relative_reach();
+        let gave_more = cell.mbps.value > chosen.mbps.value && is_known_as_well;
+        cell.chosen_mbps.is_some() && (gave_more || cell.mbps.is_above(&chosen.mbps))
+    };
+    best(cells.filter(is_faster)).or(Some(chosen))
 }
 
 /// The cell that represents the best: among the steady ones, or among all if none was steady.

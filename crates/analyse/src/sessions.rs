@@ -102,7 +102,7 @@ impl SessionCell {
     fn tell_rate(&self, rate: &mut CellRate) {
         rate.iops = self.iops(rate.iops.value, rate.mbps.value);
         rate.mbps = self.mbps;
-        rate.sureness = Sureness::Within { share: self.mbps.relative_reach() };
+        rate.sureness = self.sureness();
         rate.runs = self.runs;
         let p50 = (rate.latency_ns_p50, rate.latency_ns_p50_interval);
         let p99 = (rate.latency_ns_p99, rate.latency_ns_p99_interval);
@@ -113,7 +113,12 @@ impl SessionCell {
     fn tell_use(&self, rate: &mut UseRate) {
         rate.iops = self.iops(rate.iops, rate.mbps).value;
         rate.mbps = self.mbps.value;
+        rate.sureness = self.sureness();
         (rate.latency_ns_p99, _) = told(&self.session_latency_ns_p99, (rate.latency_ns_p99, None));
+    }
+
+    fn sureness(&self) -> Sureness {
+        Sureness::Within { share: self.mbps.relative_reach() }
     }
 
     /// Its rate in requests a second, from those and the MB/s of the first session: both count the same requests.

@@ -17,6 +17,7 @@ use halfpower_record::{Record, Series};
 use halfpower_spec::{Direction, JsonSchema, Pass};
 use serde::Serialize;
 
+use crate::cells::CONFIRMING_RUNS;
 use crate::fit::fit_line_to_scale;
 use crate::mean::{mean, median, some_mean};
 
@@ -336,16 +337,20 @@ pub(crate) fn paced_cell(paced: &BTreeMap<Direction, Paced>, runs: &[&Record]) -
     paced.get(&workload.rw.direction()?).copied().filter(|_| workload.cache.direct())
 }
 
-/// Removes the runs of a cell whose windows cut waves, if others remain; returns the limit if all of them do.
+/// Removes the runs of a cell whose windows cut waves, if others remain to report it by; returns the limit if none do.
 pub(crate) fn keep_whole_waves(paced: &BTreeMap<Direction, Paced>, runs: &mut Vec<&Record>) -> Option<Paced> {
     let direction = runs.first().and_then(|record| record.run.workload.rw.direction())?;
     let paced = *paced.get(&direction)?;
-    let is_whole = |record: &&Record| record.run.pass == Pass::Soaker || !paced.cuts(record);
-    if runs.iter().any(|record| record.run.pass == Pass::Plain && !paced.cuts(record)) {
-        runs.retain(is_whole);
-        return None;
-    }
-    runs.iter().any(|record| paced.cuts(record)).then_some(paced)
+    let whole = |pass| runs.iter().filter(|record| record.run.pass == pass && !paced.cuts(record)).count();
+    let (plain, confirming) = (whole(Pass::Plain), whole(Pass::Confirm));
+    let has_others = |pass| match pass {
+        Pass::Plain | Pass::Traced => plain > 0,
+        Pass::Confirm => plain > 0 || confirming >= CONFIRMING_RUNS,
+        Pass::Soaker => false,
+    };
+    runs.retain(|record| !(paced.cuts(record) && has_others(record.run.pass)));
+    let is_reported_whole = plain > 0 || confirming >= CONFIRMING_RUNS;
+    (!is_reported_whole && runs.iter().any(|record| paced.cuts(record))).then_some(paced)
 }
 
 #[cfg(test)]

@@ -99,6 +99,8 @@ pub struct UseRate {
     pub mbps: f64,
     /// Requests a second.
     pub iops: f64,
+    /// How well both are known.
+    pub sureness: Sureness,
     /// Share of the best rate at this block size.
     pub share_of_best: f64,
     /// 99th percentile of latency in nanoseconds; `None` if not known.
@@ -199,13 +201,12 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
 
 /// What a cell gave; `None` if its runs differ so much that the figure means nothing.
 fn rate(cell: &CellFinding, cells: &[&CellFinding]) -> Option<UseRate> {
-    if !Sureness::of(&cell.mbps, cell.run_mbps.len(), None).is_known() {
-        return None;
-    }
+    let sureness = Some(cell.sureness()).filter(Sureness::is_known)?;
     let best = cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
     Some(UseRate {
         mbps: cell.mbps.value,
         iops: cell.iops,
+        sureness,
         share_of_best: if best > 0.0 { cell.mbps.value / best } else { 0.0 },
         latency_ns_p99: cell.latency_ns.p99,
         cpu_s_per_gb: cell.charged_ms_per_mb(),

@@ -28,8 +28,19 @@ fn peak_bs_kib(cells: &[CellFinding]) -> u64 {
 
 #[test]
 fn the_plain_runs_choose_where_the_confirming_ones_leave_it_open() {
-    let cells = measured([1400.0, 1390.0], [[1000.0, 900.0, 1100.0], [1020.0, 1120.0, 930.0]]);
+    let cells = measured([1400.0, 1390.0], [[1000.0, 920.0, 1080.0], [1020.0, 1120.0, 930.0]]);
     assert_eq!(peak_bs_kib(&cells), 64);
+}
+
+/// One page called 1,080 MB/s the fastest reads and advised a setting of 1,172.
+#[test]
+fn what_gave_more_and_is_known_as_well_is_the_best() {
+    let known_better = measured([1400.0, 1390.0], [[1080.0, 950.0, 1210.0], [1172.0, 1120.0, 1220.0]]);
+    assert_eq!(peak_bs_kib(&known_better), 128);
+    let advised = &advice(&known_better)[0];
+    assert_eq!((advised.settings.bs, advised.is_best), (Bytes(128 << 10), true));
+    let known_worse = measured([1400.0, 1390.0], [[1080.0, 1060.0, 1100.0], [1172.0, 1040.0, 1300.0]]);
+    assert_eq!(peak_bs_kib(&known_worse), 64);
 }
 
 #[test]
@@ -58,7 +69,7 @@ fn a_cell_whose_rate_is_not_known_is_no_peak_beside_one_whose_rate_is() {
 
 #[test]
 fn nothing_is_advised_as_more_than_the_best() {
-    let cells = measured([1400.0, 1390.0], [[800.0, 700.0, 900.0], [1000.0, 900.0, 1100.0]]);
+    let cells = measured([1400.0, 1390.0], [[800.0, 750.0, 850.0], [1000.0, 850.0, 1150.0]]);
     let advice = &advice(&cells)[0];
     assert_eq!((advice.settings.bs, advice.is_best, advice.share_of_peak), (Bytes(128 << 10), false, 1.0));
     let best = peak(&cells, Direction::Read).unwrap();

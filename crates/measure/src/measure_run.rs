@@ -300,10 +300,9 @@ impl Sum {
             syncs: Latency::default(),
             commits: Latency::default(),
             // Steps of lanes that end by their bytes double as they go on.
-            series: Series { step_ns: tallies().map(|tally| tally.step_ns).max().unwrap_or(0), bytes: Vec::new() },
+            series: added_series(tallies().map(|tally| tally.step_ns).max().unwrap_or(0), ended()),
             samples: ended().map(Tally::samples).reduce(Samples::joined).unwrap_or_default(),
         };
-        ended().for_each(|tally| add_series(&mut sum.series, tally));
         for tally in tallies() {
             let reads = tally.read_latency.latency();
             let writes = tally.write_latency.latency();
@@ -355,18 +354,15 @@ impl Sum {
     }
 }
 
-/// Adds step by step; the series ends with the shortest lane. A lane with shorter steps has a whole number of them in
-/// each.
-fn add_series(sum: &mut Series, tally: &Tally) {
-    let in_one = (sum.step_ns / tally.step_ns.max(1)).max(1) as usize;
-    let mut lane = tally.step_bytes.chunks_exact(in_one).map(|steps| steps.iter().sum::<u64>());
-    let sum = &mut sum.bytes;
-    if sum.is_empty() {
-        sum.extend(lane);
-        return;
-    }
-    sum.truncate(lane.len());
-    sum.iter_mut().zip(&mut lane).for_each(|(sum, bytes)| *sum += bytes);
+/// The bytes of these lanes step by step, as far as the shortest of them goes. A lane with shorter steps has a whole number
+/// of them in each.
+fn added_series<'a>(step_ns: u64, lanes: impl Iterator<Item = &'a Tally>) -> Series {
+    let of_lane = |lane: &Tally| -> Vec<u64> {
+        let in_one = (step_ns / lane.step_ns.max(1)).max(1) as usize;
+        lane.step_bytes.chunks_exact(in_one).map(|steps| steps.iter().sum()).collect()
+    };
+    let added = |sum: Vec<u64>, lane: Vec<u64>| sum.iter().zip(lane).map(|(sum, bytes)| sum + bytes).collect();
+    Series { step_ns, bytes: lanes.map(of_lane).reduce(added).unwrap_or_default() }
 }
 
 #[cfg(test)]
@@ -411,6 +407,15 @@ mod tests {
             assert_eq!((sum.series.step_ns, sum.series.bytes), (STEP_NS, vec![2 * 4096; STEPS as usize]));
             assert_eq!((sum.samples.reads.len(), sum.samples.reads[0].ios), (2, 20));
             assert_eq!(sum.errors, BTreeMap::from([("unanswered".to_string(), 3)]));
+        }
+        // One that ended within its first step leaves none, whichever comes first.
+        let brief = || {
+            let mut brief = ended();
+            brief.tally.step_bytes.clear();
+            brief
+        };
+        for lanes in [[ended(), brief()], [brief(), ended()]] {
+            assert_eq!(Sum::of(&lanes).series.bytes, Vec::<u64>::new());
         }
         let nothing = Sum::of(&[lost()]);
         assert_eq!((nothing.bytes, nothing.elapsed_ns, nothing.series.bytes.len()), (0, STEPS * STEP_NS, 0));

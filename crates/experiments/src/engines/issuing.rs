@@ -1,6 +1,6 @@
 //! Measures the effect of each part of issuing from pairs of cells that differ only in that part.
 
-use halfpower_analyse::{Advice, CellSettings, ExperimentCell, Interval, Use, UseAdvice, UseRate};
+use halfpower_analyse::{Advice, CellSettings, ExperimentCell, Interval, Sureness, Use, UseAdvice, UseRate};
 use halfpower_spec::{Cache, Direction, EngineName, InOrder, IoMem, Issuing, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
@@ -67,6 +67,7 @@ impl IssuingChange {
         UseRate {
             mbps: self.with_mbps.value,
             iops: self.with_iops.value,
+            sureness: Sureness::Within { share: self.with_mbps.relative_reach() },
             share_of_best: 1.0,
             latency_ns_p99: None,
             cpu_s_per_gb: Some(charged_us * 1e3 / self.bs_bytes as f64).filter(|seconds| *seconds > 0.0),
@@ -254,6 +255,7 @@ mod tests {
         let rate = UseRate {
             mbps: 2400.0,
             iops: 2400.0 * 1e6 / f64::from(1 << 20),
+            sureness: Sureness::Within { share: 0.01 },
             share_of_best: 1.0,
             latency_ns_p99: Some(1),
             cpu_s_per_gb: Some(0.3),

@@ -306,19 +306,22 @@ pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
         Use::BulkRead => ("copy, reading".to_string(), format!("{way}{bs}, {}", depth(cell))),
         Use::BulkWrite => ("copy, writing".to_string(), format!("{way}{bs}, {}", depth(cell))),
     };
-    let measured = advice.measured.map(|rate| match advice.of {
-        Use::Database => {
-            let p99 = rate.latency_ns_p99.map(|ns| format!(", p99 {}", format::time_ns(ns as f64)));
-            // If the depth comes from the number of parallel requests, the best cell may be a lucky run.
-            let gives = match advice.side_by_side {
-                None => format!("{} of the best", format::percent(rate.share_of_best.min(1.0))),
-                Some(_) => format::iops(rate.iops),
-            };
-            format!("{gives}{}", p99.unwrap_or_default())
-        }
-        _ => {
-            let cost = rate.cpu_s_per_gb.map(|seconds| format!(", {} s CPU/GB", format::two_digits(seconds)));
-            format!("{}{}", format::mbps(rate.mbps), cost.unwrap_or_default())
+    let measured = advice.measured.map(|rate| {
+        let within = |gave: String| format!("{gave} {}", reach(&rate.sureness));
+        match advice.of {
+            Use::Database => {
+                let p99 = rate.latency_ns_p99.map(|ns| format!(", p99 {}", format::time_ns(ns as f64)));
+                // If the depth comes from the number of parallel requests, the best cell may be a lucky run.
+                let gives = match advice.side_by_side {
+                    None => format!("{} of the best", format::percent(rate.share_of_best.min(1.0))),
+                    Some(_) => within(format::iops(rate.iops)),
+                };
+                format!("{gives}{}", p99.unwrap_or_default())
+            }
+            _ => {
+                let cost = rate.cpu_s_per_gb.map(|seconds| format!(", {} s CPU/GB", format::two_digits(seconds)));
+                format!("{}{}", within(format::mbps(rate.mbps)), cost.unwrap_or_default())
+            }
         }
     });
     let knee = || advice.side_by_side.map(side_by_side);
