@@ -9,6 +9,7 @@ use halfpower_record::Environment;
 use halfpower_spec::{Direction, EngineName, Pattern};
 
 use crate::half_power::depth_line;
+use crate::headline::is_in_memory;
 use crate::ladder::{AT_PEAK, ladder, medium};
 use crate::path::{MeasuredPath, peak, peak_of, peak_of_both};
 use crate::policy::FULL_CORE;
@@ -59,6 +60,8 @@ pub(crate) struct JudgedStudy<'a> {
     pub has_quota: bool,
     /// Whether a hypervisor or container lies between the machine and its devices.
     pub virtualised: bool,
+    /// Whether the file system lies in main memory.
+    pub in_memory: bool,
     /// Whether the far end, if known, is this machine.
     pub ends_are_one: bool,
     /// The queue of the one device below, if known.
@@ -132,7 +135,11 @@ fn judge_cell(
         .or_else(|| at_full_device(path, regimes, cell))
         .unwrap_or_else(|| at_request_time(path, regimes, cell));
     // If the levels of the path have names, report the device under its own.
-    let level = if level == device() { medium(study.levels, path.settings.rw) } else { level };
+    let level = match level == device() {
+        true if study.in_memory => LevelId::of(LevelKind::Memory),
+        true => medium(study.levels, path.settings.rw),
+        false => level,
+    };
     Bottleneck {
         next: next(study, regimes, cell, &level),
         level: Some(level),
@@ -180,7 +187,8 @@ impl<'a> JudgedStudy<'a> {
         let virtualised = environment.machine.virtualised.is_some();
         let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
         let queue = DeviceQueue::of(environment);
-        Self { levels, cells, paths, cpus, has_quota, virtualised, ends_are_one, queue }
+        let in_memory = is_in_memory(environment);
+        Self { levels, cells, paths, cpus, has_quota, virtualised, in_memory, ends_are_one, queue }
     }
 
     /// The cell that represents the faster direction, with its path: the one that the headline tells.
@@ -281,8 +289,16 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
     }
     let more = next_more_threads(study, cell).map(|more| (more.threads, more.mbps.value));
     let (more_threads, more_mbps) = more.unzip();
-    let stopped_by =
-        StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps };
+    let of_processors = study.cpus;
+    let stopped_by = StoppedBy::FullProcessor {
+        processors_of,
+        processors,
+        of_processors,
+        share,
+        waited_share,
+        more_threads,
+        more_mbps,
+    };
     Some((LevelId::of(LevelKind::Processor), stopped_by))
 }
 

@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use crate::bottleneck::{JudgedStudy, judge_direction};
 use crate::explained::{StopExplanation, explanation};
-use crate::headline::is_in_memory;
-use crate::{Bottleneck, Headline, HeadlineDoubt, InFlight, LevelId, LevelKind, StoppedBy, Sureness};
+use crate::{Bottleneck, Headline, HeadlineDoubt, InFlight, StoppedBy, Sureness};
 
 /// Multiple of the tested span that is expected to exceed a host's cache.
 const LARGER: u64 = 16;
@@ -70,10 +69,7 @@ pub(crate) fn direction_stops(
     headlines: &[Headline],
 ) -> Vec<DirectionStop> {
     let stop = |headline: &Headline| {
-        let mut bottleneck = judge_direction(study, headline.rw)?;
-        if is_in_memory(environment) && bottleneck.level.as_ref().is_some_and(|level| level.kind == LevelKind::Device) {
-            bottleneck.level = Some(LevelId::of(LevelKind::Memory));
-        }
+        let bottleneck = judge_direction(study, headline.rw)?;
         let doubt = doubt(headline, &bottleneck);
         let test = test(environment, &bottleneck, doubt.as_ref());
         let explained = explanation(&environment.diagnoses, &bottleneck).filter(|_| doubt.is_none());

@@ -155,7 +155,7 @@ pub struct Advice {
 
 /// Latencies of a cell, in nanoseconds; `None` if another tool's results lack them, or if the windows of most runs were
 /// too short for their queue, so that the latencies counted contradict rate and depth (Little's law).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct LatencySummary {
     /// Shortest.
     pub min: Option<u64>,

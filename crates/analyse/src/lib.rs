@@ -145,7 +145,7 @@ pub use watched::{
 };
 pub use waves::{Waves, waves};
 pub use weather::OCCASION_NS;
-pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
+pub use what_to_set::{HalfPowerSize, NoUse, Use, UseAdvice, UseRate, WhatToSet};
 
 use bottleneck::{JudgedStudy, Judgement};
 use path::{MeasuredPath, paths};
@@ -187,7 +187,7 @@ fn analyse_session(
     let curves = curves_of(question, &levels, &fitted);
     let known = ladder::with_measured(&levels, measured);
     let judged = JudgedStudy::of(environment, &known, &cells, &fitted);
-    let judgement = judgement(&judged, measured);
+    let mut judgement = judgement(&judged, measured);
     let fleet = fleet::fleet(environment, records);
     let costs = costs(&walked);
     let advice = advice(&cells);
@@ -208,6 +208,9 @@ fn analyse_session(
     let (seconds, seconds_a_run) = seconds_of(environment, records);
     let headline = headlines(environment, &cells, seconds_a_run);
     let summary = summary(environment, &judged, &headline, &curves, &advice, &warnings, (records.len(), seconds_a_run));
+    if summary.doubt_of(&judgement.bottleneck).is_some() {
+        judgement.ladder.iter_mut().for_each(|level| level.narrowest = false);
+    }
     Findings {
         target: question.target.clone(),
         machine: environment.machine.clone(),

@@ -119,6 +119,8 @@ pub struct PredictBasis<'a> {
     pub at_most: Option<&'a Captured>,
     /// The same with limits of rate in place of the times that may be such.
     pub if_limited: Option<&'a Captured>,
+    /// Whether the simulated system says how long a flush takes.
+    pub flush_of_system: bool,
     /// Time of a flush in nanoseconds, if a study tells it.
     pub flush_ns: Option<Interval>,
     /// Bytes that were written and never synced.
@@ -142,11 +144,11 @@ impl PredictFindings {
 pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBasis<'_>) -> PredictFindings {
     let operations = prediction_findings(before, draws);
     let flushes = before.operations.iter().any(|operation| operation.kind.is_durable() && !operation.cached);
-    let flush = match (basis.fitted, basis.flush_ns) {
+    let flush = match basis.flush_ns {
         _ if !flushes => PredictedFlush::NotNeeded,
-        (None, _) => PredictedFlush::OfSystem,
-        (Some(_), Some(ns)) => PredictedFlush::Measured { ns },
-        (Some(_), None) => PredictedFlush::Unknown,
+        _ if basis.flush_of_system => PredictedFlush::OfSystem,
+        Some(ns) => PredictedFlush::Measured { ns },
+        None => PredictedFlush::Unknown,
     };
     let mut notes = Vec::new();
     if let Some(fitted) = basis.fitted {
@@ -265,6 +267,7 @@ mod tests {
         demands: &[],
         at_most: None,
         if_limited: None,
+        flush_of_system: false,
         flush_ns: None,
         unsynced_bytes: 0,
         folded_bytes: None,
@@ -282,7 +285,11 @@ mod tests {
         let studied = PredictBasis { fitted: Some(&fitted), ..PLAIN };
         let ns = Interval::exact(1e6);
         assert_eq!(of(OperationKind::Read, &studied), PredictedFlush::NotNeeded);
-        assert_eq!(of(OperationKind::Fsync, &PLAIN), PredictedFlush::OfSystem);
+        assert_eq!(
+            of(OperationKind::Fsync, &PredictBasis { flush_of_system: true, ..PLAIN }),
+            PredictedFlush::OfSystem
+        );
+        assert_eq!(of(OperationKind::Fsync, &PLAIN), PredictedFlush::Unknown);
         assert_eq!(of(OperationKind::Fsync, &studied), PredictedFlush::Unknown);
         let known = PredictBasis { flush_ns: Some(ns), ..studied };
         assert_eq!(of(OperationKind::DurableWrite, &known), PredictedFlush::Measured { ns });

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::mean::{mean, median, quotient};
 use crate::order::{ranks, two_groups};
-use crate::{CellFinding, CellSettings, Interval};
+use crate::{CellFinding, CellSettings, Interval, LatencySummary};
 
 /// The sessions of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -33,6 +33,13 @@ pub struct SessionCell {
     pub session_latency_ns_p99: Vec<f64>,
     /// Runs of all sessions.
     pub runs: usize,
+    /// Throughput of the slowest of them in MB/s.
+    pub least_mbps: f64,
+    /// Throughput of the fastest of them in MB/s.
+    pub most_mbps: f64,
+    /// Latencies of all sessions: the shortest and the longest, otherwise means of sessions.
+    #[serde(skip)]
+    pub latency_ns: LatencySummary,
     /// The two speeds that it has; `None` if it has one, or of fewer than six sessions.
     pub two_speeds: Option<SessionSpeeds>,
 }
@@ -73,15 +80,40 @@ impl SessionCell {
             let all: Option<Vec<f64>> = sessions.iter().copied().map(|cell| ns(cell).map(|ns| ns as f64)).collect();
             all.unwrap_or_default()
         };
+        let runs: Vec<f64> = sessions.iter().flat_map(|cell| cell.run_mbps.iter().copied()).collect();
         Some(Self {
             cell: first.settings,
             mbps: Interval::of_means(&session_mbps),
             session_latency_ns_p50: known(&|cell| cell.latency_ns.p50),
             session_latency_ns_p99: known(&|cell| cell.latency_ns.p99),
-            runs: sessions.iter().map(|cell| cell.run_mbps.len()).sum(),
+            runs: runs.len(),
+            least_mbps: runs.iter().copied().reduce(f64::min).unwrap_or(0.0),
+            most_mbps: runs.iter().copied().reduce(f64::max).unwrap_or(0.0),
+            latency_ns: latency_of_all(&sessions),
             two_speeds: SessionSpeeds::of(&session_mbps),
             session_mbps,
         })
+    }
+}
+
+/// The latencies of all sessions, each `None` where one of them does not know it.
+fn latency_of_all(sessions: &[&CellFinding]) -> LatencySummary {
+    let all = |of: fn(&LatencySummary) -> Option<f64>| -> Option<Vec<f64>> {
+        sessions.iter().map(|cell| of(&cell.latency_ns)).collect()
+    };
+    let mean_of = |of| all(of).map(|ns| mean(&ns));
+    let rounded = |of| mean_of(of).map(|ns| ns.round() as u64);
+    let end = |of, end: fn(f64, f64) -> f64| all(of)?.into_iter().reduce(end).map(|ns| ns as u64);
+    LatencySummary {
+        min: end(|of| of.min.map(|ns| ns as f64), f64::min),
+        p50: rounded(|of| of.p50.map(|ns| ns as f64)),
+        p90: rounded(|of| of.p90.map(|ns| ns as f64)),
+        p99: rounded(|of| of.p99.map(|ns| ns as f64)),
+        p999: rounded(|of| of.p999.map(|ns| ns as f64)),
+        max: end(|of| of.max.map(|ns| ns as f64), f64::max),
+        mean: mean_of(|of| of.mean),
+        p50_interval: None,
+        p99_interval: None,
     }
 }
 

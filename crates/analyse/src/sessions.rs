@@ -14,7 +14,8 @@ use halfpower_spec::Cache;
 use crate::cells::{WITHIN, cells_after, gather};
 use crate::mean::quotient;
 use crate::{
-    CellFinding, CellRate, CellSettings, Findings, Interval, PathLevel, SessionCell, SessionsFinding, Sureness, UseRate,
+    CellFinding, CellRate, CellSettings, Findings, Interval, LatencySummary, PathLevel, SessionCell, SessionsFinding,
+    Sureness, UseRate,
 };
 
 /// The records of the first session: all of an ordinary study.
@@ -94,16 +95,18 @@ impl SessionCell {
         cell.mbps = self.mbps;
         cell.run_mbps.clone_from(&self.session_mbps);
         cell.within_5_percent = self.mbps.relative_reach() <= WITHIN;
-        let latency = &mut cell.latency_ns;
-        (latency.p50, latency.p50_interval) = told(&self.session_latency_ns_p50, (latency.p50, latency.p50_interval));
-        (latency.p99, latency.p99_interval) = told(&self.session_latency_ns_p99, (latency.p99, latency.p99_interval));
+        cell.runs = self.runs;
+        let LatencySummary { p50, p99, p50_interval, p99_interval, .. } = cell.latency_ns;
+        let (p50, p50_interval) = told(&self.session_latency_ns_p50, (p50, p50_interval));
+        let (p99, p99_interval) = told(&self.session_latency_ns_p99, (p99, p99_interval));
+        cell.latency_ns = LatencySummary { p50, p99, p50_interval, p99_interval, ..self.latency_ns };
     }
 
     fn tell_rate(&self, rate: &mut CellRate) {
         rate.iops = self.iops(rate.iops.value, rate.mbps.value);
         rate.mbps = self.mbps;
         rate.sureness = self.sureness();
-        rate.runs = self.runs;
+        (rate.runs, rate.least_mbps, rate.most_mbps) = (self.runs, self.least_mbps, self.most_mbps);
         let p50 = (rate.latency_ns_p50, rate.latency_ns_p50_interval);
         let p99 = (rate.latency_ns_p99, rate.latency_ns_p99_interval);
         (rate.latency_ns_p50, rate.latency_ns_p50_interval) = told(&self.session_latency_ns_p50, p50);

@@ -76,6 +76,8 @@ pub enum StoppedBy {
         processors_of: ProcessorsOf,
         /// Number of these processors.
         processors: f64,
+        /// Processors whose time may be used; 0 if not known.
+        of_processors: f64,
         /// Share of their time that is busy.
         share: f64,
         /// Share of their time that ready threads waited because others used them.

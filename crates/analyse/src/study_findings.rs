@@ -6,7 +6,7 @@ use crate::cells::WITHIN;
 use crate::headline::more_seconds;
 use crate::{
     Advice, Attribution, BesideRow, Bottleneck, CellFinding, CellSettings, Cost, Curve, FarEndFinding, FleetFinding,
-    Headline, LevelFinding, Limits, StudyChecks, Summary, ThreadScaling, Warning,
+    Headline, LevelFinding, Limits, StopDoubt, StudyChecks, Summary, ThreadScaling, Warning,
 };
 
 /// Everything that the analysis says about one study.
@@ -65,6 +65,11 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// Why [`Self::bottleneck`] is not believed: the doubt about what stops its direction; `None` if it is.
+    pub fn doubt(&self) -> Option<&StopDoubt> {
+        self.summary.doubt_of(&self.bottleneck)
+    }
+
     /// Further seconds of the study until the rate of a cell is known within 5%, if its runs keep their spread: 0 if it
     /// is, `None` if its runs cannot tell.
     pub fn until_known(&self, cell: &CellSettings) -> Option<f64> {

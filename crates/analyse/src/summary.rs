@@ -11,8 +11,8 @@ use crate::how_fast::how_fast;
 use crate::to_change::settings_to_change;
 use crate::what_to_set::what_to_set;
 use crate::{
-    Advice, CellFinding, Curve, DirectionStop, Headline, HeadlineDoubt, RateRow, SessionsFinding, Sureness, UseAdvice,
-    Warning, WhatToSet,
+    Advice, Bottleneck, CellFinding, Curve, DirectionStop, Headline, HeadlineDoubt, NoUse, RateRow, SessionsFinding,
+    StopDoubt, Sureness, UseAdvice, Warning, WhatToSet,
 };
 
 /// The answer of a study in a few rows.
@@ -32,6 +32,14 @@ pub struct Summary {
     pub sessions: Option<SessionsFinding>,
 }
 
+impl Summary {
+    /// The doubt about what stops the direction of this bottleneck; `None` if there is none.
+    pub(crate) fn doubt_of(&self, bottleneck: &Bottleneck) -> Option<&StopDoubt> {
+        let rw = bottleneck.fastest?.cell.rw;
+        self.stops.iter().find(|stop| stop.rw == rw)?.doubt.as_ref()
+    }
+}
+
 /// The summary of a judged study with its findings; the last argument is the number of runs and their mean time in
 /// seconds.
 pub(crate) fn summary(
@@ -48,7 +56,11 @@ pub(crate) fn summary(
     let state = study_state(&state);
     let mut what_to_set = what_to_set(study, headline, curves, advice);
     if matches!(state, StudyState::Noisy { .. }) {
+        let had_any = !what_to_set.uses.is_empty();
         what_to_set.uses.retain(|advice| is_repeated(study.cells, advice));
+        if had_any && what_to_set.uses.is_empty() {
+            what_to_set.no_use = Some(NoUse::SingleRuns);
+        }
     }
     let stops = direction_stops(environment, study, headline);
     (what_to_set.to_change, what_to_set.more_to_change) =

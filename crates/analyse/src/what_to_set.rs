@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;
 use crate::policy::{NEAR_BEST, database_bs};
-use crate::{Advice, CellFinding, CellSettings, Curve, Headline, PathSettings, SettingToChange, Sureness};
+use crate::{Access, Advice, CellFinding, CellSettings, Curve, Headline, PathSettings, SettingToChange, Sureness};
 
 /// Smallest block size for bulk transfers.
 const LEAST_BULK_BS_BYTES: u64 = 64 << 10;
@@ -23,11 +23,16 @@ const FAR_BEYOND: f64 = 2.0;
 /// Parallel requests below which they go one at a time.
 const SERIAL: f64 = 1.2;
 
+/// What databases do most.
+const DATABASE: Access = Access { pattern: Pattern::Random, rw: Direction::Read };
+
 /// What to set, by use.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct WhatToSet {
     /// Settings for each use for which enough was measured.
     pub uses: Vec<UseAdvice>,
+    /// Why there is none; `null` if there is one.
+    pub no_use: Option<NoUse>,
     /// Block sizes from which half of the peak is reached: at the depth of the fastest reads (or writes), and at depth
     /// 1.
     pub half_power: Vec<HalfPowerSize>,
@@ -35,6 +40,18 @@ pub struct WhatToSet {
     pub to_change: Vec<SettingToChange>,
     /// Number of further ones.
     pub more_to_change: usize,
+}
+
+/// Why no use is advised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoUse {
+    /// Nothing that serves one of them was measured: neither direct random reads, nor large requests in order.
+    NotMeasured,
+    /// Of what was measured, no block size has enough depths.
+    FewDepths,
+    /// What would be advised rests on single runs, and the study was disturbed.
+    SingleRuns,
 }
 
 /// What the settings are for.
@@ -137,16 +154,21 @@ pub(crate) fn what_to_set(
         settled(study, Use::of_copies(rw), &cells, chosen)
     };
     let uses = [database(study), bulk(Direction::Read), bulk(Direction::Write)];
-    let uses = uses.into_iter().flatten().collect();
-    WhatToSet { uses, half_power: half_power(study.cells, headlines, curves), ..WhatToSet::default() }
+    let uses: Vec<UseAdvice> = uses.into_iter().flatten().collect();
+    let serves = |cell: &CellFinding| {
+        let is_database_read = cell.access() == DATABASE && cell.cache.direct();
+        is_database_read || Use::of_copies(cell.rw).is_served_by(&cell.settings)
+    };
+    let is_measured = || study.cells.iter().any(|cell| cell.trusted() && serves(cell));
+    let no_use = || if is_measured() { NoUse::FewDepths } else { NoUse::NotMeasured };
+    let no_use = uses.is_empty().then(no_use);
+    WhatToSet { uses, no_use, half_power: half_power(study.cells, headlines, curves), ..WhatToSet::default() }
 }
 
 /// Random direct reads of the block size nearest to a database page.
 fn database(study: &JudgedStudy<'_>) -> Option<UseAdvice> {
     let direct = |cell: &CellFinding| cell.cache.direct();
-    let reads = |cell: &&CellFinding| {
-        (cell.pattern, cell.rw) == (Pattern::Random, Direction::Read) && cell.trusted() && direct(cell)
-    };
+    let reads = |cell: &&CellFinding| cell.access() == DATABASE && cell.trusted() && direct(cell);
     let bs = database_bs(study.cells.iter().filter(reads).map(|cell| Bytes(cell.bs_bytes)))?;
     let cells = of_block(study.cells, Pattern::Random, Direction::Read, bs.0, direct);
     let best = cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);

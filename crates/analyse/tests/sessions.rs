@@ -60,9 +60,14 @@ fn of_several_sessions_the_figures_are_over_their_means_and_all_else_is_of_the_f
     let row = &found.summary.how_fast.iter().find(|row| row.cell == headline.cell).unwrap().rate;
     assert_eq!((row.mbps, row.runs), (headline.mbps, headline.runs));
     assert_eq!(row.sureness, Sureness::Within { share: headline.mbps.relative_reach() });
+    let slowest = row.least_mbps / ordinary.headline[0].mbps.value;
+    assert!((slowest - 0.6).abs() < 0.01, "the slowest run of all is of the last session: {slowest}");
+    assert!(row.most_mbps >= ordinary.headline[0].mbps.value, "{row:?}");
     assert!((row.iops.value / row.mbps.value - 1e6 / 65_536.0).abs() < 0.1, "{row:?}");
     let cell = found.cells.iter().find(|cell| cell.settings == headline.cell).unwrap();
-    assert_eq!((cell.run_mbps.len(), cell.mbps), (5, headline.mbps));
+    assert_eq!((cell.run_mbps.len(), cell.mbps, cell.runs), (5, headline.mbps, headline.runs));
+    let of_first = ordinary.cells.iter().find(|first| first.settings == cell.settings).unwrap();
+    assert!(cell.latency_ns.max > of_first.latency_ns.max, "the longest of all sessions: {:?}", cell.latency_ns);
     assert_eq!((&found.curves, &found.advice, &found.limits), (&ordinary.curves, &ordinary.advice, &ordinary.limits));
     assert_eq!(found.headline[0].rw, Direction::Read);
 }

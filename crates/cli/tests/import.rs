@@ -73,6 +73,36 @@ fn the_first_screen_claims_nothing_that_is_not_known() {
     assert_eq!((column("pattern").as_str(), column("user_ns").as_str()), ("unknown", "15600000"));
 }
 
+/// Each reason is that of the results at hand, not of a study that we measured.
+#[test]
+fn what_results_lack_is_not_told_as_what_a_study_lacks() {
+    let at = [folder(), folder(), folder(), folder()];
+    let data = |name: &str| format!("{FIXTURES}/{name}");
+    let ior = imported(at[0].path(), &[&data("ior.json")]);
+    let screen = text(&["report", &ior]);
+    assert!(screen.contains("the results of the other tool do not tell it") && !screen.contains("Little"), "{screen}");
+    let elbencho = imported(at[1].path(), &[&data("elbencho.csv")]);
+    let json: serde_json::Value = serde_json::from_str(&text(&["report", &elbencho, "--json"])).unwrap();
+    let [how_fast, stops, set] = [0, 1, 2].map(|sentence| json["verdict"][sentence].as_str().unwrap());
+    let unknown = "What stops it is not known: no other depth tells what more would bring.";
+    assert!(how_fast.starts_with("How fast: ") && stops == unknown, "{how_fast} {stops}");
+    assert!(set.contains("2 x 16 deep"), "with its threads: {set}");
+    assert_eq!(
+        (&json["bottleneck"]["level"], &json["bottleneck"]["doubt"]["code"]),
+        (&"unknown".into(), &"one-depth".into())
+    );
+    let levels = json["levels"].as_array().unwrap();
+    assert!(levels.iter().all(|level| level["narrowest"] == false), "{levels:?}");
+    let page = text(&["report", &elbencho, "--html", "-"]);
+    assert!(page.contains("halfpower run TARGET") && !page.contains("[write]\n"), "it names no target of this machine");
+    let mixed = imported(at[2].path(), &[&data("fio-plus.json")]);
+    let screen = text(&["report", &mixed]);
+    assert!(screen.contains("not known: no run is of one cell: they stand beside the cells"), "{screen}");
+    let diskspd = imported(at[3].path(), &[&data("diskspd.txt")]);
+    let page = text(&["report", &diskspd, "--html", "-"]);
+    assert!(page.contains("Reads stand beside the cells."), "their mixed load has some");
+}
+
 #[test]
 fn results_of_three_tools_are_reported_compared_and_exported() {
     let at = folder();

@@ -187,6 +187,7 @@ fn a_prediction_has_the_same_page() {
     let before = Captured { awaited: (0..10).map(wait).collect(), ..captured(200_000) };
     let there = captured(100_000);
     let basis = PredictBasis {
+        flush_of_system: true,
         fitted: None,
         demands: &[],
         at_most: None,

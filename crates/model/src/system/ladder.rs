@@ -26,6 +26,15 @@ pub struct Rung {
     pub source: String,
 }
 
+impl Rung {
+    /// A part that lets more through than it advertises was made faster than the one that the figure is of: it advertises
+    /// nothing that is known.
+    fn without_what_it_exceeds(self) -> Self {
+        let is_exceeded = |advertised: &f64| self.attainable_mbps.is_some_and(|attainable| attainable > *advertised);
+        Self { advertised_mbps: self.advertised_mbps.filter(|advertised| !is_exceeded(advertised)), ..self }
+    }
+}
+
 impl System {
     /// The parts between host and medium, in the order in which a request passes them.
     pub fn ladder(&self, setting: &Setting) -> Vec<Rung> {
@@ -37,7 +46,7 @@ impl System {
         rungs.extend(adapter.into_iter().filter(|rung| rung.attainable_mbps.is_some()));
         rungs.push(self.bus_rung(setting));
         rungs.extend(both(|operation| self.disk_rung(setting, operation)));
-        rungs
+        rungs.into_iter().map(Rung::without_what_it_exceeds).collect()
     }
 
     fn network_rung(&self) -> Option<Rung> {

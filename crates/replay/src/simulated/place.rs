@@ -53,12 +53,14 @@ fn way(pattern: Pattern, direction: Direction) -> usize {
 }
 
 impl SimulatedPlace {
-    /// A disk of constants that is large enough for all files of `captured`; `seed` determines its noise.
+    /// A disk of constants that is large enough for all files of `captured`; `seed` determines its noise. Whether it says how
+    /// long a flush takes decides who makes data durable.
     pub fn disk(disk: &SimulatedDisk, captured: &Captured, seed: u64) -> Self {
         let capacity = Address::of(captured).bytes.max(disk.size.0);
         let disk = SimulatedDisk { size: Bytes(capacity), ..disk.clone() };
         let path = DiskPath::new(&disk, seed).issued_by(captured.lanes.max(1));
-        Self { path: Path::Disk(Box::new(path)), capacity, flush: FlushBy::Path }
+        let flush = if disk.flush.is_some() { FlushBy::Path } else { FlushBy::Captured };
+        Self { path: Path::Disk(Box::new(path)), capacity, flush }
     }
 
     /// A machine made of parts.

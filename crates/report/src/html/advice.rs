@@ -39,7 +39,6 @@ fn is_repeated(advice: &Advice, findings: &Findings) -> bool {
 }
 
 fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup {
-    let target = &findings.target;
     let title = heading(&format!("{} {}", advice.pattern, advice.rw));
     html! {
         article.card {
@@ -51,8 +50,8 @@ fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup
                 div { dt { "p99 latency" } dd { (advice.latency_ns_p99.map_or(UNKNOWN.to_string(), |ns| precise_time_us(ns as f64 / 1e3))) } }
                 div { dt { "Processor" } dd { (advice.cpu_ms_per_mb.map_or(UNKNOWN.to_string(), |ms| format!("{} ms/MB", number(ms)))) } }
             }
-            (to_copy("halfpower", &format!("halfpower run {} {}", shell_operand(target), advice.settings)))
-            @if let Some(job) = fio_job(&advice.settings, target, span_bytes) {
+            (to_copy("halfpower", &format!("halfpower run {} {}", run_operand(findings), advice.settings)))
+            @if let Some(job) = copied_target(findings).and_then(|target| fio_job(&advice.settings, target, span_bytes)) {
                 details { summary { "fio, the same as a job" } (to_copy("fio job", &job)) }
             }
             @for setting in settings(advice, findings) {
@@ -107,6 +106,16 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
         | EngineName::Memory
         | EngineName::Unknown => None,
     }
+}
+
+/// The target, if commands can name it: what another tool measured has the name that its results have for it.
+pub(crate) fn copied_target(findings: &Findings) -> Option<&str> {
+    Some(findings.target.as_str()).filter(|_| findings.imported.is_empty())
+}
+
+/// The target as `halfpower run` takes it, or a placeholder.
+pub(crate) fn run_operand(findings: &Findings) -> String {
+    copied_target(findings).map_or("TARGET".to_string(), |target| shell_operand(target).to_string())
 }
 
 /// The settings as an fio job; `None` if fio does not support the target.

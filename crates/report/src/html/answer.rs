@@ -5,10 +5,10 @@
 
 use halfpower_analyse::{StudyState, UseAdvice};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
-use halfpower_spec::{Bytes, Experiment, Issuing, Rw, Workload, shell_operand};
+use halfpower_spec::{Bytes, Experiment, Issuing, Rw, Workload};
 use maud::{Markup, html};
 
-use crate::html::advice::{fio_job, pieces};
+use crate::html::advice::{copied_target, fio_job, pieces, run_operand};
 use crate::html::format::{date, heading};
 use crate::html::tiles::tiles;
 use crate::words::{checks, first_screen, most_load, state, warnings};
@@ -129,7 +129,7 @@ fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
                     p.half-from { (heading(&of)) ": " (settings) ", " (result) "." }
                 }
                 @if reported.uses.is_empty() {
-                    p.none { (heading(first_screen::no_advice(&study.summary.state))) "." }
+                    p.none { (heading(first_screen::no_advice(study))) "." }
                 }
                 @if let Some(half) = first_screen::half_power(&reported.half_power) { p.half-from { (heading(&half)) } }
                 @for setting in &reported.to_change { p.half-from { (checks::to_change(setting)) } }
@@ -160,14 +160,14 @@ fn setting(study: &StudyFindings, advice: &UseAdvice, span_bytes: Option<u64>) -
         "--rw {} --bs {} --iodepth {}{threads} --cache {}{iomem}",
         workload.rw, workload.bs, cell.iodepth, cell.cache
     );
-    let command = format!("halfpower run {} {flags}", shell_operand(&study.target));
+    let command = format!("halfpower run {} {flags}", run_operand(study));
     html! {
         div.setting.copy {
             p { b { (heading(&of)) } span.settings { (settings) } span.result { (result) } }
             div.line {
                 pre tabindex="0" { code { @for piece in pieces(&command) { span { (piece) } } } }
                 button type="button" aria-label={ "Copy the command: " (of) } { "Copy" }
-                @if let Some(job) = fio_job(&workload, &study.target, span_bytes) {
+                @if let Some(job) = copied_target(study).and_then(|target| fio_job(&workload, target, span_bytes)) {
                     button type="button" data-text=(job) aria-label={ "Copy the fio job: " (of) } { "fio" }
                 }
             }
@@ -202,7 +202,8 @@ fn worst(study: &StudyFindings) -> Markup {
     let texts = if study.faults.is_empty() { "#trust" } else { "#faults" };
     html! {
         @match alerts.as_slice() {
-            [] => { p.worst { "Nothing stands against these figures." } },
+            [] if study.runs > 0 && !matches!(study.summary.state, StudyState::NotRun | StudyState::Failed) => { p.worst { "Nothing stands against these figures." } },
+            [] => {},
             [alert] => { p.worst.caution { a href=(texts) title=(alert) { "1 warning: " (alert) } } },
             [worst, ..] => {
                 p.worst.caution { a href=(texts) title=(worst) { (alerts.len()) " warnings, first: " (worst) } }

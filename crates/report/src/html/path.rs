@@ -170,7 +170,7 @@ fn number_of_decade(decade: f64) -> String {
 
 /// What would be the limit next, without the present one.
 fn next(findings: &Findings) -> Markup {
-    let next = bottleneck::words(&findings.bottleneck).next;
+    let next = bottleneck::words(&findings.bottleneck, findings.doubt()).next;
     html! {
         dl.why { dt { "What would be next" } dd { (heading(&next)) } }
     }

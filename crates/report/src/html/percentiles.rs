@@ -16,6 +16,8 @@ const SHOWN: [(f64, &str); 6] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9995, "p99.95"), (0.9999, "p99.99")];
 /// The percentile, as a share, at which a whole curve ends.
 const END: f64 = 0.9999;
+/// Requests from which that percentile is borne: five lie beyond it.
+const FEWEST: u64 = 50_000;
 
 /// The curve of one cell.
 pub(crate) struct PercentileRow {
@@ -79,8 +81,12 @@ fn end(row: &PercentileRow) -> f64 {
 
 fn ends_early(row: &PercentileRow) -> String {
     let last = trimmed(100.0 * end(row));
-    let requests = thousands(row.percentiles.requests as f64);
-    format!("the curve ends at p{last}, because {requests} requests are too few for p99.99, which takes 50,000.")
+    let requests = row.percentiles.requests;
+    if requests >= FEWEST {
+        return format!("the curve ends at p{last}, because the other tool's results list no higher percentile.");
+    }
+    let [requests, fewest] = [requests, FEWEST].map(|count| thousands(count as f64));
+    format!("the curve ends at p{last}, because {requests} requests are too few for p99.99, which takes {fewest}.")
 }
 
 /// A percentage without trailing zeros.

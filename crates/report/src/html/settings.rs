@@ -8,6 +8,7 @@ use halfpower_analyse::{Advice, CellFinding, Findings};
 use halfpower_spec::format::precise_size;
 use halfpower_spec::{Direction, Pattern, is_unseen, shell_operand, shell_word};
 
+use crate::html::advice::copied_target;
 use crate::html::format::{is_a_path, mbps};
 
 /// Size of PostgreSQL's reads, in bytes.
@@ -50,7 +51,7 @@ fn cell<'a>(advice: &Advice, findings: &'a Findings, bs_bytes: u64, iodepth: u32
 /// A dd command. dd copies sequentially with one request outstanding; the text says so if the advice is deeper.
 fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
     let settings = &advice.settings;
-    let target = &findings.target;
+    let target = copied_target(findings)?;
     let device = target.starts_with("/dev/");
     // A line break would end the comment or the command, and what is not seen is not copied. Also, this page never shows a command that overwrites a
     // device.
@@ -60,7 +61,7 @@ fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
     }
     let bytes = settings.bs.0;
     let (flag, direct) = if settings.cache.direct() { ("direct", true) } else { ("", false) };
-    let file = if device { target.clone() } else { format!("{}/FILE", target.trim_end_matches('/')) };
+    let file = if device { target.to_string() } else { format!("{}/FILE", target.trim_end_matches('/')) };
     let command = match advice.rw {
         Direction::Read => {
             let flag = if direct { format!(" iflag={flag}") } else { String::new() };

@@ -1,6 +1,6 @@
 //! Shows rates as tiles: small requests and highest throughput, reads and writes separately.
 
-use halfpower_analyse::{CellRate, RateRole, RateRow, Sureness};
+use halfpower_analyse::{BesideRow, CellRate, RateRole, RateRow, Sureness};
 use halfpower_experiments::StudyFindings;
 use halfpower_spec::format::{number, size, thousands, time_ns};
 use halfpower_spec::{Direction, Pattern};
@@ -33,7 +33,8 @@ pub(crate) fn tiles(study: &StudyFindings) -> Markup {
     let unsure =
         Direction::ALL.iter().filter_map(|rw| of(*rw, RateRole::Unsure)).map(|row| best_tile(row, "Perhaps faster"));
     let all: Vec<Markup> = small.chain(best).chain(unsure).collect();
-    let alone = rows.iter().any(|row| row.rate.sureness == Sureness::SingleRun);
+    let rates = || rows.iter().flat_map(|row| std::iter::once(&row.rate).chain(&row.durable));
+    let alone = rates().any(|rate| rate.sureness == Sureness::SingleRun);
     html! {
         @if !all.is_empty() { div.tiles.rates { @for tile in &all { (tile) } } }
         @if let Some(missing) = missing(study) { p.missing { (missing) } }
@@ -43,19 +44,34 @@ pub(crate) fn tiles(study: &StudyFindings) -> Markup {
         @for row in rows.iter().filter(|row| row.rate.read_ahead) {
             p.missing { (heading(&first_screen::read_ahead(&row.cell, &row.rate))) "." }
         }
-        @if rows.iter().any(|row| row.rate.latency_ns_p50.is_none()) { p.missing { (heading(first_screen::NO_LATENCY)) "." } }
+        @if rates().any(|rate| rate.sureness.is_known() && rate.latency_ns_p50.is_none()) {
+            p.missing { (heading(first_screen::no_latency(study))) "." }
+        }
         @if alone { p.missing { "\u{b1}? a single run: nothing tells how far it is off." } }
     }
 }
 
-/// Names the directions without a tile.
+/// Names the directions without a tile, and why they have none.
 fn missing(study: &StudyFindings) -> Option<String> {
-    let there = |rw: &&Direction| study.summary.how_fast.iter().any(|row| row.cell.rw == **rw);
-    match Direction::ALL.iter().filter(there).collect::<Vec<_>>()[..] {
-        [] => Some("How fast is not known: no run moved bytes without errors and without a cache.".to_string()),
-        [Direction::Read] => Some("Writes were not measured.".to_string()),
-        [Direction::Write] => Some("Reads were not measured.".to_string()),
-        _ => None,
+    let has_tile = |rw: &Direction| study.summary.how_fast.iter().any(|row| row.cell.rw == *rw);
+    let without: Vec<Direction> = Direction::ALL.iter().copied().filter(|rw| !has_tile(rw)).collect();
+    match without[..] {
+        [] => None,
+        [rw] => Some(format!("{}.", why_missing(study, rw))),
+        [..] => Some(format!("How fast is not known: {}.", first_screen::no_rates(study))),
+    }
+}
+
+/// Why this direction has no rate.
+fn why_missing(study: &StudyFindings, rw: Direction) -> String {
+    let is_of_it = |row: &BesideRow| row.workload.rw.direction().is_none_or(|direction| direction == rw);
+    let name = heading(&format!("{rw}s"));
+    if study.cells.iter().any(|cell| cell.rw == rw) {
+        format!("{name}: no run moved bytes without errors and without a cache")
+    } else if study.beside.iter().any(is_of_it) {
+        format!("{name} stand beside the cells")
+    } else {
+        format!("{name} were not measured")
     }
 }
 

@@ -178,6 +178,8 @@ struct BottleneckDocument<'a> {
     level: String,
     /// Kind of level; `null` if it is not known.
     kind: Option<LevelKind>,
+    /// Why the evidence is not believed; `null` if it is.
+    doubt: Option<&'a StopDoubt>,
     /// How that is known: the measurement and the ceiling that it meets.
     why: String,
     /// The evidence as a code with its figures.
@@ -263,7 +265,7 @@ impl<'a> StudyDocument<'a> {
             what_to_set: &findings.summary.what_to_set,
             headline: &findings.headline,
             levels: findings.levels.iter().map(level).collect(),
-            bottleneck: bottleneck_document(&findings.bottleneck),
+            bottleneck: bottleneck_document(&findings.bottleneck, findings.doubt()),
             curves: &findings.curves,
             limits: &findings.limits,
             cost: findings.cost.iter().map(|cost| CostDocument { path: settings::cost_path(cost), cost }).collect(),
@@ -326,15 +328,17 @@ fn level(level: &LevelFinding) -> LevelDocument<'_> {
     }
 }
 
-fn bottleneck_document(found: &Bottleneck) -> BottleneckDocument<'_> {
-    let words = bottleneck::words(found);
+fn bottleneck_document<'a>(found: &'a Bottleneck, doubt: Option<&'a StopDoubt>) -> BottleneckDocument<'a> {
+    let words = bottleneck::words(found, doubt);
     let (next_kind, next_mbps) = match &found.next {
+        _ if doubt.is_some() => (None, None),
         Some(NextLimit::Level { level, mbps, .. }) => (Some(level.kind), Some(*mbps)),
         _ => (None, None),
     };
     BottleneckDocument {
         level: words.level,
-        kind: found.level.as_ref().map(|level| level.kind),
+        kind: found.level.as_ref().filter(|_| doubt.is_none()).map(|level| level.kind),
+        doubt,
         why: words.why,
         stopped_by: &found.stopped_by,
         next: words.next,

@@ -107,7 +107,7 @@ fn rate_lines(row: &RateRow) -> Vec<RateLine> {
 fn how_fast(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     let rows: Vec<RateLine> = study.summary.how_fast.iter().flat_map(rate_lines).collect();
     if rows.is_empty() {
-        let none = "  not known: no run moved bytes without errors and without a cache";
+        let none = format!("  not known: {}", first_screen::no_rates(study));
         return Section::new(Some(HOW_FAST.to_string()), vec![Item::line(none, Tone::Plain)]);
     }
     let of = |cell: &dyn Fn(&RateLine) -> String| rows.iter().map(cell).collect::<Vec<String>>();
@@ -145,7 +145,7 @@ fn how_fast(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     items.extend(first_screen::witness(&study.headline).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
     let of_sessions = sessions::notes(&study.summary);
     items.extend(of_sessions.iter().map(|note| Item::sentence("  ", note, width, Tone::Plain)));
-    items.extend(notes(&rows).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
+    items.extend(notes(study, &rows).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
     Section::new(heading, items)
 }
 
@@ -198,11 +198,11 @@ fn other_figure(row: &RateLine) -> String {
 }
 
 /// The meaning of the marks in the table, and the time that unknown figures need.
-fn notes(rows: &[RateLine]) -> impl Iterator<Item = String> {
+fn notes(study: &StudyFindings, rows: &[RateLine]) -> impl Iterator<Item = String> {
     let unsteady = rows.iter().any(|row| !row.rate.steady).then(|| "* not steady within its runs".to_string());
     let alone = rows.iter().any(|row| row.rate.sureness == Sureness::SingleRun);
     let untimed = rows.iter().any(|row| row.rate.sureness.is_known() && row.rate.latency_ns_p50.is_none());
-    let untimed = untimed.then(|| format!("- {}", first_screen::NO_LATENCY));
+    let untimed = untimed.then(|| format!("- {}", first_screen::no_latency(study)));
     let ahead = rows.iter().filter(|row| row.rate.read_ahead);
     let ahead = ahead.map(|row| first_screen::read_ahead(&row.cell, &row.rate));
     let alone = alone.then(|| "\u{b1}? a single run: nothing tells how far it is off".to_string());
@@ -254,7 +254,7 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
     if rows.is_empty() && !study.summary.how_fast.is_empty() {
         let none = match moment {
-            Moment::After => first_screen::no_advice(&study.summary.state),
+            Moment::After => first_screen::no_advice(study),
             Moment::While(_) => live::NO_ADVICE,
         };
         items.push(Item::sentence("  ", none, width, Tone::Plain));

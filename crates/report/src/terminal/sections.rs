@@ -94,7 +94,7 @@ fn path(findings: &Findings, width: usize) -> Section {
     let tone = |group| if narrowest(group) { Tone::Alert } else { Tone::Plain };
     let tones = groups.iter().map(tone);
     let mut items: Vec<Item> = lines[1..].iter().zip(tones).map(|(line, tone)| Item::line(line, tone)).collect();
-    let next = findings.bottleneck.next.as_ref().filter(|_| !items.is_empty());
+    let next = findings.bottleneck.next.as_ref().filter(|_| !items.is_empty() && findings.doubt().is_none());
     items.extend(next.map(|next| {
         let next = words::bottleneck::next_limit(next);
         Item::sentence("  ", &format!("Next, were that lifted: {next}."), width, Tone::Plain)

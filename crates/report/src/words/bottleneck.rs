@@ -1,11 +1,14 @@
 //! Writes what stops the path, how that is known, what would stop it next, and what would disprove it.
 
-use halfpower_analyse::{Bottleneck, NextLimit, NextLimitBy};
+use halfpower_analyse::{Bottleneck, NextLimit, NextLimitBy, StopDoubt};
 use halfpower_spec::format;
 
 use super::levels::name;
 use super::settings::path;
 use super::stops;
+
+/// What is not known.
+const UNKNOWN: &str = "unknown";
 
 /// The sentences about a bottleneck.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,24 +23,28 @@ pub(crate) struct BottleneckWords {
     pub falsified_by: String,
 }
 
-/// All sentences about the bottleneck, for the page and for JSON.
-pub(crate) fn words(bottleneck: &Bottleneck) -> BottleneckWords {
+/// All sentences about the bottleneck, for the page and for JSON; why it is not known where it is in doubt.
+pub(crate) fn words(bottleneck: &Bottleneck, doubt: Option<&StopDoubt>) -> BottleneckWords {
+    if let Some(doubt) = doubt {
+        let stops::StopWords { why, falsified_by, .. } = stops::in_doubt(doubt);
+        return BottleneckWords { level: UNKNOWN.to_string(), why, next: UNKNOWN.to_string(), falsified_by };
+    }
     let stop = stops::words(bottleneck);
     BottleneckWords {
-        level: bottleneck.level.as_ref().map_or("unknown".to_string(), name),
+        level: bottleneck.level.as_ref().map_or(UNKNOWN.to_string(), name),
         why: stop.why + &small_requests(bottleneck),
         next: match &bottleneck.next {
             Some(next) => next_limit(next),
-            None if bottleneck.level.is_none() => "unknown".to_string(),
+            None if bottleneck.level.is_none() => UNKNOWN.to_string(),
             None => "unknown: no other limit is known".to_string(),
         },
         falsified_by: stop.falsified_by,
     }
 }
 
-/// The bottleneck in one sentence: `What stops it: the device; ...`.
-pub(crate) fn sentence(bottleneck: &Bottleneck) -> String {
-    stops::words(bottleneck).sentence
+/// The bottleneck in one sentence: `What stops it: the device; ...`, or why it is not known.
+pub(crate) fn sentence(bottleneck: &Bottleneck, doubt: Option<&StopDoubt>) -> String {
+    doubt.map_or_else(|| stops::words(bottleneck), stops::in_doubt).sentence
 }
 
 /// A further sentence if requests a second have a separate limit.
@@ -72,6 +79,14 @@ mod tests {
     use halfpower_spec::{Cache, Direction, Pattern};
 
     use super::*;
+
+    fn words(bottleneck: &Bottleneck) -> BottleneckWords {
+        super::words(bottleneck, None)
+    }
+
+    fn sentence(bottleneck: &Bottleneck) -> String {
+        super::sentence(bottleneck, None)
+    }
 
     fn stopped(level: LevelId, stopped_by: StoppedBy) -> Bottleneck {
         let pattern = Pattern::Sequential;
@@ -154,7 +169,15 @@ mod tests {
         let full = |share, waited_share, more_threads: Option<u32>| {
             let more_mbps = more_threads.map(|_| 1250.0);
             let processors = 1.0;
-            device(StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps })
+            device(StoppedBy::FullProcessor {
+                processors_of,
+                processors,
+                of_processors: 8.0,
+                share,
+                waited_share,
+                more_threads,
+                more_mbps,
+            })
         };
         let why = words(&full(share, 0.0, None)).why;
         assert!(why.ends_with("and keep the one processor that its threads can use 93% busy."), "{why}");
@@ -162,6 +185,7 @@ mod tests {
         let quota = device(StoppedBy::FullProcessor {
             processors_of: ProcessorsOf::Quota,
             processors: 0.5,
+            of_processors: 0.5,
             share: 0.98,
             waited_share: 0.0,
             more_threads: None,
@@ -185,5 +209,16 @@ mod tests {
         let reported = words(&found);
         assert!(reported.why.ends_with(" Small requests meet another limit: 20,000 IOPS (random direct writes)."));
         assert_eq!(reported.next, "link, at 2,000 MB/s by its advertised peak");
+    }
+
+    #[test]
+    fn what_is_in_doubt_is_said_not_to_be_known() {
+        let time = device(StoppedBy::RequestTime { parts: None, deeper: None });
+        let doubt = Some(&StopDoubt::OneDepth);
+        let told = "What stops it is not known: no other depth tells what more would bring.";
+        assert_eq!(super::sentence(&time, doubt), told);
+        let BottleneckWords { level, why, next, falsified_by } = super::words(&time, doubt);
+        assert_eq!((level.as_str(), next.as_str(), falsified_by.as_str()), ("unknown", "unknown", ""));
+        assert_eq!(why, "Not known: no other depth tells what more would bring.");
     }
 }

@@ -2,8 +2,7 @@
 
 use halfpower_analyse::{
     BesideRow, Bottleneck, CellRate, CellSettings, DirectionStop, Findings, HalfPowerSize, Headline, HeadlineDoubt,
-    Interval, StopDoubt, StopTest, StoppedBy, StudyState, Sureness, ThreadLimit, ThreadScaling, ThreadStep, Use,
-    UseAdvice,
+    Interval, NoUse, StopTest, StoppedBy, Sureness, ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
 };
 use halfpower_experiments::commits::{CommitRates, CommitRow, CommitStop};
 use halfpower_experiments::{ExperimentAnswer, ExperimentSection, IssuingChange, MUCH, StudyFindings};
@@ -33,8 +32,13 @@ fn named(pattern: &str, cell: &CellSettings) -> String {
 
 /// A depth: `32 deep`, or with four threads `4 x 32 deep`.
 pub(crate) fn depth(cell: &CellSettings) -> String {
-    let threads = if cell.threads > 1 { format!("{} x ", cell.threads) } else { String::new() };
-    format!("{threads}{} deep", cell.iodepth)
+    depth_of(cell.threads, cell.iodepth)
+}
+
+/// The same for so many threads of this depth.
+pub(crate) fn depth_of(threads: u32, iodepth: u32) -> String {
+    let threads = if threads > 1 { format!("{threads} x ") } else { String::new() };
+    format!("{threads}{iodepth} deep")
 }
 
 /// The number of threads that fill the device: `4 fill the device: 4,900,000 IOPS, one gives 1,380,000 (random read, 4
@@ -129,8 +133,7 @@ pub(crate) fn beside_depth(row: &BesideRow) -> String {
     if row.unknown.contains(&Unknown::Depth) {
         return "-".to_string();
     }
-    let threads = if row.workload.threads > 1 { format!("{} x ", row.workload.threads) } else { String::new() };
-    format!("{threads}{} deep", row.workload.iodepth)
+    depth_of(row.workload.threads, row.workload.iodepth)
 }
 
 /// The split of a mixed load: `12,000 reads, 5,000 writes`.
@@ -163,9 +166,21 @@ pub(crate) fn latency_reach(interval: Option<Interval>) -> String {
     }
 }
 
-/// Why a rate has no latency.
-pub(crate) const NO_LATENCY: &str =
-    "latency not known: the windows are too short for so deep a queue at this rate (Little's law)";
+/// Why rates of these findings have no latency, without a full stop.
+pub(crate) fn no_latency(findings: &Findings) -> &'static str {
+    match findings.imported[..] {
+        [] => "latency not known: the windows are too short for so deep a queue at this rate (Little's law)",
+        [..] => "latency not known: the results of the other tool do not tell it",
+    }
+}
+
+/// What stands in place of rates where there are none, without a full stop.
+pub(crate) fn no_rates(study: &StudyFindings) -> &'static str {
+    match (&study.cells[..], &study.beside[..]) {
+        ([], [_, ..]) => "no run is of one cell: they stand beside the cells",
+        _ => "no run moved bytes without errors and without a cache",
+    }
+}
 
 /// Ratio of the 99th percentile to the median from which both are not of the same source.
 const FAR_ABOVE: u64 = 4;
@@ -208,7 +223,7 @@ pub(crate) fn not_known(runs: &str, more_seconds: Option<f64>) -> String {
 /// What stops a direction, in a line or two without a full stop.
 pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> StopBrief {
     let reported = match &stop.doubt {
-        Some(doubt) => StopBrief::unknown(&doubted(doubt)),
+        Some(doubt) => stops::in_doubt(doubt).brief,
         None => {
             let known = known_of(stop, found).and(&explained(stop.explained.as_ref()));
             known.and(&small_requests(&stop.bottleneck))
@@ -245,20 +260,6 @@ pub(crate) fn commit_stop(study: &StudyFindings) -> Option<StopBrief> {
     Some(stops::of_commits(&stop))
 }
 
-fn doubted(doubt: &StopDoubt) -> String {
-    match doubt {
-        StopDoubt::FasterThanReads => "faster than reads, so perhaps a host's cache".to_string(),
-        StopDoubt::Contradicted { device_share } => {
-            format!("the device moved only {} of the bytes, a cache the rest", format::percent(*device_share))
-        }
-        StopDoubt::RateUnknown { more_seconds: Some(seconds) } => {
-            format!("runs differ too much; needs about {} more", about(*seconds))
-        }
-        StopDoubt::RateUnknown { more_seconds: None } => "runs differ too much".to_string(),
-        StopDoubt::OneDepth => "no other depth tells what more would bring".to_string(),
-    }
-}
-
 /// The flags of a study that would test it.
 pub(crate) fn test_flags(test: &StopTest) -> String {
     match test {
@@ -273,13 +274,16 @@ fn small_requests(bottleneck: &Bottleneck) -> String {
         .map_or(String::new(), |ceiling| format!("; small requests end at {}", format::iops(ceiling.iops)))
 }
 
-/// Why there is no advice, without a full stop.
-pub(crate) fn no_advice(state: &StudyState) -> &'static str {
-    match state {
-        StudyState::Noisy { .. } => {
+/// Why no use is advised, without a full stop.
+pub(crate) fn no_advice(findings: &Findings) -> &'static str {
+    match findings.summary.what_to_set.no_use {
+        Some(NoUse::NotMeasured) => {
+            "no advice for databases or copies: neither direct random reads nor requests in order of 64 KiB or more were measured"
+        }
+        Some(NoUse::SingleRuns) => {
             "no advice: single runs of a noisy study say too little; repeat when idle, or with a larger --budget"
         }
-        StudyState::Imported => "no advice: no block size has three depths measured",
+        _ if !findings.imported.is_empty() => "no advice: no block size has three depths measured",
         _ => {
             "no advice: no block size has three depths measured; ask for more (--iodepth 1..32), or where they were asked for, \
              for a larger --budget"

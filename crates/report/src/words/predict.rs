@@ -52,7 +52,7 @@ fn flush(flush: &PredictedFlush) -> Option<String> {
         }
         PredictedFlush::Unknown => Some(
             "How long a flush takes there is not known, so syncs and durable writes take the time that was captured. A study \
-             with --experiments sequential,random,commits measures it."
+             with --experiments sequential,random,commits measures it; of a simulated disk, flush=1ms says it."
                 .to_string(),
         ),
     }

@@ -93,7 +93,7 @@ fn two_speeds(one: &Reported<'_>, speeds: &SessionSpeeds) -> String {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_analyse::{Interval, RateRole, SessionsFinding};
+    use halfpower_analyse::{Interval, LatencySummary, RateRole, SessionsFinding};
     use halfpower_spec::{Direction, Pattern};
 
     use super::*;
@@ -135,6 +135,9 @@ mod tests {
             session_latency_ns_p50: Vec::new(),
             session_latency_ns_p99: Vec::new(),
             runs: 3 * count,
+            least_mbps: 300.0,
+            most_mbps: 500.0,
+            latency_ns: LatencySummary::default(),
             two_speeds,
         }
     }

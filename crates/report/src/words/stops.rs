@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{
     Bottleneck, BusiestProcessor, Ceiling, DepthGain, FastestCell, InFlight, KnownLimit, LevelId, LevelKind,
-    ProcessorsOf, StoppedBy,
+    ProcessorsOf, StopDoubt, StoppedBy,
 };
 use halfpower_experiments::commits::CommitStop;
 use halfpower_spec::format::{factor, iops, mbps, percent, size, time_us, two_digits};
@@ -145,7 +145,15 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                 falsified_by: more_through(limit_iops),
             }
         }
-        StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps } => {
+        StoppedBy::FullProcessor {
+            processors_of,
+            processors,
+            of_processors,
+            share,
+            waited_share,
+            more_threads,
+            more_mbps,
+        } => {
             let busy = busy(*share, *waited_share);
             let one_or_all =
                 if *processors == 1.0 { "one processor".into() } else { format!("{processors:.0} processors") };
@@ -170,6 +178,11 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
                     (ProcessorsOf::Quota, _) => StopBrief::of(
                         "a control group's quota",
                         format!(": the {processors:.2} processors it allows are {busy}"),
+                    ),
+                    // As many threads as one likes share it.
+                    (ProcessorsOf::Threads, 0 | 1) if *of_processors == 1.0 => StopBrief::of(
+                        "the processor",
+                        format!(": the one that its threads can use is {busy}{then_more}"),
                     ),
                     (ProcessorsOf::Threads, 0 | 1) => {
                         let test = if more.is_some() { &then_more } else { ". Test: --threads 2" };
@@ -466,6 +479,32 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
 }
 
 /// Nothing is known, for this reason.
+/// What is said in place of a stop that is not believed.
+pub(super) fn in_doubt(doubt: &StopDoubt) -> StopWords {
+    let reason = doubted(doubt);
+    StopWords {
+        brief: StopBrief::unknown(&reason),
+        sentence: format!("What stops it is not known: {reason}."),
+        why: format!("Not known: {reason}."),
+        falsified_by: String::new(),
+    }
+}
+
+/// Why a stop is not believed.
+fn doubted(doubt: &StopDoubt) -> String {
+    match doubt {
+        StopDoubt::FasterThanReads => "faster than reads, so perhaps a host's cache".to_string(),
+        StopDoubt::Contradicted { device_share } => {
+            format!("the device moved only {} of the bytes, a cache the rest", percent(*device_share))
+        }
+        StopDoubt::RateUnknown { more_seconds: Some(seconds) } => {
+            format!("runs differ too much; needs about {} more", super::first_screen::about(*seconds))
+        }
+        StopDoubt::RateUnknown { more_seconds: None } => "runs differ too much".to_string(),
+        StopDoubt::OneDepth => "no other depth tells what more would bring".to_string(),
+    }
+}
+
 fn not_known(reason: &str) -> StopWords {
     let why = format!("Nothing can be said: {reason}.");
     StopWords {
@@ -547,6 +586,7 @@ mod tests {
         let full = |processors_of, processors, waited_share| StoppedBy::FullProcessor {
             processors_of,
             processors,
+            of_processors: 8.0,
             share: 0.9,
             waited_share,
             more_threads: Some(2),
@@ -694,6 +734,25 @@ mod tests {
         let stop = of(long, StoppedBy::NoGainFromThreads { threads: 4, more_threads: 8, more_mbps: 1190.0 });
         let told = "one part of the path, the part of a name that goes on: more threads than 4 add nothing";
         assert_eq!(stop.brief.to_string(), told);
+    }
+
+    /// Four threads on the only processor are not "its one thread", and a second one could use no other.
+    #[test]
+    fn where_there_is_one_processor_no_more_threads_are_proposed() {
+        let full = |of_processors| {
+            let stopped_by = StoppedBy::FullProcessor {
+                processors_of: ProcessorsOf::Threads,
+                processors: 1.0,
+                of_processors,
+                share: 0.95,
+                waited_share: 0.0,
+                more_threads: None,
+                more_mbps: None,
+            };
+            of(LevelId::of(LevelKind::Processor), stopped_by).brief.to_string()
+        };
+        assert_eq!(full(8.0), "the processor: its one thread is 95% busy. Test: --threads 2");
+        assert_eq!(full(1.0), "the processor: the one that its threads can use is 95% busy");
     }
 
     fn of(level: LevelId, stopped_by: StoppedBy) -> StopWords {

@@ -6,6 +6,7 @@ use halfpower_spec::{Direction, cache_word, format};
 
 use super::bottleneck;
 use super::checks::explained_bottleneck;
+use super::first_screen;
 use super::settings::{self, size_and_depth};
 
 /// Relative half width of an interval from which a rate counts as not known.
@@ -26,14 +27,14 @@ pub(crate) fn verdict(study: &StudyFindings) -> Vec<String> {
 }
 
 fn of_walks(study: &StudyFindings) -> Vec<String> {
-    let what_stops = bottleneck::sentence(&study.bottleneck) + &explained_bottleneck(study);
+    let what_stops = bottleneck::sentence(&study.bottleneck, study.doubt()) + &explained_bottleneck(study);
     vec![how_fast(study), what_stops, what_to_set(study)]
 }
 
-fn how_fast(findings: &Findings) -> String {
+fn how_fast(findings: &StudyFindings) -> String {
     let parts: Vec<String> = findings.headline.iter().map(|headline| fastest(headline, findings)).collect();
     if parts.is_empty() {
-        return "How fast is not known: no run moved bytes without errors and without a cache.".to_string();
+        return format!("How fast is not known: {}.", first_screen::no_rates(findings));
     }
     let doubts: Vec<String> = findings.headline.iter().flat_map(doubts).collect();
     format!("How fast: {}.{}", parts.join("; "), doubts.concat())
@@ -44,11 +45,17 @@ fn fastest(headline: &Headline, findings: &Findings) -> String {
     let same = |curve: &&halfpower_analyse::Curve| {
         (curve.pattern, curve.rw, curve.cache, curve.iodepth) == (cell.pattern, *rw, cell.cache, cell.iodepth)
     };
+    // Curves are those of the fewest threads.
+    let has_fewest_threads =
+        findings.cells.iter().all(|other| other.path() != cell.path() || other.threads >= cell.threads);
     let half =
-        findings.curves.iter().find(same).filter(|curve| curve.half_power_holds).map_or(String::new(), |curve| {
-            let or_less = if curve.half_power_bracketed { "" } else { " or less" };
-            format!(", half of it from {}{or_less}", format::size(curve.half_power_bs_bytes as f64))
-        });
+        findings.curves.iter().find(same).filter(|_| has_fewest_threads).filter(|curve| curve.half_power_holds).map_or(
+            String::new(),
+            |curve| {
+                let or_less = if curve.half_power_bracketed { "" } else { " or less" };
+                format!(", half of it from {}{or_less}", format::size(curve.half_power_bs_bytes as f64))
+            },
+        );
     let is_unsteady = peak(&findings.cells, *rw).is_some_and(|cell| !cell.steady);
     let unsteady = if is_unsteady { ", but not steadily" } else { "" };
     let pattern = cell.pattern;
@@ -119,9 +126,9 @@ fn set_for(study: &StudyFindings, rw: Direction) -> Option<String> {
         let (iomem, gave) = (advice.iomem?, advice.measured?);
         let way = format!("{} I/O in {}", cache_word(advice.cell.cache), settings::pages(iomem));
         Some(format!(
-            "for {rw}s {way}, {} blocks, {} deep ({}{})",
+            "for {rw}s {way}, {} blocks, {} ({}{})",
             format::size(advice.cell.bs_bytes as f64),
-            advice.cell.iodepth,
+            first_screen::depth(&advice.cell),
             format::mbps(gave.mbps),
             cost(gave.cpu_s_per_gb)
         ))
@@ -131,10 +138,10 @@ fn set_for(study: &StudyFindings, rw: Direction) -> Option<String> {
         study.advice.iter().filter(|advice| advice.rw == rw).max_by(fastest).map(|advice| {
             let set = &advice.settings;
             format!(
-                "for {rw}s {} I/O, {} blocks, {} deep ({} of the best{})",
+                "for {rw}s {} I/O, {} blocks, {} ({} of the best{})",
                 cache_word(set.cache),
                 format::size(set.bs.0 as f64),
-                set.iodepth,
+                first_screen::depth_of(set.threads, set.iodepth),
                 format::percent(advice.share_of_peak),
                 cost(advice.cpu_ms_per_mb)
             )
