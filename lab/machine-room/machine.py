@@ -233,6 +233,8 @@ def judge(scenario, lines, timed_out):
     guest_s = float(ends[0][2]) if ends else None
     if timed_out:
         verdict, seen = "missed", f"not ended within {scenario.timeout} s"
+    elif not ends and lines and "terminating on signal" in lines[-1]:
+        verdict, seen = "not decided", "it was stopped"
     elif not ends:
         verdict, seen = "missed", f"the guest stopped: {lines[-1] if lines else 'it said nothing'}"
     elif ends[0][1] != "ended":
