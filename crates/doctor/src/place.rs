@@ -14,6 +14,9 @@ use crate::Outcome;
 use crate::blocks_below::{Partition, name, partitions};
 use crate::outcome::{Look, all, only_if};
 
+/// Transports of disks that a hypervisor's host has.
+pub(crate) const OF_HOSTS: [&str; 3] = ["virtio", "xen", "hyperv"];
+
 /// The folder, file or device that checks look at, with what it stands on.
 pub struct Place {
     pub(crate) root: Root,
@@ -152,7 +155,7 @@ impl Place {
 
     /// Whether a disk turns; `None` if nobody knows, as for a disk of a hypervisor.
     pub(crate) fn turns(&self, disk: &Disk) -> Option<bool> {
-        if self.is_by(disk, &["virtio", "xen", "hyperv"]) {
+        if self.is_by(disk, &OF_HOSTS) {
             return None;
         }
         self.number::<u8>(queue(disk, "rotational")).map(|turns| turns == 1)

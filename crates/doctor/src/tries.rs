@@ -378,8 +378,12 @@ fn command_queueing(place: &Place, disk: &Disk) -> Vec<Candidate> {
     }
 }
 
-/// Off, where the cache is on and the kernel knows it. The other way could lose what an application takes for durable.
+/// Off, where the cache is on, the kernel knows it, and it is not that of an array that others use. The other way could lose
+/// what an application takes for durable.
 fn write_caches(place: &Place, disk: &Disk) -> Vec<Candidate> {
+    if write_cache::Keeper::of(place, disk) == write_cache::Keeper::Array {
+        return Vec::new();
+    }
     let Some(file) = write_cache::own_switch(place, disk) else { return Vec::new() };
     let own = place.text(&file);
     let believed = place.text(queue(disk, "write_cache"));

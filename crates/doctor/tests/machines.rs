@@ -2,7 +2,7 @@
 
 use halfpower_probe::TargetIdentity;
 
-use crate::parts::{array, card, either, mapped, nvme, partition, queue, sata, scsi, usb_disk};
+use crate::parts::{array, card, either, mapped, nvme, nvme_at, partition, queue, sata, scsi, usb_disk};
 use crate::tree::Tree;
 
 /// A shape: how it is built, and the checks that have to find something in its faulty twin.
@@ -31,6 +31,7 @@ pub const SHAPES: &[Shape] = &[
             "temperature",
         ],
     },
+    Shape { name: "NVMe behind VMD", build: vmd, is_guest: false, faults: &["pcie-link"] },
     Shape {
         name: "SATA SSD on AHCI",
         build: sata_ssd,
@@ -163,7 +164,7 @@ pub const SHAPES: &[Shape] = &[
         name: "btrfs over two disks",
         build: btrfs,
         is_guest: false,
-        faults: &["btrfs-compression", "btrfs-devices", "btrfs-options", "btrfs-work"],
+        faults: &["btrfs-compression", "btrfs-devices", "btrfs-options", "btrfs-work", "read-ahead"],
     },
     Shape { name: "ext4 with odd options", build: ext4, is_guest: false, faults: &["barriers", "delayed-allocation"] },
     Shape { name: "xfs with its log elsewhere", build: xfs, is_guest: false, faults: &["log-device"] },
@@ -195,6 +196,24 @@ fn laptop(tree: &Tree, faulty: bool) -> TargetIdentity {
     tree.file("sys/devices/system/cpu/cpu0/cpuidle/state3/name", "C8\n");
     tree.file("sys/devices/system/cpu/cpu0/cpuidle/state3/latency", "200\n");
     Tree::target("/home/me", "259:2", false)
+}
+
+/// A drive of PCIe 3 in a slot of PCIe 4, behind Intel's Volume Management Device, which is integrated into the processor: it
+/// has the files of a link, and no link.
+fn vmd(tree: &Tree, faulty: bool) -> TargetIdentity {
+    let integrated = "sys/devices/pci0000:00/0000:00:0e.0";
+    tree.pcie(integrated, "Unknown", "0");
+    tree.file(&format!("{integrated}/max_link_speed"), "Unknown\n");
+    tree.file(&format!("{integrated}/max_link_width"), "255\n");
+    let port = format!("{integrated}/pci10000:e0/10000:e0:06.0");
+    let function = format!("{port}/10000:e1:00.0");
+    nvme_at(tree, 0, [&port, &function]);
+    tree.pcie(&port, "8.0 GT/s PCIe", "4");
+    tree.pcie(&function, "8.0 GT/s PCIe", "4");
+    tree.file(&format!("{function}/max_link_speed"), "8.0 GT/s PCIe\n");
+    either(tree, faulty, &format!("{function}/current_link_width"), "4", "2");
+    tree.mount("259:0", "/data", "xfs", "/dev/nvme0n1", "rw");
+    Tree::target("/data", "259:0", false)
 }
 
 fn sata_ssd(tree: &Tree, faulty: bool) -> TargetIdentity {
@@ -501,7 +520,6 @@ fn cifs(tree: &Tree, faulty: bool) -> TargetIdentity {
         false => "rw,vers=3.1.1,cache=strict,rsize=4194304,wsize=4194304,addr=10.0.0.2",
     };
     tree.mount("0:51", "/share", "cifs", "//server/share", options);
-    tree.file("sys/class/bdi/0:51/read_ahead_kb", "4096\n");
     Tree::target("/share", "0:51", false)
 }
 
@@ -544,9 +562,17 @@ fn zfs(tree: &Tree, faulty: bool) -> TargetIdentity {
 }
 
 fn btrfs(tree: &Tree, faulty: bool) -> TargetIdentity {
+    let disks = [sata(tree, 1, false), sata(tree, 2, false)];
+    for (part, number, start) in [("sda1", "8:1", "2048"), ("sda2", "8:2", "1050624")] {
+        partition(tree, &format!("{}/{part}", disks[0]), number, start);
+    }
+    // Another one on a partition of the same disk, which is not well.
+    tree.link("sys/fs/btrfs/0123-4567/devices/sda1", &format!("{}/sda1", disks[0]));
+    tree.file("sys/fs/btrfs/0123-4567/exclusive_operation", "device remove\n");
+    tree.file("sys/fs/btrfs/0123-4567/devinfo/1/missing", "1\n");
+    tree.link("sys/fs/btrfs/1234-abcd/devices/sda2", &format!("{}/sda2", disks[0]));
+    tree.link("sys/fs/btrfs/1234-abcd/devices/sdb", &disks[1]);
     for port in 1..=2 {
-        let sys = sata(tree, port, false);
-        tree.link(&format!("sys/fs/btrfs/1234-abcd/devices/{}", ["sda", "sdb"][port as usize - 1]), &sys);
         let info = format!("sys/fs/btrfs/1234-abcd/devinfo/{port}");
         tree.file(&format!("{info}/missing"), "0\n");
         let errors = |count: u32| format!("write_errs {count}\nread_errs 0\nflush_errs 0\ncorruption_errs 0\n");
@@ -557,8 +583,11 @@ fn btrfs(tree: &Tree, faulty: bool) -> TargetIdentity {
         true => "rw,compress-force=zstd:3,autodefrag,space_cache=v2",
         false => "rw,compress=zstd:1,discard=async,space_cache=v2",
     };
-    tree.mount("0:31", "/pool", "btrfs", "/dev/sda", options);
-    tree.file("sys/class/bdi/0:31/read_ahead_kb", "4096\n");
+    tree.mount("0:31", "/pool", "btrfs", "/dev/sda2", options);
+    let device = "sys/devices/virtual/bdi/btrfs-1";
+    tree.link("sys/fs/btrfs/1234-abcd/bdi", device);
+    tree.link("sys/class/bdi/btrfs-1", device);
+    either(tree, faulty, &format!("{device}/read_ahead_kb"), "4096", "0");
     Tree::target("/pool", "0:31", false)
 }
 

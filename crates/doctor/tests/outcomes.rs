@@ -1,11 +1,11 @@
 //! Checks costs, commands and what is said of files that cannot be read.
 
 use halfpower_doctor::{Place, diagnose};
-use halfpower_record::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis};
+use halfpower_record::{Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Severity};
 
 use crate::drives::DRIVES;
 use crate::machines::SHAPES;
-use crate::parts::usual;
+use crate::parts::{scsi, usual};
 use crate::raw::log_pages;
 use crate::tree::Tree;
 
@@ -152,6 +152,59 @@ fn drives_and_drivers_are_told_in_figures() {
     assert_eq!(offloads.what, "off: generic-receive-offload");
     assert_eq!(offloads.change.as_deref(), Some("ethtool -K eth0 gro on"));
     assert_eq!(offloads.change_back.as_deref(), Some("ethtool -K eth0 gro off"));
+}
+
+#[test]
+fn a_write_cache_that_others_keep_is_noted_and_not_to_be_switched() {
+    let behind_pci = "pci0000:00/0000:00:03.0/host0/target0:0:0/0:0:0:0";
+    for (way, is_guest, begins) in [
+        ("pci0000:00/0000:00:03.0/host1/rport-1:0-0/target1:0:0/1:0:0:0", false, "the array "),
+        ("platform/host2/session1/target2:0:0/2:0:0:0", false, "the array "),
+        ("platform/host2/session1/target2:0:0/2:0:0:0", true, "the array "),
+        ("LNXSYSTM:00/VMBUS:00/fd1d2cbd/host0/target0:0:0/0:0:0:0", true, "the host "),
+        ("pci0000:00/0000:00:05.0/virtio2/host0/target0:0:0/0:0:0:0", true, "the host "),
+        (behind_pci, true, "the host "),
+        (behind_pci, false, "its RAID card "),
+        ("pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0", false, "the write cache of the disk is off"),
+    ] {
+        let tree = if is_guest { Tree::guest() } else { Tree::bare_metal() };
+        let device = format!("sys/devices/{way}");
+        let sys = format!("{device}/block/sda");
+        tree.disk(&sys, "8:0");
+        tree.link(&format!("{sys}/device"), &device);
+        scsi(&tree, &device, "32");
+        tree.file(&format!("{device}/scsi_disk/0:0:0:0/cache_type"), "write through\n");
+        tree.file(&format!("{sys}/queue/write_cache"), "write through\n");
+        let seen = diagnose(&Place::of(&tree.root(), &Tree::target("/dev/sda", "8:0", true)));
+        let cache = finding(&seen, "write-cache");
+        assert!(cache.what.starts_with(begins), "{way}: {cache:?}");
+        assert_eq!(cache.severity > Severity::Note, begins.contains("off"), "{way}: {cache:?}");
+        let is_of_others = begins.starts_with("the array") || begins.starts_with("the host");
+        assert_eq!(cache.change.is_none() && cache.change_back.is_none(), is_of_others, "{way}: {cache:?}");
+    }
+}
+
+#[test]
+fn a_link_whose_lanes_are_not_told_is_unread() {
+    let end = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/max_link_width";
+    let seen = of_shape("laptop with NVMe", |tree| tree.file(end, "255\n"));
+    let link = check(&seen, "pcie-link");
+    assert_eq!((link.state, link.needs_root), (CheckState::Unread, false), "{link:?}");
+    assert_eq!(link.unread, ["speed and width of the PCIe link at 0000:01:00.0"]);
+}
+
+#[test]
+fn read_ahead_is_that_of_the_file_system_s_own_device() {
+    let pool = of_shape("btrfs over two disks", |_| {});
+    let found = finding(&pool, "read-ahead");
+    assert_eq!(found.subject, "/pool");
+    assert_eq!(found.change.as_deref(), Some("echo 128 > /sys/class/bdi/btrfs-1/read_ahead_kb"));
+    let old = of_shape("btrfs over two disks", |tree| tree.remove("sys/fs/btrfs/1234-abcd/bdi"));
+    for (seen, what) in [(old, "btrfs on /pool"), (of_shape("CIFS mount", |_| {}), "cifs on /share")] {
+        let read_ahead = check(&seen, "read-ahead");
+        assert_eq!((read_ahead.state, read_ahead.needs_root), (CheckState::Unread, false), "{read_ahead:?}");
+        assert_eq!(read_ahead.unread, [format!("which device of /sys/class/bdi is that of {what}")]);
+    }
 }
 
 #[test]

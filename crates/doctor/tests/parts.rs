@@ -86,9 +86,15 @@ pub fn partition(tree: &Tree, sys: &str, number: &str, start: &str) {
 pub fn nvme(tree: &Tree, index: u32) -> (String, String, String) {
     let port = format!("sys/devices/pci0000:00/0000:00:0{}.0", index + 1);
     let function = format!("{port}/0000:0{}:00.0", index + 1);
-    tree.pcie(&port, "16.0 GT/s PCIe", "4");
-    tree.pcie(&function, "16.0 GT/s PCIe", "4");
-    for end in [&port, &function] {
+    let (sys, controller) = nvme_at(tree, index, [&port, &function]);
+    (sys, controller, function)
+}
+
+/// An NVMe drive at these ends of a link, port and function; returns the sysfs folders of drive and controller.
+pub fn nvme_at(tree: &Tree, index: u32, ends: [&str; 2]) -> (String, String) {
+    let [_, function] = ends;
+    for end in ends {
+        tree.pcie(end, "16.0 GT/s PCIe", "4");
         tree.file(&format!("{end}/max_link_speed"), "16.0 GT/s PCIe\n");
         tree.file(&format!("{end}/max_link_width"), "4\n");
     }
@@ -118,7 +124,7 @@ pub fn nvme(tree: &Tree, index: u32) -> (String, String, String) {
         tree.file(&format!("{sys}/mq/{cpu}/cpu_list"), format!("{cpu}\n"));
     }
     nvme_pages(tree, &format!("nvme{index}n1"), &WELL);
-    (sys, controller, function)
+    (sys, controller)
 }
 
 /// A SATA disk at 6 Gbit/s on a port of its own.

@@ -56,6 +56,8 @@ fn a_write_cache_is_only_ever_switched_off_and_a_zoned_disk_keeps_its_scheduler(
     assert!(cache[0].change().starts_with("echo 'write through' > /sys/class/block/sda/device/scsi_disk/"));
     let (_tree, off) = laid_out("SATA SSD on AHCI", true);
     assert!(of(&off, "write-cache").is_empty());
+    let (_tree, array) = laid_out("multipath over Fibre Channel", false);
+    assert!(of(&array, "write-cache").is_empty(), "an array's is not switched");
     for faulty in [false, true] {
         let (_tree, zoned) = laid_out("zoned disk", faulty);
         assert!(of(&zoned, "scheduler").is_empty());

@@ -214,32 +214,42 @@ pub fn disks_of_mount(root: &Root, mount: &Mount) -> Vec<Disk> {
         return Disk::by_number(root, mount.number).into_iter().collect();
     }
     // btrfs and bcachefs span devices, so the kernel gives them a number that belongs to no device.
+    let members = match btrfs_folder(root, mount) {
+        Some(folder) => root.names(format!("{folder}/devices")),
+        None => devices_of(root, mount),
+    };
     let mut disks: Vec<Disk> = Vec::new();
-    for source in mount.source.split(':').filter_map(|source| source.strip_prefix("/dev/")) {
-        let Some(name) = kernel_name(root, source) else {
-            continue;
-        };
-        for disk in btrfs_members(root, &name).iter().filter_map(|member| Disk::by_name(root, member)) {
-            if !disks.contains(&disk) {
-                disks.push(disk);
-            }
+    for disk in members.iter().filter_map(|member| Disk::by_name(root, member)) {
+        if !disks.contains(&disk) {
+            disks.push(disk);
         }
     }
     disks
 }
 
-/// The kernel name of a device given by its path below /dev: `mapper/home` is a dm-N.
+/// The folder of a btrfs below /sys/fs/btrfs, relative to the root: the one whose devices the mount names. Partitions of one
+/// disk may belong to several, so that devices are compared and not disks. `None` for another file system, and if the kernel
+/// lists no such devices.
+pub fn btrfs_folder(root: &Root, mount: &Mount) -> Option<String> {
+    if mount.kind != "btrfs" {
+        return None;
+    }
+    let names = devices_of(root, mount);
+    let mut groups = root.names("sys/fs/btrfs").into_iter().map(|group| format!("sys/fs/btrfs/{group}"));
+    groups.find(|group| root.names(format!("{group}/devices")).iter().any(|member| names.contains(member)))
+}
+
+/// Kernel names of the devices that a mount names.
+fn devices_of(root: &Root, mount: &Mount) -> Vec<String> {
+    let sources = mount.source.split(':').filter_map(|source| source.strip_prefix("/dev/"));
+    sources.filter_map(|source| kernel_name(root, source)).collect()
+}
+
+/// The kernel name of a device given by its path below /dev, as sysfs writes it: `mapper/home` is a dm-N.
 fn kernel_name(root: &Root, source: &str) -> Option<String> {
     let Some(mapped) = source.strip_prefix("mapper/") else {
-        return Some(source.to_string());
+        return Some(source.replace('/', "!"));
     };
     let named = |name: &String| root.text(format!("sys/class/block/{name}/dm/name")).as_deref() == Some(mapped);
     root.names("sys/class/block").into_iter().find(named)
-}
-
-/// Every device of the btrfs that `name` belongs to; only `name` if it belongs to none.
-fn btrfs_members(root: &Root, name: &str) -> Vec<String> {
-    let groups = root.names("sys/fs/btrfs").into_iter();
-    let mut members = groups.map(|group| root.names(format!("sys/fs/btrfs/{group}/devices")));
-    members.find(|members| members.iter().any(|member| member == name)).unwrap_or_else(|| vec![name.to_string()])
 }

@@ -4,6 +4,7 @@
 //! does not report are `None`, and a level without a figure says why.
 
 mod ata;
+mod backing;
 mod beneath;
 mod block;
 mod cgroup;
@@ -31,8 +32,9 @@ use halfpower_os::mounts::{Mount, mount_of};
 use levels::End;
 
 pub use ata::transfer_mode;
+pub use backing::backing_device;
 pub use beneath::{Descent, FilePlaces, Layer, ParityArray, descend, live_places, places_of};
-pub use block::{Disk, Stack, Volume, disks_of_mount};
+pub use block::{Disk, Stack, Volume, btrfs_folder, disks_of_mount};
 pub use cgroup::{Group, Limit, Limits, groups_of, limits, own_groups, process_limits};
 pub use device::transport;
 pub use halfpower_os::DeviceNumber;

@@ -9,6 +9,7 @@ use halfpower_os::mounts::Mount;
 use halfpower_record::{Environment, MemberIdentity, PlaceIdentity};
 use halfpower_spec::Bytes;
 
+use crate::backing::backing_device;
 use crate::identity::machine_place;
 use crate::levels::{End, levels};
 use crate::root::mounts;
@@ -42,7 +43,7 @@ pub(crate) fn note(root: &Root, mount: &Mount) -> Option<String> {
             most(mount, "max_read", "a read of it carries")
         ),
     };
-    let ahead = root.number::<u64>(format!("sys/class/bdi/{}/read_ahead_kb", mount.number));
+    let ahead = backing_device(root, mount).and_then(|device| root.number::<u64>(format!("{device}/read_ahead_kb")));
     let ahead = match ahead.and_then(|kib| kib.checked_mul(1024)) {
         Some(0) => ". Buffered reads read nothing ahead".to_string(),
         Some(bytes) => format!(". Buffered reads read up to {} ahead", Bytes(bytes)),

@@ -11,25 +11,23 @@ fn note(tree: &Tree, point: &str, number: &str) -> String {
 }
 
 #[test]
-fn smb_tells_its_messages_caches_and_read_ahead() {
+fn smb_tells_its_messages_and_caches() {
     let tree = Tree::bare_metal();
     let options =
         "rw,vers=3.1.1,cache=strict,sec=ntlmsspi,seal,addr=10.0.0.2,rsize=4194304,wsize=1048576,bsize=1048576";
     tree.mount("0:51", "/mnt/share", "cifs", "//server/share", options);
-    tree.file("sys/class/bdi/0:51/read_ahead_kb", "8192\n");
     assert_eq!(
         note(&tree, "/mnt/share", "0:51"),
         "/mnt/share is mounted from //server/share: SMB 3.1.1; direct I/O passes the page cache of this machine and not \
          the server's. One message carries 4MiB read and 1MiB written at most; larger requests become several. Messages \
-         are signed, which costs both ends. Messages are encrypted, which costs both ends. Buffered reads read up to \
-         8MiB ahead"
+         are signed, which costs both ends. Messages are encrypted, which costs both ends"
     );
     tree.mount("0:52", "/mnt/bare", "smb3", "//server/bare", "rw,cache=none");
     assert!(note(&tree, "/mnt/bare", "0:52").contains("nothing is cached on this machine, direct or not"));
 }
 
 #[test]
-fn nfs_tells_its_connections() {
+fn nfs_tells_its_connections_and_read_ahead() {
     let tree = Tree::bare_metal();
     tree.mount(
         "0:44",
@@ -46,7 +44,9 @@ fn nfs_tells_its_connections() {
          device server:/export mounted on /net with fstype nfs4 statvers=1.1\n\tage:\t9\n\
          \txprt:\ttcp 0 0 2 0 0 9 9 0\n\txprt:\ttcp 0 0 2 0 0 9 9 0\n\tper-op statistics\n\tREAD: 1 1 0 9 9 0 0 0\n",
     );
+    tree.file("sys/class/bdi/0:44/read_ahead_kb", "8192\n");
     let text = note(&tree, "/net", "0:44");
+    assert!(text.ends_with(". Buffered reads read up to 8MiB ahead"), "{text}");
     assert!(text.contains("NFS 4.2 over 2 TCP connections; direct I/O passes"), "{text}");
     assert!(text.contains("1MiB read and 1MiB written") && text.contains("waits for the server (sync)"), "{text}");
     let text = note(&tree, "/old", "0:45");

@@ -1,7 +1,7 @@
 //! Checks btrfs: copy on write, compression, work in the background, and its devices.
 
 use halfpower_os::mounts::Mount;
-use halfpower_probe::{Disk, has_option};
+use halfpower_probe::{btrfs_folder, has_option};
 
 use crate::check::Check;
 use crate::outcome::{Finding, Look, all, only_if};
@@ -20,14 +20,7 @@ fn point(mount: &Mount) -> String {
 
 /// The folder of this file system below /sys/fs/btrfs.
 fn folder(place: &Place) -> Result<String, Outcome> {
-    mount(place)?;
-    let has_own = |folder: &String| {
-        let devices = place.root.names(format!("{folder}/devices")).into_iter();
-        let mut disks = devices.filter_map(|name| Disk::by_name(&place.root, &name));
-        disks.any(|disk| place.tops.contains(&disk))
-    };
-    let groups = place.root.names("sys/fs/btrfs").into_iter().map(|name| format!("sys/fs/btrfs/{name}"));
-    groups.into_iter().find(has_own).ok_or(Outcome::NotApplicable)
+    btrfs_folder(&place.root, mount(place)?).ok_or(Outcome::NotApplicable)
 }
 
 pub(crate) const COPIES: Check = Check {

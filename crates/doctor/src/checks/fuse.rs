@@ -1,5 +1,7 @@
 //! Checks file systems that programs serve, and overlays.
 
+use halfpower_probe::backing_device;
+
 use crate::check::Check;
 use crate::outcome::{Finding, Look, all, only_if};
 use crate::{Outcome, Place};
@@ -42,7 +44,8 @@ fn reads(place: &Place) -> Look {
 
 fn writes(place: &Place) -> Look {
     let mount = fuse(place)?;
-    let file = format!("sys/class/bdi/{}/max_ratio", mount.number);
+    let device = backing_device(&place.root, mount).ok_or(Outcome::NotApplicable)?;
+    let file = format!("{device}/max_ratio");
     match place.figure::<f64>(&file)? {
         few if few < 10.0 => {
             let what = format!("{few}% of the dirty limit is open to its buffered writes");

@@ -27,14 +27,16 @@ pub(crate) const WIDTH: Check = Check {
     look: widths,
 };
 
+/// Lanes that a link may have; an unknown width reads as 0 or 255.
+const LANES: std::ops::RangeInclusive<u32> = 1..=32;
+
 /// Speed of a link in GT/s, and its lanes.
 type Speed = (f64, u32);
 
 fn speed(place: &Place, function: &Path, which: &str) -> Option<Speed> {
     let transfers = leading(&place.text(function.join(format!("{which}_link_speed")))?)?;
     let lanes: u32 = place.number(function.join(format!("{which}_link_width")))?;
-    // An unknown width reads as 0 or 255.
-    ((1..=32).contains(&lanes) && transfers > 0.0).then_some((transfers, lanes))
+    (LANES.contains(&lanes) && transfers > 0.0).then_some((transfers, lanes))
 }
 
 fn rate((transfers, lanes): Speed) -> f64 {
@@ -45,18 +47,30 @@ fn shown((transfers, lanes): Speed) -> String {
     format!("{transfers} GT/s x{lanes}")
 }
 
-/// The links on the way, each as its upper port, if there is one, and its lower end.
+/// Whether a function has a link. What is integrated into the processor has the same files, of lanes that it lacks: 0 or 255.
+fn has_link(place: &Place, function: &Path) -> bool {
+    place.number::<u32>(function.join("max_link_width")).is_some_and(|lanes| LANES.contains(&lanes))
+}
+
+/// The links of a way, each as its upper port, if there is one, and its lower end. The disk's own function counts as an end
+/// also if it does not tell its lanes.
+fn links_of_way(place: &Place, way: &[PathBuf]) -> Vec<(Option<PathBuf>, PathBuf)> {
+    let is_untold_end =
+        |function: &PathBuf| way.last() == Some(function) && place.root.exists(function.join("current_link_speed"));
+    let chain: Vec<&PathBuf> =
+        way.iter().filter(|function| has_link(place, function) || is_untold_end(function)).collect();
+    match chain[..] {
+        [only] => vec![(None, only.clone())],
+        // Ports face down, switches and endpoints up: from the disk on, a link joins every second function with the one above.
+        _ => chain.rchunks_exact(2).rev().map(|pair| (Some(pair[0].clone()), pair[1].clone())).collect(),
+    }
+}
+
+/// The links on the ways to all disks.
 fn links(place: &Place) -> Vec<(Option<PathBuf>, PathBuf)> {
     let mut found: Vec<(Option<PathBuf>, PathBuf)> = Vec::new();
     for way in place.real_disks().flat_map(|disk| place.functions(disk)) {
-        let has_link = |function: &PathBuf| place.root.exists(function.join("current_link_speed"));
-        let chain: Vec<PathBuf> = way.into_iter().filter(has_link).collect();
-        let links = match &chain[..] {
-            [only] => vec![(None, only.clone())],
-            // Ports face down, switches and endpoints up: a link joins every second function with the next.
-            chain => chain.chunks_exact(2).map(|pair| (Some(pair[0].clone()), pair[1].clone())).collect(),
-        };
-        for link in links {
+        for link in links_of_way(place, &way) {
             if !found.contains(&link) {
                 found.push(link);
             }

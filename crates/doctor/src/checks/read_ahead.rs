@@ -1,5 +1,8 @@
 //! Checks how far buffered reads are read ahead.
 
+use halfpower_os::mounts::Mount;
+use halfpower_probe::backing_device;
+
 use crate::check::Check;
 use crate::outcome::{Finding, Look, all};
 use crate::place::queue;
@@ -10,9 +13,11 @@ pub(crate) const READ_AHEAD: Check = Check {
     title: "Read-ahead",
     reads: &[
         "/sys/block/DISK/queue/read_ahead_kb of the device that is mounted",
-        "/sys/class/bdi/MAJOR:MINOR/read_ahead_kb",
+        "/sys/class/bdi/DEVICE/read_ahead_kb of other mounts (DEVICE is MAJOR:MINOR for NFS and FUSE, and for btrfs what \
+         /sys/fs/btrfs/UUID/bdi leads to)",
     ],
-    applies: "every place that is not in memory; buffered reads",
+    applies: "every place that is not in memory; buffered reads. Of SMB and other file servers the kernel does not tell which \
+              device is that of a mount",
     costs: "With 0 each page of a sequential read waits for itself. Below the usual 128 KiB a sequential read keeps \
             the disk idle between requests. From 16 MiB on, random reads of a disk that does not turn may fetch much \
             that nobody asked for. Unknown: `halfpower study --experiments buffered` measures it.",
@@ -22,21 +27,37 @@ pub(crate) const READ_AHEAD: Check = Check {
 };
 
 fn read_ahead(place: &Place) -> Vec<Outcome> {
-    all(files(place).into_iter().map(|(subject, file)| of_file(place, &subject, &file)))
+    all(settings(place).into_iter().map(|setting| setting.and_then(|(subject, file)| of_file(place, &subject, &file))))
 }
 
-/// The settings of this place: whose each is, and its file.
-pub(crate) fn files(place: &Place) -> Vec<(String, String)> {
+/// The settings of this place that are known: whose each is, and its file.
+pub(crate) fn files(place: &Place) -> Vec<Setting> {
+    settings(place).into_iter().flatten().collect()
+}
+
+/// Whose a setting is, and its file.
+type Setting = (String, String);
+
+/// The settings of this place.
+fn settings(place: &Place) -> Vec<Result<Setting, Outcome>> {
     match (&place.mount, &place.tops[..]) {
-        // A file system over several devices, on a server or of a program has a setting of its own.
+        // A file system of a program, over several devices or on a server has a setting of its own.
         (Some(mount), tops)
-            if mount.number.major == 0
-                && !place.is_in_memory()
-                && (place.is_on_server() || !tops.is_empty() || mount.kind.starts_with("fuse")) =>
+            if mount.kind.starts_with("fuse")
+                || mount.number.major == 0 && (place.is_on_server() || !tops.is_empty()) =>
         {
-            vec![(mount.point.display().to_string(), format!("sys/class/bdi/{}/read_ahead_kb", mount.number))]
+            vec![of_mount(place, mount)]
         }
-        (_, tops) => tops.iter().map(|disk| (disk.name.clone(), queue(disk, "read_ahead_kb"))).collect(),
+        (_, tops) => tops.iter().map(|disk| Ok((disk.name.clone(), queue(disk, "read_ahead_kb")))).collect(),
+    }
+}
+
+/// The setting of a mounted file system.
+fn of_mount(place: &Place, mount: &Mount) -> Result<Setting, Outcome> {
+    let point = mount.point.display().to_string();
+    match backing_device(&place.root, mount) {
+        Some(device) => Ok((point, format!("{device}/read_ahead_kb"))),
+        None => Err(Outcome::untold(format!("which device of /sys/class/bdi is that of {} on {point}", mount.kind))),
     }
 }
 

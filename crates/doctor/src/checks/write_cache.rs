@@ -5,7 +5,7 @@ use halfpower_probe::Disk;
 use crate::blocks_below::name;
 use crate::check::Check;
 use crate::outcome::{Finding, Look, only_if};
-use crate::place::{missed, queue, short};
+use crate::place::{OF_HOSTS, missed, queue, short};
 use crate::{Outcome, Place};
 
 const BARRIER: &str = "https://docs.kernel.org/block/writeback_cache_control.html";
@@ -24,11 +24,11 @@ pub(crate) const CACHE: Check = Check {
     applies: "SATA, SAS, USB, virtual and NVMe disks",
     costs: "With the cache off, each write waits for the medium: the cost is unknown until it is measured, and large \
             on hard disks. If the kernel takes a cache that is on for off, it sends no flushes, and durable writes \
-            are lost with the power. A RAID card that keeps its cache through a loss of power reports it as off, so \
-            there it is a note.",
+            are lost with the power. A RAID card or an array that keeps its cache through a loss of power reports it \
+            as off, and for a virtual disk the host decides, so there it is a note.",
     source: "https://docs.kernel.org/block/writeback_cache_control.html",
     change: "`echo 'write back' > .../cache_type`, and back with `write through`; for NVMe `nvme set-feature -f 6 -V \
-            1 DEVICE`.",
+            1 DEVICE`; not for arrays and virtual disks.",
     look: |place| place.each_disk(cache),
 };
 
@@ -57,14 +57,43 @@ fn cache(place: &Place, disk: &Disk) -> Look {
     if !own.starts_with(OFF) {
         return Ok(Outcome::Fine);
     }
-    // What is neither a disk of its own nor virtual is behind a RAID card.
-    let transport = place.transport(disk).unwrap_or_default();
-    let finding = match transport.as_str() {
-        "scsi" => Finding::note(&disk.name, "its RAID card reports that writes wait for the disks"),
-        "virtio" => Finding::note(&disk.name, "the host writes each request through"),
-        _ => Finding::warn(&disk.name, "the write cache of the disk is off"),
+    let finding = match Keeper::of(place, disk) {
+        Keeper::Disk => Finding::warn(&disk.name, "the write cache of the disk is off").set(&switch, ON, OFF),
+        Keeper::Card => {
+            Finding::note(&disk.name, "its RAID card reports that writes wait for the disks").set(&switch, ON, OFF)
+        }
+        // What others decide is not to be switched from here.
+        Keeper::Array => Finding::note(&disk.name, "the array reports that it keeps what it has taken"),
+        Keeper::Host => Finding::note(&disk.name, "the host writes each request through"),
     };
-    finding.saw(&switch, &own).set(&switch, ON, OFF).end()
+    finding.saw(&switch, &own).end()
+}
+
+/// Whose cache a disk reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeper {
+    /// Its own.
+    Disk,
+    /// That of a RAID card.
+    Card,
+    /// That of an array on a network.
+    Array,
+    /// That of a hypervisor's host.
+    Host,
+}
+
+impl Keeper {
+    /// Of a disk with a switch of SCSI or virtio. What is neither a disk of its own nor elsewhere is behind a RAID card; in a
+    /// virtual machine the card is one of the host's, such as VMware's pvscsi.
+    pub(crate) fn of(place: &Place, disk: &Disk) -> Self {
+        match place.transport(disk).unwrap_or_default().as_str() {
+            "fc" | "iscsi" => Self::Array,
+            "scsi" if place.guest.is_some() => Self::Host,
+            "scsi" => Self::Card,
+            of_host if OF_HOSTS.contains(&of_host) => Self::Host,
+            _ => Self::Disk,
+        }
+    }
 }
 
 fn ignored(disk: &Disk) -> Finding {
