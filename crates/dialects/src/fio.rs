@@ -7,6 +7,7 @@ mod amounts;
 mod distribution;
 mod engines;
 mod export;
+mod flushes;
 mod job;
 mod job_file;
 mod job_sum;

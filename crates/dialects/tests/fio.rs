@@ -20,12 +20,9 @@ fn a_line_and_fio_s_defaults() {
         ["sim: --rw randrw --rwmixread 70 --bs 4KiB --iodepth 32 --threads 4 --direct 1 --runtime 5s --engine libaio \
           --random-distribution shuffled --size 1GiB"]
     );
-    let translation = translate(&words("--filename=sim: --time_based=1")).unwrap();
+    let translation = translate(&words("--filename=sim: --time_based=1 --runtime=5")).unwrap();
     assert!(translation.notes().iter().all(|note| note.contains("page cache")), "{:?}", translation.notes());
-    assert_eq!(
-        runs(Ok(translation)),
-        ["sim: --engine sync --rw read --bs 4KiB --iodepth 1 --direct 0"].map(|line| line.replace("4KiB", "4k"))
-    );
+    assert_eq!(runs(Ok(translation)), ["sim: --runtime 5s --engine sync --rw read --bs 4k --iodepth 1 --direct 0"]);
 }
 
 #[test]
@@ -54,18 +51,19 @@ fn only_what_fio_alone_has_makes_a_line_fio_s() {
 #[test]
 fn a_named_target_keeps_our_defaults() {
     assert_eq!(runs(translate(&words("sim: --norandommap --time_based"))), ["sim:"]);
+    assert_eq!(runs(translate(&words("sim: --io_size=1m --time_based -d 5s"))), ["sim: -d 5s"]);
 }
 
 #[test]
 fn a_job_file_has_globals_sections_comments_and_variables() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "; a comment\n[global]\nfilename=sim:\ntime_based\nbs=8k ; inline\n\n[one]\nrw=randread\n# more\n[global]\n\
-                iodepth=${PATH_THAT_IS_NOT_SET}\n[two]\nstonewall\nrw = write\nbs=64k\n";
+    let text = "; a comment\n[global]\nfilename=sim:\ntime_based\nruntime=1\nbs=8k ; inline\n\n[one]\nrw=randread\n# more\n\
+                [global]\niodepth=${PATH_THAT_IS_NOT_SET}\n[two]\nstonewall\nrw = write\nbs=64k\n";
     let path = file(&folder, text);
     let line = words(path.to_str().unwrap());
     assert!(
         refusals(translate(&line))[0]
-            .ends_with("job.fio, line 11: iodepth: the variable PATH_THAT_IS_NOT_SET is not set in the environment")
+            .ends_with("job.fio, line 12: iodepth: the variable PATH_THAT_IS_NOT_SET is not set in the environment")
     );
     file(&folder, &text.replace("${PATH_THAT_IS_NOT_SET}", "4"));
     let translation = translate(&line).unwrap();
@@ -73,8 +71,8 @@ fn a_job_file_has_globals_sections_comments_and_variables() {
     assert_eq!(
         runs(Ok(translation)),
         [
-            "sim: --bs 8KiB --rw randread --engine sync --iodepth 1 --direct 0 --random-distribution shuffled",
-            "sim: --iodepth 4 --rw write --bs 64KiB --engine sync --direct 0"
+            "sim: --runtime 1s --bs 8KiB --rw randread --engine sync --iodepth 1 --direct 0 --random-distribution shuffled",
+            "sim: --runtime 1s --iodepth 4 --rw write --bs 64KiB --engine sync --direct 0"
         ]
     );
     let only = words(&format!("{} --section=two", path.display()));
@@ -130,6 +128,12 @@ fn what_is_otherwise_is_said() {
     assert!(notes("--filename sim: --runtime 5 --time_based").contains("may end before its time"));
     assert!(notes("--filename sim: --loops 2").contains("the run ends there"), "a second pass would be the cache's");
     assert!(notes("--filename sim: --rw read --numjobs 4 --time_based").contains("a part of its own"));
+    assert!(notes("--filename sim: --time_based").contains("time_based: without runtime it has no effect"));
+    let ramped = "--filename sim: --size 64m --ramp_time 2";
+    assert!(notes(ramped).contains("what is moved in it counts too"), "{}", notes(ramped));
+    let of_time = format!("{ramped} --time_based --runtime 5");
+    assert!(!notes(&of_time).contains("ramp_time"), "no size ends it: {}", notes(&of_time));
+    assert!(!notes(&format!("{ramped} --ramp_time 0")).contains("ramp_time"));
     assert!(refusals(translate(&words("--filename sim: --rw rw --rate 1m,")))[0].contains("write both"));
     assert!(notes("--filename sim: --rw rw --rate 1m").contains("50% of the requests are reads"));
 }
@@ -241,6 +245,60 @@ fn every_means_of_making_writes_durable_is_taken() {
     assert!(run("--sync=dsync").contains("--sync dsync") && !run("--sync=dsync").contains("durable-by"));
 }
 
+#[test]
+fn each_call_that_flushes_has_a_count_of_its_own() {
+    let line = |options: &str| words(&format!("--filename=sim: --rw=write {options}"));
+    let run = |options: &str| runs(translate(&line(options))).remove(0);
+    for (options, flushes) in [
+        ("--fdatasync=1 --fsync=0", "--fdatasync 1"),
+        ("--fsync=0 --fdatasync=1", "--fdatasync 1"),
+        ("--fsync=4 --fdatasync=0", "--flush-by fsync --fdatasync 4"),
+        (
+            "--sync_file_range=wait_before,write,wait_after:8 --fsync=2 --fsync=0",
+            "--flush-by sync_file_range --fdatasync 8",
+        ),
+    ] {
+        assert!(run(options).contains(flushes), "{options}: {}", run(options));
+        let flags = |words: &str| words.matches("--flush-by").count();
+        assert_eq!(flags(&run(options)), flags(flushes), "{options}: {}", run(options));
+    }
+    for none in ["--fsync=1 --fsync=0", "--fdatasync=0", "--sync_file_range=wait_before,write,wait_after:0"] {
+        assert!(!run(none).contains("--fdatasync") && !run(none).contains("--flush-by"), "{none}: {}", run(none));
+    }
+    let two = refusals(translate(&line("--name=a --fsync=8 --fdatasync=1")));
+    assert!(two[0].contains("[a]: fsync, fdatasync: a run flushes by one call"), "{two:?}");
+    assert!(translate(&words("--filename=sim: --rw=read --fsync=8 --fdatasync=1")).is_ok(), "nothing is written");
+    assert!(refusals(translate(&line("--sync_file_range=wait_before,write,wait_after")))[0].contains("whole number"));
+}
+
+#[test]
+fn the_last_word_on_an_option_counts() {
+    for (earlier, later, flags) in [
+        ("--sync=1", "--sync=dsync", "--durable-by"),
+        ("--sync=1", "--sync=0", "--durable-by"),
+        ("--fadvise_hint=random", "--fadvise_hint=0", "--fadvise"),
+        ("--fadvise_hint=random", "--fadvise_hint=1", "--fadvise"),
+        ("--zero_buffers=1", "--zero_buffers=0", "--compressible"),
+        ("--buffer_compress_percentage=40", "--buffer_compress_percentage=0", "--compressible"),
+        ("--ramp_time=1", "--ramp_time=0", "--ramp-time"),
+        ("--percentage_random=30", "--percentage_random=100", "--jump"),
+        ("--atomic=1", "--atomic=0", "--atomic"),
+    ] {
+        let with = |options: &str| on_sim(&format!("--rw=randwrite {options}"));
+        assert!(with(earlier).contains(flags), "{earlier}: {}", with(earlier));
+        let both = with(&format!("{earlier} {later}"));
+        assert_eq!(both, with(later), "{earlier} {later}");
+        assert!(!both.contains(flags), "{both}");
+    }
+    // These are options of their own, and none unsays another.
+    let apart = on_sim("--buffer_compress_percentage=40 --zero_buffers=1 --rw=write");
+    assert!(apart.contains("--compressible 40"), "the share counts, as in fio: {apart}");
+    assert!(on_sim("--zero_buffers=1 --buffer_compress_percentage=0 --rw=write").contains("--compressible 100"));
+    assert!(on_sim("--percentage_random=30 --rw=randread").contains("--jump 30%"));
+    let both = refusals(translate(&words("--filename=sim: --name=a --percentage_random=30 --rw=randread:8")));
+    assert!(both[0].contains("[a]: percentage_random: `:8` of rw"), "{both:?}");
+}
+
 /// The words that a line on `sim:` became.
 fn on_sim(options: &str) -> String {
     runs(translate(&words(&format!("--filename=sim: {options}")))).remove(0)
@@ -252,6 +310,15 @@ fn a_job_without_time_based_ends_when_its_size_is_moved() {
     assert!(on_sim("--size=64m --runtime=5").contains("--runtime 5s"), "whichever comes first");
     assert!(on_sim("").contains("--io-size 100%"), "all of the target");
     assert!(!on_sim("--size=64m --runtime=5 --time_based").contains("--io-size"));
+    for amount in ["--io_size=8m", "--number_ios=256", "--loops=3"] {
+        let timed = on_sim(&format!("--size=64m --runtime=5 --time_based {amount}"));
+        assert!(timed.contains("--runtime 5s") && !timed.contains("--io-size"), "{amount}: {timed}");
+        let alone = on_sim(&format!("--size=64m --time_based {amount}"));
+        assert!(alone.contains("--io-size"), "time_based without a runtime: {amount}: {alone}");
+    }
+    for alone in ["--size=64m --time_based", "--size=64m --time_based --runtime=0"] {
+        assert!(on_sim(alone).contains("--io-size 100%"), "{alone}: {}", on_sim(alone));
+    }
     assert!(on_sim("--size=64m --loops=3").contains("--io-size 300%"));
     assert!(on_sim("--size=64m --io_size=8m").contains("--io-size 8MiB --size 64MiB"));
     assert!(on_sim("--size=64m --io_size=25%").contains("--io-size 25%"));
@@ -346,6 +413,10 @@ fn order_and_sizes_of_requests_are_fio_s() {
     assert!(on_sim("--rw=read --rate_iops=200,100").contains("--rate-iops 200"));
     let mixed = on_sim("--rw=randrw --rate_iops=300,100");
     assert!(mixed.contains("--rate-iops 400 --rwmixread 75"), "{mixed}");
+    let uneven = refusals(translate(&words("--filename=sim: --name=a --rw=randrw --rate_iops=1000,4")));
+    assert!(uneven[0].contains("[a]: rate: a mix has a whole percentage of reads"), "{uneven:?}");
+    assert!(on_sim("--rw=randtrim --rate_iops=300,200,100").contains("--rate-iops 100"));
+    assert!(on_sim("--rw=trimwrite --rate_iops=300,200,100").contains("--rate-iops 200"));
 }
 
 #[test]
@@ -396,7 +467,9 @@ fn a_depth_is_looked_for_that_keeps_a_latency() {
     }
     assert!(on_sim("--rw=randread --latency_target=10ms").contains("--runtime 1s"), "it ends when a depth is found");
     let timed = on_sim("--rw=randread --latency_target=10ms --runtime=60 --time_based");
-    assert!(timed.contains("--runtime 60s"), "{timed}");
+    assert!(timed.contains("--runtime 60s") && !timed.contains("--io-size"), "{timed}");
+    let untimed = on_sim("--rw=randread --latency_target=10ms --time_based");
+    assert!(untimed.contains("--runtime 1s") && untimed.contains("--io-size 100%"), "{untimed}");
     let on = translate(&words("--filename=sim: --latency_target=10ms --latency_run=1")).unwrap();
     assert!(!on.runs[0].words.iter().any(|word| word == "--runtime"), "{:?}", on.runs[0].words);
     assert!(on.notes().iter().any(|note| note.starts_with("latency_run: ")), "{:?}", on.notes());
@@ -476,6 +549,7 @@ fn a_log_is_asked_again_of_what_is_named_for_it_or_of_what_it_names() {
         ("--readonly", "readonly"),
         ("--numjobs=2", "numjobs"),
         ("--verify=crc32c", "--verify"),
+        ("--fsync=1", "fsync, fdatasync"),
         ("--output-format=json", "--json"),
         ("--replay_scale=2", "leave it out"),
         ("--filename=a:b", "write one"),

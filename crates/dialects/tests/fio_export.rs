@@ -400,7 +400,7 @@ fn each_thread_has_percentiles_and_ranges_of_its_own_where_the_record_keeps_its_
 #[test]
 fn jobs_of_a_group_have_shares_of_what_it_moves() {
     let translation =
-        translate(&crate::words("--ioengine=null --size=1m --output-format=json --name=a --name=b")).unwrap();
+        translate(&crate::words("--ioengine=null --size=1m --output-format=json,terse --name=a --name=b")).unwrap();
     let [first, second] = [1, 3].map(|times| {
         let mut record = runs().remove(0);
         record.bytes *= times;
@@ -414,7 +414,13 @@ fn jobs_of_a_group_have_shares_of_what_it_moves() {
         .collect();
     let mut out = Vec::new();
     translation.print(&done, &mut out).unwrap();
-    let document: Value = serde_json::from_slice(&out).unwrap();
+    let printed = String::from_utf8(out).unwrap();
+    let (lines, json) = printed.split_once('{').unwrap();
+    // The 39th of 41 values of reads and of writes, behind the first five.
+    let share = |line: &str, side: usize| line.split(';').nth(5 + 41 * side + 38).unwrap().to_string();
+    let of_lines: Vec<[String; 2]> = lines.lines().map(|line| [share(line, 0), share(line, 1)]).collect();
+    assert_eq!(of_lines, [["25.000000%", "0.000000%"], ["75.000000%", "0.000000%"]]);
+    let document: Value = serde_json::from_str(&format!("{{{json}")).unwrap();
     let jobs = document["jobs"].as_array().unwrap();
     assert_eq!(jobs.iter().map(|job| job["groupid"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 0]);
     for (job, percent) in jobs.iter().zip([25.0, 75.0]) {

@@ -69,6 +69,26 @@ fn bins_of_fio_tell_every_percentile_and_both_sides() {
     assert_eq!(record.latency.count(), 26_836 + 11_537);
 }
 
+#[test]
+fn sizes_of_fio_s_results_are_in_the_units_of_their_line() {
+    let with = |options: serde_json::Value| {
+        let mut document: serde_json::Value = serde_json::from_str(FIO_PLUS).unwrap();
+        let object = document.as_object_mut().unwrap();
+        object.remove("global options");
+        object["jobs"][0]["job options"] = options;
+        read(&document.to_string()).records.remove(0)
+    };
+    let plain = serde_json::json!({ "bs": "4k", "size": "64m", "rw": "randrw" });
+    let of_1000 = serde_json::json!({ "bs": "4k", "size": "64MiB", "rw": "randrw", "kb_base": "1000" });
+    let found = |record: &Record| (record.run.workload.bs.0, record.span_bytes);
+    assert_eq!(found(&with(plain)), (4096, 64 << 20));
+    let decimal = with(of_1000);
+    assert_eq!(found(&decimal), (4000, 64 << 20));
+    assert!(decimal.walks() && decimal.origin.as_ref().unwrap().settings.is_empty(), "{:?}", decimal.origin);
+    let split = with(serde_json::json!({ "bssplit": "4k/50:8kB/50", "rw": "randrw", "kb_base": "1000" }));
+    assert_eq!(split.run.workload.options.bssplit.unwrap().to_string(), "4000/50:8000/50");
+}
+
 /// What a client of fio prints of its servers: their entries, and the sum of them as a further job.
 fn of_servers(names: &[&str]) -> serde_json::Value {
     let mut document: serde_json::Value = serde_json::from_str(FIO_PLUS).unwrap();

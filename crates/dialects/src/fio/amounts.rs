@@ -34,6 +34,17 @@ impl Amount {
     }
 }
 
+/// What ends a job, beside the longest time that it may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Its time alone (`time_based`), whatever it says of amounts.
+    Time,
+    /// That it has moved its size, or what it says of amounts, as in fio.
+    Size,
+    /// What it says of amounts, if anything: the line names its target as halfpower does.
+    Said,
+}
+
 /// What a job says of its amounts.
 #[derive(Debug, Clone, Default)]
 pub struct Amounts {
@@ -63,7 +74,7 @@ pub(super) struct Resolved {
 
 impl Amounts {
     /// The amounts for a job of `files`, `count` of them, with requests of `block` bytes (rounded to) and of `mean` bytes
-    /// on average. It ends by what it has moved if `is_bounded`, or if it says so itself.
+    /// on average.
     ///
     /// # Errors
     /// If a share is of a file whose size is not known.
@@ -71,7 +82,7 @@ impl Amounts {
         &self,
         (files, count): (&[OsString], u32),
         (block, mean): (u64, f64),
-        is_bounded: bool,
+        end: End,
     ) -> Result<Resolved, String> {
         let whole = |what: &str| {
             files.first().and_then(bytes_of).ok_or_else(|| {
@@ -97,27 +108,36 @@ impl Amounts {
         if each == Some(Bytes(0)) {
             return Err("size: nothing is left for a file; write a larger one".to_string());
         }
-        let says = self.io_size.is_some() || self.number_ios.is_some() || self.loops.is_some();
-        let io_size = (is_bounded || says).then(|| self.moved(each, count, mean));
+        let has_amount = match end {
+            End::Time => false,
+            End::Size => true,
+            End::Said => self.says_what_is_moved(),
+        };
+        let io_size = has_amount.then(|| self.moved(each, count, mean));
         Ok(Resolved { size: each, offset, io_size })
     }
 
+    /// Whether it says what is moved, otherwise than by its size.
+    fn says_what_is_moved(&self) -> bool {
+        self.io_size.is_some() || self.loops.is_some() || self.number_ios.is_some()
+    }
+
     /// These amounts for all of `jobs` together, where each begins further on than the one before: their parts are one
-    /// range, which they share. Each ends by what it has moved if `is_bounded`.
+    /// range, which they share.
     ///
     /// # Errors
     /// If their parts have gaps between them, or lie over each other.
-    pub(super) fn together(&self, jobs: u32, is_bounded: bool) -> Result<Self, String> {
+    pub(super) fn together(&self, jobs: u32, end: End) -> Result<Self, String> {
         let jobs = u64::from(jobs);
         let Some(increment) = self.increment.filter(|_| jobs > 1) else { return Ok(self.clone()) };
-        if self.filesize.is_some() || self.io_size.is_some() || self.loops.is_some() || self.number_ios.is_some() {
+        if self.filesize.is_some() || end != End::Time && self.says_what_is_moved() {
             return Err("offset_increment: leave filesize, io_size, loops and number_ios out beside it".to_string());
         }
         match (increment, self.size) {
             (Amount::Bytes(Bytes(0)), _) => Ok(self.clone()),
             (Amount::Bytes(increment), Some(Amount::Bytes(size))) if increment == size => {
                 let all = Amount::Bytes(Bytes(size.0.saturating_mul(jobs)));
-                Ok(Self { size: Some(all), io_size: self.size.filter(|_| is_bounded), ..self.clone() })
+                Ok(Self { size: Some(all), io_size: self.size.filter(|_| end == End::Size), ..self.clone() })
             }
             // The parts of threads here are those that fio gives them, but for what the division leaves.
             (Amount::Bytes(Bytes(increment)), Some(Amount::Bytes(Bytes(size))))
@@ -208,7 +228,7 @@ mod tests {
     }
 
     fn of(amounts: &Amounts, count: u32) -> Resolved {
-        amounts.resolved((&[], count), BLOCK, true).unwrap()
+        amounts.resolved((&[], count), BLOCK, End::Size).unwrap()
     }
 
     #[test]
@@ -236,22 +256,39 @@ mod tests {
         assert_eq!(of(&number(256, None), 1).io_size, Some(IoSize::Bytes(Bytes(MIB))));
         assert_eq!(of(&number(256, Some(2)), 1).io_size, Some(IoSize::Bytes(Bytes(2 * MIB))));
         assert_eq!(of(&number(1 << 20, None), 1).io_size, Some(IoSize::Percent(100)));
-        let of_time = amounts(size).resolved((&[], 1), BLOCK, false).unwrap();
-        assert_eq!(of_time.io_size, None);
+    }
+
+    #[test]
+    fn time_alone_ends_a_job_of_time_whatever_it_says_of_amounts() {
+        let size = Some(Amount::Bytes(Bytes(8 * MIB)));
+        let said = [
+            Amounts { io_size: size, ..amounts(size) },
+            Amounts { loops: Some(2), ..amounts(size) },
+            Amounts { number_ios: Some(9), ..amounts(size) },
+        ];
+        let io_size = |amounts: &Amounts, end| amounts.resolved((&[], 1), BLOCK, end).unwrap().io_size;
+        for amounts in &said {
+            assert_eq!(io_size(amounts, End::Time), None, "{amounts:?}");
+            assert!(io_size(amounts, End::Said).is_some(), "{amounts:?}");
+        }
+        assert_eq!([End::Time, End::Said].map(|end| io_size(&amounts(size), end)), [None; 2]);
+        let apart = |amounts: &Amounts, end| Amounts { increment: size, ..amounts.clone() }.together(4, end);
+        assert!(said.iter().all(|amounts| apart(amounts, End::Time).is_ok() && apart(amounts, End::Size).is_err()));
     }
 
     #[test]
     fn threads_that_begin_further_on_share_one_range() {
         let bytes = |mib: u64| Some(Amount::Bytes(Bytes(mib * MIB)));
         let of = |size, increment| Amounts { size, increment, ..Amounts::default() };
-        let four = of(bytes(8), bytes(8)).together(4, true).unwrap();
+        let four = of(bytes(8), bytes(8)).together(4, End::Size).unwrap();
         assert_eq!((four.size, four.io_size), (bytes(32), bytes(8)));
-        assert_eq!(of(bytes(8), bytes(8)).together(4, false).unwrap().io_size, None);
-        assert_eq!(of(bytes(2048), bytes(500)).together(4, false).unwrap().size, bytes(2048), "a quarter of it each");
-        assert_eq!(of(None, Some(Amount::Percent(25))).together(4, false).unwrap().size, None);
-        assert_eq!(of(bytes(8), bytes(1)).together(1, true).unwrap().size, bytes(8), "a job alone");
-        assert!(of(bytes(8), bytes(1)).together(4, true).unwrap_err().contains("the same as size"));
-        assert!(of(None, bytes(1)).together(4, true).is_err());
+        assert_eq!(of(bytes(8), bytes(8)).together(4, End::Time).unwrap().io_size, None);
+        let quarter = of(bytes(2048), bytes(500)).together(4, End::Time).unwrap();
+        assert_eq!(quarter.size, bytes(2048), "a quarter of it each");
+        assert_eq!(of(None, Some(Amount::Percent(25))).together(4, End::Time).unwrap().size, None);
+        assert_eq!(of(bytes(8), bytes(1)).together(1, End::Size).unwrap().size, bytes(8), "a job alone");
+        assert!(of(bytes(8), bytes(1)).together(4, End::Size).unwrap_err().contains("the same as size"));
+        assert!(of(None, bytes(1)).together(4, End::Size).is_err());
     }
 
     #[test]
@@ -260,12 +297,13 @@ mod tests {
         let file = folder.path().join("f");
         std::fs::write(&file, vec![1; 1_000_000]).unwrap();
         let asked = Amounts { offset: Some(Amount::Percent(25)), ..amounts(Some(Amount::Percent(50))) };
-        let resolved = asked.resolved((&[file.into()], 1), BLOCK, true).unwrap();
+        let resolved = asked.resolved((&[file.into()], 1), BLOCK, End::Size).unwrap();
         assert_eq!(resolved.offset, Some(Bytes(250_000 / 4096 * 4096)));
         let rest = 1_000_000 - 250_000 / 4096 * 4096;
         assert_eq!(resolved.size, Some(Bytes(rest / 2 / 4096 * 4096)));
         assert_eq!(resolved.io_size, Some(IoSize::Percent(100)));
-        assert!(asked.resolved((&["/no/such/file".into()], 1), BLOCK, true).unwrap_err().contains("that is there"));
+        let missing = asked.resolved((&["/no/such/file".into()], 1), BLOCK, End::Size);
+        assert!(missing.unwrap_err().contains("that is there"));
         assert_eq!((Amount::parse("50%"), Amount::parse("100%%")), (Ok(Amount::Percent(50)), Ok(Amount::Percent(100))));
         assert!(Amount::parse("0%").is_err() && Amount::parse("x%").is_err());
     }

@@ -87,7 +87,7 @@ pub(super) fn write_fio_jobs(runs: &[NamedRun<'_>], mut out: impl Write) -> io::
 }
 
 /// The percentage that each run has of what its group reads, writes and trims a second.
-fn shares_of_groups(runs: &[NamedRun<'_>]) -> Vec<[f64; 3]> {
+pub(super) fn shares_of_groups(runs: &[NamedRun<'_>]) -> Vec<[f64; 3]> {
     let rates = |run: &NamedRun<'_>| {
         let FioJob { read, write, trim, .. } = &run.sum;
         [read, write, trim].map(|side| side.bytes as f64 / run.sum.seconds().max(1e-9))

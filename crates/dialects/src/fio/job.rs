@@ -1,16 +1,18 @@
 //! Collects the options of one job, and converts the job into a run.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use halfpower_record::DepthSearch;
-use halfpower_spec::{BlockSizes, Bytes, Direction, IoPriority, IoSize, Nanos, Pattern, Processors, Rw};
+use halfpower_spec::{BlockSizes, Bytes, Direction, FlushCall, IoPriority, IoSize, Nanos, Pattern, Processors, Rw};
 
-use super::amounts::Amounts;
+use super::amounts::{Amounts, End};
 use super::engines::{self, Ring};
+use super::flushes::Flushes;
 use super::logs::LogOptions;
 use super::printed::{self, Formats};
-use super::rates::{Rate, Rates};
+use super::rates::{Rate, Rates, Requests};
 use super::replay::Replay;
 use super::sizes::{self, ByDirection};
 use super::steady::Steady;
@@ -45,6 +47,17 @@ pub struct Switches {
     pub(super) counts_issued: bool,
     /// Whether it goes on when a depth was found that keeps a latency (`latency_run`).
     pub(super) goes_on_at_depth: bool,
+    /// Whether zeros are written (`zero_buffers`), unless a share of them is asked for.
+    pub(super) writes_zeros: bool,
+}
+
+/// When random requests jump; between two jumps each follows the one before.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Jumps {
+    /// After so many requests (`rw=randread:8`).
+    pub(super) every: Option<u64>,
+    /// This share of them (`percentage_random`), if it is not all.
+    pub(super) percent: Option<u32>,
 }
 
 /// fio's `prioclass`, `prio` and `priohint`, as far as given.
@@ -85,6 +98,10 @@ pub struct Job {
     pub(super) rates: Rates,
     pub(super) priority: Priority,
     pub(super) steady: Steady,
+    pub(super) flushes: Flushes,
+    pub(super) jumps: Jumps,
+    /// Zeros in what is written, in percent (`buffer_compress_percentage`).
+    pub(super) compress_percent: u32,
     pub(super) replay: Replay,
     /// Bytes that sequential requests leave out between them (`rw=read:8k`).
     pub(super) skip: Option<Bytes>,
@@ -126,6 +143,7 @@ impl Job {
         if let Some(log) = self.replay.log.take() {
             return self.replayed(log);
         }
+        let end = self.end();
         self.name_by_section();
         self.place_files()?;
         self.choose_engine()?;
@@ -134,6 +152,7 @@ impl Job {
         }
         self.set_sizes();
         self.set_alignment();
+        self.set_jumps()?;
         self.set_stride()?;
         self.set_rate()?;
         self.set_priority()?;
@@ -142,14 +161,32 @@ impl Job {
         self.set_bursts();
         self.refuse_writes()?;
         let files = self.count_files()?;
-        self.set_amounts(files)?;
+        self.set_amounts(files, end)?;
         self.set_order();
+        self.set_flushes()?;
         self.set_caches();
+        self.set_content();
         self.drop_what_is_of_writes();
         self.run.jobs = self.jobs;
         self.say_what_differs();
         self.run.finish()?;
         Ok(self.run)
+    }
+
+    /// What ends the job. As in fio, `time_based` counts only beside a runtime.
+    fn end(&mut self) -> End {
+        let is_own_runtime = |word: &OsString| word.as_bytes().starts_with(b"-d");
+        let has_runtime = self.run.get("--runtime").is_some() || self.run.own.iter().any(is_own_runtime);
+        match (self.switches.time_based, self.has_fio_defaults) {
+            (true, _) if has_runtime => End::Time,
+            (_, false) => End::Said,
+            (is_alone, true) => {
+                if is_alone {
+                    self.run.note("time_based: without runtime it has no effect, as in fio: the run ends by its size");
+                }
+                End::Size
+            }
+        }
     }
 
     /// What the run does; fio's and halfpower's default is to read.
@@ -161,6 +198,22 @@ impl Job {
     fn directions(&self) -> (bool, bool) {
         let direction = self.rw().direction();
         (direction != Some(Direction::Write), direction != Some(Direction::Read))
+    }
+
+    /// What the run's limits of rates are those of.
+    fn requests(&self) -> Requests {
+        match (self.rw(), self.directions()) {
+            (Rw::Trim | Rw::Randtrim, _) => Requests::Trims,
+            (_, (true, true)) => Requests::Mixed,
+            (_, (true, false)) => Requests::Reads,
+            _ => Requests::Writes,
+        }
+    }
+
+    /// Whether nothing is written: fio then takes no notice of what only writes have.
+    fn only_reads_or_trims(&self) -> bool {
+        let rw = self.rw();
+        self.has_fio_defaults && (!rw.writes() || matches!(rw, Rw::Trim | Rw::Randtrim))
     }
 
     fn is_buffered(&self) -> bool {
@@ -223,6 +276,21 @@ impl Job {
         })
     }
 
+    /// Says when random requests jump.
+    fn set_jumps(&mut self) -> Result<(), String> {
+        match (self.jumps.every, self.jumps.percent) {
+            (None, None) => {}
+            (Some(every), None) => self.run.set("--jump", every),
+            (None, Some(share)) => self.run.set("--jump", format!("{share}%")),
+            (Some(every), Some(_)) => {
+                return Err(format!(
+                    "percentage_random: `:{every}` of rw says when requests jump; leave one of them out"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Sets the distance between sequential requests that go backwards or leave something out between them.
     fn set_stride(&mut self) -> Result<(), String> {
         if let Some(back) = self.back {
@@ -262,7 +330,7 @@ impl Job {
 
     fn set_rate(&mut self) -> Result<(), String> {
         let (_, means) = self.block_bytes();
-        match self.rates.of(self.directions(), means).map_err(|why| format!("rate: {why}"))? {
+        match self.rates.of(self.requests(), means).map_err(|why| format!("rate: {why}"))? {
             None => {}
             Some(Rate::Bytes(bytes)) => self.run.set("--rate", bytes),
             Some(Rate::Iops(iops)) => self.run.set("--rate-iops", iops),
@@ -400,7 +468,7 @@ impl Job {
         }
     }
 
-    fn set_amounts(&mut self, count: u32) -> Result<(), String> {
+    fn set_amounts(&mut self, count: u32, end: End) -> Result<(), String> {
         let (block, (reads, writes)) = self.block_bytes();
         let mean = match self.directions() {
             (true, true) => {
@@ -410,7 +478,6 @@ impl Job {
             (true, false) => reads,
             _ => writes,
         };
-        let is_bounded = self.has_fio_defaults && !self.switches.time_based;
         let own: Vec<OsString> = self.run.own.iter().filter(|word| Path::new(word).exists()).cloned().collect();
         let files = if self.run.files.is_empty() { &own } else { &self.run.files };
         self.refuse_unknown_size(files)?;
@@ -419,8 +486,8 @@ impl Job {
                 "offset_increment: each of numjobs has a file of its own; name one, or leave it out".to_string()
             );
         }
-        let together = self.amounts.together(self.jobs, is_bounded)?;
-        let amounts = together.resolved((files, count), (block, mean), is_bounded)?;
+        let together = self.amounts.together(self.jobs, end)?;
+        let amounts = together.resolved((files, count), (block, mean), end)?;
         self.run.size = amounts.size;
         self.run.offset = amounts.offset;
         if let Some(io_size) = amounts.io_size {
@@ -490,6 +557,28 @@ impl Job {
         }
     }
 
+    /// Sets the call that flushes between writes.
+    fn set_flushes(&mut self) -> Result<(), String> {
+        if self.only_reads_or_trims() {
+            return Ok(());
+        }
+        let Some((call, writes)) = self.flushes.asked()? else { return Ok(()) };
+        if call != FlushCall::Fdatasync {
+            self.run.set("--flush-by", call);
+        }
+        self.run.set("--fdatasync", writes);
+        Ok(())
+    }
+
+    /// Sets how much of what is written is zeros.
+    fn set_content(&mut self) {
+        match (self.compress_percent, self.switches.writes_zeros) {
+            (0, false) => {}
+            (0, true) => self.run.set("--compressible", 100),
+            (share, _) => self.run.set("--compressible", share),
+        }
+    }
+
     /// Sets the state of the page cache, and the flush at the end.
     fn set_caches(&mut self) {
         let Switches { keeps_cache, reads_before, flushes_at_end, .. } = self.switches;
@@ -504,20 +593,18 @@ impl Job {
             // fio takes no notice of it there either.
             self.run.unset("--uncached");
         }
-        let is_flushed = self.is_buffered() || self.run.get("--fdatasync").is_some_and(|writes| writes != "0");
+        let is_flushed = self.is_buffered() || self.run.get("--fdatasync").is_some();
         if flushes_at_end && !is_flushed && rw.writes() && !matches!(rw, Rw::Trim | Rw::Randtrim) {
             self.run.set("--end-flush", "");
         }
     }
 
-    /// Drops what only writes have, in a job that writes nothing: fio takes no notice of it there either.
+    /// Drops what only writes have, in a job that writes nothing.
     fn drop_what_is_of_writes(&mut self) {
-        let rw = self.rw();
-        if !self.has_fio_defaults || rw.writes() && !matches!(rw, Rw::Trim | Rw::Randtrim) {
+        if !self.only_reads_or_trims() {
             return;
         }
-        let of_writes = ["--fdatasync", "--flush-by", "--durable-by", "--atomic"];
-        of_writes.iter().for_each(|flag| self.run.unset(flag));
+        ["--durable-by", "--atomic"].iter().for_each(|flag| self.run.unset(flag));
         if self.run.get("--verify").is_none() {
             self.run.unset("--compressible");
         }
@@ -561,6 +648,9 @@ impl Job {
                 "rate: requests come at this rate whether or not earlier ones are done, as with io_submit_mode=offload; \
                  latency counts from when one was due",
             );
+        }
+        if run.get("--ramp-time").is_some() && run.get("--io-size").is_some() {
+            run.note("ramp_time: the run moves its --io-size after it; in fio, what is moved in it counts too");
         }
         let list = run.get("--processors").and_then(|list| list.parse::<Processors>().ok());
         if list.is_some_and(|list| list.numbers().count() > 1) {

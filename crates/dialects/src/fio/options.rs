@@ -15,7 +15,7 @@ use super::process_options::PROCESS_OPTIONS;
 use super::rates::Limits;
 use super::replay_options::REPLAY_OPTIONS;
 use super::sizes::{self, ByDirection};
-use super::take::{count, microseconds, number, on, only, percent, same_for_all, seconds, size};
+use super::take::{KbBase, count, microseconds, number, on, only, percent, same_for_all, seconds, size};
 use super::verify_options::VERIFY_OPTIONS;
 use crate::{Ends, OptionRow};
 
@@ -76,15 +76,14 @@ const WORKLOAD_OPTIONS: &[Row] = &[
             let (word, every) = value.split_once(':').map_or((value, None), |(word, every)| (word, Some(every)));
             let word = if word == "readwrite" { "rw" } else { word };
             let rw: Rw = word.parse().map_err(|error: ParseError| error.to_string())?;
-            job.run.unset("--jump");
+            job.jumps.every = None;
             job.skip = None;
             job.back = None;
             match every {
                 None => {}
-                Some(every) if rw.pattern() == halfpower_spec::Pattern::Random => match number(every)? {
-                    0 | 1 => {}
-                    every => job.run.set("--jump", every),
-                },
+                Some(every) if rw.pattern() == halfpower_spec::Pattern::Random => {
+                    job.jumps.every = Some(number(every)?).filter(|every| *every > 1);
+                }
                 Some(skip) => match skip.strip_prefix('-') {
                     Some(back) => job.back = Some(size(back)?),
                     None => job.skip = Some(size(skip)?),
@@ -128,7 +127,7 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     )
     .or(&["bsrange"]),
     Row::taken("bssplit", "--bssplit, at most 16 sizes; a third list, for trims, is left out", |job, value| {
-        job.run.set("--bssplit", sizes::split(value)?);
+        job.run.set("--bssplit", sizes::split(value, KbBase::default())?);
         Ok(())
     }),
     Row::taken("blocksize_unaligned", "taken where it is 0: requests begin at multiples of their size", |_, value| {
@@ -200,13 +199,20 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         Ok(())
     })
     .or(&["timeout"]),
-    Row::taken("time_based", "the run takes its whole time, and no --io-size ends it", |job, value| {
-        job.switches.time_based = on(value)?;
-        Ok(())
-    })
+    Row::taken(
+        "time_based",
+        "the run takes its whole runtime, and no --io-size ends it; without a runtime it has no effect",
+        |job, value| {
+            job.switches.time_based = on(value)?;
+            Ok(())
+        },
+    )
     .optional(),
     Row::taken("ramp_time", "--ramp-time", |job, value| {
-        job.run.set("--ramp-time", seconds(value)?);
+        match seconds(value)? {
+            halfpower_spec::Nanos(0) => job.run.unset("--ramp-time"),
+            time => job.run.set("--ramp-time", time),
+        }
         Ok(())
     }),
     Row::taken("startdelay", "the run begins so much later; a range of times is refused", |job, value| {
@@ -287,17 +293,15 @@ const WORKLOAD_OPTIONS: &[Row] = &[
         let mut shares = value.split(',').map(percent).collect::<Result<Vec<_>, _>>()?;
         shares.dedup();
         match shares[..] {
-            [100] => job.run.unset("--jump"),
-            [share] => job.run.set("--jump", format!("{share}%")),
+            [share] => job.jumps.percent = Some(share).filter(|share| *share < 100),
             _ => return Err(format!("`{value}`: reads and writes jump equally often; write one share")),
         }
         Ok(())
     }),
     Row::taken("percentage_sequential", "--jump with what remains of 100 percent", |job, value| {
         match percent(value)? {
-            0 => job.run.unset("--jump"),
             100 => return Err("no request would be random; write rw=read, write or rw".to_string()),
-            share => job.run.set("--jump", format!("{}%", 100 - share)),
+            share => job.jumps.percent = Some(100 - share).filter(|share| *share < 100),
         }
         Ok(())
     }),
@@ -322,13 +326,18 @@ const WORKLOAD_OPTIONS: &[Row] = &[
     })
     .or(&["allrandrepeat"])
     .optional(),
-    Row::taken("fsync", "--fdatasync --flush-by fsync", |job, value| {
-        if count(value)? > 0 {
-            job.run.set("--flush-by", "fsync");
-        }
-        set(job, "--fdatasync", value)
+    Row::taken(
+        "fsync",
+        "--fdatasync --flush-by fsync; of fsync, fdatasync and sync_file_range one may be above 0",
+        |job, value| {
+            job.flushes.fsync = count(value)?;
+            Ok(())
+        },
+    ),
+    Row::taken("fdatasync", "--fdatasync", |job, value| {
+        job.flushes.fdatasync = count(value)?;
+        Ok(())
     }),
-    Row::taken("fdatasync", "--fdatasync", |job, value| set(job, "--fdatasync", value)),
     Row::taken("end_fsync", "--end-flush, where the run is direct; a buffered run that writes always ends with a flush", |job, value| {
         job.switches.flushes_at_end = on(value)?;
         Ok(())
@@ -347,8 +356,8 @@ const WORKLOAD_OPTIONS: &[Row] = &[
                     "`{value}`: only wait_before,write,wait_after waits until the pages are written; use that"
                 ));
             }
-            job.run.set("--flush-by", "sync_file_range");
-            set(job, "--fdatasync", writes)
+            job.flushes.sync_file_range = count(writes)?;
+            Ok(())
         },
     ),
     Row::refused("write_barrier", "use fdatasync").or(&["end_syncfs"]),
@@ -393,14 +402,17 @@ const ISSUING_OPTIONS: &[Row] = &[
         Ok(())
     })
     .optional(),
-    Row::taken("sync", "--sync, and with 1 or sync --durable-by o_sync", |job, value| match value {
-        "0" | "none" => set(job, "--sync", "none"),
-        "dsync" => set(job, "--sync", "dsync"),
-        "1" | "sync" => {
-            job.run.set("--durable-by", "o_sync");
-            set(job, "--sync", "dsync")
+    Row::taken("sync", "--sync, and with 1 or sync --durable-by o_sync", |job, value| {
+        job.run.unset("--durable-by");
+        match value {
+            "0" | "none" => set(job, "--sync", "none"),
+            "dsync" => set(job, "--sync", "dsync"),
+            "1" | "sync" => {
+                job.run.set("--durable-by", "o_sync");
+                set(job, "--sync", "dsync")
+            }
+            _ => Err(format!("`{value}`: use none, sync or dsync")),
         }
-        _ => Err(format!("`{value}`: use none, sync or dsync")),
     }),
     Row::taken("atomic", "--atomic: the writes must be direct", |job, value| {
         match on(value)? {
@@ -515,7 +527,10 @@ const ISSUING_OPTIONS: &[Row] = &[
         "fadvise_hint",
         "--fadvise: sequential, random; 0 is normal, and so is 1, unless the run is buffered",
         |job, value| match value {
-            "0" | "1" => Ok(()),
+            "0" | "1" => {
+                job.run.unset("--fadvise");
+                Ok(())
+            }
             "sequential" | "random" => set(job, "--fadvise", value),
             other => Err(format!("`{other}`: write 0, sequential or random")),
         },
@@ -565,17 +580,12 @@ const PAYLOAD: &str = "what is written is never the same twice";
 const OTHER_OPTIONS: &[Row] = &[
     Row::without_effect("refill_buffers", PAYLOAD).or(&["scramble_buffers"]).optional(),
     Row::taken("buffer_compress_percentage", "--compressible", |job, value| {
-        match percent(value)? {
-            0 => job.run.unset("--compressible"),
-            share => job.run.set("--compressible", share),
-        }
+        job.compress_percent = percent(value)?;
         Ok(())
     }),
     Row::without_effect("buffer_compress_chunk", "zeros lie at the end of each 512 bytes, as with fio's default"),
-    Row::taken("zero_buffers", "--compressible 100", |job, value| {
-        if on(value)? {
-            job.run.set("--compressible", 100);
-        }
+    Row::taken("zero_buffers", "--compressible 100, unless buffer_compress_percentage sets another share", |job, value| {
+        job.switches.writes_zeros = on(value)?;
         Ok(())
     })
     .optional(),

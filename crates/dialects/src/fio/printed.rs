@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use halfpower_record::{Latency, Record};
 
-use super::export::{NamedRun, VERSION, coarse, listed_percentiles, write_fio_jobs};
+use super::export::{NamedRun, VERSION, coarse, listed_percentiles, shares_of_groups, write_fio_jobs};
 use super::job_sum::{FioJob, FioSide};
 use super::terse::{TerseLine, TerseSide, TerseSpan};
 use crate::{Layout, Measured};
@@ -71,8 +71,8 @@ impl Layout for Formats {
         let named: Vec<NamedRun<'_>> = entries(measured).into_iter().flat_map(named).collect();
         if self.terse {
             let version = self.terse_version.unwrap_or(USUAL_TERSE);
-            for run in &named {
-                writeln!(out, "{}", line(run, version))?;
+            for (run, shares) in named.iter().zip(shares_of_groups(&named)) {
+                writeln!(out, "{}", line(run, shares, version))?;
             }
         }
         if self.json { write_fio_jobs(&named, out) } else { out.flush() }
@@ -145,8 +145,9 @@ fn targets(runs: &[Measured<'_>]) -> String {
     target.join(":")
 }
 
-/// The terse line of a run. What no record has is 0 there, as of all that fio did not measure.
-fn line(run: &NamedRun<'_>, version: u8) -> TerseLine {
+/// The terse line of a run with these shares of what its group reads, writes and trims a second, in percent. What no record
+/// has is 0 there, as of all that fio did not measure.
+fn line(run: &NamedRun<'_>, [of_reads, of_writes, of_trims]: [f64; 3], version: u8) -> TerseLine {
     let job = &run.sum;
     let [user_percent, system_percent] = job.processor_percent();
     let by_time = coarse(&job.latency);
@@ -160,9 +161,9 @@ fn line(run: &NamedRun<'_>, version: u8) -> TerseLine {
         jobname: if run.name.is_empty() { "fio".to_string() } else { run.name.to_string() },
         groupid: run.group.into(),
         error: 0,
-        read: side(job, &job.read),
-        write: side(job, &job.write),
-        trim: side(job, &job.trim),
+        read: side(job, &job.read, of_reads),
+        write: side(job, &job.write, of_writes),
+        trim: side(job, &job.trim, of_trims),
         user_percent,
         system_percent,
         switches: job.switches.unwrap_or(0),
@@ -175,7 +176,8 @@ fn line(run: &NamedRun<'_>, version: u8) -> TerseLine {
     }
 }
 
-fn side(job: &FioJob, side: &FioSide) -> TerseSide {
+/// One direction of a job that has this share of what its group moves that way.
+fn side(job: &FioJob, side: &FioSide, aggregate_percent: f64) -> TerseSide {
     if side.ios == 0 {
         return TerseSide::default();
     }
@@ -202,7 +204,7 @@ fn side(job: &FioJob, side: &FioSide) -> TerseSide {
         total_us: span(&side.latency),
         kib_per_s_min: rate.min as u64,
         kib_per_s_max: rate.max as u64,
-        aggregate_percent: 100.0,
+        aggregate_percent,
         kib_per_s_mean: rate.mean,
         kib_per_s_deviation: rate.deviation,
         rate_samples: rate.count as u64,

@@ -50,8 +50,7 @@ pub(super) const REPLAY_OPTIONS: &[Row] = &[
 ];
 
 /// Flags of a job that say what is asked, or when: the log does.
-const SAID_BY_THE_LOG: [&str; 6] =
-    ["--thinktime", "--verify", "--latency-target", "--steady-state", "--ramp-time", "--fdatasync"];
+const SAID_BY_THE_LOG: [&str; 5] = ["--thinktime", "--verify", "--latency-target", "--steady-state", "--ramp-time"];
 
 impl Job {
     /// Converts the job into a replay of `log`.
@@ -98,6 +97,10 @@ impl Job {
         let is_durable = self.run.get("--sync").is_some_and(|sync| sync != "none");
         let others = [
             (self.jobs > 1, "numjobs: a log is asked once: leave it out"),
+            (
+                self.flushes.any(),
+                "fsync, fdatasync, sync_file_range: the log says when there is a sync: leave them out",
+            ),
             (is_durable, "sync: writes of a log are plain, and its syncs are asked: leave it out"),
             (self.run.start_delay.is_some(), "startdelay: a log is asked at once: call `sleep` before"),
             (

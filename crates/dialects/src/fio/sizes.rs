@@ -2,7 +2,7 @@
 
 use halfpower_spec::{BlockSizes, Bytes, ParseError};
 
-use super::take::size;
+use super::take::{KbBase, size_by};
 
 /// fio's default request size.
 pub(super) const USUAL: Bytes = Bytes(4096);
@@ -20,6 +20,7 @@ pub struct ByDirection {
 impl ByDirection {
     /// Parses a list such as `4k,8k`: an empty item is fio's default, and a missing one is as the item before.
     pub(super) fn parse(value: &str) -> Result<Self, String> {
+        let positive = |item: &str| positive(item, KbBase::default());
         let items: Vec<&str> = value.split(',').map(str::trim).collect();
         let of = |at: usize| match items.get(at) {
             Some(&"") => Ok(USUAL),
@@ -36,15 +37,15 @@ impl ByDirection {
     }
 }
 
-fn positive(item: &str) -> Result<Bytes, String> {
-    size(item).and_then(|bytes| if bytes.0 > 0 { Ok(bytes) } else { Err(format!("`{item}` moves nothing")) })
+fn positive(item: &str, base: KbBase) -> Result<Bytes, String> {
+    size_by(item, base).and_then(|bytes| if bytes.0 > 0 { Ok(bytes) } else { Err(format!("`{item}` moves nothing")) })
 }
 
 /// Parses a `bssplit`, such as `4k/60:64k/40,8k`; a third list, of trims, is left out.
-pub(super) fn split(value: &str) -> Result<BlockSizes, String> {
+pub(super) fn split(value: &str, base: KbBase) -> Result<BlockSizes, String> {
     let entry = |entry: &str| {
         let (bytes, share) = entry.split_once('/').map_or((entry, None), |(bytes, share)| (bytes, Some(share)));
-        let bytes = positive(bytes.trim())?;
+        let bytes = positive(bytes.trim(), base)?;
         Ok(share.map_or_else(|| bytes.to_string(), |share| format!("{bytes}/{}", share.trim())))
     };
     let list = |list: &str| list.split(':').map(entry).collect::<Result<Vec<_>, String>>().map(|list| list.join(":"));
@@ -57,10 +58,11 @@ pub(super) fn split(value: &str) -> Result<BlockSizes, String> {
 pub(super) fn range(value: &str) -> Result<(BlockSizes, Option<u64>), String> {
     let mut left_out = None;
     let most = if value.contains(',') { MOST / 2 } else { MOST };
+    let positive = |item: &str| positive(item.trim(), KbBase::default());
     let mut list = |range: &str| {
         let (least, largest) =
             range.split_once(['-', ':']).ok_or_else(|| format!("`{range}` is no range; write one like 4k-64k"))?;
-        let (Bytes(least), Bytes(largest)) = (positive(least.trim())?, positive(largest.trim())?);
+        let (Bytes(least), Bytes(largest)) = (positive(least)?, positive(largest)?);
         if largest < least {
             return Err(format!("`{range}`: write the smaller size first"));
         }
@@ -97,6 +99,7 @@ mod tests {
 
     #[test]
     fn splits_have_fio_s_units_and_ranges_step_by_their_least() {
+        let split = |value| split(value, KbBase::Of1024);
         assert_eq!(split("4kB/60:64k/40").unwrap().to_string(), "4KiB/60:64KiB/40");
         assert_eq!(split("512/50:4k,8k,16k").unwrap().to_string(), "512/50:4KiB/50,8KiB/100");
         assert!(split("4k/50:8k/40").unwrap_err().contains("90%"));

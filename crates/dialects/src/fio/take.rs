@@ -29,10 +29,34 @@ pub fn count(value: &str) -> Result<u32, String> {
     value.parse().map_err(|_| format!("`{value}` is not a whole number; write it like 8"))
 }
 
-/// Parses a size in bytes as fio does by default (`kb_base=1024`, its documentation on units): `k`, `kB`, `m` and so on
-/// are powers of 1024, and `KiB`, `MiB` and so on powers of 1000, in any case; `0x1000` is hexadecimal. fio passes over a
-/// fraction and the unit behind it, so that only a whole number of bytes may have one: `4096.0`.
+/// What fio's units of size are powers of (`kb_base`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KbBase {
+    /// `k`, `kB`, `m` and so on of 1024, and `KiB`, `MiB` and so on of 1000: fio's default.
+    #[default]
+    Of1024,
+    /// The other way round.
+    Of1000,
+}
+
+impl KbBase {
+    /// The base of `k` and its like, and that of `KiB` and its like.
+    fn factors(self) -> (u64, u64) {
+        match self {
+            Self::Of1024 => (1024, 1000),
+            Self::Of1000 => (1000, 1024),
+        }
+    }
+}
+
+/// Parses a size in bytes as fio does by default.
 pub fn size(value: &str) -> Result<Bytes, String> {
+    size_by(value, KbBase::default())
+}
+
+/// Parses a size in bytes as fio does (its documentation on units), with units in any case; `0x1000` is hexadecimal. fio
+/// passes over a fraction and the unit behind it, so that only a whole number of bytes may have one: `4096.0`.
+pub fn size_by(value: &str, base: KbBase) -> Result<Bytes, String> {
     if value.contains('%') {
         return Err(format!("`{value}`: this is a size and no share; write one like 1g"));
     }
@@ -52,16 +76,17 @@ pub fn size(value: &str) -> Result<Bytes, String> {
             ));
         }
     };
-    let factor = factor(&unit.to_ascii_lowercase()).ok_or_else(unknown)?;
+    let factor = factor(&unit.to_ascii_lowercase(), base).ok_or_else(unknown)?;
     let number: u64 = digits.parse().map_err(|_| unknown())?;
     number.checked_mul(factor).map(Bytes).ok_or_else(|| format!("`{value}` is more bytes than there are"))
 }
 
 /// The factor of one of fio's units of size, in lower case.
-fn factor(unit: &str) -> Option<u64> {
+fn factor(unit: &str, base: KbBase) -> Option<u64> {
+    let (plain, other) = base.factors();
     let (letter, base) = match unit.strip_suffix("ib") {
-        Some(letter) => (letter, 1000_u64),
-        None => (unit.strip_suffix('b').unwrap_or(unit), 1024),
+        Some(letter) => (letter, other),
+        None => (unit.strip_suffix('b').unwrap_or(unit), plain),
     };
     let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == letter)?;
     base.checked_pow(power as u32)
@@ -105,6 +130,11 @@ mod tests {
             assert_eq!(size(four_kib), Ok(Bytes(4096)), "{four_kib}");
         }
         assert_eq!((size("4KiB"), size("1mib")), (Ok(Bytes(4000)), Ok(Bytes(1_000_000))));
+        let decimal = |value| size_by(value, KbBase::Of1000);
+        assert_eq!(
+            (decimal("4k"), decimal("4KiB"), decimal("512")),
+            (Ok(Bytes(4000)), Ok(Bytes(4096)), Ok(Bytes(512)))
+        );
         assert_eq!(
             (size("1g"), size("256KB"), size("2T")),
             (Ok(Bytes(1 << 30)), Ok(Bytes(256 << 10)), Ok(Bytes(2 << 40)))

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_spec::{BlockSizes, Cache, EngineName, ParseError, Rw, Workload, WorkloadOptions};
+use halfpower_spec::{Cache, EngineName, Rw, Workload, WorkloadOptions};
 use serde_json::Value;
 
-use crate::fio::take::{on, same_for_all, seconds, size};
+use crate::fio::sizes;
+use crate::fio::take::{KbBase, on, same_for_all, seconds, size_by};
 
 /// Options that define the workload; [`Options::settings`] reads them.
-const READ: [&str; 27] = [
+const READ: [&str; 28] = [
+    "kb_base",
     "bs",
     "blocksize",
     "bssplit",
@@ -168,11 +170,11 @@ impl<'a> Options<'a> {
         if let Some(key) = ["bsrange", "blocksize_range", "bs_unaligned"].iter().find(|key| self.has(key)) {
             return Err(format!("its block size varies ({key}), and a cell of a study has one"));
         }
-        let bssplit =
-            self.text(&["bssplit"]).map(|value| value.parse().map_err(|why: ParseError| format!("bssplit: {why}")));
-        let bssplit: Option<BlockSizes> = bssplit.transpose()?;
+        let base = if self.text(&["kb_base"]).as_deref() == Some("1000") { KbBase::Of1000 } else { KbBase::Of1024 };
+        let bssplit = self.text(&["bssplit"]).map(|value| sizes::split(&value, base));
+        let bssplit = bssplit.transpose().map_err(|why| format!("bssplit: {why}"))?;
         let bs = self.text(&["bs", "blocksize"]).unwrap_or_else(|| "4k".to_string());
-        let bs = same_for_all(&bs).and_then(size).map_err(|why| format!("bs: {why}"));
+        let bs = same_for_all(&bs).and_then(|bs| size_by(bs, base)).map_err(|why| format!("bs: {why}"));
         let bs = bssplit.map_or(bs, |sizes| Ok(sizes.largest()))?;
         if bs.0 == 0 || u32::try_from(bs.0).is_err() {
             return Err(format!("bs: {bs} is no size of a request"));
@@ -204,7 +206,7 @@ impl<'a> Options<'a> {
             ..Workload::default()
         };
         special.extend(self.special());
-        let span_bytes = self.text(&["size"]).and_then(|value| size(&value).ok()).map(|bytes| bytes.0);
+        let span_bytes = self.text(&["size"]).and_then(|value| size_by(&value, base).ok()).map(|bytes| bytes.0);
         let runtime_ns = self.text(&["runtime", "timeout"]).and_then(|value| seconds(&value).ok()).map(|time| time.0);
         Ok(Settings { workload, span_bytes, runtime_ns: runtime_ns.filter(|ns| *ns > 0), special })
     }
