@@ -4,6 +4,9 @@ use std::ffi::{OsStr, OsString};
 
 use crate::{OptionRow, Refusal, Translation};
 
+/// The option of the block size, in which values of others may count, in either tool.
+const BLOCK_SIZE: &str = "-b";
+
 /// Collects the options of such a line.
 pub(crate) trait AttachedLine: Sized + 'static {
     /// The tool's name.
@@ -26,13 +29,18 @@ pub(crate) trait AttachedLine: Sized + 'static {
     fn finished(self) -> Result<Translation, String>;
 }
 
-/// Translates the words of a line into `line`.
+/// Translates the words of a line into `line`, in which the block size may stand anywhere.
 ///
 /// # Errors
 /// Every option that is refused.
 pub(crate) fn translate<L: AttachedLine>(mut line: L, words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     let mut refusals = Vec::new();
-    for word in words {
+    let is_block_size = |word: &&OsString| {
+        let row = word.to_str().and_then(|text| named(L::OPTIONS, text));
+        row.is_some_and(|(row, _)| row.name == BLOCK_SIZE)
+    };
+    let others = words.iter().filter(|word| !is_block_size(word));
+    for word in words.iter().filter(is_block_size).chain(others) {
         let text = word.to_str().unwrap_or_default();
         if !text.starts_with('-') {
             line.take_file(word);

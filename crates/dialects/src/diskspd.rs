@@ -65,6 +65,9 @@ impl ParsedOptions {
         if run.files.is_empty() {
             return Err("name a target: a file, a folder or a block device".to_string());
         }
+        let end = self.end.into_iter().chain(self.file_bytes).min();
+        run.use_part(Bytes(self.base), end.map(Bytes))
+            .map_err(|why| format!("-B, -f, -c: {why}; write a larger end"))?;
         set_stride(&mut run, self.stride.filter(|bytes| !random && *bytes != block_bytes), block_bytes)?;
         run.set(
             "--rw",

@@ -113,6 +113,20 @@ impl RunWords {
         path.starts_with("/dev") && !path.starts_with("/dev/shm")
     }
 
+    /// Lets requests reach the bytes of each file from `base` to `end`; without an end, to that of a file that is there.
+    ///
+    /// # Errors
+    /// If nothing lies between them.
+    pub fn use_part(&mut self, base: Bytes, end: Option<Bytes>) -> Result<(), String> {
+        let left = |end: Bytes| end.0.checked_sub(base.0).filter(|bytes| *bytes > 0).map(Bytes);
+        self.size = match end {
+            None => None,
+            Some(end) => Some(left(end).ok_or_else(|| format!("nothing is left of {end} from byte {} on", base.0))?),
+        };
+        self.offset = Some(base).filter(|base| base.0 > 0);
+        Ok(())
+    }
+
     /// Writes the words after `halfpower run`.
     ///
     /// A file that does not exist or is empty is replaced by its folder, in which halfpower lays out its own file.
@@ -299,5 +313,8 @@ mod tests {
         assert_eq!(text(&words(&mut run)), "sim: --bs 8k --verify --size 12KiB --region 8KiB+4KiB");
         run.size = None;
         assert!(run.finish().is_err());
+        run.use_part(Bytes(4096), Some(Bytes(12288))).unwrap();
+        assert!(text(&words(&mut run)).ends_with("--size 12KiB --region 4KiB+8KiB"), "{:?}", run.words);
+        assert!(run.use_part(Bytes(4096), Some(Bytes(4096))).unwrap_err().contains("nothing is left of 4KiB"));
     }
 }

@@ -13,6 +13,8 @@ pub(crate) use options::OPTIONS;
 pub use options::ParsedOptions;
 pub use trace::{TRACE_FIELDS, TraceError, TraceLine, read_trace, write_trace};
 
+use halfpower_spec::Bytes;
+
 use crate::attached::{self, AttachedLine};
 use crate::{OptionRow, Refusal, RunWords, Translation};
 
@@ -49,7 +51,8 @@ impl AttachedLine for ParsedOptions {
 impl ParsedOptions {
     /// The run, with SQLIO's defaults for missing options.
     fn run(self) -> Result<RunWords, String> {
-        let Self { mut run, writes, random, synchronous, .. } = self;
+        let Self { mut run, writes, random, synchronous, base, file_bytes, .. } = self;
+        run.use_part(Bytes(base), file_bytes.map(Bytes)).map_err(|why| format!("-S: {why}; write a smaller block"))?;
         if run.files.is_empty() {
             run.files.push(USUAL_FILE.into());
         }

@@ -158,6 +158,39 @@ fn a_size_beyond_all_sizes_is_passed_on_and_not_rounded() {
 }
 
 #[test]
+fn a_base_is_within_what_f_and_c_give() {
+    let part = |options: &str| {
+        let run = runs(translate(&words(&format!("-W0 {options} sim:")))).remove(0);
+        run.split_once(" --size ").map_or(String::new(), |(_, part)| part.to_string())
+    };
+    assert_eq!(part("-B4M -f8M"), "8MiB --region 4MiB+4MiB");
+    assert_eq!(part("-f8M -B4M"), "8MiB --region 4MiB+4MiB", "in either order");
+    assert_eq!(part("-B4M:4M"), "8MiB --region 4MiB+4MiB", "-Bbase:length is -Bbase -f(base+length)");
+    assert_eq!(part("-B1G -c4G"), "4GiB --region 1GiB+3GiB");
+    assert_eq!(part("-c2G -f1G"), "1GiB", "the rest of the file is not used");
+    assert_eq!(part("-f1G -c2G"), "1GiB");
+    assert_eq!((part("-B0 -f8M").as_str(), part("-B0").as_str()), ("8MiB", ""));
+    for none in ["-B8M -f8M", "-B8M -c4M"] {
+        assert!(refusals(translate(&words(&format!("{none} sim:"))))[0].contains("nothing is left"), "{none}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.xml");
+    let target =
+        "<Target><Path>sim:</Path><BaseFileOffset>4194304</BaseFileOffset><MaxFileSize>8388608</MaxFileSize></Target>";
+    let profile = format!("<Profile><TimeSpans><TimeSpan><Targets>{target}</Targets></TimeSpan></TimeSpans></Profile>");
+    std::fs::write(&path, profile).unwrap();
+    let of_profile = runs(translate(&words(&format!("-X{}", path.display())))).remove(0);
+    assert!(of_profile.contains("--size 8MiB --region 4MiB+4MiB"), "{of_profile}");
+}
+
+#[test]
+fn sizes_in_blocks_are_of_the_line_s_block_size_wherever_it_stands() {
+    let [after, before] = ["-f10b -B2b -b8K sim:", "-b8K -B2b -f10b sim:"].map(|line| runs(translate(&words(line))));
+    assert_eq!(after, before);
+    assert!(after[0].ends_with("--size 80KiB --region 16KiB+64KiB"), "{after:?}");
+}
+
+#[test]
 fn order_processors_and_payload_are_diskspd_s() {
     let run = |options: &str| runs(translate(&words(&format!("-W0 {options} sim:")))).remove(0);
     assert!(run("-rs30").contains("--jump 30%") && run("-rs30").contains("--rw randread"));
@@ -170,7 +203,7 @@ fn order_processors_and_payload_are_diskspd_s() {
 }
 
 /// Lines of diskspd's documentation and of guides that run, in the kinds that they have.
-const RUN: [&str; 31] = [
+const RUN: [&str; 32] = [
     "-c1G -b4K -t2 -d30 -a0,1 sim:",
     "-b8K -d60 -o4 -t8 -h -r -w25 -L -Z1G -c20G sim:",
     "-b64K -d120 -o32 -t4 -Sh -r -w0 -L -c50G sim:",
@@ -186,6 +219,7 @@ const RUN: [&str; 31] = [
     "-l -b2M -t4 -o4 -Sh -c4G sim:",
     "-c2G -f1G -r -b4K sim:",
     "-B1G -c4G -b64K -r sim:",
+    "-B1G:512M -b64K -r sim:",
     "-a -n -P -v -x -z -Z -w100 -b64K sim:",
     "-I3 -ag0,0,1 -b4K sim:",
     "-g500i -b4K -r -t2 sim:",

@@ -7,7 +7,7 @@ use halfpower_dialects::sqlio::translate;
 fn a_line_and_the_defaults() {
     assert_eq!(
         runs(translate(&words("-kR -s10 -frandom -b8 -o8 -t2 -LS sim:"))),
-        ["sim: --runtime 10s --bs 8KiB --iodepth 8 --threads 2 --rw randread --cache none"]
+        ["sim: --bs 8KiB --runtime 10s --iodepth 8 --threads 2 --rw randread --cache none"]
     );
     assert_eq!(
         runs(translate(&words("-kW -BH -o0 --overwrite sim:"))),
@@ -32,6 +32,20 @@ fn a_parameter_file_names_files_threads_and_size() {
     assert!(runs(translate(&words(&line)))[0].contains("--processors 0-1"));
     std::fs::write(&param, format!("{} 4 mask 100\n", data.display())).unwrap();
     assert!(refusals(translate(&words(&line)))[0].contains("line 1: `mask` is no mask"));
+}
+
+#[test]
+fn the_first_block_is_one_of_the_run_s_and_lies_within_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let param = folder.path().join("param.txt");
+    std::fs::write(&param, "sim: 1 0x0 100\n").unwrap();
+    let run = |options: &str| runs(translate(&words(&format!("-kR {options} -F{}", param.display())))).remove(0);
+    let expected = "--size 100MiB --region 8000KiB+94400KiB";
+    assert!(run("-b8 -S1000").ends_with(expected), "{}", run("-b8 -S1000"));
+    assert_eq!(run("-S1000 -b8").split(" --size").last(), run("-b8 -S1000").split(" --size").last());
+    assert!(run("-S1000").ends_with("--region 2000KiB+100400KiB"), "blocks of 2 KiB: {}", run("-S1000"));
+    let beyond = refusals(translate(&words(&format!("-kR -b64 -S1600 -F{}", param.display()))));
+    assert!(beyond[0].contains("nothing is left of 100MiB"), "{beyond:?}");
 }
 
 #[test]

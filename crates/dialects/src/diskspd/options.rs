@@ -1,6 +1,6 @@
 //! Lists diskspd's options, and what its layouts show of them.
 
-use halfpower_spec::{Bytes, ParseError, Processors, RandomDistribution};
+use halfpower_spec::{ParseError, Processors, RandomDistribution};
 
 use crate::{OptionRow, RunWords};
 
@@ -12,6 +12,12 @@ pub struct ParsedOptions {
     pub(super) run: RunWords,
     pub(super) shown: Shown,
     pub(super) block_bytes: u64,
+    /// The first byte of each target in use.
+    pub(super) base: u64,
+    /// The byte before which requests end.
+    pub(super) end: Option<u64>,
+    /// Bytes of a file that is laid out.
+    pub(super) file_bytes: Option<u64>,
     pub(super) writes_percent: u32,
     pub(super) random: bool,
     /// Alignment of random offsets in bytes, if given.
@@ -52,6 +58,9 @@ impl ParsedOptions {
             run: RunWords::default(),
             shown: Shown { warm_up_s: USUAL_WARM_UP_S, ..Shown::default() },
             block_bytes: 64 * 1024,
+            base: 0,
+            end: None,
+            file_bytes: None,
             writes_percent: 0,
             random: false,
             random_align: None,
@@ -184,16 +193,26 @@ fn priority(asked: &mut ParsedOptions, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes -f: a size, or letters for hints.
+/// Takes -f: the end of the bytes in use, or letters for hints.
 fn size_or_hint(asked: &mut ParsedOptions, value: &str) -> Result<(), String> {
     if value.starts_with(|c: char| c.is_ascii_digit()) {
-        asked.run.size = Some(Bytes(size(asked, value)?));
+        asked.end = Some(size(asked, value)?);
         return Ok(());
     }
     match value {
         "r" => asked.run.set("--fadvise", "random"),
         "s" => asked.run.set("--fadvise", "sequential"),
         _ => return Err(format!("`{value}`: write a size, r or s; a file is never opened as temporary")),
+    }
+    Ok(())
+}
+
+/// Takes -B: the first byte in use, and with a length behind a colon also the end.
+fn base(asked: &mut ParsedOptions, value: &str) -> Result<(), String> {
+    let (base, length) = value.split_once(':').map_or((value, None), |(base, length)| (base, Some(length)));
+    asked.base = if zero(base, "").is_ok() { 0 } else { size(asked, base)? };
+    if let Some(length) = length {
+        asked.end = Some(asked.base.saturating_add(size(asked, length)?));
     }
     Ok(())
 }
@@ -213,21 +232,20 @@ pub(crate) const OPTIONS: &[Row] = &[
         "--processors: threads run on those of a list in turn, as in -a0,1; alone, where the kernel puts them",
         affinity,
     ),
-    Row::taken("-b", "--bs [default: 64K]; give it before sizes in blocks", |asked, value| {
+    Row::taken("-b", "--bs [default: 64K], wherever it stands", |asked, value| {
         asked.block_bytes = size(asked, value)?;
         Ok(())
     }),
-    Row::taken("-B", "the beginning of --region; needs -f or -c unless the file is there", |asked, value| {
-        if zero(value, "").is_err() {
-            asked.run.offset = Some(Bytes(size(asked, value)?));
-        }
-        Ok(())
-    }),
+    Row::taken(
+        "-B",
+        "the beginning of --region; its end is that of -f or -c, or of a file that is there; -B1G:2G is -B1G -f3G",
+        base,
+    ),
     Row::taken(
         "-c",
         "--size: a file that is not there is laid out for the run and removed; one that is there is used as it is",
         |asked, value| {
-            asked.run.size = Some(Bytes(size(asked, value)?));
+            asked.file_bytes = Some(size(asked, value)?);
             Ok(())
         },
     ),
@@ -256,7 +274,12 @@ pub(crate) const OPTIONS: &[Row] = &[
         asked.run.set("--runtime", format!("{seconds}s"));
         Ok(())
     }),
-    Row::taken("-f", "a size: --size; r and s: --fadvise, where the run is buffered", size_or_hint),
+    Row::taken(
+        "-f",
+        "a size: the end of the bytes in use, counted from the beginning of the target; r and s: --fadvise, where the run is \
+         buffered",
+        size_or_hint,
+    ),
     Row::taken("-F", "--threads, with a single target", |asked, value| {
         asked.total_threads = Some(count(value)?);
         Ok(())

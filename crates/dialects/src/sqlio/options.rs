@@ -16,6 +16,10 @@ pub struct ParsedOptions {
     pub(super) random: bool,
     pub(super) synchronous: bool,
     pub(super) bs: Option<u64>,
+    /// The first byte in use.
+    pub(super) base: u64,
+    /// Bytes of each file.
+    pub(super) file_bytes: Option<u64>,
 }
 
 type Row = OptionRow<ParsedOptions>;
@@ -104,7 +108,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     }),
     Row::taken("-S", "the first block that is used, the beginning of --region", |asked, value| {
         let kib = asked.bs.unwrap_or(USUAL_KIB);
-        asked.run.offset = Some(Bytes(number(value)?.saturating_mul(kib * 1024)));
+        asked.base = number(value)?.saturating_mul(kib.saturating_mul(1024));
         Ok(())
     }),
     Row::taken(
@@ -189,7 +193,7 @@ fn read_parameter_file(asked: &mut ParsedOptions, path: &str) -> Result<(), Stri
     }
     processors.iter().for_each(|processors| asked.run.set("--processors", processors));
     threads.iter().for_each(|threads| asked.run.set("--threads", threads));
-    asked.run.size = size.map(|mib| Bytes(mib.saturating_mul(1 << 20)));
+    asked.file_bytes = size.map(|mib| mib.saturating_mul(1 << 20));
     asked.shown.size_mib = size;
     asked.shown.parameter_file = Some(path.to_string());
     Ok(())
