@@ -252,18 +252,10 @@ fn reads_of_a_share_that_bring_nothing_are_failed_requests() {
 fn a_run_of_a_bucket_that_is_interrupted_leaves_nothing() {
     let server = MemoryS3::start();
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-    command.current_dir(folder.path()).args([
-        "run",
-        &server.address(),
-        "--size",
-        "16MiB",
-        "--rw",
-        "write",
-        "--bs",
-        "4k",
-    ]);
-    command.args(["--runtime", "600s"]).stdout(std::process::Stdio::null());
+    let address = server.address();
+    let words = ["run", &address, "--size", "16MiB", "--rw", "write", "--bs", "4k", "--runtime", "600s"];
+    let mut command = crate::program::command(folder.path(), &words);
+    command.stdout(std::process::Stdio::null());
     command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET).env("HOME", folder.path());
     let mut child = command.env_remove("AWS_SESSION_TOKEN").spawn().unwrap();
     let writes = || server.store.lock().unwrap().objects.keys().filter(|key| key.contains("/blocks/")).count();

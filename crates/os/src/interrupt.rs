@@ -11,14 +11,28 @@ use signal_hook::flag;
 /// The first flag that was handed out.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
+/// The signals that ask this process to end: those of SIGINT, SIGTERM, SIGHUP and SIGQUIT that are not ignored. `nohup` lets
+/// SIGHUP be ignored, and a shell without job control SIGINT and SIGQUIT for what it runs in the background; that stays so.
+pub(crate) fn asks_to_end() -> impl Iterator<Item = i32> {
+    [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !is_ignored(*signal))
+}
+
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: zeroed, the C structure is a valid value; the call only writes the present action to it.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// Returns a flag that becomes true at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT; a second one ends the process at
-/// once.
+/// once. One that was ignored when the process began stays so.
 ///
 /// # Errors
 /// If the kernel refuses a signal handler.
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+    for signal in asks_to_end() {
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }

@@ -15,7 +15,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::SIGCONT;
+
+use crate::interrupt::asks_to_end;
 
 /// The settings before they were changed, as [`packed`] makes them; 0 while they are not changed.
 static CHANGED: AtomicU32 = AtomicU32::new(0);
@@ -41,7 +43,7 @@ impl Keys {
     pub fn new(stop: &Arc<AtomicBool>) -> io::Result<Self> {
         let continued = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(SIGCONT, Arc::clone(&continued))?;
-        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        for signal in asks_to_end() {
             // SAFETY: `give_back` reads atomics and makes system calls alone, which a signal handler may.
             let registered = unsafe { signal_hook::low_level::register(signal, give_back) };
             registered?;

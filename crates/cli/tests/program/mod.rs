@@ -1,8 +1,10 @@
 //! Runs the program as its users do, in a separate folder.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
@@ -28,14 +30,29 @@ pub fn without_features() -> Option<PathBuf> {
     named
 }
 
-/// A command for another program with these words.
+/// A command for another program with these words. It ends by Ctrl-C also where the tests themselves do not.
 pub fn of(program: impl AsRef<OsStr>, folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(program);
+    let mut command = Command::new(if ignores_signals() { OsStr::new("env") } else { program.as_ref() });
+    if ignores_signals() {
+        command.arg("--default-signal=HUP,INT,QUIT").arg(program);
+    }
     // Keep baselines of tests in their folder, apart from the user's; lines are as wide as the program decides.
     command.current_dir(folder).args(words).stdin(Stdio::null()).env("XDG_DATA_HOME", folder.join(".data"));
     command.env("XDG_CACHE_HOME", folder.join(".cache"));
     command.env_remove("COLUMNS");
     command
+}
+
+/// Whether these tests ignore SIGHUP, SIGINT or SIGQUIT, as a shell without job control lets what it begins in the background.
+fn ignores_signals() -> bool {
+    static IGNORES: LazyLock<bool> = LazyLock::new(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // Bit 0 is signal 1, SIGHUP.
+        ignored.unwrap_or(0) & 0b111 != 0
+    });
+    *IGNORES
 }
 
 /// Runs the program, and returns its output and exit status.
