@@ -86,11 +86,24 @@ fn a_budget_that_holds_no_commits_says_so() {
     assert!(!first.contains("commit, 8 KiB") && first.contains("not run: The time ended before it"), "{first}");
 }
 
+/// Lets a study be of an earlier release: its version stands behind its question.
+fn date_back(study: &Path) {
+    let mut bytes = std::fs::read(study).unwrap();
+    let version = format!("}}{}", env!("CARGO_PKG_VERSION"));
+    let at = bytes.windows(version.len()).position(|part| part == version.as_bytes()).expect("it has one");
+    bytes[at + version.len() - 1] = b'x';
+    std::fs::write(study, bytes).unwrap();
+}
+
 #[test]
 fn studies_of_earlier_releases_go_on_without_commits() {
     let here = folder();
     let line = format!("study {DISK} --bs 8k --iodepth 1 --budget 5s --output s.halfpower");
     printed(here.path(), &format!("{line} --experiments sequential,random"));
+    let other = run(here.path(), &line.split(' ').collect::<Vec<_>>());
+    let said = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert!(other.status.code() == Some(2) && said.contains("another question"), "this release asks both: {said}");
+    date_back(&here.path().join("s.halfpower"));
     let again = printed(here.path(), &line);
     assert!(again.contains("was finished on") && !again.contains("commits"), "{again}");
     // A disk whose flush nobody knows has none by itself, and says why when it is asked.

@@ -5,15 +5,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::program::{folder, skip};
+use crate::program::{command, folder, skip};
 
 /// Folder of the notes about changed settings.
 const NOTES: &str = "/var/lib/halfpower";
 
 fn begin(folder: &Path, words: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-    command.current_dir(folder).args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().unwrap()
+    command(folder, words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// The note that a process keeps about its trace instance.
@@ -70,4 +68,44 @@ fn every_signal_that_asks_for_an_end_gets_an_orderly_one() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && said.contains("interrupted"), "{signal}: {said}");
     }
+}
+
+#[test]
+fn a_signal_that_was_ignored_from_the_beginning_ends_nothing() {
+    // As `nohup` does it, and as a shell without job control begins what goes to the background.
+    let folder = folder();
+    let study = "study sim:fixed=20us,rate=1GB/s,disks=8,noise=3%,jitter=10% --budget 30s";
+    let shell = format!("trap '' HUP INT QUIT; exec '{}' {study}", env!("CARGO_BIN_EXE_halfpower"));
+    let mut begun = crate::program::of("sh", folder.path(), &["-c", &shell]);
+    let mut begun = begun.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !folder.path().join("study.halfpower").exists() && begun.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    for signal in ["-HUP", "-INT", "-QUIT"] {
+        Command::new("kill").args([signal, &begun.id().to_string()]).stderr(Stdio::null()).status().unwrap();
+    }
+    let output = begun.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_study_whose_first_run_is_refused_leaves_no_file_that_would_refuse_the_next() {
+    let folder = folder();
+    let here = folder.path();
+    std::fs::create_dir(here.join("data")).unwrap();
+    let words = ["study", "data", "--size", "4MiB", "--bs", "4KiB", "--iodepth", "1", "--budget", "1s", "--rw", "read"];
+    let said = |output: std::process::Output| String::from_utf8(output.stderr).unwrap();
+    let mapped = begin(here, &[&words[..], &["--engine", "mmap"]].concat()).wait_with_output().unwrap();
+    assert_eq!(mapped.status.code(), Some(2));
+    let why = said(mapped);
+    assert!(why.contains("use --cache both") && !here.join("study.halfpower").exists(), "{why}");
+    let advised = begin(here, &[&words[..], &["--engine", "mmap", "--cache", "both"]].concat());
+    let advised = advised.wait_with_output().unwrap();
+    assert!(advised.status.success(), "{}", said(advised));
+    // What only the first run meets: a file for each of its threads.
+    let program = env!("CARGO_BIN_EXE_halfpower");
+    let shell = format!("ulimit -n 60; exec '{program}' {} --threads 64 --engine sync --output s", words.join(" "));
+    let few = crate::program::of("sh", here, &["-c", &shell]).output().unwrap();
+    assert_eq!(few.status.code(), Some(2));
+    assert!(!here.join("s").exists(), "{}", said(few));
 }

@@ -325,3 +325,59 @@ fn shuts_itself_out(here: &Path, words: &[&str]) {
     assert!(page.contains("<html") && child.wait().unwrap().success());
     assert!(was_shut, "{words:?}: it reads what may be anybody's");
 }
+
+#[test]
+fn a_finished_study_is_told_also_where_its_report_cannot_be_written() {
+    let folder = folder();
+    let here = folder.path();
+    symlink("/dev/full", here.join("s.html")).unwrap();
+    let words = ["study", DISK, "--bs", "4KiB", "--iodepth", "1", "--budget", "5s", "--output", "s.halfpower"];
+    let output = run(here, &words);
+    let [out, said] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(out.contains("Study file: s.halfpower") && !out.contains("Report:"), "{out}");
+    assert!(said.contains("s.html cannot be written: No space left"), "{said}");
+    fs::remove_file(here.join("s.html")).unwrap();
+    done(here, &words);
+    symlink("/dev/full", here.join("full.csv")).unwrap();
+    let said = refused(here, &["export", "s.halfpower", "--format", "csv", "-o", "full.csv"]);
+    assert!(said.contains("full.csv cannot be written: No space left"), "{said}");
+}
+
+#[test]
+fn each_study_has_a_report_of_its_own() {
+    let folder = folder();
+    let here = folder.path();
+    let small = ["study", DISK, "--bs", "4KiB", "--iodepth", "1", "--budget", "5s"];
+    for name in ["node.1", "node.2", "plain", "s.halfpower"] {
+        done(here, &[&small[..], &["--output", name]].concat());
+    }
+    let all = ["node.1", "node.1.html", "node.2", "node.2.html", "plain", "plain.html", "s.halfpower", "s.html"];
+    assert_eq!(names(here), all);
+    let again = done(here, &[&small[..], &["--output", "node.1"]].concat());
+    assert!(String::from_utf8(again.stdout).unwrap().contains("--again measures anew, into node-2.1."));
+    let said = refused(here, &[&small[..], &["--output", "page.html"]].concat());
+    assert!(said.contains("is the name of a report"), "{said}");
+    let said = refused(here, &[&small[..], &["--output", "nowhere/"]].concat());
+    assert!(said.contains("nowhere/ is a folder; name a file in it"), "{said}");
+    let said = refused(here, &["export", "s.halfpower", "--format", "csv", "-o", "nowhere/"]);
+    assert!(said.contains("nowhere/ is a folder; name a file in it"), "{said}");
+    assert_eq!(names(here), all);
+}
+
+#[test]
+fn a_name_that_is_no_utf8_stays_what_it_is_beside_itself() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = folder();
+    let here = folder.path();
+    let name = std::ffi::OsStr::from_bytes(b"s\xff.halfpower");
+    for _ in 0..2 {
+        let small = ["study", DISK, "--bs", "4KiB", "--iodepth", "1", "--budget", "5s", "--again", "--output"];
+        assert!(command(here, &small).arg(name).output().unwrap().status.success());
+    }
+    let mut left: Vec<_> = fs::read_dir(here).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    let expected: [&[u8]; 4] = [b"s\xff-2.halfpower", b"s\xff-2.html", b"s\xff.halfpower", b"s\xff.html"];
+    assert_eq!(left.iter().map(|name| name.as_bytes()).collect::<Vec<_>>(), expected);
+}

@@ -227,3 +227,24 @@ fn who_waits_for_a_session_can_be_interrupted_and_goes_on_later() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(begun_unix_ms(here.path()).len(), 2);
 }
+
+#[test]
+fn another_question_is_refused_before_the_turn_of_a_session_is_waited_for() {
+    let here = with_data();
+    let first: Vec<&str> = OF_A_FOLDER.split(' ').chain(["--sessions", "2"]).collect();
+    let output = run(here.path(), &first);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut other = of_a_folder("2", "1h");
+    let at = other.iter().position(|word| *word == "4KiB").unwrap();
+    other[at] = "8KiB";
+    let mut child = command(here.path(), &other).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(|line| line.unwrap());
+    for line in lines {
+        if line.contains("the next begins on") {
+            child.kill().unwrap();
+            panic!("it waits: {line}");
+        }
+        assert!(line.contains("another question") && line.contains("8KiB"), "{line}");
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}

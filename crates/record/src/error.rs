@@ -214,7 +214,6 @@ impl From<std::io::Error> for RecordError {
 
 impl From<csv::Error> for RecordError {
     fn from(error: csv::Error) -> Self {
-        // Keep the stream's own error kind: callers ignore a closed pipe.
         match error.into_kind() {
             csv::ErrorKind::Io(error) => Self::Stream { error },
             other => Self::Stream { error: std::io::Error::other(format!("{other:?}")) },

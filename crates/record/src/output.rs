@@ -21,6 +21,7 @@ mod error;
 mod form;
 mod hold;
 mod resolved;
+mod stream;
 mod unfinished;
 
 pub use destination::{Destination, publish_new, replace_own};
@@ -29,4 +30,5 @@ pub(crate) use form::{CAPTURE_MARK, WATCH_MARK};
 pub use form::{Form, STUDY_APPLICATION_ID, TEXT_MARK};
 pub use hold::{Held, Hold, hold};
 pub use resolved::{followed, located};
+pub use stream::{Unwritten, written};
 pub use unfinished::sweep;

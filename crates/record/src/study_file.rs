@@ -49,12 +49,17 @@ use crate::{Column, Environment, LeftOut, Record, RecordError, columns};
 pub use self::reading::Entry;
 pub(crate) use self::reading::fnv1a;
 
+/// The version of this program.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
 /// A study on disk: its question, its environments, and the records so far.
 #[derive(Debug)]
 pub struct StudyFile {
     path: PathBuf,
     connection: Connection,
     layout: u32,
+    /// The version of the program that made the file.
+    program: String,
     question: Question,
     environments: Vec<Environment>,
     /// Columns of the record table: those known to this release that the file has.
@@ -67,6 +72,8 @@ pub struct StudyFile {
     set_aside: Option<PathBuf>,
     /// Whether the journal keeps its name between two transactions, so that nobody else takes it.
     keeps_journal: bool,
+    /// Whether this value has created the file.
+    is_new: bool,
     /// Keeps other writers out. Must be dropped after the connection: closing any descriptor of the file releases
     /// SQLite's locks.
     hold: Option<Hold>,
@@ -79,7 +86,9 @@ impl StudyFile {
     /// [`RecordError::Exists`] if the name exists, [`RecordError::Unwritable`] if the file cannot be created.
     pub fn create(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
         create(path, question, environment, &[])?;
-        Self::resume(path, question, environment)
+        let mut file = Self::resume(path, question, environment)?;
+        file.is_new = true;
+        Ok(file)
     }
 
     /// Creates the file of a study with all its records; it appears whole or not at all.
@@ -113,16 +122,25 @@ impl StudyFile {
             Err(error) => return Err(error),
         }
         let mut file = Self::open_held(path)?;
-        let is_extended = file.extends(question)?;
-        let places = file.environments.iter().map(|environment| &environment.place);
-        if let Some(differences) = places.filter_map(|place| place.difference(&environment.place)).next() {
-            return Err(RecordError::OtherPlace { path: path.to_path_buf(), differences });
-        }
+        let is_extended = file.goes_on(question, environment)?;
         file.here = Some(environment.clone());
         if is_extended {
             file.store_question(question)?;
         }
         Ok(file)
+    }
+
+    /// Checks that the study can go on with this question in this environment; returns whether that extends its question.
+    ///
+    /// # Errors
+    /// [`RecordError::OtherQuestion`] or [`RecordError::OtherPlace`].
+    pub fn goes_on(&self, question: &Question, environment: &Environment) -> Result<bool, RecordError> {
+        let is_extended = self.extends(question)?;
+        let mut places = self.environments.iter().map(|environment| &environment.place);
+        match places.find_map(|place| place.difference(&environment.place)) {
+            Some(differences) => Err(RecordError::OtherPlace { path: self.path.clone(), differences }),
+            None => Ok(is_extended),
+        }
     }
 
     /// Whether `question` extends the study's question; false if it is the same.
@@ -265,6 +283,7 @@ impl StudyFile {
             path: path.to_path_buf(),
             connection,
             layout: seen.layout,
+            program: seen.program,
             question: seen.question,
             environments: seen.environments,
             newest: seen.newest,
@@ -272,6 +291,7 @@ impl StudyFile {
             here: None,
             set_aside: None,
             keeps_journal: false,
+            is_new: false,
             hold: None,
         })
     }
@@ -410,6 +430,28 @@ impl StudyFile {
         }
     }
 
+    /// Removes the file if this value has created it and nothing is recorded in it.
+    ///
+    /// # Errors
+    /// The error of reading, or of removing.
+    pub fn withdraw_if_empty(mut self) -> Result<(), RecordError> {
+        let place = located(&self.path)?;
+        let is_ours = self.is_new && self.hold.as_ref().is_some_and(|hold| hold.is_of(&place));
+        if !is_ours || !self.records()?.is_empty() {
+            return Ok(());
+        }
+        // Its journal goes before it.
+        let _ = self.connection.execute_batch("PRAGMA journal_mode = DELETE");
+        self.keeps_journal = false;
+        std::fs::remove_file(&place)
+            .map_err(|error| RecordError::Unwritable { path: self.path.clone(), reason: error.to_string() })
+    }
+
+    /// Whether this release made the file; another one may have asked other things where a user asks nothing else.
+    pub fn is_of_this_release(&self) -> bool {
+        self.layout == LAYOUT && self.program == PROGRAM
+    }
+
     /// The question that the study answers.
     pub fn question(&self) -> &Question {
         &self.question
@@ -545,7 +587,7 @@ fn made(question: &Question, environment: &Environment, records: &[Record]) -> r
     transaction.execute_batch(&layout())?;
     let text = serde_json::to_string(question).map_err(to_sqlite)?;
     let sum = fnv1a(&text);
-    transaction.execute("INSERT INTO study VALUES (?1, ?2, ?3)", params![text, env!("CARGO_PKG_VERSION"), sum])?;
+    transaction.execute("INSERT INTO study VALUES (?1, ?2, ?3)", params![text, PROGRAM, sum])?;
     insert_environment(&transaction, LAYOUT, 0, environment)?;
     let columns: Vec<(String, &Column)> = columns().map(|column| (column.name.to_string(), column)).collect();
     records.iter().try_for_each(|record| insert_record(&transaction, &columns, 0, record))?;

@@ -49,6 +49,28 @@ fn the_finished_file_stands_alone() {
 }
 
 #[test]
+fn only_who_has_begun_a_study_withdraws_it_and_only_while_it_is_empty() {
+    let (folder, path) = place();
+    let begin = || StudyFile::open_or_create(&path, &question(), &environment("6.1")).unwrap();
+    begin().withdraw_if_empty().unwrap();
+    assert!(names_in(folder.path()).is_empty());
+    drop(begin());
+    begin().withdraw_if_empty().unwrap();
+    assert_eq!(names_in(folder.path()), ["study.halfpower"], "it was begun before");
+    fs::remove_file(&path).unwrap();
+    let mut file = begin();
+    file.append(&record(0)).unwrap();
+    file.withdraw_if_empty().unwrap();
+    assert_eq!(StudyFile::open(&path).unwrap().records().unwrap(), records(1));
+    fs::remove_file(&path).unwrap();
+    let file = begin();
+    fs::rename(&path, folder.path().join("moved")).unwrap();
+    fs::write(&path, "of somebody else").unwrap();
+    file.withdraw_if_empty().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"of somebody else");
+}
+
+#[test]
 fn a_resumed_study_goes_on_and_links_each_record_to_where_it_was_taken() {
     let (_folder, path) = place();
     study_of(&path, &records(2));

@@ -17,35 +17,51 @@ const LOOK: Duration = Duration::from_millis(100);
 /// This program, also after another file has taken its name.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// Waits until a session of the study at `output` may begin: `every` after the one before it began. There is nothing to
-/// wait for before the first session, within one that was interrupted, and in virtual time.
-pub fn wait(output: &Path, sessions: u32, every: Nanos, stop: &AtomicBool) -> Result<()> {
-    if !output.exists() {
-        return Ok(());
+/// The turn of a session that is to begin later.
+pub struct Turn {
+    /// When it begins, in milliseconds of Unix time.
+    due_ms: u64,
+    every_ms: u64,
+    /// How many sessions are measured, in words.
+    measured: String,
+}
+
+impl Turn {
+    /// That of the study's next session: `every` after the one before it began. `None` if there is nothing to wait for: before
+    /// the first session, within one that was interrupted, in virtual time, and if that time has come.
+    pub fn of(file: &StudyFile, sessions: u32, every: Nanos) -> Result<Option<Self>> {
+        let so_far = halfpower_study::sessions_so_far(file, sessions)?;
+        let is_virtual = file.environment().capabilities.kind == TargetKind::Simulated;
+        let Some(since_ms) = so_far.waits_since_unix_ms.filter(|_| !is_virtual) else { return Ok(None) };
+        let every_ms = every.0 / 1_000_000;
+        let due_ms = since_ms.saturating_add(every_ms);
+        let turn = Self { due_ms, every_ms, measured: measured(so_far.complete, sessions) };
+        Ok((turn.left_ms() > 0).then_some(turn))
     }
-    let file = StudyFile::open_mended(output)?;
-    let so_far = halfpower_study::sessions_so_far(&file, sessions)?;
-    let is_virtual = file.environment().capabilities.kind == TargetKind::Simulated;
-    drop(file);
-    let Some(since_ms) = so_far.waits_since_unix_ms.filter(|_| !is_virtual) else { return Ok(()) };
-    let every_ms = every.0 / 1_000_000;
-    let due_ms = since_ms.saturating_add(every_ms);
-    // No longer than that, also after the clock was set back.
-    let left_ms = || due_ms.saturating_sub(now_unix_ms()).min(every_ms);
-    let measured = measured(so_far.complete, sessions);
-    if left_ms() > 0 {
+
+    /// Time until it begins; no longer than the interval, also after the clock was set back.
+    fn left_ms(&self) -> u64 {
+        self.due_ms.saturating_sub(now_unix_ms()).min(self.every_ms)
+    }
+
+    /// Waits until it begins.
+    ///
+    /// # Errors
+    /// If the user has asked to stop meanwhile.
+    pub fn wait(&self, output: &Path, stop: &AtomicBool) -> Result<()> {
+        let Self { due_ms, measured, .. } = self;
         tell!(
             "halfpower: {measured}; the next begins on {}. Ctrl-C ends it, and the same command goes on.",
-            halfpower_report::date(due_ms)
+            halfpower_report::date(*due_ms)
         );
-    }
-    while left_ms() > 0 {
-        if stop.load(Ordering::Relaxed) {
-            bail!("interrupted; {measured} into {}, and the same command goes on with the next", output.display());
+        while self.left_ms() > 0 {
+            if stop.load(Ordering::Relaxed) {
+                bail!("interrupted; {measured} into {}, and the same command goes on with the next", output.display());
+            }
+            std::thread::sleep(LOOK);
         }
-        std::thread::sleep(LOOK);
+        Ok(())
     }
-    Ok(())
 }
 
 /// How many of all sessions are measured.

@@ -1,5 +1,6 @@
 //! Implements `halfpower study`: plans, measures, analyses and reports.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
@@ -8,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
 use halfpower_record::output::{Destination, Form};
 use halfpower_record::{RecordError, StudyFile, TargetKind};
-use halfpower_spec::{Application, Bytes, Experiment, Question, Target, shell_operand};
+use halfpower_spec::{Application, Bytes, Experiment, Nanos, Question, Target, shell_operand};
 use halfpower_study::Ending;
 
 use super::applications::listed;
@@ -19,6 +20,9 @@ use super::{destination, line, outcome, sessions, switched_write_cache, to_style
 use crate::args::StudyArgs;
 use crate::hosts::{Processes, join_processes};
 use crate::live::Live;
+
+/// Ending of a report.
+const REPORT: &str = "html";
 
 pub fn study(args: &StudyArgs) -> Result<()> {
     match measured_session(args)? {
@@ -46,11 +50,17 @@ fn measured_session(args: &StudyArgs) -> Result<Then> {
     let question = with_hosts(question(&args.question)?, args, &join_processes);
     let mut question = as_begun(question, args, &output, &join_processes)?;
     let report = report_beside(args, &output)?;
-    wait_for_turn(args, &question, (&output, &join_processes), &stop)?;
-    let backend = open_target(&args.question, &question, &join_processes)?;
+    let every = interval(args, &join_processes)?;
+    let mut backend = open_target(&args.question, &question, &join_processes)?;
     without_direct(&args.question, &mut question, backend.as_ref());
     without_what_commands_lack(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
+    if let Some(turn) = turn(&output, &question, backend.as_ref(), every)? {
+        // Each session has a layout of its own.
+        drop(backend);
+        turn.wait(&output, &stop)?;
+        backend = open_target(&args.question, &question, &join_processes)?;
+    }
     let earlier =
         if output.exists() { Some(StudyFile::resume(&output, &question, backend.environment())?) } else { None };
     if let Some(file) = &earlier
@@ -72,8 +82,16 @@ fn measured_session(args: &StudyArgs) -> Result<Then> {
         file.spare_the_disk()?;
     }
     let mut live = Live::new(&question, &file, &stop, args.json)?;
-    let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut live, (began_ns, &stop))?;
+    let conducted = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut live, (began_ns, &stop));
     drop(live);
+    let ending = match conducted {
+        Ok(ending) => ending,
+        Err(error) => {
+            // A study without a run would only refuse the question that the error advises.
+            let _ = file.withdraw_if_empty();
+            return Err(error.into());
+        }
+    };
     look_again(&target, backend.as_mut(), &mut file)?;
     if ending == Ending::Interrupted {
         if !args.json {
@@ -115,21 +133,31 @@ fn same_command(args: &StudyArgs, output: &Path) -> String {
     if args.again { again() } else { "the same command".to_string() }
 }
 
-/// Waits for the turn of the next session, if they come in intervals.
-fn wait_for_turn(
-    args: &StudyArgs,
-    question: &Question,
-    (output, join_processes): (&Path, &Processes),
-    stop: &AtomicBool,
-) -> Result<()> {
-    let Some(every) = args.every else { return Ok(()) };
-    if !matches!(join_processes, Processes::Alone) {
+/// The time from the beginning of one session to that of the next, if they come in intervals.
+fn interval(args: &StudyArgs, join_processes: &Processes) -> Result<Option<Nanos>> {
+    if let Some(every) = args.every.filter(|_| !matches!(join_processes, Processes::Alone)) {
         bail!(
             "--every {every} begins sessions as processes of its own, which mpirun does not know: leave it out, and start \
              each session with the same command"
         );
     }
-    sessions::wait(output, question.sessions, every, stop)
+    Ok(args.every)
+}
+
+/// The turn of the next session of the study at `output`, if it has to be waited for.
+///
+/// # Errors
+/// If the study does not go on with this question and target: that is not waited for.
+fn turn(
+    output: &Path,
+    question: &Question,
+    backend: &dyn TargetBackend,
+    every: Option<Nanos>,
+) -> Result<Option<sessions::Turn>> {
+    let Some(every) = every.filter(|_| output.exists()) else { return Ok(None) };
+    let file = StudyFile::open_mended(output)?;
+    file.goes_on(question, backend.environment())?;
+    sessions::Turn::of(&file, question.sessions, every)
 }
 
 /// A study that was already finished, so that nothing was measured now.
@@ -159,7 +187,8 @@ impl AlreadyFinished {
 /// Writes the report and prints the findings.
 fn tell(args: &StudyArgs, file: &StudyFile, report: &Destination, repeated: Option<AlreadyFinished>) -> Result<()> {
     let analysed = Analysed::of(file)?;
-    report.write(|out| analysed.write_html(out))?;
+    // What was measured is told, also where its page cannot be written.
+    let page = report.write(|out| analysed.write_html(out));
     if let Some(repeated) = &repeated {
         crate::tell::tell!("halfpower: {}", repeated.sentence(file));
     }
@@ -175,28 +204,46 @@ fn tell(args: &StudyArgs, file: &StudyFile, report: &Destination, repeated: Opti
         }
         analysed.write_text(out)?;
         writeln!(out)?;
-        let places = format!("Report: {}   Study file: {}", report.path().display(), file.path().display());
-        Ok(line(out, &places)?)
+        let written = if page.is_ok() { format!("Report: {}   ", report.path().display()) } else { String::new() };
+        Ok(line(out, &format!("{written}Study file: {}", file.path().display()))?)
     })?;
+    page?;
     outcome::of(&analysed.records)
+}
+
+/// The place of a study's report: its own, with the ending .html in the place of .halfpower, or after any other name.
+fn report_of(study: &Path) -> PathBuf {
+    if study.extension().is_some_and(|ending| ending == "halfpower") {
+        return study.with_extension(REPORT);
+    }
+    let mut name = study.as_os_str().to_os_string();
+    name.push(format!(".{REPORT}"));
+    name.into()
 }
 
 /// `path` if neither a study nor a report has this name, or else the first unused name with a number appended.
 fn beside(path: &Path) -> PathBuf {
-    let taken =
-        |path: &PathBuf| [path.clone(), path.with_extension("html")].iter().any(|path| path.symlink_metadata().is_ok());
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let ending = path.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
-    let numbered = |number: u32| path.with_file_name(format!("{name}-{number}{ending}"));
+    let taken = |path: &PathBuf| [path.clone(), report_of(path)].iter().any(|path| path.symlink_metadata().is_ok());
+    let numbered = |number: u32| {
+        let mut name = path.file_stem().unwrap_or_default().to_os_string();
+        name.push(format!("-{number}"));
+        if let Some(ending) = path.extension() {
+            name.push(".");
+            name.push(ending);
+        }
+        path.with_file_name(name)
+    };
     let mut names = std::iter::once(path.to_path_buf()).chain((2..).map(numbered));
     names.find(|path| !taken(path)).expect("numbers do not end before names do")
 }
 
 /// Checks the destination of the report, beside the study file, before anything is measured.
 fn report_beside(args: &StudyArgs, study: &Path) -> Result<Destination> {
-    let path = study.with_extension("html");
-    if path == study {
-        bail!("--output {} is the name of the report; give the study file another name", study.display());
+    if study.extension().is_some_and(|ending| ending == REPORT) {
+        bail!("--output {} is the name of a report; give the study file another name", study.display());
+    }
+    if study.as_os_str().as_bytes().ends_with(b"/") {
+        bail!("--output {} is a folder; name a file in it", study.display());
     }
     if !study.parent().is_none_or(|folder| folder == Path::new("") || folder.is_dir()) {
         bail!("--output {}: the folder does not exist; create it, or name another file", study.display());
@@ -207,7 +254,7 @@ fn report_beside(args: &StudyArgs, study: &Path) -> Result<Destination> {
         Target::Several(several) => &several.members,
         _ => &[],
     };
-    destination(&path, Form::Page, args.force)
+    destination(&report_of(study), Form::Page, args.force)
         .and_then(|report| report.apart_from(target.iter().map(|path| path.as_path())))
         .with_context(|| format!("the report of --output {} goes beside it", study.display()))
 }
@@ -224,7 +271,7 @@ fn with_hosts(mut question: Question, args: &StudyArgs, join_processes: &Process
 }
 
 /// Adapts the question to the study file that it continues: studies of the first releases keep their way of issuing,
-/// studies begun by a release or a number of hosts with other usual experiments keep theirs, and so do studies for an
+/// studies begun by another release, or by one host or many, with other usual experiments keep theirs, and so do studies for an
 /// application whose built-in profile has changed since.
 fn as_begun(question: Question, args: &StudyArgs, output: &Path, join_processes: &Processes) -> Result<Question> {
     let common = &args.question.common;
@@ -239,7 +286,8 @@ fn as_begun(question: Question, args: &StudyArgs, output: &Path, join_processes:
     let issuing = if asks_issuing { question.issuing } else { begun.issuing.and(question.issuing) };
     let added = [Experiment::Hosts, Experiment::Commits];
     let walks = |of: &Question| of.experiments.iter().copied().filter(|one| !added.contains(one)).collect::<Vec<_>>();
-    let is_same = !asks_experiments && walks(begun) == walks(&question);
+    let has_others = !file.is_of_this_release() || file.environment().hosts.is_empty() != is_alone;
+    let is_same = !asks_experiments && has_others && walks(begun) == walks(&question);
     let experiments = if is_same { begun.experiments.clone() } else { question.experiments };
     // A single process does not divide the target, so keep the file's layout.
     let host_files = if is_alone { begun.host_files } else { question.host_files };

@@ -1,6 +1,7 @@
 //! Checks whether a workload can run on a real target.
 
-use halfpower_spec::{Bytes, RandomDistribution, Workload, WorkloadOptions};
+use halfpower_engine::EngineError;
+use halfpower_spec::{Bytes, EngineName, RandomDistribution, Workload, WorkloadOptions};
 
 use super::member::Member;
 use super::members::Members;
@@ -64,7 +65,24 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
             "--verify knows what this process wrote, and --reorder reads what another one did: leave one of them out";
         return Err(MeasureError::Unfit { what: what.to_string() });
     }
+    admits_engine(members, workload, volume)?;
     if workload.options.verify { admits_verification(members, workload, volume, rights) } else { Ok(()) }
+}
+
+/// Checks that the engine can be used here, and over the members in the mode of the workload.
+fn admits_engine(members: &Members, workload: &Workload, volume: RunVolume) -> Result<(), MeasureError> {
+    let engine = workload.engine;
+    let refuse = |why: String| EngineError::Unavailable { engine: engine.word(), why };
+    halfpower_engine::available(engine, None).map_err(refuse)?;
+    // Of other engines the mode says nothing; and a device beneath the members is opened for the run alone.
+    if !engine.polls_device() && engine != EngineName::Mmap || workload.options.layer > 0 {
+        return Ok(());
+    }
+    let mode = apply_options::mode(workload);
+    members.each[..volume.members].iter().try_for_each(|member| {
+        let file = member.reached().reopen(mode)?;
+        Ok(halfpower_engine::available(engine, Some(&file)).map_err(refuse)?)
+    })
 }
 
 fn admits_direct(members: &Members, workload: &Workload, volume: RunVolume) -> Result<(), MeasureError> {

@@ -10,6 +10,7 @@ use halfpower_spec::Shown;
 
 use crate::output::form::{Content, content};
 use crate::output::resolved::{Resolved, find};
+use crate::output::stream::{Unwritten, written};
 use crate::output::unfinished::{Folder, Unfinished};
 use crate::output::{Form, OutputError};
 
@@ -79,10 +80,7 @@ impl Destination {
         if self.path == Path::new("-") {
             return Ok(Way::Output);
         }
-        let place = find(&self.path).map_err(|error| match error.kind() {
-            io::ErrorKind::IsADirectory => OutputError::Folder { path: self.path.clone() },
-            _ => refused(error),
-        })?;
+        let place = place(&self.path)?;
         match place {
             Resolved::Descriptor(number) => {
                 let file = halfpower_os::descriptor::duplicate(number).map_err(refused)?;
@@ -130,10 +128,11 @@ impl Destination {
         Ok(Way::File { seen: Some(Seen { inode: (metadata.dev(), metadata.ino()), metadata }) })
     }
 
-    /// Calls `write` to produce the file. If anything fails, an existing file stays unchanged.
+    /// Calls `write` to produce the file. If anything fails, an existing file stays unchanged. What the reader of a pipe
+    /// does not read any more is left out.
     ///
     /// # Errors
-    /// Errors of `write`, or the reason why the file cannot be created.
+    /// Errors of `write`, or the reason why the file cannot be written.
     pub fn write<E: From<OutputError>>(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), E> {
         let refused = |error: io::Error| OutputError::Refused { path: self.path.clone(), error };
         match self.way()? {
@@ -143,12 +142,12 @@ impl Destination {
                 let is_escaped = matches!(self.form, Form::Json | Form::Fio | Form::Watch | Form::Capture)
                     || io::stdout().is_terminal();
                 let out = io::stdout().lock();
-                if is_escaped { stream(Shown::new(out), write, refused) } else { stream(out, write, refused) }
+                if is_escaped { self.stream(Shown::new(out), write) } else { self.stream(out, write) }
             }
-            Way::Descriptor(file) => stream(file, write, refused),
-            Way::Stream { socket: true } => stream(UnixStream::connect(&self.path).map_err(refused)?, write, refused),
+            Way::Descriptor(file) => self.stream(file, write),
+            Way::Stream { socket: true } => self.stream(UnixStream::connect(&self.path).map_err(refused)?, write),
             Way::Stream { socket: false } => {
-                stream(OpenOptions::new().write(true).open(&self.path).map_err(refused)?, write, refused)
+                self.stream(OpenOptions::new().write(true).open(&self.path).map_err(refused)?, write)
             }
             Way::File { seen } => self.file(seen, write),
         }
@@ -165,10 +164,7 @@ impl Destination {
         };
         let folder = Folder::open(&folder).map_err(refused)?;
         let unfinished = Unfinished::new(&folder).map_err(refused)?;
-        let mut out = BufWriter::new(&unfinished.file);
-        write(&mut out)?;
-        out.flush().map_err(refused)?;
-        drop(out);
+        written(BufWriter::new(&unfinished.file), write).map_err(|unwritten| self.why(unwritten))?;
         // Hours may have passed since the first check.
         let changed = || OutputError::Changed { path: self.path.clone() };
         if folder.inode(&name) != seen.as_ref().map(|seen| seen.inode) {
@@ -186,16 +182,33 @@ impl Destination {
         }
         Ok(())
     }
+
+    fn stream<E: From<OutputError>>(
+        &self,
+        to: impl Write,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match written(BufWriter::new(to), write) {
+            Err(unwritten) if !unwritten.has_no_reader() => Err(self.why(unwritten)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Names the file where the stream took no more.
+    fn why<E: From<OutputError>>(&self, unwritten: Unwritten<E>) -> E {
+        match unwritten {
+            Unwritten::Stream(error) => OutputError::Refused { path: self.path.clone(), error }.into(),
+            Unwritten::Content(error) => error,
+        }
+    }
 }
 
-fn stream<E: From<OutputError>>(
-    to: impl Write,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
-    refused: impl FnOnce(io::Error) -> OutputError,
-) -> Result<(), E> {
-    let mut out = BufWriter::new(to);
-    write(&mut out)?;
-    Ok(out.flush().map_err(refused)?)
+/// Where `path` leads to.
+fn place(path: &Path) -> Result<Resolved, OutputError> {
+    find(path).map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => OutputError::Folder { path: path.to_path_buf() },
+        _ => OutputError::Refused { path: path.to_path_buf(), error },
+    })
 }
 
 /// Gives the new file the old one's group and permissions, if it is the same user's: rights that somebody else chose are not
@@ -220,7 +233,7 @@ pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
         io::ErrorKind::AlreadyExists => OutputError::Taken { path: path.to_path_buf() },
         _ => OutputError::Refused { path: path.to_path_buf(), error },
     };
-    let Resolved::Name { folder, name } = find(path).map_err(refused)? else {
+    let Resolved::Name { folder, name } = place(path)? else {
         return Err(OutputError::Taken { path: path.to_path_buf() });
     };
     let folder = Folder::open(&folder).map_err(refused)?;

@@ -1,7 +1,8 @@
 //! Lets one process at a time change a file, while any number of others may read it.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Who may change a file.
@@ -14,6 +15,15 @@ pub enum Hold {
     /// Unknown: locks of this file system cannot tell, because other machines may not see them, or because they would
     /// conflict with a database's own locks.
     Unknown,
+}
+
+impl Hold {
+    /// Whether `path` still is the file that is held, as far as locks can tell.
+    pub fn is_of(&self, path: &Path) -> bool {
+        let Self::Ours(held) = self else { return matches!(self, Self::Unknown) };
+        let inode = |metadata: io::Result<Metadata>| metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        inode(held.0.metadata()).is_some_and(|ours| inode(path.metadata()) == Some(ours))
+    }
 }
 
 /// A hold that ends when this value is dropped. Dropping unlocks the file explicitly, because a child process that was
@@ -56,9 +66,14 @@ mod tests {
         assert!(matches!(ours, Hold::Ours(_)));
         assert!(matches!(hold(&path).unwrap(), Hold::Another));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "read by anyone");
+        assert!(ours.is_of(&path));
+        std::fs::rename(&path, folder.path().join("moved")).unwrap();
+        std::fs::write(&path, "another").unwrap();
+        assert!(!ours.is_of(&path) && ours.is_of(&folder.path().join("moved")));
         drop(ours);
         assert!(matches!(hold(&path).unwrap(), Hold::Ours(_)));
     }
+
     #[test]
     fn who_inherited_the_file_holds_nothing_afterwards() {
         let folder = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -26,8 +27,12 @@ pub(crate) enum Resolved {
 /// Follows `path` to its end.
 ///
 /// # Errors
-/// If a folder on the way is missing or inaccessible, links form a cycle, or a link may not be followed.
+/// If a folder on the way is missing or inaccessible, links form a cycle, a link may not be followed, or the path ends in `/`
+/// and so means a folder.
 pub(crate) fn find(path: &Path) -> io::Result<Resolved> {
+    if path.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
     let mut path = std::path::absolute(path)?;
     for _ in 0..MOST_LINKS {
         let Some(name) = path.file_name().map(OsStr::to_os_string) else {

@@ -141,6 +141,7 @@ const BYTES_AT_ONCE: usize = 16 << 20;
 /// A study without its records.
 pub(super) struct Seen {
     pub(super) layout: u32,
+    pub(super) program: String,
     pub(super) question: Question,
     pub(super) environments: Vec<Environment>,
     /// The number of the last record.
@@ -154,11 +155,12 @@ pub(super) fn all_but_records(connection: &Connection, path: &Path) -> Result<Se
         opening::check_tables(connection, path)?;
         let layout = layout(connection, path)?;
         let question = question(connection, path, layout)?;
+        let program = connection.query_row("SELECT program FROM study", [], |row| row.get(0)).map_err(failed)?;
         check_length(connection, path)?;
         let environments = environments(connection, path, layout)?;
         let newest =
             connection.query_row("SELECT ifnull(max(rowid), 0) FROM record", [], |row| row.get(0)).map_err(failed)?;
-        Ok(Seen { layout, question, environments, newest })
+        Ok(Seen { layout, program, question, environments, newest })
     })
 }
 
