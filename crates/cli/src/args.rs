@@ -16,8 +16,8 @@ use crate::measuring_args::{CommonArgs, FioCacheArgs};
 use crate::predict_args::{PREDICT_EXAMPLES, PredictArgs};
 use crate::run_args::RunArgs;
 use crate::values::{
-    FailIf, NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, reached,
-    settled, severity, share, target_words, tried,
+    FailIf, NamedStudy, Prices, Tried, experiments, listed, named_study, one_target, parse, price, prices, rate,
+    reached, settled, severity, share, target_words, tried,
 };
 use crate::watch_args::{WATCH_EXAMPLES, WatchArgs};
 
@@ -175,7 +175,7 @@ pub enum Command {
 pub struct StudyArgs {
     #[command(flatten)]
     pub question: QuestionArgs,
-    /// Write the study to this file, and the report beside it with the ending .html
+    /// Write the study to this file, and the report beside it, with the ending .html in place of .halfpower
     #[arg(long, default_value = "study.halfpower")]
     pub output: PathBuf,
     /// Print the findings as JSON only
@@ -298,7 +298,7 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub sessions: Option<u32>,
     /// Set the device's peak advertised performance, from its data sheet, such as 3.5GB/s
-    #[arg(long, value_parser = parse::<Rate>)]
+    #[arg(long, value_parser = rate)]
     pub peak: Option<Rate>,
     /// Set the price of the target (or of each of its members) in any currency, for the experiment `price`
     #[arg(long, value_parser = price)]
@@ -409,7 +409,7 @@ pub struct ProbeArgs {
     #[arg(default_value = ".", value_parser = target_words())]
     pub target: Target,
     /// Set the device's peak advertised performance, from its data sheet
-    #[arg(long, value_parser = parse::<Rate>)]
+    #[arg(long, value_parser = rate)]
     pub peak: Option<Rate>,
     /// Read user, password and domain for SMB, or keys for S3, from this file; its mode must be 0600
     #[arg(long, value_name = "FILE")]
@@ -471,7 +471,7 @@ pub struct ExportArgs {
     /// Write to this file instead of standard output (-); for fio, to a folder with one file per cell, for fio-plot
     #[arg(short, long)]
     pub output: Option<PathBuf>,
-    /// Replace a file that halfpower did not make; a study is never replaced
+    /// Replace a file that halfpower did not make; a study is never replaced, and nothing in a folder (fio)
     #[arg(long)]
     pub force: bool,
 }

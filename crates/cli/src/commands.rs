@@ -34,12 +34,12 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use halfpower_measure::{
     HostPart, RealTarget, RealTargetOptions, ShareTarget, SimulatedTarget, TargetBackend, USUAL_LAYOUT, USUAL_SILENCE,
     WitnessedTarget, WriteCache,
 };
-use halfpower_record::output::{Destination, Form, OutputError};
+use halfpower_record::output::{Destination, Form, OutputError, Unwritten, written};
 use halfpower_record::{RecordError, StudyFile, TargetKind};
 use halfpower_report::{STYLES, Style};
 use halfpower_share::{Access, Credentials};
@@ -95,6 +95,7 @@ pub fn backend(
     part: Option<(HostPart, bool)>,
 ) -> Result<Box<dyn TargetBackend>> {
     let TargetRequest { target, common, .. } = asked;
+    refuse_useless(common, target)?;
     let (host_part, is_beside_another) = part.map_or((None, false), |(part, beside)| (Some(part), beside));
     let rank = host_part.as_ref().map_or(0, |part| u64::from(part.rank));
     let MayWriteArgs { overwrite, force_in_use, force_content } = common.may_write;
@@ -130,6 +131,32 @@ pub fn backend(
         Target::Null => Box::new(RealTarget::null(&wanted)?),
         Target::Path(path) => Box::new(RealTarget::open(path, &wanted)?),
     })
+}
+
+/// Refuses flags that do nothing on this target.
+fn refuse_useless(common: &CommonArgs, target: &Target) -> Result<()> {
+    refuse_credentials(common.credentials.as_deref(), target)?;
+    if !matches!(target, Target::Simulated(_) | Target::System(_)) {
+        return Ok(());
+    }
+    if common.drop_caches {
+        bail!("--drop-caches is about the page caches of this machine, which {target} does not use: leave it out");
+    }
+    if let Some(timeout) = common.timeout {
+        bail!("--timeout {timeout} is for a target that may fail to answer, and {target} always does: leave it out");
+    }
+    Ok(())
+}
+
+/// Refuses credentials for a target that asks for none.
+pub fn refuse_credentials(credentials: Option<&Path>, target: &Target) -> Result<()> {
+    match credentials.filter(|_| !matches!(target, Target::Share(_))) {
+        Some(path) => {
+            let path = path.display();
+            bail!("--credentials {path}: {target} is neither on a file server nor in a bucket: leave it out")
+        }
+        None => Ok(()),
+    }
 }
 
 fn usual_silence(target: &Target) -> Nanos {
@@ -174,7 +201,8 @@ pub fn switched_write_cache(backend: &mut dyn TargetBackend, position: Option<Sw
 }
 
 /// Calls `write` with standard output, and flushes it. What is written is escaped, but for line breaks and tabs: names and
-/// texts of studies drive no terminal. An error of writing says what could not be written.
+/// texts of studies drive no terminal. What the reader of a pipe does not read any more is left out, and the command goes on to its
+/// verdict. An error of writing says what could not be written.
 pub fn to_output(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     written_to(Shown::new(BufWriter::new(io::stdout().lock())), write)
 }
@@ -198,13 +226,16 @@ pub fn line(out: &mut dyn Write, text: &str) -> io::Result<()> {
     writeln!(out, "{}", escaped(text))
 }
 
-fn written_to(mut out: impl Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let open = halfpower_os::standard_output::refuse_closed().map_err(anyhow::Error::from);
-    let written = open.and_then(|()| write(&mut out)).and_then(|()| Ok(out.flush()?));
-    written.map_err(|error| match error.is::<io::Error>() {
-        true => error.context("standard output cannot be written; check the file or the program that takes it"),
-        false => error,
-    })
+fn written_to(out: impl Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let open = halfpower_os::standard_output::refuse_closed();
+    match open.map_err(Unwritten::Stream).and_then(|()| written(out, write)) {
+        Err(unwritten) if unwritten.has_no_reader() => Ok(()),
+        Err(Unwritten::Stream(error)) => {
+            Err(error).context("standard output cannot be written; check the file or the program that takes it")
+        }
+        Err(Unwritten::Content(error)) => Err(error),
+        Ok(()) => Ok(()),
+    }
 }
 
 /// Shuts this process out from all but these files and the folders of its outputs, before it reads what may come from
@@ -287,14 +318,4 @@ pub fn refuse_beside_json<'a>(json: bool, files: impl IntoIterator<Item = &'a De
 pub fn are_one(one: &Path, other: &Path) -> bool {
     let absolute = [one, other].map(std::path::absolute);
     one == other || matches!(absolute, [Ok(one), Ok(other)] if one == other)
-}
-
-/// Whether the reader of our output closed the pipe, as `head` does; this is not an error.
-pub fn output_was_closed(error: &anyhow::Error) -> bool {
-    let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(closed)
-            || matches!(cause.downcast_ref::<RecordError>(), Some(RecordError::Stream { error, .. }) if closed(error))
-            || matches!(cause.downcast_ref::<OutputError>(), Some(OutputError::Refused { error, .. }) if closed(error))
-    })
 }

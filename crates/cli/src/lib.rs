@@ -51,7 +51,6 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
         .for_each(|sentence| crate::tell::tell!("halfpower: {sentence}"));
     match outcome(words) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             crate::tell::tell!("halfpower: {error:#}");
             let is_condition =

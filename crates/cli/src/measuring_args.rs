@@ -185,7 +185,17 @@ enum Sync {
 impl FioCacheArgs {
     /// Whether either flag is given.
     pub fn is_given(&self) -> bool {
-        self.direct.is_some() || self.sync.is_some()
+        self.given().is_some()
+    }
+
+    /// The flags that are given; `None` without any.
+    pub fn given(&self) -> Option<&'static str> {
+        match (self.direct, self.sync) {
+            (Some(_), Some(_)) => Some("--direct and --sync"),
+            (Some(_), None) => Some("--direct"),
+            (None, Some(_)) => Some("--sync"),
+            (None, None) => None,
+        }
     }
 
     /// The setting that both flags mean together; `None` if neither is given. A missing flag has fio's default:

@@ -16,7 +16,7 @@ use crate::measuring_args::{CommonArgs, FioCacheArgs};
 use crate::payload_args::PayloadArgs;
 use crate::replay_args::ReplayFlag;
 use crate::values::{
-    one_count, one_size, one_target, parse, percentile, reached, settled, share_of_requests, target_words,
+    one_count, one_size, one_target, parse, percentile, rate, reached, settled, share_of_requests, target_words,
 };
 
 /// Length of a run if neither a time nor an amount is given.
@@ -237,14 +237,6 @@ impl RunArgs {
         }
         Ok(Some(iops.round() as u64))
     }
-}
-
-/// A rate with its unit, or fio's form without one: `100m` is 100 MiB/s.
-fn rate(text: &str) -> Result<Rate, ParseError> {
-    text.parse().or_else(|error| match text.parse() {
-        Ok(Bytes(bytes)) if bytes > 0 => Ok(Rate(bytes as f64)),
-        _ => Err(error),
-    })
 }
 
 /// The workload's options beyond the usual axes.

@@ -7,7 +7,8 @@ use halfpower_analyse::Condition;
 use halfpower_doctor::{TRIES, Try, tried_as};
 use halfpower_record::{Severity, input};
 use halfpower_spec::{
-    Bytes, Endpoint, EngineName, Experiment, ParseError, Several, ShareAddress, ShareProtocol, Target, VolumeLayout,
+    Bytes, Endpoint, EngineName, Experiment, ParseError, Rate, Several, ShareAddress, ShareProtocol, Target,
+    VolumeLayout,
 };
 
 pub fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {
@@ -170,6 +171,14 @@ pub fn served(address: ShareAddress) -> Result<ShareAddress, ParseError> {
         return Ok(address);
     }
     Ok(ShareAddress { endpoint: halfpower_share::endpoint_of_environment()?, ..address })
+}
+
+/// A rate with its unit, or fio's form without one: `100m` is 100 MiB/s.
+pub fn rate(text: &str) -> Result<Rate, ParseError> {
+    text.parse().or_else(|error| match text.parse() {
+        Ok(Bytes(bytes)) if bytes > 0 => Ok(Rate(bytes as f64)),
+        _ => Err(error),
+    })
 }
 
 /// Accepts any command that is not empty.

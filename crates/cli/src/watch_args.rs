@@ -38,7 +38,7 @@ pub struct WatchArgs {
     /// Watch for this long [default: 60s; a command until it ends]
     ///
     /// A command that goes on after that is waited for.
-    #[arg(long = "for", value_name = "TIME", value_parser = length)]
+    #[arg(long = "for", value_name = "TIME", value_parser = length, conflicts_with = "show")]
     pub length: Option<Nanos>,
     /// Say what share of this study's ceilings the application uses; a study of the same path
     #[arg(long, value_name = "FILE")]

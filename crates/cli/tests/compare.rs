@@ -397,6 +397,8 @@ fn a_baseline_is_kept_under_a_name_and_replaced_by_force_alone() {
     assert!(again.status.code() == Some(2) && said(&again).1.contains("there is a baseline `main` already"));
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert!(said(&compare(&["--baseline", "mian", "slow"])).1.contains("there are: main"));
+    let unpriced = compare(&["--baseline", "main", "slow", "--save", "after", "--price", "1,2,3"]);
+    assert!(unpriced.status.code() == Some(2) && !data.join("halfpower/baselines/after.halfpower").exists());
     let both = compare(&["--baseline", "main", "slow", "--save", "after"]);
     assert!(said(&both).0.contains("B is slower") && data.join("halfpower/baselines/after.halfpower").exists());
 
@@ -506,6 +508,9 @@ fn bad_input_gets_one_clear_sentence() {
         (&["a", "b", "--markdown", "--json"], "--json"),
         (&["a", "b", "--save", "main"], "name the one to keep"),
         (&["a", "--save", "../main"], "no name for a baseline"),
+        (&["a", "--save", "main", "--fail-if", "peak < -5%"], "--fail-if: one study alone is compared with nothing"),
+        (&["a", "--save", "main", "--json"], "add --baseline NAME, or leave --json out"),
+        (&["a", "--save", "main", "--price", "534,209"], "leave --price out"),
         (&["a", "--baseline", "main"], "there is no baseline `main`, and no other"),
         (&["a", "b", "--fail-if", "os peak < -5%"], "no cell in common that the condition names"),
         (&["a", "b", "--price", "534"], "1 prices, and 2 studies"),

@@ -97,6 +97,8 @@ fn all_names_every_check() {
 
 #[test]
 fn markdown_is_a_table() {
+    let all = text(&output(&["--markdown", "--all"]));
+    assert!(all.contains("#### Found nothing\n\n- ") && !all.contains("All: halfpower doctor"), "{all}");
     let shown = text(&output(&["--markdown"]));
     assert!(shown.starts_with("### "), "{shown}");
     let rows: Vec<&str> = shown.lines().filter(|line| line.starts_with("| ")).collect();

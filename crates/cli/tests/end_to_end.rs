@@ -288,3 +288,27 @@ fn what_goes_into_a_pipe_that_closes_is_no_error() {
         assert!(output.status.success() && said_of_its_own(&output).is_empty(), "{format}: {output:?}");
     }
 }
+
+#[test]
+fn a_verdict_is_the_same_whether_or_not_somebody_reads_it() {
+    let folder = folder();
+    let here = folder.path();
+    for (target, name) in [(DISK, "a"), ("sim:fixed=160us,rate=250MB/s,noise=1%", "b")] {
+        let words =
+            ["study", target, "--bs", "4KiB", "--iodepth", "1,4", "--budget", "10s", "--rw", "read", "--output", name];
+        assert!(run(here, &words).status.success());
+    }
+    let slower = ["--fail-if", "all throughput < -5%"];
+    for words in [
+        &["run", "sim:", "--latency-target", "1us", "--runtime", "20ms"][..],
+        &["watch", "--no-trace", "--", "false"],
+        &[&["compare", "a", "b", "--full"], &slower[..]].concat(),
+        &[&["compare", "a", "b", "--html", "-"], &slower[..]].concat(),
+        &[&["compare", "a", "b", "--html", "/dev/stdout"], &slower[..]].concat(),
+    ] {
+        let mut child = halfpower(here, words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {}", said_of_its_own(&output));
+    }
+}

@@ -83,3 +83,22 @@ fn the_commands_of_a_plan_of_small_files_make_its_cells() {
     assert!(run["ios"].as_u64().unwrap() > 0, "{run}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn no_command_is_printed_for_a_target_that_it_would_not_name() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = TempDir::new().unwrap();
+    let [comma, plain] = ["one,two", "three"].map(|name| folder.path().join(name));
+    let bytes = folder.path().join(std::ffi::OsStr::from_bytes(b"no-utf8-\xff"));
+    [&comma, &plain, &bytes].iter().for_each(|name| std::fs::create_dir(name).unwrap());
+    for targets in [&[&comma, &plain][..], &[&bytes], &[&plain, &bytes]] {
+        let mut plan = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+        let output = plan.arg("plan").args(targets).args(["--size", "16MiB", "--bs", "4k"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{targets:?}: {said}");
+        assert!(said.contains("no command can name this target"), "{targets:?}: {said}");
+    }
+    let plan = halfpower(folder.path(), &["plan", "one,two", "--size", "16MiB", "--bs", "4k", "--iodepth", "1"]);
+    assert!(plan.contains("one,two"), "alone it is named: {plan}");
+}

@@ -154,7 +154,10 @@ impl DataFile {
             .open(folder);
         let file = match unnamed {
             Err(error) if no_unnamed_files(&error) && folder.is_dir() => {
-                return Self::of_unlinked(folder).map_err(refused);
+                return Self::of_unlinked(folder).map_err(|error| match error.kind() {
+                    io::ErrorKind::NotFound if folder.is_dir() => OsError::NoFiles { path: folder.to_path_buf() },
+                    _ => refused(error),
+                });
             }
             other => other.map_err(refused)?,
         };

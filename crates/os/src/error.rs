@@ -12,6 +12,12 @@ pub enum OsError {
         /// The path.
         path: PathBuf,
     },
+    /// The file system of the folder takes no files of users, as that of `/proc`.
+    #[error("{}: no file can be made in this folder: name a folder on a disk, a file or a device", path.display())]
+    NoFiles {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Permission is missing.
     #[error("{} cannot be {action}: {error}; choose another place, or ask its owner for the rights", path.display())]
     Denied {

@@ -246,39 +246,51 @@ fn counts(seen: &Diagnosis, width: usize, out: &mut dyn Write) -> io::Result<()>
 
 /// Every check by name.
 fn every_check(seen: &Diagnosis, width: usize, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let unread: Vec<&CheckResult> = seen.checks.iter().filter(|check| !check.unread.is_empty()).collect();
-    if !unread.is_empty() {
-        writeln!(out, "\n{}", bold("COULD NOT READ", style))?;
-        for check in unread {
-            let root = if check.needs_root { " (run as root)" } else { "" };
-            let text = format!("{}: {}{root}", check.code, escaped(&check.unread.join("; ")));
-            folded("  ", &text, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    for (title, lines) in groups(seen) {
+        writeln!(out, "\n{}", bold(&title.to_uppercase(), style))?;
+        for line in lines.iter().flat_map(|line| folded("  ", line, width)) {
+            writeln!(out, "{line}")?;
         }
     }
-    for (title, state) in [("FOUND NOTHING", CheckState::Fine), ("DO NOT APPLY HERE", CheckState::NotApplicable)] {
-        let codes: Vec<&str> = of_state(seen, state).iter().map(|check| check.code.as_str()).collect();
-        if !codes.is_empty() {
-            writeln!(out, "\n{}", bold(title, style))?;
-            folded("  ", &codes.join(", "), width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        }
-    }
-    writeln!(out, "\ndocs/doctor.md explains every check.")
+    writeln!(out, "\n{EXPLAINED}")
 }
 
-/// Writes the findings and notes as GitHub Markdown.
+/// Where every check is explained.
+const EXPLAINED: &str = "docs/doctor.md explains every check.";
+
+/// The checks that could not read something, that found nothing, and that do not apply: a title and lines.
+fn groups(seen: &Diagnosis) -> Vec<(&'static str, Vec<String>)> {
+    let unread = seen.checks.iter().filter(|check| !check.unread.is_empty()).map(|check| {
+        let root = if check.needs_root { " (run as root)" } else { "" };
+        format!("{}: {}{root}", check.code, escaped(&check.unread.join("; ")))
+    });
+    let names = |state: CheckState| {
+        let codes: Vec<&str> = of_state(seen, state).iter().map(|check| check.code.as_str()).collect();
+        if codes.is_empty() { Vec::new() } else { vec![codes.join(", ")] }
+    };
+    let mut groups = vec![
+        ("Could not read", unread.collect()),
+        ("Found nothing", names(CheckState::Fine)),
+        ("Do not apply here", names(CheckState::NotApplicable)),
+    ];
+    groups.retain(|(_, lines)| !lines.is_empty());
+    groups
+}
+
+/// Writes the findings and notes as GitHub Markdown; with `all` also every check by name.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn doctor_markdown(seen: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
+pub fn doctor_markdown(seen: &Diagnosis, all: bool, out: &mut dyn Write) -> io::Result<()> {
     let cell = |text: &str| escaped(text).replace('|', "\\|").replace('*', "\\*");
     write!(out, "### {}\n\n{}\n\n", cell(&seen.target), cell(&seen.path))?;
-    let mut all = rows(seen, |severity| severity > Severity::Note);
-    all.extend(rows(seen, |severity| severity == Severity::Note));
-    if !all.is_empty() {
+    let mut found = rows(seen, |severity| severity > Severity::Note);
+    found.extend(rows(seen, |severity| severity == Severity::Note));
+    if !found.is_empty() {
         writeln!(out, "| severity | check | costs you | what | evidence | to change | back |")?;
         writeln!(out, "| --- | --- | --- | --- | --- | --- | --- |")?;
     }
-    for row in &all {
+    for row in &found {
         let as_code = |command: &Option<String>| command.as_ref().map_or(String::new(), |text| cell(text));
         writeln!(
             out,
@@ -292,11 +304,19 @@ pub fn doctor_markdown(seen: &Diagnosis, out: &mut dyn Write) -> io::Result<()> 
             as_code(&row.first.change_back),
         )?;
     }
-    if !all.is_empty() {
+    if !found.is_empty() {
         writeln!(out)?;
     }
     if !seen.tries.is_empty() {
         tries_markdown(&seen.tries, out)?;
     }
-    counts(seen, usize::MAX, out)
+    if !all {
+        return counts(seen, usize::MAX, out);
+    }
+    for (title, lines) in groups(seen) {
+        writeln!(out, "#### {title}\n")?;
+        lines.iter().try_for_each(|line| writeln!(out, "- {}", cell(line)))?;
+        writeln!(out)?;
+    }
+    writeln!(out, "{EXPLAINED}")
 }

@@ -124,10 +124,11 @@ impl FromStr for Rate {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let rate = number_and_unit(text, &RATE_UNITS, "3.5GB/s or 500MB/s")?;
-        if rate <= 0.0 {
-            return Err(ParseError::new(text, 0, "a rate must be above 0"));
+        match rate {
+            rate if rate <= 0.0 => Err(ParseError::new(text, 0, "a rate must be above 0")),
+            rate if rate.is_finite() => Ok(Self(rate)),
+            _ => Err(ParseError::new(text, 0, "no rate is as large as that")),
         }
-        Ok(Self(rate))
     }
 }
 

@@ -23,7 +23,7 @@ use halfpower_measure::{GatedTarget, LatenciesOf, MeasureError, TargetBackend as
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Nanos, Pass};
 
-use super::run;
+use super::{run, to_output_as_file};
 use crate::args::CommandLine;
 use crate::hosts::Processes;
 use crate::run_args::RunArgs;
@@ -261,9 +261,8 @@ pub fn job(words: &[OsString]) -> Result<()> {
         Err(error) if matches!(error.downcast_ref::<MeasureError>(), Some(MeasureError::Interrupted)) => Ok(()),
         Err(error) => Err(error),
         Ok(result) => {
-            let mut out = io::stdout().lock();
-            out.write_all(&serde_json::to_vec(&result)?)?;
-            Ok(out.flush()?)
+            let result = serde_json::to_vec(&result)?;
+            to_output_as_file(|out| Ok(out.write_all(&result)?))
         }
     }
 }

@@ -69,14 +69,11 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     refuse_beside_json(args.json, &page)?;
     let baseline = args.save.as_deref().map(|name| Baseline::new(name, args.force)).transpose()?;
     let mut studies = studies(args)?;
-    // A new baseline is kept whatever is found; an older one is replaced where no condition holds.
-    if let Some(baseline) = baseline.as_ref().filter(|baseline| !baseline.is_taken()) {
-        keep(baseline, &mut studies)?;
-    }
     let comparisons = if studies.len() < 2 { Vec::new() } else { compared(args, &conditions, &studies)? };
-    if let Some(baseline) = baseline.as_ref().filter(|baseline| baseline.is_taken()) {
+    if let Some(baseline) = &baseline {
         let holds = comparisons.iter().flat_map(|comparison| &comparison.fail_if).any(|finding| finding.holds);
-        if holds { stays(baseline) } else { keep(baseline, &mut studies)? }
+        // A new baseline is kept whatever is found; an older one is replaced where no condition holds.
+        if holds && baseline.is_taken() { stays(baseline) } else { keep(baseline, &mut studies)? }
     }
     if comparisons.is_empty() {
         return Ok(());
@@ -98,6 +95,19 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         Ok(())
     })?;
     answer(&comparisons)
+}
+
+/// The first given flag that is about a comparison; `None` if none was given.
+fn of_a_comparison(args: &CompareArgs) -> Option<&'static str> {
+    let given = [
+        ("--fail-if", !args.fail_if.is_empty()),
+        ("--html", args.html.is_some()),
+        ("--json", args.json),
+        ("--markdown", args.markdown),
+        ("--full", args.full),
+        ("--price", args.price.is_some()),
+    ];
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
 }
 
 /// Keeps the newest study as this baseline.
@@ -122,9 +132,14 @@ fn studies(args: &CompareArgs) -> Result<Vec<Named>> {
         named.push((name.clone(), baselines::find(name)?));
     }
     named.extend(args.studies.iter().map(|study| (study.name(), study.path.clone())));
-    match named.len() {
-        1 if args.save.is_none() => bail!("one study alone is compared with nothing: name another, or --baseline NAME"),
-        count if args.save.is_some() && args.studies.len() > 1 => {
+    match (named.len(), of_a_comparison(args)) {
+        (1, _) if args.save.is_none() => {
+            bail!("one study alone is compared with nothing: name another, or --baseline NAME")
+        }
+        (1, Some(flag)) => {
+            bail!("{flag}: one study alone is compared with nothing: add --baseline NAME, or leave {flag} out")
+        }
+        (count, _) if args.save.is_some() && args.studies.len() > 1 => {
             bail!("--save keeps one study, and {count} are named: name the one to keep")
         }
         _ => {

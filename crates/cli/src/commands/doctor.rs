@@ -67,7 +67,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<()> {
                 writeln!(out)?;
             }
             match args.markdown {
-                true => halfpower_report::doctor_markdown(place, out)?,
+                true => halfpower_report::doctor_markdown(place, args.all, out)?,
                 false => halfpower_report::doctor_text(place, args.all, &style, out)?,
             }
         }

@@ -12,7 +12,7 @@ use halfpower_study::{DuetPlan, DuetProgress, RunSeeds, Side, SlicedTarget, cond
 
 use super::compare::{ConditionHolds, WITHOUT_A_TERMINAL, conditions, holding};
 use super::report::style_without_a_terminal;
-use super::{Purpose, TargetRequest, backend, to_output, to_styled_output};
+use super::{Purpose, TargetRequest, backend, refuse_credentials, to_output, to_styled_output};
 use crate::args::{CommandLine, CompareArgs};
 use crate::duet_args::DuetArgs;
 use crate::measuring_args::{CommonArgs, MayWriteArgs};
@@ -97,7 +97,12 @@ fn opened<'a>(
     cells: &mut Cells,
     stop: &'a AtomicBool,
 ) -> Result<[SlicedTarget<'a>; 2]> {
-    let common = common(args);
+    if !targets.iter().any(is_share) {
+        refuse_credentials(args.credentials.as_deref(), &targets[0])?;
+    }
+    let common = self::common(args);
+    // Credentials are for the side that is a share.
+    let without = CommonArgs { credentials: None, ..self::common(args) };
     for (side, target) in [Side::A, Side::B].into_iter().zip(targets) {
         let refusal = |workload: &Workload| {
             let may = !workload.rw.writes() || may_write(target, common.may_write.overwrite);
@@ -111,8 +116,9 @@ fn opened<'a>(
     let writes = cells.measured.iter().any(|workload| workload.rw.writes() || workload.options.verify);
     let open = |side: Side, target: &Target| -> Result<Box<dyn TargetBackend>> {
         let said = || format!("{} ({target})", side.letter());
-        let asked = TargetRequest { target: target.clone(), common: &common, payload: None };
-        let mut target = backend(&asked, &Purpose::of_run(&common, writes, None), None).with_context(said)?;
+        let common = if is_share(target) { &common } else { &without };
+        let asked = TargetRequest { target: target.clone(), common, payload: None };
+        let mut target = backend(&asked, &Purpose::of_run(common, writes, None), None).with_context(said)?;
         target.make_ready(None, stop).with_context(said)?;
         Ok(target)
     };
@@ -132,6 +138,10 @@ fn opened<'a>(
         let seeds = RunSeeds { next: first.wrapping_add(u64::from(side == Side::B)), step: 2 };
         SlicedTarget::new(target, seeds, stop)
     }))
+}
+
+fn is_share(target: &Target) -> bool {
+    matches!(target, Target::Share(_))
 }
 
 /// The flags as those of `run` about targets; the others have their defaults.

@@ -22,7 +22,7 @@ pub fn export(args: &ExportArgs) -> Result<()> {
     let mut entries = Vec::new();
     file.each(|entry| entries.push(entry))?;
     if let Some(folder) = folder {
-        return fio_folder(&entries, &file.question().target, folder);
+        return fio_folder(&entries, &file.question().target, (folder, args.force));
     }
     let records = entries.iter().map(|entry| &entry.record);
     let environments = file.environments();
@@ -54,13 +54,16 @@ fn form(format: Format) -> Form {
 }
 
 /// Writes one file per cell below a new or empty folder, because fio-plot reads one job per file.
-fn fio_folder(entries: &[Entry], target: &str, folder: &Path) -> Result<()> {
+fn fio_folder(entries: &[Entry], target: &str, (folder, force): (&Path, bool)) -> Result<()> {
     if folder.exists() && !folder.is_dir() {
         bail!(
             "{} is a file; --format fio writes a folder with one file a cell; name a folder, or leave --output out for \
              one document with all cells",
             folder.display()
         );
+    }
+    if force {
+        bail!("--force replaces no folder, and --format fio makes one of {}: leave --force out", folder.display());
     }
     if fs::read_dir(folder).is_ok_and(|mut inside| inside.next().is_some()) {
         bail!("{} is not empty; name a new folder", folder.display());

@@ -10,7 +10,7 @@ use halfpower_record::StudyFile;
 use halfpower_spec::{Experiment, Nanos, Question, Run, shell_operand, shell_word};
 
 use super::applications::listed;
-use super::question::{check_cells, open_target, question, without_direct, without_what_commands_lack};
+use super::question::{check_cells, open_target, question, refuse_untyped, without_direct, without_what_commands_lack};
 use super::{line, to_output};
 use crate::args::PlanArgs;
 use crate::hosts::Processes;
@@ -20,6 +20,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         return Ok(());
     }
     let mut question = question(&args.question)?;
+    refuse_untyped(&args.question, &question)?;
     let mut backend = open_target(&args.question, &question, &Processes::Alone)?;
     without_direct(&args.question, &mut question, backend.as_ref());
     without_what_commands_lack(&args.question, &mut question, backend.as_ref());

@@ -10,7 +10,7 @@ use halfpower_record::Environment;
 use halfpower_spec::Target;
 
 use super::looked_at::looked_at;
-use super::{SILENCE_OF_A_SERVER, access, line, to_output};
+use super::{SILENCE_OF_A_SERVER, access, line, refuse_credentials, to_output};
 use crate::args::ProbeArgs;
 use crate::values::reached;
 
@@ -44,6 +44,7 @@ pub fn probe(args: &ProbeArgs) -> Result<()> {
 /// The environment of the target, or of each of its members, with its name.
 fn environments(args: &ProbeArgs) -> Result<Vec<(String, Environment)>> {
     let target = &reached(args.target.clone(), args.endpoint.as_ref())?;
+    refuse_credentials(args.credentials.as_deref(), target)?;
     let of_path = |path: &Path| -> Result<(String, Environment)> {
         let there = path.canonicalize();
         there.with_context(|| format!("{}: name an existing folder, file or device", path.display()))?;

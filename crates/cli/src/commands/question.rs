@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
 use halfpower_record::Ability;
 use halfpower_spec::{
-    Bytes, Cache, Direction, Experiment, Issuing, LatencyBound, Nanos, Question, Rw, Several, Target, Workload, masked,
-    shell_operand,
+    Bytes, Cache, Direction, EngineName, Experiment, Issuing, LatencyBound, Nanos, ParseError, Question, Rw, Several,
+    Target, Workload, masked, shell_operand,
 };
 
 use super::applications::application;
@@ -34,20 +34,23 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     if budget < LEAST_BUDGET {
         bail!("--budget {budget} is too short to measure anything; give at least {LEAST_BUDGET}");
     }
-    if args.runtime == Some(Nanos(0)) {
-        bail!("--runtime 0 measures nothing; give a time such as 1s");
+    match args.runtime {
+        Some(Nanos(0)) => bail!("--runtime 0 measures nothing; give a time such as 1s"),
+        Some(runtime) if runtime > budget => {
+            bail!(
+                "--runtime {runtime} is longer than --budget {budget}: give a larger --budget, or a shorter --runtime"
+            )
+        }
+        Some(_) | None => {}
     }
+    refuse_null(args.common.engine, &asked_target)?;
     let target = canonical(&asked_target)?;
     let application = args.application.as_deref().map(application).transpose()?;
     let directions = directions(args, &asked_target)?;
     let mut experiments = experiments(args, application.is_some(), || usual_experiments(&asked_target, &directions))?;
     let latency_bound = args.bound.bound();
     check_load(&mut experiments, latency_bound)?;
-    if let Some(bytes) = args.sustain_bytes
-        && !experiments.contains(&Experiment::Sustain)
-    {
-        bail!("--sustain-bytes {bytes} bounds what the experiment sustain writes: add --experiments sustain");
-    }
+    refuse_flags_of_others(args, &experiments)?;
     let sessions = sessions(args, &experiments)?;
     Ok(Question {
         experiments,
@@ -95,6 +98,25 @@ fn experiments(
     Ok(once_each(&all))
 }
 
+/// Refuses the flags of experiments that are not asked for.
+fn refuse_flags_of_others(args: &QuestionArgs, experiments: &[Experiment]) -> Result<()> {
+    if let Some(bytes) = args.sustain_bytes.filter(|_| !experiments.contains(&Experiment::Sustain)) {
+        bail!("--sustain-bytes {bytes} bounds what the experiment sustain writes: add --experiments sustain");
+    }
+    if let Some(price) = args.price.filter(|_| !experiments.contains(&Experiment::Price)) {
+        bail!("--price {price} is for the experiment price: add --experiments price");
+    }
+    Ok(())
+}
+
+/// Refuses to tell of a path what the null engine makes, which sends no request to it.
+fn refuse_null(engine: EngineName, target: &Target) -> Result<()> {
+    if engine == EngineName::Null && matches!(target, Target::Path(_) | Target::Several(_)) {
+        bail!("--engine null sends no request to {target}, so no figure would be of it: leave it out, or study null:");
+    }
+    Ok(())
+}
+
 /// The number of sessions; more than one have cells of walks to measure again.
 fn sessions(args: &QuestionArgs, experiments: &[Experiment]) -> Result<u32> {
     let sessions = args.sessions.unwrap_or(1);
@@ -134,22 +156,64 @@ fn usual_experiments(target: &Target, directions: &[Direction]) -> Vec<Experimen
     WALKS.into_iter().chain(commits).collect()
 }
 
-/// The target's canonical text in a study, with absolute paths.
-pub fn canonical(target: &Target) -> Result<String> {
+/// The target with absolute paths, without links.
+fn whole(target: &Target) -> Result<Target> {
     let whole = |path: &PathBuf| {
         path.canonicalize().with_context(|| format!("{}: name an existing folder, file or device", path.display()))
     };
     Ok(match target {
-        Target::Path(path) => text_of(&whole(path)?),
+        Target::Path(path) => Target::Path(whole(path)?),
         Target::Several(several) => {
             let members: Vec<PathBuf> = several.members.iter().map(whole).collect::<Result<_>>()?;
-            let apart: Vec<String> =
-                members.iter().filter(|path| path.to_str().is_none()).map(|path| text_of(path)).collect();
-            let text = Several { members, ..several.clone() }.to_string();
-            if apart.is_empty() { text } else { format!("{text} ({})", apart.join(", ")) }
+            Target::Several(Several { members, ..several.clone() })
+        }
+        other => other.clone(),
+    })
+}
+
+/// The target's canonical text in a study, with absolute paths.
+pub fn canonical(target: &Target) -> Result<String> {
+    Ok(match whole(target)? {
+        Target::Path(path) => text_of(&path),
+        Target::Several(several) => {
+            let not_text = several.members.iter().filter(|path| path.to_str().is_none());
+            let apart: Vec<String> = not_text.map(|path| text_of(path)).collect();
+            if apart.is_empty() { several.to_string() } else { format!("{several} ({})", apart.join(", ")) }
         }
         other => other.to_string(),
     })
+}
+
+/// Refuses to print commands for a target whose text, as a word of a command, would name another one.
+///
+/// # Errors
+/// A sentence that says what such names are.
+pub fn refuse_untyped(args: &QuestionArgs, question: &Question) -> Result<()> {
+    let target = whole(&args.target()?)?;
+    let is_path = matches!(target, Target::Path(_) | Target::Several(_));
+    if is_path && parsed(&question.target) != Ok(target) {
+        bail!(
+            "{}: no command can name this target: a name in it is no UTF-8, or that of a member has a comma; name it by a link",
+            question.target
+        );
+    }
+    Ok(())
+}
+
+/// What a question's text names as a word of a command. It may be a stranger's, so it opens no file.
+fn parsed(target: &str) -> Result<Target, ParseError> {
+    Target::parse(target, |_| Err(std::io::Error::other("no file is read here")))
+}
+
+/// Whether a question's text, as a word of a command, may name another target than the study's: paths of a study are absolute,
+/// and what is no UTF-8 is shown in other characters.
+fn may_mislead(target: &Target) -> bool {
+    let is_odd = |path: &PathBuf| !path.is_absolute() || path.to_string_lossy().contains(char::REPLACEMENT_CHARACTER);
+    match target {
+        Target::Path(path) => is_odd(path),
+        Target::Several(several) => several.members.iter().any(is_odd),
+        Target::Share(_) | Target::Simulated(_) | Target::System(_) | Target::Null => false,
+    }
 }
 
 /// A path as text that no other path has: one that is no UTF-8 is written byte by byte, in quotation marks.
@@ -239,9 +303,10 @@ fn directions(args: &QuestionArgs, target: &Target) -> Result<Vec<Direction>> {
 
 fn caches(args: &QuestionArgs, target: &Target) -> Result<Vec<Cache>> {
     let has_page_cache = matches!(target, Target::Path(_) | Target::Several(_) | Target::System(_));
+    let given = args.fio_cache.given().unwrap_or("--cache");
     let asked: Vec<Cache> = args.fio_cache.cache()?.map_or_else(|| args.cache.clone(), |cache| vec![cache]);
     if !has_page_cache && asked.iter().any(|cache| !cache.direct()) {
-        bail!("{target} has no page cache; leave --cache out, or use --cache device");
+        bail!("{target} has no page cache; leave {given} out, which means --cache device here");
     }
     Ok(match (asked.is_empty(), has_page_cache) {
         (false, _) => once_each(&asked),
@@ -300,11 +365,14 @@ pub fn check_cells(backend: &dyn TargetBackend, question: &Question) -> Result<(
     Ok(())
 }
 
-/// The command that asks `question`, with the flags that differ from the default.
+/// The command that asks `question`, with the flags that differ from the default; empty if no command names its target.
 pub fn command_of(question: &Question) -> String {
     let usual = Question::about("");
-    // The text may be a stranger's, so it opens no file; a machine's file would not change the answer.
-    let target = Target::parse(&question.target, |_| Err(std::io::Error::other("no file is read here")));
+    // A machine's file would not change the answer.
+    let target = parsed(&question.target);
+    if target.as_ref().is_ok_and(may_mislead) {
+        return String::new();
+    }
     let usual_here =
         || target.map_or_else(|_| WALKS.to_vec(), |target| usual_experiments(&target, &question.directions));
     let experiments = if question.application.is_some() { vec![Experiment::Application] } else { usual_here() };
@@ -343,4 +411,20 @@ pub fn command_of(question: &Question) -> String {
 
 fn listed<T: std::fmt::Display>(values: &[T]) -> String {
     values.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_told_where_it_names_the_target() {
+        let of = |target: &str| command_of(&Question::about(target));
+        assert!(of("/srv/a,b").starts_with("halfpower study /srv/a,b"), "{}", of("/srv/a,b"));
+        assert!(of("each:/srv/a,/srv/b").starts_with("halfpower study each:/srv/a,/srv/b"));
+        assert!(of("sim:fixed=80us").starts_with("halfpower study sim:fixed=80us"));
+        for odd in ["each:/srv/a,b,/srv/c", "b\"/srv/\\xff\"", "each:/srv/\u{fffd},/srv/c (b\"/srv/\\xff\")"] {
+            assert_eq!(of(odd), "", "{odd}");
+        }
+    }
 }
