@@ -48,6 +48,8 @@ pub(crate) struct FixedRuns {
     slices: BTreeMap<Direction, Slices>,
     /// Whether the question sets the length of windows.
     fixed_windows: bool,
+    /// Shortest run that stands for many windows, in nanoseconds.
+    least_long_ns: u64,
     /// Whether to look for limits and to add extra rounds for wide cells; simulated targets need neither.
     is_hardware: bool,
     budget_ns: u64,
@@ -102,6 +104,7 @@ impl FixedRuns {
             rates: BTreeMap::new(),
             slices: Direction::ALL.iter().filter_map(advertised).collect(),
             fixed_windows: question.runtime.is_some(),
+            least_long_ns: least_long_ns(plans.iter().flat_map(|(_, cells)| cells)),
             is_hardware: environment.capabilities.kind.is_hardware(),
             budget_ns: budget.0,
             spent_ns: 0,
@@ -148,9 +151,9 @@ impl FixedRuns {
 
     /// The next step.
     pub fn next(&self) -> Step {
-        let run = self.to_do(self.runs()).next();
-        let Some(run) = run.or_else(|| self.next_of_more_rounds()) else { return Step::Answered };
-        let run = Run { runtime: self.window(run), ..*run };
+        let planned = self.to_do(self.runs()).next().map(|run| Run { runtime: self.window(run), ..*run });
+        let more = || self.next_of_more_rounds().map(|run| Run { runtime: self.window_of_more(run), ..*run });
+        let Some(run) = planned.or_else(more) else { return Step::Answered };
         if self.spent_ns > 0 && self.spent_ns + run.runtime.0 > self.budget_ns {
             return Step::BudgetSpent;
         }
@@ -158,13 +161,29 @@ impl FixedRuns {
     }
 
     /// The next run of the extra rounds: from a round already begun, or from a new one if a cell is not known well
-    /// enough.
+    /// enough. Such a cell goes first among long runs, of which the budget may hold a single one: what goes on after a
+    /// credit is known from several runs.
     fn next_of_more_rounds(&self) -> Option<&Run> {
         let more = &self.runs[self.planned..];
         let next = self.to_do(more).next().filter(|_| self.is_hardware)?;
         let is_begun = more.iter().any(|run| run.repeat == next.repeat && self.done.contains(&key_of(run)));
         let is_wide = |rate: &Sample| rate.count > 1 && rate.reach(rate.count, 0.0) > SHARP;
-        (is_begun || self.rates.values().any(is_wide)).then_some(next)
+        let is_of_wide = |run: &&Run| self.rates.get(&(run.experiment, run.workload)).is_some_and(is_wide);
+        let round = self.to_do(more).take_while(|run| run.repeat == next.repeat);
+        let wide = round.filter(|run| self.is_long(run)).find(is_of_wide);
+        (is_begun || self.rates.values().any(is_wide)).then_some(wide.unwrap_or(next))
+    }
+
+    /// Whether a run lasts as long as the budget allows.
+    fn is_long(&self, run: &Run) -> bool {
+        !self.fixed_windows && self.least_long_ns > 0 && run.runtime.0 >= self.least_long_ns
+    }
+
+    /// The window of a run of an extra round: a long one may be as short as any of its kind, to end within the budget.
+    fn window_of_more(&self, run: &Run) -> Nanos {
+        let window = self.window(run);
+        let left = self.budget_ns.saturating_sub(self.spent_ns).max(self.least_long_ns);
+        if self.is_long(run) { Nanos(window.0.min(left)) } else { window }
     }
 
     /// The window of a run: long enough for the slices of a limit, if there is one.
@@ -197,6 +216,12 @@ impl FixedRuns {
 
 fn repeats_of(cell: &PlannedCell, question: &Question) -> u32 {
     cell.repeats.unwrap_or(question.repeats).max(1)
+}
+
+/// The shortest run among cells that stand for many windows, in nanoseconds; 0 if there are none.
+fn least_long_ns<'a>(cells: impl Iterator<Item = &'a PlannedCell>) -> u64 {
+    let windows = cells.map(|cell| cell.windows).filter(|windows| *windows > 1).min();
+    windows.map_or(0, |windows| (WINDOW_NS.0 * f64::from(windows)) as u64)
 }
 
 /// The end of a cell's repeats; extra rounds contain only cells whose repeats the plan leaves open.
@@ -310,6 +335,30 @@ mod tests {
         assert_eq!(rounds(|_| 100.0).0, question.repeats, "all is known");
         let (many, spent) = rounds(|run| if run.repeat % 2 == 0 { 100.0 } else { 140.0 });
         assert!(many > question.repeats && spent > 0.9, "{many} rounds in {spent} of the budget");
+    }
+
+    #[test]
+    fn a_third_run_shows_what_goes_on_after_a_credit() {
+        let (question, environment, _) = zones(20);
+        let question =
+            Question { experiments: vec![Experiment::Credit], directions: vec![Direction::Read], ..question };
+        let budget = Nanos(20_000_000_000);
+        let rates_of = |is_fast: fn(usize) -> bool| {
+            let mut fixed = FixedRuns::new(&question, &environment, budget);
+            let mut seen: Vec<Run> = Vec::new();
+            while let Step::Run(run) = fixed.next() {
+                let mbps = if is_fast(seen.len()) { 400.0 } else { 100.0 };
+                // Each run takes a little more than its window.
+                fixed.observe(&Observation { mbps, ..seen_of(run, run.runtime.0 + 100_000_000) });
+                seen.push(run);
+            }
+            seen
+        };
+        assert_eq!(rates_of(|_| false).len(), 4, "two runs of each size fill the budget");
+        let seen = rates_of(|run| run == 0);
+        assert_eq!(seen.len(), 5);
+        assert_eq!(seen[4].workload, seen[0].workload, "the cell whose first run was fast has a third one");
+        assert!(seen[4].runtime >= Nanos(3_000_000_000) && seen[4].runtime < seen[0].runtime, "{:?}", seen[4].runtime);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct CreditRow {
     pub credit: Option<CreditSpent>,
     /// The slices in which the limit grants requests; `null` if they passed evenly.
     pub slices: Option<LimitSlices>,
-    /// Whether the rate was steady at the end, so that it is known.
+    /// Whether the rate was steady at the end and alike in all runs, so that it is known.
     #[serde(rename = "told")]
     pub settled: bool,
     /// Whether the rate exceeds a known limit of the path, so that it still came from a credit.
@@ -170,8 +170,7 @@ const SAME: f64 = 0.1;
 
 fn counts(small: &CreditRow, large: &CreditRow) -> LimitCounts {
     let same = |one: f64, other: f64| (one / other - 1.0).abs() <= SAME;
-    let of_limited = [small, large].into_iter().filter(|row| row.is_limited());
-    if of_limited.clone().any(|row| !row.settled) || small.above_known || large.above_known {
+    if [small, large].iter().any(|row| !row.settled || row.above_known) {
         return LimitCounts::Unknown;
     }
     match (small.is_limited(), large.is_limited()) {
@@ -194,6 +193,8 @@ const SLICES: f64 = 2.0;
 const ABOVE_KNOWN: f64 = 1.05;
 /// Multiple of the spread between runs that a credit must be, as a share of its run, if it does not come again.
 const SPREADS: f64 = 2.0;
+/// Fewest runs after a credit that ended between runs: of one alone, nobody knows what it may differ by.
+const LEAST_AFTER: usize = 2;
 /// Share of a credit whose spending counts as its end.
 const NEARLY_ALL: f64 = 0.95;
 
@@ -274,22 +275,24 @@ struct RunRates {
 }
 
 fn row(cell: &ExperimentCell) -> Option<CreditRow> {
-    let runs = || cell.records.iter().copied().filter(|record| record.run.pass == Pass::Plain && record.bytes > 0);
-    let went: Vec<RunRates> = runs().map(went).collect();
+    let runs: Vec<&Record> =
+        cell.records.iter().copied().filter(|record| record.run.pass == Pass::Plain && record.bytes > 0).collect();
+    let went: Vec<RunRates> = runs.iter().copied().map(went).collect();
     let last = went.last()?;
     // Runs within the credit show nothing about the sustained rate.
-    let faster = |one: &RunRates| one.mbps > FASTER * last.mbps;
-    let rates: Vec<f64> = went.iter().filter(|one| !faster(one)).map(|one| one.mbps).collect();
+    let within = within(&went);
+    let sustained = &went[within..];
+    let rates = mbps_of(sustained);
     let mbps = interval(&rates, last.reach);
-    // A credit seen in such a run is too small, since what followed was not yet the sustained rate. A faster beginning
-    // that does not come again must exceed what runs differ by.
-    let sustained = || went.iter().filter(|one| !faster(one));
-    let recurs = sustained().filter(|one| one.credit.is_some()).count() * 2 > rates.len();
+    // A credit seen in a run within the credit is too small, since what followed was not yet the sustained rate. A faster
+    // beginning that does not come again must exceed what runs differ by.
+    let recurs = sustained.iter().filter(|one| one.credit.is_some()).count() * 2 > rates.len();
     let spread = deviation(&rates);
-    let credits = sustained().filter(|one| recurs || one.excess > SPREADS * spread).filter_map(|one| one.credit);
-    let credits = credits.chain(between(runs(), &went, faster, mbps.value));
+    let is_credit = |one: &&RunRates| recurs || one.excess > SPREADS * spread;
+    let credits = sustained.iter().filter(is_credit).filter_map(|one| one.credit);
+    let credits = credits.chain(between(&runs[..within], mbps.value));
     let bs_bytes = cell.finding.bs_bytes;
-    let longest = runs().max_by_key(|record| record.elapsed_ns)?;
+    let longest = runs.iter().max_by_key(|record| record.elapsed_ns)?;
     Some(CreditRow {
         requests: cell.finding.requests(),
         mbps,
@@ -297,10 +300,33 @@ fn row(cell: &ExperimentCell) -> Option<CreditRow> {
         seconds: longest.seconds(),
         bytes: longest.bytes,
         credit: credits.reduce(|most, next| if next.bytes > most.bytes { next } else { most }),
-        slices: slices(runs()),
+        slices: slices(runs.iter().copied()),
         above_known: false,
-        settled: went.iter().filter(|one| !faster(one)).all(|one| one.steady),
+        settled: sustained.iter().all(|one| one.steady) && are_within(&rates, FASTER),
     })
+}
+
+/// The sustained rates of runs, in MB/s.
+fn mbps_of(went: &[RunRates]) -> Vec<f64> {
+    went.iter().map(|one| one.mbps).collect()
+}
+
+/// Whether no rate exceeds another one by more than this factor.
+fn are_within(rates: &[f64], factor: f64) -> bool {
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    rates.iter().all(|rate| *rate <= factor * least)
+}
+
+/// The number of first runs that lie within the credit. They must be faster than the runs after them, and than a further
+/// run of these would be at 95%; and at least two runs after them must be alike: a run may be fast by chance alone.
+fn within(went: &[RunRates]) -> usize {
+    let Some(last) = went.last() else { return 0 };
+    let first = went.iter().take_while(|one| one.mbps > FASTER * last.mbps).count();
+    let rest = mbps_of(&went[first..]);
+    let sustained = Interval::of_means(&rest);
+    let further = sustained.value + (sustained.high - sustained.value) * (rest.len() as f64 + 1.0).sqrt();
+    let is_faster = went[..first].iter().all(|one| one.mbps > further.max(FASTER * sustained.value));
+    if rest.len() >= LEAST_AFTER && are_within(&rest, 1.0 + SAME) && is_faster { first } else { 0 }
 }
 
 fn went(record: &Record) -> RunRates {
@@ -359,15 +385,9 @@ fn after(record: &Record, cut_ns: u64) -> Record {
     rest
 }
 
-/// A credit that ended between two runs, or too late in a run to show the sustained rate: everything moved faster than
-/// that rate.
-fn between<'a>(
-    runs: impl Iterator<Item = &'a Record>,
-    went: &[RunRates],
-    faster: impl Fn(&RunRates) -> bool,
-    mbps: f64,
-) -> Option<CreditSpent> {
-    let runs: Vec<&Record> = runs.zip(went).filter(|(_, went)| faster(went)).map(|(run, _)| run).collect();
+/// A credit that ended between two runs, or too late in a run to show the sustained rate `mbps`: everything that these runs
+/// moved faster than at that rate.
+fn between(runs: &[&Record], mbps: f64) -> Option<CreditSpent> {
     let sum = |of: fn(&Record) -> u64| runs.iter().map(|run| of(run) as f64).sum::<f64>();
     let moved = sum(|run| run.bytes);
     let ns = sum(|run| run.elapsed_ns);
@@ -386,7 +406,7 @@ has_settings!(CreditRow, requests: Requests);
 #[cfg(test)]
 mod tests {
     use halfpower_record::{Environment, Record};
-    use halfpower_spec::{Cache, Direction, Experiment, Nanos, Question, Rw, SimulatedDisk};
+    use halfpower_spec::{Cache, Direction, Experiment, Nanos, Question, Run, Rw, SimulatedDisk};
 
     use super::{CreditAnswer, LimitCounts, LimitFinding};
     use crate::built::{disk, run, workload};
@@ -406,6 +426,20 @@ mod tests {
         record.run.experiment = Some(Experiment::Credit);
         record.run.runtime = Nanos((seconds * 1e9) as u64);
         record
+    }
+
+    /// The same run as a later repeat of its cell.
+    fn again(record: Record, repeat: u32) -> Record {
+        Record { run: Run { repeat, ..record.run }, ..record }
+    }
+
+    /// The finding where the runs of both cells, one after the other, went at these rates in MB/s.
+    fn found_at(mbps: &[u64]) -> LimitFinding {
+        let one = |(repeat, mbps): (u32, &u64)| {
+            let disk = format!("fixed=10us,rate={mbps}MB/s");
+            [4, 256].map(|kib| again(read(&disk, kib, 4.0), repeat))
+        };
+        found_in(&(0..).zip(mbps).flat_map(one).collect::<Vec<Record>>())
     }
 
     fn found_in(records: &[Record]) -> LimitFinding {
@@ -452,7 +486,8 @@ mod tests {
         let spent = "fixed=10us,rate=1GB/s,disks=8,shared=50MB/s";
         for seconds in [0.22, 0.25, 0.3] {
             let first = read(&format!("{spent},credit=200MB"), 256, seconds);
-            let limit = found_in(&[first, read(spent, 4, 4.0), read(spent, 256, 4.0)]);
+            let after = [1, 2].map(|repeat| again(read(spent, 256, 4.0), repeat));
+            let limit = found_in(&[[first, read(spent, 4, 4.0)], after].concat());
             near(limit.sustained_mbps, 50.0);
             let credit = limit.credit.unwrap();
             assert!((credit.bytes / 200e6 - 1.0).abs() < 0.1, "{seconds}: {credit:?}");
@@ -474,5 +509,22 @@ mod tests {
     fn without_a_limit_none_is_claimed() {
         let limit = found("fixed=80us,rate=500MB/s", 3.0);
         assert_eq!((limit.counts, limit.credit, limit.slices), (LimitCounts::Nothing, None, None), "{limit:?}");
+    }
+
+    #[test]
+    fn runs_that_differ_by_chance_are_no_credit() {
+        for mbps in [&[335, 251][..], &[251, 335], &[407, 220], &[335, 251, 330], &[335, 230, 251]] {
+            let limit = found_at(mbps);
+            assert_eq!((limit.counts, limit.credit), (LimitCounts::Unknown, None), "{mbps:?}: {limit:?}");
+        }
+    }
+
+    #[test]
+    fn runs_within_a_credit_are_told_where_those_after_them_are_alike() {
+        for mbps in [&[400, 100, 100][..], &[400, 390, 101, 100], &[400, 98, 102, 100, 99]] {
+            let limit = found_at(mbps);
+            assert!(limit.credit.is_some_and(|credit| credit.at_least), "{mbps:?}: {limit:?}");
+            near(limit.sustained_mbps, 100.0);
+        }
     }
 }
