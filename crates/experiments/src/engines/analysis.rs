@@ -2,8 +2,9 @@
 
 use std::ops::Deref;
 
-use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Cache, EngineName, InOrder, IoMem, Issuing, JsonSchema, Pattern};
+use halfpower_analyse::{Bound, ExperimentCell, Interval};
+use halfpower_record::Record;
+use halfpower_spec::{Cache, EngineName, InOrder, IoMem, Issuing, JsonSchema, Pass, Pattern};
 use serde::Serialize;
 
 use super::issuing::{IssuingChange, changes};
@@ -85,6 +86,8 @@ pub struct BusyEngines {
     pub slowest_iops: f64,
     /// The engines with the lowest processor cost per request.
     pub cheapest: BestEngines,
+    /// The bound on processor time by which all of them are compared.
+    pub cost_by: Bound,
 }
 
 /// The comparison of engine rates.
@@ -106,6 +109,9 @@ pub struct BestEngines {
     pub engines: Vec<EngineName>,
     /// Whether these are all engines, of three or more.
     pub is_all: bool,
+    /// Whether the runs tell them from another engine, or no engine differs from the best by 5%. Otherwise all tie by
+    /// chance, and none of them is known to be the best.
+    pub is_decided: bool,
     /// The best of them.
     pub best: EngineRow,
 }
@@ -165,8 +171,67 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, EnginesAnswer) {
         (wanted, of_work.filter(|measured| is_usual(measured)).collect())
     };
     let groups: Vec<Group> = works.into_iter().map(at).collect();
-    let scale = Scale::of(data.sound());
-    (rows, EnginesAnswer { issuing: changes(data), ..answer(&groups, &scale) })
+    (rows, EnginesAnswer { issuing: changes(data), ..answer(&groups, &Scatters::of(data)) })
+}
+
+/// How the figures scatter by which engines are ranked.
+struct Scatters {
+    rates: Scale,
+    medians: Scatter,
+    charged: Scatter,
+    soaker: Scatter,
+}
+
+impl Scatters {
+    fn of(data: &ExperimentData) -> Self {
+        Self {
+            rates: Scale::of(data.sound()),
+            medians: Scatter::of(data, median_ns_of_runs),
+            charged: Scatter::of(data, |cell| cell.finding.run_charged_us.clone()),
+            soaker: Scatter::of(data, soaker_us_of_runs),
+        }
+    }
+
+    fn costs(&self, by: Bound) -> &Scatter {
+        match by {
+            Bound::Charged => &self.charged,
+            Bound::Soaker => &self.soaker,
+        }
+    }
+}
+
+/// A figure that each run has, and how it scatters.
+struct Scatter {
+    of_runs: fn(&ExperimentCell) -> Vec<f64>,
+    scale: Scale,
+}
+
+impl Scatter {
+    fn of(data: &ExperimentData, of_runs: fn(&ExperimentCell) -> Vec<f64>) -> Self {
+        let runs: Vec<Vec<f64>> = data.sound().map(of_runs).collect();
+        Self { of_runs, scale: Scale::of_means(runs.iter().map(Vec::as_slice)) }
+    }
+
+    /// Whether the runs of both leave open that the figure is larger in `row` than in `best`.
+    fn ties(&self, row: &Measured, best: &Measured) -> bool {
+        let [row, best] = [row, best].map(|measured| (self.of_runs)(measured.cell));
+        self.scale.times_means(&row, &best).is_some_and(|times| !times.is_more())
+    }
+}
+
+/// Median latency of each plain run, in nanoseconds.
+fn median_ns_of_runs(cell: &ExperimentCell) -> Vec<f64> {
+    let is_counted = |record: &&&Record| record.run.pass == Pass::Plain && !record.latency.is_empty();
+    cell.records.iter().filter(is_counted).map(|record| record.latency.quantile_ns(0.5) as f64).collect()
+}
+
+/// Processor time a request of each run beside the soaker, in microseconds: what the soaker lost.
+fn soaker_us_of_runs(cell: &ExperimentCell) -> Vec<f64> {
+    let lost_us = |record: &&Record| {
+        let soaker = record.cpu.soaker.as_ref().filter(|_| record.cpu.ios > 0)?;
+        Some(soaker.lost_ns as f64 / record.cpu.ios as f64 / 1e3)
+    };
+    cell.records.iter().filter_map(lost_us).collect()
 }
 
 fn is_issued(row: &EngineRow, issuing: Option<Issuing>) -> bool {
@@ -197,7 +262,7 @@ fn row(cell: &ExperimentCell) -> EngineRow {
     }
 }
 
-fn answer(groups: &[Group], scale: &Scale) -> EnginesAnswer {
+fn answer(groups: &[Group], scatters: &Scatters) -> EnginesAnswer {
     // The deepest direct work decides throughput and cost, the shallowest decides latency.
     let is_direct = |(work, rows): &&Group| !work.is_buffered && rows.len() > 1;
     let smallest = groups.iter().filter(is_direct).map(|(work, _)| work.bs_bytes).min();
@@ -208,34 +273,40 @@ fn answer(groups: &[Group], scale: &Scale) -> EnginesAnswer {
     let is_alone = busiest.is_none() && idlest.is_none() && buffered.is_none();
     let only = groups.iter().find_map(|(_, rows)| rows.first()).filter(|_| is_alone);
     EnginesAnswer {
-        busy: busiest.map(|(work, rows)| busy(work, rows, scale)),
+        busy: busiest.map(|(work, rows)| busy(work, rows, scatters)),
         polling: busiest.map_or(Vec::new(), |(_, rows)| polling(rows)),
-        soonest: idlest.map(|(_, rows)| {
-            best(rows, |row| row.latency_ns_p50.map_or(f64::NEG_INFINITY, |ns| -(ns as f64)), |_, _| false)
-        }),
+        soonest: idlest.map(|(_, rows)| soonest(rows, &scatters.medians)),
         buffered: buffered.map_or(Vec::new(), |(_, rows)| rows.iter().map(|measured| measured.row).collect()),
         issuing: Vec::new(),
         only: only.map(|measured| measured.row),
     }
 }
 
-fn busy(work: &Work, rows: &[Measured], scale: &Scale) -> BusyEngines {
-    // Engines tie with the best unless the runs show them to be slower.
-    let ties =
-        |row: &Measured, best: &Measured| scale.times(&[best.cell], &[row.cell]).is_none_or(|times| !times.is_more());
-    let fastest = best(rows, |row| row.iops, ties);
+fn busy(work: &Work, rows: &[Measured], scatters: &Scatters) -> BusyEngines {
+    let is_slower = |row: &Measured, best: &Measured| {
+        scatters.rates.times(&[best.cell], &[row.cell]).is_some_and(|times| times.is_more())
+    };
+    let fastest = best(rows, |row| row.iops, |row, best| !is_slower(row, best));
     let slowest_iops = rows.iter().map(|row| row.iops).fold(f64::INFINITY, f64::min);
     let speed = match fastest.engines.len() == rows.len() {
-        true if slowest_iops >= fastest.best.iops * (1.0 - ALIKE) => EngineSpeed::Alike,
+        true if fastest.is_decided => EngineSpeed::Alike,
         true => EngineSpeed::Unclear,
         false => EngineSpeed::SomeFaster,
     };
-    let cheapest = best(rows, |row| -cost_us(row), |_, _| false);
-    BusyEngines { iodepth: work.iodepth, bs_bytes: work.bs_bytes, speed, fastest, slowest_iops, cheapest }
+    let cost_by = cost_by(rows);
+    let cheapest = best(rows, |row| -cost_us(row, cost_by), |row, best| scatters.costs(cost_by).ties(row, best));
+    BusyEngines { iodepth: work.iodepth, bs_bytes: work.bs_bytes, speed, fastest, slowest_iops, cheapest, cost_by }
+}
+
+/// The engines with the lowest median latency.
+fn soonest(rows: &[Measured], medians: &Scatter) -> BestEngines {
+    let is_early = |row: &EngineRow| row.latency_ns_p50.map_or(f64::NEG_INFINITY, |ns| -(ns as f64));
+    best(rows, is_early, |row, best| medians.ties(row, best))
 }
 
 /// Processor cost of polling engines compared with io_uring waiting for interrupts.
 fn polling(rows: &[Measured]) -> Vec<PollingCost> {
+    let cost_us = |row: &Measured| cost_us(row, cost_by(rows));
     let usual = rows.iter().find(|row| row.engine == EngineName::IoUring).filter(|row| cost_us(row) > 0.0);
     let is_polled = |row: &&Measured| row.engine == EngineName::Sqpoll || row.engine.polls_device();
     let cost = |row: &Measured| Some(PollingCost { engine: row.engine, of_io_uring: cost_us(row) / cost_us(usual?) });
@@ -250,19 +321,31 @@ fn best(
 ) -> BestEngines {
     let best = rows.iter().max_by(|one, other| measure(one).total_cmp(&measure(other))).expect("there is a row");
     let limit = measure(best) - measure(best).abs() * ALIKE;
-    let wins = |row: &&Measured| measure(row) >= limit || ties(row, best);
+    let is_near = |row: &Measured| measure(row) >= limit;
+    let wins = |row: &&Measured| is_near(row) || ties(row, best);
     let engines: Vec<EngineName> = rows.iter().filter(wins).map(|row| row.engine).collect();
-    BestEngines { is_all: engines.len() == rows.len() && rows.len() > 2, engines, best: best.row }
+    BestEngines {
+        is_all: engines.len() == rows.len() && rows.len() > 2,
+        is_decided: engines.len() < rows.len() || rows.iter().all(is_near),
+        engines,
+        best: best.row,
+    }
 }
 
-/// The upper cost bound if it was measured: everything the machine spent, whoever was charged.
-fn cost_us(row: &EngineRow) -> f64 {
-    row.soaker_us.map_or(row.charged_us, |soaker_us| soaker_us.max(row.charged_us))
+/// The bound by which all of these engines can be compared: the upper one, everything the machine spent, where each has it.
+fn cost_by(rows: &[Measured]) -> Bound {
+    if rows.iter().all(|row| row.soaker_us.is_some()) { Bound::Soaker } else { Bound::Charged }
+}
+
+/// Processor time a request by one bound, in microseconds. The upper bound is no less than the lower one.
+fn cost_us(row: &EngineRow, by: Bound) -> f64 {
+    row.soaker_us.filter(|_| by == Bound::Soaker).map_or(row.charged_us, |soaker_us| soaker_us.max(row.charged_us))
 }
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::{Environment, Record};
+    use halfpower_analyse::Bound;
+    use halfpower_record::{Environment, Latency, Record, Soaker};
     use halfpower_spec::{
         Bytes, Cache, Direction, EngineName, Experiment, Issuing, Pass, Pattern, Question, Rw, Workload,
     };
@@ -293,7 +376,9 @@ mod tests {
                 for repeat in 0..3 {
                     records.push(record(&disk, workload, repeat, Pass::Plain, 1.0));
                 }
-                records.push(record(&disk, workload, 0, Pass::Soaker, 1.0));
+                for repeat in 0..2 {
+                    records.push(record(&disk, workload, repeat, Pass::Soaker, 1.0));
+                }
             }
         }
         for record in &mut records {
@@ -420,6 +505,39 @@ mod tests {
         assert_eq!(section.details.join(" "), *answer, "nothing is lost");
         assert_eq!(section.pictures.len(), 4);
         assert_eq!(section.pictures[0].lines.len(), 3, "a group of bars for each kind of work");
+    }
+
+    #[test]
+    fn costs_are_compared_by_a_bound_that_every_engine_has() {
+        // io_uring costs least by the soaker as by the charge, but without its soaker libaio's charge is below its upper bound.
+        let is_left_out = |record: &Record| record.engine == EngineName::Libaio && record.run.pass == Pass::Soaker;
+        let records: Vec<Record> = records().into_iter().filter(|record| !is_left_out(record)).collect();
+        let reported = findings(&records);
+        let Some(ExperimentAnswer::Engines(found)) = &reported.experiments[0].found else { panic!() };
+        let busy = found.busy.as_ref().unwrap();
+        assert_eq!((busy.cost_by, busy.cheapest.engines.as_slice()), (Bound::Charged, &[EngineName::IoUring][..]));
+        let answer = &reported.experiments[0].answer;
+        assert!(answer.contains("io_uring costs least, 3.0 µs of a processor a request"), "{answer}");
+        assert!(answer.contains("interrupts: io_uring_sqpoll 4.0 times"), "{answer}");
+    }
+
+    #[test]
+    fn a_difference_that_runs_have_by_chance_names_neither_the_cheapest_nor_the_soonest() {
+        let mut records = records();
+        records.retain(|record| matches!(record.engine, EngineName::IoUring | EngineName::Libaio));
+        for record in &mut records {
+            // The engines differ by 10% and by 25%, and the first run of each cell from its others by half.
+            let is_first = u64::from(record.run.repeat == 0);
+            let longer = |ns: u64| ns + ns / 2 * is_first;
+            let median_ns = if record.engine == EngineName::IoUring { 80_000 } else { 88_000 };
+            record.latency = Latency::default();
+            record.latency.add(longer(median_ns));
+            let soaker = record.cpu.soaker.take();
+            record.cpu.soaker = soaker.map(|soaker| Soaker { lost_ns: longer(soaker.lost_ns), ..soaker });
+        }
+        let answer = findings(&records).experiments[0].answer.clone();
+        assert!(answer.contains("no engine surely costs least (io_uring: "), "{answer}");
+        assert!(answer.contains("no engine surely answers soonest (io_uring: 8"), "{answer}");
     }
 
     #[test]

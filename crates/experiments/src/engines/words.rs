@@ -1,7 +1,7 @@
 //! Says what `engines` asks, what it found and what the papers saw; draws rates, latencies and both bounds of the cost,
 //! by engine.
 
-use halfpower_analyse::Interval;
+use halfpower_analyse::{Bound, Interval};
 use halfpower_spec::Issuing;
 use halfpower_spec::format;
 
@@ -31,10 +31,12 @@ fn short(found: &EnginesAnswer) -> Option<ShortAnswer> {
         let figure = format!("{}, {}", only.engine, decided(mbps(only), format::mbps));
         return Some(ShortAnswer::new(figure, "No other engine could be measured."));
     }
-    let Some(BusyEngines { iodepth, bs_bytes, speed, fastest, slowest_iops, cheapest }) = &found.busy else {
+    let Some(busy) = &found.busy else {
         let soonest_time = found.soonest.as_ref()?;
-        return Some(ShortAnswer::new(names(soonest_time), soonest(soonest_time)));
+        let figure = if soonest_time.is_decided { names(soonest_time) } else { NOT_DECIDED.to_string() };
+        return Some(ShortAnswer::new(figure, soonest(soonest_time)));
     };
+    let BusyEngines { iodepth, bs_bytes, speed, fastest, slowest_iops, cheapest, .. } = busy;
     let [rate, slowest] = [fastest.best.iops, *slowest_iops].map(format::iops);
     let known = decided(iops(&fastest.best), format::iops);
     let figure = match speed {
@@ -43,9 +45,32 @@ fn short(found: &EnginesAnswer) -> Option<ShortAnswer> {
         EngineSpeed::SomeFaster => format!("{}, {known}", names(fastest)),
     };
     let work = format!("{iodepth} × {}", size(*bs_bytes));
-    let cost = bounds(&cheapest.best);
-    let who = if cheapest.is_all { "all cost alike".to_string() } else { format!("{} least", verb(cheapest, "cost")) };
-    Some(ShortAnswer::new(figure, format!("At {work}, {who}: {cost} of a processor a request.")))
+    let cost = if cheapest.is_all && cheapest.is_decided {
+        format!("all cost alike: {}", least_cost(busy))
+    } else {
+        costs_least(busy, ": ")
+    };
+    Some(ShortAnswer::new(figure, format!("At {work}, {cost}.")))
+}
+
+/// Which engines cost least, and how much.
+fn costs_least(found: &BusyEngines, before: &str) -> String {
+    let cost = least_cost(found);
+    let cheapest = &found.cheapest;
+    match cheapest.is_decided {
+        true => format!("{} least{before}{cost}", verb(cheapest, "cost")),
+        false => format!("no engine surely costs least ({}: {cost})", cheapest.best.engine),
+    }
+}
+
+/// What the cheapest engine costs, by the bound that every engine has.
+fn least_cost(found: &BusyEngines) -> String {
+    let best = &found.cheapest.best;
+    let us = match found.cost_by {
+        Bound::Soaker => bounds(best),
+        Bound::Charged => format::time_us(best.charged_us),
+    };
+    format!("{us} of a processor a request")
 }
 
 /// The rate of an engine with its interval.
@@ -77,7 +102,7 @@ fn details(found: &EnginesAnswer) -> Vec<String> {
 }
 
 fn busy(found: &BusyEngines) -> String {
-    let BusyEngines { iodepth, bs_bytes, fastest, cheapest, .. } = found;
+    let BusyEngines { iodepth, bs_bytes, fastest, .. } = found;
     let what = format!("{iodepth} requests of {} at a time", size(*bs_bytes));
     let [rate, slowest] = [fastest.best.iops, found.slowest_iops].map(format::iops);
     let known = decided(iops(&fastest.best), format::iops);
@@ -88,7 +113,7 @@ fn busy(found: &BusyEngines) -> String {
         }
         EngineSpeed::SomeFaster => format!("With {what} {} {} fastest ({known})", names(fastest), be(fastest)),
     };
-    format!("{speed}; {} least, {} of a processor a request.", verb(cheapest, "cost"), bounds(&cheapest.best))
+    format!("{speed}; {}.", costs_least(found, ", "))
 }
 
 fn polling(costs: &[PollingCost]) -> Option<String> {
@@ -134,7 +159,12 @@ pub fn issuing_part(part: IssuingPart) -> String {
 
 fn soonest(found: &BestEngines) -> String {
     let time = found.best.latency_ns_p50.map_or("not known".to_string(), |ns| format::time_ns(ns as f64));
-    format!("One at a time, {} soonest: {time} in the median.", verb(found, "answer"))
+    match found.is_decided {
+        true => format!("One at a time, {} soonest: {time} in the median.", verb(found, "answer")),
+        false => {
+            format!("One at a time, no engine surely answers soonest ({}: {time} in the median).", found.best.engine)
+        }
+    }
 }
 
 fn buffered(rows: &[EngineRow]) -> Option<String> {
