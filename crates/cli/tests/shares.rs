@@ -227,6 +227,24 @@ fn a_list_of_a_bucket_that_never_ends_is_given_up_with_a_sentence() {
 }
 
 #[test]
+fn what_stays_of_a_share_is_told_with_what_to_do() {
+    let server = MemoryS3::start();
+    server.store.lock().unwrap().versioning = Some("Enabled");
+    server.be(MoodOfS3::HidesVersions);
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["run", "s3://bucket", "--size", "16MiB", "--rw", "read", "--bs", "4k", "--runtime", "100ms"];
+    let output = s3(folder.path(), &server, &words);
+    let text = said(&output);
+    assert!(output.status.success() && text.contains("the bucket keeps versions, and their list is refused"), "{text}");
+    assert!(text.contains("remove what begins with .halfpower-") && text.contains(", with all versions"), "{text}");
+    let server = MemoryNfs::start();
+    server.be(Mood::Keeps(13));
+    let output = run(&server, &["--rw", "read", "--bs", "4k"]);
+    let text = said(&output);
+    assert!(output.status.success() && text.contains("could not be removed; remove it there"), "{text}");
+}
+
+#[test]
 fn reads_of_a_share_that_bring_nothing_are_failed_requests() {
     let server = MemoryNfs::start();
     server.be(Mood::Empty);

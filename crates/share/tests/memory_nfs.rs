@@ -33,6 +33,10 @@ pub enum Mood {
     LongHandle(u32),
     /// Reads bring nothing.
     Empty,
+    /// Answers the removal of a file with this status.
+    Keeps(u32),
+    /// Puts off so many removals, and then does what they ask for (NFS3ERR_JUKEBOX).
+    PutsOff(u64),
 }
 
 /// A server that lives until the process ends.
@@ -44,6 +48,8 @@ pub struct MemoryNfs {
     pub commits: Arc<AtomicU64>,
     /// Number of stable writes.
     pub stable_writes: Arc<AtomicU64>,
+    /// Number of removals requested.
+    pub removals: Arc<AtomicU64>,
 }
 
 impl MemoryNfs {
@@ -55,6 +61,7 @@ impl MemoryNfs {
             mood: Arc::new(Mutex::new(Mood::Well)),
             commits: Arc::default(),
             stable_writes: Arc::default(),
+            removals: Arc::default(),
         };
         let shared = server.share();
         std::thread::spawn(move || {
@@ -81,6 +88,7 @@ impl MemoryNfs {
             mood: Arc::clone(&self.mood),
             commits: Arc::clone(&self.commits),
             stable_writes: Arc::clone(&self.stable_writes),
+            removals: Arc::clone(&self.removals),
         }
     }
 
@@ -149,8 +157,13 @@ impl MemoryNfs {
                 put(reply, &[0, 0]);
             }
             12 => {
-                files.remove(std::str::from_utf8(words.opaque()?).ok()?);
-                put(reply, &[0, 0, 0]);
+                let number = self.removals.fetch_add(1, Ordering::Relaxed);
+                let status = match mood {
+                    Mood::Keeps(status) => status,
+                    Mood::PutsOff(most) if number < most => 10_008,
+                    _ => u32::from(files.remove(std::str::from_utf8(words.opaque()?).ok()?).is_none()) * 2,
+                };
+                put(reply, &[status, 0, 0]);
             }
             // One name an answer: the cookie is the number of those before it.
             17 => {

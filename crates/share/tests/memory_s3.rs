@@ -55,6 +55,8 @@ pub enum Mood {
     Endless,
     /// Reads bring nothing.
     Empty,
+    /// Refuses to list versions.
+    HidesVersions,
 }
 
 #[derive(Default)]
@@ -64,9 +66,47 @@ pub struct Store {
     pub uploads: BTreeMap<String, BTreeMap<u64, Vec<u8>>>,
     /// Keys of all uploads that were ever begun, by ID.
     pub upload_keys: BTreeMap<String, String>,
+    /// What the bucket says of its versions, if it keeps them: `Enabled` or `Suspended`.
+    pub versioning: Option<&'static str>,
+    /// All versions that it keeps, by key and number: whether each is the mark of a deleted object.
+    pub versions: BTreeMap<(String, u64), bool>,
+    /// Versions that it ever kept.
+    kept: u64,
     /// Number of requests that move object bytes, and of connections.
     pub requests: u64,
     pub connections: u64,
+}
+
+impl Store {
+    /// Takes an object, as a further version where it keeps them.
+    pub fn put(&mut self, key: String, bytes: Vec<u8>) {
+        self.keep(&key, false);
+        self.objects.insert(key, bytes);
+    }
+
+    /// Removes a version, or the object: of that it keeps the versions, and a mark.
+    fn delete(&mut self, key: &str, version: Option<&str>) {
+        match version {
+            None => {
+                self.objects.remove(key);
+                self.keep(key, true);
+            }
+            Some(version) => {
+                let number = version.strip_prefix("v/").and_then(|number| number.parse().ok()).unwrap();
+                self.versions.remove(&(key.to_string(), number));
+                if self.versions.range((key.to_string(), 0)..=(key.to_string(), u64::MAX)).next().is_none() {
+                    self.objects.remove(key);
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, key: &str, is_mark: bool) {
+        if self.versioning.is_some() {
+            self.kept += 1;
+            self.versions.insert((key.to_string(), self.kept), is_mark);
+        }
+    }
 }
 
 /// A server that lives until the process ends.
@@ -150,7 +190,8 @@ impl MemoryS3 {
         loop {
             let asked = next(&mut stream, &mut there, &|| self.rest())?;
             let mood = self.mood();
-            let is_list = ["list-type", "uploads="].iter().any(|word| asked.query.contains(word));
+            let of_bucket = ["list-type", "uploads=", "versioning=", "versions="];
+            let is_list = of_bucket.iter().any(|word| asked.query.contains(word));
             let is_data = matches!(asked.method.as_str(), "GET" | "PUT") && !is_list;
             let number = if is_data { self.count() } else { 0 };
             match instead(&mut stream, mood, is_data) {
@@ -170,6 +211,7 @@ impl MemoryS3 {
                 () if mood == Mood::Empty && asked.method == "GET" && is_data => answer(206, ""),
                 () if refused => refuse(503, "SlowDown"),
                 () if mood == Mood::ReadOnly && asked.method != "GET" => refuse(403, "AccessDenied"),
+                () if mood == Mood::HidesVersions && asked.query.ends_with("versions=") => refuse(403, "AccessDenied"),
                 () => self.answer(&asked),
             };
             if mood == Mood::Mute && asked.method == "POST" {
@@ -227,8 +269,12 @@ impl MemoryS3 {
             }
             "POST" if query.contains_key("delete") => {
                 let text = String::from_utf8_lossy(&asked.body);
-                for key in text.split("<Key>").skip(1).filter_map(|part| part.split("</Key>").next()) {
-                    store.objects.remove(key);
+                let of = |object: &str, name: &str| {
+                    let rest = object.split(&format!("<{name}>")).nth(1)?;
+                    rest.split("</").next().map(str::to_string)
+                };
+                for object in text.split("<Object>").skip(1) {
+                    store.delete(&of(object, "Key").unwrap(), of(object, "VersionId").as_deref());
                 }
                 answer(200, "<DeleteResult/>")
             }
@@ -240,15 +286,22 @@ impl MemoryS3 {
                 Answer { fields: format!("ETag: \"part-{number}\"\r\n"), ..answer(200, "") }
             }
             "PUT" => {
-                store.objects.insert(key, asked.body.clone());
+                store.put(key, asked.body.clone());
                 answer(200, "")
             }
             "DELETE" => {
                 match query.get("uploadId") {
                     Some(id) => drop(store.uploads.remove(id)),
-                    None => drop(store.objects.remove(&key)),
+                    None => store.delete(&key, query.get("versionId").map(String::as_str)),
                 }
                 answer(204, "")
+            }
+            _ if query.contains_key("versioning") => {
+                let status = store.versioning.map_or(String::new(), |status| format!("<Status>{status}</Status>"));
+                answer(200, format!("<VersioningConfiguration>{status}</VersioningConfiguration>"))
+            }
+            _ if query.contains_key("versions") => {
+                answer(200, format!("<ListVersionsResult>{}</ListVersionsResult>", listing_of_versions(&store, &query)))
             }
             _ if query.contains_key("list-type") => {
                 answer(200, format!("<ListBucketResult>{}</ListBucketResult>", listing(&store, &query)))
@@ -277,12 +330,7 @@ fn listing(store: &Store, query: &BTreeMap<&str, String>) -> String {
     let after = query.get("continuation-token").map_or("", String::as_str);
     let ours = store.objects.keys().filter(|key| key.starts_with(prefix) && key.as_str() > after);
     if query.contains_key("delimiter") {
-        let folder = |key: &String| Some(format!("{prefix}{}/", key[prefix.len()..].split_once('/')?.0));
-        let folders: BTreeSet<String> = ours.filter_map(folder).collect();
-        return folders
-            .iter()
-            .map(|folder| format!("<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>"))
-            .collect();
+        return folders(prefix, ours);
     }
     let ours: Vec<&String> = ours.take(1000).collect();
     let next = ours.last().filter(|_| ours.len() == 1000);
@@ -291,6 +339,38 @@ fn listing(store: &Store, query: &BTreeMap<&str, String>) -> String {
         .iter()
         .map(|key| format!("<Contents><Key>{key}</Key><LastModified>{}</LastModified></Contents>", changed(key)));
     contents.collect::<String>() + &next
+}
+
+/// A page of a thousand versions, or of the folders that their objects lie in.
+fn listing_of_versions(store: &Store, query: &BTreeMap<&str, String>) -> String {
+    let prefix = &query["prefix"];
+    let number = query.get("version-id-marker").and_then(|mark| mark.strip_prefix("v/")?.parse().ok());
+    let after = query.get("key-marker").map(|key| (key.clone(), number.unwrap_or(u64::MAX)));
+    let is_after = |version: &(String, u64)| after.as_ref().is_none_or(|after| version > after);
+    let ours = store.versions.iter().filter(|(version, _)| version.0.starts_with(prefix) && is_after(version));
+    if query.contains_key("delimiter") {
+        return folders(prefix, ours.map(|((key, _), _)| key));
+    }
+    let ours: Vec<_> = ours.take(1000).collect();
+    let next = ours.last().filter(|_| ours.len() == 1000);
+    let next = next.map_or(String::new(), |((key, number), _)| {
+        format!("<NextKeyMarker>{key}</NextKeyMarker><NextVersionIdMarker>v/{number}</NextVersionIdMarker>")
+    });
+    let entry = |((key, number), is_mark): &(&(String, u64), &bool)| {
+        let kind = if **is_mark { "DeleteMarker" } else { "Version" };
+        let changed = changed(key);
+        format!(
+            "<{kind}><Key>{key}</Key><VersionId>v/{number}</VersionId><LastModified>{changed}</LastModified></{kind}>"
+        )
+    };
+    ours.iter().map(entry).collect::<String>() + &next
+}
+
+/// The folders below a prefix that these keys lie in.
+fn folders<'a>(prefix: &str, keys: impl Iterator<Item = &'a String>) -> String {
+    let folder = |key: &String| Some(format!("{prefix}{}/", key[prefix.len()..].split_once('/')?.0));
+    let folders: BTreeSet<String> = keys.filter_map(folder).collect();
+    folders.iter().map(|folder| format!("<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>")).collect()
 }
 
 /// When an object was changed: long ago if its key says so, else not yet.
@@ -356,7 +436,7 @@ fn complete(store: &mut Store, key: String, id: &str, body: &[u8]) -> Answer {
     if named != parts.len() || small || !parts.keys().copied().eq(1..=parts.len() as u64) {
         return refuse(400, if small { "EntityTooSmall" } else { "InvalidPart" });
     }
-    store.objects.insert(key, parts.into_values().collect::<Vec<_>>().concat());
+    store.put(key, parts.into_values().collect::<Vec<_>>().concat());
     answer(200, "<CompleteMultipartUploadResult/>")
 }
 

@@ -64,6 +64,21 @@ fn the_file_is_ours_and_goes_with_us() {
 }
 
 #[test]
+fn a_removal_that_is_put_off_is_asked_for_again_and_one_that_is_refused_is_not() {
+    let server = MemoryNfs::start();
+    let share = connect(&server);
+    server.be(Mood::PutsOff(2));
+    drop(share);
+    assert!(server.files.lock().unwrap().is_empty());
+    assert_eq!(server.removals.load(Ordering::Relaxed), 3);
+    let share = connect(&server);
+    server.be(Mood::Keeps(13));
+    drop(share);
+    assert_eq!(server.files.lock().unwrap().len(), 1, "it stays, and who runs the study is told");
+    assert_eq!(server.removals.load(Ordering::Relaxed), 4);
+}
+
+#[test]
 fn what_killed_processes_left_there_goes_with_the_next_study() {
     let server = MemoryNfs::start();
     let kept = ["theirs", ".halfpower-notes", ".halfpower-0badf00d-77-0-01234567"];

@@ -173,6 +173,49 @@ fn objects_are_ours_and_go_with_us() {
     assert!(store.uploads.is_empty(), "an upload that has begun is given up");
 }
 
+/// A bucket that keeps versions also keeps those of objects that are deleted, and each object that is put again.
+#[test]
+fn no_version_of_an_object_stays() {
+    for versioning in ["Enabled", "Suspended"] {
+        let server = MemoryS3::start();
+        {
+            let mut store = server.store.lock().unwrap();
+            store.versioning = Some(versioning);
+            store.put("a folder/theirs".to_string(), b"theirs".to_vec());
+        }
+        let share = connect(&server);
+        // Laid out twice, and each block put three times.
+        lay_out(&share, PART_BYTES);
+        lay_out(&share, PART_BYTES);
+        let mut pipelines = Pipelines::open(&share, 6, lane(false, 6, 4096)).unwrap();
+        for _ in 0..3 {
+            carry_all(&mut pipelines, &mut Slots(vec![vec![1; 4096]; 6]), &orders(Op::Write, 6, 4096, 0)).unwrap();
+        }
+        assert_eq!(server.store.lock().unwrap().versions.len(), 1 + 2 + 3 * 6, "{versioning}");
+        drop((pipelines, share));
+        let store = server.store.lock().unwrap();
+        let kept: Vec<&str> = store.versions.keys().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(kept, ["a folder/theirs"], "{versioning}");
+        assert_eq!(store.objects.keys().collect::<Vec<_>>(), ["a folder/theirs"]);
+    }
+}
+
+#[test]
+fn versions_that_a_killed_process_left_go_with_the_next_study() {
+    let server = MemoryS3::start();
+    let [young, old] = ["01234567", "01d01d01"].map(|end| format!("a folder/.halfpower-0badf00d-77-0-{end}/blocks/"));
+    {
+        let mut store = server.store.lock().unwrap();
+        store.versioning = Some("Enabled");
+        store.put(format!("{young}0"), vec![1; 9]);
+        // More than one list has, of a single block.
+        (0..2500).for_each(|_| store.put(format!("{old}0"), vec![1; 9]));
+    }
+    drop(connect(&server));
+    let store = server.store.lock().unwrap();
+    assert_eq!(store.versions.keys().map(|(key, _)| key).collect::<Vec<_>>(), [&format!("{young}0")]);
+}
+
 #[test]
 fn a_server_that_ends_connections_is_asked_on_others() {
     let server = MemoryS3::start();

@@ -1,6 +1,6 @@
 //! Finds an NFS export, and creates and removes our own file in it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use halfpower_spec::{Bytes, ShareAddress};
 
@@ -17,10 +17,15 @@ const CREATE: u32 = 8;
 pub(super) const REMOVE: u32 = 12;
 const FSSTAT: u32 = 18;
 const FSINFO: u32 = 19;
-/// How long each exchange may last that removes our file.
+/// How long each exchange may last that removes our file, and how long a server that puts it off is asked again.
 const CLEAN_UP: Duration = Duration::from_secs(10);
+/// First and longest pause before it is asked again; pauses double.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 const GUARDED: u32 = 1;
+/// Statuses (RFC 1813): there is no such file; the name is taken; the server will do it later, if it is asked again.
+const MISSING: u32 = 2;
 const EXISTS: u32 = 17;
+const JUKEBOX: u32 = 10008;
 
 /// A folder of an NFS server.
 pub(crate) struct NfsShare {
@@ -130,19 +135,31 @@ impl NfsShare {
     }
 }
 
+impl NfsFile {
+    /// Removes the file; one that is gone already is as good.
+    fn remove(&self) -> Outcome<()> {
+        let peer = Peer { timeout: self.peer.timeout.min(CLEAN_UP), ..self.peer.for_clean_up() };
+        // The connection that created the file may be gone, so open a new one.
+        let mut nfs = Program::over(peer.connect(self.port, true)?, NFS);
+        let mut arguments = Writer::default();
+        arguments.opaque(&self.folder);
+        arguments.opaque(self.name.as_bytes());
+        let began = Instant::now();
+        let [mut pause, longest] = PAUSES;
+        loop {
+            match nfs.call(REMOVE, &arguments.0, |reader| reader.be32())? {
+                0 | MISSING => return Ok(()),
+                JUKEBOX if began.elapsed() + pause < peer.timeout && !peer.is_stopped() => std::thread::sleep(pause),
+                status => return Err(peer.refused(named(status))),
+            }
+            pause = (2 * pause).min(longest);
+        }
+    }
+}
+
 impl Drop for NfsFile {
     fn drop(&mut self) {
-        // The connection that created the file may be gone, so open a new one.
-        let remove = || -> Outcome<()> {
-            let peer = Peer { timeout: self.peer.timeout.min(CLEAN_UP), ..self.peer.for_clean_up() };
-            let mut nfs = Program::over(peer.connect(self.port, true)?, NFS);
-            let mut arguments = Writer::default();
-            arguments.opaque(&self.folder);
-            arguments.opaque(self.name.as_bytes());
-            nfs.call(REMOVE, &arguments.0, |reader| reader.be32())?;
-            Ok(())
-        };
-        if remove().is_err() {
+        if self.remove().is_err() {
             let address = &self.peer.address;
             let name = &self.name;
             crate::told::tell(&format!("halfpower: {address}: the file {name} could not be removed; remove it there"));

@@ -5,8 +5,8 @@
 use std::time::{Duration, Instant};
 
 use super::client::{Asking, Client};
-use super::listing::{Page, page, uploads};
-use super::objects::{REMOVED_AT_ONCE, S3File, S3Share, delete_all};
+use super::listing::{AT_ONCE, Listing, Mark, Page, Stored, uploads};
+use super::objects::{S3File, S3Share, delete_all};
 use super::signer::now;
 use super::site::encoded;
 use crate::own_names::{PREFIX, is_left_over};
@@ -20,6 +20,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// A search below the prefix of a share.
 struct Search<'a> {
     client: &'a mut Client,
+    /// The list that holds all that the bucket stores.
+    listing: Listing,
     /// Prefix of all keys there: empty, or folders with a `/` after each.
     prefix: &'a str,
     /// The folder of this process.
@@ -35,9 +37,10 @@ impl S3Share {
         let mut state = own.state();
         // The server takes signatures of its own time alone.
         let now_s = state.client.signer.signs().then(now);
+        let listing = state.listing;
         let client = &mut state.client;
-        let mut search =
-            Search { client, prefix: &self.site.prefix, own: &own.folder, now_s, until: Instant::now() + LONGEST };
+        let prefix = self.site.prefix.as_str();
+        let mut search = Search { client, listing, prefix, own: &own.folder, now_s, until: Instant::now() + LONGEST };
         let _ = search.give_up_uploads();
         let _ = search.remove_folders();
     }
@@ -54,7 +57,8 @@ impl Search<'_> {
             }
             let removed = self.remove(&folder)?;
             if removed > 0 {
-                self.tell(&format!("removed {removed} objects of {name}"));
+                let what = if self.listing == Listing::Versions { "versions of objects" } else { "objects" };
+                self.tell(&format!("removed {removed} {what} of {name}"));
             }
         }
         Ok(())
@@ -82,7 +86,7 @@ impl Search<'_> {
         let mut folders = Vec::new();
         let mut from = None;
         for _ in 0..MOST_PAGES {
-            let Some(page) = self.page(&begin, true, from.as_deref())? else { break };
+            let Some(page) = self.page(&begin, true, from.as_ref())? else { break };
             folders.extend(page.folders.into_iter().filter(|folder| folder.starts_with(&begin)));
             from = page.next;
             if from.is_none() || !self.goes_on() {
@@ -101,9 +105,9 @@ impl Search<'_> {
         }
         let mut from = None;
         for _ in 0..MOST_PAGES {
-            let Some(page) = self.page(folder, false, from.as_deref())? else { return Ok(false) };
-            let are_old = page.objects.iter().all(|(_, changed_s)| is_left_over(name, self.age(*changed_s)));
-            if page.objects.is_empty() || !are_old {
+            let Some(page) = self.page(folder, false, from.as_ref())? else { return Ok(false) };
+            let are_old = page.stored.iter().all(|(_, changed_s)| is_left_over(name, self.age(*changed_s)));
+            if page.stored.is_empty() || !are_old {
                 return Ok(false);
             }
             from = page.next;
@@ -117,43 +121,39 @@ impl Search<'_> {
         Ok(false)
     }
 
-    /// Removes the objects of a folder, as far as there is time; returns their number.
+    /// Removes what is stored in a folder, as far as there is time; returns how much.
     fn remove(&mut self, folder: &str) -> Outcome<usize> {
         let until = self.until;
         let mut removed = 0;
         let mut last = Vec::new();
         while self.goes_on() {
             let Some(page) = self.page(folder, false, None)? else { break };
-            let keys = page.objects.into_iter().map(|(key, _)| key).filter(|key| key.starts_with(folder));
-            let keys: Vec<String> = keys.collect();
+            let stored = page.stored.into_iter().map(|(stored, _)| stored);
+            let stored: Vec<Stored> = stored.filter(|stored| stored.key.starts_with(folder)).collect();
             // What the server goes on listing is not removed by asking again.
-            if keys.is_empty() || keys == last {
+            if stored.is_empty() || stored == last {
                 break;
             }
-            delete_all(self.client, &keys, |client| match Instant::now() >= until || client.peer.is_stopped() {
+            delete_all(self.client, &stored, |client| match Instant::now() >= until || client.peer.is_stopped() {
                 true => Err(crate::ShareError::Interrupted),
                 false => Ok(()),
             })?;
-            removed += keys.len();
-            last = keys;
+            removed += stored.len();
+            last = stored;
         }
         Ok(removed)
     }
 
-    /// A page of the keys that begin like this; `None` if the server refuses it. With `as_folders`, keys with a `/` after
-    /// this beginning are told as folders.
-    fn page(&mut self, begin: &str, as_folders: bool, from: Option<&str>) -> Outcome<Option<Page>> {
-        let from = from.map_or(String::new(), |from| format!("continuation-token={}&", encoded(from, false)));
-        let delimiter = if as_folders { "delimiter=%2F&" } else { "" };
-        let begin = encoded(begin, false);
-        let query = format!("{from}{delimiter}list-type=2&max-keys={REMOVED_AT_ONCE}&prefix={begin}");
+    /// A page of the list, as [`Listing::query`] asks for it; `None` if the server refuses it.
+    fn page(&mut self, begin: &str, as_folders: bool, from: Option<&Mark>) -> Outcome<Option<Page>> {
+        let query = self.listing.query(begin, as_folders, from);
         let reply = self.client.ask(Asking { method: "GET", key: "", query: &query, body: b"" })?;
-        Ok(page(&reply.body).filter(|_| reply.is_well()))
+        Ok(self.listing.page(&reply.body).filter(|_| reply.is_well()))
     }
 
     fn give_up_uploads(&mut self) -> Outcome<()> {
         let begin = format!("{}{PREFIX}", self.prefix);
-        let query = format!("max-uploads={REMOVED_AT_ONCE}&prefix={}&uploads=", encoded(&begin, false));
+        let query = format!("max-uploads={AT_ONCE}&prefix={}&uploads=", encoded(&begin, false));
         let reply = self.client.ask(Asking { method: "GET", key: "", query: &query, body: b"" })?;
         let Some(found) = uploads(&reply.body).filter(|_| reply.is_well()) else { return Ok(()) };
         for upload in found {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use halfpower_spec::ShareAddress;
 
 use super::client::{Asking, Client, Reply, connect};
-use super::listing::{completion, deletion, keys, refusal, text_of};
+use super::listing::{AT_ONCE, Listing, Stored, completion, deletion, refusal, text_of};
 use super::requests::{Objects, S3Requests, Upload};
 use super::site::{BucketLocation, encoded};
 use crate::credentials::Credentials;
@@ -23,8 +23,6 @@ const PART_BYTES: u64 = 8 << 20;
 const MOST_PARTS: u64 = 10_000;
 /// Free space to report, because S3 servers do not say how much they have.
 const ROOM: u64 = 1 << 60;
-/// Keys removed with one request: the most that the S3 reference allows.
-pub(super) const REMOVED_AT_ONCE: usize = 1000;
 /// How long removing may take in all: as many timeouts, and this much for each object that was put.
 const REMOVAL_TIMEOUTS: u32 = 20;
 const REMOVAL_OF_ONE: Duration = Duration::from_millis(20);
@@ -48,10 +46,12 @@ pub(crate) struct S3File {
 
 pub(super) struct State {
     pub client: Client,
+    /// The list that holds all that the bucket stores.
+    pub listing: Listing,
     /// The upload in progress.
     upload: Option<Upload>,
-    /// Whether the object to read may exist, and whether requests may have made others.
-    has_object: bool,
+    /// How many times the object to read may have been made, and whether requests may have made others.
+    layouts: u64,
     has_lanes: bool,
     /// Objects that each open connection has put, each counted by its connection alone; and those of closed ones.
     puts: Vec<Arc<AtomicU64>>,
@@ -89,10 +89,12 @@ impl S3Share {
     pub fn create(&mut self, name: &str) -> Outcome<Option<S3File>> {
         let folder = format!("{}{name}/", self.site.prefix);
         let client = Client::new(self.site.clone(), self.peer.clone(), &self.credentials);
-        let state =
-            State { client, upload: None, has_object: false, has_lanes: false, puts: Vec::new(), puts_before: 0 };
+        let listing = Listing::Objects;
+        let puts = Vec::new();
+        let state = State { client, listing, upload: None, layouts: 0, has_lanes: false, puts, puts_before: 0 };
         let file = S3File { state: Mutex::new(state), site: self.site.clone(), folder };
         file.begin(PART_BYTES)?;
+        file.ask_for_versions()?;
         Ok(Some(file))
     }
 
@@ -201,6 +203,16 @@ impl S3File {
         Ok(())
     }
 
+    /// Learns whether the bucket keeps versions. A server that does not tell is taken for one that keeps none.
+    fn ask_for_versions(&self) -> Outcome<()> {
+        let mut state = self.state();
+        let reply = state.client.ask(Asking { method: "GET", key: "", query: "versioning=", body: b"" })?;
+        if reply.is_well() {
+            state.listing = Listing::of(&reply.body);
+        }
+        Ok(())
+    }
+
     /// Completes the upload: joins the written parts into one object.
     ///
     /// # Errors
@@ -212,7 +224,7 @@ impl S3File {
         let body = completion(etags.iter().map_while(|etag| etag.as_deref()));
         let query = format!("uploadId={}", upload.id);
         // The object may exist even if the answer is lost.
-        state.has_object = true;
+        state.layouts += 1;
         let reply = state.client.ask(Asking { method: "POST", key: &self.key(), query: &query, body: body.as_bytes() });
         // The server may answer with status 200 and report an error in the body.
         let is_whole = |reply: &Reply| reply.is_well() && text_of(&reply.body, "Code").is_none();
@@ -237,11 +249,24 @@ impl S3File {
         Err(refusal(&state.client, &reply, "the parts that were uploaded cannot be given up"))
     }
 
-    /// Removes everything under our own folder. It ends whatever the server lists: with more keys than were put, with
-    /// none that is new, or with its time.
+    /// The most that may be stored under our own folder.
+    fn most_stored(state: &State) -> usize {
+        let puts = usize::try_from(state.all_puts()).unwrap_or(usize::MAX);
+        match state.listing {
+            // The object to read, and one that a lost connection may have put twice under another key.
+            Listing::Objects => puts.saturating_add(2),
+            // Each that was made, perhaps twice where its connection was lost.
+            Listing::Versions => {
+                let layouts = usize::try_from(state.layouts).unwrap_or(usize::MAX);
+                puts.saturating_add(layouts).saturating_add(1).saturating_mul(2)
+            }
+        }
+    }
+
+    /// Removes everything under our own folder. It ends whatever the server lists: with more than was put, with
+    /// nothing that is new, or with its time.
     fn remove(&self, state: &mut State) -> Outcome<()> {
-        // The object to read, and one that a lost connection may have put twice under another key.
-        let most = usize::try_from(state.all_puts()).unwrap_or(usize::MAX).saturating_add(2);
+        let most = Self::most_stored(state);
         let of_all = REMOVAL_OF_ONE.saturating_mul(u32::try_from(most).unwrap_or(u32::MAX));
         let allowed = state.client.peer.timeout.saturating_mul(REMOVAL_TIMEOUTS).saturating_add(of_all);
         let began = Instant::now();
@@ -250,16 +275,20 @@ impl S3File {
             if began.elapsed() > allowed {
                 return Err(state.client.peer.silent(allowed));
             }
-            let query = format!("list-type=2&max-keys={REMOVED_AT_ONCE}&prefix={}", encoded(&self.folder, false));
+            let query = state.listing.query(&self.folder, false, None);
             let reply = state.client.ask(Asking { method: "GET", key: "", query: &query, body: b"" })?;
-            let Some(found) = keys(&reply.body).filter(|_| reply.is_well()) else {
-                // Without permission to list, remove at least the object whose key we know.
-                delete(&mut state.client, &self.key())?;
-                let refused = refusal(&state.client, &reply, "its list is refused");
-                return if state.has_lanes { Err(refused) } else { Ok(()) };
+            let Some(found) = state.listing.page(&reply.body).filter(|_| reply.is_well()) else {
+                // Without permission to list, remove at least the object whose key we know. Its versions stay.
+                delete(&mut state.client, &Stored::object(self.key()))?;
+                let what = match state.listing {
+                    Listing::Objects if !state.has_lanes => return Ok(()),
+                    Listing::Objects => "its list is refused",
+                    Listing::Versions => "the bucket keeps versions, and their list is refused",
+                };
+                return Err(refusal(&state.client, &reply, what));
             };
-            let ours = found.into_iter().filter(|key| key.starts_with(&self.folder));
-            let ours: Vec<String> = ours.take(REMOVED_AT_ONCE).collect();
+            let ours = found.stored.into_iter().map(|(stored, _)| stored);
+            let ours: Vec<Stored> = ours.filter(|stored| stored.key.starts_with(&self.folder)).take(AT_ONCE).collect();
             if ours.is_empty() {
                 return Ok(());
             }
@@ -279,25 +308,22 @@ impl S3File {
     }
 }
 
-/// Removes these objects: at once, or one by one where the server refuses that and as long as `goes_on`.
-pub(super) fn delete_all(
-    client: &mut Client,
-    keys: &[String],
-    goes_on: impl Fn(&Client) -> Outcome<()>,
-) -> Outcome<()> {
-    let body = deletion(keys);
+/// Removes all these: at once, or one by one where the server refuses that and as long as `goes_on`.
+pub(super) fn delete_all(client: &mut Client, all: &[Stored], goes_on: impl Fn(&Client) -> Outcome<()>) -> Outcome<()> {
+    let body = deletion(all);
     let reply = client.ask(Asking { method: "POST", key: "", query: "delete=", body: body.as_bytes() })?;
     if reply.is_well() && text_of(&reply.body, "Code").is_none() {
         return Ok(());
     }
-    keys.iter().try_for_each(|key| {
+    all.iter().try_for_each(|stored| {
         goes_on(client)?;
-        delete(client, key)
+        delete(client, stored)
     })
 }
 
-fn delete(client: &mut Client, key: &str) -> Outcome<()> {
-    let reply = client.ask(Asking { method: "DELETE", key, query: "", body: b"" })?;
+fn delete(client: &mut Client, Stored { key, version }: &Stored) -> Outcome<()> {
+    let query = version.as_ref().map_or(String::new(), |version| format!("versionId={}", encoded(version, false)));
+    let reply = client.ask(Asking { method: "DELETE", key, query: &query, body: b"" })?;
     if reply.is_well() || reply.status == 404 { Ok(()) } else { Err(refusal(client, &reply, "nothing may be removed")) }
 }
 
@@ -306,10 +332,11 @@ impl Drop for S3File {
         let mut state = self.state();
         state.client.cleans_up();
         let aborted = self.abort(&mut state);
-        let has_objects = state.has_object || state.has_lanes;
+        let has_objects = state.layouts > 0 || state.has_lanes;
         let removed = if has_objects { self.remove(&mut state) } else { Ok(()) };
         let bucket = &self.site.bucket;
         let folder = &self.folder;
+        let versions = if state.listing == Listing::Versions { ", with all versions" } else { "" };
         let key = self.key();
         if let Err(error) = aborted {
             crate::told::tell(&format!(
@@ -318,7 +345,7 @@ impl Drop for S3File {
         }
         if let Err(error) = removed {
             crate::told::tell(&format!(
-                "halfpower: {error}; remove what begins with {folder} from the bucket {bucket}"
+                "halfpower: {error}; remove what begins with {folder} from the bucket {bucket}{versions}"
             ));
         }
     }
