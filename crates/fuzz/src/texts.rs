@@ -93,7 +93,8 @@ pub(crate) fn profile(bytes: &[u8]) {
     }
     for setting in &profile.settings {
         if let Some(known) = setting.value.value(&figure) {
-            assert!(!setting.line_with(setting.fitted(known.value)).contains('\n'));
+            let line = setting.line_with(setting.fitted(known.value), Some(true));
+            assert!(line.is_some_and(|line| !line.contains('\n')));
         }
     }
 }

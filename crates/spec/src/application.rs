@@ -156,7 +156,7 @@ pub struct Setting {
     pub values: SettingValues,
     /// Unit of its value, for people.
     pub unit: String,
-    /// The line to paste, with `{}` for the value.
+    /// The line to paste, with `{}` for the value, and perhaps `{medium}` for `hdd` or `ssd`.
     pub line: String,
     /// Who says what it means: an address.
     pub source: String,
@@ -195,9 +195,21 @@ impl Setting {
         }
     }
 
-    /// The line to paste, with this fitted value.
-    pub fn line_with(&self, fitted: f64) -> String {
-        self.line.replacen(PLACE, &self.written(fitted), 1)
+    /// The line to paste, with this fitted value, for a disk that rotates or not; `None` if the line has to say which, and
+    /// nobody knows.
+    pub fn line_with(&self, fitted: f64, rotates: Option<bool>) -> Option<String> {
+        let medium = rotates.map(|rotates| if rotates { "hdd" } else { "ssd" });
+        let line = match medium {
+            Some(medium) => self.line.replacen(MEDIUM, medium, 1),
+            None if self.names_medium() => return None,
+            None => self.line.clone(),
+        };
+        Some(line.replacen(PLACE, &self.written(fitted), 1))
+    }
+
+    /// Whether its line says of which kind the disk is.
+    pub fn names_medium(&self) -> bool {
+        self.line.contains(MEDIUM)
     }
 }
 
@@ -236,12 +248,13 @@ const MOST_NEEDS: usize = 32;
 const MOST_SETTINGS: usize = 64;
 /// Most characters of a sentence, of a line to paste, and of a name, a unit or a word.
 const MOST_OF_A_SENTENCE: usize = 300;
-const MOST_OF_A_LINE: usize = 70;
+const MOST_OF_A_LINE: usize = 160;
 const MOST_OF_A_NAME: usize = 40;
 /// Most words of a setting.
 const MOST_WORDS: usize = 10;
-/// Where the value goes in the line to paste.
+/// Where the value goes in the line to paste, and the kind of the disk.
 const PLACE: &str = "{}";
+const MEDIUM: &str = "{medium}";
 
 /// A profile as it stands in a file.
 #[derive(Deserialize)]
@@ -455,6 +468,9 @@ impl Lines<'_> {
         if line.get_ref().matches(PLACE).count() != 1 {
             return Err(self.error(line, "the line to paste has {} once, where the value goes"));
         }
+        if line.get_ref().matches(MEDIUM).count() > 1 {
+            return Err(self.error(line, "the line to paste has {medium} at most once, where hdd or ssd goes"));
+        }
         // A unit may be missing: a ratio has none.
         let unit = if unit.get_ref().is_empty() { String::new() } else { self.text(unit, MOST_OF_A_NAME)? };
         Ok(Setting {
@@ -507,7 +523,7 @@ impl Lines<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlushCall, Layout};
+    use crate::{Figure, FlushCall, Known, Layout};
 
     const TEXT: &str = r#"about = "a log"
 
@@ -540,11 +556,11 @@ source = "https://example.org"
         assert_eq!((profile.shapes.len(), profile.needs[0].bound), (1, NeedBound::Below(10.0)));
         assert_eq!(profile.shapes[0].workload.options.fdatasync, 1);
         let setting = &profile.settings[0];
-        let of = |value: f64| setting.line_with(setting.fitted(value));
+        let of = |value: f64| setting.line_with(setting.fitted(value), None).unwrap();
         assert_eq!([of(23.3), of(1.0), of(9e9)], ["interval: 23.5", "interval: 10.0", "interval: 500.0"]);
         let words = TEXT.replace("round = 0.5\nleast = 10\nmost = 500", "words = [\"usual\", \"other\"]");
         let profile = Profile::read(&words).unwrap();
-        let of = |value: f64| profile.settings[0].line_with(profile.settings[0].fitted(value));
+        let of = |value: f64| profile.settings[0].line_with(profile.settings[0].fitted(value), None).unwrap();
         assert_eq!([of(0.0), of(1.0), of(7.0)], ["interval: usual", "interval: other", "interval: other"]);
     }
 
@@ -563,6 +579,7 @@ source = "https://example.org"
             ("below = 10", "under = 10", 11, "unknown field `under`"),
             ("below = 10", "below = inf", 11, "too large"),
             ("interval: {}", "interval", 22, "{} once"),
+            ("interval: {}", "{medium} {medium} {}", 22, "{medium} at most once"),
             ("least = 10", "least = 1000", 19, "more than `most`"),
             ("round = 0.5", "round = 0", 18, "at least 0.000001"),
             ("round = 0.5", "words = [\"a\", \"b\"]", 18, "neither `round`"),
@@ -624,6 +641,57 @@ source = "https://example.org"
             assert_eq!((of("mysql", name).fdatasync, of("mysql", name).flush_by), (1, FlushCall::Fdatasync), "{name}");
         }
         assert_eq!((of("rocksdb", "log").fdatasync, of("rocksdb", "log").layout), (1, Layout::Append));
+    }
+
+    /// The line of a built-in profile's setting, where the figures are these and known exactly.
+    fn line(application: &str, name: &str, figures: &[(&str, Figure, f64)], rotates: Option<bool>) -> Option<String> {
+        let profile = Application::built_in(application).unwrap().profile().unwrap();
+        let setting = profile.settings.iter().find(|setting| setting.name == name).unwrap();
+        let figure = |shape: usize, of: Figure| {
+            let is_it = |(name, figure, _): &&(&str, Figure, f64)| profile.shapes[shape].name == *name && *figure == of;
+            figures.iter().find(is_it).map(|(_, _, value)| Known::exact(*value))
+        };
+        setting.line_with(setting.fitted(setting.value.value(&figure).unwrap().value), rotates)
+    }
+
+    /// RocksDB's limiter counts writes alone (`RateLimiter::Mode::kWritesOnly`), and compaction writes as much as it reads.
+    #[test]
+    fn a_limit_on_compaction_is_half_of_what_it_writes() {
+        let with = |p99_us: f64| {
+            let figures = [
+                ("compaction", Figure::WritesPerSecond, 100.0),
+                ("compaction", Figure::Mbps, 2.0 * 104.8576),
+                ("get", Figure::P99, 200.0),
+                ("get_in_compaction", Figure::P99, p99_us),
+            ];
+            line("rocksdb", "rate_limiter_bytes_per_sec", &figures, None).unwrap()
+        };
+        assert_eq!(with(700.0), "rate_limiter_bytes_per_sec=52000000");
+        assert_eq!(with(900.0), "rate_limiter_bytes_per_sec=26000000");
+    }
+
+    #[test]
+    fn a_broker_takes_its_throttle_from_a_command() {
+        let figures = [("append_in_catch_up", Figure::Mbps, 100.0), ("catch_up", Figure::Mbps, 300.0)];
+        let line = line("kafka", "follower.replication.throttled.rate", &figures, None).unwrap();
+        assert!(
+            line.starts_with("kafka-configs.sh --bootstrap-server HOST:9092 --alter --entity-type brokers "),
+            "{line}"
+        );
+        assert!(line.ends_with(" --add-config follower.replication.throttled.rate=50000000"), "{line}");
+    }
+
+    #[test]
+    fn an_osd_has_options_for_each_kind_of_disk() {
+        let figures = [("writes", Figure::PerSecond, 321.0), ("stream", Figure::Mbps, 180.0)];
+        for (name, value) in
+            [("osd_mclock_max_capacity_iops", 320), ("osd_mclock_max_sequential_bandwidth", 180_000_000)]
+        {
+            let of = |rotates| line("ceph", name, &figures, rotates);
+            assert_eq!(of(Some(true)), Some(format!("ceph config set osd.N {name}_hdd {value}")));
+            assert_eq!(of(Some(false)), Some(format!("ceph config set osd.N {name}_ssd {value}")));
+            assert_eq!(of(None), None, "nobody knows which");
+        }
     }
 
     #[test]

@@ -186,6 +186,12 @@ impl Formula {
         self.root.value(figure).filter(|known| known.is_finite())
     }
 
+    /// Whether the figures leave open which value an `if` takes, so that the formula's value may be a choice that they do not
+    /// tell from another one.
+    pub fn is_open(&self, figure: &dyn Fn(usize, Figure) -> Option<Known>) -> bool {
+        self.root.is_open(figure)
+    }
+
     /// The figures that it names, each with the index of its shape, in their order.
     pub fn figures(&self) -> Vec<(usize, Figure)> {
         let mut found = Vec::new();
@@ -217,6 +223,24 @@ impl Node {
                         Some(then.value(figure)?.or(otherwise.value(figure)?))
                     }
                     None => Some(otherwise.value(figure)?.or(then.value(figure)?)),
+                }
+            }
+        }
+    }
+
+    /// Whether a comparison that decides about the value holds for some values in the intervals and not for others.
+    fn is_open(&self, figure: &dyn Fn(usize, Figure) -> Option<Known>) -> bool {
+        match self {
+            Self::Number(_) | Self::Figure(..) => false,
+            Self::Round(node) => node.is_open(figure),
+            Self::Pair(_, sides) => sides.iter().any(|side| side.is_open(figure)),
+            Self::If(comparison, parts) => {
+                let [left, right, then, otherwise] = parts.as_ref();
+                let Some((left, right)) = left.value(figure).zip(right.value(figure)) else { return false };
+                match comparison.is_certain(left, right) {
+                    Some(true) => then.is_open(figure),
+                    Some(false) => otherwise.is_open(figure),
+                    None => true,
                 }
             }
         }
@@ -438,12 +462,31 @@ mod tests {
     const SHAPES: [&str; 2] = ["log", "read"];
 
     /// Every figure of `log` is 200 (180 to 220), of `read` 50 (exactly).
-    fn value(text: &str) -> Option<Known> {
-        let figure = |shape: usize, _: Figure| match shape {
+    fn figure(shape: usize, _: Figure) -> Option<Known> {
+        match shape {
             0 => Some(Known { value: 200.0, low: 180.0, high: 220.0 }),
             _ => Some(Known::exact(50.0)),
-        };
+        }
+    }
+
+    fn value(text: &str) -> Option<Known> {
         Formula::parse(text, &SHAPES).unwrap().value(&figure)
+    }
+
+    #[test]
+    fn a_choice_is_open_where_the_intervals_do_not_decide_it() {
+        for (text, is_open) in [
+            ("log.p50_us", false),
+            ("if(log.p50_us < 210, 1, 2)", true),
+            ("if(log.p50_us < 300, 1, 2)", false),
+            ("read.mbps / if(log.p50_us > 4 * read.p50_us, 4, 2)", true),
+            ("if(read.p50_us > 40, round(if(log.p50_us < 210, 1, 2)), 3)", true),
+            ("if(read.p50_us > 60, if(log.p50_us < 210, 1, 2), 3)", false),
+            // The comparison holds for either value of the inner choice.
+            ("if(if(log.p50_us < 210, 1, 2) < 3, 5, 6)", false),
+        ] {
+            assert_eq!(Formula::parse(text, &SHAPES).unwrap().is_open(&figure), is_open, "{text}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use halfpower_analyse::{ExperimentCell, Interval, policy};
 use halfpower_record::Record;
 use halfpower_spec::{
-    Direction, Figure, Formula, JsonSchema, Layout, Nanos, Need, NeedBound, Pass, Pattern, Profile, Setting,
+    Direction, Figure, Formula, JsonSchema, Known, Layout, Nanos, Need, NeedBound, Pass, Pattern, Profile, Setting,
     SettingValues, Workload, WorkloadOptions,
 };
 use serde::Serialize;
@@ -112,6 +112,8 @@ pub enum Doubt {
     },
     /// The formula has no value: it divides by what may be 0.
     NoValue,
+    /// The line differs between disks that rotate and others, and nobody knows whether this one does.
+    NoMedium,
     /// A single run tells nothing of its own error.
     SingleRun {
         /// The shape.
@@ -174,8 +176,10 @@ pub struct SettingFinding {
     pub value: Option<Interval>,
     /// Unit of the value.
     pub unit: String,
-    /// Whether the figures tell the words apart; if not, the line has the usual one.
+    /// Whether the figures tell the choices apart: words, or the values of an `if`.
     pub is_clear: bool,
+    /// Whether the line has the usual word, since the figures do not tell the words apart.
+    pub is_usual: bool,
     /// The figures that it rests on.
     pub rests_on: Vec<RestingFigure>,
     /// What speaks against them.
@@ -254,6 +258,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ApplicationAnswer) {
     };
     let measured = measured_shapes(data, &profile);
     let virtualised = data.environment.machine.virtualised.as_deref();
+    let rotates = data.environment.device.as_ref().and_then(|device| device.rotational);
     let is_guest = virtualised.is_some_and(|what| what.contains(VIRTUAL_MACHINE));
     let answer = ApplicationAnswer {
         name,
@@ -262,7 +267,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ApplicationAnswer) {
         in_virtual_machine: is_guest && data.environment.capabilities.kind.is_hardware(),
         needs: profile.needs.iter().map(|need| need_finding(need, &measured)).collect(),
         at_once: measured.iter().filter_map(|shape| at_once_finding(shape, &measured)).collect(),
-        settings: profile.settings.iter().map(|setting| setting_finding(setting, &measured)).collect(),
+        settings: profile.settings.iter().map(|setting| setting_finding(setting, &measured, rotates)).collect(),
     };
     (Rows { application: measured.iter().map(MeasuredShape::row).collect() }, answer)
 }
@@ -417,13 +422,16 @@ fn at_once_finding(shape: &MeasuredShape, shapes: &[MeasuredShape]) -> Option<At
     Some(AtOnceFinding { shape: alone.name.clone(), beside, figure, alone: of(alone), together: of(shape), doubts })
 }
 
+/// A figure of a shape, by its index, as formulas compute with it.
+fn figure_of(shapes: &[MeasuredShape]) -> impl Fn(usize, Figure) -> Option<Known> {
+    move |shape, figure| over_runs(&shapes[shape].runs, figure).ok().map(|(measured, _)| known(measured))
+}
+
 /// The value of a formula, with what speaks against the figures in it.
 fn evaluated(formula: &Formula, shapes: &[MeasuredShape]) -> (Option<Interval>, Vec<Doubt>) {
     let figures = formula.figures().into_iter().map(|(shape, figure)| (&shapes[shape], figure));
     let mut doubts = against(figures);
-    let figure =
-        |shape: usize, figure: Figure| over_runs(&shapes[shape].runs, figure).ok().map(|(measured, _)| known(measured));
-    let value = formula.value(&figure).map(interval);
+    let value = formula.value(&figure_of(shapes)).map(interval);
     if value.is_none() && !doubts.iter().any(Doubt::forbids) {
         doubts.push(Doubt::NoValue);
     }
@@ -463,8 +471,12 @@ fn verdict(bound: NeedBound, measured: Option<Interval>, doubts: &[Doubt]) -> Ve
     }
 }
 
-fn setting_finding(setting: &Setting, shapes: &[MeasuredShape]) -> SettingFinding {
-    let (value, doubts) = evaluated(&setting.value, shapes);
+/// What follows for a setting, on a disk that rotates or not.
+fn setting_finding(setting: &Setting, shapes: &[MeasuredShape], rotates: Option<bool>) -> SettingFinding {
+    let (value, mut doubts) = evaluated(&setting.value, shapes);
+    if setting.names_medium() && rotates.is_none() {
+        doubts.push(Doubt::NoMedium);
+    }
     let resting = |(shape, figure): (usize, Figure)| {
         let shape = &shapes[shape];
         let (measured, _) = over_runs(&shape.runs, figure).ok()?;
@@ -472,15 +484,19 @@ fn setting_finding(setting: &Setting, shapes: &[MeasuredShape]) -> SettingFindin
     };
     let usable = value.filter(|_| !doubts.iter().any(Doubt::forbids));
     let has_words = matches!(setting.values, SettingValues::Words(_));
-    let is_clear = usable.is_some_and(|known| !has_words || setting.fitted(known.low) == setting.fitted(known.high));
+    // A number whose interval is wide is no choice between two, unless an `if` makes it one.
+    let is_choice = has_words || setting.value.is_open(&figure_of(shapes));
+    let is_clear = usable.is_some_and(|known| !is_choice || setting.fitted(known.low) == setting.fitted(known.high));
     // The first word is the usual one: nothing else is advised that the figures do not tell apart from it.
-    let chosen = usable.map(|known| setting.fitted(if is_clear { known.value } else { known.low }));
+    let is_usual = has_words && usable.is_some() && !is_clear;
+    let chosen = usable.map(|known| setting.fitted(if is_usual { known.low } else { known.value }));
     SettingFinding {
         name: setting.name.clone(),
-        line: chosen.map(|fitted| setting.line_with(fitted)),
+        line: chosen.and_then(|fitted| setting.line_with(fitted, rotates)),
         value,
         unit: setting.unit.clone(),
         is_clear,
+        is_usual,
         rests_on: setting.value.figures().into_iter().filter_map(resting).collect(),
         doubts,
         source: setting.source.clone(),
@@ -489,10 +505,11 @@ fn setting_finding(setting: &Setting, shapes: &[MeasuredShape]) -> SettingFindin
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::{Environment, FileSystem, LatencyCounter};
+    use halfpower_record::{Device, Environment, FileSystem, LatencyCounter};
     use halfpower_spec::{Application, Bytes, Experiment, Question};
 
     use super::*;
+    use crate::application::rests_on;
     use crate::built::{disk, record_at};
     use crate::built_study::folder_without;
     use crate::study_findings::{StudyFindings, analyse};
@@ -524,6 +541,12 @@ words = ["calm", "fast"]
 unit = ""
 line = "way: {}"
 source = "https://example.org"
+[[setting]]
+name = "threads"
+value = "if(log.per_second > 80, 4, 16)"
+unit = ""
+line = "{medium}_threads: {}"
+source = "https://example.org"
 "#;
 
     fn question() -> Question {
@@ -534,6 +557,11 @@ source = "https://example.org"
 
     fn folder() -> Environment {
         Environment { capabilities: folder_without(Some(Bytes(512)), &[], ""), ..Environment::default() }
+    }
+
+    /// The same on a disk of which the kernel says whether it rotates.
+    fn on_disk(rotational: Option<bool>) -> Environment {
+        Environment { device: Some(Device { rotational, ..Device::default() }), ..folder() }
     }
 
     /// A study of runs of 1,000 commits, whose flushes take so long in milliseconds.
@@ -588,7 +616,7 @@ source = "https://example.org"
     #[test]
     fn settings_follow_from_the_figures_and_the_usual_word_stands_where_they_do_not_decide() {
         let study = study(&[9.9, 10.0, 10.1], &folder(), |_| {});
-        let [interval, way] = &found(&study).settings[..] else { panic!("two settings") };
+        let [interval, way, _] = &found(&study).settings[..] else { panic!("three settings") };
         assert_eq!((interval.line.as_deref(), interval.rests_on.len()), (Some("interval: 100"), 1));
         assert_eq!((way.line.as_deref(), way.is_clear), (Some("way: fast"), true));
     }
@@ -598,6 +626,29 @@ source = "https://example.org"
         let study = study(&[12.0, 12.5, 13.0], &folder(), |_| {});
         let way = &found(&study).settings[1];
         assert_eq!((way.line.as_deref(), way.is_clear), (Some("way: calm"), false), "{way:?}");
+    }
+
+    #[test]
+    fn numbers_that_the_figures_do_not_tell_apart_are_said_to_be_so() {
+        let told = |flush_ms: &[f64]| {
+            let study = study(flush_ms, &on_disk(Some(false)), |_| {});
+            let threads = found(&study).settings[2].clone();
+            (threads.line.clone().unwrap(), threads.is_clear, rests_on(&threads))
+        };
+        let (line, is_clear, why) = told(&[12.0, 12.4, 12.8]);
+        assert_eq!((line.as_str(), is_clear), ("ssd_threads: 4", false));
+        assert!(why.ends_with("; they do not tell the choices apart, so this is the likelier one"), "{why}");
+        let (line, is_clear, why) = told(&[9.9, 10.0, 10.1]);
+        assert_eq!((line.as_str(), is_clear), ("ssd_threads: 4", true));
+        assert!(!why.contains("apart"), "{why}");
+    }
+
+    #[test]
+    fn a_line_is_for_the_kind_of_disk_or_not_there() {
+        let threads = |rotates| found(&study(&[9.9, 10.0, 10.1], &on_disk(rotates), |_| {})).settings[2].clone();
+        assert_eq!(threads(Some(true)).line.as_deref(), Some("hdd_threads: 4"));
+        assert_eq!(threads(Some(false)).line.as_deref(), Some("ssd_threads: 4"));
+        assert_eq!((threads(None).line, threads(None).doubts), (None, vec![Doubt::NoMedium]));
     }
 
     #[test]

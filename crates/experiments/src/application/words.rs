@@ -170,6 +170,9 @@ fn doubt(doubt: &Doubt) -> String {
         }
         Doubt::NoFigure { shape, figure } => format!("no run of {shape} has {figure}"),
         Doubt::NoValue => "its formula divides by what may be 0".to_string(),
+        Doubt::NoMedium => {
+            "its line is for a disk that rotates or for another one, and nothing tells which this is".to_string()
+        }
         Doubt::SingleRun { shape } => {
             format!("{shape} has a single run, which has no interval: take a larger --budget")
         }
@@ -183,7 +186,11 @@ pub fn rests_on(found: &SettingFinding) -> String {
         format!("{}.{} {}", resting.shape, resting.figure, measured(resting.measured, unit))
     };
     let figures: Vec<String> = found.rests_on.iter().map(figure).collect();
-    let unclear = if found.is_clear { "" } else { "; they do not tell the choices apart, so this is the usual one" };
+    let unclear = match found.is_usual {
+        _ if found.is_clear => "",
+        true => "; they do not tell the choices apart, so this is the usual one",
+        false => "; they do not tell the choices apart, so this is the likelier one",
+    };
     format!("from {}{unclear}", figures.join(", "))
 }
 
