@@ -248,9 +248,10 @@ impl<'a> FileCells<'a> {
         let gain = most.and_then(|most| self.ratio(most, alone));
         let own_folders = most.zip(shared).and_then(|(most, shared)| self.ratio(most, shared));
         let large_folder = few.and_then(|few| self.ratio(alone, few));
-        // The one folder of all threads has more files than theirs, which may be slower by itself.
-        let by_size = large_folder.map_or(1.0, |large| large.interval.value.min(1.0));
-        let is_locked = |own: &RatioFinding| own.is_known() && own.interval.low * by_size > ALIKE;
+        // The one folder of all threads has more files than theirs, which may be slower by itself: at worst by this much.
+        let by_size = large_folder.filter(RatioFinding::is_known).map(|large| large.interval.low.min(1.0));
+        let is_locked =
+            |own: &RatioFinding| own.is_known() && by_size.is_some_and(|by_size| own.interval.low * by_size > ALIKE);
         Some(OperationAnswer {
             operation,
             alone: per_second(alone),
@@ -310,12 +311,17 @@ mod tests {
 
     /// The answer to cells with so many requests a second, whose threads had so much to compute.
     fn answered(cells: &[(Workload, f64)], processor_share: f64) -> (FilesAnswer, String) {
+        answered_by(cells, processor_share, 0.01)
+    }
+
+    /// The same, where runs scatter by so much.
+    fn answered_by(cells: &[(Workload, f64)], processor_share: f64, scatter: f64) -> (FilesAnswer, String) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
         let disk = disk("fixed=80us,rate=500MB/s");
         let mut records: Vec<Record> = Vec::new();
         for (workload, requests) in cells {
             for repeat in 0..4 {
-                let rate = requests * workload.bs.0 as f64 * (1.0 + 0.01 * normal(&mut random));
+                let rate = requests * workload.bs.0 as f64 * (1.0 + scatter * normal(&mut random));
                 let mut record = record_at(&disk, *workload, repeat, Pass::Plain, rate);
                 record.run.experiment = Some(Experiment::Files);
                 let computed = record.cpu.span_ns as f64 * f64::from(workload.threads) * processor_share;
@@ -337,8 +343,13 @@ mod tests {
     /// Creations of one thread, of all in their own folders, and of all in one.
     fn creations(own: f64, shared: f64, processor_share: f64) -> (OperationAnswer, String) {
         let of = |threads, folders| cell(FileOperation::Create, threads, folders, FILES);
-        let cells =
-            [(of(1, Folders::Own), 20_000.0), (of(THREADS, Folders::Own), own), (of(THREADS, Folders::Shared), shared)];
+        let few = cell(FileOperation::Create, 1, Folders::Own, FEW_FILES);
+        let cells = [
+            (few, 20_000.0),
+            (of(1, Folders::Own), 20_000.0),
+            (of(THREADS, Folders::Own), own),
+            (of(THREADS, Folders::Shared), shared),
+        ];
         let (found, text) = answered(&cells, processor_share);
         (found.operations[0], text)
     }
@@ -372,6 +383,28 @@ mod tests {
         let (found, text) = answered(&cells, 0.5);
         assert_eq!(found.operations[0].stop_in_one_folder, Some(FileStop::MoreThreads), "{text}");
         assert!(text.contains("of the rate in one of 1,024"), "{text}");
+    }
+
+    #[test]
+    fn no_lock_is_named_where_it_is_not_known_what_the_size_of_a_folder_costs() {
+        let of = |threads, folders, files| cell(FileOperation::Stat, threads, folders, files);
+        let few = (of(1, Folders::Own, FEW_FILES), 50_000.0);
+        let others = [
+            (of(1, Folders::Own, FILES), 50_000.0),
+            (of(THREADS, Folders::Own, FILES), 400_000.0),
+            (of(THREADS, Folders::Shared, FILES), 200_000.0),
+        ];
+        let is_locked =
+            |found: &FilesAnswer| matches!(found.operations[0].stop_in_one_folder, Some(FileStop::FolderLock { .. }));
+        let all = [&others[..], &[few]].concat();
+        assert!(is_locked(&answered(&all, 0.5).0), "a folder is as fast with more files in it");
+        assert!(!is_locked(&answered(&others, 0.5).0), "nobody knows what more files cost");
+        let [alone, own, shared] = others.map(|(workload, _)| workload);
+        let close = [few, (alone, 46_500.0), (own, 240_000.0), (shared, 200_000.0)];
+        let (found, _) = answered_by(&close, 0.5, 0.03);
+        let [own, large] = [found.operations[0].own_folders, found.operations[0].large_folder].map(Option::unwrap);
+        assert!(own.interval.low * large.interval.value.min(1.0) > ALIKE, "by the estimate: {own:?}, {large:?}");
+        assert!(!is_locked(&found), "it may be slow by its size: {own:?}, {large:?}");
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub enum SharedPart {
     FarWire,
     /// All hosts are processes on one computer, so its path to the target is shared.
     OwnComputer,
-    /// Unknown, without a witness.
+    /// Unknown, without a witness that sees the disk there.
     Unknown,
 }
 
@@ -256,7 +256,8 @@ fn part(data: &ExperimentData, pattern: Pattern, rw: Direction, n: u32) -> Share
             SharedPart::FarDisk { disk: disk.name.clone(), share: disk.busy_share }
         }
         _ if far.busy_share >= FULL => SharedPart::FarProcessors { share: far.busy_share },
-        _ => SharedPart::FarWire,
+        Some(_) => SharedPart::FarWire,
+        None => SharedPart::Unknown,
     }
 }
 
@@ -358,6 +359,12 @@ mod tests {
         assert_eq!(part(&far(0.2, PATIENT / 10)), SharedPart::FarWire);
         assert_eq!(part(&far(0.97, PATIENT / 10)), SharedPart::FarProcessors { share: 0.97 });
         assert!(matches!(part(&far(0.2, PATIENT)), SharedPart::FarDisk { share: 1.0, .. }));
+        let blind = |share| {
+            let seen = far(share, 0);
+            FarEnd { bill: FarBill { disks: Vec::new(), ..seen.bill }, ..seen }
+        };
+        assert_eq!(part(&blind(0.2)), SharedPart::Unknown, "it sees no disk, which may be what stops them");
+        assert_eq!(part(&blind(0.97)), SharedPart::FarProcessors { share: 0.97 });
     }
 
     #[test]

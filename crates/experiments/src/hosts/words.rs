@@ -107,7 +107,8 @@ fn which(by: &SharedPart) -> String {
             "all processes are on one computer: it is that computer's path to the target, or the target".to_string()
         }
         SharedPart::Unknown => {
-            "whether that is the wire, the server or its disk, --far-end tells with a witness on the server".to_string()
+            "whether that is the wire, the server or its disk, --far-end tells with a witness on the server that sees its disk"
+                .to_string()
         }
     }
 }
