@@ -23,6 +23,9 @@ const USUAL_BUDGET: Nanos = Nanos(120_000_000_000);
 const BUDGET_OF_A_MACHINE: Nanos = Nanos(7_200_000_000_000);
 const WINDOW_OF_A_MACHINE: Nanos = Nanos(4_000_000_000);
 
+/// How a path begins that is written byte by byte.
+const BY_BYTES: &str = "b\"";
+
 /// The walks of block size and depth.
 const WALKS: [Experiment; 2] = [Experiment::Sequential, Experiment::Random];
 
@@ -205,12 +208,12 @@ fn parsed(target: &str) -> Result<Target, ParseError> {
     Target::parse(target, |_| Err(std::io::Error::other("no file is read here")))
 }
 
-/// Whether a question's text, as a word of a command, may name another target than the study's: paths of a study are absolute,
-/// and what is no UTF-8 is shown in other characters.
+/// Whether a question's text, as a word of a command, may name another target than the study's: a path byte by byte, members
+/// that are shown in other characters, and what a comma has parted, since members of a study are absolute paths.
 fn may_mislead(target: &Target) -> bool {
     let is_odd = |path: &PathBuf| !path.is_absolute() || path.to_string_lossy().contains(char::REPLACEMENT_CHARACTER);
     match target {
-        Target::Path(path) => is_odd(path),
+        Target::Path(path) => path.to_string_lossy().starts_with(BY_BYTES),
         Target::Several(several) => several.members.iter().any(is_odd),
         Target::Share(_) | Target::Simulated(_) | Target::System(_) | Target::Null => false,
     }
@@ -218,7 +221,7 @@ fn may_mislead(target: &Target) -> bool {
 
 /// A path as text that no other path has: one that is no UTF-8 is written byte by byte, in quotation marks.
 fn text_of(path: &Path) -> String {
-    let by_bytes = || format!("b\"{}\"", path.as_os_str().as_bytes().escape_ascii());
+    let by_bytes = || format!("{BY_BYTES}{}\"", path.as_os_str().as_bytes().escape_ascii());
     path.to_str().map_or_else(by_bytes, str::to_string)
 }
 
