@@ -13,7 +13,7 @@ use crate::interval::t95;
 use crate::judged::Judged;
 use crate::ladder::{known_limit, narrowest_pap};
 use crate::mean::{quotient, some_mean};
-use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_memory};
+use crate::policy::{ABOVE_DIRECT, CONFIRMING_RUNS, is_buffered_read, is_from_device, measured_memory};
 use crate::tcp_cell::delayed_share;
 use crate::waves::{Paced, keep_whole_waves, paced, paced_cell};
 use crate::weather::{Occasions, SURE, TimedRun, Weather};
@@ -30,8 +30,6 @@ pub(crate) const ABOVE_PAP: f64 = 1.05;
 
 /// Half width of an interval, as a share of its mean, up to which a cell's throughput is known well enough.
 pub(crate) const WITHIN: f64 = 0.05;
-/// Confirming runs from which a cell is reported by them only.
-pub(crate) const CONFIRMING_RUNS: usize = 3;
 
 /// A cell, with facts from its records that the finding lacks.
 #[derive(Debug, Clone)]

@@ -20,6 +20,8 @@ const DEVICE_MOVED: f64 = 0.9;
 /// Share of its span in the page cache above which a buffered read measured memory.
 const CACHED_SHARE: f64 = 0.1;
 
+/// Confirming runs from which a cell is reported by them only.
+pub(crate) const CONFIRMING_RUNS: usize = 3;
 /// Block size of the pages of most databases.
 const DATABASE_BS: Bytes = Bytes(8192);
 

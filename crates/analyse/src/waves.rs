@@ -17,9 +17,9 @@ use halfpower_record::{Record, Series};
 use halfpower_spec::{Direction, JsonSchema, Pass};
 use serde::Serialize;
 
-use crate::cells::CONFIRMING_RUNS;
 use crate::fit::fit_line_to_scale;
 use crate::mean::{mean, median, some_mean};
+use crate::policy::CONFIRMING_RUNS;
 
 /// Minimum share of empty steps if requests complete in waves.
 const EMPTY: f64 = 1.0 / 3.0;

@@ -9,6 +9,7 @@ pub(crate) mod compare;
 pub(crate) mod compare_notes;
 pub(crate) mod depth_search;
 pub(crate) mod doctor;
+pub(crate) mod doubt;
 pub(crate) mod duet;
 pub(crate) mod far_end;
 pub(crate) mod faults;

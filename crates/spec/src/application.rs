@@ -195,21 +195,15 @@ impl Setting {
         }
     }
 
-    /// The line to paste, with this fitted value, for a disk that rotates or not; `None` if the line has to say which, and
-    /// nobody knows.
-    pub fn line_with(&self, fitted: f64, rotates: Option<bool>) -> Option<String> {
-        let medium = rotates.map(|rotates| if rotates { "hdd" } else { "ssd" });
-        let line = match medium {
-            Some(medium) => self.line.replacen(MEDIUM, medium, 1),
-            None if self.names_medium() => return None,
-            None => self.line.clone(),
+    /// The line to paste, with this fitted value, for a disk that rotates or not. Where nobody knows, and the line has to say
+    /// which, it names both.
+    pub fn line_with(&self, fitted: f64, rotates: Option<bool>) -> String {
+        let medium = match rotates {
+            Some(true) => "hdd",
+            Some(false) => "ssd",
+            None => "[hdd|ssd]",
         };
-        Some(line.replacen(PLACE, &self.written(fitted), 1))
-    }
-
-    /// Whether its line says of which kind the disk is.
-    pub fn names_medium(&self) -> bool {
-        self.line.contains(MEDIUM)
+        self.line.replacen(MEDIUM, medium, 1).replacen(PLACE, &self.written(fitted), 1)
     }
 }
 
@@ -556,11 +550,11 @@ source = "https://example.org"
         assert_eq!((profile.shapes.len(), profile.needs[0].bound), (1, NeedBound::Below(10.0)));
         assert_eq!(profile.shapes[0].workload.options.fdatasync, 1);
         let setting = &profile.settings[0];
-        let of = |value: f64| setting.line_with(setting.fitted(value), None).unwrap();
+        let of = |value: f64| setting.line_with(setting.fitted(value), None);
         assert_eq!([of(23.3), of(1.0), of(9e9)], ["interval: 23.5", "interval: 10.0", "interval: 500.0"]);
         let words = TEXT.replace("round = 0.5\nleast = 10\nmost = 500", "words = [\"usual\", \"other\"]");
         let profile = Profile::read(&words).unwrap();
-        let of = |value: f64| profile.settings[0].line_with(profile.settings[0].fitted(value), None).unwrap();
+        let of = |value: f64| profile.settings[0].line_with(profile.settings[0].fitted(value), None);
         assert_eq!([of(0.0), of(1.0), of(7.0)], ["interval: usual", "interval: other", "interval: other"]);
     }
 
@@ -644,7 +638,7 @@ source = "https://example.org"
     }
 
     /// The line of a built-in profile's setting, where the figures are these and known exactly.
-    fn line(application: &str, name: &str, figures: &[(&str, Figure, f64)], rotates: Option<bool>) -> Option<String> {
+    fn line(application: &str, name: &str, figures: &[(&str, Figure, f64)], rotates: Option<bool>) -> String {
         let profile = Application::built_in(application).unwrap().profile().unwrap();
         let setting = profile.settings.iter().find(|setting| setting.name == name).unwrap();
         let figure = |shape: usize, of: Figure| {
@@ -664,7 +658,7 @@ source = "https://example.org"
                 ("get", Figure::P99, 200.0),
                 ("get_in_compaction", Figure::P99, p99_us),
             ];
-            line("rocksdb", "rate_limiter_bytes_per_sec", &figures, None).unwrap()
+            line("rocksdb", "rate_limiter_bytes_per_sec", &figures, None)
         };
         assert_eq!(with(700.0), "rate_limiter_bytes_per_sec=52000000");
         assert_eq!(with(900.0), "rate_limiter_bytes_per_sec=26000000");
@@ -673,7 +667,7 @@ source = "https://example.org"
     #[test]
     fn a_broker_takes_its_throttle_from_a_command() {
         let figures = [("append_in_catch_up", Figure::Mbps, 100.0), ("catch_up", Figure::Mbps, 300.0)];
-        let line = line("kafka", "follower.replication.throttled.rate", &figures, None).unwrap();
+        let line = line("kafka", "follower.replication.throttled.rate", &figures, None);
         assert!(
             line.starts_with("kafka-configs.sh --bootstrap-server HOST:9092 --alter --entity-type brokers "),
             "{line}"
@@ -688,9 +682,9 @@ source = "https://example.org"
             [("osd_mclock_max_capacity_iops", 320), ("osd_mclock_max_sequential_bandwidth", 180_000_000)]
         {
             let of = |rotates| line("ceph", name, &figures, rotates);
-            assert_eq!(of(Some(true)), Some(format!("ceph config set osd.N {name}_hdd {value}")));
-            assert_eq!(of(Some(false)), Some(format!("ceph config set osd.N {name}_ssd {value}")));
-            assert_eq!(of(None), None, "nobody knows which");
+            assert_eq!(of(Some(true)), format!("ceph config set osd.N {name}_hdd {value}"));
+            assert_eq!(of(Some(false)), format!("ceph config set osd.N {name}_ssd {value}"));
+            assert_eq!(of(None), format!("ceph config set osd.N {name}_[hdd|ssd] {value}"), "nobody knows which");
         }
     }
 

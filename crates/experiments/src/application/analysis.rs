@@ -112,8 +112,6 @@ pub enum Doubt {
     },
     /// The formula has no value: it divides by what may be 0.
     NoValue,
-    /// The line differs between disks that rotate and others, and nobody knows whether this one does.
-    NoMedium,
     /// A single run tells nothing of its own error.
     SingleRun {
         /// The shape.
@@ -473,10 +471,7 @@ fn verdict(bound: NeedBound, measured: Option<Interval>, doubts: &[Doubt]) -> Ve
 
 /// What follows for a setting, on a disk that rotates or not.
 fn setting_finding(setting: &Setting, shapes: &[MeasuredShape], rotates: Option<bool>) -> SettingFinding {
-    let (value, mut doubts) = evaluated(&setting.value, shapes);
-    if setting.names_medium() && rotates.is_none() {
-        doubts.push(Doubt::NoMedium);
-    }
+    let (value, doubts) = evaluated(&setting.value, shapes);
     let resting = |(shape, figure): (usize, Figure)| {
         let shape = &shapes[shape];
         let (measured, _) = over_runs(&shape.runs, figure).ok()?;
@@ -492,7 +487,7 @@ fn setting_finding(setting: &Setting, shapes: &[MeasuredShape], rotates: Option<
     let chosen = usable.map(|known| setting.fitted(if is_usual { known.low } else { known.value }));
     SettingFinding {
         name: setting.name.clone(),
-        line: chosen.and_then(|fitted| setting.line_with(fitted, rotates)),
+        line: chosen.map(|fitted| setting.line_with(fitted, rotates)),
         value,
         unit: setting.unit.clone(),
         is_clear,
@@ -644,11 +639,11 @@ source = "https://example.org"
     }
 
     #[test]
-    fn a_line_is_for_the_kind_of_disk_or_not_there() {
-        let threads = |rotates| found(&study(&[9.9, 10.0, 10.1], &on_disk(rotates), |_| {})).settings[2].clone();
-        assert_eq!(threads(Some(true)).line.as_deref(), Some("hdd_threads: 4"));
-        assert_eq!(threads(Some(false)).line.as_deref(), Some("ssd_threads: 4"));
-        assert_eq!((threads(None).line, threads(None).doubts), (None, vec![Doubt::NoMedium]));
+    fn a_line_is_for_the_kind_of_disk_or_names_both() {
+        let threads = |rotates| found(&study(&[9.9, 10.0, 10.1], &on_disk(rotates), |_| {})).settings[2].line.clone();
+        assert_eq!(threads(Some(true)).as_deref(), Some("hdd_threads: 4"));
+        assert_eq!(threads(Some(false)).as_deref(), Some("ssd_threads: 4"));
+        assert_eq!(threads(None).as_deref(), Some("[hdd|ssd]_threads: 4"));
     }
 
     #[test]

@@ -170,9 +170,6 @@ fn doubt(doubt: &Doubt) -> String {
         }
         Doubt::NoFigure { shape, figure } => format!("no run of {shape} has {figure}"),
         Doubt::NoValue => "its formula divides by what may be 0".to_string(),
-        Doubt::NoMedium => {
-            "its line is for a disk that rotates or for another one, and nothing tells which this is".to_string()
-        }
         Doubt::SingleRun { shape } => {
             format!("{shape} has a single run, which has no interval: take a larger --budget")
         }

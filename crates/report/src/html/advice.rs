@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use halfpower_analyse::{Advice, CellFinding, Findings, StudyState};
 use halfpower_spec::format::{precise_time_us, whole_percent};
-use halfpower_spec::{EngineName, Workload, is_unseen, shell_operand};
+use halfpower_spec::{EngineName, Workload, is_unseen};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
-use crate::html::format::{UNKNOWN, heading, is_a_path, mbps, number};
+use crate::html::format::{UNKNOWN, copied_target, heading, is_a_path, mbps, number, run_operand};
 use crate::html::settings::settings;
 use crate::words;
 
@@ -106,16 +106,6 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
         | EngineName::Memory
         | EngineName::Unknown => None,
     }
-}
-
-/// The target, if commands can name it: what another tool measured has the name that its results have for it.
-pub(crate) fn copied_target(findings: &Findings) -> Option<&str> {
-    Some(findings.target.as_str()).filter(|_| findings.imported.is_empty())
-}
-
-/// The target as `halfpower run` takes it, or a placeholder.
-pub(crate) fn run_operand(findings: &Findings) -> String {
-    copied_target(findings).map_or("TARGET".to_string(), |target| shell_operand(target).to_string())
 }
 
 /// The settings as an fio job; `None` if fio does not support the target.

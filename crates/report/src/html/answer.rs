@@ -8,8 +8,8 @@ use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_spec::{Bytes, Experiment, Issuing, Rw, Workload};
 use maud::{Markup, html};
 
-use crate::html::advice::{copied_target, fio_job, pieces, run_operand};
-use crate::html::format::{date, heading};
+use crate::html::advice::{fio_job, pieces};
+use crate::html::format::{copied_target, date, heading, run_operand};
 use crate::html::tiles::tiles;
 use crate::words::{checks, first_screen, most_load, state, warnings};
 

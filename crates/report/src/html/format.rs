@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use halfpower_analyse::Interval;
+use halfpower_analyse::{Findings, Interval};
 use halfpower_spec::format::three_digits;
-use halfpower_spec::{Target, UtcTime};
+use halfpower_spec::{Target, UtcTime, shell_operand};
 use maud::{Markup, html};
 
 pub(crate) use crate::words::settings::capitalised as heading;
@@ -46,6 +46,16 @@ pub fn is_a_path(target: &str) -> bool {
     // No file is read: a simulated target is none, whatever its file says.
     let unread = |_: &Path| Err(io::ErrorKind::NotFound.into());
     matches!(Target::parse(target, unread), Ok(Target::Path(_)))
+}
+
+/// The target, if commands can name it: what another tool measured has the name that its results have for it.
+pub(crate) fn copied_target(findings: &Findings) -> Option<&str> {
+    Some(findings.target.as_str()).filter(|_| findings.imported.is_empty())
+}
+
+/// The target as `halfpower run` takes it, or a placeholder.
+pub(crate) fn run_operand(findings: &Findings) -> String {
+    copied_target(findings).map_or("TARGET".to_string(), |target| shell_operand(target).to_string())
 }
 
 /// A date and time of day in UTC, from milliseconds of Unix time.

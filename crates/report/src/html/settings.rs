@@ -8,8 +8,7 @@ use halfpower_analyse::{Advice, CellFinding, Findings};
 use halfpower_spec::format::precise_size;
 use halfpower_spec::{Direction, Pattern, is_unseen, shell_operand, shell_word};
 
-use crate::html::advice::copied_target;
-use crate::html::format::{is_a_path, mbps};
+use crate::html::format::{copied_target, is_a_path, mbps};
 
 /// Size of PostgreSQL's reads, in bytes.
 const POSTGRESQL_PAGE: u64 = 8192;

@@ -7,7 +7,7 @@ use halfpower_spec::{Direction, Pattern};
 use maud::{Markup, html};
 
 use crate::html::format::heading;
-use crate::words::{first_screen, sessions, settings::count};
+use crate::words::{doubt, first_screen, sessions, settings::count};
 
 /// One tile: its name, value and unit, and the settings that it holds for.
 pub(crate) fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
@@ -148,7 +148,7 @@ fn doubt(rate: &CellRate) -> String {
     match rate.sureness {
         Sureness::Unknown { more_seconds: Some(seconds) } => {
             let runs = first_screen::runs_between(rate);
-            format!("{runs}{unsteady}; needs about {} more", first_screen::about(seconds))
+            format!("{runs}{unsteady}; needs about {} more", doubt::about(seconds))
         }
         Sureness::Unknown { more_seconds: None } => {
             format!("{}{unsteady}; they differ too much", first_screen::runs_between(rate))

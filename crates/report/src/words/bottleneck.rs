@@ -3,6 +3,7 @@
 use halfpower_analyse::{Bottleneck, NextLimit, NextLimitBy, StopDoubt};
 use halfpower_spec::format;
 
+use super::doubt::in_doubt;
 use super::levels::name;
 use super::settings::path;
 use super::stops;
@@ -26,7 +27,7 @@ pub(crate) struct BottleneckWords {
 /// All sentences about the bottleneck, for the page and for JSON; why it is not known where it is in doubt.
 pub(crate) fn words(bottleneck: &Bottleneck, doubt: Option<&StopDoubt>) -> BottleneckWords {
     if let Some(doubt) = doubt {
-        let stops::StopWords { why, falsified_by, .. } = stops::in_doubt(doubt);
+        let stops::StopWords { why, falsified_by, .. } = in_doubt(doubt);
         return BottleneckWords { level: UNKNOWN.to_string(), why, next: UNKNOWN.to_string(), falsified_by };
     }
     let stop = stops::words(bottleneck);
@@ -44,7 +45,7 @@ pub(crate) fn words(bottleneck: &Bottleneck, doubt: Option<&StopDoubt>) -> Bottl
 
 /// The bottleneck in one sentence: `What stops it: the device; ...`, or why it is not known.
 pub(crate) fn sentence(bottleneck: &Bottleneck, doubt: Option<&StopDoubt>) -> String {
-    doubt.map_or_else(|| stops::words(bottleneck), stops::in_doubt).sentence
+    doubt.map_or_else(|| stops::words(bottleneck), in_doubt).sentence
 }
 
 /// A further sentence if requests a second have a separate limit.
@@ -197,6 +198,25 @@ mod tests {
         assert!(words(&quota).falsified_by.contains("cpu.max"));
         let others = "55% busy (others have the processor 40% of the time). 2 threads gave 1,250 MB/s.";
         assert!(why.ends_with(others), "{why}");
+    }
+
+    /// Four threads on the only processor are not "its one thread", and a second one could use no other.
+    #[test]
+    fn where_there_is_one_processor_no_more_threads_are_proposed() {
+        let full = |of_processors| {
+            let stopped_by = StoppedBy::FullProcessor {
+                processors_of: ProcessorsOf::Threads,
+                processors: 1.0,
+                of_processors,
+                share: 0.95,
+                waited_share: 0.0,
+                more_threads: None,
+                more_mbps: None,
+            };
+            stops::words(&stopped(LevelId::of(LevelKind::Processor), stopped_by)).brief.to_string()
+        };
+        assert_eq!(full(8.0), "the processor: its one thread is 95% busy. Test: --threads 2");
+        assert_eq!(full(1.0), "the processor: the one that its threads can use is 95% busy");
     }
 
     #[test]

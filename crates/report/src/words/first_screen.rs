@@ -10,6 +10,7 @@ use halfpower_record::Unknown;
 use halfpower_spec::{Bytes, Direction, cache_word, format};
 
 use super::checks::explained;
+use super::doubt::{about, in_doubt};
 use super::settings::{cache_beside_direct, pattern_word, short_pattern};
 use super::stop_brief::StopBrief;
 use super::stops::{self, side_by_side};
@@ -195,15 +196,6 @@ pub(crate) fn read_ahead(cell: &CellSettings, rate: &CellRate) -> String {
     format!("{}: read-ahead had {whose}", whole_row_name(cell))
 }
 
-/// Measuring time still needed: `40 s`, `8 min`, `3 h`.
-pub(crate) fn about(seconds: f64) -> String {
-    match seconds {
-        short if short < 90.0 => format!("{:.0} s", short.ceil()),
-        long if long < 5400.0 => format!("{:.0} min", (long / 60.0).ceil()),
-        longer => format!("{:.0} h", (longer / 3600.0).ceil()),
-    }
-}
-
 /// The slowest and the fastest run behind a rate, ` (678 to 2,800 MB/s)`; empty where there is none.
 pub(crate) fn runs_between(rate: &CellRate) -> String {
     if rate.runs < 2 {
@@ -223,7 +215,7 @@ pub(crate) fn not_known(runs: &str, more_seconds: Option<f64>) -> String {
 /// What stops a direction, in a line or two without a full stop.
 pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> StopBrief {
     let reported = match &stop.doubt {
-        Some(doubt) => stops::in_doubt(doubt).brief,
+        Some(doubt) => in_doubt(doubt).brief,
         None => {
             let known = known_of(stop, found).and(&explained(stop.explained.as_ref()));
             known.and(&small_requests(&stop.bottleneck))
@@ -476,7 +468,6 @@ mod tests {
 
     #[test]
     fn spans_and_sureness_are_short() {
-        assert_eq!([about(12.2), about(480.0), about(7300.0)], ["13 s", "8 min", "3 h"]);
         assert_eq!(reach(&Sureness::Within { share: 0.0371 }), "\u{b1}4%");
         assert_eq!(reach(&Sureness::Unknown { more_seconds: None }), "");
         assert_eq!(not_known("", Some(480.0)), "not known: its runs differ too much; needs about 8 min more");

@@ -3,7 +3,7 @@
 use halfpower_experiments::StudyFindings;
 use halfpower_spec::Decides;
 
-use super::first_screen::about;
+use super::doubt::about;
 
 /// The word at the top, such as `MEASURING 30%`.
 pub(crate) fn state(share: f64) -> String {

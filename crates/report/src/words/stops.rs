@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{
     Bottleneck, BusiestProcessor, Ceiling, DepthGain, FastestCell, InFlight, KnownLimit, LevelId, LevelKind,
-    ProcessorsOf, StopDoubt, StoppedBy,
+    ProcessorsOf, StoppedBy,
 };
 use halfpower_experiments::commits::CommitStop;
 use halfpower_spec::format::{factor, iops, mbps, percent, size, time_us, two_digits};
@@ -479,32 +479,6 @@ pub(super) fn words(bottleneck: &Bottleneck) -> StopWords {
 }
 
 /// Nothing is known, for this reason.
-/// What is said in place of a stop that is not believed.
-pub(super) fn in_doubt(doubt: &StopDoubt) -> StopWords {
-    let reason = doubted(doubt);
-    StopWords {
-        brief: StopBrief::unknown(&reason),
-        sentence: format!("What stops it is not known: {reason}."),
-        why: format!("Not known: {reason}."),
-        falsified_by: String::new(),
-    }
-}
-
-/// Why a stop is not believed.
-fn doubted(doubt: &StopDoubt) -> String {
-    match doubt {
-        StopDoubt::FasterThanReads => "faster than reads, so perhaps a host's cache".to_string(),
-        StopDoubt::Contradicted { device_share } => {
-            format!("the device moved only {} of the bytes, a cache the rest", percent(*device_share))
-        }
-        StopDoubt::RateUnknown { more_seconds: Some(seconds) } => {
-            format!("runs differ too much; needs about {} more", super::first_screen::about(*seconds))
-        }
-        StopDoubt::RateUnknown { more_seconds: None } => "runs differ too much".to_string(),
-        StopDoubt::OneDepth => "no other depth tells what more would bring".to_string(),
-    }
-}
-
 fn not_known(reason: &str) -> StopWords {
     let why = format!("Nothing can be said: {reason}.");
     StopWords {
@@ -734,25 +708,6 @@ mod tests {
         let stop = of(long, StoppedBy::NoGainFromThreads { threads: 4, more_threads: 8, more_mbps: 1190.0 });
         let told = "one part of the path, the part of a name that goes on: more threads than 4 add nothing";
         assert_eq!(stop.brief.to_string(), told);
-    }
-
-    /// Four threads on the only processor are not "its one thread", and a second one could use no other.
-    #[test]
-    fn where_there_is_one_processor_no_more_threads_are_proposed() {
-        let full = |of_processors| {
-            let stopped_by = StoppedBy::FullProcessor {
-                processors_of: ProcessorsOf::Threads,
-                processors: 1.0,
-                of_processors,
-                share: 0.95,
-                waited_share: 0.0,
-                more_threads: None,
-                more_mbps: None,
-            };
-            of(LevelId::of(LevelKind::Processor), stopped_by).brief.to_string()
-        };
-        assert_eq!(full(8.0), "the processor: its one thread is 95% busy. Test: --threads 2");
-        assert_eq!(full(1.0), "the processor: the one that its threads can use is 95% busy");
     }
 
     fn of(level: LevelId, stopped_by: StoppedBy) -> StopWords {
