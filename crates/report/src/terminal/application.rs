@@ -48,7 +48,7 @@ fn lines(found: &SettingFinding, width: usize) -> Vec<Item> {
         let text = format!("nothing is said of {}: {}", found.name, doubts(&found.doubts));
         return vec![Item::sentence("  ", &text, width, Tone::Alert)];
     };
-    let mut items = vec![Item::line(format!("  {line}"), Tone::Heading)];
+    let mut items = vec![Item::to_paste(format!("  {line}"), Tone::Heading)];
     let single = if found.doubts.is_empty() { String::new() } else { format!("; {}", doubts(&found.doubts)) };
     items.push(Item::sentence("      ", &format!("{}{single}", rests_on(found)), width, Tone::Plain));
     items

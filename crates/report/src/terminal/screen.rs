@@ -71,6 +71,8 @@ pub(super) struct Item {
     pub tone: Tone,
     /// Characters of the first line that are set in bold.
     pub strong: Option<Range<usize>>,
+    /// Whether its lines are never cut to the width.
+    pub is_whole: bool,
 }
 
 impl Section {
@@ -102,6 +104,7 @@ impl Section {
             print_line(heading, Tone::Heading, width, colour, out)?;
         }
         for item in &self.items {
+            let width = if item.is_whole { usize::MAX } else { width };
             let mut lines = item.lines.iter();
             if let Some((first, strong)) = lines.as_slice().first().zip(item.strong.as_ref()) {
                 print_partly_strong(first, strong, width, colour, out)?;
@@ -117,12 +120,17 @@ impl Section {
 
 impl Item {
     pub fn line(text: impl Into<String>, tone: Tone) -> Self {
-        Self { lines: vec![text.into()], tone, strong: None }
+        Self { lines: vec![text.into()], tone, strong: None, is_whole: false }
+    }
+
+    /// A line that people copy, and that is of no use in part: it is longer than the screen rather than cut.
+    pub fn to_paste(text: impl Into<String>, tone: Tone) -> Self {
+        Self { is_whole: true, ..Self::line(text, tone) }
     }
 
     /// A sentence folded to `width`; lines after the first are indented by the length of `lead`.
     pub fn sentence(lead: &str, text: &str, width: usize, tone: Tone) -> Self {
-        Self { lines: folded(lead, text, width), tone, strong: None }
+        Self { lines: folded(lead, text, width), tone, strong: None, is_whole: false }
     }
 
     /// The same with the first `strong` characters of the text in bold, as far as they are on the first line.
@@ -214,6 +222,16 @@ pub(crate) fn folded(lead: &str, text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_to_paste_is_never_cut() {
+        let line = "configs.sh --alter --add-config follower.replication.throttled.rate=50000000";
+        let items = vec![Item::line(line, Tone::Heading), Item::to_paste(line, Tone::Heading)];
+        let mut out = Vec::new();
+        Section::new(None, items).print(40, false, &mut out).unwrap();
+        let printed = String::from_utf8(out).unwrap();
+        assert_eq!(printed.lines().collect::<Vec<_>>(), ["configs.sh --alter --add-config follo...", line]);
+    }
 
     #[test]
     fn a_cause_is_bold_on_its_line_and_plain_without_colours() {

@@ -170,7 +170,7 @@ fn issuing(findings: &StudyFindings, width: usize) -> Section {
 fn chart(findings: &Findings, width: usize) -> Section {
     let lines = super::chart::chart(findings, width);
     let Some((titles, bars)) = lines.split_first() else { return Section::new(None, vec![]) };
-    let items = vec![Item { lines: bars.to_vec(), tone: Tone::Chart, strong: None }];
+    let items = vec![Item { lines: bars.to_vec(), tone: Tone::Chart, strong: None, is_whole: false }];
     Section::new(Some(titles.clone()), items)
 }
 
