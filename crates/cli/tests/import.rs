@@ -97,7 +97,9 @@ fn what_results_lack_is_not_told_as_what_a_study_lacks() {
     assert!(page.contains("halfpower run TARGET") && !page.contains("[write]\n"), "it names no target of this machine");
     let mixed = imported(at[2].path(), &[&data("fio-plus.json")]);
     let screen = text(&["report", &mixed]);
-    assert!(screen.contains("not known: no run is of one cell: they stand beside the cells"), "{screen}");
+    assert!(screen.contains("not known: no run is of one cell; all stand beside the cells"), "{screen}");
+    let page = text(&["report", &mixed, "--html", "-"]);
+    assert!(page.contains("Runs beside the cells") && page.contains("38,335"), "the page has these rows, too");
     let diskspd = imported(at[3].path(), &[&data("diskspd.txt")]);
     let page = text(&["report", &diskspd, "--html", "-"]);
     assert!(page.contains("Reads stand beside the cells."), "their mixed load has some");

@@ -7,6 +7,7 @@
 pub(crate) mod advice;
 pub(crate) mod answer;
 pub(crate) mod application;
+pub(crate) mod beside;
 pub(crate) mod charts;
 pub(crate) mod checks;
 pub(crate) mod data;

@@ -9,6 +9,7 @@ use halfpower_spec::{Bytes, Experiment, Issuing, Rw, Workload};
 use maud::{Markup, html};
 
 use crate::html::advice::{fio_job, pieces};
+use crate::html::beside::beside;
 use crate::html::format::{copied_target, date, heading, run_operand};
 use crate::html::tiles::tiles;
 use crate::words::{checks, first_screen, most_load, state, warnings};
@@ -24,6 +25,7 @@ pub(crate) fn answer(study: &StudyFindings, chart: &Markup, span_bytes: Option<u
             (of_most_load(study))
             @if study.walked && study.runs > 0 {
                 (tiles(study))
+                (beside(&study.beside))
                 div.first {
                     (chart)
                     div.told { (stops(study)) (what_to_set(study, span_bytes)) }
@@ -120,15 +122,15 @@ fn in_pieces(text: &str) -> Markup {
 
 fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
     let reported = &study.summary.what_to_set;
+    let others: Vec<[String; 3]> =
+        first_screen::pages(study).into_iter().chain(first_screen::of_experiments(study)).collect();
     html! {
         @if !study.summary.how_fast.is_empty() {
             div.settings-part {
                 h2 { "What to set" }
                 @for advice in &reported.uses { (setting(study, advice, span_bytes)) }
-                @for [of, settings, result] in first_screen::pages(study).into_iter().chain(first_screen::of_experiments(study)) {
-                    p.half-from { (heading(&of)) ": " (settings) ", " (result) "." }
-                }
-                @if reported.uses.is_empty() {
+                @for [of, settings, result] in &others { p.half-from { (heading(of)) ": " (settings) ", " (result) "." } }
+                @if reported.uses.is_empty() && others.is_empty() {
                     p.none { (heading(first_screen::no_advice(study))) "." }
                 }
                 @if let Some(half) = first_screen::half_power(&reported.half_power) { p.half-from { (heading(&half)) } }

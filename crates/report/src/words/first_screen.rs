@@ -178,7 +178,7 @@ pub(crate) fn no_latency(findings: &Findings) -> &'static str {
 /// What stands in place of rates where there are none, without a full stop.
 pub(crate) fn no_rates(study: &StudyFindings) -> &'static str {
     match (&study.cells[..], &study.beside[..]) {
-        ([], [_, ..]) => "no run is of one cell: they stand beside the cells",
+        ([], [_, ..]) => "no run is of one cell; all stand beside the cells",
         _ => "no run moved bytes without errors and without a cache",
     }
 }
