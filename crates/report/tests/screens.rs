@@ -225,6 +225,12 @@ fn a_quiet_study() {
 }
 
 #[test]
+fn what_settings_give_is_told_on_a_narrow_screen_too() {
+    let text = printed(&quiet(), 60);
+    assert!(text.contains("4 deep  1,626 MB/s \u{b1}2%\n") && !text.contains("CPU/GB"), "{text}");
+}
+
+#[test]
 fn a_noisy_study() {
     assert_screen("noisy", "NOISY", &noisy());
 }

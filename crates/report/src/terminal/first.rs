@@ -241,8 +241,12 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     let reported = &study.summary.what_to_set;
     let is_share = first_screen::is_of_a_share(study);
     let uses = reported.uses.iter().map(|advice| first_screen::advice(advice, is_share));
-    let rows: Vec<[String; 3]> =
+    let mut rows: Vec<[String; 3]> =
         uses.chain(first_screen::pages(study)).chain(first_screen::of_experiments(study)).collect();
+    // What settings give is told rather than what each byte of it costs.
+    if !fits(&rows, width) {
+        rows.iter_mut().take(reported.uses.len()).for_each(|[.., result]| shorten(result));
+    }
     let column = |place: usize| rows.iter().map(|row| row[place].clone()).collect::<Vec<_>>();
     let uses = column(0).into_iter().map(|text| format!("  {text}"));
     let columns = vec![
@@ -266,6 +270,19 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     let to_change = to_change.chain(checks::more_to_change(reported.more_to_change, &study.target));
     items.extend(to_change.map(|text| Item::sentence("  ", &text, width, Tone::Plain)));
     Section::new(Some("WHAT TO SET".to_string()), items)
+}
+
+/// Whether so many columns fit side by side.
+fn fits(rows: &[[String; 3]], width: usize) -> bool {
+    let widest = |place: usize| rows.iter().map(|row| row[place].chars().count()).max().unwrap_or(0);
+    (0..3).map(|place| GAP + widest(place)).sum::<usize>() <= width
+}
+
+/// Leaves the first figure of a result.
+fn shorten(result: &mut String) {
+    if let Some(end) = result.find(", ") {
+        result.truncate(end);
+    }
 }
 
 /// The answers of the experiments, as far as `room` allows.
