@@ -37,7 +37,7 @@ pub struct SessionCell {
     pub least_mbps: f64,
     /// Throughput of the fastest of them in MB/s.
     pub most_mbps: f64,
-    /// Latencies of all sessions: the shortest and the longest, otherwise means of sessions.
+    /// Latencies of all sessions, but for p50 and p99: the shortest and the longest, otherwise means of sessions.
     #[serde(skip)]
     pub latency_ns: LatencySummary,
     /// The two speeds that it has; `None` if it has one, or of fewer than six sessions.
@@ -96,24 +96,20 @@ impl SessionCell {
     }
 }
 
-/// The latencies of all sessions, each `None` where one of them does not know it.
+/// The latencies of all sessions but p50 and p99, each `None` where one of them does not know it.
 fn latency_of_all(sessions: &[&CellFinding]) -> LatencySummary {
-    let all = |of: fn(&LatencySummary) -> Option<f64>| -> Option<Vec<f64>> {
+    let all = |of: fn(&LatencySummary) -> Option<u64>| -> Option<Vec<u64>> {
         sessions.iter().map(|cell| of(&cell.latency_ns)).collect()
     };
-    let mean_of = |of| all(of).map(|ns| mean(&ns));
-    let rounded = |of| mean_of(of).map(|ns| ns.round() as u64);
-    let end = |of, end: fn(f64, f64) -> f64| all(of)?.into_iter().reduce(end).map(|ns| ns as u64);
+    let mean_of = |of| all(of).map(|ns| mean(&ns.iter().map(|ns| *ns as f64).collect::<Vec<f64>>()).round() as u64);
+    let means: Option<Vec<f64>> = sessions.iter().map(|cell| cell.latency_ns.mean).collect();
     LatencySummary {
-        min: end(|of| of.min.map(|ns| ns as f64), f64::min),
-        p50: rounded(|of| of.p50.map(|ns| ns as f64)),
-        p90: rounded(|of| of.p90.map(|ns| ns as f64)),
-        p99: rounded(|of| of.p99.map(|ns| ns as f64)),
-        p999: rounded(|of| of.p999.map(|ns| ns as f64)),
-        max: end(|of| of.max.map(|ns| ns as f64), f64::max),
-        mean: mean_of(|of| of.mean),
-        p50_interval: None,
-        p99_interval: None,
+        min: all(|of| of.min).and_then(|ns| ns.into_iter().min()),
+        p90: mean_of(|of| of.p90),
+        p999: mean_of(|of| of.p999),
+        max: all(|of| of.max).and_then(|ns| ns.into_iter().max()),
+        mean: means.map(|ns| mean(&ns)),
+        ..LatencySummary::default()
     }
 }
 
