@@ -92,7 +92,7 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     }
     let cells = experiment_cells(&levels(question, environment), Experiment::Engines, &first);
     let issuing = changes(&ExperimentData { question, environment, cells });
-    advise_memory(&mut findings.summary.what_to_set.uses, &findings.advice, &issuing);
+    advise_memory(&mut findings.summary.what_to_set, &findings.advice, &issuing);
     let latency_bound = question.latency_bound;
     StudyFindings { findings, walked, experiments, rows, issuing, faults: faults(records), measured, latency_bound }
 }

@@ -1,6 +1,6 @@
 //! Measures the effect of each part of issuing from pairs of cells that differ only in that part.
 
-use halfpower_analyse::{Advice, CellSettings, ExperimentCell, Interval, Sureness, Use, UseAdvice, UseRate};
+use halfpower_analyse::{Advice, CellSettings, ExperimentCell, Interval, Sureness, Use, UseAdvice, UseRate, WhatToSet};
 use halfpower_spec::{Cache, Direction, EngineName, InOrder, IoMem, Issuing, JsonSchema, Pattern, Workload};
 use serde::Serialize;
 
@@ -90,7 +90,8 @@ pub fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<&IssuingCha
 /// Where direct requests from other memory give much more than what is advised for the same order and direction, they are
 /// what is advised: a path has one best. Copies are advised them also where nothing else would be, if they give much more than the
 /// fastest requests in order, which `advice` has.
-pub(crate) fn advise_memory(uses: &mut Vec<UseAdvice>, advice: &[Advice], found: &[IssuingChange]) {
+pub(crate) fn advise_memory(set: &mut WhatToSet, advice: &[Advice], found: &[IssuingChange]) {
+    let WhatToSet { uses, no_use, .. } = set;
     for use_advice in uses.iter_mut() {
         let Some(measured) = use_advice.measured else { continue };
         if let Some(better) = from_memory(found, use_advice.of, measured.mbps, |cell| use_advice.may_be(cell)) {
@@ -104,6 +105,7 @@ pub(crate) fn advise_memory(uses: &mut Vec<UseAdvice>, advice: &[Advice], found:
         }
     }
     uses.sort_by_key(|use_advice| use_advice.of);
+    *no_use = no_use.filter(|_| uses.is_empty());
 }
 
 /// The settings that gave the most from other memory, of those that serve a use, if that is much more than this rate.
@@ -221,7 +223,7 @@ fn reported(change: IssuingPart, with: &ExperimentCell, without: &ExperimentCell
 
 #[cfg(test)]
 mod tests {
-    use halfpower_analyse::FastestCell;
+    use halfpower_analyse::{FastestCell, NoUse};
 
     use super::*;
 
@@ -261,10 +263,10 @@ mod tests {
             cpu_s_per_gb: Some(0.3),
         };
         let cell = CellSettings { cache: Cache::Both, ..change(Pattern::Sequential, 1 << 20, 1.0).cell() };
-        let mut uses =
-            vec![UseAdvice { of: Use::BulkRead, cell, iomem: None, measured: Some(rate), side_by_side: Some(4.0) }];
-        advise_memory(&mut uses, &[], found);
-        uses.pop().expect("it stays")
+        let advice = UseAdvice { of: Use::BulkRead, cell, iomem: None, measured: Some(rate), side_by_side: Some(4.0) };
+        let mut set = WhatToSet { uses: vec![advice], ..WhatToSet::default() };
+        advise_memory(&mut set, &[], found);
+        set.uses.pop().expect("it stays")
     }
 
     #[test]
@@ -297,9 +299,10 @@ mod tests {
     fn copies_are_advised_the_memory_that_gives_most_also_where_the_fastest_cells_are_too_small_for_them() {
         let found = [change(Pattern::Sequential, 256 << 10, 3400.0), change(Pattern::Random, 256 << 10, 9000.0)];
         for (fastest_mbps, advised) in [(2400.0, true), (3300.0, false)] {
-            let mut uses = Vec::new();
-            advise_memory(&mut uses, &[small_in_order(fastest_mbps)], &found);
-            let uses: Vec<_> = uses.iter().map(|one| (one.of, one.iomem, one.cell)).collect();
+            let mut set = WhatToSet { no_use: Some(NoUse::NotMeasured), ..WhatToSet::default() };
+            advise_memory(&mut set, &[small_in_order(fastest_mbps)], &found);
+            assert_eq!(set.no_use.is_none(), advised, "there is a reason where there is no advice, and only there");
+            let uses: Vec<_> = set.uses.iter().map(|one| (one.of, one.iomem, one.cell)).collect();
             let expected = (Use::BulkRead, Some(IoMem::Huge), found[0].cell());
             assert_eq!(uses, Vec::from_iter(advised.then_some(expected)), "{fastest_mbps}");
         }
