@@ -83,8 +83,6 @@ struct Predicted {
     if_limited: Option<Captured>,
     /// The model, if it was fitted to a study.
     fitted: Option<Fitted>,
-    /// Whether the simulated system says how long a flush takes.
-    flush_of_system: bool,
     /// Time of a flush in nanoseconds, if a study tells it.
     flush_ns: Option<Interval>,
     /// Name of the device, if a study tells it.
@@ -98,7 +96,7 @@ impl Predicted {
             demands: &self.round.demands,
             at_most: self.at_most.as_ref(),
             if_limited: self.if_limited.as_ref(),
-            flush_of_system: self.flush_of_system,
+            flush_of_system: self.round.path_flushes,
             flush_ns: self.flush_ns,
             unsynced_bytes: self.round.unsynced_bytes,
             folded_bytes: self.round.folded_bytes,
@@ -125,7 +123,6 @@ fn on_disk(disk: &SimulatedDisk, captured: &Captured, pace: Pace) -> Predicted {
         at_most: None,
         if_limited: None,
         fitted: None,
-        flush_of_system: disk.flush.is_some(),
         flush_ns: None,
         device: None,
     }
@@ -139,7 +136,6 @@ fn on_system(system: &SimulatedSystem, captured: &Captured, pace: Pace, words: &
             at_most: None,
             if_limited: None,
             fitted: None,
-            flush_of_system: true,
             flush_ns: None,
             device: None,
         }),
@@ -226,8 +222,7 @@ impl Devices {
         let draws = (1..=count).map(likely).collect();
         let at_most = self.fitted.at_most().map(|most| round(&most, 1.0).captured);
         let if_limited = self.fitted.limited().map(|limited| round(&limited, 1.0).captured);
-        let (flush_of_system, device, fitted) = (false, None, Some(self.fitted));
-        Ok(Predicted { round: known, draws, at_most, if_limited, flush_of_system, flush_ns, device, fitted })
+        Ok(Predicted { round: known, draws, at_most, if_limited, flush_ns, device: None, fitted: Some(self.fitted) })
     }
 
     fn lacks(&self, demand: &Demand) -> bool {

@@ -39,6 +39,8 @@ pub struct SimulatedRound {
     pub is_whole: bool,
     /// Pauses of the capture that last until another lane's sync has ended, there too; 0 in an open loop.
     pub waits: u64,
+    /// Whether the model's path says how long a flush takes.
+    pub path_flushes: bool,
 }
 
 /// Asks `captured` of a place, at this pace, for a round.
@@ -627,6 +629,7 @@ impl<'a> Round<'a> {
             folded_bytes: (self.address.bytes > self.place.capacity).then_some(self.address.bytes),
             is_whole: self.is_whole,
             waits: self.waits.count(),
+            path_flushes: self.place.flush == FlushBy::Path,
         }
     }
 }
